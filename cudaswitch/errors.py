@@ -1,0 +1,57 @@
+"""What can go wrong, as one family: a message of one line, what to do next, and an exit code."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    """Return `text` with control characters made visible, so that no name can drive a terminal."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+class CudaswitchError(Exception):
+    """A refusal or failure that a person can act on.
+
+    `message` is one line without a full stop; `hint`, if any, is the next step,
+    usually a command; `exit_code` is what the process returns (DESIGN: 1, 2 or 127).
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = printable(message)
+        self.hint = printable(hint) if hint else None
+
+
+class RequestError(CudaswitchError):
+    """What was asked for cannot be read: not a version, range, alias or keyword."""
+
+
+class NotInstalledError(CudaswitchError):
+    """No toolkit in any store satisfies the request."""
+
+
+class ArchiveError(CudaswitchError):
+    """A file is no archive that we know, is damaged, or is not safe to unpack."""
+
+
+class SourceError(CudaswitchError):
+    """A source has not what was asked for, or did not deliver it whole."""
+
+
+class StoreError(CudaswitchError):
+    """The store cannot be read or written, or the change asked for would break something."""
+
+
+class EnvironmentNotFoundError(CudaswitchError):
+    """No conda prefix or virtualenv is at the place named."""
+
+
+class ToolMissingError(CudaswitchError):
+    """The chosen toolkit lacks the tool that was called."""
+
+    exit_code = 127

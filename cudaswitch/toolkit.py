@@ -1,0 +1,159 @@
+"""What the store holds: packages, toolkits, platforms, where things lie. Pure."""
+
+from __future__ import annotations
+
+import platform as _platform
+import sys
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from cudaswitch.errors import StoreError
+from cudaswitch.versions import Version
+
+PLATFORMS = ("linux-64", "linux-aarch64", "win-64")
+"""conda's names for the platforms that we handle."""
+
+UNSAFE_IN_PATH = "'\"$`\\:;\n\r\t"
+"""Characters that PATH, the loader or conda's own activation cannot carry in a toolkit path."""
+
+
+def current_platform() -> str:
+    """Name this machine's platform as conda does."""
+    machine = _platform.machine().lower()
+    if sys.platform == "win32":
+        return "win-64"
+    return "linux-aarch64" if machine in ("aarch64", "arm64") else "linux-64"
+
+
+def refuse_unsafe_path(path: str) -> None:
+    """Raise StoreError when a toolkit at `path` could not be put on PATH or LD_LIBRARY_PATH."""
+    bad = sorted({char for char in path if char in UNSAFE_IN_PATH or not char.isprintable()})
+    if bad:
+        shown = " ".join(repr(char) for char in bad)
+        raise StoreError(
+            f"`{path}` cannot hold a toolkit: its path has {shown}, which PATH, the loader"
+            " or conda would misread",
+            "choose a plain folder, for example with CUDASWITCH_HOME=$HOME/.cudaswitch",
+        )
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file or symbolic link of an unpacked package.
+
+    `path` is relative and uses `/`. A file has `size` (bytes) and `sha256` of what lies on
+    disk; a link has `target`. `placeholder` and `mode` are conda's: the build prefix that
+    linking replaces and whether the file is `text` or `binary`; `copy` is conda's
+    `no_link`: never shared by hard link.
+    """
+
+    path: str
+    size: int = 0
+    sha256: str = ""
+    executable: bool = False
+    target: str | None = None
+    placeholder: str | None = None
+    mode: Literal["text", "binary"] | None = None
+    copy: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        defaults = Entry(path="")
+        return {
+            key: value
+            for key, value in asdict(self).items()
+            if key == "path" or value != getattr(defaults, key)
+        }
+
+
+@dataclass(frozen=True)
+class Package:
+    """One artifact as its maker ships it.
+
+    `component` is what it provides: `cuda` (a whole toolkit), `cudnn`, or a piece of a
+    toolkit such as `nvcc` or `cudart`. `cuda` says for which CUDA a cuDNN or piece was
+    built: a request text (`10.1`, `12`, `>=11.3,<12`) or None when unknown or not needed.
+    `root` is the folder inside the archive that corresponds to CUDA_HOME (`` = the top).
+    """
+
+    name: str
+    version: Version
+    build: str
+    platform: str
+    component: str
+    cuda: str | None = None
+    root: str = ""
+    form: str = ""
+    source: str = "file"
+    origin: str = ""
+    sha256: str = ""
+    size: int = 0
+    date: str = ""
+    entries: tuple[Entry, ...] = field(default=(), repr=False)
+
+    @property
+    def id(self) -> str:
+        """The folder name in the store."""
+        parts = [self.name, str(self.version), self.build]
+        return "-".join(part for part in parts if part)
+
+    def to_json(self) -> dict[str, Any]:
+        data = {key: value for key, value in asdict(self).items() if key != "entries"}
+        return data | {
+            "version": str(self.version),
+            "files": [entry.to_json() for entry in self.entries],
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Package:
+        known = {key: data[key] for key in cls.__dataclass_fields__ if key in data}
+        entries = tuple(Entry(**entry) for entry in data["files"])
+        return cls(**{**known, "version": Version(data["version"]), "entries": entries})
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """What CUDA_HOME points to. `name` is `10.1.243` or `10.1.243+cudnn7.6.5`.
+
+    `path` is the folder itself: composed in the store, or an adopted one in its place.
+    `packages` are the ids it was composed from, empty when adopted.
+    """
+
+    name: str
+    version: Version
+    cudnn: Version | None
+    path: str
+    source: str
+    platform: str
+    packages: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "version": str(self.version),
+            "cudnn": str(self.cudnn) if self.cudnn else None,
+            "path": self.path,
+            "source": self.source,
+            "platform": self.platform,
+            "packages": list(self.packages),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Toolkit:
+        return cls(
+            name=data["name"],
+            version=Version(data["version"]),
+            cudnn=Version(data["cudnn"]) if data["cudnn"] else None,
+            path=data["path"],
+            source=data["source"],
+            platform=data["platform"],
+            packages=tuple(data["packages"]),
+        )
+
+
+def toolkit_name(version: Version, cudnn: Version | None, platform: str) -> str:
+    """Name a toolkit; foreign platforms carry theirs, so that both can be kept side by side."""
+    name = str(version)
+    if cudnn is not None:
+        # NVIDIA's fourth part is a build number that nobody asks for.
+        name += "+cudnn" + ".".join(str(cudnn).split(".")[:3])
+    return name if platform == current_platform() else f"{name}@{platform}"

@@ -1,0 +1,203 @@
+"""Versions and requests: parse, order, match. Pure: opens nothing, starts nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import Literal
+
+from cudaswitch.errors import RequestError
+
+_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}", re.ASCII)
+_ALIAS = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
+_RANGE_PART = re.compile(r"(>=|<=|==|!=|>|<)([0-9]+(?:\.[0-9]+){0,4})", re.ASCII)
+_FILE_LINE = re.compile(r"(cuda|cudnn|libraries)(?:\s*=\s*|\s+)(\S+)", re.ASCII)
+
+KEYWORDS = ("latest", "auto", "system")
+LIBRARIES = ("auto", "always", "never")
+VERSION_FILE_LIMIT = 4096
+"""Bytes of a `.cuda-version` that are read; a longer one is refused."""
+
+Libraries = Literal["auto", "always", "never"]
+
+
+@total_ordering
+@dataclass(frozen=True)
+class Version:
+    """A released version as its maker writes it, e.g. `10.1.243` or `7.6.5.32`.
+
+    Precision is kept: `9.3` is not `9.3.0`, though both compare equal in order.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not _VERSION.fullmatch(self.text):
+            raise RequestError(f"`{self.text}` is not a version", "a version looks like 10.1.243")
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        return tuple(int(part) for part in self.text.split("."))
+
+    @property
+    def major(self) -> int:
+        return self.parts[0]
+
+    @property
+    def minor(self) -> str:
+        """The first two parts, e.g. `10.1`, the name under which CUDA releases are known."""
+        return ".".join(self.text.split(".")[:2])
+
+    def starts_with(self, prefix: Version) -> bool:
+        """Tell whether `prefix` names this version: 10.1 names 10.1.243, never 10.10."""
+        return self.parts[: len(prefix.parts)] == prefix.parts
+
+    def _key(self) -> tuple[int, ...]:
+        return (self.parts + (0,) * 5)[:5]
+
+    def __lt__(self, other: Version) -> bool:
+        return self._key() < other._key()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Version) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked, before anything is known about what is installed.
+
+    `text` is the CUDA part: a version prefix, a range such as `>=11.2,<12`, `latest`,
+    `auto`, `system` or an alias. `cudnn` is a version prefix, `none` for a bare
+    toolkit, or None when nothing was said. `origin` says who asked, for messages.
+    """
+
+    text: str
+    cudnn: str | None = None
+    libraries: Libraries | None = None
+    origin: str = ""
+
+    @property
+    def prefix(self) -> Version | None:
+        return Version(self.text) if _VERSION.fullmatch(self.text) else None
+
+    @property
+    def is_alias(self) -> bool:
+        return bool(_ALIAS.fullmatch(self.text)) and self.text not in KEYWORDS
+
+    def accepts(self, version: Version) -> bool:
+        """Tell whether a CUDA version satisfies the request (aliases and keywords do not)."""
+        if self.text == "latest":
+            return True
+        if self.prefix is not None:
+            return version.starts_with(self.prefix)
+        return all(_holds(version, *part) for part in _range_parts(self.text))
+
+    def accepts_cudnn(self, version: Version | None) -> bool:
+        """Tell whether a composed cuDNN (None: bare toolkit) satisfies the request."""
+        if self.cudnn is None:
+            return True
+        if self.cudnn == "none":
+            return version is None
+        return version is not None and version.starts_with(Version(self.cudnn))
+
+    def __str__(self) -> str:
+        return f"{self.text}+cudnn{self.cudnn}" if self.cudnn else self.text
+
+
+def _range_parts(text: str) -> list[tuple[str, Version]]:
+    matches = [_RANGE_PART.fullmatch(part.strip()) for part in text.split(",")]
+    return [(match[1], Version(match[2])) for match in matches if match]
+
+
+def _holds(version: Version, operator: str, bound: Version) -> bool:
+    if operator == "==":
+        return version.starts_with(bound)
+    if operator == "!=":
+        return not version.starts_with(bound)
+    # `<=12.4` admits 12.4.131 and `>12.4` does not: people name releases, not builds.
+    if operator == "<=":
+        return version < bound or version.starts_with(bound)
+    if operator == ">":
+        return version > bound and not version.starts_with(bound)
+    return version >= bound if operator == ">=" else version < bound
+
+
+def parse_request(
+    text: str, cudnn: str | None = None, libraries: str | None = None, origin: str = ""
+) -> Request:
+    """Read a request as people write it.
+
+    Accepts `10.1`, `10.1.243+cudnn7.6.5`, `>=11.2,<12`, `latest`, `auto`, `system` or an
+    alias; `cudnn` is a version prefix or `none` and wins over one behind a `+`.
+    Raises RequestError for anything else; nothing is ever expanded or executed.
+    """
+    where = f" (asked for by {origin})" if origin else ""
+    base, plus, extra = text.strip().partition("+")
+    base = base.strip()
+    if plus:
+        if not extra.startswith("cudnn"):
+            raise RequestError(f"`{text}` is not a toolkit{where}", "write it as 10.1+cudnn7.6")
+        cudnn = cudnn or extra.removeprefix("cudnn")
+    if cudnn is not None and cudnn != "none" and not _VERSION.fullmatch(cudnn):
+        raise RequestError(
+            f"`{cudnn}` is not a cuDNN version{where}", "write it as 7.6 or 7.6.5, or `none`"
+        )
+    if libraries is not None and libraries not in LIBRARIES:
+        raise RequestError(
+            f"`{libraries}` is not a library mode{where}", "use auto, always or never"
+        )
+    parts = [part.strip() for part in base.split(",")]
+    is_range = bool(base) and all(_RANGE_PART.fullmatch(part) for part in parts)
+    if not (_VERSION.fullmatch(base) or _ALIAS.fullmatch(base) or is_range):
+        raise RequestError(
+            f"`{text}` is not a CUDA version, range, alias or keyword{where}",
+            "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system",
+        )
+    mode: Libraries | None = libraries  # type: ignore[assignment]  # checked above
+    return Request(base, cudnn, mode, origin)
+
+
+def is_alias_name(text: str) -> bool:
+    """Tell whether `text` may name an alias: letters, digits, `_`, `-`, no keyword."""
+    return bool(_ALIAS.fullmatch(text)) and text not in (*KEYWORDS, "none")
+
+
+def parse_version_file(text: str, origin: str) -> Request:
+    """Read the text of a `.cuda-version` file or of a pin.
+
+    The grammar is closed: blank lines, `#` comments, one bare request, or the keys
+    `cuda`, `cudnn` and `libraries` with a value after a blank or `=` (which reads the
+    files of cuvm and cudup too). `origin` is the file; messages add the line.
+    Raises RequestError naming file and line.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.partition("#")[0].strip()
+        if not line:
+            continue
+        where = f"{origin}:{number}"
+        keyed = _FILE_LINE.fullmatch(line)
+        key, value = (keyed[1], keyed[2]) if keyed else ("cuda", line)
+        if key in found:
+            raise RequestError(f"a second `{key}` line at {where}", "keep one of them")
+        if not line.isascii() or (not keyed and len(line.split()) > 1 and "," not in line):
+            raise RequestError(
+                f"cannot read {where}", "one request a line: `10.1`, or `cuda 10.1` and `cudnn 7.6`"
+            )
+        found[key] = (value, where)
+    if "cuda" not in found:
+        raise RequestError(f"{origin} asks for no CUDA version", "write for example `10.1` into it")
+    value, where = found["cuda"]
+    return parse_request(
+        value,
+        cudnn=found["cudnn"][0] if "cudnn" in found else None,
+        libraries=found["libraries"][0] if "libraries" in found else None,
+        origin=where,
+    )
