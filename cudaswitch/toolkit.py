@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform as _platform
+import re
 import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -92,8 +93,9 @@ class Package:
 
     @property
     def id(self) -> str:
-        """The folder name in the store."""
-        parts = [self.name, str(self.version), self.build]
+        """The folder name in the store. Only conda's build strings tell platforms apart."""
+        foreign = "" if self.form.startswith("conda") else self.platform
+        parts = [self.name, str(self.version), self.build, foreign]
         return "-".join(part for part in parts if part)
 
     def to_json(self) -> dict[str, Any]:
@@ -157,3 +159,33 @@ def toolkit_name(version: Version, cudnn: Version | None, platform: str) -> str:
         # NVIDIA's fourth part is a build number that nobody asks for.
         name += "+cudnn" + ".".join(str(cudnn).split(".")[:3])
     return name if platform == current_platform() else f"{name}@{platform}"
+
+
+REAL_FOLDERS = frozenset({"", "bin", "lib64", "include", "nvvm", "targets"})
+"""Folders of a composed toolkit that are never a link, because packages meet in them or,
+for `bin`, because nvcc looks for its parts beside the folder that it was called in."""
+
+_LIBRARY_FOLDER = re.compile(r"(?:targets/[^/]+/)?lib(?:64)?/(.+)")
+_INCLUDE_FOLDER = re.compile(r"targets/[^/]+/include/(.+)")
+_FOLDER_LINK = re.compile(r"lib|lib64|include|targets/[^/]+(?:/(?:lib|lib64|include))?")
+
+
+def place(package: Package, path: str) -> str | None:
+    """Tell where a package's file belongs in a composed toolkit, None for nowhere.
+
+    Libraries go to `lib64` and headers to `include`, whether the maker keeps them in
+    `lib`, `lib64` or `targets/<triple>`; win-64 packages keep their layout.
+    """
+    if package.root:
+        if not path.startswith(package.root + "/"):
+            return None
+        path = path[len(package.root) + 1 :]
+    if package.platform == "win-64":
+        return path
+    if _FOLDER_LINK.fullmatch(path):
+        return None
+    for pattern, folder in ((_LIBRARY_FOLDER, "lib64"), (_INCLUDE_FOLDER, "include")):
+        match = pattern.fullmatch(path)
+        if match:
+            return f"{folder}/{match[1]}"
+    return path

@@ -97,7 +97,8 @@ class Request:
             return True
         if self.prefix is not None:
             return version.starts_with(self.prefix)
-        return all(_holds(version, *part) for part in _range_parts(self.text))
+        parts = _range_parts(self.text)
+        return bool(parts) and all(_holds(version, *part) for part in parts)
 
     def accepts_cudnn(self, version: Version | None) -> bool:
         """Tell whether a composed cuDNN (None: bare toolkit) satisfies the request."""

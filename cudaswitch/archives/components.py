@@ -1,0 +1,149 @@
+"""Which component a package provides, from its name in three spellings and from its content.
+
+Names: PyPI (`nvidia-cuda-nvcc-cu12`), NVIDIA's archives (`cuda_nvcc`) and conda (`cuda-nvcc`,
+`cuda-nvcc_linux-64`, `libcublas-dev`); read in the indexes of pypi.org, of
+developer.download.nvidia.com/compute/cuda/redist and of conda-forge.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cudaswitch.archives.faults import ForeignError
+
+COMPONENTS = {
+    "cudatoolkit": "cuda",
+    "cudatoolkit-dev": "cuda",
+    "cuda-toolkit": "cuda",
+    "cuda": "cuda",
+    "cudnn": "cudnn",
+    "cudnn-jit": "cudnn",
+    "cccl": "cccl",
+    "crt": "crt",
+    "cublas": "cublas",
+    "cudart": "cudart",
+    "cudla": "cudla",
+    "cufft": "cufft",
+    "cufile": "cufile",
+    "culibos": "culibos",
+    "cuobjdump": "cuobjdump",
+    "cupti": "cupti",
+    "curand": "curand",
+    "cusolver": "cusolver",
+    "cusparse": "cusparse",
+    "cusparselt": "cusparselt",
+    "cutensor": "cutensor",
+    "cuxxfilt": "cuxxfilt",
+    "demo-suite": "demo-suite",
+    "documentation": "documentation",
+    "gdb": "gdb",
+    "libdevice": "nvvm",
+    "nccl": "nccl",
+    "npp": "npp",
+    "nsight": "nsight",
+    "nsight-compute": "ncu",
+    "nsight-systems": "nsys",
+    "nvcc": "nvcc",
+    "nvdisasm": "nvdisasm",
+    "nvfatbin": "nvfatbin",
+    "nvjitlink": "nvjitlink",
+    "nvjpeg": "nvjpeg",
+    "nvml": "nvml",
+    "nvprof": "nvprof",
+    "nvprune": "nvprune",
+    "nvptxcompiler": "nvptxcompiler",
+    "nvrtc": "nvrtc",
+    "nvshmem": "nvshmem",
+    "nvtx": "nvtx",
+    "nvvm": "nvvm",
+    "nvvp": "nvvp",
+    "opencl": "opencl",
+    "profiler": "profiler",
+    "profiler-api": "profiler",
+    "runtime": "cudart",
+    "sanitizer": "sanitizer",
+    "sanitizer-api": "sanitizer",
+    "thrust": "cccl",
+}
+"""Bare name → component. `bare_name` takes off what the spellings add."""
+
+CUDA_NUMBERED = frozenset(
+    (
+        *("crt", "cudart", "cuobjdump", "cupti", "cuxxfilt", "gdb", "nvcc", "nvdisasm"),
+        *("nvfatbin", "nvjitlink", "nvml", "nvprof", "nvprune", "nvrtc", "nvtx", "nvvm"),
+        *("opencl", "profiler", "sanitizer"),
+    )
+)
+"""Pieces whose version begins with that of their CUDA release (redistrib_*.json, 11.0 to 13.x)."""
+
+EVIDENCE = {
+    "nvcc": re.compile(r"(?:^|/)bin/nvcc(?:\.exe)?\Z"),
+    "cudart": re.compile(r"(?:^|/)(?:libcudart\.so[^/]*|cudart(?:32|64)_[^/]*\.dll)\Z"),
+    "runtime header": re.compile(r"(?:^|/)cuda_runtime\.h\Z"),
+    "nvvm": re.compile(r"(?:^|/)nvvm/"),
+    "windows": re.compile(r"\.dll\Z"),
+    "cudnn": re.compile(
+        r"(?:^|/)(?:libcudnn[^/]*|cudnn[^/]*\.(?:dll|lib)|cudnn(?:_version)?\.h)\Z"
+    ),
+}
+"""What a file's path proves about its package."""
+WHOLE_TOOLKIT = frozenset(("nvcc", "cudart", "runtime header", "nvvm"))
+
+_PLATFORM_SUFFIX = re.compile(r"_(?:linux|win|osx)-[a-z0-9]+\Z")
+_AFFIXES = re.compile(r"\A(?:nvidia-)?(?:cuda-)?(?:lib)?(?=[a-z])|-cu[0-9]{2}\Z")
+_KINDS = re.compile(r"(?:-(?:dev|devel|static|tools|impl))+\Z")
+_NVIDIAS = re.compile(r"(?:nvidia|cuda|lib(?:cu|nv)|nsight)[a-z0-9-]*\Z")
+
+
+def bare_name(name: str) -> str:
+    """Take off what the spellings add: `libcublas-dev`, `nvidia-cublas-cu12` → `cublas`."""
+    plain = _PLATFORM_SUFFIX.sub("", name.lower()).replace("_", "-")
+    if plain in COMPONENTS:
+        return plain
+    return _KINDS.sub("", _AFFIXES.sub("", plain))
+
+
+def named_component(name: str) -> str | None:
+    """Return the component that a package's name states, or None when the name says nothing.
+
+    A piece that we have not met but that is spelled as NVIDIA's keeps its bare name.
+    """
+    bare = bare_name(name)
+    if bare in COMPONENTS:
+        return COMPONENTS[bare]
+    return bare if _NVIDIAS.match(name.lower().replace("_", "-")) else None
+
+
+def evidence(path: str) -> set[str]:
+    """Return what the path of one file proves, as keys of EVIDENCE."""
+    return {proof for proof, pattern in EVIDENCE.items() if pattern.search(path)}
+
+
+def component_of(name: str, proofs: set[str]) -> str:
+    """Return the component of a package called `name` that holds what `proofs` say.
+
+    Raises ForeignError when it is neither a CUDA toolkit, nor cuDNN, nor a piece of one.
+    """
+    named = named_component(name)
+    if proofs >= WHOLE_TOOLKIT:
+        return "cuda"
+    if named in ("cuda", None) and proofs & {"nvcc", "cudart"}:
+        return "cuda"
+    if named in ("cudnn", None) and "cudnn" in proofs:
+        return "cudnn"
+    if named in ("cuda", "cudnn", None):
+        raise ForeignError(f"holds neither a CUDA toolkit nor cuDNN (it is `{name}`)")
+    return named
+
+
+def is_settled(name: str, proofs: set[str]) -> bool:
+    """Tell whether further proofs could still change `component_of`."""
+    named = named_component(name)
+    if proofs >= WHOLE_TOOLKIT:
+        return True
+    if named in ("cuda", None):
+        return bool(proofs & {"nvcc", "cudart"})
+    if named == "cudnn":
+        return "cudnn" in proofs
+    # Only these two pieces could be the name of a whole toolkit in one archive.
+    return named not in ("nvcc", "cudart")

@@ -1,0 +1,73 @@
+"""What can be wrong with an archive, and how that becomes one line for a person.
+
+Readers raise a FaultError with the bare reason, since they know no file name; `naming` wraps the
+public functions and adds the file and the next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from cudaswitch.errors import ArchiveError, RequestError
+
+
+class FaultError(Exception):
+    """A reason to refuse an archive; the leaves say of which kind."""
+
+    form: ClassVar[str]
+    hint: ClassVar[str]
+
+
+class DamagedError(FaultError):
+    """The bytes are not what the format, or the archive's own file list, says."""
+
+    form = "`{path}` is damaged: {why}"
+    hint = "get the file again and compare its sha256 with the one that its maker states"
+
+
+class UnsafeError(FaultError):
+    """Unpacking would leave the folder, exhaust the machine, or depend on who reads it."""
+
+    form = "`{path}` is not safe to unpack: {why}"
+    hint = "get the file from its maker; nothing of it was installed"
+
+
+class ForeignError(FaultError):
+    """A whole file, but nothing that cudaswitch installs."""
+
+    form = "`{path}` {why}"
+    hint = (
+        "cudaswitch opens conda packages (.tar.bz2, .conda), NVIDIA's CUDA and cuDNN archives"
+        " (.tgz, .tar.xz, .zip) and NVIDIA wheels (.whl)"
+    )
+
+
+def shown(name: str) -> str:
+    """Return a name from an archive for a message: quoted, and short however long it is."""
+    return f"`{name}`" if len(name) <= 120 else f"`{name[:60]}…{name[-40:]}`"
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Turn every fault of the file at `path` into an ArchiveError that names it."""
+    try:
+        yield
+    except FaultError as fault:
+        raise ArchiveError(fault.form.format(path=path, why=fault), fault.hint) from fault
+    except RequestError as error:
+        raise ArchiveError(
+            f"`{path}` states no usable version: {error}", DamagedError.hint
+        ) from error
+    except FileNotFoundError as error:
+        missing = error.filename or path
+        raise ArchiveError(f"`{missing}` does not exist", "check the path") from error
+    except OSError as error:
+        # A full disk or a failing one: the reason is the system's, the archive may be fine.
+        raise ArchiveError(f"cannot unpack `{path}`: {error.strerror or error}") from error
+    except (MemoryError, RecursionError) as error:
+        raise ArchiveError(
+            f"`{path}` is not safe to unpack: it needs too much memory", UnsafeError.hint
+        ) from error

@@ -1,0 +1,62 @@
+"""How much an archive may ask for. The environment can lower what is allowed, never raise it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from cudaswitch.archives.faults import UnsafeError, shown
+from cudaswitch.archives.members import Member
+from cudaswitch.errors import ArchiveError
+
+BYTES_VARIABLE = "CUDASWITCH_MAX_UNPACK_BYTES"
+MEMBERS_VARIABLE = "CUDASWITCH_MAX_MEMBERS"
+
+LEAST_BYTES = 16 << 30
+"""Unpacked bytes that any archive may have; the largest toolkit is half of it."""
+RATIO = 25
+"""Unpacked bytes allowed for each packed one, once that is more than LEAST_BYTES."""
+MEMBERS = 500_000
+METADATA_BYTES = 16 << 20
+"""Largest metadata file that is held in memory."""
+FILE_LIST_BYTES = 256 << 20
+"""Largest file list (`paths.json`, `RECORD`) that is held in memory."""
+
+
+def _lowered(variable: str, limit: int) -> int:
+    text = os.environ.get(variable)
+    if not text:
+        return limit
+    if not (text.isascii() and text.isdigit()):
+        raise ArchiveError(f"`{variable}` is not a number", f"unset {variable}, or give a number")
+    return min(limit, int(text))
+
+
+@dataclass
+class Budget:
+    """What is left of the limits for one archive. `bytes` counts unpacked file contents."""
+
+    bytes: int
+    members: int
+
+    @classmethod
+    def for_archive(cls, size: int) -> Budget:
+        """Return the limits for an archive of `size` bytes."""
+        return cls(
+            _lowered(BYTES_VARIABLE, max(LEAST_BYTES, RATIO * size)),
+            _lowered(MEMBERS_VARIABLE, MEMBERS),
+        )
+
+    def watch(self, members: Iterable[Member]) -> Iterator[Member]:
+        """Pass members on until they exceed the limits; sizes are counted before any byte."""
+        for member in members:
+            self.members -= 1
+            self.bytes -= member.size
+            if self.members < 0:
+                raise UnsafeError("it has more members than any CUDA package")
+            if self.bytes < 0:
+                raise UnsafeError(
+                    f"{shown(member.path)} makes it larger than the limit for its size"
+                )
+            yield member

@@ -1,0 +1,267 @@
+"""Putting members on disk, one by one, so that nothing can land outside the folder.
+
+Names are looked up relative to open folders and never through a link; symbolic links are made
+last, when the whole tree is known; modes are ours, not the archive's.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from cudaswitch.archives.faults import UnsafeError, shown
+from cudaswitch.archives.members import Member, parents
+from cudaswitch.archives.streams import PIECE
+from cudaswitch.errors import ArchiveError
+from cudaswitch.toolkit import Entry
+
+FOLDER_MODE = 0o755
+FILE_MODE = 0o644
+EXECUTABLE_MODE = 0o755
+OPEN_FOLDERS = 64
+"""Folders held open at a time; more than MAX_DEPTH, so that opening a path closes none of it."""
+LINK_REFUSALS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
+"""Why a file system may refuse a hard link that a copy can stand in for."""
+
+Placed = Literal["directory", "file", "symlink"]
+
+
+class Folders:
+    """Open descriptors of the folders below one root, opened without following links."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._open: OrderedDict[str, int] = OrderedDict()
+
+    def close(self) -> None:
+        for descriptor in (self.root, *self._open.values()):
+            os.close(descriptor)
+
+    def make(self, path: str) -> None:
+        name = path.rpartition("/")[2]
+        os.mkdir(name, 0o700, dir_fd=self.above(path))
+        os.fchmod(self.open(path), FOLDER_MODE)
+
+    def above(self, path: str) -> int:
+        """Return the folder that holds `path`."""
+        return self.open(path.rpartition("/")[0])
+
+    def open(self, path: str) -> int:
+        if not path:
+            return self.root
+        if path in self._open:
+            self._open.move_to_end(path)
+            return self._open[path]
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(path.rpartition("/")[2], flags, dir_fd=self.above(path))
+        self._open[path] = descriptor
+        if len(self._open) > OPEN_FOLDERS:
+            os.close(self._open.popitem(last=False)[1])
+        return descriptor
+
+
+class Placing:
+    """Writes the members of one archive below `tree`.
+
+    Members below the top folder `aside` (conda's `info`) go to the folder `aside_tree`
+    instead, or are read and dropped when there is none. `entries` holds what lies in `tree`
+    once `finish` has run. Raises UnsafeError for every member that has no one lawful place.
+    """
+
+    def __init__(self, tree: Path, aside: str | None, aside_tree: Path | None) -> None:
+        self.entries: dict[str, Entry] = {}
+        self._aside = aside
+        self._kinds: dict[str, Placed] = {"": "directory"}
+        self._folded: dict[str, str] = {}
+        self._links: dict[str, str] = {}
+        self._files: dict[str, Entry] = {}
+        self._tree = Folders(tree)
+        self._aside_tree = Folders(aside_tree) if aside_tree else None
+
+    def __enter__(self) -> Placing:
+        for folders in filter(None, (self._tree, self._aside_tree)):
+            with os.scandir(folders.root) as found:
+                empty = next(found, None) is None
+            if not empty:
+                raise ArchiveError("the folder to unpack into is not empty", "give an empty folder")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for folders in filter(None, (self._tree, self._aside_tree)):
+            folders.close()
+
+    def put(self, member: Member, executable: bool) -> Iterator[int]:
+        """Place one member; yields the bytes written, piece by piece, so that others can count."""
+        if member.kind == "directory":
+            self._make_folder(member.path)
+        elif member.kind == "symlink":
+            self._note_link(member.path, member.target)
+        elif member.kind == "hardlink":
+            self._claim(member.path, "file")
+            self._repeat(member.path, member.target)
+        else:
+            self._claim(member.path, "file")
+            yield from self._write(member.path, executable, member.content)
+
+    def finish(self) -> None:
+        """Make the symbolic links, each checked against the whole tree."""
+        for path, target in sorted(self._links.items()):
+            self._check_target(path, target)
+            folders, inner = self._place(path)
+            if folders:
+                os.symlink(target, inner.rpartition("/")[2], dir_fd=folders.above(inner))
+            self._note(Entry(path, target=target))
+
+    def is_folder(self, path: str) -> bool:
+        return self._kinds.get(path) == "directory"
+
+    def _is_aside(self, path: str) -> bool:
+        return self._aside is not None and path.split("/", 1)[0] == self._aside
+
+    def _place(self, path: str) -> tuple[Folders | None, str]:
+        """Return the root and the path below it for a path of the archive."""
+        if self._is_aside(path):
+            return self._aside_tree, path.partition("/")[2]
+        return self._tree, path
+
+    def _claim(self, path: str, kind: Placed) -> None:
+        """Take a name; no other member may have it, in any spelling, or have it as a folder."""
+        if path in self._kinds:
+            raise UnsafeError(f"it holds {shown(path)} twice")
+        if path == self._aside and kind != "directory":
+            raise UnsafeError(f"{shown(path)} is not a folder")
+        above = path.rpartition("/")[0]
+        if self._kinds.get(above) != "directory":
+            for folder in parents(path):
+                self._make_folder(folder)
+        # What a case-insensitive or normalising file system would take for the same name.
+        folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+        other = self._folded.setdefault(folded, path)
+        if other != path:
+            raise UnsafeError(
+                f"{shown(other)} and {shown(path)} differ only in letter case or accents"
+            )
+        self._kinds[path] = kind
+
+    def _make_folder(self, path: str) -> None:
+        kind = self._kinds.get(path)
+        if kind == "directory":
+            return
+        if kind is not None:
+            raise UnsafeError(f"{shown(path)} is a folder and a {kind}")
+        self._claim(path, "directory")
+        folders, inner = self._place(path)
+        if folders and inner:
+            folders.make(inner)
+
+    def _note(self, entry: Entry) -> None:
+        if not self._is_aside(entry.path):
+            self.entries[entry.path] = entry
+
+    def _note_link(self, path: str, target: str) -> None:
+        # Some conda packages list the same link twice.
+        if self._links.get(path) != target:
+            self._claim(path, "symlink")
+            self._links[path] = target
+
+    def _write(
+        self, path: str, executable: bool, content: Iterable[bytes | memoryview]
+    ) -> Iterator[int]:
+        digest, size = hashlib.sha256(), 0
+        folders, inner = self._place(path)
+        descriptor = _create(folders, inner) if folders else None
+        try:
+            for piece in content:
+                digest.update(piece)
+                size += len(piece)
+                if descriptor is not None:
+                    _write_all(descriptor, piece)
+                yield len(piece)
+            if descriptor is not None:
+                os.fchmod(descriptor, EXECUTABLE_MODE if executable else FILE_MODE)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+        self._files[path] = Entry(path, size, digest.hexdigest(), executable)
+        self._note(self._files[path])
+
+    def _repeat(self, path: str, target: str) -> None:
+        earlier = self._files.get(target)
+        if earlier is None:
+            raise UnsafeError(
+                f"{shown(path)} is a hard link to {shown(target)}, which is no earlier file"
+            )
+        to_folders, to_inner = self._place(path)
+        from_folders, from_inner = self._place(target)
+        if to_folders:
+            if from_folders is None:
+                raise UnsafeError(f"{shown(path)} is a hard link to a file that is not kept")
+            _link_or_copy(from_folders, from_inner, to_folders, to_inner, earlier)
+        self._files[path] = replace(earlier, path=path)
+        self._note(self._files[path])
+
+    def _check_target(self, path: str, target: str) -> None:
+        """Refuse a link that leaves its root by name, or steps back from what is no folder."""
+        here = path.split("/")[:-1]
+        floor = 1 if self._is_aside(path) else 0
+        if not target or target.startswith("/"):
+            raise UnsafeError(f"{shown(path)} is a link to {shown(target)}, outside the archive")
+        for part in target.split("/"):
+            if part in ("", "."):
+                continue
+            if part != "..":
+                here.append(part)
+                continue
+            # `link/..` is not where the link stands but beside what it points to.
+            if not self.is_folder("/".join(here)):
+                raise UnsafeError(f"{shown(path)} is a link that leads back through another link")
+            if len(here) <= floor:
+                raise UnsafeError(
+                    f"{shown(path)} is a link to {shown(target)}, outside the archive"
+                )
+            here.pop()
+
+
+def _create(folders: Folders, inner: str) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(inner.rpartition("/")[2], flags, 0o600, dir_fd=folders.above(inner))
+
+
+def _write_all(descriptor: int, data: bytes | memoryview) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _link_or_copy(
+    from_folders: Folders, from_inner: str, to_folders: Folders, to_inner: str, earlier: Entry
+) -> None:
+    from_name, to_name = from_inner.rpartition("/")[2], to_inner.rpartition("/")[2]
+    from_folder, to_folder = from_folders.above(from_inner), to_folders.above(to_inner)
+    try:
+        os.link(
+            from_name, to_name, src_dir_fd=from_folder, dst_dir_fd=to_folder, follow_symlinks=False
+        )
+    except OSError as error:
+        if error.errno not in LINK_REFUSALS:
+            raise
+    else:
+        return
+    original = os.open(from_name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=from_folder)
+    try:
+        copy = _create(to_folders, to_inner)
+        try:
+            while piece := os.read(original, PIECE):
+                _write_all(copy, piece)
+            os.fchmod(copy, EXECUTABLE_MODE if earlier.executable else FILE_MODE)
+        finally:
+            os.close(copy)
+    finally:
+        os.close(original)

@@ -1,0 +1,271 @@
+"""Bytes from the file to the tar reader: one pass, hashed, decoded to the very end.
+
+Every decoder here raises DamagedError unless the last compressed stream is complete, its
+checksum holds, and nothing but further streams follows it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import hashlib
+import lzma
+import os
+import queue
+import stat
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+PIECE = 256 * 1024
+"""Bytes that are read, decoded or written at a time."""
+QUEUED_PIECES = 8
+"""Decoded pieces that may wait for the writer."""
+MAX_WINDOW_LOG = 27
+"""128 MiB: the largest window or dictionary that a decoder may be told to keep."""
+XZ_CHECKS = (lzma.CHECK_CRC32, lzma.CHECK_CRC64, lzma.CHECK_SHA256)
+
+
+class Source:
+    """An open regular file, read from front to back and hashed on the way.
+
+    Opening never blocks on a fifo and never touches a device. `read_at` looks ahead without
+    hashing; `position` tells how far the pass has come.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        except OSError as error:
+            if error.errno in (errno.ENXIO, errno.ENODEV):
+                raise ForeignError("is not a regular file") from error
+            raise
+        status = os.fstat(self._fd)
+        refusal = None
+        if not stat.S_ISREG(status.st_mode):
+            folder = stat.S_ISDIR(status.st_mode)
+            refusal = "is a folder, not an archive" if folder else "is not a regular file"
+        elif status.st_size == 0:
+            refusal = "is empty"
+        if refusal:
+            os.close(self._fd)
+            raise ForeignError(refusal)
+        self.size = status.st_size
+        self.position = 0
+        self._hash = hashlib.sha256()
+        self._gaps = False
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """Return exactly `count` bytes from `offset`."""
+        pieces = []
+        while count > 0:
+            piece = os.pread(self._fd, count, offset)
+            if not piece:
+                raise DamagedError("it is cut short")
+            pieces.append(piece)
+            offset += len(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+    def read(self, count: int) -> bytes:
+        """Return exactly the next `count` bytes of the pass."""
+        data = self.read_at(self.position, count)
+        self.position += count
+        if not self._gaps:
+            self._hash.update(data)
+        return data
+
+    def pieces(self, end: int | None = None) -> Iterator[bytes]:
+        """Yield the pass from here to `end` (the end of the file)."""
+        end = self.size if end is None else end
+        while self.position < end:
+            yield self.read(min(PIECE, end - self.position))
+
+    def go_to(self, offset: int) -> None:
+        """Go on from `offset`: from now on this is a look at parts, and has no hash."""
+        self._gaps = True
+        self.position = offset
+
+    def rewind(self) -> None:
+        """Begin the pass anew."""
+        self._gaps, self.position, self._hash = False, 0, hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the whole file, once the pass has reached its end."""
+        if self._gaps or self.position != self.size:
+            raise ValueError("the pass has not read every byte")
+        return self._hash.hexdigest()
+
+
+class Decoder(Protocol):
+    """What bz2, lzma and zstd agree upon; one object decodes one compressed stream."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class InflateDecoder:
+    """zlib with the interface of the others; `wbits` 31 is gzip, -15 bare deflate."""
+
+    def __init__(self, wbits: int) -> None:
+        self._inflate = zlib.decompressobj(wbits)
+        self._full = False
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        output = self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
+        self._full = len(output) == max_length
+        return output
+
+    @property
+    def eof(self) -> bool:
+        return self._inflate.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._full and not self._inflate.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inflate.unused_data
+
+
+class XzDecoder:
+    """lzma for xz that insists on a checksum: without one a flipped bit goes unseen."""
+
+    def __init__(self) -> None:
+        # A decoder needs a little more than its dictionary.
+        memory = (1 << MAX_WINDOW_LOG) + (16 << 20)
+        self._lzma = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=memory)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        output = self._lzma.decompress(data, max_length)
+        if self._lzma.eof and self._lzma.check not in XZ_CHECKS:
+            raise UnsafeError("its xz stream has no checksum")
+        return output
+
+    @property
+    def eof(self) -> bool:
+        return self._lzma.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return self._lzma.needs_input
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._lzma.unused_data
+
+
+def _zstd_decoder() -> Decoder:
+    decoder: Decoder = zstd.ZstdDecompressor(
+        options={int(zstd.DecompressionParameter.window_log_max): MAX_WINDOW_LOG}
+    )
+    return decoder
+
+
+DECODERS: dict[str, Callable[[], Decoder]] = {
+    "bzip2": bz2.BZ2Decompressor,
+    "gzip": lambda: InflateDecoder(31),
+    "xz": XzDecoder,
+    "zstd": _zstd_decoder,
+}
+DECODE_ERRORS = (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError)
+
+
+def decoded(pieces: Iterator[bytes], form: str) -> Iterator[bytes]:
+    """Yield the decoded bytes of one or more concatenated streams of `form` (see DECODERS)."""
+    decoder: Decoder | None = None
+    padding = 0
+    for piece in pieces:
+        data = piece
+        while True:
+            if decoder is None:
+                data, padding = _without_padding(data, padding, form)
+                if not data:
+                    break
+                decoder = DECODERS[form]()
+            try:
+                output = decoder.decompress(data, PIECE)
+            except DECODE_ERRORS as error:
+                raise DamagedError(f"its {form} data is broken") from error
+            data = b""
+            if output:
+                yield output
+            if decoder.eof:
+                data, decoder, padding = decoder.unused_data, None, 0
+            elif decoder.needs_input:
+                break
+    if decoder is not None or padding % 4:
+        raise DamagedError(f"its {form} data is cut short")
+
+
+def _without_padding(data: bytes, padding: int, form: str) -> tuple[bytes, int]:
+    # The xz format, 1.2: streams may be followed by null bytes, in multiples of four.
+    if form != "xz":
+        return data, 0
+    rest = data.lstrip(b"\0")
+    padding += len(data) - len(rest)
+    if rest and padding % 4:
+        raise DamagedError("its xz data is broken")
+    return rest, padding
+
+
+def ahead(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
+    """Yield what `pieces` yields, produced in a thread of its own a few pieces ahead.
+
+    Decoders and hashes let go of the interpreter lock, so reading, decoding and writing
+    overlap. Closing the iterator ends the thread; its errors are raised here.
+    """
+    waiting: queue.Queue[bytes | BaseException | None] = queue.Queue(QUEUED_PIECES)
+    given_up = threading.Event()
+
+    def hand_over(item: bytes | BaseException | None) -> None:
+        while not given_up.is_set():
+            with suppress(queue.Full):
+                waiting.put(item, timeout=0.1)
+                break
+
+    def produce() -> None:
+        try:
+            for piece in pieces:
+                hand_over(piece)
+                if given_up.is_set():
+                    return
+        except BaseException as error:
+            hand_over(error)
+        else:
+            hand_over(None)
+
+    thread = threading.Thread(target=produce, name="archive decoder", daemon=True)
+    thread.start()
+    try:
+        while (item := waiting.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        given_up.set()
+        thread.join()

@@ -1,0 +1,195 @@
+"""NVIDIA's wheels: identity from `*.dist-info`, every file against `RECORD`.
+
+Format: packaging.python.org, "Binary distribution format". Contents: CUDA 11 and 12 in
+`nvidia/<component>`, from 13 on all in `nvidia/cu13`.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import re
+from collections.abc import Generator, Iterator
+
+from cudaswitch.archives.components import CUDA_NUMBERED, component_of
+from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, shown
+from cudaswitch.archives.layout import Layout, checked_package, release_of, text_of, whole
+from cudaswitch.archives.limits import FILE_LIST_BYTES, METADATA_BYTES
+from cudaswitch.archives.members import Member, safe_path
+from cudaswitch.archives.placing import Placing
+from cudaswitch.archives.streams import Source
+from cudaswitch.archives.zips import ZipDirectory
+from cudaswitch.toolkit import Package
+from cudaswitch.versions import Version
+
+PLATFORM_TAGS = {
+    "any": "noarch",
+    "linux_x86_64": "linux-64",
+    "linux_aarch64": "linux-aarch64",
+    "win_amd64": "win-64",
+}
+"""End of a platform tag → platform; `manylinux2014_` and the like are taken off before."""
+TOOLKIT_FOLDERS = frozenset(("bin", "include", "lib", "lib64", "nvvm", "Library"))
+"""Folders of which the parent corresponds to CUDA_HOME."""
+
+_DIST_INFO = re.compile(r"([^/]+)\.dist-info/(METADATA|WHEEL|RECORD)")
+_MANYLINUX = re.compile(r"\A(?:many|musl)linux(?:_[0-9]+_[0-9]+|[0-9]+)_")
+_SUFFIX = re.compile(r"-(cu[0-9]{2})\Z")
+_ROOT_CUDA = re.compile(r"/cu([0-9]{2})\Z")
+_RECORD_HASH = re.compile(r"sha256=([A-Za-z0-9_-]{43})", re.ASCII)
+_RECORD_SIZE = re.compile(r"[0-9]{1,18}", re.ASCII)
+LIMITS = {"METADATA": METADATA_BYTES, "WHEEL": METADATA_BYTES, "RECORD": FILE_LIST_BYTES}
+
+
+class Wheel(Layout):
+    form = "wheel"
+
+    def __init__(self, source: Source, file_name: str, directory: ZipDirectory) -> None:
+        super().__init__(source, file_name)
+        self._directory = directory
+        folders = {
+            match[1] for record in directory.records if (match := _DIST_INFO.fullmatch(record.name))
+        }
+        if len(folders) != 1:
+            raise UnsafeError("it has more than one dist-info folder")
+        self._stem = folders.pop()
+
+    def glance(self) -> Generator[Member, None, None]:
+        return self._directory.look()
+
+    def members(self) -> Generator[Member, None, None]:
+        return self._directory.members()
+
+    def wanted(self, member: Member) -> int:
+        match = _DIST_INFO.fullmatch(member.path)
+        return whole(member, LIMITS[match[2]]) if match else 0
+
+    def is_known(self) -> bool:
+        return False  # the folder that is CUDA_HOME shows in the whole list only
+
+    def expect(self, member: Member) -> None:
+        if member.kind == "symlink":
+            raise UnsafeError(f"{shown(member.path)} is a link, which a wheel cannot hold")
+
+    def executable(self, member: Member) -> bool:
+        # Many wheels are packed without modes, and pip users get tools that cannot be run.
+        return member.executable or "bin" in member.path.split("/")[:-1]
+
+    def package(self) -> Package:
+        metadata = _headers(self._text("METADATA"), ("Name", "Version"))
+        name = re.sub(r"[-_.]+", "-", metadata["Name"]).lower()
+        stem = re.sub(r"[-_.]+", "-", self._stem).lower()
+        if stem != re.sub(r"[-_.]+", "-", f"{name}-{metadata['Version']}").lower():
+            raise UnsafeError(f"{shown(self._stem)} and its METADATA name different packages")
+        component = component_of(name, self.witness.proofs)
+        version = Version(metadata["Version"])
+        suffix = _SUFFIX.search(name)
+        root = self._root(name)
+        return checked_package(
+            Package(
+                name=name,
+                version=version,
+                build=suffix[1] if suffix else "",
+                platform=_platform(self._text("WHEEL")),
+                component=component,
+                cuda=_cuda(component, version, suffix[1] if suffix else None, root),
+                root=root,
+                form=self.form,
+            )
+        )
+
+    def verify(self, placed: Placing) -> None:
+        record = f"{self._stem}.dist-info/RECORD"
+        signed = {record, f"{record}.jws", f"{record}.p7s"}
+        listed = dict(_recorded(self._text("RECORD"), signed))
+        for path, (digest, size) in listed.items():
+            entry = placed.entries.get(path)
+            if entry is None:
+                raise DamagedError(f"{shown(path)} is in its RECORD but not in the wheel")
+            if (entry.sha256, entry.size) != (digest, size):
+                raise DamagedError(
+                    f"{shown(path)} has not the size and sha256 that its RECORD states"
+                )
+        extra = placed.entries.keys() - listed.keys() - signed
+        if extra:
+            raise DamagedError(f"{shown(min(extra))} is not in its RECORD")
+
+    def _text(self, name: str) -> str:
+        path = f"{self._stem}.dist-info/{name}"
+        if path not in self.witness.texts:
+            raise DamagedError(f"it has no {shown(path)}")
+        return text_of(self.witness.texts[path], path)
+
+    def _root(self, name: str) -> str:
+        """Return the folder that corresponds to CUDA_HOME: the one with `lib`, `bin`, `include`."""
+        roots = set()
+        for path in self.witness.paths:
+            parts = path.split("/")[:-1]
+            at = next((i for i, part in enumerate(parts) if part in TOOLKIT_FOLDERS), None)
+            if at is not None and not parts[0].endswith((".dist-info", ".data")):
+                roots.add("/".join(parts[:at]))
+        if len(roots) != 1:
+            what = "no files of CUDA" if not roots else "more than one CUDA folder"
+            raise ForeignError(f"holds {what} (it is `{name}`)")
+        return roots.pop()
+
+
+def _headers(text: str, wanted: tuple[str, ...]) -> dict[str, str]:
+    """Return the headers `wanted`, each of which must stand once."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if not line.strip():
+            break
+        key, colon, value = line.partition(":")
+        if colon and key in wanted:
+            if key in found:
+                raise UnsafeError(f"its metadata states {key} twice")
+            found[key] = value.strip()
+    missing = [key for key in wanted if not found.get(key)]
+    if missing:
+        raise DamagedError(f"its metadata states no {missing[0]}")
+    return found
+
+
+def _platform(wheel: str) -> str:
+    """Return the platform that the tags in the WHEEL file agree upon."""
+    tags = [line[4:].strip() for line in wheel.splitlines() if line.startswith("Tag:")]
+    systems = {_MANYLINUX.sub("linux_", part) for tag in tags for part in _platform_tags(tag)}
+    platforms = {PLATFORM_TAGS.get(system, system) for system in systems}
+    if len(platforms) != 1:
+        raise DamagedError("its WHEEL file states no platform, or several")
+    return platforms.pop()[:80]
+
+
+def _platform_tags(tag: str) -> list[str]:
+    return tag.rpartition("-")[2].split(".")
+
+
+def _cuda(component: str, version: Version, suffix: str | None, root: str) -> str | None:
+    """Return for which CUDA the wheel was built: a release, or the major that its name states."""
+    if component in CUDA_NUMBERED:
+        return release_of(version)
+    if component == "cuda":
+        return None
+    by_root = _ROOT_CUDA.search(root)
+    return (suffix or "").removeprefix("cu") or (by_root[1] if by_root else None)
+
+
+def _recorded(text: str, signed: set[str]) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Yield path, sha256 (hex) and size of every file that RECORD lists, each once."""
+    seen = set()
+    try:
+        rows = [row for row in csv.reader(text.splitlines(), strict=True) if row]
+    except csv.Error as error:
+        raise DamagedError("its RECORD cannot be read") from error
+    for row in rows:
+        path = safe_path(row[0])
+        if path in seen:
+            raise DamagedError(f"its RECORD lists {shown(path)} twice")
+        seen.add(path)
+        if path in signed:
+            continue
+        match = _RECORD_HASH.fullmatch(row[1]) if len(row) == 3 else None
+        if match is None or not _RECORD_SIZE.fullmatch(row[2]):
+            raise DamagedError(f"its RECORD states no sha256 and size of {shown(path)}")
+        yield path, (base64.urlsafe_b64decode(match[1] + "=").hex(), int(row[2]))

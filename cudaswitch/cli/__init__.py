@@ -1,0 +1,57 @@
+"""The command line: one row per command, loaded only when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from cudaswitch import __version__
+
+COMMANDS = {
+    "install": ("packages", "Install toolkits and cuDNN by version, file or URL"),
+    "adopt": ("packages", "Register a toolkit that is already on this machine"),
+    "list": ("packages", "List what is installed, active and pinned"),
+    "remove": ("packages", "Remove toolkits that nothing uses"),
+    "alias": ("packages", "Give a name to a version"),
+    "use": ("switching", "Switch this shell, now"),
+    "off": ("switching", "Undo `use` in this shell"),
+    "pin": ("pins", "Tie a version to an environment, a directory or yourself"),
+    "unpin": ("pins", "Take a pin away"),
+    "current": ("asking", "Tell what is active and who asked for it"),
+    "which": ("asking", "Tell which file wins for a tool or library"),
+    "resolve": ("asking", "Tell which CUDA an environment needs, and why"),
+    "exec": ("switching", "Run one command with a toolkit"),
+    "env": ("switching", "Print the change for a shell or in another format"),
+    "init": ("switching", "Print the shell integration"),
+    "want": ("switching", ""),
+}
+"""Command → (module that holds it, its line in `--help`; hidden when empty)."""
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, (_, line) in COMMANDS.items() if line]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"cudaswitch.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"), None) or getattr(
+            module, f"{cmd_name}_command"
+        )
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items() if line])
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
+    epilog="Begin with: cudaswitch install 13.0, then cudaswitch init --help",
+)
+@click.version_option(__version__, prog_name="cudaswitch", message="%(prog)s %(version)s")
+def cli() -> None:
+    """The CUDA toolkit and cuDNN that each environment needs, switched by itself."""

@@ -1,0 +1,71 @@
+"""The change in formats that are no shell's: one row each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from cudaswitch.activation import EnvironmentChange, undone
+from cudaswitch.errors import RequestError
+
+Variables = Mapping[str, str]
+
+
+def _difference(made: EnvironmentChange | None, before: Variables) -> dict[str, str | None]:
+    """Map each variable that differs to its new value, None for unset, ours left out."""
+    after = made.applied(before) if made else undone(before)
+    names = [name for name in (*after, *before) if not name.startswith("_CUDASWITCH_")]
+    return {
+        name: after.get(name)
+        for name in dict.fromkeys(names)
+        if after.get(name) != before.get(name)
+    }
+
+
+def _json(made: EnvironmentChange | None, before: Variables) -> str:
+    return json.dumps(_difference(made, before), indent=2) + "\n"
+
+
+def _dotenv(made: EnvironmentChange | None, before: Variables) -> str:
+    def quoted(value: str) -> str:
+        for char in ("\\", '"', "$", "`"):
+            value = value.replace(char, "\\" + char)
+        return '"' + value.replace("\n", "\\n") + '"'
+
+    changes = _difference(made, before)
+    return "".join(f"{name}={quoted(value or '')}\n" for name, value in changes.items())
+
+
+def _github(made: EnvironmentChange | None, before: Variables) -> str:
+    """Lines for the file that $GITHUB_ENV names."""
+    lines = []
+    for name, value in _difference(made, before).items():
+        if value and "\n" in value:
+            raise RequestError(f"`{name}` has a line break, which this format cannot carry")
+        lines.append(f"{name}={value or ''}\n")
+    return "".join(lines)
+
+
+def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
+    """A Tcl modulefile, for Environment Modules and Lmod."""
+    del before
+    lines = ["#%Module1.0"]
+    if made is not None:
+        lines += [f"setenv {name} {_tcl(value)}" for name, value in made.set.items()]
+        for name, folders in made.prepend.items():
+            lines += [f"prepend-path {name} {_tcl(folder)}" for folder in reversed(folders)]
+    return "\n".join(lines) + "\n"
+
+
+def _tcl(value: str) -> str:
+    for char in ("\\", '"', "$", "["):
+        value = value.replace(char, "\\" + char)
+    return f'"{value}"'
+
+
+FORMATS: dict[str, Callable[[EnvironmentChange | None, Variables], str]] = {
+    "json": _json,
+    "dotenv": _dotenv,
+    "github": _github,
+    "modulefile": _modulefile,
+}

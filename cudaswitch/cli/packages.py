@@ -1,0 +1,318 @@
+"""Commands on what is installed: install, adopt, list, remove, alias."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cudaswitch import pins, sources
+from cudaswitch.activation import applied
+from cudaswitch.cli import output
+from cudaswitch.decision import decide, working_directory
+from cudaswitch.detect import facts_of
+from cudaswitch.environments import active_environment
+from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
+from cudaswitch.install import adopt as adopt_toolkit
+from cudaswitch.install import install as install_artifacts
+from cudaswitch.paths import cache
+from cudaswitch.processes import users_of
+from cudaswitch.resolver import resolve
+from cudaswitch.sources import files, system
+from cudaswitch.store import all_stores, dealias, find, own_store
+from cudaswitch.toolkit import PLATFORMS, Toolkit, current_platform
+from cudaswitch.versions import Request, Version, is_alias_name, parse_request
+
+
+@click.command(
+    epilog="Example: cudaswitch install 13.0    cudaswitch install ./cudatoolkit-*.tar.bz2"
+)
+@click.argument("what", nargs=-1, required=True, metavar="WHAT...")
+@click.option("--cudnn", metavar="V", help="cuDNN to install with it, such as 7.6.")
+@click.option(
+    "--from", "source", default="pypi", type=click.Choice(sources.NAMES), help="Where from."
+)
+@click.option(
+    "--components",
+    default="build",
+    show_default=True,
+    metavar="SET",
+    help="What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart.",
+)
+@click.option("--platform", type=click.Choice(PLATFORMS), help="Keep it for another platform.")
+@click.option("--sha256", metavar="H", help="The hash that the one file must have.")
+@click.option("--offline", is_flag=True, help="Use only what is on this machine.")
+@click.option("--force", is_flag=True, help="Replace what is installed under the same name.")
+def install(
+    what: tuple[str, ...],
+    cudnn: str | None,
+    source: str,
+    components: str,
+    platform: str | None,
+    sha256: str | None,
+    offline: bool,
+    force: bool,
+) -> None:
+    """Install toolkits and cuDNN.
+
+    WHAT is a version (13.0), `auto` for what the active environment needs, a file (conda
+    package, cuDNN or component archive, wheel) or a URL. Several at once: pieces of one
+    toolkit belong together in one command. Installing what is there changes nothing.
+    """
+    if sha256 and len(what) != 1:
+        raise click.UsageError("--sha256 goes with exactly one file or URL")
+    store = own_store()
+    cache().mkdir(parents=True, exist_ok=True)
+    made: dict[str, Toolkit] = {}
+    with tempfile.TemporaryDirectory(dir=cache(), prefix="work-") as work:
+        deliveries = [
+            files.obtain(each, cache=cache(), workdir=Path(work), sha256=sha256, offline=offline)
+            for each in what
+            if files.names_file(each)
+        ]
+        # Files on one command line belong together, whatever their number.
+        named = [artifact for delivery in deliveries for artifact in delivery.artifacts]
+        bundles = [sources.Delivery(tuple(named))] if named else []
+        for each in what:
+            if files.names_file(each):
+                continue
+            request = _wanted(each, cudnn)
+            present = None if force or platform else _present(request)
+            if present:
+                made[present.name] = present
+                continue
+            bundles.append(_from_index(request, source, components, Path(work), platform, offline))
+        for bundle in bundles:
+            kits = install_artifacts(
+                store, bundle.artifacts, platform=platform, release=bundle.toolkit, force=force
+            )
+            made |= {kit.name: kit for kit in kits}
+    pins.refresh()
+    if not made:
+        output.say("installed; no toolkit fits it yet")
+        output.hint("install a CUDA toolkit of its version, and both are put together")
+    for name in made:
+        output.line(name)
+
+
+def _wanted(what: str, cudnn: str | None) -> Request:
+    request = dealias(parse_request(what, cudnn))
+    if request.text == "system":
+        raise RequestError("`system` cannot be installed", "cudaswitch adopt --scan")
+    if request.text != "auto":
+        return request
+    environment = active_environment(os.environ)
+    if environment is None:
+        raise RequestError("`auto` needs an active environment", "activate one, or name a version")
+    resolution = resolve(facts_of(environment.prefix), [])
+    if resolution.cuda is None:
+        raise RequestError(
+            f"nothing in `{environment.prefix}` needs CUDA", "cudaswitch resolve tells why"
+        )
+    return parse_request(resolution.cuda, cudnn or resolution.cudnn)
+
+
+def _from_index(
+    request: Request,
+    source: str,
+    components: str,
+    work: Path,
+    platform: str | None,
+    offline: bool,
+) -> sources.Delivery:
+    index = sources.index(source)
+    bare = None if platform else _present(parse_request(request.text))
+    target = platform or current_platform()
+    if bare and request.cudnn not in (None, "none"):
+        return index.obtain_cudnn(
+            str(request.cudnn), bare.version, workdir=work, platform=target, offline=offline
+        )
+    return index.obtain(
+        request, components=components, workdir=work, platform=target, offline=offline
+    )
+
+
+def _present(request: Request) -> Toolkit | None:
+    try:
+        return find(request)
+    except NotInstalledError:
+        return None
+
+
+@click.command(epilog="Example: cudaswitch adopt /usr/local/cuda-13.0")
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--as", "version", metavar="VERSION", help="Its version, where it cannot be detected."
+)
+@click.option("--scan", is_flag=True, help="Find the toolkits on this machine.")
+@click.option("--yes", is_flag=True, help="With --scan: adopt all that is found.")
+@output.json_option
+def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json: bool) -> None:
+    """Register a toolkit that is already on this machine, in its place, without copying."""
+    if scan == (path is not None):
+        raise click.UsageError("name one PATH, or give --scan")
+    if path is not None:
+        real = system.resolved(path)
+        found = {real: Version(version) if version else system.version_of(real)}
+        yes = True
+    else:
+        found = system.scan(os.environ)
+    kits: list[dict[str, Any]] = []
+    store = own_store()
+    for place, detected in found.items():
+        if yes:
+            kits.append(adopt_toolkit(store, place, detected).to_json())
+        else:
+            kits.append({"version": str(detected), "path": str(place)})
+    if yes:
+        pins.refresh()
+    if as_json:
+        output.data({"toolkits": kits})
+    else:
+        output.table([(str(kit.get("name", kit["version"])), str(kit["path"])) for kit in kits])
+        if not kits:
+            output.say("no toolkit found on this machine")
+        elif not yes:
+            output.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
+
+
+@click.command("list", epilog="Example: cudaswitch list --json")
+@output.json_option
+def list_command(as_json: bool) -> None:
+    """List what is installed, which toolkit is active, and who pins it."""
+    active = _active_path()
+    holders = pins.holders()
+    kits = []
+    packages = []
+    for store in all_stores():
+        kits += [
+            {
+                **kit.to_json(),
+                "active": kit.path == active,
+                "pinned_by": holders.get(kit.name, []),
+            }
+            for kit in store.toolkits()
+        ]
+        packages += [
+            {
+                "name": package.name,
+                "version": str(package.version),
+                "build": package.build,
+                "component": package.component,
+                "platform": package.platform,
+                "source": package.source,
+                "origin": package.origin,
+                "sha256": package.sha256,
+                "size": package.size,
+            }
+            for package in store.packages()
+        ]
+    if as_json:
+        output.data({"toolkits": kits, "packages": packages})
+        return
+    if not kits:
+        output.say("nothing is installed")
+        output.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
+        return
+    output.table(
+        [
+            (
+                "*" if kit["active"] else " ",
+                kit["name"],
+                kit["source"],
+                kit["path"],
+                f"pinned by {', '.join(kit['pinned_by'])}" if kit["pinned_by"] else "",
+            )
+            for kit in kits
+        ]
+    )
+
+
+def _active_path() -> str | None:
+    want = applied(os.environ)
+    if want:
+        return want.home
+    try:
+        return decide(os.environ, working_directory(os.environ)).want.home
+    except CudaswitchError:
+        return None
+
+
+@click.command(epilog="Example: cudaswitch remove 10.1.243+cudnn7.6.5")
+@click.argument("toolkits", nargs=-1, required=True, metavar="TOOLKIT...")
+@click.option("--force", is_flag=True, help="Even where something pins or uses it.")
+def remove(toolkits: tuple[str, ...], force: bool) -> None:
+    """Remove toolkits, and packages that only they used.
+
+    Refuses while something pins a toolkit or a running process maps its files, and says who.
+    """
+    store = own_store()
+    chosen = [_one_installed(name) for name in toolkits]
+    if not force:
+        holders = pins.holders()
+        for kit in chosen:
+            if holders.get(kit.name):
+                raise StoreError(
+                    f"{kit.name} is pinned by {', '.join(holders[kit.name])}",
+                    f"unpin it there, or cudaswitch remove --force {kit.name}",
+                )
+            users = users_of(store.folders_of(kit))
+            if users:
+                raise StoreError(
+                    f"{kit.name} is in use by {', '.join(users)}",
+                    f"end it, or cudaswitch remove --force {kit.name}",
+                )
+    for kit in chosen:
+        store.remove(kit)
+        output.say(f"removed {kit.name}")
+    pins.refresh()
+
+
+def _one_installed(name: str) -> Toolkit:
+    kits = own_store().toolkits()
+    for kit in kits:
+        if kit.name == name:
+            return kit
+    request = dealias(parse_request(name))
+    fitting = [
+        kit for kit in kits if request.accepts(kit.version) and request.accepts_cudnn(kit.cudnn)
+    ]
+    if len(fitting) > 1:
+        raise StoreError(
+            f"`{name}` names {len(fitting)} toolkits: {', '.join(kit.name for kit in fitting)}",
+            "name them one by one",
+        )
+    if not fitting:
+        raise NotInstalledError(f"no toolkit `{name}` is installed", "cudaswitch list")
+    return fitting[0]
+
+
+@click.command(epilog="Example: cudaswitch alias thesis 10.1+cudnn7.6")
+@click.argument("name", required=False)
+@click.argument("request", required=False)
+@click.option("--delete", is_flag=True, help="Take the name away.")
+def alias(name: str | None, request: str | None, delete: bool) -> None:
+    """Give NAME to REQUEST; without them, list the names."""
+    store = own_store()
+    if name is None:
+        output.table(list(store.aliases().items()))
+        return
+    if not is_alias_name(name):
+        raise RequestError(
+            f"`{name}` cannot be an alias", "begin with a letter; then letters, digits, `_` and `-`"
+        )
+    if delete:
+        if name not in store.aliases():
+            raise NotInstalledError(f"no alias `{name}` is known", "cudaswitch alias")
+        store.set_alias(name, None)
+        return
+    if request is None:
+        raise click.UsageError("name what the alias stands for")
+    meant = parse_request(request)
+    if meant.is_alias or meant.text in ("auto", "system"):
+        raise RequestError(f"an alias cannot stand for `{request}`", "give it a version or range")
+    store.set_alias(name, str(meant))
+    find(meant)

@@ -1,0 +1,109 @@
+"""Commands that write requests down: pin and unpin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from cudaswitch import pins
+from cudaswitch.cli import output
+from cudaswitch.detect import bundles_cuda
+from cudaswitch.environments import (
+    Environment,
+    active_environment,
+    environment_at,
+    environment_named,
+)
+from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
+from cudaswitch.paths import home
+from cudaswitch.versions import LIBRARIES, parse_request
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def place_options(function: _Function) -> _Function:
+    """Add the options that say where a pin is: environment, directory or user."""
+    for option in (
+        click.option("--global", "for_user", is_flag=True, help="For yourself, everywhere."),
+        click.option(
+            "--dir",
+            "directory",
+            type=click.Path(path_type=Path),
+            help="A directory tree (its .cuda-version).",
+        ),
+        click.option(
+            "-p", "--prefix", type=click.Path(path_type=Path), help="Environment by path."
+        ),
+        click.option("-n", "--name", metavar="ENV", help="Environment by name."),
+    ):
+        function = option(function)
+    return function
+
+
+def chosen_place(
+    name: str | None, prefix: Path | None, directory: Path | None, for_user: bool
+) -> Environment | Path:
+    """Return the environment or file that the options name: by default the active
+    environment, else this directory."""
+    if sum(map(bool, (name, prefix, directory, for_user))) > 1:
+        raise click.UsageError("choose one of -n, -p, --dir and --global")
+    if for_user:
+        return home().global_pin
+    if directory:
+        if not directory.is_dir():
+            raise EnvironmentNotFoundError(f"`{directory}` is no directory", "create it first")
+        return pins.directory_pin(directory.absolute())
+    if name:
+        return environment_named(name, os.environ)
+    if prefix:
+        return environment_at(prefix)
+    return active_environment(os.environ) or pins.directory_pin(Path.cwd())
+
+
+@click.command(epilog="Example: cudaswitch pin 10.1 --cudnn 7.6 -n thesis")
+@click.argument("request")
+@click.option("--cudnn", metavar="V", help="cuDNN to go with it, such as 7.6, or none.")
+@click.option("--libraries", type=click.Choice(LIBRARIES), help="Whether to set LD_LIBRARY_PATH.")
+@place_options
+def pin(
+    request: str,
+    cudnn: str | None,
+    libraries: str | None,
+    name: str | None,
+    prefix: Path | None,
+    directory: Path | None,
+    for_user: bool,
+) -> None:
+    """Tie REQUEST to an environment, a directory tree or yourself.
+
+    Without an option: the active environment, else this directory. An environment gets
+    hooks that switch on activation and undo on deactivation, in every shell, without
+    `cudaswitch init`.
+    """
+    asked = parse_request(request, cudnn, libraries)
+    place = chosen_place(name, prefix, directory, for_user)
+    if isinstance(place, Path):
+        kit = pins.pin_file(place, asked)
+        output.say(f"`{place}` asks for {kit.name if kit else 'no toolkit'}")
+        return
+    kit = pins.pin_environment(place, asked)
+    output.say(f"`{place.prefix}` is pinned to {kit.name if kit else 'no toolkit'}")
+    bundled = bundles_cuda(place.prefix)
+    if bundled and asked.libraries is None:
+        output.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
+
+
+@click.command(epilog="Example: cudaswitch unpin -n thesis")
+@place_options
+def unpin(name: str | None, prefix: Path | None, directory: Path | None, for_user: bool) -> None:
+    """Take a pin away, and an environment's hooks with it."""
+    place = chosen_place(name, prefix, directory, for_user)
+    done = pins.unpin_file(place) if isinstance(place, Path) else pins.unpin_environment(place)
+    shown = place if isinstance(place, Path) else place.prefix
+    if not done:
+        raise CudaswitchError(f"`{shown}` holds no pin", "cudaswitch list shows who pins what")
+    output.say(f"`{shown}` is not pinned any more")

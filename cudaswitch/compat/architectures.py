@@ -1,0 +1,53 @@
+"""Which GPUs a CUDA release has code for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from cudaswitch.compat.tables import Row, read_table, rows_of
+from cudaswitch.versions import Version
+
+
+@dataclass(frozen=True)
+class Architectures(Row):
+    """The compute capabilities that the tools and libraries of a CUDA release serve."""
+
+    cuda: Version
+    min_cc: Version
+    max_cc: Version
+    sm: tuple[int, ...]
+
+
+@lru_cache
+def _table() -> dict[str, Architectures]:
+    return {
+        row["cuda"]: Architectures(
+            cuda=Version(row["cuda"]),
+            min_cc=Version(row["min_cc"]),
+            max_cc=Version(row["max_cc"]),
+            sm=tuple(row["sm"]),
+            source=row["source"],
+            confidence=row["confidence"],
+        )
+        for row in rows_of(read_table("architectures"), "toolkits")
+    }
+
+
+@lru_cache
+def _families() -> dict[str, str]:
+    rows = rows_of(read_table("architectures"), "families")
+    return {row["cc"]: f"{row['family']}: {row['examples']}" for row in rows}
+
+
+def architectures(cuda: Version) -> list[Architectures]:
+    """List the rows that `cuda` names: one for a release, all of its minors for a major."""
+    if len(cuda.parts) > 1:
+        return [row for row in _table().values() if row.cuda == Version(cuda.minor)]
+    return [row for row in _table().values() if row.cuda.major == cuda.major]
+
+
+def gpu_name(cc: Version) -> str:
+    """Write a compute capability with the cards that people know it by."""
+    family = _families().get(cc.minor)
+    return f"compute capability {cc}" + (f" ({family})" if family else "")

@@ -1,0 +1,56 @@
+"""Which host compilers and C libraries a CUDA release can compile with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from cudaswitch.compat.tables import Row, read_table, rows_of
+from cudaswitch.versions import Version
+
+
+@dataclass(frozen=True)
+class HostCompilers(Row):
+    """Majors of gcc and clang that nvcc accepts (None: no bound known) and MSVC as printed."""
+
+    cuda: Version
+    gcc_min: int | None
+    gcc_max: int | None
+    clang_min: int | None
+    clang_max: int | None
+    msvc: str | None
+
+    def accepts_gcc(self, major: int) -> bool:
+        return (self.gcc_min or 0) <= major <= (self.gcc_max or major)
+
+
+@dataclass(frozen=True)
+class GlibcLimit(Row):
+    """Headers of CUDA up to `cuda_max` do not compile with glibc from `glibc_min` on."""
+
+    cuda_max: Version
+    glibc_min: Version
+    text: str
+
+
+@lru_cache
+def _hosts() -> dict[str, HostCompilers]:
+    return {
+        row["cuda"]: HostCompilers(**(row | {"cuda": Version(row["cuda"])}))
+        for row in rows_of(read_table("compilers"), "hosts")
+    }
+
+
+def host_compilers(cuda: Version) -> HostCompilers | None:
+    """Find the row of a CUDA release `X.Y`."""
+    return _hosts().get(cuda.minor)
+
+
+def glibc_limit(cuda: Version, glibc: Version) -> GlibcLimit | None:
+    """Find the limit that `cuda` meets on a machine with `glibc`, if any."""
+    for row in rows_of(read_table("compilers"), "glibc"):
+        limit = GlibcLimit(**(row | {key: Version(row[key]) for key in ("cuda_max", "glibc_min")}))
+        older = Version(cuda.minor) <= limit.cuda_max
+        if older and len(cuda.parts) > 1 and glibc >= limit.glibc_min:
+            return limit
+    return None

@@ -1,0 +1,59 @@
+"""Which CUDA releases and GPUs a cuDNN serves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from cudaswitch.compat.tables import Row, read_table, rows_of, version_or_none
+from cudaswitch.versions import Version
+
+
+@dataclass(frozen=True)
+class Support(Row):
+    """A line of NVIDIA's support matrix; `complete` is False where it was read in part."""
+
+    cudnn: Version
+    cuda: tuple[Version, ...]
+    complete: bool
+    cc_min: Version | None
+
+
+@lru_cache
+def _table() -> tuple[Support, ...]:
+    return tuple(
+        Support(
+            cudnn=Version(row["cudnn"]),
+            cuda=tuple(Version(cuda) for cuda in row["cuda"]),
+            complete=row["complete"],
+            cc_min=version_or_none(row["cc_min"]),
+            source=row["source"],
+            confidence=row["confidence"],
+        )
+        for row in rows_of(read_table("cudnn"), "supports")
+    )
+
+
+def unsupported_cuda(cudnn: Version, cuda: Version) -> Support | None:
+    """Find the row that leaves `cuda` out for this cuDNN release, if a complete one does."""
+    for row in _table():
+        if not cudnn.starts_with(row.cudnn) or not row.complete:
+            continue
+        # From the first build for a whole major on, newer minors of it are served too.
+        newest = max((entry for entry in row.cuda if entry.major == cuda.major), default=None)
+        listed = any(cuda.starts_with(entry) for entry in row.cuda)
+        newer = cuda.major >= 11 and newest is not None and cuda > newest
+        if not listed and not newer:
+            return row
+    return None
+
+
+def lowest_capability(cudnn: Version) -> Support | None:
+    """Find the row that bounds the GPUs of a cuDNN: its own, or the newest one before it.
+
+    Majors are not mixed: nothing is concluded for 9.0 from 8.9.
+    """
+    rows = [row for row in _table() if row.cc_min and row.cudnn.major == cudnn.major]
+    exact = [row for row in rows if cudnn.starts_with(row.cudnn) or row.cudnn.starts_with(cudnn)]
+    before = [row for row in rows if row.cudnn <= cudnn]
+    return max(exact or before, key=lambda row: row.cudnn, default=None)

@@ -1,0 +1,209 @@
+"""Compose a toolkit from packages by links: one folder that is CUDA_HOME, no byte twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cudaswitch.errors import StoreError
+from cudaswitch.toolkit import REAL_FOLDERS, Entry, Package, Version, place
+
+_SONAME = re.compile(r"(lib64/lib[^/]+\.so)\.([0-9.]+)")
+_TRIPLES = {"linux-64": "x86_64-linux", "linux-aarch64": "sbsa-linux"}
+
+
+class _Leaf:
+    """One file of one package, and where it lies in the store."""
+
+    __slots__ = ("entry", "package", "source")
+
+    def __init__(self, package: Package, entry: Entry, tree: Path) -> None:
+        self.package = package
+        self.entry = entry
+        self.source = tree / entry.path
+
+
+def compose(
+    parts: Sequence[tuple[Package, Path]], target: Path, final: Path, version: Version
+) -> None:
+    """Fill the empty folder `target` with a toolkit composed of `parts`.
+
+    `parts` are packages with the folders that hold their files; where two bring the same
+    path, the first wins. `final` is the path that the folder will have, which conda's
+    placeholders are replaced with. `version` is that of the CUDA toolkit.
+    Raises StoreError when a placeholder cannot hold the path.
+    """
+    leaves: dict[str, _Leaf] = {}
+    whole: dict[str, set[str]] = {}
+    for package, tree in parts:
+        for entry in package.entries:
+            where = place(package, entry.path)
+            if where is None:
+                continue
+            for folder in _parents(where):
+                whole.setdefault(folder, set()).add(package.id)
+            if (
+                where in leaves
+                or entry.copy
+                or entry.placeholder
+                or not _keeps_its_place(package, entry)
+            ):
+                for folder in _parents(where):
+                    whole[folder].add("")
+            leaves.setdefault(where, _Leaf(package, entry, tree))
+    # Where one package has a folder and another a link of that name, the link wins.
+    leaves = {at: leaf for at, leaf in leaves.items() if leaves.keys().isdisjoint(_parents(at))}
+    linked = _link_whole_folders(leaves, whole, target)
+    for where, leaf in leaves.items():
+        if not any(folder in linked for folder in _parents(where)):
+            _place(leaf, where, target, final)
+    if parts[0][0].platform in _TRIPLES:
+        _make_usual(target, parts[0][0].platform, version)
+
+
+def overlay(adopted: Path, target: Path) -> None:
+    """Fill `target` with symbolic links to a toolkit elsewhere, open for additions.
+
+    Used to put cuDNN beside a toolkit that was adopted in its place.
+    """
+    for child in sorted(adopted.iterdir()):
+        name = "lib64" if child.name == "lib" and not (adopted / "lib64").exists() else child.name
+        if name in REAL_FOLDERS and child.is_dir():
+            (target / name).mkdir(exist_ok=True)
+            for inner in sorted(child.iterdir()):
+                (target / name / inner.name).symlink_to(inner)
+        elif not (name == "lib" and (adopted / "lib64").exists()):
+            (target / name).symlink_to(child)
+
+
+def _parents(path: str) -> Iterable[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _keeps_its_place(package: Package, entry: Entry) -> bool:
+    """Tell whether a file stands in the toolkit where it stands in its package."""
+    inside = entry.path[len(package.root) + 1 :] if package.root else entry.path
+    return place(package, entry.path) == inside
+
+
+def _link_whole_folders(
+    leaves: dict[str, _Leaf], whole: dict[str, set[str]], target: Path
+) -> set[str]:
+    """Link each topmost folder that a single package provides; return their names."""
+    linked: set[str] = set()
+    for where, leaf in leaves.items():
+        for folder in reversed(list(_parents(where))):
+            if folder in linked:
+                break
+            if (
+                folder in REAL_FOLDERS
+                or folder.startswith("targets")
+                or whole[folder] != {leaf.package.id}
+            ):
+                continue
+            source = leaf.source
+            for _ in range(where.count("/") - folder.count("/")):
+                source = source.parent
+            link = target / folder
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(_relative(source, link.parent, target))
+            linked.add(folder)
+            break
+    return linked
+
+
+def _relative(source: Path, folder: Path, target: Path) -> str:
+    """Spell a link so that the store can be moved as a whole.
+
+    `target` is staged one level below the store's root, as deep as its final place, so
+    that the spelling holds there too.
+    """
+    store = target.parent.parent
+    if source.is_relative_to(store):
+        return os.path.relpath(source, folder)
+    return str(source)
+
+
+def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
+    path = target / where
+    path.parent.mkdir(parents=True, exist_ok=True)
+    entry = leaf.entry
+    if entry.target is not None:
+        path.symlink_to(_retarget(leaf.package, entry, where))
+    elif entry.placeholder:
+        path.write_bytes(_replaced(leaf.source.read_bytes(), entry, str(final)))
+        path.chmod(0o755 if entry.executable else 0o644)
+    elif entry.copy:
+        shutil.copy2(leaf.source, path)
+    else:
+        try:
+            os.link(leaf.source, path)
+        except OSError:
+            # Another file system, or one without hard links, or its limit of them.
+            path.symlink_to(_relative(leaf.source, path.parent, target))
+
+
+def _retarget(package: Package, entry: Entry, where: str) -> str:
+    """Spell a package's own link for the place that it has in the toolkit."""
+    if entry.target is None or entry.target.startswith("/"):
+        return entry.target or ""
+    meant = posixpath.normpath(posixpath.join(posixpath.dirname(entry.path), entry.target))
+    placed = place(package, meant)
+    if placed is None:
+        return entry.target
+    return posixpath.relpath(placed, posixpath.dirname(where) or ".")
+
+
+def _replaced(content: bytes, entry: Entry, prefix: str) -> bytes:
+    """Put `prefix` for conda's placeholder, in binary files without moving a byte."""
+    old, new = (entry.placeholder or "").encode(), prefix.encode()
+    if entry.mode != "binary":
+        return content.replace(old, new)
+    if len(new) > len(old):
+        raise StoreError(
+            f"`{prefix}` is too long for `{entry.path}`, which has room for {len(old)} bytes",
+            "choose a shorter CUDASWITCH_HOME",
+        )
+
+    def padded(match: re.Match[bytes]) -> bytes:
+        text = match[0]
+        return text.replace(old, new).ljust(len(text), b"\0")
+
+    return re.sub(re.escape(old) + rb"[^\0]*(?=\0|$)", padded, content)
+
+
+def _make_usual(target: Path, platform: str, version: Version) -> None:
+    """Add what build tools take for granted and packages of some makers leave out."""
+    for folder in ("bin", "lib64", "include"):
+        (target / folder).mkdir(exist_ok=True)
+    _link(target / "lib", "lib64")
+    triple = target / "targets" / _TRIPLES[platform]
+    triple.mkdir(parents=True, exist_ok=True)
+    _link(triple / "include", "../../include")
+    _link(triple / "lib", "../../lib64")
+    # Wheels bring libcudart.so.13 alone: `-lcudart` wants the name without a number.
+    sonames = sorted(f"lib64/{item.name}" for item in (target / "lib64").iterdir())
+    for match in filter(None, map(_SONAME.fullmatch, sonames)):
+        _link(target / match[1], posixpath.basename(match[0]))
+    # conda's one package of the time before 12 keeps these beside the libraries.
+    for file in sorted((target / "lib64").glob("libdevice.*.bc")):
+        _link(target / "nvvm" / "libdevice" / file.name, f"../../lib64/{file.name}")
+    for file in sorted((target / "lib64").glob("libnvvm.so*")):
+        _link(target / "nvvm" / "lib64" / file.name, f"../../lib64/{file.name}")
+    if not os.path.lexists(target / "version.json"):
+        said = {"cuda": {"name": "CUDA SDK", "version": str(version)}}
+        (target / "version.json").write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
+
+
+def _link(path: Path, to: str) -> None:
+    if path.parent.is_symlink() or os.path.lexists(path):
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(to)

@@ -1,0 +1,156 @@
+"""Fill in the resolver's facts from files. Nothing of an environment is imported or started."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from cudaswitch.compat.carriers import carried_by
+from cudaswitch.detect.frameworks import inspect, places
+from cudaswitch.detect.machine import Machine, asked_driver, probe
+from cudaswitch.detect.packages import (
+    Dist,
+    Record,
+    conda_records,
+    distributions,
+    site_packages,
+)
+from cudaswitch.detect.reading import Reading
+from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
+from cudaswitch.resolver import Carried, Facts
+from cudaswitch.toolkit import PLATFORMS, current_platform
+from cudaswitch.versions import Version
+
+__all__ = ["bundles_cuda", "facts_of"]
+
+_BUNDLES = (
+    "lib/python*/site-packages/nvidia/*/lib",
+    "lib/python*/site-packages/torch/lib/libtorch_cuda.so",
+    "conda-meta/cudatoolkit-[0-9]*.json",
+    "conda-meta/cuda-cudart-[0-9]*.json",
+    "conda-meta/libcublas-[0-9]*.json",
+)
+"""The same patterns as the hooks use; both must answer alike, so change them together."""
+
+
+def bundles_cuda(prefix: Path) -> str | None:
+    """Name the file or folder that shows that an environment brings its own CUDA."""
+    for pattern in _BUNDLES:
+        found = glob.glob(f"{glob.escape(str(prefix))}/{pattern}")  # noqa: PTH207 - as shells match
+        for path in sorted(found):
+            if os.path.exists(path):  # noqa: PTH110 - it is a string already
+                return path
+    return None
+
+
+def facts_of(
+    prefix: Path | None,
+    *,
+    driver: str | None = None,
+    cc: str | None = None,
+    gcc: int | None = None,
+    platform: str | None = None,
+) -> Facts:
+    """Look at an environment (conda prefix or virtualenv) and at this machine.
+
+    `driver`, `cc`, `gcc` and `platform` stand in for what would be probed; with the
+    platform of another machine nothing of this one is probed. Raises
+    EnvironmentNotFoundError when `prefix` is no folder, RequestError for overrides that
+    cannot be read.
+    """
+    machine_of_another = platform is not None and platform != current_platform()
+    if platform is not None and platform not in PLATFORMS:
+        raise RequestError(
+            f"`{platform}` is not a platform (asked for by --platform)",
+            f"use one of {', '.join(PLATFORMS)}",
+        )
+    asked, asked_source = asked_driver(driver)
+    asked_cc = _capability(cc)
+    facts = Facts(platform=platform or current_platform())
+    if prefix is not None:
+        facts = _environment(prefix, platform)
+    foreign = machine_of_another or facts.platform != current_platform()
+    machine = Machine() if foreign else probe(avoid=prefix)
+    return replace(
+        facts,
+        driver=asked or machine.driver,
+        driver_source=asked_source or machine.driver_source,
+        cc=(asked_cc,) if asked_cc else machine.cc,
+        cc_source="--cc" if asked_cc else machine.cc_source,
+        gcc=(int(gcc),) if gcc is not None else machine.gcc,
+        glibc=machine.glibc,
+    )
+
+
+def _capability(cc: str | None) -> str | None:
+    if cc is None:
+        return None
+    try:
+        version = Version(cc.strip())
+    except RequestError:
+        version = None
+    if version is None or len(version.parts) > 2 or version.major > 99:
+        raise RequestError(
+            f"`{cc}` is not a compute capability (asked for by --cc)",
+            "write it as X.Y, for example 7.0 for a V100",
+        )
+    return version.text if len(version.parts) == 2 else f"{version.text}.0"
+
+
+def _environment(prefix: Path, platform: str | None) -> Facts:
+    if not prefix.is_dir():
+        raise EnvironmentNotFoundError(
+            f"no environment is at `{prefix}`", "name one with `-p PREFIX` or `-n NAME`"
+        )
+    reading = Reading(prefix)
+    sites = [(site, *distributions(site, reading)) for site in site_packages(prefix)]
+    records = conda_records(prefix, reading)
+    if not sites and not records:
+        reading.note("has no site-packages and no conda-meta: not an environment?", prefix)
+    platform = platform or _layout(sites)
+    os_name = platform.partition("-")[0]
+    found = [inspect(place, reading, os_name) for place in places(sites, records)]
+    dists = [dist for _, several, _ in sites for dist in several]
+    return Facts(
+        platform=platform,
+        prefix=printable(str(prefix)),
+        frameworks=tuple(framework for framework in found if framework),
+        carried=(*_carried_dists(dists, reading), *_carried_records(records, reading)),
+        notes=tuple(reading.notes),
+    )
+
+
+def _layout(sites: list[tuple[Path, list[Dist], set[str]]]) -> str:
+    """Tell Windows' layout (Lib/site-packages) from the others'."""
+    here = current_platform()
+    windows = any(site.parent.name == "Lib" for site, _, _ in sites)
+    return "win-64" if windows and not here.startswith("win") else here
+
+
+def _carried_dists(dists: list[Dist], reading: Reading) -> list[Carried]:
+    carried = []
+    for dist in dists:
+        found = carried_by("dist", dist.name)
+        if found:
+            carrier, major = found
+            cuda = dist.version if carrier.component == "cuda" else major
+            # The names without a suffix belong to CUDA 13 and later.
+            source = reading.name(dist.record)
+            carried.append(
+                Carried(carrier.component, "dist", dist.name, dist.version, cuda, source)
+            )
+    return carried
+
+
+def _carried_records(records: list[Record], reading: Reading) -> list[Carried]:
+    carried = []
+    for record in records:
+        found = carried_by("conda", record.name)
+        if found:
+            component = found[0].component
+            cuda = record.version if component == "cuda" else None
+            source = reading.name(record.path)
+            carried.append(Carried(component, "conda", record.name, record.version, cuda, source))
+    return carried

@@ -1,0 +1,156 @@
+"""Read foreign files with bounds: regular files only, so much and no more, never executed."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import json
+import os
+import stat
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cudaswitch.errors import printable
+from cudaswitch.resolver import Reason
+
+SOURCE_LIMIT = 1 << 20
+"""Bytes of a Python or JSON file that are read; a longer one is not read at all."""
+METADATA_LIMIT = 4 << 20
+"""Bytes of a METADATA file whose head is read; what lies behind is ignored."""
+
+
+class Reading:
+    """Files of one environment, read on demand; what cannot be read becomes a note."""
+
+    def __init__(self, prefix: Path) -> None:
+        self.prefix = prefix
+        self.notes: list[Reason] = []
+
+    def name(self, path: Path) -> str:
+        """Name a file as answers do: below the prefix."""
+        try:
+            return printable(path.relative_to(self.prefix).as_posix())
+        except ValueError:
+            return printable(str(path))
+
+    def note(self, text: str, path: Path) -> None:
+        self.notes.append(Reason(text, self.name(path)))
+
+    def text(self, path: Path, limit: int = SOURCE_LIMIT, *, head: bool = False) -> str | None:
+        """Read a regular file as UTF-8, or return None: silently if missing, else with a note.
+
+        With `head` the first `limit` bytes of a longer file are returned.
+        """
+        try:
+            raw = _read(path, limit, head=head)
+        except (FileNotFoundError, NotADirectoryError):
+            if path.is_symlink():
+                self.note("is a link to nothing", path)
+            return None
+        except OSError as error:
+            self.note(f"was not read: {error.strerror}", path)
+            return None
+        target = Path(os.path.realpath(path))
+        if path.is_symlink() and not target.is_relative_to(os.path.realpath(self.prefix)):
+            self.note(f"is a link out of the environment, to {printable(str(target))}", path)
+        return raw.decode("utf-8", errors="replace")
+
+    def names(self, folder: Path) -> list[os.DirEntry[str]]:
+        """List a folder, sorted by name; a missing one is empty."""
+        try:
+            with os.scandir(folder) as entries:
+                return sorted(entries, key=lambda entry: entry.name)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            self.note(f"cannot be listed: {error.strerror}", folder)
+            return []
+
+    def python_values(self, path: Path) -> dict[str, Any]:
+        """Take the literal values that a Python file assigns; dicts give their entries too."""
+        text = self.text(path)
+        if text is None:
+            return {}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.note(f"is not Python that can be read: {type(error).__name__}", path)
+            return {}
+        values: dict[str, Any] = {}
+        for statement in tree.body:
+            for key, value in _assigned(statement):
+                values[key] = value
+        return values
+
+    def json_values(self, path: Path) -> dict[str, Any]:
+        """Take the values of a JSON file, nested ones under dotted keys."""
+        text = self.text(path)
+        if text is None:
+            return {}
+        try:
+            return dict(_flat(json.loads(text), ""))
+        except (ValueError, RecursionError) as error:
+            self.note(f"is not JSON that can be read: {type(error).__name__}", path)
+            return {}
+
+    def metadata(self, path: Path) -> list[tuple[str, str]]:
+        """Take the headers of a METADATA or PKG-INFO file, without its description."""
+        text = self.text(path, METADATA_LIMIT, head=True)
+        if text is None:
+            return []
+        head = text.replace("\r\n", "\n").partition("\n\n")[0]
+        pairs = (line.partition(":") for line in head.split("\n") if not line[:1].isspace())
+        return [(key.strip().lower(), value.strip()) for key, colon, value in pairs if colon]
+
+
+def _read(path: Path, limit: int, *, head: bool) -> bytes:
+    """Read the bytes of a regular text file; raise OSError with the reason in words if it is none.
+
+    O_NONBLOCK: opening a FIFO must not wait for a writer that never comes.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(handle, "rb") as file:  # noqa: PTH123 - from a descriptor
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        if status.st_size > limit and not head:
+            raise OSError(errno.EFBIG, f"it is larger than {limit >> 20} MiB")
+        raw = file.read(limit)
+    if b"\0" in raw:
+        raise OSError(errno.EINVAL, "it is binary, not text")
+    return raw
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[str, Any]]:
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target, value = statement.targets[0], statement.value
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        target, value = statement.target, statement.value
+    else:
+        return
+    if not isinstance(target, ast.Name):
+        return
+    if isinstance(value, ast.Call) and len(value.args) == 1:
+        # collections.OrderedDict([...]): its argument is the literal.
+        value = value.args[0]
+    try:
+        literal = ast.literal_eval(value)
+        if isinstance(literal, list) and literal and all(isinstance(it, tuple) for it in literal):
+            literal = dict(literal)
+    except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
+        return
+    yield target.id, literal
+    if isinstance(literal, dict):
+        yield from ((key, value) for key, value in literal.items() if isinstance(key, str))
+
+
+def _flat(data: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from _flat(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, data

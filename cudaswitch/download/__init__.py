@@ -1,0 +1,132 @@
+"""Downloads: verified, resumed, cached by content, quiet about credentials."""
+
+from __future__ import annotations
+
+import errno
+import re
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from cudaswitch.download.cache import Cache, file_sha256
+from cudaswitch.download.client import file_name
+from cudaswitch.download.failures import Limits, refused
+from cudaswitch.download.redaction import redact
+from cudaswitch.download.transfer import Transfer
+from cudaswitch.errors import RequestError, SourceError, StoreError
+
+__all__ = ["fetch", "file_name", "open_local", "redact"]
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def fetch(
+    url: str,
+    cache: Path,
+    *,
+    sha256: str | None = None,
+    size: int | None = None,
+    offline: bool = False,
+    show: bool | None = None,
+) -> Path:
+    """Return the file behind an http, https or file URL, downloaded into `cache` if need be.
+
+    `sha256` (hex) and `size` (bytes) are what it must have; without a sha256 the server is
+    asked whether what the URL delivered last still stands. `offline` takes it from the cache
+    or refuses. `show` a progress bar on stderr: None means if that is a terminal.
+    A download goes on where an earlier one was interrupted, also by a kill.
+
+    Raises SourceError (not delivered, or not what was expected), StoreError (the cache
+    cannot be written) and RequestError (`sha256` is none), each naming the redacted URL.
+    """
+    sha256 = _checked(sha256)
+    if _scheme(url) == "file":
+        return open_local(_local_path(url), sha256=sha256, size=size)
+    limits = Limits.from_environment()
+    show = sys.stderr.isatty() if show is None else show
+    store = Cache(cache)
+    try:
+        if sha256 is not None and (path := store.find(sha256)):
+            return path
+        if offline:
+            return _cached(store, url, sha256)
+
+        def waiting() -> None:
+            if show:
+                print(f"waiting for another process to download {file_name(url)}", file=sys.stderr)
+
+        with store.claim(url, limits.timeout, waiting) as part:
+            if sha256 is not None and (path := store.find(sha256)):
+                return path
+            known = store.known(url) if sha256 is None else None
+            return Transfer(url, part, store, limits, sha256, size, known, show).run()
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise StoreError(
+                f"no space left in `{cache}` to download {file_name(url)}",
+                "free some space; the same command then goes on where this one stopped",
+            ) from None
+        raise StoreError(
+            f"cannot use the download cache `{cache}`: {error.strerror or error}"
+        ) from None
+
+
+def open_local(path: Path, *, sha256: str | None = None, size: int | None = None) -> Path:
+    """Return `path` if it is a regular file with the sha256 and size given; else SourceError."""
+    if not path.exists():
+        raise SourceError(f"no file `{path}`", "check the path")
+    if path.is_dir():
+        raise SourceError(
+            f"`{path}` is a folder, not an archive",
+            f"if a toolkit lies there: `cudaswitch adopt {path}`",
+        )
+    if not path.is_file():
+        raise SourceError(f"`{path}` is not a regular file", "name an archive")
+    try:
+        actual = path.stat().st_size
+        if size not in (None, actual):
+            raise SourceError(f"`{path}` has {actual} bytes where {size} were expected")
+        if (checked := _checked(sha256)) and (found := file_sha256(path)) != checked:
+            raise SourceError(
+                f"the sha256 of `{path}` is {found} where {checked} was expected",
+                "the file was changed or damaged: check the hash and where it came from",
+            )
+    except OSError as error:
+        raise SourceError(f"cannot read `{path}`: {error.strerror}") from None
+    return path
+
+
+def _cached(store: Cache, url: str, sha256: str | None) -> Path:
+    known = store.known(url)
+    if known is not None and sha256 in (None, known.sha256):
+        return store.root / known.sha256
+    raise SourceError(
+        f"`{redact(url)}` is not in the cache, and --offline forbids to download it",
+        "run the command once without --offline",
+    )
+
+
+def _checked(sha256: str | None) -> str | None:
+    if sha256 is None or _SHA256.fullmatch(sha256.lower()):
+        return sha256.lower() if sha256 else None
+    raise RequestError(f"`{sha256}` is not a sha256", "a sha256 has 64 digits, 0-9 and a-f")
+
+
+def _scheme(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme == "file" or (parts.hostname and (parts.port or 1))
+    except ValueError:
+        usable = None
+    if usable is None or usable == "" or parts.scheme not in ("http", "https", "file"):
+        raise refused(url, "only http, https and file URLs can be", "check the URL")
+    return parts.scheme
+
+
+def _local_path(url: str) -> Path:
+    parts = urlsplit(url)
+    if parts.netloc not in ("", "localhost"):
+        raise refused(url, "a file URL names a file of this machine", "write it as file:///path")
+    return Path(url2pathname(parts.path))

@@ -1,0 +1,157 @@
+"""Asking a server: one session, redirects followed by hand, and what its headers are worth."""
+
+from __future__ import annotations
+
+import os
+import re
+from urllib.parse import unquote, urljoin, urlsplit
+
+import requests
+import urllib3
+from requests.utils import get_auth_from_url, urldefragauth
+
+from cudaswitch import __version__
+from cudaswitch.download.cache import PIECE, Record
+from cudaswitch.download.failures import Limits, failure, http_date, refused
+from cudaswitch.download.redaction import redact
+from cudaswitch.errors import SourceError, printable
+
+REDIRECTS = 10
+_LIBRARY_ERRORS = (OSError, ValueError, urllib3.exceptions.HTTPError)
+_CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+_PORTS = {"http": 80, "https": 443}
+
+
+def file_name(url: str) -> str:
+    """The file name at the end of a URL: no folder, fit to be shown."""
+    name = unquote(urlsplit(url).path).replace("\\", "/").rpartition("/")[2]
+    return "download" if name in ("", ".", "..") else printable(name)
+
+
+def new_session() -> requests.Session:
+    """A session that asks for the file's own bytes; netrc, proxies and TLS as configured."""
+    session = requests.Session()
+    session.headers.update(
+        {"User-Agent": f"cudaswitch/{__version__}", "Accept-Encoding": "identity"}
+    )
+    return session
+
+
+def ask(
+    session: requests.Session, url: str, headers: dict[str, str], limits: Limits
+) -> requests.Response:
+    """Return the answer behind at most 10 redirects; credentials stay with the host of `url`.
+
+    Raises TransientError or SourceError.
+    """
+    credentials = get_auth_from_url(url)
+    at = urldefragauth(url)
+    for _ in range(REDIRECTS + 1):
+        try:
+            own = any(credentials) and _origin(at) == _origin(url)
+            response = session.get(
+                at,
+                auth=credentials if own else None,
+                headers=headers,
+                timeout=limits.timeout,
+                verify=_trust(),
+                stream=True,
+                allow_redirects=False,
+            )
+            location = session.get_redirect_target(response)
+            if location is None:
+                return response
+            response.close()
+            target = urldefragauth(urljoin(at, location))
+            _origin(target)
+        except _LIBRARY_ERRORS as error:
+            raise failure(error, at, limits) from None
+        _refuse_downgrade(url, at, target)
+        at = target
+    raise refused(url, f"more than {REDIRECTS} redirects", "check the URL")
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
+
+
+def _refuse_downgrade(url: str, at: str, target: str) -> None:
+    allowed = ("https",) if urlsplit(at).scheme == "https" else ("https", "http")
+    if urlsplit(target).scheme not in allowed:
+        raise refused(
+            url,
+            f"it leads on to `{redact(target)}`, which is not {' or '.join(allowed)}",
+            "ask whoever runs the server, or download that file by hand",
+        )
+
+
+def _trust() -> bool | str:
+    # The library reads the other two by itself; this one is what OpenSSL reads.
+    others = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
+    return True if others else os.environ.get("SSL_CERT_FILE") or True
+
+
+def read_some(response: requests.Response, limits: Limits) -> bytes:
+    """Read what has arrived, at most 1 MiB, undecoded; empty at the end."""
+    try:
+        # `read` would wait for a whole piece, behind which a trickle could hide.
+        piece: bytes = response.raw.read1(PIECE, decode_content=False)
+    except _LIBRARY_ERRORS as error:
+        raise failure(error, response.url, limits) from None
+    return piece
+
+
+def body_length(response: requests.Response) -> int | None:
+    """Bytes of body that the headers promise; None when they do not say."""
+    length: int | None = response.raw.length_remaining
+    return length
+
+
+def begun_record(url: str, response: requests.Response) -> Record:
+    """Note what a whole file is sent under; only validators that a range may rest on are kept."""
+    etag = response.headers.get("ETag", "")
+    modified = response.headers.get("Last-Modified", "")
+    return Record(
+        url=redact(url),
+        name=file_name(url),
+        size=body_length(response),
+        etag="" if etag.startswith("W/") else etag,
+        modified=modified if _is_strong(modified, response.headers.get("Date", "")) else "",
+    )
+
+
+def _is_strong(modified: str, date: str) -> bool:
+    """RFC 9110 8.8.2.2: a Last-Modified is a strong validator when the answer is younger."""
+    then, now = http_date(modified), http_date(date)
+    return then is not None and now is not None and (now - then).total_seconds() >= 1
+
+
+def continued_size(response: requests.Response, offset: int, note: Record) -> int | None:
+    """Return the whole size that a 206 states if it is just what was asked for, else None.
+
+    It must begin at `offset`, reach to the end, and carry no validator other than the note's.
+    """
+    headers = response.headers
+    match = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
+    if match is None:
+        return None
+    first, last, total = (int(text) for text in match.groups())
+    right = (
+        (first, last) == (offset, total - 1)
+        and body_length(response) in (None, total - offset)
+        and (not note.etag or headers.get("ETag", note.etag) == note.etag)
+        and (not note.modified or headers.get("Last-Modified", note.modified) == note.modified)
+        and note.size in (None, total)
+    )
+    return total if right else None
+
+
+def refuse_coding(url: str, response: requests.Response) -> SourceError | None:
+    """Return why the body is not the file itself: a server compressed it on the way."""
+    coding = response.headers.get("Content-Encoding", "").lower()
+    # Some servers label every .tgz so; the bytes as sent are the file all the same.
+    labelled = "gzip" in coding and file_name(url).endswith((".gz", ".tgz"))
+    if coding in ("", "identity") or labelled:
+        return None
+    return refused(url, f"the server sent it compressed ({coding}), unasked", "download it by hand")

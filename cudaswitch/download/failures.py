@@ -1,0 +1,158 @@
+"""How downloads fail: what may be tried again, after how long, and the one line for the rest."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import random
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+import requests
+import urllib3
+
+from cudaswitch.download.redaction import redact
+from cudaswitch.errors import RequestError, SourceError
+
+RETRY_AFTER = 60.0
+"""Seconds that a server may make us wait at most."""
+
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_HINTS = {
+    401: "put user and password into ~/.netrc",
+    403: "put user and password into ~/.netrc",
+    404: "check the URL",
+    407: "put user and password into the proxy's URL in `https_proxy`",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a download may cost. `timeout` (seconds) is for connecting, for each read and for
+    the window over which `floor` (bytes a second) is demanded; `retries` are those in a row
+    without getting on; `size` is in bytes."""
+
+    timeout: float
+    retries: int
+    size: int
+    floor: int = 1024
+
+    @classmethod
+    def from_environment(cls) -> Limits:
+        """Read CUDASWITCH_TIMEOUT, CUDASWITCH_RETRIES and CUDASWITCH_MAX_DOWNLOAD."""
+        return cls(
+            timeout=max(0.1, _number("CUDASWITCH_TIMEOUT", 30)),
+            retries=int(_number("CUDASWITCH_RETRIES", 6)),
+            size=int(_number("CUDASWITCH_MAX_DOWNLOAD", 64 << 30)),
+        )
+
+
+def _number(name: str, default: float) -> float:
+    text = os.environ.get(name) or str(default)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise RequestError(f"{name} is `{text}`, not a number", f"for example {name}={default}")
+    return value
+
+
+class TransientError(Exception):
+    """The transfer stopped in a way that another try may mend. `after`: seconds to wait."""
+
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.after = after
+
+    def delay(self, failures: int) -> float:
+        """Seconds until the next try, the `failures`th: doubling, with jitter."""
+        if self.after is not None:
+            return min(max(self.after, 0.0), RETRY_AFTER)
+        return min(0.2 * 2.0 ** (failures - 1), 30.0) * random.uniform(0.5, 1.0)  # noqa: S311  # jitter, no secret
+
+
+_TIMEOUTS = (requests.Timeout, urllib3.exceptions.ReadTimeoutError, TimeoutError)
+_BAD_HEADERS = (requests.exceptions.InvalidHeader, urllib3.exceptions.InvalidHeader)
+_CUTS = (urllib3.exceptions.IncompleteRead, http.client.IncompleteRead)
+
+
+def failure(error: Exception, url: str, limits: Limits) -> Exception:
+    """Tell an error of the HTTP library: worth another try, or final."""
+    links = list(_chain(error))
+    for link in links:
+        if isinstance(link, ssl.SSLCertVerificationError):
+            return refused(
+                url,
+                f"the server's certificate is not trusted ({link.verify_message})",
+                "if it is your organisation's own, name its CA file in REQUESTS_CA_BUNDLE",
+            )
+    if any(isinstance(link, _TIMEOUTS) for link in links):
+        return TransientError(f"no answer for {limits.timeout:g} s")
+    if isinstance(error, requests.RequestException | urllib3.exceptions.HTTPError):
+        if isinstance(error, ValueError) and not isinstance(error, _BAD_HEADERS):
+            return refused(url, "it is not a URL that can be asked", "check the URL")
+        return TransientError(
+            next((text for link in links if (text := _says(link))), "the answer is no sound HTTP")
+        )
+    return refused(url, redact(str(error)), "check the URL and the settings for TLS and proxies")
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Walk through an error to what it was made from."""
+    seen: list[BaseException] = []
+    todo: list[object] = [error]
+    while todo:
+        link = todo.pop(0)
+        if isinstance(link, BaseException) and link not in seen and len(seen) < 20:
+            seen.append(link)
+            yield link
+            todo += [*link.args, getattr(link, "reason", None), link.__cause__, link.__context__]
+
+
+def _says(link: BaseException) -> str | None:
+    if isinstance(link, ssl.SSLError):
+        return f"TLS failed ({link.reason})"
+    if isinstance(link, _CUTS):
+        return "the connection was cut"
+    if isinstance(link, OSError) and not isinstance(link, requests.RequestException):
+        return link.strerror
+    return None
+
+
+def refused(url: str, reason: str, hint: str) -> SourceError:
+    """The one line for a download that failed for good."""
+    return SourceError(f"cannot download `{redact(url)}`: {reason}", hint)
+
+
+def broken(url: str, response: requests.Response) -> Exception:
+    """Tell a status that delivers nothing: worth another try, or final."""
+    status = f"the server answered {response.status_code} {response.reason or ''}".rstrip()
+    if response.status_code in _AGAIN:
+        return TransientError(status, _retry_after(response.headers.get("Retry-After", "")))
+    host = urlsplit(response.url).hostname
+    if host != urlsplit(url).hostname:
+        status = f"{host}, to which it leads on, answered {response.status_code}"
+    return refused(url, status, _HINTS.get(response.status_code, "ask whoever runs the server"))
+
+
+def _retry_after(text: str) -> float | None:
+    """Seconds of a Retry-After, which may be a number or a date."""
+    if text.isascii() and text.isdecimal():
+        return float(text[:9])
+    date = http_date(text)
+    return (date - datetime.now(timezone.utc)).total_seconds() if date else None
+
+
+def http_date(text: str) -> datetime | None:
+    """Read a date from a header; None when it is none."""
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)

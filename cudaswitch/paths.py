@@ -1,0 +1,95 @@
+"""Every folder we own, from one root."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+
+from cudaswitch.errors import StoreError
+from cudaswitch.toolkit import refuse_unsafe_path
+
+LAYOUT = "1"
+"""Version of the store's layout; a store that says another one is not written to."""
+
+
+class Home:
+    """A store's folders. Creating the object touches nothing on disk."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.packages = root / "packages"
+        self.toolkits = root / "toolkits"
+        self.aliases = root / "aliases"
+        self.requests = root / "requests"
+        self.pins = root / "pins"
+        self.shims = root / "shims"
+        self.staging = root / ".staging"
+        self.locks = root / "locks"
+        self.global_pin = root / "global"
+        self.layout = root / "layout"
+
+    @cached_property
+    def exists(self) -> bool:
+        return self.root.is_dir()
+
+    def require_writable(self) -> None:
+        """Make the store's folders, or say in one line why it cannot be written."""
+        refuse_unsafe_path(str(self.root))
+        try:
+            for folder in (self.packages, self.toolkits, self.requests, self.staging, self.locks):
+                folder.mkdir(parents=True, exist_ok=True)
+            if not self.layout.exists():
+                write_atomically(self.layout, LAYOUT + "\n")
+            found = self.layout.read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise StoreError(
+                f"cannot write the store `{self.root}`: {error.strerror}",
+                "set CUDASWITCH_HOME to a folder of yours",
+            ) from None
+        if found != LAYOUT:
+            raise StoreError(
+                f"the store `{self.root}` has layout {found}, this cudaswitch writes {LAYOUT}",
+                "use the newer cudaswitch that made it",
+            )
+
+
+def home() -> Home:
+    """Return the person's own store: CUDASWITCH_HOME, else the platform's user data folder."""
+    chosen = os.environ.get("CUDASWITCH_HOME")
+    if chosen:
+        return Home(Path(os.path.normpath(Path(chosen).expanduser().absolute())))
+    from platformdirs import user_data_path  # noqa: PLC0415  # not needed where the variable is set
+
+    return Home(user_data_path("cudaswitch", appauthor=False))
+
+
+def stores() -> list[Home]:
+    """Return all stores in order: the person's own, then those of CUDASWITCH_STORES."""
+    shared = os.environ.get("CUDASWITCH_STORES", "").split(os.pathsep)
+    return [home(), *(Home(Path(os.path.normpath(path))) for path in shared if path)]
+
+
+def cache() -> Path:
+    """Return the folder of downloads: CUDASWITCH_CACHE, else the platform's cache folder."""
+    chosen = os.environ.get("CUDASWITCH_CACHE")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    from platformdirs import user_cache_path  # noqa: PLC0415  # only installs need it
+
+    return user_cache_path("cudaswitch", appauthor=False)
+
+
+def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
+    """Write a text file whole or not at all: a temporary file beside it, then a rename."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    try:
+        with os.fdopen(os.open(temporary, flags, mode), "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,212 @@
+"""Facts in, a choice with its reasons out. Pure: opens nothing of the user's, starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cudaswitch.resolver.choice import Wanted, choose
+from cudaswitch.resolver.explain import explain
+from cudaswitch.resolver.facts import (
+    Carried,
+    Claim,
+    Facts,
+    FoundFramework,
+    Reason,
+    Rejected,
+    Resolution,
+    ResolvedFramework,
+)
+from cudaswitch.resolver.machine import Verdict, check, check_compilers, nearest
+from cudaswitch.resolver.needs import Need, agree, need_of
+from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.versions import Version
+
+__all__ = [
+    "Carried",
+    "Claim",
+    "Facts",
+    "FoundFramework",
+    "Reason",
+    "Rejected",
+    "Resolution",
+    "ResolvedFramework",
+    "explain",
+    "resolve",
+]
+
+
+@dataclass
+class _Draft:
+    """The resolution while the steps fill it in."""
+
+    facts: Facts
+    toolkits: Sequence[Toolkit]
+    reasons: list[Reason] = field(default_factory=list)
+    needs: list[Need] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    wanted: Wanted | None = None
+    conflict: bool = False
+    toolkit: Toolkit | None = None
+    rejected: list[Rejected] = field(default_factory=list)
+    hint: str | None = None
+
+    @property
+    def with_cuda(self) -> list[Need]:
+        return [need for need in self.needs if need.cuda]
+
+    @property
+    def bundled(self) -> bool:
+        return bool(self.with_cuda) and all(need.own for need in self.with_cuda)
+
+    @property
+    def runs(self) -> bool:
+        return not self.conflict and not any(verdict.blocks for verdict in self.verdicts)
+
+
+def resolve(facts: Facts, toolkits: Sequence[Toolkit]) -> Resolution:
+    """Choose the CUDA, the cuDNN and the installed toolkit for what is in an environment."""
+    draft = _Draft(facts, toolkits)
+    for step in STEPS:
+        step(draft)
+    lead = draft.wanted
+    frameworks = tuple(
+        ResolvedFramework(
+            name=need.framework.name,
+            title=need.framework.title,
+            version=need.found.version,
+            cuda=str(need.cuda) if need.cuda else None,
+            cudnn=str(need.cudnn) if need.cudnn else None,
+            runs=not verdict.blocks,
+            bundled=need.own,
+            source=need.found.source,
+        )
+        for need, verdict in zip(draft.needs, draft.verdicts, strict=True)
+    )
+    return Resolution(
+        cuda=str(lead.cuda) if lead else None,
+        cudnn=str(lead.cudnn) if lead and lead.cudnn else None,
+        runs=draft.runs,
+        bundled=draft.bundled,
+        toolkit=draft.toolkit.name if draft.toolkit else None,
+        frameworks=frameworks,
+        reasons=tuple(draft.reasons),
+        rejected=tuple(draft.rejected),
+        hint=draft.hint,
+    )
+
+
+def _say(draft: _Draft, need: Need, reasons: Sequence[Reason]) -> None:
+    draft.reasons += [Reason(f"{need.label}: {reason.text}", reason.source) for reason in reasons]
+
+
+def built_for(draft: _Draft) -> None:
+    """What each framework in the environment was built for."""
+    draft.reasons += draft.facts.notes
+    draft.needs = [need_of(found, draft.facts) for found in draft.facts.frameworks]
+    for need in draft.needs:
+        _say(draft, need, need.reasons)
+    if not draft.needs:
+        where = draft.facts.prefix or "no environment is active"
+        draft.reasons.append(Reason("no framework that is known here was found", where))
+
+
+def machine_allows(draft: _Draft) -> None:
+    """Whether the driver and the GPUs can run each of them."""
+    draft.verdicts = [check(need, draft.facts) for need in draft.needs]
+    for need, verdict in zip(draft.needs, draft.verdicts, strict=True):
+        _say(draft, need, verdict.blocks + verdict.remarks)
+
+
+def one_for_all(draft: _Draft) -> None:
+    """One CUDA that serves all; those that bring their own only count if all do."""
+    candidates = [need for need in draft.with_cuda if not need.own] or draft.with_cuda
+    lead = max(candidates, key=_strictness, default=None)
+    cuda = lead.cuda if lead else None
+    if lead is None or cuda is None:
+        return
+    cudnns = [need.cudnn for need in candidates if need.cudnn]
+    for need in candidates:
+        _compare(draft, lead, need)
+    minima = [need.cuda_min for need in candidates if need.cuda_min and _same_major(need, cuda)]
+    same = [cudnn for cudnn in cudnns if lead.cudnn is None or cudnn.major == lead.cudnn.major]
+    draft.wanted = Wanted(cuda, max(same, default=None), max(minima, default=None))
+
+
+def _strictness(need: Need) -> tuple[Version, int]:
+    cuda = need.cuda or Version("0")
+    return cuda, len(cuda.parts)
+
+
+def _same_major(need: Need, cuda: Version) -> bool:
+    return need.cuda is not None and need.cuda.major == cuda.major
+
+
+def _compare(draft: _Draft, lead: Need, need: Need) -> None:
+    """Say when two frameworks cannot share a toolkit; only a conflict if they must."""
+    if need.cuda is None or lead.cuda is None or need is lead:
+        return
+    old = min(need.cuda, lead.cuda).major < 11
+    same_cuda = agree(need.cuda, lead.cuda) if old else need.cuda.major == lead.cuda.major
+    same_cudnn = not (need.cudnn and lead.cudnn) or need.cudnn.major == lead.cudnn.major
+    if same_cuda and same_cudnn:
+        return
+    asks = [f"{it.label} asks for CUDA {it.cuda}, cuDNN {it.cudnn}" for it in (lead, need)]
+    if lead.own:
+        text = f"{' and '.join(asks)}; each brings its own, and extensions build with the newer"
+    else:
+        text = f"{' and '.join(asks)}; no toolkit serves both"
+        draft.conflict = True
+    draft.reasons.append(Reason(text, need.found.source))
+
+
+def best_installed(draft: _Draft) -> None:
+    """The installed toolkit that serves best, to run or, if bundled, to build extensions."""
+    if draft.wanted is None or draft.conflict:
+        return
+    wanted = draft.wanted
+    if draft.bundled:
+        wanted = Wanted(wanted.cuda, None, wanted.cuda_min)
+        text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} only builds extensions"
+        draft.reasons.append(Reason(text, draft.facts.prefix or ""))
+    draft.toolkit, draft.rejected = choose(wanted, draft.toolkits, draft.facts)
+    if draft.toolkit:
+        text = f"{draft.toolkit.name} is the installed toolkit that fits best"
+        draft.reasons.append(Reason(text, draft.toolkit.path))
+
+
+def host_compiler(draft: _Draft) -> None:
+    """Whether the machine's compiler can build with it."""
+    if draft.wanted:
+        cuda = draft.toolkit.version if draft.toolkit else draft.wanted.cuda
+        draft.reasons += check_compilers(cuda, draft.facts)
+
+
+def next_step(draft: _Draft) -> None:
+    """The command to run next, or what would run here instead."""
+    blocked = [
+        need for need, verdict in zip(draft.needs, draft.verdicts, strict=True) if verdict.blocks
+    ]
+    if blocked:
+        draft.hint = nearest(blocked[0], draft.facts)
+    elif draft.conflict:
+        draft.hint = "give each framework its own environment"
+    elif draft.wanted is None:
+        draft.hint = next((need.hint for need in draft.needs if need.hint), None)
+    elif draft.toolkit:
+        draft.hint = f"cudaswitch use {draft.toolkit.name}"
+    else:
+        draft.hint = _install(draft, draft.wanted)
+
+
+def _install(draft: _Draft, wanted: Wanted) -> str:
+    command = f"cudaswitch install {wanted.cuda.minor}"
+    if wanted.cudnn and not draft.bundled:
+        command += f" --cudnn {wanted.cudnn.minor}"
+    if draft.facts.platform != current_platform():
+        command += f" --platform {draft.facts.platform}"
+    return command
+
+
+STEPS = (built_for, machine_allows, one_for_all, best_installed, host_compiler, next_step)
+"""The rules, in the order in which they are applied; each adds its reasons."""

@@ -1,0 +1,99 @@
+"""Third step: the best installed toolkit, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cudaswitch.compat.architectures import architectures, gpu_name
+from cudaswitch.compat.cudnn import unsupported_cuda
+from cudaswitch.resolver.facts import Facts, Rejected
+from cudaswitch.resolver.machine import check_driver, has_code
+from cudaswitch.resolver.needs import agree
+from cudaswitch.toolkit import Toolkit
+from cudaswitch.versions import Version
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The toolkit that serves: for `cuda`, not older than `cuda_min`.
+
+    `cudnn` is needed to run; None when nothing is said or the frameworks bring their own.
+    """
+
+    cuda: Version
+    cudnn: Version | None = None
+    cuda_min: Version | None = None
+
+
+def choose(
+    wanted: Wanted, toolkits: Sequence[Toolkit], facts: Facts
+) -> tuple[Toolkit | None, list[Rejected]]:
+    """Pick the nearest fitting toolkit; the rejected ones come in the order given."""
+    whys = {toolkit.name: _misfit(wanted, toolkit, facts) for toolkit in toolkits}
+    fits = [toolkit for toolkit in toolkits if whys[toolkit.name] is None]
+    best = max(fits, key=lambda toolkit: _rank(wanted, toolkit, facts), default=None)
+    nearer = f"would do, but {best.name} is nearer" if best else ""
+    rejected = [
+        Rejected(toolkit.name, whys[toolkit.name] or nearer)
+        for toolkit in toolkits
+        if toolkit != best
+    ]
+    return best, rejected
+
+
+def _misfit(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
+    """Say why a toolkit does not serve, or None."""
+    if toolkit.platform != facts.platform:
+        return f"is for {toolkit.platform}, not {facts.platform}"
+    return (
+        _wrong_cuda(wanted, toolkit.version)
+        or _wrong_cudnn(wanted, toolkit)
+        or next((block.text for block in check_driver(toolkit.version, facts).blocks), None)
+        or _wrong_gpu(toolkit.version, facts)
+    )
+
+
+def _wrong_cuda(wanted: Wanted, version: Version) -> str | None:
+    if version.major != wanted.cuda.major:
+        return f"is CUDA {version.minor}, needed is {wanted.cuda}"
+    if version.major < 11 and not agree(version, wanted.cuda):
+        return f"is CUDA {version.minor}, and up to 10.2 libraries serve one release only"
+    least = wanted.cuda_min or Version(wanted.cuda.minor)
+    if Version(version.minor) < Version(least.minor):
+        return f"is older than CUDA {least.minor}"
+    return None
+
+
+def _wrong_cudnn(wanted: Wanted, toolkit: Toolkit) -> str | None:
+    if wanted.cudnn is None:
+        return None
+    if toolkit.cudnn is None:
+        return f"has no cuDNN, needed is {wanted.cudnn}"
+    if toolkit.cudnn.major != wanted.cudnn.major:
+        return f"has libcudnn.so.{toolkit.cudnn.major}, needed is libcudnn.so.{wanted.cudnn.major}"
+    if Version(toolkit.cudnn.minor) < Version(wanted.cudnn.minor):
+        return f"has cuDNN {toolkit.cudnn}, older than {wanted.cudnn}"
+    if unsupported_cuda(toolkit.cudnn, toolkit.version):
+        return f"has a cuDNN {toolkit.cudnn} that is not for CUDA {toolkit.version.minor}"
+    return None
+
+
+def _wrong_gpu(version: Version, facts: Facts) -> str | None:
+    for row in architectures(version):
+        if facts.cc and all(Version(cc) < row.min_cc for cc in facts.cc):
+            return f"has no code for {gpu_name(Version(facts.cc[0]))}"
+    return None
+
+
+def _rank(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> tuple[object, ...]:
+    """Order fitting toolkits: code for the GPU, the exact minor, the nearest, the newest."""
+    serves = all(
+        has_code(row.sm, Version(cc)) for row in architectures(toolkit.version) for cc in facts.cc
+    )
+    exact = agree(toolkit.version, wanted.cuda)
+    # Beyond the release that was built for, the nearest newer one is the safest.
+    distance = 0 if exact else -toolkit.version.parts[1]
+    same_cudnn = bool(wanted.cudnn and toolkit.cudnn and agree(toolkit.cudnn, wanted.cudnn))
+    cudnn = toolkit.cudnn or Version("0")
+    return serves, exact, distance, toolkit.version, same_cudnn, cudnn

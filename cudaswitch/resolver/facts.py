@@ -1,0 +1,153 @@
+"""What the resolver is given and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cudaswitch.compat.frameworks import Gives
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One step of an argument and where its fact was read (a file, a table, an option)."""
+
+    text: str
+    source: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"text": self.text, "source": self.source}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one place in an environment says of a framework.
+
+    `value` is a version for `cuda`, `cudnn` and `cuda_min`, `cpu` or `gpu` for `gpu`, and
+    names such as `sm_80 compute_90` for `archs`. `source` is the file, below the prefix.
+    """
+
+    gives: Gives
+    value: str
+    source: str
+
+
+@dataclass(frozen=True)
+class FoundFramework:
+    """A framework in an environment; `claims` come in the order in which to trust them.
+
+    `name` is that of its data file, `dist` what was installed (`tensorflow-gpu`),
+    `version` as written there or empty, `origin` who installed it: `pip` or `conda`.
+    """
+
+    name: str
+    dist: str
+    version: str
+    origin: str
+    source: str
+    claims: tuple[Claim, ...] = ()
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A package of the environment that brings CUDA (`component` `cuda`, `library`) or cuDNN.
+
+    `cuda` is for which CUDA it is, as far as it says: `12`, `10.1.243`; `kind` is `dist`
+    or `conda`.
+    """
+
+    component: str
+    kind: str
+    name: str
+    version: str
+    cuda: str | None
+    source: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """An environment and a machine as found; None and empty mean unknown.
+
+    `platform` is conda's name. `cc` are the compute capabilities of the GPUs, `gcc` the
+    majors of the host compilers, the default one first. `notes` are findings on the way:
+    what could not be read and why.
+    """
+
+    platform: str
+    prefix: str | None = None
+    frameworks: tuple[FoundFramework, ...] = ()
+    carried: tuple[Carried, ...] = ()
+    driver: str | None = None
+    driver_source: str = ""
+    cc: tuple[str, ...] = ()
+    cc_source: str = ""
+    gcc: tuple[int, ...] = ()
+    glibc: str | None = None
+    notes: tuple[Reason, ...] = ()
+
+    @property
+    def os(self) -> str:
+        """`linux` or `win`."""
+        return self.platform.partition("-")[0]
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """An installed toolkit that was not chosen, and why."""
+
+    toolkit: str
+    why: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"toolkit": self.toolkit, "why": self.why}
+
+
+@dataclass(frozen=True)
+class ResolvedFramework:
+    """What was concluded of one framework; `cuda` is None for a build without."""
+
+    name: str
+    title: str
+    version: str
+    cuda: str | None
+    cudnn: str | None
+    runs: bool
+    bundled: bool
+    source: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {key: getattr(self, key) for key in self.__dataclass_fields__ if key != "title"}
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """The answer.
+
+    `cuda` and `cudnn` are what the frameworks state, None when none is needed. `runs` tells
+    whether this machine can run them, given that toolkit; `bundled` that they bring their
+    own CUDA, so that a toolkit only serves to build extensions. `toolkit` names the
+    installed one to use. `hint` is the next step, a command where there is one.
+    """
+
+    cuda: str | None
+    cudnn: str | None
+    runs: bool
+    bundled: bool
+    toolkit: str | None
+    frameworks: tuple[ResolvedFramework, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    hint: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "toolkit": self.toolkit,
+            "cuda": self.cuda,
+            "cudnn": self.cudnn,
+            "runs": self.runs,
+            "bundled": self.bundled,
+            "frameworks": [framework.to_json() for framework in self.frameworks],
+            "reasons": [reason.to_json() for reason in self.reasons],
+            "rejected": [rejected.to_json() for rejected in self.rejected],
+            "hint": self.hint,
+        }

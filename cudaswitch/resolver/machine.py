@@ -1,0 +1,193 @@
+"""Second step: does this machine's driver and GPU allow it, and what would be the nearest?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cudaswitch.compat.architectures import architectures, gpu_name
+from cudaswitch.compat.compilers import glibc_limit, host_compilers
+from cudaswitch.compat.cudnn import lowest_capability
+from cudaswitch.compat.drivers import corresponding, newest_cuda, required
+from cudaswitch.compat.frameworks import Build
+from cudaswitch.resolver.facts import Facts, Reason
+from cudaswitch.resolver.needs import Need, release_of
+from cudaswitch.versions import Version
+
+_ARCH = re.compile(r"(sm_|compute_)?(\d+)(?:\.(\d+))?[af]?(\+PTX)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What stands against running here (`blocks`), and what is merely worth saying."""
+
+    blocks: tuple[Reason, ...]
+    remarks: tuple[Reason, ...]
+
+
+def check_driver(cuda: Version, facts: Facts) -> Verdict:
+    """Hold the driver against the oldest one that runs `cuda`, and against its own one."""
+    bound = required(cuda, facts.os)
+    least = bound.on(facts.os) if bound else None
+    if bound is None or least is None:
+        return Verdict((), (Reason(f"no table says which driver CUDA {cuda} needs", "drivers.json"),))
+    if facts.driver is None:
+        text = f"no NVIDIA driver was found; CUDA {cuda} needs {least} or newer"
+        return Verdict((), (Reason(text, bound.cited),))
+    driver = Version(facts.driver)
+    ceiling = _ceiling(driver, facts)
+    if driver < least:
+        text = f"CUDA {cuda} needs driver {least} or newer, and this machine has {driver}"
+        return Verdict((Reason(text, bound.cited), *ceiling), ())
+    remarks = [Reason(f"driver {driver} runs CUDA {cuda} (needs {least})", bound.cited), *ceiling]
+    own = corresponding(cuda, facts.os)
+    if own and (listed := own.on(facts.os)) and driver < listed:
+        text = (
+            f"driver {listed}, which came with CUDA {own.cuda}, is recommended: {driver} runs it"
+            " by minor version compatibility, without its newest features and without PTX"
+        )
+        remarks.append(Reason(text, own.cited))
+    return Verdict((), tuple(remarks))
+
+
+def _ceiling(driver: Version, facts: Facts) -> list[Reason]:
+    newest = newest_cuda(driver, facts.os)
+    if newest is None:
+        return []
+    text = (
+        f"`nvidia-smi` shows CUDA Version {newest} for this driver: the newest CUDA that it"
+        " was made for, not a toolkit that is installed"
+    )
+    return [Reason(text, facts.driver_source)]
+
+
+def check_gpu(
+    cuda: Version, cudnn: Version | None, archs: tuple[str, ...], facts: Facts
+) -> Verdict:
+    """Hold the GPUs against the build's own code, its CUDA and its cuDNN.
+
+    With several GPUs it is enough that one serves; the others are remarked.
+    """
+    if not facts.cc:
+        return Verdict((), ())
+    results = [(cc, _gpu(cuda, cudnn, archs, Version(cc))) for cc in facts.cc]
+    bad = [reason for _, (fits, reason) in results if not fits and reason]
+    good = [reason for _, (fits, reason) in results if fits and reason]
+    if any(fits for _, (fits, _) in results):
+        return Verdict((), tuple(good + bad))
+    return Verdict(tuple(bad), ())
+
+
+def _gpu(
+    cuda: Version, cudnn: Version | None, archs: tuple[str, ...], cc: Version
+) -> tuple[bool, Reason | None]:
+    name = gpu_name(cc)
+    rows = architectures(cuda)
+    if rows and all(cc < row.min_cc for row in rows):
+        row = rows[0]
+        return False, Reason(
+            f"CUDA {cuda} has no code for {name}: {row.min_cc} or newer", row.cited
+        )
+    if archs:
+        fits, text = _own_code(archs, cc)
+        if not fits or text:
+            return fits, Reason(f"{text}: {name}", f"its build lists {' '.join(archs)}")
+    elif rows and not any(has_code(row.sm, cc) for row in rows):
+        row = rows[-1]
+        text = f"CUDA {row.cuda} is older than {name}; only PTX would run, which is not promised"
+        return False, Reason(text, row.cited)
+    bound = lowest_capability(cudnn) if cudnn else None
+    if bound and bound.cc_min and cc < bound.cc_min:
+        text = f"cuDNN {cudnn} serves {bound.cc_min} or newer, not {name}"
+        return False, Reason(text, bound.cited)
+    source = rows[0].cited if rows else ""
+    return True, Reason(f"CUDA {cuda} has code for {name}", source) if rows else None
+
+
+def has_code(sm: tuple[int, ...], cc: Version) -> bool:
+    """Tell whether one of the `sm` runs on `cc`: the same major, and not a newer minor."""
+    return any(number // 10 == cc.major and number % 10 <= _minor(cc) for number in sm)
+
+
+def _minor(cc: Version) -> int:
+    return cc.parts[1] if len(cc.parts) > 1 else 0
+
+
+def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
+    numbers: list[int] = []
+    portable: list[int] = []
+    for arch in archs:
+        if match := _ARCH.fullmatch(arch):
+            number = int(match[2]) * 10 + int(match[3]) if match[3] else int(match[2])
+            numbers.append(number)
+            if match[1] == "compute_" or match[4]:
+                portable.append(number)
+    if not numbers or has_code(tuple(numbers), cc):
+        return True, ""
+    wanted = cc.major * 10 + _minor(cc)
+    if any(number <= wanted for number in portable):
+        return True, "runs by PTX, which the driver compiles at the first start"
+    return False, "this build has no code for the GPU"
+
+
+def check(need: Need, facts: Facts) -> Verdict:
+    """Hold one framework's need against the machine."""
+    return check_build(need.cuda, need.cudnn, need.archs, facts)
+
+
+def check_build(
+    cuda: Version | None, cudnn: Version | None, archs: tuple[str, ...], facts: Facts
+) -> Verdict:
+    if cuda is None:
+        return Verdict((), ())
+    driver, gpu = check_driver(cuda, facts), check_gpu(cuda, cudnn, archs, facts)
+    return Verdict(driver.blocks + gpu.blocks, driver.remarks + gpu.remarks)
+
+
+def nearest(need: Need, facts: Facts) -> str:
+    """Name what would run here instead: another build, an older release, a newer driver."""
+    for build in _others(need, facts):
+        if not check_build(build.cuda, build.cudnn, build.archs, facts).blocks:
+            form = need.framework.other_build if build.tag else "{title} {version} (CUDA {cuda})"
+            what = form.format(
+                title=need.framework.title,
+                version=build.version,
+                cuda=build.cuda,
+                tag=build.tag,
+            )
+            return f"{what} runs here"
+    bound = required(need.cuda, facts.os) if need.cuda else None
+    if bound and facts.driver and (least := bound.on(facts.os)) and Version(facts.driver) < least:
+        return f"install an NVIDIA driver {least} or newer"
+    return f"no build of {need.framework.title} that is known here runs on this GPU"
+
+
+def _others(need: Need, facts: Facts) -> Iterator[Build]:
+    """Yield other builds, the same release first, then older ones, then newer ones."""
+    release = release_of(need.found.version)
+    if release is None:
+        return
+    builds = [build for build in need.framework.builds if build.os in (None, facts.os)]
+    same = [build for build in builds if release.starts_with(build.version) and build.tag]
+    older = [build for build in builds if build.version < release]
+    newer = [build for build in builds if build.version > release]
+    yield from sorted(same, key=lambda build: build.cuda, reverse=True)
+    yield from sorted(older, key=lambda build: (build.version, build.cuda), reverse=True)
+    yield from sorted(newer, key=lambda build: (build.version, build.cuda))
+
+
+def check_compilers(cuda: Version, facts: Facts) -> list[Reason]:
+    """Say when the host compiler or C library is too new for this CUDA's nvcc."""
+    reasons = []
+    row = host_compilers(cuda)
+    if row and facts.gcc and not row.accepts_gcc(facts.gcc[0]):
+        fitting = [major for major in facts.gcc if row.accepts_gcc(major)]
+        bounds = f"{row.gcc_min} to {row.gcc_max}" if row.gcc_min else f"up to {row.gcc_max}"
+        also = f"gcc {max(fitting)} fits" if fitting else "none that fits is installed"
+        text = f"nvcc {cuda.minor} compiles with gcc {bounds}, the default is {facts.gcc[0]}"
+        reasons.append(Reason(f"{text}; {also}", row.cited))
+    limit = glibc_limit(cuda, Version(facts.glibc)) if facts.glibc else None
+    if limit:
+        reasons.append(Reason(f"{limit.text}; here is glibc {facts.glibc}", limit.cited))
+    return reasons

@@ -1,0 +1,214 @@
+"""First step: what each framework was built for, and whether it brings that itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks
+from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
+from cudaswitch.versions import Version
+
+_RELEASE = re.compile(r"\d+(?:\.\d+){0,4}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Need:
+    """What one framework needs; `cuda` None means a build without CUDA."""
+
+    found: FoundFramework
+    framework: Framework
+    cuda: Version | None
+    cudnn: Version | None
+    cuda_min: Version | None
+    archs: tuple[str, ...]
+    own: bool
+    reasons: tuple[Reason, ...]
+    hint: str | None = None
+
+    @property
+    def label(self) -> str:
+        return f"{self.framework.title} {self.found.version}".rstrip()
+
+
+def release_of(version: str) -> Version | None:
+    """Take the release out of a Python or conda version: 2.15.0.post1+local gives 2.15.0."""
+    match = _RELEASE.match(version)
+    return Version(match[0]) if match else None
+
+
+def agree(one: Version, other: Version) -> bool:
+    """Tell whether two statements can mean the same release: 10 and 10.1.243 can."""
+    length = min(len(one.parts), len(other.parts), 2)
+    return one.parts[:length] == other.parts[:length]
+
+
+def need_of(found: FoundFramework, facts: Facts) -> Need:
+    """Work out what a framework needs: its files first, its version's table row after."""
+    if rule := _cpu_build(found, facts.os, firm=True):
+        return _cpu(found, Reason("its builds of this kind have no CUDA", rule.cited), rule.hint)
+    reasons: list[Reason] = []
+    cuda = _settle(found, "cuda", reasons)
+    cudnn = _settle(found, "cudnn", reasons)
+    verdict = next((claim for claim in found.claims if claim.gives in ("gpu", "cuda")), None)
+    if verdict and verdict.value == "cpu":
+        return _cpu(found, Reason("it is a build without CUDA", verdict.source))
+    if verdict is None and (rule := _cpu_build(found, facts.os, firm=False)):
+        return _cpu(found, Reason("its builds of this kind have no CUDA", rule.cited), rule.hint)
+    rows = _rows(found, cuda, facts.os, states_gpu=verdict is not None)
+    cuda = _refine_cuda(rows, cuda, reasons)
+    cudnn = _refine_cudnn(rows, cudnn, reasons)
+    row = rows[0] if rows else None
+    if cuda is None:
+        text = "nothing says for which CUDA it was built; taken as a build without"
+        return _cpu(found, Reason(text, found.source))
+    minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
+    archs = next((claim for claim in found.claims if claim.gives == "archs"), None)
+    own, why = _own(found, cuda, cudnn, facts.carried)
+    return Need(
+        found=found,
+        framework=frameworks()[found.name],
+        cuda=cuda,
+        cudnn=cudnn,
+        cuda_min=Version(minimum.value) if minimum else (row.cuda_min if row else None),
+        archs=tuple(archs.value.split()) if archs else (row.archs if row else ()),
+        own=own,
+        reasons=(*reasons, why),
+    )
+
+
+def _cpu(found: FoundFramework, reason: Reason, hint: str | None = None) -> Need:
+    framework = frameworks()[found.name]
+    return Need(found, framework, None, None, None, (), own=False, reasons=(reason,), hint=hint)
+
+
+def _cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None:
+    """Find the rule, if any, by which this build has no CUDA."""
+    release = release_of(found.version)
+    for rule in frameworks()[found.name].cpu_builds:
+        if (
+            rule.firm != firm
+            or rule.os not in (None, os)
+            or not re.fullmatch(rule.dist, found.dist)
+        ):
+            continue
+        if (rule.since or rule.before) and release is None:
+            continue
+        if rule.since and release and release < rule.since:
+            continue
+        if rule.before and release and release >= rule.before:
+            continue
+        return rule
+    return None
+
+
+def _settle(found: FoundFramework, gives: Gives, reasons: list[Reason]) -> Version | None:
+    """Take the most trusted statement; one that names only a major is sharpened by the next."""
+    what = "CUDA" if gives == "cuda" else "cuDNN"
+    best: Claim | None = None
+    for claim in found.claims:
+        if claim.gives != gives:
+            continue
+        if best is None:
+            best = claim
+            reasons.append(Reason(f"it states {what} {claim.value}", claim.source))
+        elif not agree(Version(best.value), Version(claim.value)):
+            reasons.append(
+                Reason(f"{what} {claim.value} is stated too, by a place trusted less", claim.source)
+            )
+        elif len(Version(best.value).parts) == 1 and len(Version(claim.value).parts) > 1:
+            best = claim
+            reasons.append(Reason(f"more exactly, {what} {claim.value}", claim.source))
+    return Version(best.value) if best else None
+
+
+def _rows(found: FoundFramework, cuda: Version | None, os: str, *, states_gpu: bool) -> list[Build]:
+    """List the table's rows for what was found, the nearest first."""
+    release = release_of(found.version)
+    if release is None:
+        return []
+    builds = frameworks()[found.name].builds_of(release, os)
+    if cuda is None:
+        # What a plain `pip install` gives says nothing of a conda package.
+        plain = found.origin == "pip" or states_gpu
+        default = next((build for build in builds if build.default), None) if plain else None
+        if default is None:
+            return []
+        cuda = default.cuda
+    return [build for build in builds if agree(build.cuda, cuda)]
+
+
+def _refine_cuda(rows: list[Build], cuda: Version | None, reasons: list[Reason]) -> Version | None:
+    """Fill in from the table a CUDA that the files left open or named by its major only."""
+    for row in rows[:1]:
+        if cuda is None or (len(cuda.parts) == 1 and len(row.cuda.parts) > 1):
+            cuda = row.cuda
+            reasons.append(Reason(f"release {row.version} is built for CUDA {cuda}", row.cited))
+    return cuda
+
+
+def _refine_cudnn(
+    rows: list[Build], cudnn: Version | None, reasons: list[Reason]
+) -> Version | None:
+    """The same for cuDNN, from the nearest row that knows it."""
+    row = next((row for row in rows if row.cudnn), None)
+    if row is None or row.cudnn is None:
+        return cudnn
+    sharper = cudnn and len(cudnn.parts) == 1 and len(row.cudnn.parts) > 1
+    if cudnn is None or (sharper and agree(row.cudnn, cudnn)):
+        cudnn = row.cudnn
+        reasons.append(Reason(f"release {row.version} is built for cuDNN {cudnn}", row.cited))
+    return cudnn
+
+
+def _own(
+    found: FoundFramework, cuda: Version, cudnn: Version | None, carried: tuple[Carried, ...]
+) -> tuple[bool, Reason]:
+    """Tell whether the framework finds its CUDA inside the environment."""
+    if found.origin == "conda":
+        return True, Reason("as a conda package it uses the CUDA of its prefix", found.source)
+    rule, release = frameworks()[found.name].own_cuda, release_of(found.version)
+    if rule and rule.pip == "always":
+        return True, Reason("its wheels bring their own CUDA", rule.cited)
+    kinds = ["conda"]
+    if rule and not (rule.since and release and release < rule.since):
+        kinds.append("dist")
+    for kind in kinds:
+        parts = _serving(kind, cuda, cudnn, carried)
+        if parts:
+            shown = " and ".join(f"{part.name} {part.version}" for part in parts)
+            return True, Reason(f"the environment brings {shown}", parts[0].source)
+    if any(part.component == "cuda" for part in carried):
+        text = "the CUDA packages in the environment are not the ones that it looks for"
+        return False, Reason(text, next(p.source for p in carried if p.component == "cuda"))
+    return False, Reason("it brings no CUDA of its own", found.source)
+
+
+def _serving(
+    kind: str, cuda: Version, cudnn: Version | None, carried: tuple[Carried, ...]
+) -> list[Carried]:
+    """Find the carried CUDA, and cuDNN if needed, that serve; empty when one is missing."""
+    near = [part for part in carried if part.kind == kind]
+    runtime = [
+        part
+        for part in near
+        if part.component == "cuda" and part.cuda and _serves(Version(part.cuda), cuda)
+    ]
+    if not runtime:
+        return []
+    if cudnn is None:
+        return runtime[:1]
+    beside = [
+        part
+        for part in near
+        if part.component == "cudnn"
+        and (release := release_of(part.version))
+        and release.major == cudnn.major
+        and (part.cuda is None or Version(part.cuda).major == cuda.major)
+    ]
+    return [runtime[0], beside[0]] if beside else []
+
+
+def _serves(carried: Version, cuda: Version) -> bool:
+    # Up to 10.2 the libraries carry the minor in their SONAME, from 11 on the major.
+    return agree(carried, cuda) if cuda.major < 11 else carried.major == cuda.major

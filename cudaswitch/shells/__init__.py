@@ -1,0 +1,154 @@
+"""One row per shell: how it quotes, which texts it runs, which hook files it reads.
+
+The texts beside this module are real shell files, kept whole: `core.*` is the change and
+its undo, `enter.*` and `leave.*` are the two halves of an environment's hook, `init.*` is
+what `cudaswitch init` adds. A placeholder never stands inside quotes of a text: each value
+passes its shell's one quoting function.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from cudaswitch.errors import RequestError
+
+Owner = Literal["C", "V"]
+ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}
+"""The variable that names the active environment of each kind: conda prefix, virtualenv."""
+
+
+def quote_posix(value: str) -> str:
+    """Quote one value for bash, zsh, dash and their kin."""
+    return "'" + value.replace("'", "'\\''") + "'"
+
+
+def quote_fish(value: str) -> str:
+    """Quote one value for fish, where a backslash counts inside single quotes."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+@dataclass(frozen=True)
+class Shell:
+    """How one shell spells the change.
+
+    `family` is the suffix of the texts it runs and of the hook files it reads. `export`
+    and `local` set one variable; `virtualenv` is the name of the activate script that it
+    sources, `deactivate` matches the line in there that opens the function of that name.
+    """
+
+    name: str
+    family: str
+    quote: Callable[[str], str]
+    export: str
+    local: str
+    init: tuple[str, ...] = ()
+
+
+SHELLS = {
+    shell.name: shell
+    for shell in (
+        Shell(
+            "sh",
+            "sh",
+            quote_posix,
+            export="\\export {name}={value}",
+            local="{name}={value}",
+        ),
+        Shell(
+            "bash",
+            "sh",
+            quote_posix,
+            export="\\export {name}={value}",
+            local="{name}={value}",
+            init=("init.sh", "init.bash"),
+        ),
+        Shell(
+            "zsh",
+            "sh",
+            quote_posix,
+            export="\\export {name}={value}",
+            local="typeset -g {name}={value}",
+            init=("init.sh", "init.zsh"),
+        ),
+        Shell(
+            "fish",
+            "fish",
+            quote_fish,
+            export="set -gx {name} {value}",
+            local="set -g {name} {value}",
+            init=("init.fish",),
+        ),
+    )
+}
+FAMILIES = ("sh", "fish")
+"""Suffixes of hook files; each is written for every pinned environment."""
+
+_FAMILY_SHELL = {"sh": SHELLS["sh"], "fish": SHELLS["fish"]}
+
+
+def shell_named(name: str) -> Shell:
+    """Return the row of a shell, `dash` and `ash` being plain `sh`."""
+    try:
+        return SHELLS[{"dash": "sh", "ash": "sh", "ksh": "sh"}.get(name, name)]
+    except KeyError:
+        known = ", ".join(SHELLS)
+        raise RequestError(f"no shell `{name}` is known", f"one of {known}") from None
+
+
+@cache
+def _text(name: str) -> str:
+    """Read a text without comments and indentation: it is parsed at every activation."""
+    lines = (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
+    kept = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return "\n".join(kept) + "\n"
+
+
+def core(family: str) -> str:
+    """Return the text that defines the change and its undo."""
+    return _text(f"core.{family}")
+
+
+def init(shell: Shell, *, root: str, program: str) -> str:
+    """Return the whole integration of a shell, for `eval` or for a file to source.
+
+    `root` is the store, `program` the absolute path of the command.
+    """
+    if not shell.init:
+        names = ", ".join(row.name for row in SHELLS.values() if row.init)
+        raise RequestError(f"`{shell.name}` has no integration", f"there is one for {names}")
+    values = {"_cudaswitch_root": root, "_cudaswitch_program": program, "_cudaswitch_seen": ""}
+    assigned = [
+        shell.local.format(name=name, value=shell.quote(value)) for name, value in values.items()
+    ]
+    return "\n".join(assigned) + "\n" + core(shell.family) + "".join(map(_text, shell.init))
+
+
+def use(shell: Shell, want: str) -> str:
+    """Return the text that applies `want` as this shell's own choice, exactly undoable."""
+    chosen = shell.export.format(name="_CUDASWITCH_U", value=shell.quote(want))
+    return core(shell.family) + chosen + "\n__cudaswitch_settle\n"
+
+
+def hook(
+    family: str, half: Literal["enter", "leave"], owner: Owner, home: str, options: str
+) -> str:
+    """Return one half of an environment's hook, complete but for core.* beside it.
+
+    The toolkit's path is broken after each slash: cloning an environment replaces its old
+    prefix in every text file, and must not find it at the head of another path.
+    """
+    quote = _FAMILY_SHELL[family].quote
+    broken = "".join(quote(part) for part in re.findall(r"[^/]*/?", home) if part)
+    values = {
+        "owner": owner,
+        "env": ENVIRONMENT_VARIABLE[owner],
+        "home": broken,
+        "options": quote(options),
+    }
+    text = (Path(__file__).parent / f"{half}.{family}").read_text(encoding="utf-8")
+    return re.sub(r"@(\w+)@", lambda match: values[match[1]], text)

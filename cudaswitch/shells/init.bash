@@ -1,0 +1,20 @@
+__cudaswitch_prompt() {
+    \local code=$?
+    if [[ "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" != "${_cudaswitch_seen-}" \
+        || -n ${_CUDASWITCH_GONE-} ]]; then
+        __cudaswitch_look
+    fi
+    return "$code"
+}
+case ";${PROMPT_COMMAND[*]-};" in
+    *__cudaswitch_prompt*) ;;
+    *)
+        # First, so that it sees, and hands on, the exit status of the command before.
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND@a} == *a* ]]; then
+            PROMPT_COMMAND=(__cudaswitch_prompt "${PROMPT_COMMAND[@]}")
+        else
+            PROMPT_COMMAND="__cudaswitch_prompt${PROMPT_COMMAND:+;$PROMPT_COMMAND}"
+        fi
+        ;;
+esac
+__cudaswitch_look

@@ -1,0 +1,53 @@
+"""Where packages come from: one module per source, all of them in one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+from cudaswitch.errors import RequestError
+from cudaswitch.install import Artifact
+from cudaswitch.versions import Request, Version
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What a source brought: files to install, under the names that their makers gave them.
+
+    `toolkit` is the CUDA release that they belong together as, None where each file says
+    that for itself. The files may lie in the work folder: install before it goes.
+    """
+
+    artifacts: tuple[Artifact, ...]
+    toolkit: Version | None = None
+
+
+class Index(Protocol):
+    """A source that offers versions (files and URLs are `sources.files` instead)."""
+
+    def available(self, *, offline: bool = False) -> list[Version]:
+        """List the CUDA releases that can be obtained, newest first."""
+
+    def obtain(
+        self, request: Request, *, components: str, workdir: Path, platform: str, offline: bool
+    ) -> Delivery:
+        """Bring the newest release that satisfies the request, with its cuDNN if it names one."""
+
+    def obtain_cudnn(
+        self, cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool
+    ) -> Delivery:
+        """Bring cuDNN alone, for a CUDA that is installed."""
+
+
+NAMES = ("pypi",)
+"""The sources that a version can be asked of; each is the module of that name."""
+
+
+def index(name: str) -> Index:
+    """Return the source of that name; RequestError where there is none."""
+    if name not in NAMES:
+        raise RequestError(f"`{name}` is not a source", f"there are: {', '.join(NAMES)}")
+    module: Index = import_module(f"cudaswitch.sources.{name}")
+    return module

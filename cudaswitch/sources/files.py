@@ -1,0 +1,59 @@
+"""Files of this machine and of the web, as they are named on the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from cudaswitch.download import fetch, file_name, open_local, redact
+from cudaswitch.errors import StoreError
+from cudaswitch.install import Artifact
+from cudaswitch.sources import Delivery
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_ARCHIVE = re.compile(r".*\.(?:conda|whl|zip|tgz|tbz2?|txz|run|deb|gz|bz2|xz|zst)", re.IGNORECASE)
+
+
+def is_url(what: str) -> bool:
+    """Tell whether `what` is written as a URL, of whatever kind."""
+    return bool(_URL.match(what))
+
+
+def names_file(what: str) -> bool:
+    """Tell whether `what` names a URL or a path rather than a version.
+
+    What lies in the working directory does not matter: a folder `13.0` is no archive.
+    """
+    return os.sep in what or what.startswith("~") or bool(_ARCHIVE.fullmatch(what))
+
+
+def obtain(
+    what: str,
+    *,
+    cache: Path,
+    workdir: Path,
+    sha256: str | None = None,
+    offline: bool = False,
+) -> Delivery:
+    """Bring the file that a path or URL names, checked against `sha256` if given.
+
+    A downloaded file gets its own name in `workdir`, since the cache names it by content
+    and old cuDNN archives say only with their names what they are.
+    Raises SourceError, StoreError or RequestError, as `download.fetch` does.
+    """
+    if not is_url(what):
+        path = open_local(Path(what).expanduser(), sha256=sha256)
+        return Delivery((Artifact(path, str(path.absolute())),))
+    path = fetch(what, cache, sha256=sha256, offline=offline)
+    if not what.lower().startswith("file:"):
+        path = _named(path, workdir / file_name(what))
+    return Delivery((Artifact(path, redact(what)),))
+
+
+def _named(path: Path, name: Path) -> Path:
+    try:
+        name.symlink_to(path.absolute())
+    except OSError as error:
+        raise StoreError(f"cannot write `{name}`: {error.strerror}") from None
+    return name

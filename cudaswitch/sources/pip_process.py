@@ -1,0 +1,91 @@
+"""pip as a child process, with the person's own configuration, and its failures in one line."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cudaswitch.download.redaction import redact
+from cudaswitch.errors import SourceError, printable
+
+_SETTINGS = {
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_INPUT": "1",
+    # Set against what the person may have set for installing: we only read and download.
+    "PIP_QUIET": "0",
+    "PIP_REQUIRE_VIRTUALENV": "0",
+}
+_UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Max retries exceeded")
+_CAUSE = re.compile(r"\[Errno [0-9-]+\] ([^'\")\]]+)|(timed out)|(CERTIFICATE_VERIFY_FAILED)")
+
+
+def pip_command() -> list[str]:
+    """Return how pip is started: that of this Python, else the one on PATH."""
+    spec = importlib.util.find_spec("pip")
+    if spec is not None and spec.origin is not None:
+        # By its path, since `-m pip` would first look into the working directory.
+        return [sys.executable, str(Path(spec.origin).parent)]
+    for name in ("pip", "pip3"):
+        if found := shutil.which(name):
+            return [found]
+    raise SourceError(
+        "packages from PyPI come through pip, and there is none",
+        "install pip into the environment of cudaswitch, or put one on PATH",
+    )
+
+
+def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = False) -> str:
+    """Run pip for `what` and return its output; with `show`, its progress goes to stderr.
+
+    Raises SourceError with pip's own last error, without credentials.
+    """
+    command, *rest = arguments
+    searched = ["--no-index"] if offline else []
+    try:
+        done = subprocess.run(
+            [*pip_command(), command, *searched, *rest],
+            env=os.environ | _SETTINGS,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr if show else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    except OSError as error:
+        raise SourceError(f"cannot start pip: {error.strerror}") from None
+    if done.returncode == 0:
+        return (done.stdout or b"").decode(errors="replace")
+    raise _failure(what, done.stderr.decode(errors="replace"), offline)
+
+
+def _failure(what: str, said: str, offline: bool) -> SourceError:
+    last = printable(redact(_last_error(said)))
+    if "unknown command" in last:
+        return SourceError("this pip is too old", "pip 21.2 or newer is needed: upgrade pip")
+    if offline:
+        return SourceError(
+            f"{what} is not in the folders that pip searches offline: {last}",
+            "leave --offline out, or name a folder of wheels in PIP_FIND_LINKS",
+        )
+    if _UNREACHABLE.search(said):
+        causes = [next(filter(None, found)) for found in _CAUSE.findall(said)]
+        because = printable(causes[-1]) if causes else last
+        return SourceError(
+            f"pip cannot reach its package index for {what}: {because}",
+            "check the network, the proxy and `pip config list`",
+        )
+    return SourceError(f"pip cannot get {what}: {last}", "see what pip uses: `pip config list`")
+
+
+def _last_error(said: str) -> str:
+    """Return the line that says most: the one with the versions that there are, or the last."""
+    errors: list[str] = re.findall(r"^ERROR: (.*\S)", said, re.MULTILINE)
+    for error in errors:
+        if re.search(r"\(from versions: [0-9]", error):
+            return error
+    return (errors or said.strip().splitlines() or ["it gave no reason"])[-1]

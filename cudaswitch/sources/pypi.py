@@ -1,0 +1,252 @@
+"""CUDA 13 and later from PyPI, through pip: all pieces of exactly one release.
+
+NVIDIA's `cuda-toolkit` says for each release which version of which piece belongs to it. Left
+to itself pip mixes releases: the wheels' own requirements name no versions, and nvcc 13.0
+beside a newer nvvm cannot compile (facts/distribution.json, `mixed_trap`). So we read
+that list and ask for just these versions, without requirements.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from email import message_from_string
+from pathlib import Path
+
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
+from cudaswitch.errors import RequestError, SourceError
+from cudaswitch.install import Artifact
+from cudaswitch.sources import Delivery
+from cudaswitch.sources.pip_process import run_pip
+from cudaswitch.toolkit import current_platform
+from cudaswitch.versions import Request, Version
+
+FIRST = 13
+"""The first CUDA whose wheels hold nvcc (facts/distribution.json, `nvcc_wheels`)."""
+
+_MINIMAL = ("nvcc", "crt", "nvvm", "cudart", "cccl", "culibos")
+_LIBRARIES = ("cublas", "cufft", "curand", "cusolver", "cusparse", "nvjitlink", "nvrtc", "nvtx")
+COMPONENT_SETS: Mapping[str, tuple[str, ...]] = {
+    "minimal": _MINIMAL,
+    "build": (*_MINIMAL, *_LIBRARIES, "cupti", "profiler"),
+    "full": ("all",),
+}
+"""Named choices of components, in the words of `cuda-toolkit`'s extras."""
+
+_META = "cuda-toolkit"
+_META_LIMIT = 4 << 20
+_OFFERED = re.compile(r"^Available versions: (.*)$", re.MULTILINE)
+_RELEASE = re.compile(r"([0-9]+\.[0-9]+\.[0-9]+)(?:\.0)?|[0-9]+(?:\.[0-9]+){1,4}", re.ASCII)
+
+
+def _linux(machine: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    tags = [f"manylinux_2_{minor}_{machine}" for minor in range(39, 4, -1)]
+    tags += [f"{old}_{machine}" for old in ("manylinux2014", "manylinux2010", "manylinux1")]
+    names = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+    return names | {"platform_machine": machine}, tuple(tags)
+
+
+_WINDOWS = {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"}
+_PLATFORMS = {
+    "linux-64": _linux("x86_64"),
+    "linux-aarch64": _linux("aarch64"),
+    "win-64": (_WINDOWS | {"platform_machine": "AMD64"}, ("win_amd64",)),
+}
+"""What markers see on a platform, and the wheel tags that run there."""
+
+
+def _platform(name: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    if name not in _PLATFORMS:
+        raise RequestError(f"PyPI has no CUDA for `{name}`", f"there is {', '.join(_PLATFORMS)}")
+    return _PLATFORMS[name]
+
+
+def available(*, offline: bool = False) -> list[Version]:
+    """List the CUDA releases that can be obtained, newest first."""
+    return [release for release in _offered(offline) if release.major >= FIRST]
+
+
+def obtain(
+    request: Request,
+    *,
+    components: str = "build",
+    workdir: Path,
+    platform: str,
+    offline: bool = False,
+) -> Delivery:
+    """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
+
+    `components` is one of COMPONENT_SETS or names of components with commas. The wheels
+    lie in a fresh folder in `workdir`. Raises SourceError or RequestError.
+    """
+    release = choose_release(request, _offered(offline))
+    [meta] = _download({_META: SpecifierSet(f"=={release}")}, workdir, platform, offline)
+    pins = parse_pins(_metadata(meta), components, platform, f"CUDA {release}")
+    if request.cudnn not in (None, "none"):
+        pins |= _cudnn_pin(str(request.cudnn), release)
+    wheels = _download(pins, workdir, platform, offline)
+    return Delivery(tuple(_artifact(wheel) for wheel in wheels), release)
+
+
+def obtain_cudnn(
+    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
+) -> Delivery:
+    """Bring the newest cuDNN with the version prefix `cudnn` built for that CUDA (11 or later)."""
+    wheels = _download(_cudnn_pin(cudnn, cuda), workdir, platform, offline)
+    return Delivery(tuple(_artifact(wheel) for wheel in wheels))
+
+
+def _cudnn_pin(cudnn: str, cuda: Version) -> dict[str, SpecifierSet]:
+    return {f"nvidia-cudnn-cu{cuda.major}": SpecifierSet(f"=={Version(cudnn)}.*")}
+
+
+def _artifact(wheel: Path) -> Artifact:
+    name, version, _, _ = parse_wheel_filename(wheel.name)
+    return Artifact(wheel, f"pypi:{name}=={version}", "pypi")
+
+
+def _offered(offline: bool) -> list[Version]:
+    search = ["index", "versions", "--only-binary=:all:", _META]
+    said = run_pip(search, "the list of CUDA releases", offline=offline)
+    found = _OFFERED.search(said)
+    texts = found[1].split(", ") if found else []
+    return sorted({release for text in texts if (release := release_of(text))}, reverse=True)
+
+
+def release_of(text: str) -> Version | None:
+    """Read a version of `cuda-toolkit` as NVIDIA's release: 13.0.3.0 is 13.0.3."""
+    match = _RELEASE.fullmatch(text.strip())
+    return Version(match[1] or match[0]) if match else None
+
+
+def choose_release(request: Request, offered: Iterable[Version]) -> Version:
+    """Return the newest of the offered releases that satisfies the request and has nvcc."""
+    offered = sorted(offered, reverse=True)
+    fitting = [release for release in offered if request.accepts(release)]
+    for release in fitting:
+        if release.major >= FIRST:
+            return release
+    asked = f" (asked for by {request.origin})" if request.origin else ""
+    if fitting or (request.prefix and request.prefix.major < FIRST):
+        raise SourceError(
+            f"PyPI has no nvcc before CUDA {FIRST}, so no CUDA {request.text}{asked}",
+            "install it from a file: `cudaswitch install FILE`",
+        )
+    there = ", ".join(str(release) for release in offered if release.major >= FIRST)
+    raise SourceError(
+        f"PyPI has no CUDA {request.text}{asked}", f"there is {there}" if there else None
+    )
+
+
+def parse_pins(
+    metadata: str, components: str, platform: str, release: str
+) -> dict[str, SpecifierSet]:
+    """Read which wheels make the components, each with the versions of this one release.
+
+    `metadata` is that of `cuda-toolkit`; `release` names it in messages. A requirement
+    that is open upwards is narrowed to the X.Y of its lower bound.
+    Raises RequestError for an unknown component, SourceError for metadata of another kind.
+    """
+    headers = message_from_string(metadata)
+    offered = set(headers.get_all("Provides-Extra", []))
+    named = COMPONENT_SETS.get(components)
+    wanted = named or tuple(name.strip() for name in components.split(","))
+    # A named set takes what the release has; names from a person are all meant.
+    if unknown := [] if named else sorted(set(wanted) - offered):
+        raise RequestError(
+            f"{release} has no component `{'`, `'.join(unknown)}`",
+            f"there are {', '.join((*COMPONENT_SETS, *sorted(offered)))}",
+        )
+    markers, _ = _platform(platform)
+    pins: dict[str, SpecifierSet] = {}
+    for text in headers.get_all("Requires-Dist", []):
+        requirement = _requirement(text, release)
+        if any(_applies(requirement, {**markers, "extra": extra}) for extra in wanted):
+            name = canonicalize_name(requirement.name)
+            pins[name] = pins.get(name, SpecifierSet()) & _pinned(requirement, release)
+    if not pins:
+        raise SourceError(f"{release} has nothing of `{components}` for {platform}")
+    return pins
+
+
+def _requirement(text: str, release: str) -> Requirement:
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        raise SourceError(f"cannot read what {release} consists of: `{text}`") from None
+    if requirement.url is not None:
+        raise SourceError(f"{release} names a URL instead of a version of {requirement.name}")
+    return requirement
+
+
+def _applies(requirement: Requirement, environment: dict[str, str]) -> bool:
+    try:
+        return requirement.marker is None or requirement.marker.evaluate(environment)
+    except (UndefinedComparison, UndefinedEnvironmentName):
+        return False
+
+
+def _pinned(requirement: Requirement, release: str) -> SpecifierSet:
+    pins = {spec.operator: spec.version for spec in requirement.specifier}
+    if "==" in pins:
+        return requirement.specifier
+    if ">=" not in pins:
+        raise SourceError(f"{release} does not say which {requirement.name} belongs to it")
+    return requirement.specifier & SpecifierSet(f"=={Version(pins['>=']).minor}.*")
+
+
+def _metadata(wheel: Path) -> str:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
+                if name.endswith(".dist-info/METADATA"):
+                    with archive.open(name) as file:
+                        return file.read(_META_LIMIT).decode()
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise SourceError(f"pip brought a damaged `{wheel.name}`: {error}") from None
+    raise SourceError(f"pip brought `{wheel.name}`, which has no METADATA")
+
+
+def _download(
+    pins: Mapping[str, SpecifierSet], workdir: Path, platform: str, offline: bool
+) -> list[Path]:
+    """Let pip download exactly these wheels, and check that it did."""
+    _, tags = _platform(platform)
+    # pip knows this machine best, with its C library; another one is described to it.
+    foreign = [] if platform == current_platform() else [f"--platform={tag}" for tag in tags]
+    folder = Path(tempfile.mkdtemp(prefix="pypi-", dir=workdir))
+    wanted = [f"{name}{versions}" for name, versions in pins.items()]
+    what = wanted[0] if len(wanted) == 1 else f"{len(wanted)} packages for {platform}"
+    run_pip(
+        ["download", "--no-deps", "--only-binary=:all:", *foreign, "--dest", str(folder), *wanted],
+        what,
+        offline=offline,
+        show=sys.stderr.isatty(),
+    )
+    return _checked(folder, pins)
+
+
+def _checked(folder: Path, pins: Mapping[str, SpecifierSet]) -> list[Path]:
+    """Return the wheels in the order of the pins; SourceError unless they are just these."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        try:
+            name, version, _, _ = parse_wheel_filename(path.name)
+        except InvalidWheelFilename:
+            raise SourceError(f"pip brought `{path.name}`, which is no wheel") from None
+        if name in found or not pins.get(name, SpecifierSet("<0")).contains(
+            str(version), prereleases=True
+        ):
+            raise SourceError(f"pip brought `{path.name}`, which was not asked for")
+        found[name] = path
+    if missing := sorted(set(pins) - set(found)):
+        raise SourceError(f"pip did not bring {', '.join(missing)}")
+    return [found[name] for name in pins]

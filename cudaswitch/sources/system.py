@@ -1,0 +1,142 @@
+"""Toolkits that are already on the machine: where they are, and which version each is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from cudaswitch.errors import CudaswitchError, SourceError
+from cudaswitch.versions import Version
+
+_PLACES = ("/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda", "/opt/cuda-*", "/opt/nvidia/cuda*")
+_SECONDS = 10
+_READ_LIMIT = 1 << 20
+
+
+def resolved(path: Path) -> Path:
+    """Return the toolkit's real folder, links resolved, so that each toolkit is one.
+
+    Raises SourceError when there is no toolkit.
+    """
+    try:
+        real = path.expanduser().resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or "it cannot be resolved"
+        raise SourceError(f"`{path}` is no toolkit: {reason}", "cudaswitch adopt --scan") from None
+    if not _is_toolkit(real):
+        raise SourceError(
+            f"`{path}` is no CUDA toolkit: it has neither bin/nvcc nor libcudart",
+            "name the folder that CUDA_HOME would be, such as /usr/local/cuda",
+        )
+    return real
+
+
+def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
+    """Find the machine's toolkits: the usual places, CUDA_HOME and the nvcc on PATH."""
+    candidates = [
+        match for place in _PLACES for match in sorted(Path("/").glob(place.removeprefix("/")))
+    ]
+    candidates += [
+        Path(variables[name]) for name in ("CUDA_HOME", "CUDA_PATH") if variables.get(name)
+    ]
+    for folder in variables.get("PATH", "").split(os.pathsep):
+        if folder and (Path(folder) / "nvcc.profile").is_file():
+            candidates.append(Path(folder).parent)
+    found: dict[Path, Version] = {}
+    for candidate in candidates:
+        try:
+            real = resolved(candidate)
+            found.setdefault(real, version_of(real))
+        except CudaswitchError:
+            continue
+    return found
+
+
+def version_of(toolkit: Path) -> Version:
+    """Detect a toolkit's version: the first rung that answers.
+
+    version.json, version.txt, `nvcc --version`, cuda.h, the runtime library's name.
+    Raises SourceError when none does.
+    """
+    for rung in _LADDER:
+        try:
+            found = rung(toolkit)
+        except (OSError, ValueError, subprocess.SubprocessError):
+            continue
+        if found:
+            return Version(found)
+    raise SourceError(
+        f"cannot tell the version of the toolkit in `{toolkit}`", "name it: --as VERSION"
+    )
+
+
+def _is_toolkit(folder: Path) -> bool:
+    return (folder / "bin" / "nvcc").exists() or any(_runtimes(folder))
+
+
+def _runtimes(toolkit: Path) -> list[Path]:
+    folders = ("lib64", "lib", "targets/*/lib", "bin", "lib/x64")
+    return [file for at in folders for file in sorted(toolkit.glob(f"{at}/*cudart*"))]
+
+
+def _from_json(toolkit: Path) -> str | None:
+    data = json.loads(_head(toolkit / "version.json"))
+    return _number(data.get("cuda", {}).get("version", "")) if isinstance(data, dict) else None
+
+
+def _from_text(toolkit: Path) -> str | None:
+    match = re.search(r"CUDA Version (\S+)", _head(toolkit / "version.txt"), re.ASCII)
+    return _number(match[1]) if match else None
+
+
+def _from_nvcc(toolkit: Path) -> str | None:
+    done = subprocess.run(
+        [str(toolkit / "bin" / "nvcc"), "--version"],
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    match = re.search(r"\bV([0-9.]+)", done.stdout, re.ASCII)
+    return _number(match[1]) if match else None
+
+
+def _from_header(toolkit: Path) -> str | None:
+    match = re.search(
+        r"^#define CUDA_VERSION\s+(\d+)",
+        _head(toolkit / "include" / "cuda.h"),
+        re.ASCII | re.MULTILINE,
+    )
+    number = int(match[1]) if match else 0
+    return f"{number // 1000}.{number % 1000 // 10}" if number else None
+
+
+def _from_soname(toolkit: Path) -> str | None:
+    names = [file.name for file in _runtimes(toolkit)]
+    matches = [re.fullmatch(r"libcudart\.so\.([0-9.]+)", name, re.ASCII) for name in names]
+    numbers = [match[1] for match in matches if match]
+    return _number(max(numbers, key=len)) if numbers else None
+
+
+_LADDER: tuple[Callable[[Path], str | None], ...] = (
+    _from_json,
+    _from_text,
+    _from_nvcc,
+    _from_header,
+    _from_soname,
+)
+
+
+def _number(text: object) -> str | None:
+    match = re.match(r"\d+(?:\.\d+){0,4}", str(text), re.ASCII)
+    return match[0] if match else None
+
+
+def _head(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_READ_LIMIT).decode("utf-8", "replace")
