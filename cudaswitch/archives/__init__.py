@@ -17,7 +17,7 @@ from cudaswitch.archives.layout import Layout
 from cudaswitch.archives.limits import Budget
 from cudaswitch.archives.members import Content, Member
 from cudaswitch.archives.opening import layout_of
-from cudaswitch.archives.placing import Placing
+from cudaswitch.archives.placing import Folders, Placing
 from cudaswitch.archives.streams import Source
 from cudaswitch.toolkit import Package
 
@@ -60,24 +60,28 @@ def unpack(
     """
     with naming(path), Source(path) as source, ExitStack() as open_things:
         layout = layout_of(source, path.name)
-        placing = open_things.enter_context(Placing(tree, layout.aside, info))
+        folders = open_things.enter_context(Folders(tree))
+        aside = open_things.enter_context(Folders(info)) if info else None
+        placing = Placing(folders, layout.aside, aside)
         members = open_things.enter_context(closing(layout.members()))
-        known, reported = False, 0
+        package, reported = None, 0
         for member in Budget.for_archive(source.size).watch(members):
             layout.expect(member)
-            if not known:
+            if package is None:
                 layout.witness.see(member)
             for _ in _placed(member, layout, placing):
                 if on_bytes and source.position > reported:
                     on_bytes(source.position - reported)
                     reported = source.position
-            known = known or layout.is_known()
+            if package is None and layout.is_known():
+                package = layout.package()
         if on_bytes and source.size > reported:
             on_bytes(source.size - reported)
+        package = package or layout.package()
         placing.finish()
         layout.verify(placing)
         return replace(
-            layout.package(),
+            package,
             sha256=source.sha256,
             size=source.size,
             entries=tuple(entry for _, entry in sorted(placing.entries.items())),

@@ -145,8 +145,13 @@ class CondaZip(CondaLayout):
             raise UnsafeError("it holds other members than a .conda package has")
 
     def glance(self) -> Generator[Member, None, None]:
+        # The other part is asked for only where `info` has no list of its files.
+        for component in (CondaComponent.info, CondaComponent.pkg):
+            yield from self._look(component)
+
+    def _look(self, component: CondaComponent) -> Generator[Member, None, None]:
         for record in self._directory.records:
-            if self._components.get(record.name) == CondaComponent.info:
+            if self._components.get(record.name) == component:
                 yield from self._component(record, self._directory.contents(record))
 
     def members(self) -> Generator[Member, None, None]:
@@ -161,7 +166,7 @@ class CondaZip(CondaLayout):
     def _look_at_list(self) -> None:
         """Read the file list first, though it lies last, so that the sizes are known in time."""
         budget = Budget.for_archive(self.source.size)
-        with closing(self.glance()) as members:
+        with closing(self._look(CondaComponent.info)) as members:
             for member in budget.watch(members):
                 if member.path in (PATHS, FILES) and self.wanted(member):
                     self.witness.texts[member.path] = b"".join(member.content)

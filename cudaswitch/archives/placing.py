@@ -34,13 +34,21 @@ Placed = Literal["directory", "file", "symlink"]
 
 
 class Folders:
-    """Open descriptors of the folders below one root, opened without following links."""
+    """Open descriptors of the folders below an empty one, opened without following links."""
 
     def __init__(self, root: Path) -> None:
         self.root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._open: OrderedDict[str, int] = OrderedDict()
+        with os.scandir(self.root) as found:
+            empty = next(found, None) is None
+        if not empty:
+            os.close(self.root)
+            raise ArchiveError(f"`{root}` is not empty", "archives are unpacked into a new folder")
 
-    def close(self) -> None:
+    def __enter__(self) -> Folders:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         for descriptor in (self.root, *self._open.values()):
             os.close(descriptor)
 
@@ -75,27 +83,15 @@ class Placing:
     once `finish` has run. Raises UnsafeError for every member that has no one lawful place.
     """
 
-    def __init__(self, tree: Path, aside: str | None, aside_tree: Path | None) -> None:
+    def __init__(self, tree: Folders, aside: str | None, aside_tree: Folders | None) -> None:
         self.entries: dict[str, Entry] = {}
         self._aside = aside
         self._kinds: dict[str, Placed] = {"": "directory"}
         self._folded: dict[str, str] = {}
         self._links: dict[str, str] = {}
         self._files: dict[str, Entry] = {}
-        self._tree = Folders(tree)
-        self._aside_tree = Folders(aside_tree) if aside_tree else None
-
-    def __enter__(self) -> Placing:
-        for folders in filter(None, (self._tree, self._aside_tree)):
-            with os.scandir(folders.root) as found:
-                empty = next(found, None) is None
-            if not empty:
-                raise ArchiveError("the folder to unpack into is not empty", "give an empty folder")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for folders in filter(None, (self._tree, self._aside_tree)):
-            folders.close()
+        self._tree = tree
+        self._aside_tree = aside_tree
 
     def put(self, member: Member, executable: bool) -> Iterator[int]:
         """Place one member; yields the bytes written, piece by piece, so that others can count."""
@@ -221,7 +217,7 @@ class Placing:
                 continue
             # `link/..` is not where the link stands but beside what it points to.
             if not self.is_folder("/".join(here)):
-                raise UnsafeError(f"{shown(path)} is a link that leads back through another link")
+                raise UnsafeError(f"{shown(path)} is a link that steps back from what is no folder")
             if len(here) <= floor:
                 raise UnsafeError(
                     f"{shown(path)} is a link to {shown(target)}, outside the archive"

@@ -50,7 +50,7 @@ class Pieces:
             if not self._current:
                 piece = next(self._pieces, None)
                 if piece is None:
-                    raise DamagedError("it ends in the middle of a member")
+                    raise DamagedError("it is cut short")
                 self._current = memoryview(piece)
             span = self._current[:count]
             self._current = self._current[len(span) :]

@@ -50,7 +50,7 @@ def facts_of(
     *,
     driver: str | None = None,
     cc: str | None = None,
-    gcc: int | None = None,
+    gcc: int | str | None = None,
     platform: str | None = None,
 ) -> Facts:
     """Look at an environment (conda prefix or virtualenv) and at this machine.
@@ -68,6 +68,7 @@ def facts_of(
         )
     asked, asked_source = asked_driver(driver)
     asked_cc = _capability(cc)
+    asked_gcc = _gcc_major(gcc)
     facts = Facts(platform=platform or current_platform())
     if prefix is not None:
         facts = _environment(prefix, platform)
@@ -79,7 +80,7 @@ def facts_of(
         driver_source=asked_source or machine.driver_source,
         cc=(asked_cc,) if asked_cc else machine.cc,
         cc_source="--cc" if asked_cc else machine.cc_source,
-        gcc=(int(gcc),) if gcc is not None else machine.gcc,
+        gcc=(asked_gcc,) if asked_gcc is not None else machine.gcc,
         glibc=machine.glibc,
     )
 
@@ -97,6 +98,17 @@ def _capability(cc: str | None) -> str | None:
             "write it as X.Y, for example 7.0 for a V100",
         )
     return version.text if len(version.parts) == 2 else f"{version.text}.0"
+
+
+def _gcc_major(gcc: int | str | None) -> int | None:
+    if gcc is None:
+        return None
+    try:
+        return Version(str(gcc).strip()).major
+    except RequestError:
+        raise RequestError(
+            f"`{gcc}` is not a gcc version (asked for by --gcc)", "write its major, for example 9"
+        ) from None
 
 
 def _environment(prefix: Path, platform: str | None) -> Facts:

@@ -93,7 +93,7 @@ class Transfer:
                 headers["If-Range"] = validator
         with ask(session, self.url, headers, self.limits) as response:
             status = response.status_code
-            if False:
+            if status == 304 and self.known is not None:
                 return self.cache.root / self.known.sha256
             if status == 206 and note is not None and offset:
                 record = self._continue(response, offset, note)

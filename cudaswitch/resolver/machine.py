@@ -31,7 +31,9 @@ def check_driver(cuda: Version, facts: Facts) -> Verdict:
     bound = required(cuda, facts.os)
     least = bound.on(facts.os) if bound else None
     if bound is None or least is None:
-        return Verdict((), (Reason(f"no table says which driver CUDA {cuda} needs", "drivers.json"),))
+        return Verdict(
+            (), (Reason(f"no table says which driver CUDA {cuda} needs", "drivers.json"),)
+        )
     if facts.driver is None:
         text = f"no NVIDIA driver was found; CUDA {cuda} needs {least} or newer"
         return Verdict((), (Reason(text, bound.cited),))

@@ -10,7 +10,7 @@ case ";${PROMPT_COMMAND[*]-};" in
     *__cudaswitch_prompt*) ;;
     *)
         # First, so that it sees, and hands on, the exit status of the command before.
-        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND@a} == *a* ]]; then
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* ]]; then
             PROMPT_COMMAND=(__cudaswitch_prompt "${PROMPT_COMMAND[@]}")
         else
             PROMPT_COMMAND="__cudaswitch_prompt${PROMPT_COMMAND:+;$PROMPT_COMMAND}"

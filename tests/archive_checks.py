@@ -1,0 +1,61 @@
+"""Unpacking with the checks that hold for every package."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from cudaswitch import archives
+from cudaswitch.toolkit import Entry, Package
+
+LINUX_TAG = "py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64"
+Unpack = Callable[..., Package]
+
+
+def checked_unpack(base: Path, path: Path) -> Package:
+    """Unpack into `base/tree` and `base/info`; `identify` and the disk must say the same."""
+    tree, info = base / "tree", base / "info"
+    tree.mkdir()
+    info.mkdir()
+    seen = archives.identify(path)
+    package = archives.unpack(path, tree, info)
+    assert seen.entries == ()
+    assert (seen.id, seen.to_json() | {"files": 0, "sha256": 0}) == (
+        package.id,
+        package.to_json() | {"files": 0, "sha256": 0},
+    )
+    assert package.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert package.size == path.stat().st_size
+    check_entries(tree, package.entries)
+    return package
+
+
+def check_entries(tree: Path, entries: tuple[Entry, ...]) -> None:
+    """The entries are exactly what lies on disk, with modes of ours alone."""
+    on_disk = {path for path in tree.rglob("*") if path.is_symlink() or not path.is_dir()}
+    assert [entry.path for entry in entries] == sorted(
+        str(path.relative_to(tree)) for path in on_disk
+    )
+    for entry in entries:
+        path = tree / entry.path
+        if entry.target is not None:
+            assert str(path.readlink()) == entry.target
+            continue
+        content = path.read_bytes()
+        assert (entry.size, entry.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+        assert stat.S_IMODE(path.stat().st_mode) == (0o755 if entry.executable else 0o644)
+    for folder in (path for path in tree.rglob("*") if path.is_dir() and not path.is_symlink()):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+
+
+def by_path(package: Package) -> dict[str, Entry]:
+    return {entry.path: entry for entry in package.entries}
+
+
+def write(base: Path, data: bytes) -> Path:
+    """Write the bytes of an archive under a name that says nothing."""
+    path = base / "package"
+    path.write_bytes(data)
+    return path

@@ -1,0 +1,70 @@
+"""Fixtures for all tests: a fresh home, hostile directory names, the session's cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tools
+from builders import cache
+from homes import HOSTILE_FOLDER, HOSTILE_NAME, Home, make_home
+
+MARKERS = {
+    "network": "needs a package index",
+    "toolkit": "needs a real CUDA 13 toolkit: from this machine, or fetched from a package index",
+    "slow": "takes more than a few seconds",
+}
+
+_OWN_CACHE = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, meaning in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+    # Workers of pytest-xdist inherit the variable, so all of them share one cache.
+    if cache.VARIABLE not in os.environ:
+        os.environ[cache.VARIABLE] = tempfile.mkdtemp(prefix="builders-")
+        config.stash[_OWN_CACHE] = os.environ[cache.VARIABLE]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if folder := config.stash.get(_OWN_CACHE, None):
+        shutil.rmtree(folder, ignore_errors=True)
+        del os.environ[cache.VARIABLE]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return make_home(tmp_path)
+
+
+@pytest.fixture
+def hostile_home(hostile_folder: Path) -> Home:
+    """A home, and so a store, whose path has every awkward character that a toolkit may have."""
+    return make_home(hostile_folder)
+
+
+@pytest.fixture
+def hostile_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / HOSTILE_FOLDER
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def hostile_directory(tmp_path: Path) -> Path:
+    """A directory whose name would run commands in any shell that does not quote it."""
+    directory = tmp_path / HOSTILE_NAME
+    directory.mkdir()
+    return directory
+
+
+@pytest.fixture
+def require() -> Callable[[str], str]:
+    """The function that finds a tool or skips (at home) or fails (in CI)."""
+    return tools.require

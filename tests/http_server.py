@@ -1,0 +1,410 @@
+"""A real HTTP server on 127.0.0.1 that misbehaves as asked: `server.url("cut")`.
+
+The mode is the first part of the path, with an argument behind `:`; MODES tells what each
+does. What was asked and how many bytes of body were sent is kept for the tests to look at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import http.server
+import random
+import socket
+import ssl
+import struct
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.utils import formatdate
+from pathlib import Path
+
+HALF = 0.5
+PAGE = b"<!DOCTYPE html><html><body>Please log in to the hotel's network</body></html>"
+
+
+def random_bytes(size: int, seed: int = 0) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it came."""
+
+    path: str
+    headers: dict[str, str]
+
+
+class Server:
+    """Serves `content` under every mode and file name. A context manager; threads inside."""
+
+    def __init__(self, content: bytes = b"", certificate: Path | None = None) -> None:
+        self.content = content or random_bytes(1 << 20)
+        self.asked: list[Asked] = []
+        self.sent = 0
+        self.hits: Counter[str] = Counter()
+        self.elsewhere = ""
+        """Where the redirecting modes lead."""
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self.http.daemon_threads = True
+        self.http.owner = self  # type: ignore[attr-defined]
+        self.scheme = "http"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.http.socket = context.wrap_socket(self.http.socket, server_side=True)
+            self.scheme = "https"
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.http.server_address[1]}"
+
+    def url(self, mode: str = "ok", name: str = "file.bin", credentials: str = "") -> str:
+        at = f"{credentials}@" if credentials else ""
+        return f"{self.scheme}://{at}{self.host}/{mode}/{name}"
+
+    def __enter__(self) -> Server:
+        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.shutdown()
+        self.http.server_close()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    @property
+    def owner(self) -> Server:
+        return self.server.owner  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def data(self) -> bytes:
+        return self.owner.content
+
+    def do_GET(self) -> None:
+        self.close_connection = True
+        self.owner.asked.append(Asked(self.path, dict(self.headers.items())))
+        mode, _, argument = self.path.split("/")[1].partition(":")
+        self.owner.hits[mode] += 1
+        # The client hangs up on us, which many tests want.
+        with contextlib.suppress(OSError):
+            MODES[mode](self, argument)
+
+    @property
+    def first(self) -> bool:
+        return self.owner.hits[self.path.split("/")[1].partition(":")[0]] == 1
+
+    def head(self, status: int, *headers: tuple[str, object]) -> None:
+        lines = [f"HTTP/1.1 {status} {self.responses.get(status, ('Odd',))[0]}"]
+        lines += [f"{name}: {value}" for name, value in headers]
+        self.raw("\r\n".join([*lines, "Connection: close", "", ""]).encode())
+
+    def raw(self, data: bytes) -> None:
+        self.wfile.write(data)
+
+    def body(self, data: bytes, rate: float = 0) -> None:
+        """Send `data`, at `rate` bytes a second if given, counting what the socket took."""
+        step = max(1, int(rate / 20)) if rate else 1 << 16
+        for start in range(0, len(data), step):
+            piece = data[start : start + step]
+            self.raw(piece)
+            self.owner.sent += len(piece)
+            if rate:
+                time.sleep(len(piece) / rate)
+
+    def tagged(
+        self, data: bytes | None = None, etag: str | None = None
+    ) -> list[tuple[str, object]]:
+        tag = etag or f'"{hash(data if data is not None else self.data) & 0xFFFF:x}"'
+        return [("ETag", tag), ("Date", formatdate(usegmt=True))]
+
+    def whole(
+        self, *headers: tuple[str, object], send: float = 1.0, rate: float = 0, ranges: bool = True
+    ) -> None:
+        """Serve as a good server would, but only the fraction `send` of the body."""
+        tags = dict(headers or self.tagged())
+        if tags.get("ETag") and self.headers.get("If-None-Match") == tags["ETag"]:
+            self.head(304)
+            return
+        start = self.wanted(tags) if ranges else 0
+        rest = self.data[start:]
+        span = f"bytes {start}-{len(self.data) - 1}/{len(self.data)}"
+        more: list[tuple[str, object]] = [("Content-Range", span)] if start else []
+        self.head(206 if start else 200, ("Content-Length", len(rest)), *tags.items(), *more)
+        self.body(rest[: int(len(rest) * send)], rate)
+
+    def wanted(self, tags: dict[str, object]) -> int:
+        """The offset asked for, 0 where If-Range does not hold."""
+        asked = self.headers.get("Range", "").removeprefix("bytes=").rstrip("-")
+        condition = self.headers.get("If-Range")
+        if condition is not None and condition not in (tags.get("ETag"), tags.get("Last-Modified")):
+            return 0
+        return int(asked) if asked else 0
+
+    def partial(self, data: bytes, content_range: str | None, *more: tuple[str, object]) -> None:
+        spans: list[tuple[str, object]] = (
+            [("Content-Range", content_range)] if content_range else []
+        )
+        self.head(206, ("Content-Length", len(data)), *self.tagged(), *spans, *more)
+        self.body(data)
+
+
+def cut(handler: _Handler, argument: str) -> None:
+    """Half of the body, the first time or (`cut:always`) every time."""
+    short = handler.first or argument == "always"
+    handler.whole(send=HALF if short else 1.0)
+
+
+def reset(handler: _Handler, _: str) -> None:
+    """Half of the body and a TCP reset, the first time."""
+    handler.whole(send=HALF if handler.first else 1.0)
+    if handler.first:
+        handler.wfile.flush()
+        time.sleep(0.05)
+        linger = struct.pack("ii", 1, 0)
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        handler.connection.close()
+
+
+def no_length(handler: _Handler, argument: str) -> None:
+    """No Content-Length; the close ends it (`no_length:cut` after half)."""
+    handler.head(200)
+    handler.body(handler.data[: len(handler.data) // 2] if argument == "cut" else handler.data)
+
+
+def chunked(handler: _Handler, argument: str) -> None:
+    """Chunked; `chunked:cut` stops after half, `chunked:bad` sends nonsense for a length."""
+    handler.head(200, ("Transfer-Encoding", "chunked"), *handler.tagged())
+    for number, start in enumerate(range(0, len(handler.data), 1 << 16)):
+        if number == 4 and argument == "cut":
+            return
+        piece = handler.data[start : start + (1 << 16)]
+        handler.raw(f"{len(piece):x}\r\n".encode() if argument != "bad" else b"zz\r\n")
+        handler.body(piece)
+        handler.raw(b"\r\n")
+    handler.raw(b"0\r\n\r\n")
+
+
+def lie(handler: _Handler, argument: str) -> None:
+    """A Content-Length that is `lie:N` bytes off."""
+    handler.head(200, ("Content-Length", len(handler.data) + int(argument)))
+    handler.body(handler.data)
+
+
+def stall(handler: _Handler, _: str) -> None:
+    """Half of the body, then silence; every time."""
+    handler.whole(send=HALF)
+    time.sleep(3)
+
+
+def silent(handler: _Handler, _: str) -> None:
+    """No answer at all."""
+    time.sleep(3)
+
+
+def slow(handler: _Handler, argument: str) -> None:
+    """`slow:N` bytes a second."""
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    handler.whole(rate=float(argument))
+
+
+def empty(handler: _Handler, _: str) -> None:
+    """200 and no body."""
+    handler.head(200, ("Content-Length", 0))
+
+
+def flip(handler: _Handler, _: str) -> None:
+    """The right length, one bit wrong."""
+    data = bytearray(handler.data)
+    data[len(data) // 2] ^= 1
+    handler.head(200, ("Content-Length", len(data)))
+    handler.body(bytes(data))
+
+
+def html(handler: _Handler, _: str) -> None:
+    """A portal's page with status 200."""
+    handler.head(200, ("Content-Length", len(PAGE)), ("Content-Type", "text/html"))
+    handler.body(PAGE)
+
+
+def status(handler: _Handler, argument: str) -> None:
+    """`status:N`: that status and a page."""
+    handler.head(int(argument), ("Content-Length", len(PAGE)))
+    handler.body(PAGE)
+
+
+def then_ok(handler: _Handler, argument: str) -> None:
+    """`then_ok:N`: that status with `Retry-After: 0`, then the file."""
+    if handler.first:
+        handler.head(int(argument), ("Content-Length", 0), ("Retry-After", 0))
+    else:
+        handler.whole()
+
+
+def redirect(handler: _Handler, argument: str) -> None:
+    """`redirect:N`: as many redirects, on this server, then the file."""
+    count = int(argument)
+    handler.head(302, ("Location", f"/redirect:{count - 1}/x" if count > 1 else "/ok/x"))
+
+
+def loop(handler: _Handler, _: str) -> None:
+    """A redirect to itself."""
+    handler.head(302, ("Location", handler.path))
+
+
+def away(handler: _Handler, _: str) -> None:
+    """A redirect to `server.elsewhere`."""
+    handler.head(302, ("Location", handler.owner.elsewhere), ("Content-Length", 0))
+
+
+def range_ignored(handler: _Handler, _: str) -> None:
+    """Cut once, and whole from the start when a range is asked for."""
+    handler.whole(send=HALF if handler.first else 1.0, ranges=False)
+
+
+def range_odd(handler: _Handler, argument: str) -> None:
+    """Cut once; a range is then answered wrongly: `range_odd:KIND`."""
+    start = handler.wanted(dict(handler.tagged()))
+    if not start:
+        handler.whole(send=HALF if handler.first else 1.0)
+        return
+    data, size = handler.data, len(handler.data)
+    if argument == "wrong":
+        handler.partial(data[start - 7 :], f"bytes {start - 7}-{size - 1}/{size}")
+    elif argument == "shifted":
+        handler.partial(data[start - 7 : size - 7], f"bytes {start}-{size - 1}/{size}")
+    elif argument == "416":
+        handler.head(416, ("Content-Length", 0), ("Content-Range", f"bytes */{size}"))
+    elif argument == "multi":
+        kind = ("Content-Type", "multipart/byteranges; boundary=x")
+        handler.partial(b"--x\r\n\r\n" + data[start:], None, kind)
+    elif argument == "none":
+        handler.partial(data[start:], None)
+    elif argument == "short":
+        handler.partial(data[start:-9], f"bytes {start}-{size - 10}/{size}")
+    elif argument == "total":
+        handler.partial(data[start:], f"bytes {start}-{size - 1}/{size + 5}")
+    elif argument == "star":
+        handler.partial(data[start:], f"bytes {start}-{size - 1}/*")
+    elif argument == "long":
+        handler.partial(data[start:] + b"too much", f"bytes {start}-{size - 1}/{size}")
+    elif argument == "chunked":
+        span = ("Content-Range", f"bytes {start - 7}-{size - 1}/{size}")
+        handler.head(206, ("Transfer-Encoding", "chunked"), *handler.tagged(), span)
+        handler.raw(f"{size - start:x}\r\n".encode())
+        handler.body(data[start - 7 : -7])
+        handler.raw(b"\r\n0\r\n\r\n")
+    elif argument == "huge":
+        handler.partial(data[start:], f"bytes {start}-{'9' * 5000}/{size}")
+    elif argument == "tag":
+        handler.head(
+            206,
+            ("Content-Length", size - start),
+            ("Content-Range", f"bytes {start}-{size - 1}/{size}"),
+            ("ETag", '"other"'),
+        )
+        handler.body(bytes(size - start))
+
+
+def changing(handler: _Handler, argument: str) -> None:
+    """Cut once, and other content of the same size afterwards.
+
+    `changing:etag` says so with its ETag, `changing:weak` hides it behind one weak ETag,
+    `changing:lying` behind one strong ETag, `changing:fresh` behind a Last-Modified of now.
+    """
+    first = handler.first
+    now = handler.owner.elsewhere = handler.owner.elsewhere or formatdate(usegmt=True)
+    tags: dict[str, list[tuple[str, object]]] = {
+        "etag": handler.tagged(),
+        "weak": [("ETag", 'W/"same"')],
+        "lying": [("ETag", '"same"')],
+        "fresh": [("Last-Modified", now), ("Date", now)],
+    }
+    handler.whole(*tags[argument], send=HALF if first else 1.0)
+    if first:
+        handler.owner.content = random_bytes(len(handler.data), seed=99)
+
+
+def dated(handler: _Handler, argument: str) -> None:
+    """Cut once; Last-Modified alone, `dated:N` seconds old."""
+    old = formatdate(time.time() - float(argument), usegmt=True)
+    handler.owner.elsewhere = handler.owner.elsewhere or old
+    headers = (("Last-Modified", handler.owner.elsewhere), ("Date", formatdate(usegmt=True)))
+    handler.whole(*headers, send=HALF if handler.first else 1.0)
+
+
+def untagged(handler: _Handler, _: str) -> None:
+    """Cut once; ranges, but no validator."""
+    handler.whole(("X-Nothing", "1"), send=HALF if handler.first else 1.0)
+
+
+def endless(handler: _Handler, _: str) -> None:
+    """Chunked, without end."""
+    handler.head(200, ("Transfer-Encoding", "chunked"))
+    while True:
+        handler.raw(b"10000\r\n" + bytes(1 << 16) + b"\r\n")
+
+
+def longer(handler: _Handler, _: str) -> None:
+    """Chunked, and twice as long as it should be."""
+    handler.owner.content *= 2
+    chunked(handler, "")
+
+
+def gz(handler: _Handler, argument: str) -> None:
+    """Compressed, though identity was asked for; `gz:label` only says so."""
+    data = handler.data if argument == "label" else gzip.compress(handler.data)
+    handler.head(200, ("Content-Length", len(data)), ("Content-Encoding", "gzip"))
+    handler.body(data)
+
+
+def odd_head(handler: _Handler, argument: str) -> None:
+    """`odd_head:KIND`: headers that no server should send."""
+    size = len(handler.data)
+    if argument == "two":
+        handler.head(200, ("Content-Length", size), ("Content-Length", size - 9))
+    elif argument == "negative":
+        handler.head(200, ("Content-Length", -size))
+    elif argument == "big":
+        handler.head(200, ("X-Big", "x" * 200_000), ("Content-Length", size))
+    elif argument == "many":
+        handler.head(200, *[(f"X-{n}", n) for n in range(500)], ("Content-Length", size))
+    elif argument == "garbage":
+        handler.raw(b"\x16\x03\x01 what is this\r\n\r\n")
+    elif argument == "unasked":
+        handler.head(206, ("Content-Range", f"bytes 5-{size - 1}/{size}"), ("Content-Length", size))
+    handler.body(handler.data)
+
+
+MODES: dict[str, Callable[[_Handler, str], None]] = {
+    "ok": lambda handler, _: handler.whole(),
+    **{
+        function.__name__: function
+        for function in (
+            cut, reset, no_length, chunked, lie, stall, silent, slow, empty, flip, html, status,
+            then_ok, redirect, loop, away, range_ignored, range_odd, changing, dated, untagged,
+            endless, longer, gz, odd_head,
+        )
+    },
+}  # fmt: skip
+
+
+def self_signed(folder: Path) -> Path:
+    """Make a certificate for 127.0.0.1, with its key, in one file."""
+    path = folder / "localhost.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-nodes", "-newkey", "rsa:2048",
+         "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", path, "-out", folder / "cert.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    path.write_bytes(path.read_bytes() + (folder / "cert.pem").read_bytes())
+    return path

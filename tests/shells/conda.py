@@ -1,0 +1,113 @@
+"""`conda activate` for tests: the emulator always, and the real conda where there is one."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+
+from shells.driver import Shell
+
+_EMULATOR = Path(__file__).with_name("conda_emulator.py")
+_SYSTEM_PATH = "/usr/bin:/bin"
+
+
+class Conda(ABC):
+    """Says in a shell's words what a person would type; every method returns script text."""
+
+    name: str
+    base_path: str
+    """A PATH with nothing on it but the system's folders and what conda itself puts there."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    @abstractmethod
+    def init(self, shell: Shell) -> str:
+        """Define `conda` in this shell, with no environment active."""
+
+    @abstractmethod
+    def reactivate(self, shell: Shell) -> str:
+        """Do what ends a `conda install` into the active environment."""
+
+    @abstractmethod
+    def run(self, shell: Shell, prefix: Path, *command: str) -> str:
+        """Do `conda run` (after `init`); arguments are quoted for the shell."""
+
+    def activate(self, shell: Shell, prefix: Path, *, stack: bool = False) -> str:
+        return f"conda activate {'--stack ' if stack else ''}{shell.quote(str(prefix))}"
+
+    def deactivate(self) -> str:
+        return "conda deactivate"
+
+
+@dataclass(frozen=True)
+class Emulator(Conda):
+    name: str = "emulated"
+    base_path: str = _SYSTEM_PATH
+
+    def init(self, shell: Shell) -> str:
+        lines = [shell.set("CONDA_EXE", str(_EMULATOR))]
+        lines += [shell.set("CONDA_PYTHON_EXE", sys.executable)]
+        return "\n".join([*lines, shell.source(_EMULATOR.with_suffix(f".{shell.suffix}"))])
+
+    def reactivate(self, shell: Shell) -> str:
+        return "conda reactivate"
+
+    def run(self, shell: Shell, prefix: Path, *command: str) -> str:
+        words = [shell.quote(word) for word in (str(prefix), *command)]
+        return f"conda run -p {' '.join(words)}"
+
+
+@dataclass(frozen=True)
+class RealConda(Conda):
+    """The conda on PATH. Its base is not activated."""
+
+    exe: str
+    base_path: str
+    name: str = "real"
+
+    def init(self, shell: Shell) -> str:
+        # The older name of the setting, which newer versions read too.
+        lines = [shell.set("CONDA_AUTO_ACTIVATE_BASE", "false")]
+        exe = shell.quote(self.exe)
+        if shell.suffix == "fish":
+            lines.append(f"{exe} shell.fish hook | source")
+        else:
+            lines.append(f'eval "$({exe} shell.posix hook)"')
+        return "\n".join(lines)
+
+    def reactivate(self, shell: Shell) -> str:
+        return 'conda activate "$CONDA_PREFIX"'
+
+    def run(self, shell: Shell, prefix: Path, *command: str) -> str:
+        words = [shell.quote(word) for word in (str(prefix), *command)]
+        return f"conda run --no-capture-output -p {' '.join(words)}"
+
+
+def real_conda() -> RealConda | None:
+    """Return the conda on PATH, if one is there; tests then try both."""
+    exe = shutil.which("conda")
+    if exe is None:
+        return None
+    # A first activation adds this folder where it is missing.
+    condabin = Path(exe).resolve().parent.parent / "condabin"
+    return RealConda(exe, f"{condabin}:{_SYSTEM_PATH}")
+
+
+CONDAS: list[Conda] = [Emulator(), *filter(None, [real_conda()])]
+
+
+def conda_prefix(path: Path) -> Path:
+    """Make an empty conda environment at `path`, with folders for hooks; it may exist already."""
+    for name in ("bin", "conda-meta", "etc/conda/activate.d", "etc/conda/deactivate.d"):
+        (path / name).mkdir(parents=True, exist_ok=True)
+    (path / "conda-meta" / "history").touch()
+    return path
+
+
+def write_hook(prefix: Path, kind: str, name: str, text: str) -> None:
+    """Write a script `name` that conda runs when it activates or deactivates (`kind`)."""
+    (prefix / "etc" / "conda" / f"{kind}.d" / name).write_text(text)

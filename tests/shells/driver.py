@@ -1,0 +1,203 @@
+"""Running scripts in real shells, and seeing the environment at every point of interest.
+
+result = run_shell(BASH, '''
+    snap before
+    export PATH="/x:$PATH"
+    snap after
+''', env)
+assert result.snaps["after"]["PATH"] == "/x:" + result.snaps["before"]["PATH"]
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools import require
+
+_ENV = shutil.which("env") or "/usr/bin/env"
+
+# Each `snap` lets a child print what it was given: the shell's own view may differ from what
+# it exports. The path of `env` is absolute, so that a test may break PATH, and the exit status
+# of the command before comes through.
+_SNAP_POSIX = """snap() {{ set -- "$1" "$?"; {env} -0 >{folder}/"$1"; return "$2"; }}"""
+_SNAP_FISH = (
+    """function snap; set -l before $status; {env} -0 >{folder}/$argv[1]; return $before; end"""
+)
+_SNAP_CSH = """alias snap '{env} -0 >{folder}/\\!:1'"""
+
+
+def _quote_fish(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _quote_csh(text: str) -> str:
+    # History is expanded even between single quotes.
+    return shlex.quote(text).replace("!", "\\!").replace("\n", "\\\n")
+
+
+@dataclass(frozen=True)
+class Shell:
+    """One shell: how to start it without any rc file, and how it says a few plain things.
+
+    `quote`, and the templates with it, are the tests' own, so that they can disagree with
+    the product. `suffix` is that of files which the shell can source, conda's choice too.
+    """
+
+    name: str
+    options: tuple[str, ...]
+    suffix: str
+    quote: Callable[[str], str]
+    snap: str
+    set_template: str
+    prepend_template: str
+    append_template: str
+    unset_template: str
+    source_template: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def argv(self) -> list[str]:
+        """Return the command; skips the test, or fails it in CI, when the shell is missing."""
+        return [require(self.name), *self.options]
+
+    def source(self, path: Path | str) -> str:
+        return self.source_template.format(path=self.quote(str(path)))
+
+    def set(self, name: str, value: str) -> str:
+        """Set and export."""
+        return self.set_template.format(name=name, value=self.quote(value))
+
+    def unset(self, name: str) -> str:
+        return self.unset_template.format(name=name)
+
+    def prepend(self, name: str, folder: str) -> str:
+        """Put `folder` first on the search path `name`, as a person would in an rc file."""
+        return self.prepend_template.format(name=name, value=self.quote(folder))
+
+    def append(self, name: str, folder: str) -> str:
+        return self.append_template.format(name=name, value=self.quote(folder))
+
+
+def _posix(name: str, *options: str) -> Shell:
+    return Shell(
+        name=name,
+        options=options,
+        suffix="sh",
+        quote=shlex.quote,
+        snap=_SNAP_POSIX,
+        set_template="export {name}={value}",
+        prepend_template='export {name}={value}"${{{name}:+:${name}}}"',
+        append_template='export {name}="${{{name}:+${name}:}}"{value}',
+        unset_template="unset {name}",
+        source_template=". {path}",
+    )
+
+
+BASH = _posix("bash", "--noprofile", "--norc")
+ZSH = _posix("zsh", "-f")
+DASH = _posix("dash")
+FISH = Shell(
+    name="fish",
+    options=("--no-config",),
+    suffix="fish",
+    quote=_quote_fish,
+    snap=_SNAP_FISH,
+    set_template="set -gx {name} {value}",
+    prepend_template="set -gx {name} {value} ${name}",
+    append_template="set -gx {name} ${name} {value}",
+    unset_template="set -e {name}",
+    source_template="source {path}",
+)
+TCSH = Shell(
+    name="tcsh",
+    options=("-f",),
+    suffix="csh",
+    quote=_quote_csh,
+    snap=_SNAP_CSH,
+    set_template="setenv {name} {value}",
+    prepend_template='setenv {name} {value}:"$' + '{{{name}}}"',
+    append_template='setenv {name} "$' + '{{{name}}}":{value}',
+    unset_template="unsetenv {name}",
+    source_template="source {path}",
+)
+
+POSIX_SHELLS = (BASH, ZSH, DASH)
+SHELLS = (*POSIX_SHELLS, FISH)
+"""The shells that every behaviour is tested in."""
+
+Environment = dict[str, str]
+
+_OWN_BUSINESS = "_"
+"""Shells put the command they run into `_`, so it differs at every look."""
+
+
+@dataclass(frozen=True)
+class ShellResult:
+    """What a script left: exit status, output, and the environment at each `snap NAME`.
+
+    Undecodable bytes in values are kept as surrogates (PEP 383), so that comparing two
+    environments compares bytes.
+    """
+
+    rc: int
+    stdout: str
+    stderr: str
+    snaps: dict[str, Environment]
+
+    def check(self) -> ShellResult:
+        """Return self; fail when the script did not end with 0 or wrote to stderr."""
+        assert (self.rc, self.stderr) == (0, ""), f"rc {self.rc}\n{self.stdout}\n{self.stderr}"
+        return self
+
+    def changes(self, before: str, after: str) -> dict[str, tuple[str | None, str | None]]:
+        """Return what differs between two snaps: name -> (value before, value after)."""
+        old, new = self.snaps[before], self.snaps[after]
+        names = sorted(old.keys() | new.keys())
+        return {n: (old.get(n), new.get(n)) for n in names if old.get(n) != new.get(n)}
+
+
+def _read_snap(path: Path) -> Environment:
+    text = path.read_bytes().decode(errors="surrogateescape")
+    pairs = (entry.partition("=") for entry in text.split("\0") if entry)
+    return {name: value for name, _, value in pairs if name != _OWN_BUSINESS}
+
+
+def run_shell(
+    shell: Shell,
+    script: str,
+    env: Mapping[str, str],
+    *,
+    cwd: Path | None = None,
+    options: tuple[str, ...] = (),
+    timeout: float = 60,
+) -> ShellResult:
+    """Run `script` in `shell` with exactly the variables of `env`.
+
+    The script may call `snap NAME` anywhere; a name that is used again stands for its last
+    use. `options` go before the script's name, such as `-eu`.
+    """
+    with tempfile.TemporaryDirectory(prefix="shell-") as folder:
+        snaps, file = Path(folder) / "snaps", Path(folder) / f"script.{shell.suffix}"
+        snaps.mkdir()
+        preamble = shell.snap.format(env=_ENV, folder=snaps)
+        file.write_text(f"{preamble}\n{script}\n", errors="surrogateescape")
+        done = subprocess.run(
+            [*shell.argv(), *options, file],
+            env=dict(env),
+            cwd=cwd or folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=timeout,
+            check=False,
+        )
+        taken = {path.name: _read_snap(path) for path in snaps.iterdir()}
+    return ShellResult(done.returncode, done.stdout, done.stderr, taken)

@@ -1,0 +1,255 @@
+"""Archives: what must be refused, in one clear line, with nothing written outside."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import raw_archives as raw
+from cudaswitch import archives
+from cudaswitch.errors import ArchiveError
+from hostile_archives import HOSTILE
+
+
+class Sandbox:
+    """Folders to unpack into, with a canary beside them that nobody may touch."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.tree, self.info = base / "tree", base / "info"
+        self.canary = base / "canary"
+        self.canary.write_text("alive")
+        self.tree.mkdir()
+        self.info.mkdir()
+
+    def write(self, data: bytes, name: str = "package") -> Path:
+        path = self.base / name
+        path.write_bytes(data)
+        return path
+
+    def check_unharmed(self) -> None:
+        assert self.canary.read_text() == "alive"
+        assert {path.name for path in self.base.iterdir()} <= {"tree", "info", "canary", "package"}
+        for path in [*self.tree.rglob("*"), *self.info.rglob("*")]:
+            assert path.resolve().is_relative_to(self.base)
+            mode = path.lstat().st_mode
+            assert stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Sandbox:
+    return Sandbox(tmp_path)
+
+
+def refusal(call: object) -> str:
+    with pytest.raises(ArchiveError) as caught:
+        call()  # type: ignore[operator]  # a plain thunk
+    message = caught.value.message
+    assert message.isprintable(), "one line that cannot drive a terminal"
+    assert not message.endswith(".")
+    return message
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_refused(sandbox: Sandbox, case: str) -> None:
+    path = sandbox.write(HOSTILE[case]())
+    message = refusal(lambda: archives.unpack(path, sandbox.tree, sandbox.info))
+    assert "package`" in message
+    sandbox.check_unharmed()
+    with suppress(ArchiveError):  # what is wrong may lie behind what tells the identity
+        archives.identify(path)
+
+
+@pytest.mark.parametrize("form", ["bz2", "gz", "xz", "conda"])
+@pytest.mark.parametrize("case", ["../canary", "/canary", "a//b", "a\nb"])
+def test_names_are_checked_in_every_format(sandbox: Sandbox, form: str, case: str) -> None:
+    bad = raw.member(case, b"x")
+    data = {
+        "bz2": lambda: raw.tar_bz2(bad),
+        "gz": lambda: gzip.compress(raw.cudnn_tar(bad)),
+        "xz": lambda: lzma.compress(raw.cudnn_tar(bad)),
+        "conda": lambda: raw.conda_zip(raw.member(raw.LIBRARY, b"cudart") + bad),
+    }[form]()
+    refusal(lambda: archives.unpack(sandbox.write(data), sandbox.tree, sandbox.info))
+    sandbox.check_unharmed()
+
+
+@pytest.mark.parametrize("what", ["missing", "folder", "fifo", "device", "socket", "dangling"])
+@pytest.mark.parametrize("function", ["identify", "unpack", "sha256_of"])
+def test_only_regular_files(sandbox: Sandbox, what: str, function: str) -> None:
+    path = sandbox.base / "package"
+    if what == "folder":
+        path.mkdir()
+    elif what == "fifo":
+        os.mkfifo(path)
+    elif what == "device":
+        path = Path("/dev/zero")
+    elif what == "socket":
+        import socket
+
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+    elif what == "dangling":
+        path.symlink_to("nowhere")
+    arguments = (sandbox.tree,) if function == "unpack" else ()
+    message = refusal(lambda: getattr(archives, function)(path, *arguments))
+    assert ("does not exist" in message) == (what in ("missing", "dangling"))
+
+
+def test_the_folder_must_be_empty(sandbox: Sandbox) -> None:
+    path = sandbox.write(raw.tar_bz2())
+    (sandbox.tree / "mine").write_text("mine")
+    assert "not empty" in refusal(lambda: archives.unpack(path, sandbox.tree))
+    assert (sandbox.tree / "mine").read_text() == "mine"
+
+
+def test_a_planted_link_in_place_of_the_folder(sandbox: Sandbox) -> None:
+    """Whoever can write beside us may swap a folder for a link while we unpack."""
+    path = sandbox.write(raw.tar_bz2(raw.member("lib/more", b"x" * 100_000)))
+    outside = sandbox.base / "canary"
+
+    def swap(_: int) -> None:
+        lib = sandbox.tree / "lib"
+        if lib.is_dir() and not lib.is_symlink():
+            lib.rename(sandbox.tree / "moved")
+            lib.symlink_to(outside.parent)
+
+    archives.unpack(path, sandbox.tree, on_bytes=swap)
+    assert not (sandbox.base / "more").exists()
+    assert not (sandbox.base / "libcudart.so.10.1.243").exists()
+
+
+def test_bytes_are_limited_before_they_are_written(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = sandbox.write(raw.tar_bz2(raw.member("big", bytes(1 << 20))))
+    monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", "100000")
+    assert "limit" in refusal(lambda: archives.unpack(path, sandbox.tree))
+    assert not (sandbox.tree / "big").exists()
+    monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", str(2 << 20))
+    archives.unpack(path, _fresh(sandbox, "other"))
+
+
+def test_the_limit_holds_for_a_glance(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    big = raw.member("a", bytes(1 << 20))
+    path = sandbox.write(bz2.compress(big + raw.conda_tar()))
+    monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", "100000")
+    assert "limit" in refusal(lambda: archives.identify(path))
+
+
+def test_no_variable_raises_the_limit(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sandbox.write(raw.tar_bz2(raw.header("a", b"\x80" + bytes(5) + b"\1" * 6)))
+    monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", "9" * 30)
+    assert "limit" in refusal(
+        lambda: archives.identify(path) and archives.unpack(path, sandbox.tree)
+    )
+
+
+def test_members_are_limited(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sandbox.write(raw.tar_bz2(*[raw.folder(f"d{i}") for i in range(20)]))
+    monkeypatch.setenv("CUDASWITCH_MAX_MEMBERS", "10")
+    assert "members" in refusal(lambda: archives.unpack(path, sandbox.tree))
+    extended = sandbox.write(raw.tar_bz2(*[raw.pax({"comment": "x"}, b"g")] * 20))
+    assert "members" in refusal(lambda: archives.unpack(extended, _fresh(sandbox, "other")))
+
+
+@pytest.mark.parametrize("variable", ["CUDASWITCH_MAX_MEMBERS", "CUDASWITCH_MAX_UNPACK_BYTES"])
+def test_a_limit_that_is_no_number(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "lots")
+    path = sandbox.write(raw.tar_bz2())
+    assert variable in refusal(lambda: archives.unpack(path, sandbox.tree))
+
+
+def test_a_full_disk_is_one_line(sandbox: Sandbox) -> None:
+    """RLIMIT_FSIZE stands in for a full disk: the write itself fails."""
+    import resource
+    import signal
+
+    path = sandbox.write(raw.tar_bz2(raw.member("big", bytes(1 << 20))))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        message = refusal(lambda: archives.unpack(path, sandbox.tree))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    assert "File too large" in message
+
+
+def _fresh(sandbox: Sandbox, name: str) -> Path:
+    folder = sandbox.base / name
+    folder.mkdir()
+    return folder
+
+
+_MORE = raw.member("cuda/bin/tool", b"tool" * 50, mode=0o755) + raw.hard(
+    "cuda/bin/same", "cuda/bin/tool"
+)
+_FILES = raw.paths_member(raw.record(raw.LIBRARY, b"cudart"), raw.record("lib/more", b"more" * 50))
+_MORE_FILE = raw.member("lib/more", b"more" * 50)
+SMALL = {
+    "tar.bz2": raw.tar_bz2(_FILES, _MORE_FILE),
+    "tgz": gzip.compress(raw.cudnn_tar(_MORE)),
+    "tar.xz": lzma.compress(raw.cudnn_tar(_MORE)),
+    "conda": raw.conda_zip(raw.member(raw.LIBRARY, b"cudart") + _MORE_FILE, _FILES),
+    "whl": raw.wheel_of(),
+}
+
+
+def contents(data: bytes, base: Path) -> object:
+    """Unpack and return what lies on disk; None when it is refused."""
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(dir=base))
+    try:
+        (folder / "tree").mkdir()
+        (folder / "package").write_bytes(data)
+        package = archives.unpack(folder / "package", folder / "tree")
+        # A zip directory has no checksum: a flipped mode bit is the one thing nobody can see.
+        return package.id, [
+            (entry.path, entry.target or (folder / "tree" / entry.path).read_bytes())
+            for entry in package.entries
+        ]
+    except ArchiveError as error:
+        assert error.message.isprintable()
+        return None
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("form", SMALL)
+def test_small_archives_are_whole(form: str, tmp_path: Path) -> None:
+    assert contents(SMALL[form], tmp_path) is not None
+
+
+@pytest.mark.parametrize("form", SMALL)
+def test_every_truncation_is_refused(form: str, tmp_path: Path) -> None:
+    data = SMALL[form]
+    lengths = {*range(0, len(data), 11), *range(len(data) - 40, len(data))}
+    assert [length for length in sorted(lengths) if contents(data[:length], tmp_path)] == []
+
+
+@pytest.mark.parametrize("form", SMALL)
+@settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(draw=st.data())
+def test_no_damage_goes_unseen(form: str, tmp_path: Path, draw: st.DataObject) -> None:
+    data = bytearray(SMALL[form])
+    for _ in range(draw.draw(st.integers(1, 3))):
+        at = draw.draw(st.integers(0, len(data) - 1))
+        data[at] ^= draw.draw(st.integers(1, 255))
+    assert contents(bytes(data), tmp_path) in (None, contents(SMALL[form], tmp_path))

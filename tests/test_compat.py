@@ -1,0 +1,196 @@
+"""The data files: every row cites its source, every version parses, the lookups hold."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from cudaswitch.compat.architectures import architectures, gpu_name
+from cudaswitch.compat.carriers import carried_by
+from cudaswitch.compat.compilers import glibc_limit, host_compilers
+from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
+from cudaswitch.compat.drivers import corresponding, newest_cuda, required
+from cudaswitch.compat.frameworks import frameworks
+from cudaswitch.compat.tables import CONFIDENCES, DATA, read_table
+from cudaswitch.versions import Version
+
+TABLES = sorted(path.relative_to(DATA).with_suffix("").as_posix() for path in DATA.rglob("*.json"))
+VERSIONS = {"version", "cuda", "cudnn", "cuda_min", "min_cc", "max_cc", "cc_min", "cc", "linux"}
+VERSIONS |= {"win", "since", "before", "cuda_max", "glibc_min"}
+
+
+def rows(table):
+    data = read_table(table)
+    lists = [value for value in data.values() if isinstance(value, list)]
+    everything = [row for rows in lists for row in rows]
+    return [row for row in everything if isinstance(row, dict) and "read" not in row]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_row_cites_a_source_that_the_file_names(table):
+    sources = read_table(table)["sources"]
+    assert rows(table)
+    for row in rows(table):
+        assert row["confidence"] in CONFIDENCES, row
+        assert sources[row["source"]].strip(), row
+    own = read_table(table).get("own_cuda")
+    assert own is None or (own["source"] in sources and own["confidence"] in CONFIDENCES)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_version_parses(table):
+    for row in rows(table):
+        for key in VERSIONS & row.keys():
+            values = row[key] if isinstance(row[key], list) else [row[key]]
+            for value in values:
+                assert value is None or Version(value), row
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_one_row_stands_on_one_line(table):
+    text = (DATA / f"{table}.json").read_text(encoding="utf-8")
+    assert text.count('"confidence"') <= len(text.splitlines())
+    assert not re.search(r'"confidence".*"confidence"', text)
+
+
+@pytest.mark.parametrize("name", sorted(frameworks()))
+def test_a_framework_is_named_like_its_file_and_its_patterns_compile(name):
+    framework = frameworks()[name]
+    assert framework.name == name
+    assert framework.readers
+    patterns = [*framework.dists, *(rule.dist for rule in framework.cpu_builds)]
+    patterns += [p for reader in framework.readers for f in reader.fields for p in (f.key, f.match)]
+    for pattern in patterns:
+        re.compile(pattern)
+
+
+@pytest.mark.parametrize("name", sorted(frameworks()))
+def test_a_release_has_one_default_build_on_each_system(name):
+    seen = set()
+    for build in frameworks()[name].builds:
+        for system in ("linux", "win"):
+            if build.default and build.os in (None, system):
+                assert (build.version.text, system) not in seen, build
+                seen.add((build.version.text, system))
+
+
+@pytest.mark.parametrize(
+    ("cuda", "system", "driver"),
+    [
+        ("8.0.61", "linux", "375.26"),
+        ("9.0", "linux", "384.81"),
+        ("9.2", "linux", "396.26"),
+        ("9.2.148", "linux", "396.37"),
+        ("10.0", "linux", "410.48"),
+        ("10.1", "linux", "418.39"),
+        ("10.1.243", "linux", "418.39"),
+        ("10.1", "win", "418.96"),
+        ("10.2", "linux", "440.33"),
+        ("11.0", "linux", "450.51.05"),
+        ("11.1", "linux", "450.80.02"),
+        ("11.8", "linux", "450.80.02"),
+        ("11.8", "win", "452.39"),
+        ("11", "linux", "450.80.02"),
+        ("12.0", "linux", "525.60.13"),
+        ("12.9.1", "linux", "525.60.13"),
+        ("12.4", "win", "527.41"),
+        ("13.0", "linux", "580.65.06"),
+        ("13.4", "linux", "580.65.06"),
+        ("13.0", "win", "580"),
+    ],
+)
+def test_the_driver_that_runs_a_cuda(cuda, system, driver):
+    assert required(Version(cuda), system).on(system).text == driver
+
+
+def test_the_driver_that_came_with_a_release():
+    assert corresponding(Version("12.4"), "linux").linux == Version("550.54.14")
+    assert corresponding(Version("12.4.131"), "linux").linux == Version("550.54.14")
+    assert corresponding(Version("14.0"), "linux") is None
+    assert required(Version("14.0"), "linux") is None
+
+
+@pytest.mark.parametrize(
+    ("driver", "cuda"),
+    [("470.57.02", "11.4"), ("418.39", "10.1"), ("535.104.05", "12.2"), ("580.65.06", "13.0")],
+)
+def test_the_number_that_nvidia_smi_prints(driver, cuda):
+    assert newest_cuda(Version(driver), "linux") == Version(cuda)
+    assert newest_cuda(Version("300.1"), "linux") is None
+
+
+def test_architectures_of_a_release_and_of_a_major():
+    assert architectures(Version("13.0.2"))[0].min_cc == Version("7.5")
+    assert {str(row.cuda) for row in architectures(Version("10"))} == {"10.0", "10.1", "10.2"}
+    assert architectures(Version("12.7")) == []
+    assert "V100" in gpu_name(Version("7.0"))
+    assert gpu_name(Version("99.0")) == "compute capability 99.0"
+
+
+@pytest.mark.parametrize(
+    ("cuda", "gcc", "accepted"),
+    [
+        ("10.1", 8, True),
+        ("10.1", 9, False),
+        ("10.1", 4, False),
+        ("11.8", 11, True),
+        ("11.8", 12, False),
+        ("13.4", 16, True),
+    ],
+)
+def test_the_gcc_that_nvcc_accepts(cuda, gcc, accepted):
+    assert host_compilers(Version(cuda)).accepts_gcc(gcc) is accepted
+
+
+def test_the_glibc_that_old_headers_cannot_meet():
+    assert glibc_limit(Version("12.9.1"), Version("2.41"))
+    assert glibc_limit(Version("13.0.2"), Version("2.42"))
+    assert glibc_limit(Version("13.1.0"), Version("2.42")) is None
+    assert glibc_limit(Version("12.9.1"), Version("2.36")) is None
+
+
+def test_cudnn_is_for_some_cuda_releases():
+    assert unsupported_cuda(Version("7.6.5.32"), Version("9.1"))
+    assert not unsupported_cuda(Version("7.6.5.32"), Version("10.2"))
+    assert unsupported_cuda(Version("7.6.3.30"), Version("10.2.89"))
+    assert unsupported_cuda(Version("9.17.0"), Version("11.8"))
+    assert not unsupported_cuda(Version("8.9.6.50"), Version("12.4"))
+    assert not unsupported_cuda(Version("7.3.0"), Version("9.0"))
+
+
+def test_cudnn_917_leaves_volta():
+    assert lowest_capability(Version("9.17.1.4")).cc_min == Version("7.5")
+    assert lowest_capability(Version("9.24.0.43")).cc_min == Version("7.5")
+    assert lowest_capability(Version("9.10.2.21")).cc_min == Version("5.0")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "component", "major"),
+    [
+        ("dist", "nvidia-cuda-runtime-cu12", "cuda", "12"),
+        ("dist", "nvidia-cuda-runtime", "cuda", None),
+        ("dist", "nvidia-cudnn-cu13", "cudnn", "13"),
+        ("conda", "cudatoolkit", "cuda", None),
+        ("conda", "cudnn", "cudnn", None),
+    ],
+)
+def test_packages_that_carry_cuda(kind, name, component, major):
+    carrier, found = carried_by(kind, name)
+    assert (carrier.component, found) == (component, major)
+    assert carried_by(kind, f"{name}-docs") is None
+
+
+def test_rows_of_a_release():
+    def versions(name, release):
+        return [
+            build.version.text for build in frameworks()[name].builds_of(Version(release), "linux")
+        ]
+
+    assert versions("tensorflow", "2.1.4") == ["2.1"]
+    assert set(versions("torch", "1.12.9")) == {"1.12.0", "1.12.1"}
+    assert versions("torch", "1.12.9")[0] == "1.12.1"
+    assert versions("torch", "3.0") == []
+    assert versions("jax", "0.1.31") == []
+    assert versions("jax", "0.4.20")[0] == "0.4.17"
+    assert all(Version(text) <= Version("0.4.20") for text in versions("jax", "0.4.20"))

@@ -1,0 +1,442 @@
+"""CUDA from PyPI: the list of pieces, and pip against folders of small wheels."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from builders import wheel
+from cudaswitch.errors import RequestError, SourceError
+from cudaswitch.sources import Delivery, index, pypi
+from cudaswitch.sources.pip_process import _failure, pip_command
+from cudaswitch.toolkit import current_platform
+from cudaswitch.versions import Request, Version, parse_request
+from http_server import Server
+
+LINUX = "(sys_platform == 'linux')"
+BOTH = "(sys_platform == 'linux' or sys_platform == 'win32')"
+
+# From the METADATA of cuda-toolkit 13.0.2, whose extra `nvcc` brings nvcc alone.
+PINS_13_0_2 = {
+    "cccl": ("nvidia-cuda-cccl==13.0.85.*", BOTH),
+    "crt": ("nvidia-cuda-crt==13.0.88.*", BOTH),
+    "cublas": ("nvidia-cublas==13.1.0.3.*", BOTH),
+    "cudart": ("nvidia-cuda-runtime==13.0.96.*", BOTH),
+    "cufft": ("nvidia-cufft==12.0.0.61.*", BOTH),
+    "cufile": ("nvidia-cufile==1.15.1.6.*", LINUX),
+    "culibos": ("nvidia-cuda-culibos==13.0.85.*", LINUX),
+    "cupti": ("nvidia-cuda-cupti==13.0.85.*", BOTH),
+    "curand": ("nvidia-curand==10.4.0.35.*", BOTH),
+    "cusolver": ("nvidia-cusolver==12.0.4.66.*", BOTH),
+    "cusparse": ("nvidia-cusparse==12.6.3.3.*", BOTH),
+    "nvcc": ("nvidia-cuda-nvcc==13.0.88.*", BOTH),
+    "nvjitlink": ("nvidia-nvjitlink==13.0.88.*", BOTH),
+    "nvrtc": ("nvidia-cuda-nvrtc==13.0.88.*", BOTH),
+    "nvtx": ("nvidia-nvtx==13.0.85.*", BOTH),
+    "nvvm": ("nvidia-nvvm==13.0.88.*", BOTH),
+    "profiler": ("nvidia-cuda-profiler-api==13.0.85.*", BOTH),
+    "sanitizer": ("nvidia-cuda-sanitizer-api==13.0.85.*", BOTH),
+}
+MINIMAL = {
+    "nvidia-cuda-nvcc": "==13.0.88.*",
+    "nvidia-cuda-crt": "==13.0.88.*",
+    "nvidia-nvvm": "==13.0.88.*",
+    "nvidia-cuda-runtime": "==13.0.96.*",
+    "nvidia-cuda-cccl": "==13.0.85.*",
+    "nvidia-cuda-culibos": "==13.0.85.*",
+}
+
+
+def requires(pins: dict[str, tuple[str, str]]) -> list[str]:
+    """The Requires-Dist of a `cuda-toolkit`: extra `all`, then one extra for each."""
+    everything = [f"{pin}; {marker} and extra == 'all'" for pin, marker in pins.values()]
+    each = [f"{pin}; {marker} and extra == '{extra}'" for extra, (pin, marker) in pins.items()]
+    return everything + each
+
+
+def metadata(lines: Sequence[str], extras: Sequence[str]) -> str:
+    return "\n".join(
+        [
+            "Metadata-Version: 2.4",
+            "Name: cuda-toolkit",
+            "Version: 13.0.2",
+            "Provides-Extra: all",
+            *(f"Provides-Extra: {extra}" for extra in extras),
+            *(f"Requires-Dist: {line}" for line in lines),
+            "",
+            "The body may say Requires-Dist: evil==1 as it likes",
+        ]
+    )
+
+
+META = metadata(requires(PINS_13_0_2), list(PINS_13_0_2))
+
+
+# As in the real wheels: no versions.
+REQUIRES = {"nvidia-cuda-nvcc": ("nvidia-nvvm", "nvidia-cuda-runtime", "nvidia-cuda-crt")}
+
+
+def pins(components: str, platform: str = "linux-64", text: str = META) -> dict[str, str]:
+    found = pypi.parse_pins(text, components, platform, "CUDA 13.0.2")
+    return {name: str(versions) for name, versions in found.items()}
+
+
+def test_minimal_is_pinned_to_one_release() -> None:
+    assert pins("minimal") == MINIMAL
+
+
+def test_named_sets_grow() -> None:
+    minimal, build, full = (set(pins(name)) for name in ("minimal", "build", "full"))
+    assert minimal < build < full
+    assert {"nvidia-cublas", "nvidia-nvjitlink", "nvidia-cuda-cupti"} <= build
+    assert full - build == {"nvidia-cufile", "nvidia-cuda-sanitizer-api"}
+    assert len(full) == len(PINS_13_0_2)
+
+
+def test_markers_are_those_of_the_platform_asked_for() -> None:
+    assert "nvidia-cuda-culibos" not in pins("minimal", "win-64")
+    assert "nvidia-cuda-nvcc" in pins("minimal", "win-64")
+    assert pins("full", "linux-aarch64") == pins("full")
+
+
+def test_components_by_name() -> None:
+    assert pins("nvcc, cudart") == {
+        "nvidia-cuda-nvcc": "==13.0.88.*",
+        "nvidia-cuda-runtime": "==13.0.96.*",
+    }
+    with pytest.raises(RequestError, match="no component `gcc`, `rust`") as caught:
+        pins("nvcc,rust,gcc")
+    assert "minimal, build, full, all, cccl" in (caught.value.hint or "")
+    with pytest.raises(SourceError, match=r"nothing of `cufile` for win-64"):
+        pins("cufile", "win-64")
+    with pytest.raises(RequestError, match="no CUDA for `osx-64`"):
+        pins("nvcc", "osx-64")
+
+
+def test_a_release_without_a_piece_of_a_set() -> None:
+    less = {extra: pin for extra, pin in PINS_13_0_2.items() if extra != "culibos"}
+    text = metadata(requires(less), list(less))
+    assert set(pins("minimal", text=text)) == set(MINIMAL) - {"nvidia-cuda-culibos"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "narrowed"),
+    [
+        ("nvidia-nvjitlink<14,>=13.4.92", {"<14", ">=13.4.92", "==13.4.*"}),
+        ("nvidia-nvjitlink==13.0.88.*", {"==13.0.88.*"}),
+    ],
+)
+def test_an_open_range_is_narrowed_to_its_release(asked: str, narrowed: set[str]) -> None:
+    text = metadata([f"{asked}; extra == 'nvjitlink'"], ["nvjitlink"])
+    assert set(pins("nvjitlink", text=text)["nvidia-nvjitlink"].split(",")) == narrowed
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("nvidia-nvvm; extra == 'nvvm'", "does not say which nvidia-nvvm belongs to it"),
+        ("nvidia-nvvm<14; extra == 'nvvm'", "does not say which nvidia-nvvm"),
+        ("nvidia-nvvm @ file:///etc/passwd ; extra == 'nvvm'", "names a URL"),
+        ("--index-url=http://x; extra == 'nvvm'", "cannot read what"),
+        ("nvidia-nvvm==1.*; moon == 'full'", "cannot read what"),
+        ("nvidia-nvvm==1.*; python_version ~= 'x' and extra == 'nvvm'", "nothing of"),
+    ],
+)
+def test_metadata_of_another_kind_is_one_clear_error(line: str, says: str) -> None:
+    with pytest.raises(SourceError, match=says):
+        pins("nvvm", text=metadata([line], ["nvvm"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [
+        ("13.0.3", "13.0.3"),
+        ("13.0.3.1", "13.0.3.1"),
+        ("13.0", "13.0"),
+        ("13.0.3rc1", None),
+        ("", None),
+    ],
+)
+def test_release_of(text: str, release: str | None) -> None:
+    found = pypi.release_of(text)
+    assert (found and found.text) == release
+
+
+OFFERED = [Version(text) for text in ("13.0.2", "11.8.0", "13.4.3", "12.9.1", "13.0.3", "13.1.0")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [
+        ("13", "13.4.3"), ("13.0", "13.0.3"), ("13.0.2", "13.0.2"), ("latest", "13.4.3"),
+        (">=13,<13.2", "13.1.0"), (">=11.2", "13.4.3"),
+    ],
+)  # fmt: skip
+def test_choose_release(asked: str, chosen: str) -> None:
+    assert pypi.choose_release(parse_request(asked), OFFERED).text == chosen
+
+
+@pytest.mark.parametrize("asked", ["12.9", "12", "10.1", "<13", ">=11,<12"])
+def test_before_13_there_is_no_nvcc(asked: str) -> None:
+    with pytest.raises(SourceError, match="PyPI has no nvcc before CUDA 13") as caught:
+        pypi.choose_release(parse_request(asked), OFFERED)
+    assert "cudaswitch install FILE" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("asked", ["14", "13.9", "13.10", "auto", "work"])
+def test_a_release_that_is_not_there(asked: str) -> None:
+    with pytest.raises(SourceError, match=f"no CUDA {asked}") as caught:
+        pypi.choose_release(Request(asked, origin="./.cuda-version:1"), OFFERED)
+    assert "asked for by ./.cuda-version:1" in caught.value.message
+    assert caught.value.hint == "there is 13.4.3, 13.1.0, 13.0.3, 13.0.2"
+
+
+def native_tag() -> str:
+    return {"linux-64": "manylinux_2_17_x86_64", "linux-aarch64": "manylinux_2_17_aarch64"}[
+        current_platform()
+    ]
+
+
+def add(folder: Path, name: str, version: str, platform: str | None = None) -> Path:
+    tag = f"py3-none-{platform or native_tag()}"
+    return wheel(folder, name, version, tag, tree={"x": b"x"}, requires=REQUIRES.get(name, ()))
+
+
+def add_meta(folder: Path, version: str, pins: dict[str, tuple[str, str]]) -> Path:
+    """A `cuda-toolkit` wheel; METADATA has the extras, as pip demands."""
+    path = wheel(folder, "cuda-toolkit", version, "py2.py3-none-any", tree={"x": b"x"})
+    changed = path.with_suffix(".new")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name.endswith("/METADATA"):
+                text = metadata(requires(pins), list(pins)).replace("13.0.2", version, 1)
+                data = text.encode()
+            new.writestr(name, data)
+    return changed.rename(path)
+
+
+@pytest.fixture
+def wheelhouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of wheels that is all pip sees: release 13.0.2, and newer pieces beside it."""
+    folder = tmp_path / "wheels"
+    add_meta(folder, "13.0.2", PINS_13_0_2)
+    add_meta(folder, "12.9.1", {})
+    for name, versions in MINIMAL.items():
+        version = versions.removeprefix("==").removesuffix(".*")
+        add(folder, name, version)
+        add(folder, name, f"{version}.post1", "win_amd64")
+    for newer in ("nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime", "nvidia-cuda-nvcc"):
+        add(folder, newer, "13.5.37")
+    for name in list(os.environ):
+        if name.startswith("PIP_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+def bring(text: str, workdir: Path, **options: object) -> Delivery:
+    request = parse_request(text, cudnn=str(options.pop("cudnn", "")) or None)
+    settings = {"components": "minimal", "platform": current_platform(), "offline": False}
+    return index("pypi").obtain(request, workdir=workdir, **(settings | options))  # type: ignore[arg-type]
+
+
+def names(delivery: Delivery) -> list[str]:
+    return [artifact.origin for artifact in delivery.artifacts]
+
+
+def test_newer_pieces_are_never_mixed_in(wheelhouse: Path, tmp_path: Path) -> None:
+    delivery = bring("13", tmp_path)
+    assert delivery.toolkit == Version("13.0.2")
+    assert sorted(names(delivery)) == [
+        "pypi:nvidia-cuda-cccl==13.0.85",
+        "pypi:nvidia-cuda-crt==13.0.88",
+        "pypi:nvidia-cuda-culibos==13.0.85",
+        "pypi:nvidia-cuda-nvcc==13.0.88",
+        "pypi:nvidia-cuda-runtime==13.0.96",
+        "pypi:nvidia-nvvm==13.0.88",
+    ]
+    for artifact in delivery.artifacts:
+        assert artifact.path.read_bytes() == (wheelhouse / artifact.path.name).read_bytes()
+        assert artifact.source == "pypi"
+
+
+def test_offline_uses_local_folders(wheelhouse: Path, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"no CUDA 13\.4"):
+        bring("13.4", tmp_path, offline=True)
+    (wheelhouse / "nvidia_nvvm-13.0.88-py3-none-manylinux_2_17_x86_64.whl").unlink()
+    with pytest.raises(SourceError, match="not in the folders that pip searches offline"):
+        bring("13.0", tmp_path, offline=True)
+
+
+def test_available(wheelhouse: Path) -> None:
+    add_meta(wheelhouse, "13.1.2.0", PINS_13_0_2)
+    assert [str(release) for release in pypi.available()] == ["13.1.2", "13.0.2"]
+
+
+def test_an_open_range_takes_the_newest_of_its_release(wheelhouse: Path, tmp_path: Path) -> None:
+    open_pin = {"nvjitlink": ("nvidia-nvjitlink<14,>=13.0.88", BOTH)}
+    add_meta(wheelhouse, "13.0.3.0", PINS_13_0_2 | open_pin)
+    for version in ("13.0.39", "13.0.88", "13.0.92", "13.1.80", "13.5.37"):
+        add(wheelhouse, "nvidia-nvjitlink", version)
+    delivery = bring("13.0", tmp_path, components="nvjitlink")
+    assert names(delivery) == ["pypi:nvidia-nvjitlink==13.0.92"]
+    assert str(delivery.toolkit) == "13.0.3"
+
+
+def test_other_platforms(wheelhouse: Path, tmp_path: Path) -> None:
+    delivery = bring("13", tmp_path, platform="win-64", components="nvcc,crt")
+    assert [artifact.path.name for artifact in delivery.artifacts] == [
+        "nvidia_cuda_crt-13.0.88.post1-py3-none-win_amd64.whl",
+        "nvidia_cuda_nvcc-13.0.88.post1-py3-none-win_amd64.whl",
+    ]
+    add(wheelhouse, "nvidia-cuda-crt", "13.0.88", "manylinux_2_28_aarch64")
+    assert len(bring("13", tmp_path, platform="linux-aarch64", components="crt").artifacts) == 1
+
+
+def test_cudnn_rides_along(wheelhouse: Path, tmp_path: Path) -> None:
+    for version in ("8.9.7.29", "9.10.2.21", "9.9.0.52", "10.0.0.1"):
+        add(wheelhouse, "nvidia-cudnn-cu13", version)
+    add(wheelhouse, "nvidia-cudnn-cu12", "9.28.0.42")
+    assert names(bring("13", tmp_path, components="crt", cudnn="9")) == [
+        "pypi:nvidia-cuda-crt==13.0.88",
+        "pypi:nvidia-cudnn-cu13==9.10.2.21",
+    ]
+
+    def alone(cudnn: str, cuda: str) -> Delivery:
+        platform = current_platform()
+        return pypi.obtain_cudnn(cudnn, Version(cuda), workdir=tmp_path, platform=platform)
+
+    assert names(alone("9.9.0", "13.0.2")) == ["pypi:nvidia-cudnn-cu13==9.9.0.52"]
+    assert names(alone("9", "12.4.1")) == ["pypi:nvidia-cudnn-cu12==9.28.0.42"]
+    assert alone("9", "12.4.1").toolkit is None
+    with pytest.raises(SourceError, match=r"from versions: 8\.9\.7\.29, 9\.9\.0\.52"):
+        alone("7.6", "13.0.2")
+
+
+def test_a_damaged_list_of_pieces(wheelhouse: Path, tmp_path: Path) -> None:
+    path = add_meta(wheelhouse, "13.3.0", PINS_13_0_2)
+    path.write_bytes(b"not a zip at all" * 100)
+    with pytest.raises(SourceError, match=r"13\.3\.0"):
+        bring("13.3", tmp_path)
+
+
+def test_a_hostile_place_and_odd_settings_do_not_disturb(
+    wheelhouse: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("pip.py", "json.py", "email.py"):
+        (tmp_path / name).write_text("raise SystemExit('taken from the working directory')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PIP_REQUIRE_VIRTUALENV", "1")
+    monkeypatch.setenv("PIP_QUIET", "3")
+    monkeypatch.setenv("PIP_NO_BINARY", ":all:")
+    assert len(bring("13", tmp_path, cudnn="none").artifacts) == 6
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_index_that_cannot_be_reached_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Server() as server:
+        url = server.url("status:404", "simple", credentials="me:CSWSECRET")
+        closed = url
+        monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+        monkeypatch.delenv("PIP_NO_INDEX", raising=False)
+        monkeypatch.setenv("PIP_FIND_LINKS", "")
+        monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")
+        monkeypatch.setenv("PIP_INDEX_URL", url)
+        monkeypatch.setenv("PIP_RETRIES", "1")
+        with pytest.raises(SourceError, match="pip cannot get the list") as caught:
+            bring("13", tmp_path)
+        assert "CSWSECRET" not in str(caught.value)
+    monkeypatch.setenv("PIP_INDEX_URL", closed)
+    with pytest.raises(SourceError, match=r"cannot reach its package index.*refused") as caught:
+        bring("13", tmp_path)
+    assert "CSWSECRET" not in str(caught.value)
+    assert "\n" not in caught.value.message
+
+
+def test_credentials_in_what_pip_says_are_taken_out() -> None:
+    said = "ERROR: 403 for url: https://me:CSWSECRET@h/t/CSWSECRET/simple/?token=CSWSECRET\x1b[0m"
+    for offline in (True, False):
+        message = _failure("a file", said, offline).message
+        assert "CSWSECRET" not in message
+        assert "https://h/t/***/simple/?***" in message
+        assert "\x1b" not in message
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("", "pip cannot get x: it gave no reason"),
+        ("ERROR: one\nERROR: two\n", "pip cannot get x: two"),
+        ("Traceback\nBoom: it broke\n", "pip cannot get x: Boom: it broke"),
+        ('ERROR: unknown command "index"\n', "this pip is too old"),
+    ],
+)
+def test_what_pip_says_becomes_one_line(said: str, message: str) -> None:
+    assert _failure("x", said, False).message == message
+
+
+BARE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from cudaswitch.errors import SourceError
+from cudaswitch.sources.pip_process import pip_command
+try:
+    print(pip_command())
+except SourceError as error:
+    print(error.message)
+"""
+
+
+def test_without_pip_in_this_python(tmp_path: Path) -> None:
+    """A Python without pip, as in environments of uv, takes the one on PATH, or says so."""
+    import requests  # its folder stands for the installed packages
+
+    packages = Path(requests.__file__).parents[1]
+    site = tmp_path / "site"
+    site.mkdir()
+    for entry in packages.iterdir():
+        if not entry.name.startswith(("pip", "__pycache__")):
+            (site / entry.name).symlink_to(entry)
+    source = Path(pypi.__file__).parents[2]
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "pip3").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "pip3").chmod(0o755)
+
+    def said(path: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-S", "-c", BARE, str(source)],
+            env={"PATH": path, "PYTHONPATH": str(site)},
+            capture_output=True, text=True, check=True,
+        ).stdout.strip()  # fmt: skip
+
+    assert said(str(tmp_path / "bin")) == str([str(tmp_path / "bin" / "pip3")])
+    assert said("/nowhere") == "packages from PyPI come through pip, and there is none"
+
+
+def test_this_python_has_pip() -> None:
+    assert pip_command()[0] == sys.executable
+
+
+@pytest.mark.network
+def test_real_wheels(tmp_path: Path) -> None:
+    delivery = bring("13.0", tmp_path, components="crt,cudart")
+    assert delivery.toolkit is not None
+    assert delivery.toolkit >= Version("13.0.2")
+    crt, runtime = delivery.artifacts
+    assert crt.path.name.startswith("nvidia_cuda_crt-13.0.")
+    with zipfile.ZipFile(runtime.path) as archive:
+        assert "nvidia/cu13/include/cuda_runtime.h" in archive.namelist()

@@ -1,0 +1,80 @@
+"""Files and URLs as a source, and the table of sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cudaswitch.errors import RequestError, SourceError, StoreError
+from cudaswitch.sources import files, index, pypi
+from http_server import Server
+
+CONTENT = b"an archive" * 1000
+SHA256 = "12d5d0be2c9d0bb2a5cc4dbf1ed1e2fbd1a0f0bfb0e0c4e1d1b9ad1d4d4b4b4b"
+
+
+def test_a_local_file_stays_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "cudnn-10.1-linux-x64-v7.6.5.32.tgz"
+    file.write_bytes(CONTENT)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for what in (str(file), f"~/{file.name}", file.name, file.as_uri()):
+        [artifact] = files.obtain(what, cache=tmp_path / "cache", workdir=tmp_path).artifacts
+        assert artifact.path.samefile(file)
+        assert artifact.path.name == file.name
+        assert artifact.source == "file"
+        assert artifact.origin in (str(file), file.as_uri())
+    with pytest.raises(SourceError, match="sha256"):
+        files.obtain(str(file), cache=tmp_path, workdir=tmp_path, sha256=SHA256)
+    with pytest.raises(SourceError, match="no file"):
+        files.obtain("nothing.conda", cache=tmp_path, workdir=tmp_path)
+
+
+def test_a_folder_is_for_adopt(tmp_path: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        files.obtain(str(tmp_path), cache=tmp_path, workdir=tmp_path)
+    assert caught.value.hint == f"if a toolkit lies there: `cudaswitch adopt {tmp_path}`"
+
+
+def test_a_url_keeps_its_file_name_and_loses_its_credentials(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    with Server(CONTENT) as server:
+        url = server.url("ok", "t/SECRET/cuda%20a.conda", credentials="me:SECRET")
+        delivery = files.obtain(url, cache=tmp_path / "cache", workdir=work)
+        assert delivery.toolkit is None
+        [artifact] = delivery.artifacts
+        assert artifact.path == work / "cuda a.conda"
+        assert artifact.path.read_bytes() == CONTENT
+        assert artifact.path.resolve().parent == tmp_path / "cache"
+        assert artifact.origin == server.url("ok", "t/***/cuda%20a.conda")
+        with pytest.raises(StoreError, match="cannot write"):
+            files.obtain(url, cache=tmp_path / "cache", workdir=work)
+    again = tmp_path / "again"
+    again.mkdir()
+    files.obtain(url, cache=tmp_path / "cache", workdir=again, offline=True)
+
+
+@pytest.mark.parametrize(
+    ("what", "is_file"),
+    [
+        ("10.1", False), ("10.1.243+cudnn7.6.5", False), (">=11.2,<12", False), ("auto", False),
+        ("latest", False), ("lab", False), ("13.0", False),
+        ("./13.0", True), ("~/x", True), ("a/b", True), ("https://h/x", True), ("ftp://h", True),
+        ("cudatoolkit-10.1.243-h6bb024c_0.tar.bz2", True), ("x.conda", True), ("X.WHL", True),
+        ("cudnn-10.1-linux-x64-v7.6.5.32.tgz", True), ("cudnn-archive.tar.xz", True),
+    ],
+)  # fmt: skip
+def test_names_file(
+    what: str, is_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "13.0").mkdir()
+    assert files.names_file(what) is is_file
+
+
+def test_the_table() -> None:
+    assert index("pypi") is pypi
+    with pytest.raises(RequestError, match="`apt` is not a source"):
+        index("apt")

@@ -1,0 +1,31 @@
+"""Finding the programs that a test needs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def require(tool: str) -> str:
+    """Return the path of `tool`; without it, skip the test at home and fail it in CI.
+
+    A shell that is silently not tested is a promise not kept, so CI must have them all.
+    """
+    path = shutil.which(tool)
+    if path is not None:
+        return path
+    if os.environ.get("CI"):
+        pytest.fail(f"CI must have `{tool}`")
+    pytest.skip(f"needs `{tool}`")
+
+
+def console_script() -> Path:
+    """Return the installed `cudaswitch` of the interpreter that runs the tests."""
+    script = Path(sys.executable).parent / "cudaswitch"
+    if not script.is_file():
+        pytest.fail(f"`{script}` is not there: install the package into this environment first")
+    return script
