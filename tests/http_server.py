@@ -149,13 +149,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return 0
         return int(asked) if asked else 0
 
-    def partial(self, data: bytes, content_range: str | None, *more: tuple[str, object]) -> None:
-        spans: list[tuple[str, object]] = (
-            [("Content-Range", content_range)] if content_range else []
-        )
-        self.head(206, ("Content-Length", len(data)), *self.tagged(), *spans, *more)
-        self.body(data)
-
 
 def cut(handler: _Handler, argument: str) -> None:
     """Half of the body, the first time or (`cut:always`) every time."""
@@ -270,48 +263,45 @@ def range_ignored(handler: _Handler, _: str) -> None:
     handler.whole(send=HALF if handler.first else 1.0, ranges=False)
 
 
+def _partials(start: int, data: bytes) -> dict[str, tuple[bytes, str | None]]:
+    """Bodies and Content-Ranges that do not answer a request for `start` and on."""
+    size = len(data)
+    right = f"bytes {start}-{size - 1}/{size}"
+    return {
+        "wrong": (data[start - 7 :], f"bytes {start - 7}-{size - 1}/{size}"),
+        "shifted": (data[start - 7 : size - 7], right),
+        "multi": (b"--x\r\n\r\n" + data[start:], None),
+        "none": (data[start:], None),
+        "short": (data[start:-9], f"bytes {start}-{size - 10}/{size}"),
+        "total": (data[start:], f"bytes {start}-{size - 1}/{size + 5}"),
+        "star": (data[start:], f"bytes {start}-{size - 1}/*"),
+        "huge": (data[start:], f"bytes {start}-{'9' * 5000}/{size}"),
+        "long": (data[start:] + b"too much", right),
+        "tag": (bytes(size - start), right),
+    }
+
+
 def range_odd(handler: _Handler, argument: str) -> None:
     """Cut once; a range is then answered wrongly: `range_odd:KIND`."""
-    start = handler.wanted(dict(handler.tagged()))
+    tags = handler.tagged()
+    start, size = handler.wanted(dict(tags)), len(handler.data)
     if not start:
         handler.whole(send=HALF if handler.first else 1.0)
-        return
-    data, size = handler.data, len(handler.data)
-    if argument == "wrong":
-        handler.partial(data[start - 7 :], f"bytes {start - 7}-{size - 1}/{size}")
-    elif argument == "shifted":
-        handler.partial(data[start - 7 : size - 7], f"bytes {start}-{size - 1}/{size}")
     elif argument == "416":
         handler.head(416, ("Content-Length", 0), ("Content-Range", f"bytes */{size}"))
-    elif argument == "multi":
-        kind = ("Content-Type", "multipart/byteranges; boundary=x")
-        handler.partial(b"--x\r\n\r\n" + data[start:], None, kind)
-    elif argument == "none":
-        handler.partial(data[start:], None)
-    elif argument == "short":
-        handler.partial(data[start:-9], f"bytes {start}-{size - 10}/{size}")
-    elif argument == "total":
-        handler.partial(data[start:], f"bytes {start}-{size - 1}/{size + 5}")
-    elif argument == "star":
-        handler.partial(data[start:], f"bytes {start}-{size - 1}/*")
-    elif argument == "long":
-        handler.partial(data[start:] + b"too much", f"bytes {start}-{size - 1}/{size}")
     elif argument == "chunked":
         span = ("Content-Range", f"bytes {start - 7}-{size - 1}/{size}")
-        handler.head(206, ("Transfer-Encoding", "chunked"), *handler.tagged(), span)
+        handler.head(206, ("Transfer-Encoding", "chunked"), *tags, span)
         handler.raw(f"{size - start:x}\r\n".encode())
-        handler.body(data[start - 7 : -7])
+        handler.body(handler.data[start - 7 : -7])
         handler.raw(b"\r\n0\r\n\r\n")
-    elif argument == "huge":
-        handler.partial(data[start:], f"bytes {start}-{'9' * 5000}/{size}")
-    elif argument == "tag":
-        handler.head(
-            206,
-            ("Content-Length", size - start),
-            ("Content-Range", f"bytes {start}-{size - 1}/{size}"),
-            ("ETag", '"other"'),
-        )
-        handler.body(bytes(size - start))
+    else:
+        body, span_text = _partials(start, handler.data)[argument]
+        spans = [("Content-Range", span_text)] if span_text else []
+        kind = "multipart/byteranges; boundary=x" if argument == "multi" else "x/y"
+        other = [("ETag", '"other"')] if argument == "tag" else tags
+        handler.head(206, ("Content-Length", len(body)), ("Content-Type", kind), *other, *spans)
+        handler.body(body)
 
 
 def changing(handler: _Handler, argument: str) -> None:

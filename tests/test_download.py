@@ -17,11 +17,11 @@ from email.utils import formatdate
 from pathlib import Path
 
 import pytest
-from http_server import Server, random_bytes, self_signed
 
 from cudaswitch.download import fetch, file_name, redact
 from cudaswitch.download.failures import TransientError, _retry_after
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError, StoreError
+from http_server import Server, random_bytes, self_signed
 
 CONTENT = random_bytes(1 << 20)
 HASH = hashlib.sha256(CONTENT).hexdigest()

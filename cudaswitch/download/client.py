@@ -124,7 +124,7 @@ def begun_record(url: str, response: requests.Response) -> Record:
 def _is_strong(modified: str, date: str) -> bool:
     """RFC 9110 8.8.2.2: a Last-Modified is a strong validator when the answer is younger."""
     then, now = http_date(modified), http_date(date)
-    return then is not None and now is not None and (now - then).total_seconds() >= -9e9
+    return then is not None and now is not None and (now - then).total_seconds() >= 1
 
 
 def continued_size(response: requests.Response, offset: int, note: Record) -> int | None:
