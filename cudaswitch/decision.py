@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cudaswitch.activation import Want, wants
+from cudaswitch.activation import Want, chosen
 from cudaswitch.environments import Environment, active_environment, read_request
-from cudaswitch.errors import EnvironmentNotFoundError, NotInstalledError
+from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError, NotInstalledError
 from cudaswitch.paths import home
 from cudaswitch.store import all_stores, find
 from cudaswitch.toolkit import Toolkit
@@ -38,9 +38,9 @@ def decide(variables: Mapping[str, str], directory: Path) -> Decision:
 
     Raises what the request of that one raises: no weaker one steps in for it.
     """
-    chosen = wants(variables).get("U")
-    if chosen:
-        return Decision(chosen, "this shell (`cudaswitch use`)")
+    used = chosen(variables)
+    if used:
+        return Decision(used, "this shell (`cudaswitch use`)")
     version = variables.get("CUDASWITCH_VERSION")
     if version:
         return answer(parse_request(version, origin="CUDASWITCH_VERSION"))
@@ -78,15 +78,18 @@ def _automatic(request: Request, environment: Environment | None) -> Decision:
         )
     kits = [kit for store in all_stores() for kit in store.toolkits()]
     resolution = resolve(facts_of(environment.prefix), kits)
-    if resolution.toolkit is None:
-        if resolution.cuda is None:
-            return Decision(Want("system"), request.origin)
-        what = f"CUDA {resolution.cuda}" + (
-            f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""
+    if not resolution.runs:
+        raise CudaswitchError(
+            f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",
+            resolution.hint,
         )
+    if resolution.toolkit is None:
+        if resolution.cuda is None or resolution.bundled:
+            return Decision(Want("system"), request.origin)
+        library = f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""
         raise NotInstalledError(
-            f"`{environment.prefix}` needs {what}, which is not installed",
-            resolution.hint or "cudaswitch resolve tells why",
+            f"`{environment.prefix}` needs CUDA {resolution.cuda}{library}, which is not installed",
+            resolution.hint,
         )
     path = next(kit.path for kit in kits if kit.name == resolution.toolkit)
     return Decision(Want(path, request.libraries), request.origin)

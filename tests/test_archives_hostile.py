@@ -7,6 +7,7 @@ import gzip
 import lzma
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 import raw_archives as raw
 from cudaswitch import archives
 from cudaswitch.errors import ArchiveError
-from hostile_archives import HOSTILE
+from hostile_packages import PACKAGES
+from hostile_tars import TARS
 
 
 class Sandbox:
@@ -50,20 +52,29 @@ def sandbox(tmp_path: Path) -> Sandbox:
     return Sandbox(tmp_path)
 
 
-def refusal(call: object) -> str:
+def refusal(call: Callable[[], object]) -> str:
     with pytest.raises(ArchiveError) as caught:
-        call()  # type: ignore[operator]  # a plain thunk
+        call()
     message = caught.value.message
     assert message.isprintable(), "one line that cannot drive a terminal"
     assert not message.endswith(".")
     return message
 
 
-@pytest.mark.parametrize("case", HOSTILE)
-def test_refused(sandbox: Sandbox, case: str) -> None:
-    path = sandbox.write(HOSTILE[case]())
+@pytest.mark.parametrize(
+    ("reason", "data"),
+    [
+        pytest.param(reason, data, id=case)
+        for table in (TARS, PACKAGES)
+        for reason, cases in table.items()
+        for case, data in cases.items()
+    ],
+)
+def test_refused(sandbox: Sandbox, reason: str, data: Callable[[], bytes]) -> None:
+    path = sandbox.write(data())
     message = refusal(lambda: archives.unpack(path, sandbox.tree, sandbox.info))
-    assert "package`" in message
+    assert f"`{path}`" in message
+    assert reason in message
     sandbox.check_unharmed()
     with suppress(ArchiveError):  # what is wrong may lie behind what tells the identity
         archives.identify(path)
@@ -112,20 +123,23 @@ def test_the_folder_must_be_empty(sandbox: Sandbox) -> None:
     assert (sandbox.tree / "mine").read_text() == "mine"
 
 
-def test_a_planted_link_in_place_of_the_folder(sandbox: Sandbox) -> None:
+def test_a_folder_swapped_for_a_link(sandbox: Sandbox) -> None:
     """Whoever can write beside us may swap a folder for a link while we unpack."""
-    path = sandbox.write(raw.tar_bz2(raw.member("lib/more", b"x" * 100_000)))
-    outside = sandbox.base / "canary"
+    folders = [raw.folder(f"d{number}") for number in range(100)]
+    data = raw.member("lib/first", b"x") + b"".join(folders) + raw.member("lib/second", b"x")
+    path = sandbox.write(bz2.compress(data + raw.conda_tar()))
+    lib = sandbox.tree / "lib"
+    swapped = []
 
     def swap(_: int) -> None:
-        lib = sandbox.tree / "lib"
-        if lib.is_dir() and not lib.is_symlink():
+        if lib.is_dir() and not swapped:
             lib.rename(sandbox.tree / "moved")
-            lib.symlink_to(outside.parent)
+            lib.symlink_to(sandbox.base)
+            swapped.append(True)
 
-    archives.unpack(path, sandbox.tree, on_bytes=swap)
-    assert not (sandbox.base / "more").exists()
-    assert not (sandbox.base / "libcudart.so.10.1.243").exists()
+    refusal(lambda: archives.unpack(path, sandbox.tree, on_bytes=swap))
+    assert swapped
+    sandbox.check_unharmed()
 
 
 def test_bytes_are_limited_before_they_are_written(
@@ -137,6 +151,13 @@ def test_bytes_are_limited_before_they_are_written(
     assert not (sandbox.tree / "big").exists()
     monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", str(2 << 20))
     archives.unpack(path, _fresh(sandbox, "other"))
+
+
+def test_a_file_list_behind_the_files_is_read_before_them(sandbox: Sandbox) -> None:
+    small = raw.paths_member(raw.record(raw.LIBRARY, b"cudart"))
+    path = sandbox.write(raw.conda_zip(raw.member(raw.LIBRARY, bytes(1 << 20)), small))
+    assert "size" in refusal(lambda: archives.unpack(path, sandbox.tree))
+    assert not list(sandbox.tree.iterdir())
 
 
 def test_the_limit_holds_for_a_glance(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,7 @@ ODD: dict[str, tuple[bytes, set[str]]] = {
     "PAX long names": (padded(tar_of(tarfile.PAX_FORMAT, LONG, "caf\u00e9")), {LONG, "caf\u00e9"}),
     "ustar prefix": (raw.member("b", b"x", prefix=b"lib/a"), {"lib/a/b"}),
     "v7": (raw.member("a/", magic=b"\0" * 8) + raw.member("a/b", b"x", magic=b"\0" * 8), {"a/b"}),
+    "GNU times": (raw.member("a", b"x", magic=b"ustar  \0", prefix=b"15000000000\0"), {"a"}),
     "old file type": (raw.member("a", b"x", kind=b"\0"), {"a"}),
     "global header": (raw.pax({"comment": "of git"}, b"g") + raw.member("a", b"x"), {"a"}),
     "GNU long link": (

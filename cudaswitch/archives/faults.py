@@ -66,7 +66,7 @@ def naming(path: Path) -> Iterator[None]:
         raise ArchiveError(f"`{missing}` does not exist", "check the path") from error
     except OSError as error:
         # A full disk or a failing one: the reason is the system's, the archive may be fine.
-        raise ArchiveError(f"cannot unpack `{path}`: {error.strerror or error}") from error
+        raise ArchiveError(f"cannot open or unpack `{path}`: {error.strerror or error}") from error
     except (MemoryError, RecursionError) as error:
         raise ArchiveError(
             f"`{path}` is not safe to unpack: it needs too much memory", UnsafeError.hint

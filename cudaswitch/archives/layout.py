@@ -79,6 +79,7 @@ class Layout(ABC):
         self.witness.texts[path] = data
 
     def executable(self, member: Member) -> bool:
+        """Tell whether a file is one to run; by default its maker's mode says so."""
         return member.executable
 
     @abstractmethod

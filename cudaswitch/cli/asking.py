@@ -143,4 +143,5 @@ def resolve(
     if as_json:
         output.data(resolution.to_json())
     else:
-        output.line(explain(resolution))
+        for text in explain(resolution).splitlines():
+            output.line(text)
