@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-OWNERS = ("U", "X", "C", "V", "D")
 LIBRARY_FOLDERS = ("lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib")
 """Where a toolkit's libraries are, best first; only the first that is there is used."""
 
 _STATE = "_CUDASWITCH_"
-_LISTS = (("PATH", "BIN"), ("LD_LIBRARY_PATH", "LIB"))
+_LISTS = (("PATH", "BIN"), ("_OLD_VIRTUAL_PATH", "OLD"), ("LD_LIBRARY_PATH", "LIB"))
 
 
 @dataclass(frozen=True)
@@ -58,17 +57,18 @@ class EnvironmentChange:
     def applied(self, environment: Mapping[str, str], owner: str | None = None) -> dict[str, str]:
         """Return the environment with the change in place of the one before.
 
-        `owner` says who asked (one of OWNERS) where the state does not hold it yet.
+        `owner` says who asked (`U` is `use`) where the state does not hold it yet.
         """
         result = undone(environment)
         if owner:
             result[_STATE + owner] = str(self.want)
         result[_STATE + "ON"] = str(self.want) + (":nvcc" if "CUDACXX" in self.set else "")
         for name, record in _LISTS:
-            folders = self.prepend.get(name, ())
-            if not folders:
-                continue
+            # What a virtualenv gives back as PATH when it is left is treated as PATH is.
+            folders = self.prepend.get("PATH" if record == "OLD" else name, ())
             before = result.get(name)
+            if not folders or (record == "OLD" and before is None):
+                continue
             if name == "LD_LIBRARY_PATH" and before is None:
                 result[_STATE + "LD"] = "unset"
             elements = before.split(":") if before else []
@@ -138,11 +138,10 @@ def without_choices(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in result.items() if not name.startswith(_STATE)}
 
 
-def wants(environment: Mapping[str, str]) -> dict[str, Want]:
-    """Return what each owner asks for in an environment, strongest first."""
-    order = ["U", "X", *(("V", "C") if environment.get(_STATE + "TOP") == "V" else ("C", "V")), "D"]
-    texts = {owner: environment.get(_STATE + owner, "") for owner in order}
-    return {owner: Want.parse(text) for owner, text in texts.items() if text}
+def chosen(environment: Mapping[str, str]) -> Want | None:
+    """Return what `use` asks for in an environment."""
+    text = environment.get(_STATE + "U", "")
+    return Want.parse(text) if text else None
 
 
 def applied(environment: Mapping[str, str]) -> Want | None:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cudaswitch.errors import StoreError
-from cudaswitch.toolkit import REAL_FOLDERS, Entry, Package, Version, place
+from cudaswitch.toolkit import REAL_FOLDERS, Entry, Package, place
+from cudaswitch.versions import Version
 
 _SONAME = re.compile(r"(lib64/lib[^/]+\.so)\.([0-9.]+)")
 _TRIPLES = {"linux-64": "x86_64-linux", "linux-aarch64": "sbsa-linux"}
@@ -29,13 +30,18 @@ class _Leaf:
 
 
 def compose(
-    parts: Sequence[tuple[Package, Path]], target: Path, final: Path, version: Version
+    parts: Sequence[tuple[Package, Path]],
+    target: Path,
+    final: Path,
+    version: Version,
+    base: Path | None = None,
 ) -> None:
     """Fill the empty folder `target` with a toolkit composed of `parts`.
 
     `parts` are packages with the folders that hold their files; where two bring the same
     path, the first wins. `final` is the path that the folder will have, which conda's
     placeholders are replaced with. `version` is that of the CUDA toolkit.
+    `base` is a toolkit elsewhere that the parts are laid over, by symbolic links to it.
     Raises StoreError when a placeholder cannot hold the path.
     """
     leaves: dict[str, _Leaf] = {}
@@ -43,7 +49,8 @@ def compose(
     for package, tree in parts:
         for entry in package.entries:
             where = place(package, entry.path)
-            if where is None:
+            # conda-forge keeps links in lib/ to what lies below targets/, which is one place here.
+            if where is None or _leads_to_itself(package, entry, where):
                 continue
             for folder in _parents(where):
                 whole.setdefault(folder, set()).add(package.id)
@@ -58,27 +65,44 @@ def compose(
             leaves.setdefault(where, _Leaf(package, entry, tree))
     # Where one package has a folder and another a link of that name, the link wins.
     leaves = {at: leaf for at, leaf in leaves.items() if leaves.keys().isdisjoint(_parents(at))}
-    linked = _link_whole_folders(leaves, whole, target)
+    linked = _link_whole_folders(leaves, whole, target) if base is None else set()
     for where, leaf in leaves.items():
         if not any(folder in linked for folder in _parents(where)):
             _place(leaf, where, target, final)
+    if base is not None:
+        _fill_up(base, target, parts[0][0].platform)
     if parts[0][0].platform in _TRIPLES:
         _make_usual(target, parts[0][0].platform, version)
 
 
-def overlay(adopted: Path, target: Path) -> None:
-    """Fill `target` with symbolic links to a toolkit elsewhere, open for additions.
+def _fill_up(base: Path, target: Path, platform: str) -> None:
+    """Link to all of a toolkit elsewhere that the target does not have of its own."""
+    triple = _TRIPLES[platform]
+    gathered = {
+        base / "lib64": "lib64",
+        base / "lib": "lib64",
+        base / "targets" / triple / "lib": "lib64",
+        base / "include": "include",
+        base / "targets" / triple / "include": "include",
+    }
+    for there, where in gathered.items():
+        if there.is_dir():
+            _merge(there, target, where)
+    for there in (*sorted(base.iterdir()), *sorted(base.glob("targets/*/*"))):
+        if there not in gathered and there.name != "targets":
+            _merge(there, target, there.relative_to(base).as_posix())
 
-    Used to put cuDNN beside a toolkit that was adopted in its place.
-    """
-    for child in sorted(adopted.iterdir()):
-        name = "lib64" if child.name == "lib" and not (adopted / "lib64").exists() else child.name
-        if name in REAL_FOLDERS and child.is_dir():
-            (target / name).mkdir(exist_ok=True)
-            for inner in sorted(child.iterdir()):
-                (target / name / inner.name).symlink_to(inner)
-        elif not (name == "lib" and (adopted / "lib64").exists()):
-            (target / name).symlink_to(child)
+
+def _merge(there: Path, target: Path, where: str) -> None:
+    """Link a place to what is there; where it is a real folder of ours, go inside."""
+    here = target / where
+    if not os.path.lexists(here) and where not in REAL_FOLDERS:
+        here.parent.mkdir(parents=True, exist_ok=True)
+        here.symlink_to(there)
+    elif there.is_dir() and not here.is_symlink():
+        here.mkdir(exist_ok=True)
+        for child in sorted(there.iterdir()):
+            _merge(child, target, f"{where}/{child.name}")
 
 
 def _parents(path: str) -> Iterable[str]:
@@ -148,6 +172,13 @@ def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
         except OSError:
             # Another file system, or one without hard links, or its limit of them.
             path.symlink_to(_relative(leaf.source, path.parent, target))
+
+
+def _leads_to_itself(package: Package, entry: Entry, where: str) -> bool:
+    """Tell whether a link and what it leads to have one place in the toolkit."""
+    if entry.target is None:
+        return False
+    return posixpath.basename(where) == _retarget(package, entry, where)
 
 
 def _retarget(package: Package, entry: Entry, where: str) -> str:

@@ -125,4 +125,8 @@ def working_directory(variables: Mapping[str, str]) -> Path:
                 return Path(logical)
         except OSError:
             pass
-    return Path.cwd()
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        # It was removed; what its parents ask for still holds.
+        return Path(logical) if logical.startswith("/") else Path("/")

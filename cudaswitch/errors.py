@@ -43,6 +43,10 @@ class SourceError(CudaswitchError):
     """A source has not what was asked for, or did not deliver it whole."""
 
 
+class NotFoundError(SourceError):
+    """A source answers, and has no such file."""
+
+
 class StoreError(CudaswitchError):
     """The store cannot be read or written, or the change asked for would break something."""
 

@@ -1,8 +1,9 @@
-"""Every folder we own, from one root."""
+"""Every folder we own, from one root, and where the command itself is."""
 
 from __future__ import annotations
 
 import os
+import sys
 from functools import cached_property
 from pathlib import Path
 
@@ -78,6 +79,16 @@ def cache() -> Path:
     from platformdirs import user_cache_path  # noqa: PLC0415  # only installs need it
 
     return user_cache_path("cudaswitch", appauthor=False)
+
+
+def program() -> str:
+    """Return the command's absolute path, good where PATH is another one."""
+    called = Path(sys.argv[0]).absolute()
+    if called.name == "cudaswitch" and os.access(called, os.X_OK):
+        return str(called)
+    import sysconfig  # noqa: PLC0415  # only `python -m cudaswitch` needs it
+
+    return str(Path(sysconfig.get_path("scripts")) / "cudaswitch")
 
 
 def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:

@@ -126,7 +126,10 @@ def _register(path: Path, hooked: str | None) -> None:
 
 def _records() -> list[_Record]:
     """List the pins that are still there; an environment that was removed pins nothing."""
-    files = sorted(home().pins.glob("*")) if home().pins.is_dir() else []
-    data = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    records = [_Record(Path(row["path"]), row["hooked"]) for row in data]
+    records = []
+    for file in sorted(home().pins.glob("[!.]*")):
+        # A damaged note is as good as none: what counts is the pin itself, where it is.
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            row = json.loads(file.read_text(encoding="utf-8"))
+            records.append(_Record(Path(row["path"]), row["hooked"]))
     return [record for record in records if record.path.is_file()]

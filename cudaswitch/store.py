@@ -11,22 +11,25 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
-from cudaswitch.errors import CudaswitchError, NotInstalledError, StoreError
+from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
 from cudaswitch.paths import Home, stores, write_atomically
 from cudaswitch.toolkit import (
     Package,
     Toolkit,
     current_platform,
 )
-from cudaswitch.versions import Request, Version, parse_request
+from cudaswitch.versions import Request, Version, is_alias_name, parse_request
 
 MANIFEST = "cudaswitch.json"
 """The record in a toolkit's or package's folder; a folder without one does not count."""
 
 _LOCK_SECONDS = 600
+_Kind = TypeVar("_Kind", Package, Toolkit)
 
 
 class Store:
@@ -37,45 +40,43 @@ class Store:
 
     def toolkits(self) -> list[Toolkit]:
         """List the toolkits, oldest version first, the bare one before those with cuDNN."""
-        found = [read_manifest(path) for path in self.home.toolkits.glob(f"*/{MANIFEST}")]
-        kits = [Toolkit.from_json(data) for data in found if data]
+        kits = list(filter(None, map(read_toolkit, self.home.toolkits.glob("*"))))
         return sorted(kits, key=lambda kit: (kit.platform, kit.version, kit.cudnn or Version("0")))
 
     def packages(self) -> list[Package]:
         """List the packages with their files, by name."""
-        found = [read_manifest(path) for path in sorted(self.home.packages.glob(f"*/{MANIFEST}"))]
-        return [Package.from_json(data) for data in found if data]
+        return list(filter(None, map(read_package, sorted(self.home.packages.glob("*")))))
 
     def tree(self, package: Package) -> Path:
         """Return the folder that holds a package's files."""
         return self.home.packages / package.id / "tree"
 
-    def folders_of(self, kit: Toolkit) -> list[Path]:
-        """List the folders whose files a user of the toolkit has mapped."""
-        alone = [
-            self.home.packages / package
-            for package in kit.packages
-            if not any(package in o.packages for o in self.toolkits() if o.name != kit.name)
-        ]
-        return [self.home.toolkits / kit.name, *alone]
+    def lost_with(self, kits: Sequence[Toolkit]) -> list[Package]:
+        """List the packages that only these toolkits use."""
+        names = {kit.name for kit in kits}
+        kept = {at for kit in self.toolkits() if kit.name not in names for at in kit.packages}
+        gone = {at for kit in kits for at in kit.packages} - kept
+        return [package for package in self.packages() if package.id in gone]
+
+    def folders_of(self, kits: Sequence[Toolkit]) -> list[Path]:
+        """List the folders that go with these toolkits, whose files somebody may have mapped."""
+        places = [self.home.toolkits / kit.name for kit in kits]
+        return places + [self.home.packages / package.id for package in self.lost_with(kits)]
 
     # -- taking out ------------------------------------------------------------------
 
     def remove(self, kit: Toolkit) -> list[Package]:
         """Take a toolkit out, and the packages that only it used; return those."""
         self.home.require_writable()
-        with self.lock(kit.name):
-            self.discard(self.home.toolkits / kit.name)
-        used = {package for other in self.toolkits() for package in other.packages}
-        orphans = [
-            package
-            for package in self.packages()
-            if package.id in kit.packages and package.id not in used
-        ]
-        for package in orphans:
-            with self.lock(package.id):
-                self.discard(self.home.packages / package.id)
-        self.publish_requests()
+        with contextlib.ExitStack() as held:
+            # An install holds its packages until they are part of a toolkit.
+            for package_id in sorted(kit.packages):
+                held.enter_context(self.lock(package_id))
+            with self.changing():
+                orphans = self.lost_with([kit])
+                self.discard(self.home.toolkits / kit.name)
+                for package in orphans:
+                    self.discard(self.home.packages / package.id)
         return orphans
 
     # -- requests --------------------------------------------------------------------
@@ -83,29 +84,32 @@ class Store:
     def aliases(self) -> dict[str, str]:
         """Return the aliases and what each stands for."""
         found = sorted(self.home.aliases.glob("*")) if self.home.aliases.is_dir() else []
-        return {path.name: path.read_text(encoding="utf-8").strip() for path in found}
+        return {
+            path.name: path.read_text(encoding="utf-8", errors="replace").strip()
+            for path in found
+            if is_alias_name(path.name)
+        }
 
     def set_alias(self, name: str, request: str | None) -> None:
         """Give a name to a request, or take it away with None."""
         self.home.require_writable()
-        self.home.aliases.mkdir(exist_ok=True)
-        if request is None:
-            (self.home.aliases / name).unlink(missing_ok=True)
-        else:
-            write_atomically(self.home.aliases / name, request + "\n")
-        self.publish_requests()
+        with self.changing():
+            self.home.aliases.mkdir(exist_ok=True)
+            if request is None:
+                (self.home.aliases / name).unlink(missing_ok=True)
+            else:
+                write_atomically(self.home.aliases / name, request + "\n")
 
-    def publish_requests(self) -> None:
+    def _publish_requests(self) -> None:
         """Write the ready answers that shells read: requests/NAME holds a toolkit's path."""
-        with self.lock("requests"):
-            wanted = {name: kit.path + "\n" for name, kit in self._answers().items()}
-            for path in self.home.requests.iterdir():
-                if path.name not in wanted:
-                    path.unlink(missing_ok=True)
-            for name, text in wanted.items():
-                path = self.home.requests / name
-                if not path.exists() or path.read_text(encoding="utf-8") != text:
-                    write_atomically(path, text)
+        wanted = {name: kit.path + "\n" for name, kit in self._answers().items()}
+        for path in self.home.requests.iterdir():
+            if path.name not in wanted:
+                path.unlink(missing_ok=True)
+        for name, text in wanted.items():
+            path = self.home.requests / name
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                write_atomically(path, text)
 
     def _answers(self) -> dict[str, Toolkit]:
         """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias."""
@@ -123,46 +127,87 @@ class Store:
                 answers[name] = find(parse_request(text), [self])
         return answers
 
-    # -- staging ---------------------------------------------------------------------
+    # -- changing --------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[contextlib.ExitStack]:
+        """Hold the store alone for a change of what it offers, and publish the answers after it.
+
+        Gives a stack of what to undo when the change fails. Raises StoreError where the
+        store cannot be written. Quick work only: unpacking comes before.
+        """
+        with self.lock("store"), self._written(), contextlib.ExitStack() as undo:
+            undo.callback(self._publish_again)
+            yield undo
+            self._publish_requests()
+            undo.pop_all()
+
+    def _publish_again(self) -> None:
+        """Bring the answers back after a failure, as far as that goes."""
+        with contextlib.suppress(OSError, CudaswitchError):
+            self._publish_requests()
 
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[None]:
+        """Be the only process with the lock of that name."""
         from filelock import FileLock, Timeout  # noqa: PLC0415  # only writing needs it
 
         path = self.home.locks / f"{name}.lock"
+        held = FileLock(path, timeout=_LOCK_SECONDS)
         try:
-            with FileLock(path, timeout=_LOCK_SECONDS):
-                yield
+            held.acquire()
         except Timeout:
             raise StoreError(
                 f"another cudaswitch has been busy with {name} for {_LOCK_SECONDS} s",
                 f"see who holds `{path}`, for example with fuser",
             ) from None
+        except OSError as error:
+            raise self._unwritable(error) from None
+        try:
+            yield
+        finally:
+            held.release()
+
+    @contextlib.contextmanager
+    def _written(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> StoreError:
+        # Where folders are written by descriptor, the name alone says nothing.
+        named = error.filename if Path(error.filename or "").is_absolute() else self.home.root
+        return StoreError(
+            f"cannot write `{named}`: {error.strerror}",
+            "make room there, or set CUDASWITCH_HOME to a folder that you may write",
+        )
 
     @contextlib.contextmanager
     def staged(self, name: str) -> Iterator[Path]:
         """Give an empty folder to fill; whatever is left of it afterwards is swept.
 
-        The caller holds the lock of that name, so what an earlier process left there is
-        nobody's.
+        The caller holds the lock of what it fills, so what an earlier process left there
+        is nobody's.
         """
         stage = self.home.staging / name
-        _sweep(stage)
-        try:
-            stage.mkdir()
-            yield stage
-        except OSError as error:
-            raise StoreError(
-                f"cannot write `{error.filename or stage}`: {error.strerror}",
-                "make room or set CUDASWITCH_HOME to another file system",
-            ) from None
-        finally:
+        with self._written():
             _sweep(stage)
+            try:
+                stage.mkdir()
+                yield stage
+            finally:
+                _sweep(stage)
 
-    def publish(self, stage: Path, final: Path, manifest: dict[str, object]) -> None:
+    def publish(
+        self, stage: Path, final: Path, manifest: dict[str, object], undo: contextlib.ExitStack
+    ) -> None:
+        """Let a staged folder appear under its name; `undo` learns how to take it back."""
         write_atomically(stage / MANIFEST, json.dumps(manifest, indent=1) + "\n")
         if final.exists():
             self.discard(final)
+        else:
+            undo.callback(self.discard, final)
         stage.rename(final)
 
     def discard(self, folder: Path) -> None:
@@ -235,14 +280,33 @@ def dealias(request: Request, searched: Sequence[Store] | None = None) -> Reques
     )
 
 
-def read_manifest(path: Path) -> dict[str, object] | None:
+def read_toolkit(folder: Path) -> Toolkit | None:
+    """Return the toolkit whose folder it is in a store, None where there is none.
+
+    Raises StoreError when its record is damaged.
+    """
+    kit = _record(folder, Toolkit.from_json)
+    # A store that was moved, or is mounted elsewhere, has its toolkits where it is now.
+    return replace(kit, path=str(folder)) if kit and kit.packages else kit
+
+
+def read_package(folder: Path) -> Package | None:
+    """Return the package whose folder it is in a store, as `read_toolkit` does."""
+    return _record(folder, Package.from_json)
+
+
+def _record(folder: Path, read: Callable[[dict[str, Any]], _Kind]) -> _Kind | None:
+    path = folder / MANIFEST
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return read(json.loads(path.read_text(encoding="utf-8")))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
-        raise StoreError(f"cannot read `{path}`: {error}", "cudaswitch verify") from None
-    return data if isinstance(data, dict) else None
+    except OSError as error:
+        raise StoreError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RequestError):
+        raise StoreError(
+            f"the record `{path}` is damaged", f"delete `{folder}`, and install it again"
+        ) from None
 
 
 def _sweep(folder: Path) -> None:

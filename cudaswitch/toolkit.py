@@ -93,8 +93,13 @@ class Package:
 
     @property
     def id(self) -> str:
-        """The folder name in the store. Only conda's build strings tell platforms apart."""
-        foreign = "" if self.form.startswith("conda") else self.platform
+        """The folder name in the store.
+
+        conda's own folder names say no platform, and builds such as cuDNN's `cuda10.1_0`
+        have one name for all; so those of the platform that nearly all are for go without.
+        """
+        is_plain = self.form.startswith("conda") and self.platform in ("linux-64", "noarch")
+        foreign = "" if is_plain else self.platform
         parts = [self.name, str(self.version), self.build, foreign]
         return "-".join(part for part in parts if part)
 

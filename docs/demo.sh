@@ -53,6 +53,7 @@ step 'A virtualenv that is pinned to 13.0 switches by itself'
 "${PYTHON:-python3}" -m venv project
 cudaswitch pin 13.0 --prefix project
 echo "before:      CUDA_HOME=${CUDA_HOME-}"
+# shellcheck source=/dev/null
 . project/bin/activate
 echo "activated:   CUDA_HOME=$CUDA_HOME"
 nvcc --version | tail -n 2 | head -n 1

@@ -94,7 +94,7 @@ class CondaLayout(Layout):
                 build=build,
                 platform=_platform(index),
                 component=component,
-                cuda=_cuda(component, version, index.get("depends", []), build),
+                cuda=built_for(component, version, index.get("depends", []), build),
                 form=self.form,
             )
         )
@@ -217,7 +217,7 @@ def _platform(index: dict[str, Any]) -> str:
     return known or f"{platform}-{arch}"[:80]
 
 
-def _cuda(component: str, version: Version, depends: Any, build: str) -> str | None:
+def built_for(component: str, version: Version, depends: Any, build: str) -> str | None:
     """Return for which CUDA a package was built, as a request text, or None."""
     if component == "cuda":
         return None

@@ -24,6 +24,8 @@ COMMANDS = {
     "exec": ("switching", "Run one command with a toolkit"),
     "env": ("switching", "Print the change for a shell or in another format"),
     "init": ("switching", "Print the shell integration"),
+    "shims": ("shims", "Keep commands that find the right toolkit without a shell's help"),
+    "completion": ("completing", "Print the completion script of a shell"),
     "want": ("switching", ""),
 }
 """Command → (module that holds it, its line in `--help`; hidden when empty)."""
@@ -49,9 +51,13 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
     epilog="Begin with: cudaswitch install 13.0, then cudaswitch init --help",
 )
 @click.version_option(__version__, prog_name="cudaswitch", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """The CUDA toolkit and cuDNN that each environment needs, switched by itself."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import click
 
-from cudaswitch import pins, sources
+from cudaswitch import pins, shims, sources
 from cudaswitch.activation import applied
 from cudaswitch.cli import output
 from cudaswitch.decision import decide, working_directory
@@ -22,9 +21,15 @@ from cudaswitch.paths import cache
 from cudaswitch.processes import users_of
 from cudaswitch.resolver import resolve
 from cudaswitch.sources import files, system
-from cudaswitch.store import all_stores, dealias, find, own_store
-from cudaswitch.toolkit import PLATFORMS, Toolkit, current_platform
+from cudaswitch.store import Store, all_stores, dealias, find, own_store, quote_request
+from cudaswitch.toolkit import PLATFORMS, Toolkit, current_platform, toolkit_name
 from cudaswitch.versions import Request, Version, is_alias_name, parse_request
+
+
+def _bring_up_to_date() -> None:
+    """Let hooks and shims follow a change of what is installed."""
+    pins.refresh()
+    shims.refresh()
 
 
 @click.command(
@@ -90,7 +95,7 @@ def install(
                 store, bundle.artifacts, platform=platform, release=bundle.toolkit, force=force
             )
             made |= {kit.name: kit for kit in kits}
-    pins.refresh()
+    _bring_up_to_date()
     if not made:
         output.say("installed; no toolkit fits it yet")
         output.hint("install a CUDA toolkit of its version, and both are put together")
@@ -154,29 +159,51 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
     """Register a toolkit that is already on this machine, in its place, without copying."""
     if scan == (path is not None):
         raise click.UsageError("name one PATH, or give --scan")
+    if version and scan:
+        raise click.UsageError("--as goes with one PATH")
+    store = own_store()
     if path is not None:
         real = system.resolved(path)
-        found = {real: Version(version) if version else system.version_of(real)}
-        yes = True
+        detected = Version(version) if version else system.version_of(real)
+        kits = [adopt_toolkit(store, real, detected)]
     else:
-        found = system.scan(os.environ)
-    kits: list[dict[str, Any]] = []
-    store = own_store()
-    for place, detected in found.items():
+        kits = _scanned(store)
         if yes:
-            kits.append(adopt_toolkit(store, place, detected).to_json())
-        else:
-            kits.append({"version": str(detected), "path": str(place)})
-    if yes:
-        pins.refresh()
+            kits = [adopt_toolkit(store, Path(kit.path), kit.version) for kit in _free(store, kits)]
+    if path is not None or yes:
+        _bring_up_to_date()
+    adopted = {kit.name: kit.path for kit in store.toolkits()}
     if as_json:
-        output.data({"toolkits": kits})
-    else:
-        output.table([(str(kit.get("name", kit["version"])), str(kit["path"])) for kit in kits])
-        if not kits:
-            output.say("no toolkit found on this machine")
-        elif not yes:
+        rows = [{**kit.to_json(), "adopted": adopted.get(kit.name) == kit.path} for kit in kits]
+        output.data({"toolkits": rows})
+        return
+    output.table([(kit.name, kit.path) for kit in kits])
+    if scan and not yes:
+        if kits:
             output.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
+        else:
+            output.say("no toolkit found on this machine")
+
+
+def _scanned(store: Store) -> list[Toolkit]:
+    """List the machine's toolkits as they would be adopted, without those of our own."""
+    platform = current_platform()
+    inside = store.home.root.resolve()
+    return [
+        Toolkit(toolkit_name(version, None, platform), version, None, str(at), "system", platform)
+        for at, version in system.scan(os.environ).items()
+        if not at.is_relative_to(inside)
+    ]
+
+
+def _free(store: Store, kits: list[Toolkit]) -> list[Toolkit]:
+    """Leave out toolkits whose names others have, and say so."""
+    places = {kit.name: kit.path for kit in store.toolkits()}
+    for kit in kits:
+        if places.setdefault(kit.name, kit.path) != kit.path:
+            output.say(f"left alone: `{kit.path}`, as {kit.name} is at `{places[kit.name]}`")
+            output.hint(f"cudaswitch adopt {kit.path} --as VERSION")
+    return [kit for kit in kits if places[kit.name] == kit.path]
 
 
 @click.command("list", epilog="Example: cudaswitch list --json")
@@ -250,7 +277,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     Refuses while something pins a toolkit or a running process maps its files, and says who.
     """
     store = own_store()
-    chosen = [_one_installed(name) for name in toolkits]
+    chosen = list(dict.fromkeys(_one_installed(name) for name in toolkits))
     if not force:
         holders = pins.holders()
         for kit in chosen:
@@ -259,16 +286,18 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
                     f"{kit.name} is pinned by {', '.join(holders[kit.name])}",
                     f"unpin it there, or cudaswitch remove --force {kit.name}",
                 )
-            users = users_of(store.folders_of(kit))
-            if users:
-                raise StoreError(
-                    f"{kit.name} is in use by {', '.join(users)}",
-                    f"end it, or cudaswitch remove --force {kit.name}",
-                )
+        users = users_of(store.folders_of(chosen))
+        if users:
+            names = [kit.name for kit in chosen]
+            raise StoreError(
+                f"{', '.join(names)} {'are' if len(names) > 1 else 'is'} in use by"
+                f" {', '.join(users)}",
+                f"end it, or cudaswitch remove --force {' '.join(names)}",
+            )
     for kit in chosen:
         store.remove(kit)
         output.say(f"removed {kit.name}")
-    pins.refresh()
+    _bring_up_to_date()
 
 
 def _one_installed(name: str) -> Toolkit:
@@ -315,4 +344,6 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
     if meant.is_alias or meant.text in ("auto", "system"):
         raise RequestError(f"an alias cannot stand for `{request}`", "give it a version or range")
     store.set_alias(name, str(meant))
-    find(meant)
+    if _present(meant) is None:
+        output.say(f"CUDA {meant} is not installed yet")
+        output.hint(f"cudaswitch install {quote_request(str(meant))}")

@@ -11,6 +11,7 @@ import click
 
 from cudaswitch import pins
 from cudaswitch.cli import output
+from cudaswitch.decision import working_directory
 from cudaswitch.detect import bundles_cuda
 from cudaswitch.environments import (
     Environment,
@@ -61,7 +62,7 @@ def chosen_place(
         return environment_named(name, os.environ)
     if prefix:
         return environment_at(prefix)
-    return active_environment(os.environ) or pins.directory_pin(Path.cwd())
+    return active_environment(os.environ) or pins.directory_pin(working_directory(os.environ))
 
 
 @click.command(epilog="Example: cudaswitch pin 10.1 --cudnn 7.6 -n thesis")

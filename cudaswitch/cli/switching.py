@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import sysconfig
 from pathlib import Path
 
 import click
@@ -18,7 +17,7 @@ from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.detect import bundles_cuda
 from cudaswitch.environments import active_environment, read_request
 from cudaswitch.errors import CudaswitchError, StoreError, ToolMissingError
-from cudaswitch.paths import home
+from cudaswitch.paths import home, program
 from cudaswitch.versions import LIBRARIES, parse_request
 
 _cudnn_option = click.option("--cudnn", metavar="V", help="cuDNN to go with it, or none.")
@@ -192,13 +191,4 @@ def env(
 def init(shell: str) -> None:
     """Print the shell integration: `use`, and switching on activation and on `cd`."""
     row = shells.shell_named(shell)
-    click.echo(shells.init(row, root=str(home().root), program=_program()), nl=False)
-
-
-def _program() -> str:
-    """Return the command's absolute path, good when PATH is another one."""
-    installed = Path(sysconfig.get_path("scripts")) / "cudaswitch"
-    called = Path(sys.argv[0]).absolute()
-    if called.name == "cudaswitch" and os.access(called, os.X_OK):
-        return str(called)
-    return str(installed)
+    click.echo(shells.init(row, root=str(home().root), program=program()), nl=False)

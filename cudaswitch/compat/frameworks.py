@@ -5,14 +5,15 @@ One data file describes one framework; no code names any.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from cudaswitch.compat.tables import DATA, Row, read_table, rows_of, version_or_none
 from cudaswitch.versions import Version
 
-Gives = Literal["cuda", "cudnn", "cuda_min", "gpu", "archs"]
+Gives = Literal["cuda", "cudnn", "cuda_min", "gpu", "archs", "version"]
 Read = Literal[
     "python", "json", "version", "name", "requires", "listing", "conda-build", "conda-depends"
 ]
@@ -24,14 +25,15 @@ class Field:
 
     `key` is a regular expression over the value's name (a Python variable or dict key, a
     JSON path, a dependency); `match` one over its text, whose first group is the answer.
-    `form` says how the answer is spelled: `version` (12.4), `digits` (124) or `dotted`
-    (805 = 8.0.5). `value` is given instead of the text. `null_is_cpu`: None means no CUDA.
+    `form` says how the answer is spelled: `version` (12.4), `digits` (124), `dotted`
+    (805 = 8.0.5) or `number` (1204 = 12.4). `value` is given instead of the text.
+    `null_is_cpu`: None means no CUDA.
     """
 
     gives: Gives
     key: str = ""
     match: str = ""
-    form: Literal["version", "digits", "dotted"] = "version"
+    form: Literal["version", "digits", "dotted", "number"] = "version"
     value: str | None = None
     null_is_cpu: bool = False
 
@@ -69,52 +71,75 @@ class Build(Row):
 class CpuBuild(Row):
     """Builds without CUDA: of a distribution (regular expression), system or version range.
 
-    `firm` ones hold whatever the files in the package say. `hint` is what to do instead.
+    `but` are releases in the range that have CUDA all the same. `firm` ones hold whatever the
+    files in the package say. `hint` is what to do instead.
     """
 
     dist: str = ".*"
     os: str | None = None
     since: Version | None = None
     before: Version | None = None
+    but: tuple[str, ...] = ()
     firm: bool = False
     hint: str | None = None
 
 
 @dataclass(frozen=True)
 class OwnCuda(Row):
-    """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, `since` when."""
+    """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, `since` when.
+
+    `never` is a regular expression over versions that do not, such as builds from source.
+    """
 
     pip: Literal["always", "wheels"]
     since: Version | None = None
+    never: str | None = None
 
 
-@dataclass(frozen=True)
 class Framework:
-    """Everything known of one framework. `readers` come in the order of trust.
+    """Everything known of one framework, typed when it is asked for: most are not installed.
 
     `dists` are regular expressions over normalised distribution names, the most telling
     first. `rows_apply`: a row holds for its `minor` series, or `onward` until the next row.
+    `follows` names the framework whose CUDA it uses, or `environment` for the CUDA that
+    the environment brings; None when it is built for a CUDA of its own.
     """
 
-    name: str
-    title: str
-    dists: tuple[str, ...]
-    conda: tuple[str, ...]
-    folders: tuple[str, ...]
-    rows_apply: Literal["minor", "onward"]
-    readers: tuple[Reader, ...]
-    cpu_builds: tuple[CpuBuild, ...]
-    builds: tuple[Build, ...]
-    own_cuda: OwnCuda | None = None
-    other_build: str = "{title} {version} (CUDA {cuda})"
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.name: str = data["name"]
+        self.title: str = data["title"]
+        self.dists: tuple[str, ...] = tuple(data["dists"])
+        self.conda: tuple[str, ...] = tuple(data["conda"])
+        self.folders: tuple[str, ...] = tuple(data["folders"])
+        self.rows_apply: Literal["minor", "onward"] = data["rows_apply"]
+        self.follows: str | None = data.get("follows")
+        self.other_build: str = data.get("other_build", "{title} {version} (CUDA {cuda})")
+        self._data = data
+
+    @cached_property
+    def readers(self) -> tuple[Reader, ...]:
+        """Where to look, in the order of trust."""
+        return tuple(_reader(reader) for reader in self._data["readers"])
+
+    @cached_property
+    def cpu_builds(self) -> tuple[CpuBuild, ...]:
+        rows = rows_of(self._data, "cpu_builds")
+        return tuple(CpuBuild(**(_typed(row) | {"but": tuple(row.get("but", ()))})) for row in rows)
+
+    @cached_property
+    def builds(self) -> tuple[Build, ...]:
+        return tuple(_build(row) for row in rows_of(self._data, "rows"))
+
+    @cached_property
+    def own_cuda(self) -> OwnCuda | None:
+        own = self._data.get("own_cuda")
+        if own is None:
+            return None
+        return OwnCuda(**_typed(own | {"source": self._data["sources"][own["source"]]}))
 
     def builds_of(self, version: Version, os: str) -> list[Build]:
         """List the builds that a release can be, nearest row first, defaults before others."""
-        fits = [
-            build
-            for build in self.builds
-            if build.os in (None, os) and self._applies(build.version, version)
-        ]
+        fits = [build for build in self._rows(version) if build.os in (None, os)]
         older = [build for build in fits if build.version <= version]
         newer = [build for build in fits if build.version > version]
         # Sorting is stable, so the file's order decides between rows of one version.
@@ -122,10 +147,13 @@ class Framework:
         newer.sort(key=lambda build: build.version)
         return older + newer
 
-    def _applies(self, row: Version, version: Version) -> bool:
-        if self.rows_apply == "onward":
-            return row <= version
-        return row.minor == version.minor
+    def _rows(self, version: Version) -> Iterator[Build]:
+        for row in rows_of(self._data, "rows"):
+            # The version is compared as text first: typing every row costs more than the rest.
+            if self.rows_apply == "onward" or _series(row["version"]) == version.minor:
+                build = _build(row)
+                if self.rows_apply == "minor" or build.version <= version:
+                    yield build
 
 
 def _fields(rows: list[dict[str, Any]]) -> tuple[Field, ...]:
@@ -139,37 +167,23 @@ def _reader(data: dict[str, Any]) -> Reader:
     return Reader(**{**data, "fields": _fields(rows)})
 
 
-def _load(name: str) -> Framework:
-    data = read_table(f"frameworks/{name}")
-    versions = ("version", "cuda", "cudnn", "cuda_min", "since", "before")
+_VERSIONS = ("version", "cuda", "cudnn", "cuda_min", "since", "before")
 
-    def typed(row: dict[str, Any]) -> dict[str, Any]:
-        return {key: version_or_none(row[key]) if key in versions else row[key] for key in row}
 
-    own = data.get("own_cuda")
-    optional = {key: data[key] for key in ("other_build",) if key in data}
-    return Framework(
-        name=data["name"],
-        title=data["title"],
-        dists=tuple(data["dists"]),
-        conda=tuple(data["conda"]),
-        folders=tuple(data["folders"]),
-        rows_apply=data["rows_apply"],
-        readers=tuple(_reader(reader) for reader in data["readers"]),
-        cpu_builds=tuple(CpuBuild(**typed(row)) for row in rows_of(data, "cpu_builds")),
-        builds=tuple(
-            Build(**(typed(row) | {"archs": tuple(row.get("archs", ()))}))
-            for row in rows_of(data, "rows")
-        ),
-        own_cuda=OwnCuda(**typed(own | {"source": data["sources"][own["source"]]}))
-        if own
-        else None,
-        **optional,
-    )
+def _typed(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: version_or_none(row[key]) if key in _VERSIONS else row[key] for key in row}
+
+
+def _build(row: dict[str, Any]) -> Build:
+    return Build(**(_typed(row) | {"archs": tuple(row.get("archs", ()))}))
+
+
+def _series(version: str) -> str:
+    return ".".join(version.split(".")[:2])
 
 
 @lru_cache
 def frameworks() -> dict[str, Framework]:
     """Load every framework that has a data file, by name."""
     names = sorted(path.stem for path in (DATA / "frameworks").glob("*.json"))
-    return {name: _load(name) for name in names}
+    return {name: Framework(read_table(f"frameworks/{name}")) for name in names}

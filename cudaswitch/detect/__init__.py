@@ -10,16 +10,11 @@ from pathlib import Path
 from cudaswitch.compat.carriers import carried_by
 from cudaswitch.detect.frameworks import inspect, places
 from cudaswitch.detect.machine import Machine, asked_driver, probe
-from cudaswitch.detect.packages import (
-    Dist,
-    Record,
-    conda_records,
-    distributions,
-    site_packages,
-)
+from cudaswitch.detect.packages import Dist, Layer, Record, layers
 from cudaswitch.detect.reading import Reading
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
 from cudaswitch.resolver import Carried, Facts
+from cudaswitch.resolver.needs import release_of
 from cudaswitch.toolkit import PLATFORMS, current_platform
 from cudaswitch.versions import Version
 
@@ -73,7 +68,9 @@ def facts_of(
     if prefix is not None:
         facts = _environment(prefix, platform)
     foreign = machine_of_another or facts.platform != current_platform()
-    machine = Machine() if foreign else probe(avoid=prefix)
+    machine = Machine()
+    if not foreign:
+        machine = probe(avoid=prefix, driver=asked is None, cc=asked_cc is None)
     return replace(
         facts,
         driver=asked or machine.driver,
@@ -117,27 +114,28 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
             f"no environment is at `{prefix}`", "name one with `-p PREFIX` or `-n NAME`"
         )
     reading = Reading(prefix)
-    sites = [(site, *distributions(site, reading)) for site in site_packages(prefix)]
-    records = conda_records(prefix, reading)
-    if not sites and not records:
+    found = layers(prefix, reading)
+    if not found[0].sites and not found[0].records:
         reading.note("has no site-packages and no conda-meta: not an environment?", prefix)
-    platform = platform or _layout(sites)
+    platform = platform or _layout(found[0])
     os_name = platform.partition("-")[0]
-    found = [inspect(place, reading, os_name) for place in places(sites, records)]
-    dists = [dist for _, several, _ in sites for dist in several]
+    dists = [dist for layer in found for site in layer.sites for dist in site.dists]
+    records = [record for layer in found for record in layer.records]
+    carried = [*_carried_dists(dists, reading), *_carried_records(records, reading)]
+    frameworks = [inspect(place, reading, os_name, carried) for place in places(found, reading)]
     return Facts(
         platform=platform,
         prefix=printable(str(prefix)),
-        frameworks=tuple(framework for framework in found if framework),
-        carried=(*_carried_dists(dists, reading), *_carried_records(records, reading)),
+        frameworks=tuple(framework for framework in frameworks if framework),
+        carried=tuple(carried),
         notes=tuple(reading.notes),
     )
 
 
-def _layout(sites: list[tuple[Path, list[Dist], set[str]]]) -> str:
+def _layout(layer: Layer) -> str:
     """Tell Windows' layout (Lib/site-packages) from the others'."""
     here = current_platform()
-    windows = any(site.parent.name == "Lib" for site, _, _ in sites)
+    windows = any(site.path.parent.name == "Lib" for site in layer.sites)
     return "win-64" if windows and not here.startswith("win") else here
 
 
@@ -145,10 +143,11 @@ def _carried_dists(dists: list[Dist], reading: Reading) -> list[Carried]:
     carried = []
     for dist in dists:
         found = carried_by("dist", dist.name)
-        if found:
+        release = release_of(dist.version) if found else None
+        if found and release:
             carrier, major = found
-            cuda = dist.version if carrier.component == "cuda" else major
             # The names without a suffix belong to CUDA 13 and later.
+            cuda = release.text if carrier.component == "cuda" else major
             source = reading.name(dist.record)
             carried.append(
                 Carried(carrier.component, "dist", dist.name, dist.version, cuda, source)
@@ -160,9 +159,10 @@ def _carried_records(records: list[Record], reading: Reading) -> list[Carried]:
     carried = []
     for record in records:
         found = carried_by("conda", record.name)
-        if found:
+        release = release_of(record.version) if found else None
+        if found and release:
             component = found[0].component
-            cuda = record.version if component == "cuda" else None
+            cuda = release.text if component in ("cuda", "release") else None
             source = reading.name(record.path)
             carried.append(Carried(component, "conda", record.name, record.version, cuda, source))
     return carried

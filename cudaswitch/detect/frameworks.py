@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from cudaswitch.compat.frameworks import Field, Framework, Reader, frameworks
-from cudaswitch.detect.packages import Dist, Record, normalised
+from cudaswitch.detect.packages import Dist, Layer, Record, Site, normalised
 from cudaswitch.detect.reading import Reading
-from cudaswitch.resolver import Claim, FoundFramework
+from cudaswitch.resolver import Carried, Claim, FoundFramework
+from cudaswitch.resolver.needs import release_of
+from cudaswitch.versions import Version
 
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,4}", re.ASCII)
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([^;]*)(?:;(.*))?", re.ASCII)
@@ -23,49 +25,71 @@ _BOUND = re.compile(
 
 @dataclass(frozen=True)
 class Place:
-    """Where one framework was found: in a site-packages, as a conda record, or both."""
+    """Where one framework was found: in a site-packages, in conda's records, or both.
+
+    `records` come in the order in which the framework's data file names its packages.
+    """
 
     framework: Framework
     site: Path | None
     dist: Dist | None
-    record: Record | None
+    records: tuple[Record, ...]
 
     @property
     def version(self) -> str:
         if self.dist:
             return self.dist.version
-        return self.record.version if self.record else ""
+        return self.records[0].version if self.records else ""
 
     @property
     def name(self) -> str:
         if self.dist:
             return self.dist.name
-        return self.record.name if self.record else self.framework.name
+        return self.records[0].name if self.records else self.framework.name
 
 
-def places(
-    sites: list[tuple[Path, list[Dist], set[str]]], records: list[Record]
-) -> Iterator[Place]:
-    """Match everything installed against the frameworks that are known."""
-    by_name = {record.name: record for record in reversed(records)}
+def places(found: list[Layer], reading: Reading) -> Iterator[Place]:
+    """Match everything installed against the frameworks that are known.
+
+    A framework in a virtualenv hides the one in the base whose packages it sees too.
+    """
+    known = _known()
+    named = [
+        [
+            (site, [dist for dist in site.dists if known.fullmatch(dist.name)])
+            for site in layer.sites
+        ]
+        for layer in found
+    ]
     for framework in frameworks().values():
-        record = next((by_name[name] for name in framework.conda if name in by_name), None)
-        seen = False
-        for site, dists, others in sites:
-            dist = _best_dist(framework, dists)
-            folder = any(name in others for name in framework.folders)
-            if dist or folder:
-                seen = True
-                yield Place(framework, site, dist, _same_release(record, dist))
-        if record and not seen:
-            yield Place(framework, None, None, record)
+        for layer, sites in zip(found, named, strict=True):
+            mine = list(_in_layer(framework, layer, sites, reading))
+            if mine:
+                yield from mine
+                break
 
 
-def _same_release(record: Record | None, dist: Dist | None) -> Record | None:
-    """Drop conda's record when pip has put another version over it."""
-    if record is None or dist is None:
-        return record
-    return record if dist.version.partition("+")[0] == record.version else None
+def _in_layer(
+    framework: Framework, layer: Layer, sites: list[tuple[Site, list[Dist]]], reading: Reading
+) -> Iterator[Place]:
+    by_name = {record.name: record for record in reversed(layer.records)}
+    records = tuple(by_name[name] for name in framework.conda if name in by_name)
+    seen = False
+    for site, dists in sites:
+        dist = _best_dist(framework, dists, reading)
+        if dist or any(name in site.others for name in framework.folders):
+            seen = True
+            yield Place(framework, site.path, dist, _same_release(records, dist))
+    if records and not seen:
+        yield Place(framework, None, None, records)
+
+
+def _same_release(records: tuple[Record, ...], dist: Dist | None) -> tuple[Record, ...]:
+    """Drop conda's records when pip has put another version over them."""
+    if dist is None:
+        return records
+    release = dist.version.partition("+")[0]
+    return records if any(record.version == release for record in records) else ()
 
 
 @lru_cache
@@ -74,36 +98,73 @@ def _known() -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{p})" for f in frameworks().values() for p in f.dists))
 
 
-def _best_dist(framework: Framework, dists: list[Dist]) -> Dist | None:
-    candidates = [dist for dist in dists if _known().fullmatch(dist.name)]
+def _best_dist(framework: Framework, dists: list[Dist], reading: Reading) -> Dist | None:
+    """Take the distribution with the most telling name; of several records of it, the newest.
+
+    Installers that were interrupted leave records of a release that is no longer there.
+    """
     for pattern in framework.dists:
-        for dist in candidates:
-            if re.fullmatch(pattern, dist.name):
-                return dist
+        fits = [dist for dist in dists if re.fullmatch(pattern, dist.name)]
+        if not fits:
+            continue
+        best = max(fits, key=lambda dist: release_of(dist.version) or Version("0"))
+        for other in fits:
+            if other is not best and other.name == best.name:
+                text = f"is a second record of {best.name}, beside {best.record.name}"
+                reading.note(text, other.record)
+        return best
     return None
 
 
-def inspect(place: Place, reading: Reading, os: str) -> FoundFramework | None:
+def inspect(
+    place: Place, reading: Reading, os: str, carried: list[Carried]
+) -> FoundFramework | None:
     """Collect the claims on a framework; None when a bare folder turns out to hold nothing."""
     claims: list[Claim] = []
     for reader in place.framework.readers:
         claims += _claims(reader, list(_observe(reader, place, reading, os)))
-    if not (claims or place.dist or place.record):
+    if not (claims or place.dist or place.records):
         return None
+    if place.records and _is_for_cuda(claims):
+        # conda's solver has put the CUDA that it was built for into the same prefix.
+        claims += [
+            Claim("cudnn" if it.component == "cudnn" else "cuda", release.text, it.source)
+            for it in carried
+            if it.kind == "conda"
+            and it.component in ("cuda", "release", "cudnn")
+            and (release := release_of(it.version))
+        ]
     return FoundFramework(
         name=place.framework.name,
         dist=place.name,
-        version=place.version,
-        origin="conda" if place.record else "pip",
+        version=_version(place, claims, reading),
+        origin="conda" if place.records else "pip",
         source=reading.name(_evidence(place)),
         claims=tuple(claims),
     )
 
 
+def _is_for_cuda(claims: list[Claim]) -> bool:
+    verdict = next((claim for claim in claims if claim.gives in ("gpu", "cuda")), None)
+    return verdict is not None and verdict.value != "cpu"
+
+
+def _version(place: Place, claims: list[Claim], reading: Reading) -> str:
+    """Tell the release: as recorded, unless the package's own file is of another one."""
+    own = next((claim for claim in claims if claim.gives == "version"), None)
+    recorded = release_of(place.version)
+    if own is None or (recorded and recorded == release_of(own.value)):
+        return place.version
+    if place.version:
+        text = f"is of release {place.version}, but the files are of {own.value}"
+        reading.note(text, _evidence(place))
+    return own.value
+
+
 def _evidence(place: Place) -> Path:
     if place.dist:
         return place.dist.record
-    return place.record.path if place.record else place.site or Path()
+    return place.records[0].path if place.records else place.site or Path()
 
 
 def _observe(
@@ -119,16 +180,19 @@ def _observe(
     elif reader.read == "listing" and place.site:
         folder = place.site / reader.folder
         yield from (("", entry.name, reading.name(folder)) for entry in reading.names(folder))
-    elif reader.read == "name" and place.dist:
-        yield "", place.dist.name, source
+    elif reader.read == "name":
+        if place.dist:
+            yield "", place.dist.name, source
+        yield from (("", record.name, reading.name(record.path)) for record in place.records)
     elif reader.read == "version" and place.version:
         yield "", place.version, source
     elif reader.read == "requires" and place.dist:
         yield from _requires(place.dist, reading, os)
-    elif reader.read == "conda-build" and place.record:
-        yield "", place.record.build, reading.name(place.record.path)
-    elif reader.read == "conda-depends" and place.record:
-        yield from _depends(place.record, reading)
+    elif reader.read == "conda-build":
+        yield from (("", record.build, reading.name(record.path)) for record in place.records)
+    elif reader.read == "conda-depends":
+        for record in place.records:
+            yield from _depends(record, reading)
 
 
 def _requires(dist: Dist, reading: Reading, os: str) -> Iterator[tuple[str, str, str]]:
@@ -169,8 +233,16 @@ def _claim(rule: Field, value: Any) -> str | None:
         return _archs(value)
     if rule.value is None and isinstance(value, bool) and rule.gives == "gpu":
         return "gpu" if value else "cpu"
-    if isinstance(value, bool | int | float):
-        value = str(value)
+    text = _matched(rule, str(value) if isinstance(value, bool | int | float) else value)
+    if text is None or rule.value is not None:
+        return text
+    if rule.gives == "version":
+        return text.strip() if text.isprintable() and release_of(text.strip()) else None
+    return _spelled(text, rule.form)
+
+
+def _matched(rule: Field, value: Any) -> str | None:
+    """Take the part of a text that the rule asks for; what it says itself where it does."""
     if not isinstance(value, str):
         return None
     match = re.search(rule.match, value) if rule.match else None
@@ -178,8 +250,7 @@ def _claim(rule: Field, value: Any) -> str | None:
         return None
     if rule.value is not None:
         return rule.value
-    text = match[1] if match and match.groups() else value
-    return _spelled(text, rule.form)
+    return str(match[1]) if match and match.groups() else value
 
 
 def _spelled(text: str, form: str) -> str | None:
@@ -191,6 +262,8 @@ def _spelled(text: str, form: str) -> str | None:
         return None
     if form == "dotted":
         return ".".join(text)
+    if form == "number":
+        return f"{int(text) // 100}.{int(text) % 100}"
     if len(text) == 2 and text[0] == "1":
         return text  # a bare major: there was no CUDA 1.x to build a framework for
     return f"{text[:-1]}.{text[-1]}"

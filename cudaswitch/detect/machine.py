@@ -5,21 +5,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from cudaswitch.detect.gpus import DRIVER, gpus
 from cudaswitch.errors import RequestError
 from cudaswitch.versions import Version
 
-SMI_TIMEOUT = 5.0
-"""Seconds that nvidia-smi may take; on a machine with a broken driver it can hang."""
 DRIVER_VARIABLE = "CUDASWITCH_DRIVER"
 
-_DRIVER = re.compile(r"\b(\d{3}\.\d{1,4}(?:\.\d{1,4})?)\b", re.ASCII)
-_CC = re.compile(r"\d{1,2}\.\d", re.ASCII)
 _GCC = re.compile(r"gcc-(\d{1,2})(?:\.exe)?$", re.ASCII)
-_SMI = ("usr/bin/nvidia-smi", "usr/lib/wsl/lib/nvidia-smi", "opt/bin/nvidia-smi")
 
 
 @dataclass(frozen=True)
@@ -34,17 +29,24 @@ class Machine:
     glibc: str | None = None
 
 
-def probe(avoid: Path | None = None, root: Path = Path("/")) -> Machine:
-    """Look at this machine. Nothing inside `avoid`, the environment, is ever started."""
-    driver, source = kernel_driver(root)
-    smi_driver, cc = nvidia_smi(find_smi(avoid, root))
-    if driver is None and smi_driver:
-        driver, source = smi_driver, "nvidia-smi"
+def probe(
+    avoid: Path | None = None, root: Path = Path("/"), *, driver: bool = True, cc: bool = True
+) -> Machine:
+    """Look at this machine. Nothing inside `avoid`, the environment, is ever started.
+
+    Without `driver` and `cc` these are not looked for: a person has named others.
+    """
+    version, source = kernel_driver(root) if driver else (None, "")
+    # Asking the GPUs takes longest by far, and they know the driver too.
+    found = gpus(avoid, root) if cc or (driver and version is None) else None
+    if driver and version is None and found:
+        version, source = found.driver, found.source
+    capabilities = found.cc if found and cc else ()
     return Machine(
-        driver=driver,
+        driver=version,
         driver_source=source,
-        cc=cc,
-        cc_source="nvidia-smi" if cc else "",
+        cc=capabilities,
+        cc_source=found.source if found and capabilities else "",
         gcc=host_gccs(root),
         glibc=glibc(),
     )
@@ -77,52 +79,9 @@ def kernel_driver(root: Path = Path("/")) -> tuple[str | None, str]:
                 text = file.read(4096).decode("ascii", errors="replace")
         except OSError:
             continue
-        if match := _DRIVER.search(text):
+        if match := DRIVER.search(text):
             return match[1], f"/{name}"
     return None, ""
-
-
-def find_smi(avoid: Path | None, root: Path = Path("/")) -> Path | None:
-    """Find the system's nvidia-smi: its usual places, WSL's, then PATH outside `avoid`."""
-    candidates = [root / name for name in _SMI]
-    on_path = shutil.which("nvidia-smi")
-    if on_path:
-        candidates.append(Path(on_path))
-    for path in candidates:
-        inside = avoid is not None and avoid.resolve() in (path.resolve(), *path.resolve().parents)
-        if not inside and os.access(path, os.X_OK):
-            return path
-    return None
-
-
-def nvidia_smi(
-    tool: Path | None, timeout: float = SMI_TIMEOUT
-) -> tuple[str | None, tuple[str, ...]]:
-    """Ask nvidia-smi for the driver and the compute capabilities, newest GPU first.
-
-    Older ones do not know `compute_cap` and then tell the driver only.
-    """
-    if tool is None:
-        return None, ()
-    for fields in ("driver_version,compute_cap", "driver_version"):
-        try:
-            done = subprocess.run(
-                [tool, f"--query-gpu={fields}", "--format=csv,noheader"],
-                capture_output=True,
-                timeout=timeout,
-                check=False,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None, ()
-        driver = _DRIVER.search(done.stdout)
-        if done.returncode == 0 and driver:
-            rows = [line.rpartition(",")[2].strip() for line in done.stdout.splitlines()]
-            found = {row for row in rows if "," in done.stdout and _CC.fullmatch(row)}
-            return driver[1], tuple(sorted(found, key=Version, reverse=True))
-    return None, ()
 
 
 def host_gccs(root: Path = Path("/")) -> tuple[int, ...]:

@@ -30,10 +30,10 @@ class Reading:
 
     def name(self, path: Path) -> str:
         """Name a file as answers do: below the prefix."""
-        try:
-            return printable(path.relative_to(self.prefix).as_posix())
-        except ValueError:
-            return printable(str(path))
+        inside = path.is_relative_to(self.prefix)
+        name = path.relative_to(self.prefix).as_posix() if inside else str(path)
+        # Bytes that are no UTF-8 come as surrogates, which no output stream takes.
+        return printable(name.encode("utf-8", errors="backslashreplace").decode("utf-8"))
 
     def note(self, text: str, path: Path) -> None:
         self.notes.append(Reason(text, self.name(path)))
@@ -58,15 +58,23 @@ class Reading:
         return raw.decode("utf-8", errors="replace")
 
     def names(self, folder: Path) -> list[os.DirEntry[str]]:
-        """List a folder, sorted by name; a missing one is empty."""
+        """List a folder, sorted by name; a missing one is empty.
+
+        Names that no installer writes, with control characters or bytes that are no text, are
+        left out with a note.
+        """
         try:
             with os.scandir(folder) as entries:
-                return sorted(entries, key=lambda entry: entry.name)
+                found = sorted(entries, key=lambda entry: entry.name)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             self.note(f"cannot be listed: {error.strerror}", folder)
             return []
+        odd = [entry for entry in found if not entry.name.isprintable()]
+        for entry in odd:
+            self.note("has a name that no installer writes", folder / entry.name)
+        return [entry for entry in found if entry not in odd] if odd else found
 
     def python_values(self, path: Path) -> dict[str, Any]:
         """Take the literal values that a Python file assigns; dicts give their entries too."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -14,7 +16,7 @@ from cudaswitch.download.client import file_name
 from cudaswitch.download.failures import Limits, refused
 from cudaswitch.download.redaction import redact
 from cudaswitch.download.transfer import Transfer
-from cudaswitch.errors import RequestError, SourceError, StoreError
+from cudaswitch.errors import NotFoundError, RequestError, SourceError, StoreError
 
 __all__ = ["fetch", "file_name", "open_local", "redact"]
 
@@ -28,23 +30,29 @@ def fetch(
     *,
     sha256: str | None = None,
     size: int | None = None,
+    limit: int | None = None,
     offline: bool = False,
     show: bool | None = None,
+    stop: Event | None = None,
 ) -> Path:
     """Return the file behind an http, https or file URL, downloaded into `cache` if need be.
 
     `sha256` (hex) and `size` (bytes) are what it must have; without a sha256 the server is
-    asked whether what the URL delivered last still stands. `offline` takes it from the cache
-    or refuses. `show` a progress bar on stderr: None means if that is a terminal.
+    asked whether what the URL delivered last still stands. `limit` is what it may have at
+    most, in bytes. `offline` takes it from the cache or refuses. `show` a progress bar on
+    stderr: None means if that is a terminal. Another thread ends the download with `stop`.
     A download goes on where an earlier one was interrupted, also by a kill.
 
-    Raises SourceError (not delivered, or not what was expected), StoreError (the cache
-    cannot be written) and RequestError (`sha256` is none), each naming the redacted URL.
+    Raises SourceError (not delivered, or not what was expected; NotFoundError if there is no
+    such file), StoreError (the cache cannot be written) and RequestError (`sha256` is none),
+    each naming the redacted URL.
     """
     sha256 = _checked(sha256)
     if _scheme(url) == "file":
-        return open_local(_local_path(url), sha256=sha256, size=size)
+        return open_local(_local_path(url), sha256=sha256, size=size, limit=limit)
     limits = Limits.from_environment()
+    if limit is not None:
+        limits = replace(limits, size=min(limit, limits.size))
     show = sys.stderr.isatty() if show is None else show
     store = Cache(cache)
     try:
@@ -61,7 +69,10 @@ def fetch(
             if sha256 is not None and (path := store.find(sha256)):
                 return path
             known = store.known(url) if sha256 is None else None
-            return Transfer(url, part, store, limits, sha256, size, known, show).run()
+            transfer = Transfer(
+                url, part, store, limits, sha256, size, known, show, stop or Event()
+            )
+            return transfer.run()
     except OSError as error:
         if error.errno in _NO_SPACE:
             raise StoreError(
@@ -73,10 +84,16 @@ def fetch(
         ) from None
 
 
-def open_local(path: Path, *, sha256: str | None = None, size: int | None = None) -> Path:
+def open_local(
+    path: Path,
+    *,
+    sha256: str | None = None,
+    size: int | None = None,
+    limit: int | None = None,
+) -> Path:
     """Return `path` if it is a regular file with the sha256 and size given; else SourceError."""
     if not path.exists():
-        raise SourceError(f"no file `{path}`", "check the path")
+        raise NotFoundError(f"no file `{path}`", "check the path")
     if path.is_dir():
         raise SourceError(
             f"`{path}` is a folder, not an archive",
@@ -88,6 +105,8 @@ def open_local(path: Path, *, sha256: str | None = None, size: int | None = None
         actual = path.stat().st_size
         if size not in (None, actual):
             raise SourceError(f"`{path}` has {actual} bytes where {size} were expected")
+        if limit is not None and actual > limit:
+            raise SourceError(f"`{path}` has {actual} bytes, over the limit of {limit}")
         if (checked := _checked(sha256)) and (found := file_sha256(path)) != checked:
             raise SourceError(
                 f"the sha256 of `{path}` is {found} where {checked} was expected",
@@ -102,7 +121,7 @@ def _cached(store: Cache, url: str, sha256: str | None) -> Path:
     known = store.known(url)
     if known is not None and sha256 in (None, known.sha256):
         return store.root / known.sha256
-    raise SourceError(
+    raise NotFoundError(
         f"`{redact(url)}` is not in the cache, and --offline forbids to download it",
         "run the command once without --offline",
     )

@@ -16,12 +16,13 @@ import requests
 import urllib3
 
 from cudaswitch.download.redaction import redact
-from cudaswitch.errors import RequestError, SourceError
+from cudaswitch.errors import NotFoundError, RequestError, SourceError
 
 RETRY_AFTER = 60.0
 """Seconds that a server may make us wait at most."""
 
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_GONE = frozenset({404, 410})
 _HINTS = {
     401: "put user and password into ~/.netrc",
     403: "put user and password into ~/.netrc",
@@ -125,9 +126,13 @@ def _says(link: BaseException) -> str | None:
     return None
 
 
-def refused(url: str, reason: str, hint: str) -> SourceError:
+class StoppedError(Exception):
+    """Somebody else's failure ended this download; what has arrived is kept."""
+
+
+def refused(url: str, reason: str, hint: str, kind: type[SourceError] = SourceError) -> SourceError:
     """The one line for a download that failed for good."""
-    return SourceError(f"cannot download `{redact(url)}`: {reason}", hint)
+    return kind(f"cannot download `{redact(url)}`: {reason}", hint)
 
 
 def broken(url: str, response: requests.Response) -> Exception:
@@ -138,7 +143,9 @@ def broken(url: str, response: requests.Response) -> Exception:
     host = urlsplit(response.url).hostname
     if host != urlsplit(url).hostname:
         status = f"{host}, to which it leads on, answered {response.status_code}"
-    return refused(url, status, _HINTS.get(response.status_code, "ask whoever runs the server"))
+    kind = NotFoundError if response.status_code in _GONE else SourceError
+    hint = _HINTS.get(response.status_code, "ask whoever runs the server")
+    return refused(url, status, hint, kind)
 
 
 def _retry_after(text: str) -> float | None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Event
 
 import requests
 from tqdm import tqdm
@@ -25,7 +26,7 @@ from cudaswitch.download.client import (
     read_some,
     refuse_coding,
 )
-from cudaswitch.download.failures import Limits, TransientError, broken, refused
+from cudaswitch.download.failures import Limits, StoppedError, TransientError, broken, refused
 from cudaswitch.errors import SourceError, StoreError
 
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
@@ -41,6 +42,7 @@ class Transfer:
     """The download of `url` into `part`; `sha256` and `size` are what it must have, if known.
 
     `known` is what the URL delivered last: the server is asked whether that still stands.
+    Where `stop` is set by another thread, the transfer ends with StoppedError.
     """
 
     url: str
@@ -51,6 +53,7 @@ class Transfer:
     size: int | None
     known: Record | None
     show: bool
+    stop: Event = field(default_factory=Event)
     resume: bool = True
 
     def run(self) -> Path:
@@ -69,7 +72,7 @@ class Transfer:
                     reached = max(reached, self.part.size)
                     if failures > self.limits.retries:
                         raise refused(self.url, cut.reason, self._what_next()) from None
-                    time.sleep(cut.delay(failures))
+                    self.stop.wait(cut.delay(failures))
 
     def _what_next(self) -> str:
         if self.known is not None:
@@ -180,6 +183,8 @@ class Transfer:
                 out.write(piece)
                 digest.update(piece)
                 bar.update(len(piece))
+                if self.stop.is_set():
+                    raise StoppedError
                 pace.check(len(piece))
         if total is not None and got < total:
             raise TransientError(f"the connection was cut after {got} of {total} bytes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.resolver.choice import Wanted, choose
 from cudaswitch.resolver.explain import explain
 from cudaswitch.resolver.facts import (
@@ -18,7 +19,7 @@ from cudaswitch.resolver.facts import (
     ResolvedFramework,
 )
 from cudaswitch.resolver.machine import Verdict, check, check_compilers, nearest
-from cudaswitch.resolver.needs import Need, agree, need_of
+from cudaswitch.resolver.needs import Need, agree, follow, need_of
 from cudaswitch.toolkit import Toolkit, current_platform
 from cudaswitch.versions import Version
 
@@ -103,7 +104,10 @@ def _say(draft: _Draft, need: Need, reasons: Sequence[Reason]) -> None:
 def built_for(draft: _Draft) -> None:
     """What each framework in the environment was built for."""
     draft.reasons += draft.facts.notes
-    draft.needs = [need_of(found, draft.facts) for found in draft.facts.frameworks]
+    found = draft.facts.frameworks
+    leaders = [need_of(it, draft.facts) for it in found if frameworks()[it.name].follows is None]
+    followers = [follow(it, leaders, draft.facts) for it in found if frameworks()[it.name].follows]
+    draft.needs = leaders + followers
     for need in draft.needs:
         _say(draft, need, need.reasons)
     if not draft.needs:
@@ -121,6 +125,7 @@ def machine_allows(draft: _Draft) -> None:
 def one_for_all(draft: _Draft) -> None:
     """One CUDA that serves all; those that bring their own only count if all do."""
     candidates = [need for need in draft.with_cuda if not need.own] or draft.with_cuda
+    candidates = [need for need in candidates if not need.framework.follows] or candidates
     lead = max(candidates, key=_strictness, default=None)
     cuda = lead.cuda if lead else None
     if lead is None or cuda is None:
@@ -128,6 +133,13 @@ def one_for_all(draft: _Draft) -> None:
     cudnns = [need.cudnn for need in candidates if need.cudnn]
     for need in candidates:
         _compare(draft, lead, need)
+    for need in draft.with_cuda:
+        if need.own and not lead.own and _same_major(need, cuda):
+            text = (
+                f"{need.label} brings its own CUDA {need.cuda}, and with the toolkit's libraries"
+                " ahead of them it loads those: an environment of its own is safer"
+            )
+            draft.reasons.append(Reason(text, need.found.source))
     minima = [need.cuda_min for need in candidates if need.cuda_min and _same_major(need, cuda)]
     same = [cudnn for cudnn in cudnns if lead.cudnn is None or cudnn.major == lead.cudnn.major]
     draft.wanted = Wanted(cuda, max(same, default=None), max(minima, default=None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks
@@ -77,6 +78,40 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
     )
 
 
+def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need:
+    """Work out the need of a framework that uses the CUDA of another, or the environment's."""
+    framework = frameworks()[found.name]
+    if rule := _cpu_build(found, facts.os, firm=True):
+        return _cpu(found, Reason("its builds of this kind have no CUDA", rule.cited), rule.hint)
+    stated = [claim for claim in found.claims if claim.gives == "cuda"]
+    leader = next((need for need in leaders if need.framework.name == framework.follows), None)
+    if leader:
+        reasons = [Reason(f"it uses what {leader.label} uses", found.source)]
+        if leader.cuda and stated and not any(agree(leader.cuda, it) for it in _cudas(stated)):
+            built = " or ".join(sorted({claim.value for claim in stated}))
+            text = f"it is built for CUDA {built}, and {leader.label} for {leader.cuda}"
+            reasons.append(Reason(f"{text}: install the two for one CUDA", stated[0].source))
+        return Need(found, framework, leader.cuda, None, None, (), leader.own, tuple(reasons))
+    if framework.follows == "environment":
+        for part in facts.carried:
+            if part.component in ("cuda", "release") and part.cuda:
+                reason = Reason(
+                    f"it uses {part.name} {part.version} of the environment", part.source
+                )
+                return Need(found, framework, Version(part.cuda), None, None, (), True, (reason,))
+        rule = _cpu_build(found, facts.os, firm=False)
+        hint = rule.hint if rule else None
+        return _cpu(found, Reason("the environment brings no CUDA for it", found.source), hint)
+    if len(set(_cudas(stated))) == 1:
+        return need_of(found, facts)
+    title = frameworks()[framework.follows].title if framework.follows else ""
+    return _cpu(found, Reason(f"it uses the CUDA of {title}, which is not here", found.source))
+
+
+def _cudas(claims: Sequence[Claim]) -> list[Version]:
+    return [Version(claim.value) for claim in claims]
+
+
 def _cpu(found: FoundFramework, reason: Reason, hint: str | None = None) -> Need:
     framework = frameworks()[found.name]
     return Need(found, framework, None, None, None, (), own=False, reasons=(reason,), hint=hint)
@@ -97,6 +132,8 @@ def _cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None
         if rule.since and release and release < rule.since:
             continue
         if rule.before and release and release >= rule.before:
+            continue
+        if release and release.text in rule.but:
             continue
         return rule
     return None
@@ -168,6 +205,8 @@ def _own(
     if found.origin == "conda":
         return True, Reason("as a conda package it uses the CUDA of its prefix", found.source)
     rule, release = frameworks()[found.name].own_cuda, release_of(found.version)
+    if rule and rule.never and re.search(rule.never, found.version):
+        rule = None
     if rule and rule.pip == "always":
         return True, Reason("its wheels bring their own CUDA", rule.cited)
     kinds = ["conda"]

@@ -2,8 +2,8 @@
 
 The texts beside this module are real shell files, kept whole: `core.*` is the change and
 its undo, `enter.*` and `leave.*` are the two halves of an environment's hook, `init.*` is
-what `cudaswitch init` adds. A placeholder never stands inside quotes of a text: each value
-passes its shell's one quoting function.
+what `cudaswitch init` adds, `answers.sh` the part of it that shims run too. A placeholder
+never stands inside quotes of a text: each value passes its shell's one quoting function.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ SHELLS = {
             quote_posix,
             export="\\export {name}={value}",
             local="{name}={value}",
-            init=("init.sh", "init.bash"),
+            init=("answers.sh", "init.sh", "init.bash"),
         ),
         Shell(
             "zsh",
@@ -73,7 +73,7 @@ SHELLS = {
             quote_posix,
             export="\\export {name}={value}",
             local="typeset -g {name}={value}",
-            init=("init.sh", "init.zsh"),
+            init=("answers.sh", "init.sh", "init.zsh"),
         ),
         Shell(
             "fish",
@@ -102,15 +102,23 @@ def shell_named(name: str) -> Shell:
 
 @cache
 def _text(name: str) -> str:
-    """Read a text without comments and indentation: it is parsed at every activation."""
-    lines = (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
-    kept = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    return "\n".join(kept) + "\n"
+    return without_comments((Path(__file__).parent / name).read_text(encoding="utf-8"))
+
+
+def without_comments(text: str) -> str:
+    """Take comments and indentation out of a text that is parsed again and again."""
+    kept = [line.strip() for line in text.splitlines()]
+    return "\n".join(line for line in kept if line and not line.startswith("#")) + "\n"
 
 
 def core(family: str) -> str:
     """Return the text that defines the change and its undo."""
     return _text(f"core.{family}")
+
+
+def answers() -> str:
+    """Return the text that finds ready answers, which integration and shims share."""
+    return _text("answers.sh")
 
 
 def init(shell: Shell, *, root: str, program: str) -> str:

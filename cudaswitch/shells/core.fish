@@ -17,13 +17,21 @@ function __cudaswitch_without
     end
 end
 
-# Does the environment whose python is first on PATH bring its own CUDA?
+# Is the conda environment $argv[1] before the virtualenv $argv[2] on PATH, and so the
+# active one?
+function __cudaswitch_before
+    for dir in $PATH
+        test $dir = $argv[2]/bin; and return 1
+        test $dir = $argv[1]/bin; and return 0
+    end
+    return 1
+end
+
+# Does the active environment bring its own CUDA?
 function __cudaswitch_bundled
     set -l env $CONDA_PREFIX
     if test -n "$VIRTUAL_ENV"
-        set -l venv (contains --index -- $VIRTUAL_ENV/bin $PATH; or echo 0)
-        set -l conda (contains --index -- "$env/bin" $PATH; or echo 0)
-        if test $conda -eq 0 -o $venv -le $conda -o -z "$env"
+        if test -z "$env"; or not __cudaswitch_before $env $VIRTUAL_ENV
             set env $VIRTUAL_ENV
         end
     end
@@ -71,6 +79,22 @@ function __cudaswitch_scalars
     end
 end
 
+# Print what the strongest asks for.
+function __cudaswitch_strongest
+    set -l owners U X C V D
+    if test -n "$_CUDASWITCH_C" -a -n "$_CUDASWITCH_V"
+        __cudaswitch_before (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C) \
+            (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
+        or set owners U X V C
+    end
+    for owner in _CUDASWITCH_$owners
+        if test -n "$$owner"
+            echo $$owner
+            return 0
+        end
+    end
+end
+
 # Undo what is applied and apply what the strongest asks for.
 function __cudaswitch_settle
     set -l path $PATH
@@ -80,11 +104,19 @@ function __cudaswitch_settle
     set -q LD_LIBRARY_PATH; and set ld_set set
     # fish keeps a variable that is set but empty as a list of one empty string.
     test "$ld" = ''; and set ld
+    set -l path_was $path
+    set -l old_was $old
+    set -l ld_was $ld
     set -g __csw
 
-    if test -n "$_CUDASWITCH_BIN$_CUDASWITCH_GONE"
+    set -l bin $_CUDASWITCH_BIN
+    if test -n "$bin$_CUDASWITCH_GONE"
+        # A virtualenv that was left has brought back the PATH that it kept.
+        if not set -q old[1]; and test -z "$VIRTUAL_ENV" -a -n "$_CUDASWITCH_OLD"
+            set bin $_CUDASWITCH_OLD
+        end
         set __csw $path
-        __cudaswitch_without "$_CUDASWITCH_BIN"
+        __cudaswitch_without "$bin"
         __cudaswitch_without "$_CUDASWITCH_GONE"
         set path $__csw
         if set -q old[1]
@@ -93,7 +125,7 @@ function __cudaswitch_settle
             if test -n "$_CUDASWITCH_OLD"
                 __cudaswitch_without "$_CUDASWITCH_OLD"
             else
-                __cudaswitch_without "$_CUDASWITCH_BIN"
+                __cudaswitch_without "$bin"
             end
             set old $__csw
         end
@@ -115,17 +147,9 @@ function __cudaswitch_settle
         set -e _CUDASWITCH_$name
     end
 
-    set -l envs _CUDASWITCH_C _CUDASWITCH_V
-    test "$_CUDASWITCH_TOP" = V; and set envs _CUDASWITCH_V _CUDASWITCH_C
-    set -l want
-    for owner in _CUDASWITCH_U _CUDASWITCH_X $envs _CUDASWITCH_D
-        if test -n "$$owner"
-            set want $$owner
-            break
-        end
-    end
+    set -l want (__cudaswitch_strongest)
     set -l home (string split --fields 1 : -- "$want")
-    if test -n "$home" -a -d "$home/."
+    if string match --quiet '/*' -- $home; and test -d $home/.
         set __csw $path
         set -gx _CUDASWITCH_BIN (__cudaswitch_count $home/bin)$home/bin
         set -p path $home/bin
@@ -166,28 +190,29 @@ function __cudaswitch_settle
     end
     set -e __csw
 
-    test "$path" = "$PATH"; or set -gx PATH $path
-    if set -q _OLD_VIRTUAL_PATH; and test "$old" != "$_OLD_VIRTUAL_PATH"
-        set -gx _OLD_VIRTUAL_PATH $old
-    end
-    if set -q ld_set[1]
-        set -q LD_LIBRARY_PATH; and test (string join : -- $ld) = "$LD_LIBRARY_PATH"
-        or set -gx LD_LIBRARY_PATH (string join : -- $ld)
-    else
-        set -e LD_LIBRARY_PATH
+    test "$path" = "$path_was"; or set -gx PATH $path
+    test "$old" = "$old_was"; or set -gx _OLD_VIRTUAL_PATH $old
+    if test "$ld" != "$ld_was"
+        if set -q ld_set[1]
+            set -q ld[1]; or set ld ''
+            set -gx LD_LIBRARY_PATH $ld
+        else
+            set -e LD_LIBRARY_PATH
+        end
     end
 end
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options.
 function __cudaswitch_enter
-    set -e _CUDASWITCH_$argv[1]
-    if test -d $argv[3]/.
-        set -gx _CUDASWITCH_$argv[1] (string join --no-empty : -- $argv[3..] env=$argv[2])
-        set -gx _CUDASWITCH_TOP $argv[1]
-    else if isatty stderr
-        printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
-            $argv[3] $argv[2] >&2
+    set -l home $argv[3]
+    if test $home != system; and not test -d $home/.
+        set home gone
+        if isatty stderr
+            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
+                $argv[3] $argv[2] >&2
+        end
     end
+    set -gx _CUDASWITCH_$argv[1] (string join --no-empty : -- $home $argv[4] env=$argv[2])
     __cudaswitch_settle
 end
 
@@ -197,7 +222,6 @@ function __cudaswitch_leave
     test -n "$$owner"; or return 0
     set -l before $_CUDASWITCH_BIN
     set -e $owner
-    set -e _CUDASWITCH_TOP
     __cudaswitch_settle
     if test $argv[1] != C; or not contains -- $argv[2]/bin $PATH
         return 0

@@ -1,9 +1,10 @@
+# shellcheck shell=dash disable=SC2016,SC2317,SC3044  # `names` in messages; conda calls; bash only
 # The change and its exact undo, for bash, zsh, dash and every other POSIX shell with `local`.
 #
 # State lives in exported variables, so that child shells can undo:
 #   _CUDASWITCH_U X C V D  who wants what: `use`, CUDASWITCH_VERSION, conda environment,
-#                          virtualenv, directory (or user). HOME[:option]..., or `system`
-#   _CUDASWITCH_TOP        C or V: which of the two environments was entered last
+#                          virtualenv, directory (or user). HOME[:option]..., `system`,
+#                          or `gone` for a pin whose toolkit is not there any more
 #   _CUDASWITCH_ON         the want that is applied now
 #   _CUDASWITCH_BIN OLD LIB  what it put into PATH, _OLD_VIRTUAL_PATH and LD_LIBRARY_PATH:
 #                          COUNT/dir:COUNT/dir, COUNT = copies that were there before us
@@ -45,15 +46,22 @@ __cudaswitch_record() {
     __csw=$count$2
 }
 
-# Does the environment whose python is first on PATH bring its own CUDA?
+# Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
+__cudaswitch_before() {
+    \local head
+    head=:${PATH-}:
+    case ${head%%":$2/bin:"*}: in
+        *":$1/bin:"*) return 0 ;;
+    esac
+    return 1
+}
+
+# Does the active environment bring its own CUDA?
 __cudaswitch_bundled() {
     \local env file found noglob failglob
     env=${CONDA_PREFIX-} found=1 noglob='' failglob=''
     if [ -n "${VIRTUAL_ENV-}" ]; then
-        case :$PATH: in
-            *":$env/bin:"*":$VIRTUAL_ENV/bin:"*) ;;
-            *) env=$VIRTUAL_ENV ;;
-        esac
+        if [ -z "$env" ] || ! __cudaswitch_before "$env" "$VIRTUAL_ENV"; then env=$VIRTUAL_ENV; fi
     fi
     if [ -z "$env" ]; then return 1; fi
     case $- in *f*) noglob=1 && set +f ;; esac
@@ -98,20 +106,33 @@ __cudaswitch_scalars() {
     done
 }
 
+# __csw = what the strongest asks for.
+__cudaswitch_strongest() {
+    __csw=${_CUDASWITCH_U:-${_CUDASWITCH_X-}}
+    if [ -n "$__csw" ]; then return 0; fi
+    __csw=${_CUDASWITCH_C:-${_CUDASWITCH_V:-${_CUDASWITCH_D-}}}
+    if [ -n "${_CUDASWITCH_C-}" ] && [ -n "${_CUDASWITCH_V-}" ]; then
+        __cudaswitch_before "${_CUDASWITCH_C##*:env=}" "${_CUDASWITCH_V##*:env=}" \
+            || __csw=$_CUDASWITCH_V
+    fi
+}
+
 # Undo what is applied and apply what the strongest asks for.
 __cudaswitch_settle() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-    \local __csw want home search old ld ld_set lib dir libs IFS
-    IFS=' ' lib=''
-    search=$PATH old=${_OLD_VIRTUAL_PATH-} ld=${LD_LIBRARY_PATH-} ld_set=${LD_LIBRARY_PATH+set}
+    \local __csw want home search bin old ld ld_set lib dir libs IFS
+    IFS=' ' lib='' bin=${_CUDASWITCH_BIN-}
+    search=${PATH-} old=${_OLD_VIRTUAL_PATH-} ld=${LD_LIBRARY_PATH-} ld_set=${LD_LIBRARY_PATH+set}
 
-    if [ -n "${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
-        __cudaswitch_without "$search" "${_CUDASWITCH_BIN-}"
+    if [ -n "$bin${_CUDASWITCH_GONE-}" ]; then
+        # A virtualenv that was left has brought back the PATH that it kept.
+        if [ -z "$old${VIRTUAL_ENV-}" ]; then bin=${_CUDASWITCH_OLD:-$bin}; fi
+        __cudaswitch_without "$search" "$bin"
         if [ -n "${_CUDASWITCH_GONE-}" ]; then __cudaswitch_without "$__csw" "$_CUDASWITCH_GONE"; fi
         search=$__csw
         if [ -n "$old" ]; then
             # An activation that came after us took its snapshot with our entries in it.
-            __cudaswitch_without "$old" "${_CUDASWITCH_OLD:-${_CUDASWITCH_BIN-}}"
+            __cudaswitch_without "$old" "${_CUDASWITCH_OLD:-$bin}"
             old=$__csw
         fi
     fi
@@ -125,15 +146,10 @@ __cudaswitch_settle() {
     if [ -n "${_CUDASWITCH_ON-}" ]; then __cudaswitch_scalars give "$_CUDASWITCH_ON"; fi
     \unset _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE _CUDASWITCH_LIB _CUDASWITCH_LD
 
-    want=${_CUDASWITCH_U:-${_CUDASWITCH_X-}}
-    if [ -z "$want" ]; then
-        case ${_CUDASWITCH_TOP-} in
-            V) want=${_CUDASWITCH_V:-${_CUDASWITCH_C-}} ;;
-            *) want=${_CUDASWITCH_C:-${_CUDASWITCH_V-}} ;;
-        esac
-        want=${want:-${_CUDASWITCH_D-}}
-    fi
+    __cudaswitch_strongest
+    want=$__csw
     home=${want%%:*}
+    case $home in /*) ;; *) home='' ;; esac
     if [ -n "$home" ] && [ -d "$home/." ]; then
         __cudaswitch_record "$search" "$home/bin"
         \export "_CUDASWITCH_BIN=$__csw"
@@ -167,7 +183,7 @@ __cudaswitch_settle() {
         \export "_CUDASWITCH_ON=$want"
     fi
 
-    if [ "$search" != "$PATH" ]; then PATH=$search; fi
+    if [ "$search" != "${PATH-}" ]; then PATH=$search; fi
     if [ "$old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$old; fi
     if [ "$ld_set:$ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
         if [ -n "$ld_set" ]; then \export "LD_LIBRARY_PATH=$ld"; else \unset LD_LIBRARY_PATH; fi
@@ -176,12 +192,16 @@ __cudaswitch_settle() {
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options.
 __cudaswitch_enter() {
-    \unset "_CUDASWITCH_$1"
-    if [ -d "$3/." ]; then
-        \export "_CUDASWITCH_$1=$3${4:+:$4}:env=$2" "_CUDASWITCH_TOP=$1"
-    elif [ -t 2 ]; then
-        printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' "$3" "$2" >&2
+    \local home
+    home=$3
+    if [ "$home" != system ] && ! [ -d "$home/." ]; then
+        home=gone
+        if [ -t 2 ]; then
+            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
+                "$3" "$2" >&2
+        fi
     fi
+    \export "_CUDASWITCH_$1=$home${4:+:$4}:env=$2"
     __cudaswitch_settle
 }
 
@@ -191,7 +211,7 @@ __cudaswitch_leave() {
     \eval "before=\${_CUDASWITCH_$1-}"
     if [ -z "$before" ]; then return 0; fi
     before=${_CUDASWITCH_BIN-}
-    \unset "_CUDASWITCH_$1" _CUDASWITCH_TOP
+    \unset "_CUDASWITCH_$1"
     __cudaswitch_settle
     case $1:$PATH: in
         C:"$2/bin:"* | C:*":$2/bin:"*) ;;

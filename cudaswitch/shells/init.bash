@@ -1,10 +1,12 @@
+# shellcheck shell=bash disable=SC2128,SC2178  # PROMPT_COMMAND is an array or not
 __cudaswitch_prompt() {
     \local code=$?
     if [[ "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" != "${_cudaswitch_seen-}" \
         || -n ${_CUDASWITCH_GONE-} ]]; then
         __cudaswitch_look
     fi
-    return "$code"
+    # Under `set -e` a status that is handed on would end the shell.
+    [[ $- == *e* ]] || return "$code"
 }
 case ";${PROMPT_COMMAND[*]-};" in
     *__cudaswitch_prompt*) ;;

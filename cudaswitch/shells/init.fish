@@ -54,15 +54,29 @@ function __cudaswitch_directory
     end
     set -e _CUDASWITCH_D
     if test -f $file
-        set -l want (__cudaswitch_read $file; or $_cudaswitch_program want --file $file)
+        set -l want (__cudaswitch_read $file; or __cudaswitch_ask_once $file)
         and set -gx _CUDASWITCH_D $want
     end
+end
+
+# Print what Python answers to the version file $argv[1], which it is asked, and complains
+# of, once on the way into a tree and not at every step within.
+function __cudaswitch_ask_once
+    set -l text
+    test -O $argv[1] -a -r $argv[1]; and read --null text <$argv[1]
+    if test "$argv[1]:$text" != "$_cudaswitch_asked"
+        set -g _cudaswitch_asked "$argv[1]:$text"
+        set -g _cudaswitch_answer ($_cudaswitch_program want --file $argv[1])
+    end
+    test -n "$_cudaswitch_answer"; and echo $_cudaswitch_answer
 end
 
 # Drop what belongs to an environment that was left, take up what the environment, the
 # directory or the user asks for, and settle.
 function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
+    set -l moved
+    test "$CONDA_PREFIX $VIRTUAL_ENV" = "$_cudaswitch_seen[1..2]"; or set moved moved
     if test -n "$_CUDASWITCH_V"
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
         test "$env" = "$VIRTUAL_ENV"; or set -e _CUDASWITCH_V
@@ -81,19 +95,25 @@ function __cudaswitch_look
     if test -z "$_CUDASWITCH_C" -a -n "$CONDA_PREFIX" -a -f "$hook"
         source $hook
     end
-    if test -z "$CUDASWITCH_VERSION"
-        set -e _CUDASWITCH_X
-    else if set -l want (__cudaswitch_ready $CUDASWITCH_VERSION
-            or $_cudaswitch_program want -- $CUDASWITCH_VERSION)
-        set -gx _CUDASWITCH_X $want
+    if not set -q _cudaswitch_seen[4]; or test "$CUDASWITCH_VERSION" != $_cudaswitch_seen[4]
+        if test -z "$CUDASWITCH_VERSION"
+            set -e _CUDASWITCH_X
+        else if set -l want (__cudaswitch_ready $CUDASWITCH_VERSION
+                or $_cudaswitch_program want -- $CUDASWITCH_VERSION)
+            set -gx _CUDASWITCH_X $want
+        end
     end
     if test -n "$_CUDASWITCH_C$_CUDASWITCH_V"
         set -e _CUDASWITCH_D
     else if test -z "$_CUDASWITCH_U"
         __cudaswitch_directory
     end
-    __cudaswitch_settle
-    set -g _cudaswitch_seen "$CONDA_PREFIX|$VIRTUAL_ENV|$PWD|$CUDASWITCH_VERSION"
+    # Without a reason nothing is touched: people put their own folders before ours.
+    set -l want (__cudaswitch_strongest)
+    if test -n "$moved$_CUDASWITCH_GONE"; or test "$want" != (string replace --regex ':nvcc$' '' -- "$before")
+        __cudaswitch_settle
+    end
+    set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
     test "$before" = "$_CUDASWITCH_ON"; or __cudaswitch_say
     return 0
 end
@@ -105,7 +125,7 @@ function __cudaswitch_say
         echo 'cudaswitch: no toolkit' >&2
         return 0
     end
-    set -l line 'cudaswitch: CUDA '(path basename (string split --fields 1 : -- $_CUDASWITCH_ON))
+    set -l line 'cudaswitch: CUDA '(string replace --regex '(?:.*/)?([^:]*).*' '$1' -- $_CUDASWITCH_ON)
     if test -z "$_CUDASWITCH_LIB"
         if string match --quiet '*:lib=never*' -- $_CUDASWITCH_ON
             set line "$line (LD_LIBRARY_PATH left alone, as asked)"
@@ -139,9 +159,13 @@ function cudaswitch
             end
             set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
             set -gx _CUDASWITCH_U $want
-            test -n "$want"; or set -e _CUDASWITCH_U
-            __cudaswitch_settle
-            __cudaswitch_say
+            if test -n "$want"
+                __cudaswitch_settle
+                __cudaswitch_say
+            else
+                set -e _CUDASWITCH_U
+                __cudaswitch_look
+            end
         case off
             if test (count $argv) -gt 1
                 $_cudaswitch_program $argv
@@ -155,6 +179,8 @@ function cudaswitch
             # What the hook of an active environment asks for may be another thing now.
             string match --quiet "*:env=$CONDA_PREFIX" -- $_CUDASWITCH_C; and set -e _CUDASWITCH_C
             string match --quiet "*:env=$VIRTUAL_ENV" -- $_CUDASWITCH_V; and set -e _CUDASWITCH_V
+            set -g _cudaswitch_seen
+            set -g _cudaswitch_asked
             __cudaswitch_look
         case '*'
             $_cudaswitch_program $argv
@@ -163,7 +189,7 @@ end
 
 function __cudaswitch_prompt --on-event fish_prompt --on-variable PWD
     set -l code $status
-    if test "$CONDA_PREFIX|$VIRTUAL_ENV|$PWD|$CUDASWITCH_VERSION" != "$_cudaswitch_seen"
+    if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION" != "$_cudaswitch_seen"
         or test -n "$_CUDASWITCH_GONE"
         __cudaswitch_look
     end

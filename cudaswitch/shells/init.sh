@@ -1,65 +1,41 @@
+# shellcheck shell=bash disable=SC1090,SC2154  # zsh runs it too; hooks are found at run time; `shells.init` sets
 # What `cudaswitch init` adds to core.sh in bash and zsh: the function that changes this
 # shell, and the look-round that the prompt asks for when environment or directory changed.
-# $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 # $_cudaswitch_program is the command itself, which need not be on an environment's PATH.
-
-# __csw = the ready answer to the request $1; fails where Python must be asked.
-__cudaswitch_ready() {
-    case $1 in '' | .* | -* | *[!A-Za-z0-9._+-]*) return 1 ;; esac
-    if ! [ -f "$_cudaswitch_root/requests/$1" ]; then return 1; fi
-    IFS= \read -r __csw < "$_cudaswitch_root/requests/$1" && [ -d "$__csw/." ]
-}
-
-# __csw = the ready answer to the version file $1; fails where Python must be asked.
-__cudaswitch_read() {
-    \local cuda cudnn mode key value rest
-    cuda='' cudnn='' mode=''
-    if ! [ -O "$1" ]; then return 1; fi
-    while IFS=$' \t=' \read -r key value rest || [ -n "$key" ]; do
-        case $key in
-            '' | '#'*) continue ;;
-            cuda | cudnn | libraries) ;;
-            *) rest=$value$rest value=$key key=cuda ;;
-        esac
-        case $rest in '' | '#'*) ;; *) return 1 ;; esac
-        case $key$cuda$cudnn$mode in
-            cuda"$cudnn$mode") cuda=$value ;;
-            cudnn"$cuda$mode") cudnn=$value ;;
-            libraries"$cuda$cudnn") mode=$value ;;
-            *) return 1 ;;
-        esac
-    done < "$1"
-    case $mode in '' | auto | always | never) ;; *) return 1 ;; esac
-    __cudaswitch_ready "$cuda${cudnn:++cudnn$cudnn}" && __csw=$__csw${mode:+:lib=$mode}
-}
 
 # What the directory asks for, else the user: _CUDASWITCH_D.
 __cudaswitch_directory() {
-    \local dir file
-    dir=$PWD file=''
-    while :; do
-        if [ -f "$dir/.cuda-version" ]; then
-            file=$dir/.cuda-version
-            break
-        fi
-        if [ -z "$dir" ] || [ "$dir" = "$HOME" ]; then break; fi
-        dir=${dir%/*}
-    done
-    file=${file:-$_cudaswitch_root/global}
+    \local file
     \unset _CUDASWITCH_D
-    if [ -f "$file" ]; then
-        if __cudaswitch_read "$file" || __csw=$("$_cudaswitch_program" want --file "$file"); then
+    if __cudaswitch_file; then
+        file=$__csw
+        if __cudaswitch_read "$file" || __cudaswitch_ask_once "$file"; then
             \export "_CUDASWITCH_D=$__csw"
         fi
     fi
+}
+
+# __csw = what Python answers to the version file $1, which it is asked, and complains of,
+# once on the way into a tree and not at every step within.
+__cudaswitch_ask_once() {
+    \local text
+    text=''
+    if [ -O "$1" ] && [ -r "$1" ]; then IFS= \read -r -d '' text < "$1" || :; fi
+    if [ "$1:$text" != "${_cudaswitch_asked-}" ]; then
+        _cudaswitch_asked=$1:$text
+        _cudaswitch_answer=$("$_cudaswitch_program" want --file "$1") || _cudaswitch_answer=''
+    fi
+    __csw=$_cudaswitch_answer
+    [ -n "$__csw" ]
 }
 
 # Drop what belongs to an environment that was left, take up what the environment, the
 # directory or the user asks for, and settle.
 __cudaswitch_look() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-    \local __csw env before hook
-    before=${_CUDASWITCH_ON-}
+    \local __csw env before hook moved
+    before=${_CUDASWITCH_ON-} moved=1
+    case ${_cudaswitch_seen-} in "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) moved='' ;; esac
     env=${_CUDASWITCH_V-}
     if [ -n "$env" ] && [ "${env##*:env=}" != "${VIRTUAL_ENV-}" ]; then \unset _CUDASWITCH_V; fi
     env=${_CUDASWITCH_C-}
@@ -76,18 +52,27 @@ __cudaswitch_look() {
     if [ -z "${_CUDASWITCH_C-}" ] && [ -n "${CONDA_PREFIX-}" ] && [ -f "$hook" ]; then
         \. "$hook"
     fi
-    if [ -z "${CUDASWITCH_VERSION-}" ]; then
-        \unset _CUDASWITCH_X
-    elif __cudaswitch_ready "$CUDASWITCH_VERSION" \
-        || __csw=$("$_cudaswitch_program" want -- "$CUDASWITCH_VERSION"); then
-        \export "_CUDASWITCH_X=$__csw"
-    fi
+    case "${_cudaswitch_seen-}" in
+        *"|${CUDASWITCH_VERSION-}") ;;
+        *)
+            if [ -z "${CUDASWITCH_VERSION-}" ]; then
+                \unset _CUDASWITCH_X
+            elif __cudaswitch_ready "$CUDASWITCH_VERSION" \
+                || __csw=$("$_cudaswitch_program" want -- "$CUDASWITCH_VERSION"); then
+                \export "_CUDASWITCH_X=$__csw"
+            fi
+            ;;
+    esac
     if [ -n "${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then
         \unset _CUDASWITCH_D
     elif [ -z "${_CUDASWITCH_U-}" ]; then
         __cudaswitch_directory
     fi
-    __cudaswitch_settle
+    # Without a reason nothing is touched: people put their own folders before ours.
+    __cudaswitch_strongest
+    if [ -n "$moved${_CUDASWITCH_GONE-}" ] || [ "$__csw" != "${before%:nvcc}" ]; then
+        __cudaswitch_settle
+    fi
     _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}"
     if [ "$before" != "${_CUDASWITCH_ON-}" ]; then __cudaswitch_say; fi
 }
@@ -145,9 +130,14 @@ cudaswitch() {
                 want=$("$_cudaswitch_program" want --for-use "$@") || return
             fi
             \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}"
-            if [ -n "$want" ]; then \export "_CUDASWITCH_U=$want"; else \unset _CUDASWITCH_U; fi
-            __cudaswitch_settle
-            __cudaswitch_say
+            if [ -n "$want" ]; then
+                \export "_CUDASWITCH_U=$want"
+                __cudaswitch_settle
+                __cudaswitch_say
+            else
+                \unset _CUDASWITCH_U
+                __cudaswitch_look
+            fi
             ;;
         off)
             if [ $# -gt 1 ]; then
@@ -163,6 +153,7 @@ cudaswitch() {
             # What the hook of an active environment asks for may be another thing now.
             case ${_CUDASWITCH_C-} in *":env=${CONDA_PREFIX-}") \unset _CUDASWITCH_C ;; esac
             case ${_CUDASWITCH_V-} in *":env=${VIRTUAL_ENV-}") \unset _CUDASWITCH_V ;; esac
+            _cudaswitch_seen='' _cudaswitch_asked=''
             __cudaswitch_look
             ;;
     esac

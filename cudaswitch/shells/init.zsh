@@ -4,7 +4,7 @@ __cudaswitch_prompt() {
         || -n ${_CUDASWITCH_GONE-} ]]; then
         __cudaswitch_look
     fi
-    return $code
+    [[ -o err_exit ]] || return $code
 }
 typeset -ga precmd_functions chpwd_functions
 if (( ! ${precmd_functions[(Ie)__cudaswitch_prompt]} )); then

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -41,13 +42,19 @@ class Index(Protocol):
         """Bring cuDNN alone, for a CUDA that is installed."""
 
 
-NAMES = ("pypi",)
+NAMES = ("pypi", "nvidia", "conda")
 """The sources that a version can be asked of; each is the module of that name."""
 
 
-def index(name: str) -> Index:
-    """Return the source of that name; RequestError where there is none."""
+def index(name: str, channels: Sequence[str] = ()) -> Index:
+    """Return the source of that name; `channels` are for conda, in the order to ask them.
+
+    Raises RequestError where there is no such source, or it knows no channels.
+    """
     if name not in NAMES:
         raise RequestError(f"`{name}` is not a source", f"there are: {', '.join(NAMES)}")
-    module: Index = import_module(f"cudaswitch.sources.{name}")
-    return module
+    module = import_module(f"cudaswitch.sources.{name}")
+    if channels and name != "conda":
+        raise RequestError(f"`{name}` has no channels", "--channel goes with --from conda")
+    found: Index = module.Channels(tuple(channels)) if name == "conda" else module
+    return found

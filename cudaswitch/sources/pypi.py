@@ -25,21 +25,13 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.install import Artifact
 from cudaswitch.sources import Delivery
+from cudaswitch.sources.components import chosen
 from cudaswitch.sources.pip_process import run_pip
 from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request, Version
 
 FIRST = 13
 """The first CUDA whose wheels hold nvcc (facts/distribution.json, `nvcc_wheels`)."""
-
-_MINIMAL = ("nvcc", "crt", "nvvm", "cudart", "cccl", "culibos")
-_LIBRARIES = ("cublas", "cufft", "curand", "cusolver", "cusparse", "nvjitlink", "nvrtc", "nvtx")
-COMPONENT_SETS: Mapping[str, tuple[str, ...]] = {
-    "minimal": _MINIMAL,
-    "build": (*_MINIMAL, *_LIBRARIES, "cupti", "profiler"),
-    "full": ("all",),
-}
-"""Named choices of components, in the words of `cuda-toolkit`'s extras."""
 
 _META = "cuda-toolkit"
 _META_LIMIT = 4 << 20
@@ -84,7 +76,7 @@ def obtain(
 ) -> Delivery:
     """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
 
-    `components` is one of COMPONENT_SETS or names of components with commas. The wheels
+    `components` is as for `components.chosen`. The wheels
     lie in a fresh folder in `workdir`. Raises SourceError or RequestError.
     """
     release = choose_release(request, _offered(offline))
@@ -157,14 +149,7 @@ def parse_pins(
     """
     headers = message_from_string(metadata)
     offered = set(headers.get_all("Provides-Extra", []))
-    named = COMPONENT_SETS.get(components)
-    wanted = named or tuple(name.strip() for name in components.split(","))
-    # A named set takes what the release has; names from a person are all meant.
-    if unknown := [] if named else sorted(set(wanted) - offered):
-        raise RequestError(
-            f"{release} has no component `{'`, `'.join(unknown)}`",
-            f"there are {', '.join((*COMPONENT_SETS, *sorted(offered)))}",
-        )
+    wanted = chosen(components, offered, release)
     markers, _ = _platform(platform)
     pins: dict[str, SpecifierSet] = {}
     for text in headers.get_all("Requires-Dist", []):

@@ -65,7 +65,7 @@ def version_of(toolkit: Path) -> Version:
     for rung in _LADDER:
         try:
             found = rung(toolkit)
-        except (OSError, ValueError, subprocess.SubprocessError):
+        except (OSError, ValueError, RecursionError, subprocess.SubprocessError):
             continue
         if found:
             return Version(found)
@@ -85,7 +85,8 @@ def _runtimes(toolkit: Path) -> list[Path]:
 
 def _from_json(toolkit: Path) -> str | None:
     data = json.loads(_head(toolkit / "version.json"))
-    return _number(data.get("cuda", {}).get("version", "")) if isinstance(data, dict) else None
+    cuda = data.get("cuda") if isinstance(data, dict) else None
+    return _number(cuda.get("version", "")) if isinstance(cuda, dict) else None
 
 
 def _from_text(toolkit: Path) -> str | None:

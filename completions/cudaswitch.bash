@@ -1,0 +1,246 @@
+# shellcheck shell=bash
+# bash completion for cudaswitch, made by completions/generate.py. It starts no process.
+
+# Offer those of the words that go on from $cur.
+_cudaswitch_add() {
+    local word quoted
+    for word; do
+        if [[ $word == "$cur"* ]]; then
+            printf -v quoted %q "$word"
+            COMPREPLY+=("$quoted")
+        fi
+    done
+}
+
+# stores = the folders of all stores, the person's own first.
+_cudaswitch_find_stores() {
+    local rest=${CUDASWITCH_STORES-}:
+    stores=("${CUDASWITCH_HOME:-${_cudaswitch_root:-${XDG_DATA_HOME:-$HOME/.local/share}/cudaswitch}}")
+    while [[ -n $rest ]]; do
+        if [[ -n ${rest%%:*} ]]; then stores+=("${rest%%:*}"); fi
+        rest=${rest#*:}
+    done
+}
+
+# names = the toolkits' names.
+_cudaswitch_find_toolkits() {
+    local stores store path
+    names=()
+    _cudaswitch_find_stores
+    for store in "${stores[@]}"; do
+        for path in "$store"/toolkits/*/cudaswitch.json; do
+            path=${path%/*}
+            if [[ -f $path/cudaswitch.json ]]; then names+=("${path##*/}"); fi
+        done
+    done
+}
+
+_cudaswitch_toolkits() {
+    local names
+    _cudaswitch_find_toolkits
+    _cudaswitch_add "${names[@]}"
+}
+
+_cudaswitch_aliases() {
+    local stores store path
+    _cudaswitch_find_stores
+    for store in "${stores[@]}"; do
+        for path in "$store"/aliases/*; do
+            if [[ -f $path ]]; then _cudaswitch_add "${path##*/}"; fi
+        done
+    done
+}
+
+_cudaswitch_requests() {
+    local names name
+    _cudaswitch_find_toolkits
+    for name in "${names[@]}"; do
+        # A name with @ is for another platform, and cannot be used here.
+        if [[ $name != *@* ]]; then _cudaswitch_add "$name"; fi
+    done
+    _cudaswitch_aliases
+    _cudaswitch_add latest auto system
+}
+
+_cudaswitch_cudnns() {
+    local names name seen=' '
+    _cudaswitch_find_toolkits
+    for name in "${names[@]}"; do
+        name=${name%@*}
+        if [[ $name == *+cudnn* && $seen != *" ${name#*+cudnn} "* ]]; then
+            seen+="${name#*+cudnn} "
+            _cudaswitch_add "${name#*+cudnn}"
+        fi
+    done
+    _cudaswitch_add none
+}
+
+_cudaswitch_installable() {
+    _cudaswitch_add latest auto
+    _cudaswitch_aliases
+    _cudaswitch_paths default
+}
+
+# Let readline offer what it offers by itself: `default` for files, or `dirnames`.
+_cudaswitch_paths() {
+    # bash 3 has no compopt.
+    compopt -o "$1" 2> /dev/null || true
+}
+
+_cudaswitch_folders() { _cudaswitch_paths dirnames; }
+
+_cudaswitch_tools() {
+    local stores path home=${CUDA_HOME-}
+    if [[ -z $home ]]; then
+        _cudaswitch_find_stores
+        if [[ -f ${stores[0]}/requests/latest ]]; then
+            IFS= read -r home < "${stores[0]}/requests/latest"
+        fi
+    fi
+    if [[ -z $home ]]; then return; fi
+    for path in "$home"/bin/*; do
+        if [[ -f $path && -x $path ]]; then _cudaswitch_add "${path##*/}"; fi
+    done
+}
+
+_cudaswitch_environments() {
+    local roots=() folders=("$HOME/.conda/envs") found=() path rest seen=:
+    if [[ -n ${MAMBA_ROOT_PREFIX-} ]]; then roots+=("$MAMBA_ROOT_PREFIX"); fi
+    if [[ ${CONDA_EXE-} == */*/* ]]; then roots+=("${CONDA_EXE%/*/*}"); fi
+    rest=${CONDA_ENVS_DIRS-}:${CONDA_ENVS_PATH-}:
+    while [[ -n $rest ]]; do
+        if [[ -n ${rest%%:*} ]]; then folders+=("${rest%%:*}"); fi
+        rest=${rest#*:}
+    done
+    if [[ -n ${WORKON_HOME-} ]]; then folders+=("$WORKON_HOME"); fi
+    if [[ -f $HOME/.conda/environments.txt ]]; then
+        while IFS= read -r path || [[ -n $path ]]; do
+            found+=("$path")
+        done < "$HOME/.conda/environments.txt"
+    fi
+    for path in ${roots[@]+"${roots[@]}"}; do
+        found+=("$path")
+        folders+=("$path/envs")
+    done
+    for path in "${folders[@]}"; do found+=("$path"/*); done
+    for path in "${found[@]}"; do
+        if [[ ! -d $path/conda-meta && ! -f $path/pyvenv.cfg ]]; then continue; fi
+        if [[ -d $path/condabin || -d $path/envs ]]; then path=base; fi
+        path=${path##*/}
+        if [[ $seen != *:"$path":* ]]; then
+            seen+=$path:
+            _cudaswitch_add "$path"
+        fi
+    done
+}
+
+# The value of the option $1.
+_cudaswitch_value() {
+    case $1 in
+        --cudnn) _cudaswitch_cudnns ;;
+        --from) _cudaswitch_add pypi nvidia ;;
+        --components) _cudaswitch_add minimal build full ;;
+        --platform) _cudaswitch_add linux-64 linux-aarch64 win-64 ;;
+        --sha256 | --as | --driver | --cc | --gcc) : ;;
+        --libraries) _cudaswitch_add auto always never ;;
+        -n | --name) _cudaswitch_environments ;;
+        -p | --prefix | --dir) _cudaswitch_folders ;;
+        --shell) _cudaswitch_add sh bash zsh fish ;;
+        --format) _cudaswitch_add json dotenv github modulefile ;;
+    esac
+}
+
+# The options of the command $1.
+_cudaswitch_options() {
+    case $1 in
+        '') _cudaswitch_add --help --version ;;
+        install) _cudaswitch_add --cudnn --from --components --platform --sha256 --offline --force -h --help ;;
+        adopt) _cudaswitch_add --as --scan --yes --json -h --help ;;
+        list) _cudaswitch_add --json -h --help ;;
+        remove) _cudaswitch_add --force -h --help ;;
+        alias) _cudaswitch_add --delete -h --help ;;
+        use) _cudaswitch_add --cudnn --libraries -h --help ;;
+        off) _cudaswitch_add -h --help ;;
+        pin) _cudaswitch_add --cudnn --libraries -n --name -p --prefix --dir --global -h --help ;;
+        unpin) _cudaswitch_add -n --name -p --prefix --dir --global -h --help ;;
+        current) _cudaswitch_add --json -h --help ;;
+        which) _cudaswitch_add --json -h --help ;;
+        resolve) _cudaswitch_add -n --name -p --prefix --driver --cc --gcc --platform --json -h --help ;;
+        exec) _cudaswitch_add --cudnn --libraries -h --help ;;
+        env) _cudaswitch_add --cudnn --libraries --shell --format -h --help ;;
+        init) _cudaswitch_add -h --help ;;
+        shims) _cudaswitch_add -h --help ;;
+        shims\ install) _cudaswitch_add -h --help ;;
+        shims\ path) _cudaswitch_add -h --help ;;
+        shims\ refresh) _cudaswitch_add -h --help ;;
+        completion) _cudaswitch_add -h --help ;;
+    esac
+}
+
+# The argument $2 of the command $1, counted from 1.
+_cudaswitch_argument() {
+    case $1:$2 in
+        :1)
+            _cudaswitch_add install adopt list remove alias use off pin unpin current which resolve exec env init shims completion
+            ;;
+        install:*) _cudaswitch_installable ;;
+        adopt:1) _cudaswitch_folders ;;
+        remove:*) _cudaswitch_toolkits ;;
+        alias:1) _cudaswitch_aliases ;;
+        alias:2) _cudaswitch_requests ;;
+        use:1) _cudaswitch_requests ;;
+        pin:1) _cudaswitch_requests ;;
+        which:1) _cudaswitch_tools ;;
+        exec:1) _cudaswitch_requests ;;
+        env:1) _cudaswitch_requests ;;
+        init:1) _cudaswitch_add bash zsh fish ;;
+        shims:1) _cudaswitch_add install path refresh ;;
+        completion:1) _cudaswitch_add bash zsh fish ;;
+    esac
+}
+
+_cudaswitch() {
+    local cur=${COMP_WORDS[COMP_CWORD]} command='' option='' index word count=1
+    COMPREPLY=()
+    for ((index = 1; index < COMP_CWORD; index++)); do
+        word=${COMP_WORDS[index]}
+        if [[ -n $option ]]; then
+            # bash takes --option=value apart at `=`.
+            if [[ $word != = ]]; then option=''; fi
+            continue
+        fi
+        case $word in
+            --)
+                if [[ $command != exec ]]; then continue; fi
+                if declare -F _command_offset > /dev/null; then
+                    _command_offset $((index + 1))
+                elif ((index + 1 == COMP_CWORD)); then
+                    while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -c -- "$cur")
+                else
+                    _cudaswitch_paths default
+                fi
+                return 0
+                ;;
+            --cudnn | --from | --components | --platform | --sha256 | --as | --libraries | -n | --name | -p | --prefix | --dir | --driver | --cc | --gcc | --shell | --format) option=$word ;;
+            -*) ;;
+            *)
+                case $command in
+                    '') command=$word ;;
+                    shims) command+=" $word" ;;
+                    *) count=$((count + 1)) ;;
+                esac
+                ;;
+        esac
+    done
+    if [[ -n $option ]]; then
+        if [[ $cur == = ]]; then cur=''; fi
+        _cudaswitch_value "$option"
+    elif [[ $cur == -* ]]; then
+        _cudaswitch_options "$command"
+    else
+        _cudaswitch_argument "$command" "$count"
+    fi
+    return 0
+}
+
+complete -F _cudaswitch cudaswitch

@@ -1,0 +1,226 @@
+# fish completion for cudaswitch, made by completions/generate.py. It starts no process.
+
+# The command and its arguments before the cursor, without options and their values.
+function __cudaswitch_complete_words
+    set -l skip
+    for word in (commandline -opc)[2..]
+        if set -q skip[1]
+            set skip
+            continue
+        end
+        switch $word
+            case --
+                echo --
+            case --cudnn --from --components --platform --sha256 --as --libraries -n --name -p --prefix --dir --driver --cc --gcc --shell --format
+                set skip 1
+            case '-*'
+            case '*'
+                echo $word
+        end
+    end
+end
+
+# Is the argument $argv[1] (or `any`) of the command $argv[2..] to be completed?
+function __cudaswitch_complete_at
+    set -l words (__cudaswitch_complete_words)
+    set -l command $argv[2..]
+    set -l after (math (count $words) - (count $command) + 1)
+    contains -- -- $words; and return 1
+    test $after -ge 1; or return 1
+    set -q command[1]; and test "$words[1..$(count $command)]" != "$command"; and return 1
+    test $argv[1] = any -o "$argv[1]" = $after
+end
+
+# Is a command line of its own being typed, behind `exec --`?
+function __cudaswitch_complete_is_command
+    set -l words (__cudaswitch_complete_words)
+    test "$words[1]" = exec; and contains -- -- $words
+end
+
+function __cudaswitch_complete_command
+    set -l words (commandline -opc)
+    complete -C (string join ' ' -- (string escape -- $words[(math (contains --index -- -- $words) + 1)..]) \
+        (commandline -ct))
+end
+
+# The folders of all stores, the person's own first.
+function __cudaswitch_complete_stores
+    if test -n "$CUDASWITCH_HOME"
+        echo $CUDASWITCH_HOME
+    else if test -n "$_cudaswitch_root"
+        echo $_cudaswitch_root
+    else if test -n "$XDG_DATA_HOME"
+        echo $XDG_DATA_HOME/cudaswitch
+    else
+        echo ~/.local/share/cudaswitch
+    end
+    string split --no-empty : -- $CUDASWITCH_STORES
+end
+
+# The toolkits, each said in words.
+function __cudaswitch_complete_toolkits
+    for store in (__cudaswitch_complete_stores)
+        for file in $store/toolkits/*/cudaswitch.json
+            set -l name (string split --right --max 2 --fields 2 / -- $file)
+            printf '%s\tCUDA %s\n' $name \
+                (string replace +cudnn ' with cuDNN ' -- $name | string replace @ ' for ')
+        end
+    end
+end
+
+function __cudaswitch_complete_aliases
+    for store in (__cudaswitch_complete_stores)
+        for file in $store/aliases/*
+            read --local meant < $file
+            printf '%s\t%s\n' (string split --right --max 1 --fields 2 / -- $file) "$meant"
+        end
+    end
+end
+
+function __cudaswitch_complete_requests
+    # A name with @ is for another platform, and cannot be used here.
+    __cudaswitch_complete_toolkits | string match --invert --regex '^[^\t]*@'
+    __cudaswitch_complete_aliases
+    printf '%s\t%s\n' latest 'the newest that is installed' \
+        auto 'what the active environment needs' system none
+end
+
+function __cudaswitch_complete_cudnns
+    __cudaswitch_complete_toolkits | string match --regex --groups-only '^[^\t]*\+cudnn([^@\t]*)'
+    printf '%s\t%s\n' none 'a toolkit without cuDNN'
+end
+
+function __cudaswitch_complete_installable
+    printf '%s\t%s\n' latest 'the newest there is' auto 'what the active environment needs'
+    __cudaswitch_complete_aliases
+end
+
+function __cudaswitch_complete_tools
+    set -l home $CUDA_HOME
+    if test -z "$home"
+        set -l latest (__cudaswitch_complete_stores)[1]/requests/latest
+        test -f $latest; and read home < $latest
+    end
+    test -n "$home"; or return
+    for file in $home/bin/*
+        test -f $file -a -x $file; and string split --right --max 1 --fields 2 / -- $file
+    end
+end
+
+function __cudaswitch_complete_environments
+    set -l roots $MAMBA_ROOT_PREFIX
+    string match --quiet '*/*/*' -- "$CONDA_EXE"
+    and set -a roots (string replace --regex '/[^/]*/[^/]*$' '' -- $CONDA_EXE)
+    set -l folders ~/.conda/envs (string split --no-empty : -- $CONDA_ENVS_DIRS $CONDA_ENVS_PATH) \
+        $WORKON_HOME $roots/envs
+    set -l found $roots
+    if test -f ~/.conda/environments.txt
+        while read --local line
+            set -a found $line
+        end < ~/.conda/environments.txt
+    end
+    set -a found $folders/*/
+    for prefix in (string trim --right --chars / -- $found)
+        test -d $prefix/conda-meta -o -f $prefix/pyvenv.cfg; or continue
+        set -l name (string split --right --max 1 --fields 2 / -- $prefix)
+        test -d $prefix/condabin -o -d $prefix/envs; and set name base
+        printf '%s\t%s\n' $name (string replace --regex "^$(string escape --style=regex ~)/" '~/' -- $prefix)
+    end
+end
+
+complete -c cudaswitch -f
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -l version -d 'Show the version'
+complete -c cudaswitch -n __cudaswitch_complete_is_command -a '(__cudaswitch_complete_command)'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a install -d 'Install toolkits and cuDNN by version, file or URL'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a adopt -d 'Register a toolkit that is already on this machine'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a list -d 'List what is installed, active and pinned'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a remove -d 'Remove toolkits that nothing uses'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a alias -d 'Give a name to a version'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a use -d 'Switch this shell, now'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a off -d 'Undo use in this shell'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a pin -d 'Tie a version to an environment, a directory or yourself'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a unpin -d 'Take a pin away'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a current -d 'Tell what is active and who asked for it'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a which -d 'Tell which file wins for a tool or library'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a resolve -d 'Tell which CUDA an environment needs, and why'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a exec -d 'Run one command with a toolkit'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a env -d 'Print the change for a shell or in another format'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a init -d 'Print the shell integration'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a shims -d 'Keep commands that find the right toolkit without a shell\'s help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a completion -d 'Print the completion script of a shell'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -F -a '(__cudaswitch_complete_installable)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l cudnn -x -a '(__cudaswitch_complete_cudnns)' -d 'cuDNN to install with it, such as 7.6'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l from -x -a 'pypi nvidia' -d 'Where from'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l components -x -a 'minimal build full' -d 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l platform -x -a 'linux-64 linux-aarch64 win-64' -d 'Keep it for another platform'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l sha256 -x -d 'The hash that the one file must have'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l offline -d 'Use only what is on this machine'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l force -d 'Replace what is installed under the same name'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 adopt' -a '(__fish_complete_directories)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any adopt' -l as -x -d 'Its version, where it cannot be detected'
+complete -c cudaswitch -n '__cudaswitch_complete_at any adopt' -l scan -d 'Find the toolkits on this machine'
+complete -c cudaswitch -n '__cudaswitch_complete_at any adopt' -l yes -d 'With --scan: adopt all that is found'
+complete -c cudaswitch -n '__cudaswitch_complete_at any adopt' -l json -d 'Print JSON with stable keys'
+complete -c cudaswitch -n '__cudaswitch_complete_at any adopt' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at any list' -l json -d 'Print JSON with stable keys'
+complete -c cudaswitch -n '__cudaswitch_complete_at any list' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at any remove' -a '(__cudaswitch_complete_toolkits)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any remove' -l force -d 'Even where something pins or uses it'
+complete -c cudaswitch -n '__cudaswitch_complete_at any remove' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 alias' -a '(__cudaswitch_complete_aliases)'
+complete -c cudaswitch -n '__cudaswitch_complete_at 2 alias' -a '(__cudaswitch_complete_requests)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any alias' -l delete -d 'Take the name away'
+complete -c cudaswitch -n '__cudaswitch_complete_at any alias' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 use' -a '(__cudaswitch_complete_requests)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any use' -l cudnn -x -a '(__cudaswitch_complete_cudnns)' -d 'cuDNN to go with it, or none'
+complete -c cudaswitch -n '__cudaswitch_complete_at any use' -l libraries -x -a 'auto always never' -d 'Whether to set LD_LIBRARY_PATH'
+complete -c cudaswitch -n '__cudaswitch_complete_at any use' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at any off' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 pin' -a '(__cudaswitch_complete_requests)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any pin' -l cudnn -x -a '(__cudaswitch_complete_cudnns)' -d 'cuDNN to go with it, such as 7.6, or none'
+complete -c cudaswitch -n '__cudaswitch_complete_at any pin' -l libraries -x -a 'auto always never' -d 'Whether to set LD_LIBRARY_PATH'
+complete -c cudaswitch -n '__cudaswitch_complete_at any pin' -s n -l name -x -a '(__cudaswitch_complete_environments)' -d 'Environment by name'
+complete -c cudaswitch -n '__cudaswitch_complete_at any pin' -s p -l prefix -x -a '(__fish_complete_directories)' -d 'Environment by path'
+complete -c cudaswitch -n '__cudaswitch_complete_at any pin' -l dir -x -a '(__fish_complete_directories)' -d 'A directory tree (its .cuda-version)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any pin' -l global -d 'For yourself, everywhere'
+complete -c cudaswitch -n '__cudaswitch_complete_at any pin' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at any unpin' -s n -l name -x -a '(__cudaswitch_complete_environments)' -d 'Environment by name'
+complete -c cudaswitch -n '__cudaswitch_complete_at any unpin' -s p -l prefix -x -a '(__fish_complete_directories)' -d 'Environment by path'
+complete -c cudaswitch -n '__cudaswitch_complete_at any unpin' -l dir -x -a '(__fish_complete_directories)' -d 'A directory tree (its .cuda-version)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any unpin' -l global -d 'For yourself, everywhere'
+complete -c cudaswitch -n '__cudaswitch_complete_at any unpin' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at any current' -l json -d 'Print JSON with stable keys'
+complete -c cudaswitch -n '__cudaswitch_complete_at any current' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 which' -a '(__cudaswitch_complete_tools)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any which' -l json -d 'Print JSON with stable keys'
+complete -c cudaswitch -n '__cudaswitch_complete_at any which' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -s n -l name -x -a '(__cudaswitch_complete_environments)' -d 'Environment by name'
+complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -s p -l prefix -x -a '(__fish_complete_directories)' -d 'Environment by path'
+complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -l driver -x -d 'Ask for a machine with this driver'
+complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -l cc -x -d 'Ask for a GPU of this compute capability'
+complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -l gcc -x -d 'Ask for this host compiler'
+complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -l platform -x -a 'linux-64 linux-aarch64 win-64' -d 'Ask for another platform'
+complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -l json -d 'Print JSON with stable keys'
+complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 exec' -a '(__cudaswitch_complete_requests)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any exec' -l cudnn -x -a '(__cudaswitch_complete_cudnns)' -d 'cuDNN to go with it, or none'
+complete -c cudaswitch -n '__cudaswitch_complete_at any exec' -l libraries -x -a 'auto always never' -d 'Whether to set LD_LIBRARY_PATH'
+complete -c cudaswitch -n '__cudaswitch_complete_at any exec' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 env' -a '(__cudaswitch_complete_requests)'
+complete -c cudaswitch -n '__cudaswitch_complete_at any env' -l cudnn -x -a '(__cudaswitch_complete_cudnns)' -d 'cuDNN to go with it, or none'
+complete -c cudaswitch -n '__cudaswitch_complete_at any env' -l libraries -x -a 'auto always never' -d 'Whether to set LD_LIBRARY_PATH'
+complete -c cudaswitch -n '__cudaswitch_complete_at any env' -l shell -x -a 'sh bash zsh fish' -d 'Shell to print for; without one, that of $SHELL'
+complete -c cudaswitch -n '__cudaswitch_complete_at any env' -l format -x -a 'json dotenv github modulefile' -d 'Another format instead'
+complete -c cudaswitch -n '__cudaswitch_complete_at any env' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 init' -a 'bash zsh fish'
+complete -c cudaswitch -n '__cudaswitch_complete_at any init' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 shims' -a install -d 'Make the shims, and keep them up to date from now on'
+complete -c cudaswitch -n '__cudaswitch_complete_at any shims install' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 shims' -a path -d 'Print the folder of the shims'
+complete -c cudaswitch -n '__cudaswitch_complete_at any shims path' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 shims' -a refresh -d 'Make the shims anew, after cudaswitch itself was moved or updated'
+complete -c cudaswitch -n '__cudaswitch_complete_at any shims refresh' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 completion' -a 'bash zsh fish'
+complete -c cudaswitch -n '__cudaswitch_complete_at any completion' -s h -l help -d 'Show help'

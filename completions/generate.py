@@ -1,0 +1,337 @@
+"""Write the completion scripts: the command line's own words put into a template per shell.
+
+python completions/generate.py           # write them
+python completions/generate.py --check   # say which of them are out of date
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from cudaswitch.cli import COMMANDS, cli
+from cudaswitch.completion import SCRIPTS
+from cudaswitch.shells import SHELLS, quote_fish, quote_posix
+
+HERE = Path(__file__).parent
+
+FREE = ""
+"""The kind of a value that only the person knows."""
+
+KINDS = {
+    "alias.name": "aliases",
+    "cc": FREE,
+    "components": "minimal build full",
+    "cudnn": "cudnns",
+    "directory": "folders",
+    "driver": FREE,
+    "env.shell": " ".join(SHELLS),
+    "gcc": FREE,
+    "init.shell": " ".join(row.name for row in SHELLS.values() if row.init),
+    "name": "environments",
+    "path": "folders",
+    "prefix": "folders",
+    "request": "requests",
+    "sha256": FREE,
+    "toolkits": "toolkits",
+    "version": FREE,
+    "what": "installable",
+    "which.name": "tools",
+}
+"""Parameter → the function of the templates that completes it, or the words themselves.
+
+A parameter with choices of its own needs no row; `command.parameter` goes before the latter.
+"""
+FUNCTIONS = {
+    *("aliases", "cudnns", "environments", "folders", "installable"),
+    *("requests", "toolkits", "tools"),
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: its names, its line in `--help`, and the kind of its value, None for a flag."""
+
+    names: tuple[str, ...]
+    help: str
+    kind: str | None
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: `name` is as typed (`shims install`), `arguments` the kind of each.
+
+    `repeated` says that the last argument may come again.
+    """
+
+    name: str
+    label: str
+    options: tuple[Option, ...]
+    arguments: tuple[str, ...]
+    repeated: bool
+    commands: tuple[Command, ...]
+
+
+def _kind(command: str, param: click.Parameter) -> str:
+    if isinstance(param.type, click.Choice):
+        return " ".join(map(str, param.type.choices))
+    for key in (f"{command}.{param.name}", str(param.name)):
+        if key in KINDS:
+            return KINDS[key]
+    raise ValueError(f"KINDS has no row for the parameter `{param.name}` of `{command}`")
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].rstrip(".").replace("`", "")
+
+
+def _read(name: str, command: click.Command, label: str) -> Command:
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    arguments = [param for param in command.params if isinstance(param, click.Argument)]
+    nested = command.commands if isinstance(command, click.Group) else {}
+    context = click.Context(command)
+    help_option = Option(("-h", "--help"), "Show help", None)
+    return Command(
+        name,
+        label,
+        (
+            *(
+                Option(
+                    tuple(option.opts),
+                    _first_sentence(option.help or ""),
+                    None if option.is_flag else _kind(name, option),
+                )
+                for option in options
+            ),
+            help_option,
+        ),
+        tuple(_kind(name, argument) for argument in arguments),
+        any(argument.nargs == -1 for argument in arguments),
+        tuple(
+            _read(f"{name} {child}", found, found.get_short_help_str(limit=200).rstrip("."))
+            for child in command.list_commands(context)
+            if (found := nested.get(child))
+        )
+        if isinstance(command, click.Group)
+        else (),
+    )
+
+
+def commands() -> list[Command]:
+    """Read the command line: every command that `--help` lists."""
+    context = click.Context(cli)
+    return [
+        _read(name, found, label.replace("`", ""))
+        for name, (_, label) in COMMANDS.items()
+        if label and (found := cli.get_command(context, name))
+    ]
+
+
+def _flat(rows: list[Command]) -> Iterator[Command]:
+    for row in rows:
+        yield row
+        yield from row.commands
+
+
+def _values(rows: list[Command]) -> dict[str, str]:
+    """Map each option with a value to its kind, which is the same in all commands."""
+    found: dict[str, str | None] = {}
+    for row in _flat(rows):
+        for option in row.options:
+            for name in option.names:
+                if found.setdefault(name, option.kind) != option.kind:
+                    raise ValueError(f"{name} takes another kind of value in `{row.name}`")
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+# -- bash ---------------------------------------------------------------------------------
+
+
+def _bash_call(kind: str) -> str:
+    if kind in FUNCTIONS:
+        return f"_cudaswitch_{kind}"
+    return f"_cudaswitch_add {kind}" if kind else ":"
+
+
+def _bash_name(row: Command) -> str:
+    return row.name.replace(" ", "\\ ")
+
+
+def _bash_arguments(rows: list[Command]) -> Iterator[str]:
+    for row in _flat(rows):
+        for number, kind in enumerate(row.arguments, 1):
+            last = row.repeated and number == len(row.arguments)
+            yield f"{_bash_name(row)}:{'*' if last else number}) {_bash_call(kind)} ;;"
+        if row.commands:
+            words = [child.name.split()[-1] for child in row.commands]
+            yield f"{row.name}:1) _cudaswitch_add {' '.join(words)} ;;"
+
+
+def _bash(rows: list[Command]) -> dict[str, list[str]]:
+    values = _values(rows)
+    kinds: dict[str, list[str]] = {}
+    for name, kind in values.items():
+        kinds.setdefault(kind, []).append(name)
+    return {
+        "commands": [f"_cudaswitch_add {' '.join(row.name for row in rows)}"],
+        "groups": [f'{" | ".join(row.name for row in rows if row.commands)}) command+=" $word" ;;'],
+        "values": [f"{' | '.join(names)}) {_bash_call(kind)} ;;" for kind, names in kinds.items()],
+        "valued": [f"{' | '.join(values)}) option=$word ;;"],
+        "options": [
+            f"{_bash_name(row)}) _cudaswitch_add "
+            + " ".join(name for option in row.options for name in option.names)
+            + " ;;"
+            for row in _flat(rows)
+        ],
+        "arguments": list(_bash_arguments(rows)),
+    }
+
+
+# -- zsh ----------------------------------------------------------------------------------
+
+
+def _zsh_action(kind: str) -> str:
+    if kind in FUNCTIONS:
+        return f"_cudaswitch_{kind}"
+    return f"({kind})" if kind else " "
+
+
+def _zsh_option(option: Option) -> str:
+    shown = option.help.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    what = "" if option.kind is None else f":value:{_zsh_action(option.kind)}"
+    rest = quote_posix(f"[{shown}]{what}")
+    takes_value = option.kind is not None
+    names = [name + "=" if takes_value and name[1] == "-" else name for name in option.names]
+    if len(names) == 1:
+        return f"{names[0]}{rest}"
+    return f"'({' '.join(option.names)})'{{{','.join(names)}}}{rest}"
+
+
+def _zsh_described(rows: Iterable[Command]) -> list[str]:
+    words = [f"{row.name.split()[-1]}:" + row.label.replace(":", "\\:") for row in rows]
+    return [f"{quote_posix(word)} \\" for word in words[:-1]] + [quote_posix(words[-1])]
+
+
+def _zsh_case(row: Command) -> Iterator[str]:
+    yield f"{row.name.split()[-1]})"
+    if row.commands:
+        yield "    if (( CURRENT == 2 )); then"
+        yield "        _cudaswitch_offer \\"
+        yield from (f"            {word}" for word in _zsh_described(row.commands))
+        yield "        return"
+        yield "    fi"
+        yield "    shift words"
+        yield "    (( CURRENT-- ))"
+        yield "    case $words[1] in"
+        for child in row.commands:
+            yield from (f"        {line}" for line in _zsh_case(child))
+        yield "    esac"
+    else:
+        specs = [_zsh_option(option) for option in row.options]
+        for number, kind in enumerate(row.arguments, 1):
+            last = row.repeated and number == len(row.arguments)
+            specs.append(quote_posix(f"{'*' if last else number}:argument:{_zsh_action(kind)}"))
+        yield "    _arguments -s -S \\"
+        yield from (f"        {spec} \\" for spec in specs[:-1])
+        yield f"        {specs[-1]}"
+    yield "    ;;"
+
+
+def _zsh(rows: list[Command]) -> dict[str, list[str]]:
+    return {
+        "commands": _zsh_described(rows),
+        "cases": [line for row in rows for line in _zsh_case(row)],
+    }
+
+
+# -- fish ---------------------------------------------------------------------------------
+
+
+def _fish_list(kind: str) -> str:
+    if kind == "folders":
+        return "'(__fish_complete_directories)'"
+    return f"'(__cudaswitch_complete_{kind})'" if kind in FUNCTIONS else quote_fish(kind)
+
+
+def _fish_option(row: Command, option: Option) -> str:
+    line = f"complete -c cudaswitch -n '__cudaswitch_complete_at any {row.name}'"
+    for name in option.names:
+        line += f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}"
+    if option.kind is not None:
+        line += f" -x -a {_fish_list(option.kind)}" if option.kind else " -x"
+    return f"{line} -d {quote_fish(option.help)}"
+
+
+def _fish_lines(row: Command) -> Iterator[str]:
+    for child in row.commands:
+        word = child.name.split()[-1]
+        at = f"'__cudaswitch_complete_at 1 {row.name}'"
+        yield f"complete -c cudaswitch -n {at} -a {word} -d {quote_fish(child.label)}"
+        yield from _fish_lines(child)
+    for number, kind in enumerate(row.arguments, 1):
+        last = row.repeated and number == len(row.arguments)
+        at = f"'__cudaswitch_complete_at {'any' if last else number} {row.name}'"
+        if kind:
+            files = " -F" if kind == "installable" else ""
+            yield f"complete -c cudaswitch -n {at}{files} -a {_fish_list(kind)}"
+    if not row.commands:
+        yield from (_fish_option(row, option) for option in row.options)
+
+
+def _fish(rows: list[Command]) -> dict[str, list[str]]:
+    return {
+        "valued": [f"case {' '.join(_values(rows))}"],
+        "commands": [
+            f"complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a {row.name}"
+            f" -d {quote_fish(row.label)}"
+            for row in rows
+        ],
+        "lines": [line for row in rows for line in _fish_lines(row)],
+    }
+
+
+PARTS: dict[str, Callable[[list[Command]], dict[str, list[str]]]] = {
+    "bash": _bash,
+    "zsh": _zsh,
+    "fish": _fish,
+}
+
+
+def text(shell: str) -> str:
+    """Return a shell's script: its template with each line `@name@` replaced."""
+    parts = PARTS[shell](commands())
+    lines: list[str] = []
+    for line in (HERE / "templates" / SCRIPTS[shell]).read_text(encoding="utf-8").splitlines():
+        name = line.strip()
+        if name.startswith("@") and name.endswith("@"):
+            indent = line[: len(line) - len(line.lstrip())]
+            lines += [indent + part for part in parts.pop(name.strip("@"))]
+        else:
+            lines.append(line)
+    if parts:
+        raise ValueError(f"the template has no place for {', '.join(parts)}")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    stale = [
+        shell
+        for shell, name in SCRIPTS.items()
+        if not (HERE / name).is_file() or (HERE / name).read_text(encoding="utf-8") != text(shell)
+    ]
+    if sys.argv[1:] == ["--check"]:
+        for shell in stale:
+            print(f"completions/{SCRIPTS[shell]} is out of date: run `nox -s completions`")
+        return 1 if stale else 0
+    for shell in stale:
+        (HERE / SCRIPTS[shell]).write_text(text(shell), encoding="utf-8")
+        print(f"wrote completions/{SCRIPTS[shell]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+"""The command completion."""
+
+from __future__ import annotations
+
+import click
+
+from cudaswitch.completion import SCRIPTS, script
+
+
+@click.command(epilog="Example: source <(cudaswitch completion bash)")
+@click.argument("shell", type=click.Choice(list(SCRIPTS)))
+def completion(shell: str) -> None:
+    """Print the completion script of a shell.
+
+    Where cudaswitch is installed for the whole machine or with pipx, shells find it by
+    themselves.
+    """
+    click.echo(script(shell), nl=False)

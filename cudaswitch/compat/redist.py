@@ -1,0 +1,17 @@
+"""Which releases NVIDIA's redist index has, for where it cannot be asked."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from cudaswitch.compat.tables import read_table, rows_of
+from cudaswitch.versions import Version
+
+
+@lru_cache
+def known_releases(product: str) -> tuple[Version, ...]:
+    """List the releases of `cuda` or `cudnn`, each spelled as in its file's name."""
+    rows = rows_of(read_table("redist"), "indexes")
+    return tuple(
+        Version(release) for row in rows if row["product"] == product for release in row["releases"]
+    )

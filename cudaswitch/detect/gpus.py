@@ -1,0 +1,121 @@
+"""Ask the GPUs for their compute capability: NVML where its library is, else nvidia-smi."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from cudaswitch.versions import Version
+
+TIMEOUT = 5.0
+"""Seconds that the driver may take to answer; a broken one can hang."""
+DRIVER = re.compile(r"\b(\d{3}\.\d{1,4}(?:\.\d{1,4})?)\b", re.ASCII)
+
+_CC = re.compile(r"\d{1,2}\.\d", re.ASCII)
+_SMI = ("usr/bin/nvidia-smi", "usr/lib/wsl/lib/nvidia-smi", "opt/bin/nvidia-smi")
+_MODULES = ("sys/module/nvidia", "proc/driver/nvidia", "usr/lib/wsl/lib")
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """The driver and the compute capabilities, the newest first; `source` is who said so."""
+
+    driver: str | None
+    cc: tuple[str, ...]
+    source: str
+
+
+def gpus(avoid: Path | None, root: Path = Path("/"), timeout: float = TIMEOUT) -> Gpus | None:
+    """Ask the driver for its version and its GPUs; None where no GPU answers.
+
+    Nothing inside `avoid`, the environment, is started.
+    """
+    present = any((root / module).exists() for module in _MODULES) or os.name == "nt"
+    found = by_nvml(timeout) if present and root == Path("/") else None
+    if found is None:
+        driver, cc = nvidia_smi(find_smi(avoid, root), timeout)
+        found = Gpus(driver, cc, "nvidia-smi") if driver else None
+    return found
+
+
+def by_nvml(timeout: float = TIMEOUT, module: str = "pynvml") -> Gpus | None:
+    """Ask NVML through nvidia-ml-py (the extra `gpu`); None without it or without an answer."""
+    try:
+        nvml = import_module(module)
+    except ImportError:
+        return None
+    import threading  # noqa: PLC0415  # only where NVML is
+
+    answers: list[Gpus] = []
+    # A thread that hangs in the driver cannot be ended; a daemon does not keep the process.
+    thread = threading.Thread(target=_ask, args=(nvml, answers), daemon=True)
+    thread.start()
+    thread.join(timeout)
+    return answers[0] if answers else None
+
+
+def _ask(nvml: Any, answers: list[Gpus]) -> None:
+    try:
+        nvml.nvmlInit()
+        driver = nvml.nvmlSystemGetDriverVersion()
+        handles = [
+            nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())
+        ]
+        pairs = [nvml.nvmlDeviceGetCudaComputeCapability(handle) for handle in handles]
+        nvml.nvmlShutdown()
+    except (nvml.NVMLError, OSError):
+        return
+    # Releases before 11.5 of the library give bytes.
+    text = driver.decode("ascii", errors="replace") if isinstance(driver, bytes) else str(driver)
+    match = DRIVER.search(text)
+    cc = tuple(sorted({f"{major}.{minor}" for major, minor in pairs}, key=Version, reverse=True))
+    if match:
+        answers.append(Gpus(match[1], cc, "NVML"))
+
+
+def find_smi(avoid: Path | None, root: Path = Path("/")) -> Path | None:
+    """Find the system's nvidia-smi: its usual places, WSL's, then PATH outside `avoid`."""
+    candidates = [root / name for name in _SMI]
+    on_path = shutil.which("nvidia-smi")
+    if on_path:
+        candidates.append(Path(on_path))
+    for path in candidates:
+        inside = avoid is not None and avoid.resolve() in (path.resolve(), *path.resolve().parents)
+        if not inside and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def nvidia_smi(tool: Path | None, timeout: float = TIMEOUT) -> tuple[str | None, tuple[str, ...]]:
+    """Ask nvidia-smi for the driver and the compute capabilities, newest GPU first.
+
+    Older ones do not know `compute_cap` and then tell the driver only.
+    """
+    if tool is None:
+        return None, ()
+    import subprocess  # noqa: PLC0415  # only where nvidia-smi is
+
+    for fields in ("driver_version,compute_cap", "driver_version"):
+        try:
+            done = subprocess.run(
+                [tool, f"--query-gpu={fields}", "--format=csv,noheader"],
+                capture_output=True,
+                timeout=timeout,
+                check=False,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None, ()
+        driver = DRIVER.search(done.stdout)
+        if done.returncode == 0 and driver:
+            rows = [line.rpartition(",")[2].strip() for line in done.stdout.splitlines()]
+            found = {row for row in rows if "," in done.stdout and _CC.fullmatch(row)}
+            return driver[1], tuple(sorted(found, key=Version, reverse=True))
+    return None, ()

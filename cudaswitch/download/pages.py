@@ -1,0 +1,26 @@
+"""A web page as text, such as a server's listing of a folder: small, and not kept."""
+
+from __future__ import annotations
+
+from cudaswitch.download.client import ask, new_session, read_some
+from cudaswitch.download.failures import Limits, TransientError, broken, refused
+
+
+def read_page(url: str, limit: int) -> str:
+    """Return the page at `url`, which may have `limit` bytes. It is asked for once.
+
+    Raises SourceError, NotFoundError where there is no such page.
+    """
+    limits = Limits.from_environment()
+    text = bytearray()
+    try:
+        with new_session() as session, ask(session, url, {}, limits) as response:
+            if response.status_code != 200:
+                raise broken(url, response)
+            while piece := read_some(response, limits):
+                text += piece
+                if len(text) > limit:
+                    raise refused(url, f"more than {limit} bytes came", "check the URL")
+    except TransientError as cut:
+        raise refused(url, cut.reason, "check the network and the URL") from None
+    return text.decode(errors="replace")

@@ -1,0 +1,68 @@
+"""Several files at once: the first failure ends them all, and what has arrived is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+
+from cudaswitch.download import fetch
+from cudaswitch.download.failures import StoppedError
+
+AT_ONCE = 4
+"""Connections. The servers of packages give each its own speed, and refuse greedy clients."""
+
+_GRACE = 1.0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A file as an index describes it: sha256 in hex, size in bytes. Both are enforced."""
+
+    url: str
+    sha256: str
+    size: int
+
+
+def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -> list[Path]:
+    """Return the files in their order, downloaded as `fetch` does, some at a time.
+
+    Raises what `fetch` raises, for the file that failed first.
+    """
+    todo: SimpleQueue[Wanted] = SimpleQueue()
+    found: dict[Wanted, Path] = {}
+    failed: list[Exception] = []
+    stop = Event()
+    for each in dict.fromkeys(wanted):
+        todo.put(each)
+
+    def work() -> None:
+        while not stop.is_set():
+            try:
+                each = todo.get_nowait()
+                found[each] = fetch(
+                    each.url, cache, sha256=each.sha256, size=each.size, offline=offline, stop=stop
+                )
+            except (Empty, StoppedError):
+                return
+            except Exception as error:  # raised in the caller's thread
+                failed.append(error)
+                stop.set()
+
+    # Daemons: an interrupt must not wait for a server that has stopped talking.
+    threads = [Thread(target=work, daemon=True) for _ in range(min(AT_ONCE, len(wanted)))]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        stop.set()
+        for thread in threads:
+            thread.join(_GRACE)
+        raise
+    if failed:
+        raise failed[0]
+    return [found[each] for each in wanted]

@@ -1,0 +1,202 @@
+"""Which toolkits come of which packages, and where that would take another's place. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cudaswitch.errors import StoreError
+from cudaswitch.toolkit import Package, Toolkit, toolkit_name
+from cudaswitch.versions import Version, parse_request
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A toolkit to be, and its packages; where two bring the same path, the first wins.
+
+    `base` is the folder of an adopted toolkit that the packages are laid over.
+    """
+
+    toolkit: Toolkit
+    packages: tuple[Package, ...]
+    base: str | None = None
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What a store has, together with the packages that are about to come into it.
+
+    `folder` is where toolkits are composed, `packages` are by id and `toolkits` by name;
+    `new` are the ids that this install is about, `force` lets them take another's place.
+    """
+
+    folder: str
+    packages: Mapping[str, Package]
+    toolkits: Mapping[str, Toolkit]
+    new: frozenset[str] = frozenset()
+    force: bool = False
+
+    def recipes(self, release: Version | None) -> list[Recipe]:
+        """Plan every toolkit that the new packages make possible.
+
+        `release` is the CUDA release of loose pieces. Raises StoreError where one would
+        take the place of a toolkit that has other packages.
+        """
+        new = [self.packages[at] for at in sorted(self.new)]
+        pieces = [package for package in new if package.component not in ("cuda", "cudnn")]
+        groups = [(package.version, [package]) for package in new if package.component == "cuda"]
+        if pieces and release:
+            groups.append((release, pieces))
+        made: dict[str, Recipe] = {}
+        for version, group in groups:
+            for recipe in self._of_group(version, group):
+                rival = made.setdefault(recipe.toolkit.name, recipe)
+                if rival.packages != recipe.packages:
+                    raise StoreError(
+                        f"{rival.packages[0].id} and {recipe.packages[0].id} would both be"
+                        f" toolkit {recipe.toolkit.name}",
+                        "install one of them",
+                    )
+        libraries = [package.id for package in new if package.component == "cudnn"]
+        if libraries:
+            for kit in self.toolkits.values():
+                for recipe in self.with_cudnn(kit):
+                    if not set(libraries).isdisjoint(recipe.toolkit.packages):
+                        made.setdefault(recipe.toolkit.name, recipe)
+        return list(made.values())
+
+    def with_cudnn(self, kit: Toolkit) -> Iterator[Recipe]:
+        """Plan an installed toolkit with each cuDNN that fits it."""
+        if kit.source == "system" and kit.cudnn is not None:
+            return
+        base = kit.path if kit.source == "system" else None
+        parts = () if base else self._parts(kit)
+        for cudnn in self._libraries(kit.version, kit.platform):
+            yield self._recipe(kit.version, kit.platform, kit.source, parts, cudnn, base)
+
+    def _of_group(self, version: Version, group: Sequence[Package]) -> Iterator[Recipe]:
+        platform, source = group[0].platform, group[0].source
+        parts = self._joined(version, group)
+        for cudnn in (None, *self._libraries(version, platform)):
+            yield self._recipe(version, platform, source, parts, cudnn)
+
+    def _recipe(
+        self,
+        version: Version,
+        platform: str,
+        source: str,
+        parts: Sequence[Package],
+        cudnn: Package | None,
+        base: str | None = None,
+    ) -> Recipe:
+        packages = (*parts, cudnn) if cudnn else tuple(parts)
+        name = toolkit_name(version, cudnn.version if cudnn else None, platform)
+        kit = Toolkit(
+            name=name,
+            version=version,
+            cudnn=cudnn.version if cudnn else None,
+            path=f"{self.folder}/{name}",
+            source=source,
+            platform=platform,
+            packages=tuple(package.id for package in packages),
+        )
+        return Recipe(kit, packages, base)
+
+    def _joined(self, version: Version, group: Sequence[Package]) -> Sequence[Package]:
+        """Join pieces with those that the toolkit has; refuse to be another whole one."""
+        name = toolkit_name(version, None, group[0].platform)
+        kits = [kit for kit in self.toolkits.values() if _bare_name(kit) == name]
+        if not kits:
+            return group
+        kit = kits[0]
+        whole = any(package.component == "cuda" for package in group)
+        if kit.source == "system":
+            if self.force:
+                return group
+            raise _taken(kit.name, kit.path)
+        parts = self._parts(kit)
+        if {package.id for package in group} <= set(kit.packages):
+            return parts
+        if whole:
+            if self.force:
+                return group
+            raise _taken(kit.name, kit.packages[0])
+        replaced = {package.component for package in group}
+        return [*group, *(part for part in parts if part.component not in replaced)]
+
+    def _parts(self, kit: Toolkit) -> list[Package]:
+        """Return the packages of a composed toolkit without its cuDNN."""
+        missing = [at for at in kit.packages if at not in self.packages]
+        if missing:
+            raise StoreError(
+                f"toolkit {kit.name} lacks its package {missing[0]}",
+                f"cudaswitch remove {kit.name}, then install it again",
+            )
+        found = [self.packages[at] for at in kit.packages]
+        return [package for package in found if package.component != "cudnn"]
+
+    def _libraries(self, version: Version, platform: str) -> list[Package]:
+        """Choose the cuDNN packages to go with a toolkit, one for each name that it can have.
+
+        The same cuDNN comes as several packages (conda's, NVIDIA's, PyPI's).
+        """
+        chosen: dict[str, Package] = {}
+        fitting = [package for package in self.packages.values() if _fits(package, version)]
+        for cudnn in sorted(fitting, key=lambda package: (package.version, package.id)):
+            if cudnn.platform != platform:
+                continue
+            name = toolkit_name(version, cudnn.version, platform)
+            rival = chosen.get(name)
+            if rival is None or self._rank(name, cudnn) >= self._rank(name, rival):
+                chosen[name] = cudnn
+            if rival is not None and {rival.id, cudnn.id} & self.new:
+                self._refuse_rival(name, chosen[name], rival if chosen[name] is cudnn else cudnn)
+        return list(chosen.values())
+
+    def _rank(self, name: str, cudnn: Package) -> tuple[bool, bool, bool]:
+        kit = self.toolkits.get(name)
+        is_new = cudnn.id in self.new
+        return (self.force and is_new, bool(kit and cudnn.id in kit.packages), is_new)
+
+    def _refuse_rival(self, name: str, chosen: Package, other: Package) -> None:
+        if other.id in self.new:
+            raise _taken(name, chosen.id)
+
+
+def release_of(packages: Sequence[Package]) -> Version | None:
+    """Read the release of loose pieces off nvcc, else off the runtime; None without pieces.
+
+    Raises StoreError where neither is among them.
+    """
+    pieces = {
+        package.component: package
+        for package in packages
+        if package.component not in ("cuda", "cudnn")
+    }
+    for component in ("nvcc", "cudart"):
+        if component in pieces:
+            return pieces[component].version
+    if not pieces:
+        return None
+    names = ", ".join(sorted(package.name for package in pieces.values()))
+    raise StoreError(
+        f"no toolkit can be made of {names} alone",
+        "install it together with the CUDA runtime (cudart) of its release, in one command",
+    )
+
+
+def _fits(package: Package, version: Version) -> bool:
+    if package.component != "cudnn":
+        return False
+    return package.cuda is None or parse_request(package.cuda).accepts(version)
+
+
+def _bare_name(kit: Toolkit) -> str:
+    return toolkit_name(kit.version, None, kit.platform)
+
+
+def _taken(name: str, place: str) -> StoreError:
+    return StoreError(
+        f"toolkit {name} is there already, made of `{place}`",
+        f"cudaswitch remove {name}, or give --force",
+    )

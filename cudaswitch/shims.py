@@ -1,0 +1,118 @@
+"""Shims: one small command per tool that becomes the tool of the toolkit asked for there."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from cudaswitch import shells
+from cudaswitch.errors import StoreError
+from cudaswitch.paths import Home, program, write_atomically
+from cudaswitch.shipped import shipped
+from cudaswitch.store import all_stores, own_store
+from cudaswitch.toolkit import Toolkit, current_platform
+
+MARKER = ".cudaswitch-shims"
+"""A folder with this file holds shims, of whichever store; no shim looks for a tool in it."""
+
+_HEADER = "#!/bin/sh\n# A shim, written by `cudaswitch shims refresh`.\n"
+
+_NVIDIA = re.compile(
+    r"__nvcc_device_query|bin2c|compute-sanitizer|computeprof|ctadvisor|cu\+\+filt"
+    r"|cuda-(dbg|gdb[a-z0-9.-]*|memcheck)|cudafe(\+\+)?|cuobjdump|fatbinary|filehash"
+    r"|gpu-library-advisor|ncu(-ui)?|nsight(-[a-z]+|_ee_plugins_manage\.sh)?|nsys(-[a-z]+)?"
+    r"|nv-nsight-cu(-cli)?|nv(cc|disasm|link|prof|prune|vp)|ptxas|tileiras",
+    re.ASCII,
+)
+"""Tools in `bin` of NVIDIA's toolkits from 7.5 to 13 and of the Nsight packages beside them."""
+
+_MACHINE_FOLDERS = ("/bin", "/sbin", "/usr/bin", "/usr/sbin")
+
+
+def install() -> list[str]:
+    """Make a shim for every tool of the installed toolkits; returns the tools.
+
+    Raises StoreError where others could put commands into the folder.
+    """
+    store = own_store()
+    store.home.require_writable()
+    store.home.shims.mkdir(exist_ok=True)
+    _refuse_foreign_hands(store.home.shims)
+    with store.lock("shims"):
+        write_atomically(store.home.shims / MARKER, "")
+        tools = sorted({name for each in all_stores() for name in _tools_of(each.toolkits())})
+        for tool in tools:
+            _write(store.home.shims / tool, text(tool, store.home))
+        for path in _shims_in(store.home.shims):
+            if path.name not in tools:
+                path.unlink()
+    return tools
+
+
+def refresh() -> list[str]:
+    """Bring the shims up to date with what is installed; nothing where none were wanted."""
+    return install() if installed() else []
+
+
+def installed() -> bool:
+    """Tell whether shims were ever asked for."""
+    return (own_store().home.shims / MARKER).is_file()
+
+
+def text(tool: str, home: Home) -> str:
+    """Return the shim of a tool, for a store."""
+    values = {
+        "_cudaswitch_tool": tool,
+        "_cudaswitch_root": str(home.root),
+        "_cudaswitch_program": program(),
+    }
+    assigned = "".join(f"{name}={shells.quote_posix(value)}\n" for name, value in values.items())
+    return _HEADER + assigned + shells.answers() + shells.without_comments(shipped("launcher.sh"))
+
+
+def _tools_of(kits: list[Toolkit]) -> Iterator[str]:
+    for kit in kits:
+        folder = Path(kit.path) / "bin"
+        if kit.platform != current_platform() or not folder.is_dir():
+            continue
+        for path in folder.iterdir():
+            if path.is_file() and os.access(path, os.X_OK) and _is_tool(path.name, kit):
+                yield path.name
+
+
+def _is_tool(name: str, kit: Toolkit) -> bool:
+    """Tell whether a name is CUDA's: no shim may ever stand before `ls` or `python`.
+
+    The `bin` of an adopted toolkit may be `/usr/bin` or an environment's.
+    """
+    if _NVIDIA.fullmatch(name):
+        return True
+    return kit.source != "system" and not any(
+        os.path.lexists(f"{folder}/{name}") for folder in _MACHINE_FOLDERS
+    )
+
+
+def _shims_in(folder: Path) -> list[Path]:
+    """List the shims of a folder; a file that somebody else put there is none."""
+    header = _HEADER.encode()
+    files = [path for path in folder.iterdir() if path.is_file() and not path.is_symlink()]
+    return [path for path in files if path.read_bytes().startswith(header)]
+
+
+def _write(path: Path, content: str) -> None:
+    if path.is_file() and not path.is_symlink() and path.read_bytes() == content.encode():
+        return
+    write_atomically(path, content, 0o755)
+
+
+def _refuse_foreign_hands(folder: Path) -> None:
+    status = folder.lstat()
+    mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    if not mine or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise StoreError(
+            f"`{folder}` cannot hold commands: others may write it, or it is no folder of yours",
+            f"chmod go-w '{folder}', or remove it",
+        )

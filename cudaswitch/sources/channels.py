@@ -1,0 +1,134 @@
+"""conda channels: where one lies, and what it has of CUDA for a platform."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from cudaswitch.archives.components import COMPONENTS, named_component
+from cudaswitch.download import redact
+from cudaswitch.download.several import Wanted
+from cudaswitch.errors import NotFoundError, RequestError, SourceError
+from cudaswitch.sources.repodata import read_channel
+from cudaswitch.versions import Version
+
+ALIAS = "https://conda.anaconda.org"
+"""Where the channels that have a plain name lie; CUDASWITCH_CHANNEL_ALIAS names a mirror."""
+NAMED = {"defaults": "https://repo.anaconda.com/pkgs/main"}
+CHANNELS = ("conda-forge", "nvidia", "defaults")
+"""The channels that are asked, in this order, where CUDASWITCH_CHANNELS names no others."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*", re.ASCII)
+_URL = re.compile(r"(?:https?|file)://.+")
+_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*\.(?:conda|tar\.bz2)", re.ASCII)
+_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
+_KNOWN = frozenset(COMPONENTS.values())
+
+
+@dataclass(frozen=True)
+class Record:
+    """A package as a channel's index has it; `data` is the whole record, unchecked."""
+
+    file: str
+    folder: str
+    name: str
+    version: Version
+    build: str
+    depends: tuple[str, ...]
+    data: Mapping[str, Any]
+
+    @property
+    def rank(self) -> tuple[Version, int, bool]:
+        """Order the records of one name: newest version, newest build, the quicker format."""
+        number = self.data.get("build_number")
+        return self.version, number if isinstance(number, int) else 0, self.file.endswith(".conda")
+
+    def wanted(self) -> Wanted:
+        """Return the file to download. SourceError where it could not be verified."""
+        sha256, size = self.data.get("sha256"), self.data.get("size")
+        if not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
+            raise self._unusable("sha256")
+        if type(size) is not int or size <= 0:
+            raise self._unusable("size")
+        return Wanted(f"{self.folder}/{self.file}", sha256.lower(), size)
+
+    def _unusable(self, what: str) -> SourceError:
+        return SourceError(
+            f"the index of `{redact(self.folder)}` states no {what} for {self.file}",
+            "use another channel with --channel, or another source with --from",
+        )
+
+
+class Channel:
+    """A channel, and its records of CUDA for one platform, read when they are first asked for."""
+
+    def __init__(self, name: str, platform: str, *, offline: bool) -> None:
+        self.name, self.url = name, channel_url(name)
+        self._platform, self._offline = platform, offline
+
+    @cached_property
+    def own(self) -> tuple[Record, ...]:
+        """What is built for the platform: all that there is of CUDA up to 11."""
+        return self._records(self._platform)
+
+    @cached_property
+    def everything(self) -> tuple[Record, ...]:
+        """The same with what is for every platform, among which parts of CUDA from 12 on are."""
+        return (*self.own, *self._records("noarch"))
+
+    def _records(self, subdir: str) -> tuple[Record, ...]:
+        folder = f"{self.url}/{subdir}"
+        try:
+            found = read_channel(folder, is_cuda, offline=self._offline)
+        except NotFoundError:
+            return ()
+        return tuple(filter(None, (_record(file, folder, data) for file, data in found.items())))
+
+
+def channel_url(name: str) -> str:
+    """Return where a channel lies: a URL, a path, `defaults` or a name such as `nvidia`."""
+    if _URL.fullmatch(name):
+        return name.rstrip("/")
+    if name.startswith((".", "~", os.sep)):
+        return Path(name).expanduser().absolute().as_uri()
+    if not _NAME.fullmatch(name):
+        raise RequestError(
+            f"`{redact(name)}` is not a channel",
+            "name one as conda-forge, nvidia/label/cuda-12.4.1, a URL or a path",
+        )
+    alias = os.environ.get("CUDASWITCH_CHANNEL_ALIAS") or ALIAS
+    return NAMED.get(name) or f"{alias.rstrip('/')}/{name}"
+
+
+def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> Iterator[Channel]:
+    """Yield the channels of these names, or else the usual ones, in their order."""
+    usual = os.environ.get("CUDASWITCH_CHANNELS", "").replace(",", " ").split()
+    for name in names or usual or CHANNELS:
+        yield Channel(name, platform, offline=offline)
+
+
+def is_cuda(name: str) -> bool:
+    """Tell whether a package of that name may be part of CUDA or cuDNN."""
+    return name.startswith("cuda-") or named_component(name) in _KNOWN
+
+
+def _record(file: str, folder: str, data: Mapping[str, Any]) -> Record | None:
+    """Check a record as far as choosing needs it; None where it is of no use."""
+    name, text, build = (data.get(key) for key in ("name", "version", "build"))
+    depends = data.get("depends", [])
+    if not (isinstance(name, str) and isinstance(text, str) and isinstance(build, str)):
+        return None
+    if not isinstance(depends, list) or not all(isinstance(one, str) for one in depends):
+        return None
+    stem = f"{name}-{text}-{build}"
+    if file not in (f"{stem}.conda", f"{stem}.tar.bz2") or not _FILE.fullmatch(file):
+        return None
+    if not _VERSION.fullmatch(text):
+        return None
+    return Record(file, folder, name, Version(text), build, tuple(depends), data)

@@ -1,0 +1,36 @@
+"""Choosing components of a toolkit, in the same words for every source."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from cudaswitch.errors import RequestError
+
+_MINIMAL = ("nvcc", "crt", "nvvm", "cudart", "cccl", "culibos")
+_LIBRARIES = ("cublas", "cufft", "curand", "cusolver", "cusparse", "nvjitlink", "nvrtc", "nvtx")
+SETS: Mapping[str, tuple[str, ...]] = {
+    "minimal": _MINIMAL,
+    "build": (*_MINIMAL, *_LIBRARIES, "cupti", "profiler"),
+}
+"""Named choices, in the words of `cuda-toolkit`'s extras on PyPI."""
+FULL = "full"
+
+
+def chosen(components: str, offered: Collection[str], release: str) -> set[str]:
+    """Return the names among `offered` that `components` stands for.
+
+    That is `minimal`, `build`, `full` or names with commas; `release` is for messages. A
+    named set takes what the release has; names from a person are all meant, and RequestError
+    is raised where one is not there.
+    """
+    if components == FULL:
+        return set(offered)
+    if named := SETS.get(components):
+        return set(named) & set(offered)
+    names = {name.strip() for name in components.split(",")}
+    if unknown := sorted(names - set(offered)):
+        raise RequestError(
+            f"{release} has no component `{'`, `'.join(unknown)}`",
+            f"there are {', '.join((*SETS, FULL, *sorted(offered)))}",
+        )
+    return names

@@ -1,0 +1,146 @@
+"""CUDA and cuDNN from conda channels.
+
+Up to 11.8 a toolkit is one package, `cudatoolkit` (libraries without nvcc), beside one of
+`cudnn`, and choosing takes no solver: the newest version that fits, of that the newest
+build, of that the `.conda`. From 12 on it is many packages, see `sources.split`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cudaswitch.archives.conda import built_for
+from cudaswitch.download import redact
+from cudaswitch.errors import SourceError
+from cudaswitch.sources import Delivery, split
+from cudaswitch.sources.bringing import bring
+from cudaswitch.sources.channels import Channel, Record, chosen_channels
+from cudaswitch.toolkit import current_platform
+from cudaswitch.versions import Request, Version, parse_request
+
+SINGLE = "cudatoolkit"
+
+
+@dataclass(frozen=True)
+class Channels:
+    """The source `conda` over these channels; without any, over the usual ones."""
+
+    names: tuple[str, ...] = ()
+
+    def available(self, *, offline: bool = False) -> list[Version]:
+        """List the CUDA releases that can be obtained, newest first."""
+        found = {
+            record.version
+            for channel in self._channels(current_platform(), offline)
+            for record in _toolkits(channel)
+        }
+        return sorted(found, reverse=True)
+
+    def obtain(
+        self,
+        request: Request,
+        *,
+        components: str = "build",
+        workdir: Path,
+        platform: str,
+        offline: bool = False,
+    ) -> Delivery:
+        """Bring the newest release that satisfies the request, with its cuDNN if it names one.
+
+        The first channel that has a fitting one is taken. `components` is for toolkits that
+        come in pieces. Raises SourceError or RequestError.
+        """
+        channels = list(self._channels(platform, offline))
+        channel, toolkit = _first(request, channels)
+        release = None
+        if toolkit.name == SINGLE:
+            records = [toolkit]
+        else:
+            release = toolkit.version
+            records = split.pieces_of(release, channel, components, platform, workdir)
+        if request.cudnn not in (None, "none"):
+            records.append(_cudnn(str(request.cudnn), toolkit.version, channels))
+        return _delivery(records, release, workdir, offline)
+
+    def obtain_cudnn(
+        self, cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
+    ) -> Delivery:
+        """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
+        record = _cudnn(cudnn, cuda, list(self._channels(platform, offline)))
+        return _delivery([record], None, workdir, offline)
+
+    def _channels(self, platform: str, offline: bool) -> Iterable[Channel]:
+        return chosen_channels(self.names, platform, offline=offline)
+
+
+def _delivery(
+    records: Sequence[Record], release: Version | None, workdir: Path, offline: bool
+) -> Delivery:
+    wanted = [record.wanted() for record in records]
+    return Delivery(bring(wanted, "conda", workdir=workdir, offline=offline), release)
+
+
+def _toolkits(channel: Channel) -> list[Record]:
+    """List what a channel has of toolkits, in one package or in many."""
+    single = [record for record in channel.own if record.name == SINGLE]
+    return single + [record for record in channel.everything if record.name == split.META]
+
+
+def _first(request: Request, channels: Sequence[Channel]) -> tuple[Channel, Record]:
+    """Return the newest fitting toolkit of the first channel that has one."""
+    for channel in channels:
+        fitting = [one for one in channel.own if one.name == SINGLE and _fits(request, one)]
+        # The index for every platform is a large one, and CUDA up to 11 is not in it.
+        if not (fitting and request.prefix):
+            fitting = [one for one in _toolkits(channel) if _fits(request, one)]
+        if fitting:
+            return channel, max(
+                fitting, key=lambda one: (one.version, one.name == SINGLE, *one.rank)
+            )
+    asked = f" (asked for by {request.origin})" if request.origin else ""
+    there = sorted(
+        {one.version for channel in channels for one in _toolkits(channel)}, reverse=True
+    )
+    raise SourceError(
+        f"no CUDA {request.text} in {_named(channels)}{asked}",
+        f"there is {', '.join(map(str, there))}" if there else "check the names of the channels",
+    )
+
+
+def _fits(request: Request, record: Record) -> bool:
+    return request.accepts(record.version)
+
+
+def _rank(record: Record) -> tuple[object, ...]:
+    """Order toolkits: the newest version, and of that the one that takes no solver."""
+    return (record.version, record.name == SINGLE, *record.rank)
+
+
+def _cudnn(cudnn: str, cuda: Version, channels: Sequence[Channel]) -> Record:
+    """Return the newest fitting cuDNN of the first channel that has one."""
+    prefix, in_pieces = Version(cudnn), False
+    for channel in channels:
+        found = []
+        for record in channel.own:
+            if record.name != "cudnn" or not record.version.starts_with(prefix):
+                continue
+            built = built_for("cudnn", record.version, list(record.depends), record.build)
+            if built is None or not parse_request(built).accepts(cuda):
+                continue
+            if any(one.startswith("libcudnn") for one in record.depends):
+                in_pieces = True
+            else:
+                found.append(record)
+        if found:
+            return max(found, key=lambda record: record.rank)
+    raise SourceError(
+        f"no cuDNN {cudnn} for CUDA {cuda.minor} in {_named(channels)}"
+        + (", other than in pieces" if in_pieces else ""),
+        "try --from nvidia, or install it from a file: `cudaswitch install FILE`",
+    )
+
+
+def _named(channels: Sequence[Channel]) -> str:
+    return ", ".join(f"`{redact(channel.name)}`" for channel in channels)

@@ -1,0 +1,34 @@
+"""Licences of what is downloaded: told once, and noted that they were.
+
+NVIDIA lets its archives be downloaded without a question; installing them is accepting. So
+nothing is asked, and the note says which text that was and when.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from datetime import datetime, timezone
+
+from cudaswitch.errors import StoreError
+from cudaswitch.paths import cache, write_atomically
+
+
+def tell_once(licence: str, url: str) -> None:
+    """Say on stderr under which licence, to be read at `url`, something comes; once for each.
+
+    What was said is noted in `<cache>/licences/`. Raises StoreError where that is impossible.
+    """
+    name = re.sub(r"[^a-z0-9]+", "-", licence.lower()).strip("-")
+    note = cache() / "licences" / f"{name}.json"
+    if note.exists():
+        return
+    print(f"licence: {licence}, accepted by installing: {url}", file=sys.stderr)
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    said = {"licence": licence, "url": url, "accepted": now}
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(note, json.dumps(said, indent=2) + "\n")
+    except OSError as error:
+        raise StoreError(f"cannot write `{note}`: {error.strerror}") from None

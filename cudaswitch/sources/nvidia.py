@@ -1,0 +1,175 @@
+"""CUDA 11.4.2 and later, and cuDNN, from NVIDIA's redist index: component archives.
+
+The folder `<base>/cuda/redist/` (or `cudnn`) has an index for each release, and below it
+the archives. CUDASWITCH_NVIDIA_URL names another base, such as a mirror or `file:///...`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from cudaswitch.archives.components import COMPONENTS, named_component
+from cudaswitch.compat.redist import known_releases
+from cudaswitch.download import fetch
+from cudaswitch.download.pages import read_page
+from cudaswitch.download.several import Wanted
+from cudaswitch.errors import NotFoundError, RequestError, SourceError
+from cudaswitch.install import Artifact
+from cudaswitch.paths import cache
+from cudaswitch.sources import Delivery
+from cudaswitch.sources.bringing import bring
+from cudaswitch.sources.components import chosen
+from cudaswitch.sources.licences import tell_once
+from cudaswitch.sources.redist import FOLDERS, LIMIT, Index, Offer, read_index
+from cudaswitch.versions import Request, Version
+
+BASE = "https://developer.download.nvidia.com/compute"
+FIRST = Version("11.4.2")
+"""The first CUDA whose index lists a toolkit."""
+_LISTED = re.compile(r"redistrib_([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})\.json", re.ASCII)
+_LISTING_LIMIT = 4 << 20
+_TOOLKIT = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
+
+
+def available(*, offline: bool = False) -> list[Version]:
+    """List the CUDA releases that can be obtained, newest first."""
+    return [release for release in _releases("cuda", offline) if release >= FIRST]
+
+
+def obtain(
+    request: Request,
+    *,
+    components: str = "build",
+    workdir: Path,
+    platform: str,
+    offline: bool = False,
+) -> Delivery:
+    """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
+
+    `components` is as for `components.chosen`. The archives lie, under their names, in a
+    fresh folder in `workdir`. Raises SourceError or RequestError.
+    """
+    _require(platform)
+    index = _newest(request, offline)
+    major = index.release.major
+    pieces = _toolkit(index, platform)
+    names = chosen(components, pieces.keys(), f"CUDA {index.release}")
+    offers = [index.offer(at, platform, major) for name in sorted(names) for at in pieces[name]]
+    if not offers:
+        raise SourceError(f"NVIDIA's CUDA {index.release} has no {components} for {platform}")
+    if request.cudnn not in (None, "none"):
+        offers.append(_cudnn(str(request.cudnn), index.release, platform, offline))
+    return Delivery(_bring(offers, workdir, offline), index.release)
+
+
+def obtain_cudnn(
+    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
+) -> Delivery:
+    """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
+    _require(platform)
+    return Delivery(_bring([_cudnn(cudnn, cuda, platform, offline)], workdir, offline))
+
+
+def _require(platform: str) -> None:
+    if platform not in FOLDERS:
+        raise RequestError(
+            f"NVIDIA's index has no CUDA for `{platform}`", f"there is {', '.join(FOLDERS)}"
+        )
+
+
+def _folder(product: str) -> str:
+    base = os.environ.get("CUDASWITCH_NVIDIA_URL") or BASE
+    return f"{base.rstrip('/')}/{product}/redist/"
+
+
+def _releases(product: str, offline: bool) -> list[Version]:
+    """List a product's releases, newest first: what the folder lists, else what is known."""
+    folder = _folder(product)
+    listed: tuple[Version, ...] = ()
+    if urlsplit(folder).scheme == "file":
+        names = Path(url2pathname(urlsplit(folder).path)).glob("redistrib_*.json")
+        listed = tuple(Version(found[1]) for path in names if (found := _LISTED.search(path.name)))
+    elif not offline:
+        try:
+            page = read_page(folder, _LISTING_LIMIT)
+        except SourceError:
+            # Many servers list no folders; the index itself will tell whether it is there.
+            page = ""
+        listed = tuple(Version(text) for text in dict.fromkeys(_LISTED.findall(page)))
+    return sorted(listed or known_releases(product), reverse=True)
+
+
+def _newest(request: Request, offline: bool) -> Index:
+    asked = f" (asked for by {request.origin})" if request.origin else ""
+    offered = available(offline=offline)
+    fitting = [release for release in offered if request.accepts(release)]
+    if fitting:
+        return next(_indexes("cuda", fitting, offline))
+    if request.prefix and request.prefix < FIRST:
+        raise SourceError(
+            f"NVIDIA's index has no toolkit before CUDA {FIRST}, so no CUDA {request.text}{asked}",
+            "install it from a file: `cudaswitch install FILE`",
+        )
+    there = ", ".join(map(str, offered))
+    raise SourceError(
+        f"NVIDIA's index has no CUDA {request.text}{asked}", f"there is {there}" if there else None
+    )
+
+
+def _indexes(product: str, releases: list[Version], offline: bool) -> Iterator[Index]:
+    """Yield the indexes that are there; NotFoundError for the first where none is."""
+    missing: NotFoundError | None = None
+    found = False
+    for release in releases:
+        url = f"{_folder(product)}redistrib_{release}.json"
+        try:
+            path = fetch(url, cache(), limit=LIMIT, offline=offline, show=False)
+        except NotFoundError as error:
+            missing = missing or error
+            continue
+        found = True
+        yield read_index(path.read_bytes(), product, release, url)
+    if missing and not found:
+        raise missing
+
+
+def _toolkit(index: Index, platform: str) -> dict[str, list[str]]:
+    """List what the index has of a toolkit, by component. Driver pieces are none of it."""
+    found: dict[str, list[str]] = {}
+    for name in index.components:
+        component = named_component(name)
+        if component in _TOOLKIT and index.has(name, platform, index.release.major):
+            found.setdefault(component, []).append(name)
+    return found
+
+
+def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> Offer:
+    """Find the newest cuDNN with that version prefix, built for that CUDA's major."""
+    prefix = Version(cudnn)
+    # `8.9.7` names a file whose archive is 8.9.7.29, and both spellings are asked for.
+    fitting = [
+        release
+        for release in _releases("cudnn", offline)
+        if release.starts_with(prefix) or prefix.starts_with(release)
+    ]
+    for index in _indexes("cudnn", fitting, offline):
+        if index.has("cudnn", platform, cuda.major):
+            offer = index.offer("cudnn", platform, cuda.major)
+            if (offer.version or index.release).starts_with(prefix):
+                return offer
+    raise SourceError(
+        f"NVIDIA's index has no cuDNN {cudnn} for CUDA {cuda.major} on {platform}",
+        "older ones come as files: `cudaswitch install FILE`",
+    )
+
+
+def _bring(offers: list[Offer], workdir: Path, offline: bool) -> tuple[Artifact, ...]:
+    for offer in offers:
+        tell_once(offer.licence, offer.licence_url)
+    wanted = [Wanted(offer.url, offer.sha256, offer.size) for offer in offers]
+    return bring(wanted, "nvidia", workdir=workdir, offline=offline)

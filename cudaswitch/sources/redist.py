@@ -1,0 +1,125 @@
+"""NVIDIA's `redistrib_<release>.json`, read as data that anybody may have written.
+
+Schema (read in the files for CUDA 12.6.3 and 13.0.2 and cuDNN 8.9.7 and 9.22.0): beside
+`release_date`, `release_label` and `release_product` one object per component, with `name`,
+`license`, `license_path`, `version` and an object per platform: `relative_path`, `sha256`,
+`md5` and `size`, a string. cuDNN has one of these for each CUDA major instead, as `cuda12`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cudaswitch.download import redact
+from cudaswitch.errors import SourceError
+from cudaswitch.versions import Version
+
+LIMIT = 64 << 20
+"""Bytes of an index. The real ones have about 50 thousand."""
+
+FOLDERS = {
+    "linux-64": "linux-x86_64",
+    "linux-aarch64": "linux-sbsa",
+    "win-64": "windows-x86_64",
+}
+"""Our platforms in NVIDIA's words; `linux-aarch64` there is the Jetson."""
+
+LICENCES = {
+    "cuda": "https://docs.nvidia.com/cuda/eula/",
+    "cudnn": "https://docs.nvidia.com/deeplearning/cudnn/latest/reference/eula.html",
+}
+"""Where the licence of a product is read if the index names no file with it."""
+
+_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/){0,9}[A-Za-z0-9_][A-Za-z0-9._+-]*", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_SIZE = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
+_WORDS = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .,()/-]{0,79}", re.ASCII)
+_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An archive that an index offers; `size` in bytes, `licence` by name and where it is read."""
+
+    url: str
+    sha256: str
+    size: int
+    version: Version | None
+    licence: str
+    licence_url: str
+
+
+@dataclass(frozen=True)
+class Index:
+    """The index of one release of a product, `cuda` or `cudnn`, as it was read from `url`."""
+
+    product: str
+    release: Version
+    url: str
+    components: Mapping[str, Mapping[str, Any]]
+
+    def has(self, name: str, platform: str, cuda: int) -> bool:
+        """Tell whether there is an archive of a component for a platform and CUDA major."""
+        return self._entry(name, platform, cuda) is not None
+
+    def offer(self, name: str, platform: str, cuda: int) -> Offer:
+        """Return the archive of a component that the index has.
+
+        Raises SourceError where the entry is not to be trusted: it names no sha256 or size,
+        or a file outside of the index's own folder.
+        """
+        entry = self._entry(name, platform, cuda) or {}
+        component = self.components[name]
+        path, licence_path = _text(entry, "relative_path"), _text(component, "license_path")
+        sha256, size = _text(entry, "sha256").lower(), str(entry.get("size", ""))
+        licence, version = _text(component, "license"), _text(component, "version")
+        for what, value, form in (
+            ("path inside of its folder", path, _PATH),
+            ("sha256", sha256, _SHA256),
+            ("size", size, _SIZE),
+        ):
+            if not form.fullmatch(value):
+                raise _unusable(self.url, f"it names no {what} for {name}")
+        folder = self.url.rpartition("/")[0]
+        return Offer(
+            f"{folder}/{path}",
+            sha256,
+            int(size),
+            Version(version) if _VERSION.fullmatch(version) else None,
+            licence if _WORDS.fullmatch(licence) else f"NVIDIA {self.product}",
+            f"{folder}/{licence_path}" if _PATH.fullmatch(licence_path) else LICENCES[self.product],
+        )
+
+    def _entry(self, name: str, platform: str, cuda: int) -> Mapping[str, Any] | None:
+        entry = self.components.get(name, {}).get(FOLDERS[platform])
+        if isinstance(entry, dict) and "relative_path" not in entry:
+            entry = entry.get(f"cuda{cuda}")
+        return entry if isinstance(entry, dict) else None
+
+
+def read_index(content: bytes, product: str, release: Version, url: str) -> Index:
+    """Read an index. Raises SourceError where it is none."""
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise _unusable(url, "it is no index (JSON)")
+    components = {name: entry for name, entry in data.items() if isinstance(entry, dict)}
+    return Index(product, release, url, components)
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    value = entry.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _unusable(url: str, reason: str) -> SourceError:
+    return SourceError(
+        f"cannot use `{redact(url)}`: {reason}",
+        "nothing was downloaded from it; ask whoever runs the server",
+    )

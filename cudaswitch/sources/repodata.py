@@ -1,0 +1,186 @@
+"""A channel's `repodata.json` or `.json.zst`: fetched, and read for the few packages of CUDA.
+
+The index of a large channel has hundreds of thousands of records; only one of them at a
+time is kept in memory. What was read of one index is kept in the cache, by its content.
+Format: conda's documentation "Repodata"; `.zst`: CEP 16.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from cudaswitch.archives.faults import FaultError
+from cudaswitch.archives.streams import Source, decoded
+from cudaswitch.download import fetch, redact
+from cudaswitch.errors import NotFoundError, SourceError, StoreError
+from cudaswitch.paths import cache, write_atomically
+
+Records = dict[str, dict[str, Any]]
+"""Records as the channel has them, by the file names of their packages."""
+
+LIMIT = 1 << 30
+"""Bytes of an index as it is sent."""
+PLAIN_LIMIT = 8 << 30
+"""Bytes of an index, decoded."""
+VALUE_LIMIT = 64 << 20
+"""Characters of one record, or of another value that is skipped."""
+
+_SECTIONS = ("packages", "packages.conda")
+_FORMS = (("repodata.json.zst", "zstd"), ("repodata.json", None))
+_KEPT = 1
+"""Version of what is kept in the cache: count it up where other records are wanted."""
+_BLANK = re.compile(r"[ \t\r\n]*")
+
+
+def read_channel(folder: str, wanted: Callable[[str], bool], *, offline: bool) -> Records:
+    """Return the records of a channel's folder (URL up to the platform) by file name.
+
+    `wanted` tells by a package's name whether its records are. NotFoundError is raised where
+    there is no index, SourceError where it cannot be had or read.
+    """
+    missing: NotFoundError | None = None
+    for name, form in _FORMS:
+        url = f"{folder}/{name}"
+        try:
+            path = fetch(url, cache(), limit=LIMIT, offline=offline)
+        except NotFoundError as error:
+            missing = error
+            continue
+        try:
+            return _kept(path, form, wanted)
+        except (FaultError, ValueError, RecursionError) as error:
+            raise SourceError(
+                f"cannot use `{redact(url)}`: it is no index of a channel ({error})",
+                "check the channel, or ask whoever runs the server",
+            ) from None
+    raise missing or NotFoundError(f"no index in `{redact(folder)}`")
+
+
+def _kept(path: Path, form: str | None, wanted: Callable[[str], bool]) -> Records:
+    """Read an index, or what was kept of just this content before."""
+    with Source(path) as source:
+        if path.parent != cache():
+            return _read(source, form, wanted)
+        kept = cache() / "channels" / f"{path.name}-{_KEPT}.json"
+        try:
+            known: Records = json.loads(kept.read_bytes())
+        except (OSError, ValueError):
+            known = _read(source, form, wanted)
+            _keep(kept, known)
+        return known
+
+
+def _keep(path: Path, records: Records) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(records))
+    except OSError as error:
+        raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
+
+
+def _read(source: Source, form: str | None, wanted: Callable[[str], bool]) -> Records:
+    pieces = decoded(source.pieces(), form) if form else source.pieces()
+    return dict(read_records(pieces, wanted))
+
+
+def read_records(
+    pieces: Iterator[bytes], wanted: Callable[[str], bool]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the wanted records of an index. Raises ValueError where it is none."""
+    text = _Text(pieces)
+    for section in text.members():
+        if section not in _SECTIONS:
+            text.value()
+            continue
+        for file in text.members():
+            record = text.value()
+            if wanted(file.rsplit("-", 2)[0]) and isinstance(record, dict):
+                yield file, record
+    text.end()
+
+
+class _Text:
+    """JSON that arrives in pieces: the members of an object, one value at a time."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._utf8 = codecs.getincrementaldecoder("utf-8")()
+        self._json = json.JSONDecoder()
+        self._text, self._at, self._count = "", 0, 0
+
+    def members(self) -> Iterator[str]:
+        """Yield the keys of an object; whoever asks takes the value before going on."""
+        self._take("{")
+        if self._take('"}', keep=True) == "}":
+            self._take("}")
+            return
+        while True:
+            self._take('"', keep=True)
+            key: str = self.value()
+            self._take(":")
+            yield key
+            if self._take(",}") == "}":
+                return
+
+    def value(self) -> Any:
+        """Return the next value."""
+        self._take("", keep=True)
+        while True:
+            try:
+                value, end = self._json.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if not self._more():
+                    raise ValueError(error.msg) from None
+                continue
+            # A number may go on in the next piece.
+            if end == len(self._text) and self._more():
+                continue
+            self._at = end
+            return value
+
+    def end(self) -> None:
+        """Raise ValueError where something follows."""
+        while self._more():
+            pass
+        if _BLANK.fullmatch(self._text, self._at) is None:
+            raise ValueError("something follows it")
+
+    def _take(self, expected: str, *, keep: bool = False) -> str:
+        """Return the next character that is not blank; `expected` are those that may come."""
+        while True:
+            blank = _BLANK.match(self._text, self._at)
+            self._at = blank.end() if blank else self._at
+            if self._at < len(self._text):
+                break
+            if not self._more():
+                raise ValueError("it ends too early")
+        found = self._text[self._at]
+        if expected and found not in expected:
+            raise ValueError(f"a {' or '.join(expected)} is missing")
+        self._at += not keep
+        return found
+
+    def _more(self) -> bool:
+        """Read on, as much again as there is; False at the end."""
+        self._text, self._at = self._text[self._at :], 0
+        if len(self._text) > VALUE_LIMIT:
+            raise ValueError("it has too large a value")
+        read: list[str] = []
+        length = 0
+        for piece in self._pieces:
+            self._count += len(piece)
+            if self._count > PLAIN_LIMIT:
+                raise ValueError("it is too large")
+            read.append(self._utf8.decode(piece))
+            length += len(piece)
+            if length >= len(self._text):
+                break
+        else:
+            read.append(self._utf8.decode(b"", final=True))
+        self._text += "".join(read)
+        return length > 0

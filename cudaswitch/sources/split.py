@@ -1,0 +1,139 @@
+"""CUDA 12 and later from a conda channel: one toolkit in many packages, solved by rattler.
+
+Solved is `cuda-toolkit` of one release, over the channel's records of CUDA alone: compilers
+and libraries of the system that conda would bring along are the machine's here. Of the
+solution those packages are taken that the wanted components need.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from cudaswitch.archives.components import COMPONENTS, CUDA_NUMBERED, named_component
+from cudaswitch.download import redact
+from cudaswitch.errors import SourceError
+from cudaswitch.sources.channels import Channel, Record
+from cudaswitch.sources.components import chosen
+from cudaswitch.versions import Version
+
+META = "cuda-toolkit"
+"""The package whose versions are the releases."""
+
+_EMPTY = frozenset(("cuda", META, "cuda-version"))
+"""Packages that only require others."""
+_VIRTUAL = {"linux-64": "__linux", "linux-aarch64": "__linux", "win-64": "__win"}
+_PIECES = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
+
+
+def pieces_of(
+    release: Version, channel: Channel, components: str, platform: str, workdir: Path
+) -> list[Record]:
+    """Return the packages of that release that make the components.
+
+    Raises SourceError where rattler is not installed, finds no solution, or where the
+    channel's packages leave it open to which release they belong.
+    """
+    records = {(record.folder, record.file): record for record in channel.everything}
+    solved = _solved(release, channel, records, platform, workdir)
+    _refuse_mixed(release, channel, solved.values())
+    offered = {named_component(name) or "" for name in solved} & _PIECES
+    wanted = chosen(components, offered, f"CUDA {release}")
+    todo = [name for name in solved if named_component(name) in wanted]
+    needed: dict[str, Record] = {}
+    while todo:
+        name = todo.pop()
+        if name in needed or name in _EMPTY or name not in solved:
+            continue
+        needed[name] = solved[name]
+        todo += map(_name, solved[name].depends)
+    return [needed[name] for name in sorted(needed)]
+
+
+def _solved(
+    release: Version,
+    channel: Channel,
+    records: Mapping[tuple[str, str], Record],
+    platform: str,
+    workdir: Path,
+) -> dict[str, Record]:
+    """Return the packages of the solution by their names."""
+    try:
+        import rattler  # noqa: PLC0415  # an extra, and large
+    except ImportError:
+        raise SourceError(
+            f"CUDA {release} comes in many packages there, and choosing them needs py-rattler",
+            "pip install 'cudaswitch[conda]', or try --from nvidia",
+        ) from None
+    names = {record.name for record in records.values()} | {_VIRTUAL[platform]}
+    with tempfile.TemporaryDirectory(prefix="solve-", dir=workdir) as folder:
+        indexes = []
+        for subdir in (platform, "noarch"):
+            path = Path(folder) / f"{subdir}.json"
+            path.write_text(json.dumps(_index(records.values(), channel, subdir, names)))
+            at = rattler.Channel(Path(folder).as_uri())
+            indexes.append(rattler.SparseRepoData(at, subdir, path))
+        virtual = rattler.GenericVirtualPackage(
+            rattler.PackageName(_VIRTUAL[platform]),
+            rattler.Version("0"),
+            rattler.package.BuildString("0"),
+        )
+        try:
+            solution = asyncio.run(
+                rattler.solve_with_sparse_repodata(
+                    [f"{META} =={release}"], indexes, virtual_packages=[virtual]
+                )
+            )
+        except Exception as error:  # its errors have no base of their own
+            why = " ".join(str(error).split())[:300]
+            raise SourceError(
+                f"`{redact(channel.name)}` has CUDA {release} not whole: {why}",
+                "use another channel with --channel, or another source with --from",
+            ) from None
+    found = {}
+    for each in solution:
+        record = records[f"{channel.url}/{each.subdir}", each.file_name]
+        found[record.name] = record
+    return found
+
+
+def _index(
+    records: Iterable[Record], channel: Channel, subdir: str, names: set[str]
+) -> dict[str, Any]:
+    """Return an index of these records, with no requirements other than for `names`."""
+    sections: dict[str, dict[str, Any]] = {"packages": {}, "packages.conda": {}}
+    for record in records:
+        if record.folder != f"{channel.url}/{subdir}":
+            continue
+        section = "packages.conda" if record.file.endswith(".conda") else "packages"
+        sections[section][record.file] = {
+            "name": record.name,
+            "version": str(record.version),
+            "build": record.build,
+            "build_number": record.rank[1],
+            "depends": [one for one in record.depends if _name(one) in names],
+            "subdir": subdir,
+        }
+    return {"info": {"subdir": subdir}, **sections, "repodata_version": 1}
+
+
+def _name(dependency: str) -> str:
+    words = dependency.split()
+    return words[0].rpartition("::")[2] if words else ""
+
+
+def _refuse_mixed(release: Version, channel: Channel, solved: Iterable[Record]) -> None:
+    """Refuse what a channel with open requirements gives: the newest piece of any release."""
+    for record in solved:
+        if named_component(record.name) not in CUDA_NUMBERED:
+            continue
+        if not record.version.starts_with(Version(release.minor)):
+            raise SourceError(
+                f"`{redact(channel.name)}` would mix CUDA {release} with {record.name}"
+                f" {record.version}",
+                f"a channel for just that release: --channel nvidia/label/cuda-{release}",
+            )

@@ -1,0 +1,93 @@
+"""Every check of the project: `nox` runs them all, `nox -s NAME` one, `nox -l` lists them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.10.9"
+nox.options.sessions = ["lint", "tests"]
+
+ROOT = Path(__file__).parent
+PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+PYTHON_FILES = ("cudaswitch", "tests", "completions", "noxfile.py")
+TEMPLATES = ("enter.", "leave.")
+"""Beginnings of shell texts with placeholders, which no parser reads before they are filled in;
+tests run them filled in."""
+
+SHELL_CHECKS = (
+    (("shellcheck",), (".ci/run", "shims/*.sh", "completions/*.bash", "docs/*.sh")),
+    (("shellcheck",), ("cudaswitch/shells/*.sh", "cudaswitch/shells/*.bash")),
+    (("dash", "-n"), ("shims/*.sh", "cudaswitch/shells/answers.sh", "cudaswitch/shells/core.sh")),
+    (("zsh", "-n"), ("completions/_*", "cudaswitch/shells/*.sh", "cudaswitch/shells/*.zsh")),
+    (("fish", "--no-execute"), ("completions/*.fish", "cudaswitch/shells/*.fish")),
+)
+"""Checker → the files that it reads."""
+
+
+def dependencies(session: nox.Session, group: str) -> None:
+    session.install(*nox.project.dependency_groups(PROJECT, group))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, types and shell syntax."""
+    dependencies(session, "lint")
+    session.install("-e", ".", "nox")
+    session.run("ruff", "check", *PYTHON_FILES)
+    session.run("ruff", "format", "--check", *PYTHON_FILES)
+    session.run("mypy")
+    session.run("mypy", "completions/generate.py", "noxfile.py")
+    session.run("python", "completions/generate.py", "--check")
+    for command, patterns in SHELL_CHECKS:
+        files = sorted(
+            str(path.relative_to(ROOT))
+            for pattern in patterns
+            for path in ROOT.glob(pattern)
+            if not path.name.startswith(TEMPLATES)
+        )
+        if shutil.which(command[0]):
+            for file in files:
+                session.run(*command, file, external=True, silent=True)
+        elif os.environ.get("CI"):
+            session.error(f"CI must have {command[0]}")
+        else:
+            session.warn(f"{command[0]} is missing, so {', '.join(files)} went unread")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests, against the built wheel: `nox -s tests -- -k NAME` runs some."""
+    install_wheel(session)
+    # `pytest`, never `python -m pytest`: that one would import the checkout.
+    session.run("pytest", *(session.posargs or ["-n", "auto"]), env=AS_INSTALLED)
+
+
+@nox.session(python=nox.project.python_versions(PROJECT))
+def pythons(session: nox.Session) -> None:
+    """The same with each Python of the classifiers, where there is one."""
+    install_wheel(session)
+    session.run("pytest", *(session.posargs or ["-n", "auto"]), env=AS_INSTALLED)
+
+
+@nox.session
+def completions(session: nox.Session) -> None:
+    """Write the completion scripts anew, after a change of the command line."""
+    session.install("-e", ".")
+    session.run("python", "completions/generate.py", *session.posargs)
+
+
+AS_INSTALLED = {"CUDASWITCH_TEST_INSTALLED": "1"}
+
+
+def install_wheel(session: nox.Session) -> None:
+    folder = Path(session.create_tmp()) / "wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    dependencies(session, "test")
+    session.run("pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), ".")
+    [wheel] = folder.glob("*.whl")
+    session.install("--force-reinstall", "--no-deps", str(wheel))
+    session.install(str(wheel))

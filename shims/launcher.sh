@@ -1,0 +1,110 @@
+# shellcheck shell=dash disable=SC2016,SC2154  # `names` in messages; `shims.text` sets the rest
+# A shim: it becomes the tool of the toolkit that is asked for here, found without Python by
+# the order of `decision.decide`. Written behind answers.sh and these:
+#   _cudaswitch_tool     the tool's name
+#   _cudaswitch_root     the store
+#   _cudaswitch_program  the command, for what has no ready answer
+# Whatever is still set at `exec` reaches the tool where the caller had exported a variable
+# of that name, so all names but those of locals are ours.
+
+# __csw = the pin or version file that decides here; fails where there is none.
+__cudaswitch_decider() {
+    \local venv conda before env
+    venv=${VIRTUAL_ENV-} conda=${CONDA_PREFIX-}
+    # Of two environments that one is asked first whose programs come first on PATH.
+    before=:$PATH: before=${before%%":$conda/bin:"*}:
+    case $before in
+        *":$venv/bin:"* | ":$PATH::") ;;
+        *) env=$venv venv=$conda conda=$env ;;
+    esac
+    for env in "$venv" "$conda"; do
+        if [ -z "$env" ]; then continue; fi
+        if [ -d "$env/conda-meta" ] || [ -f "$env/pyvenv.cfg" ] || [ -f "$env/bin/activate_this.py" ]; then
+            __csw=$env/etc/cudaswitch/pin
+            if [ -e "$__csw" ]; then return 0; fi
+            break
+        fi
+    done
+    __cudaswitch_file
+}
+
+# Look through the stores: _cudaswitch_name = that of the toolkit $__csw,
+# _cudaswitch_having = the toolkits that have the tool.
+__cudaswitch_survey() {
+    \local stores store kit at
+    _cudaswitch_name=${__csw##*/} _cudaswitch_having='' stores=$_cudaswitch_root:${CUDASWITCH_STORES-}:
+    while [ -n "$stores" ]; do
+        store=${stores%%:*} stores=${stores#*:}
+        for kit in "${store:-/nowhere}"/toolkits/*/cudaswitch.json; do
+            kit=${kit%/*} kit=${kit##*/}
+            # An adopted toolkit lies elsewhere; the answer to its full name says where.
+            case $kit in *+*) at=$store/requests/$kit ;; *) at=$store/requests/$kit+cudnnnone ;; esac
+            if [ -f "$at" ] && IFS= \read -r at < "$at"; then
+                if [ "$at" = "$__csw" ]; then _cudaswitch_name=$kit; fi
+                if [ -x "$at/bin/$_cudaswitch_tool" ]; then
+                    _cudaswitch_having="${_cudaswitch_having:+$_cudaswitch_having, }$kit"
+                fi
+            fi
+        done
+    done
+}
+
+# End with the reason $1, and with where the tool would be.
+__cudaswitch_fail() {
+    printf 'cudaswitch: %s\n' "$1" >&2
+    if [ -n "${_cudaswitch_having-}" ]; then printf 'hint: it is in %s\n' "$_cudaswitch_having" >&2; fi
+    exit 127
+}
+
+# Python is asked in the store of this shim, wherever it is called from.
+__cudaswitch_ask() {
+    if ! [ -x "$_cudaswitch_program" ]; then
+        printf 'cudaswitch: `%s` is gone, which would tell what is asked for by %s\n' \
+            "$_cudaswitch_program" "$_cudaswitch_origin" >&2
+        printf 'hint: install cudaswitch again, then cudaswitch shims refresh\n' >&2
+        exit 127
+    fi
+    __csw=$(CUDASWITCH_HOME=$_cudaswitch_root "$_cudaswitch_program" want "$@") || exit
+}
+
+# Shims that call each other without end, through a wrapper on PATH, are stopped.
+case ${_CUDASWITCH_SHIMS-} in '' | 0* | *[!0-9]* | ????*) _CUDASWITCH_SHIMS=0 ;; esac
+\export "_CUDASWITCH_SHIMS=$((_CUDASWITCH_SHIMS + 1))"
+if [ "$_CUDASWITCH_SHIMS" -gt 32 ]; then
+    __cudaswitch_fail "\`$_cudaswitch_tool\` on PATH calls its shim again and again"
+fi
+
+if [ -n "${_CUDASWITCH_U-}" ]; then
+    __csw=$_CUDASWITCH_U _cudaswitch_origin='this shell (`cudaswitch use`)'
+elif [ -n "${CUDASWITCH_VERSION-}" ]; then
+    _cudaswitch_origin=CUDASWITCH_VERSION
+    __cudaswitch_ready "$CUDASWITCH_VERSION" || __cudaswitch_ask -- "$CUDASWITCH_VERSION"
+elif __cudaswitch_decider; then
+    _cudaswitch_origin=$__csw
+    __cudaswitch_read "$_cudaswitch_origin" || __cudaswitch_ask --file "$_cudaswitch_origin"
+else
+    __csw=system _cudaswitch_origin=
+fi
+
+__csw=${__csw%%:*}
+if [ "$__csw" != system ]; then
+    # nvcc looks for its parts beside the path that it is called by.
+    if [ -x "$__csw/bin/$_cudaswitch_tool" ]; then exec "$__csw/bin/$_cudaswitch_tool" "$@"; fi
+    __cudaswitch_survey
+    if [ -d "$__csw/." ]; then
+        __cudaswitch_fail "\`$_cudaswitch_tool\` is not in CUDA $_cudaswitch_name (asked for by $_cudaswitch_origin)"
+    fi
+    __cudaswitch_fail "toolkit \`$__csw\` is gone (asked for by $_cudaswitch_origin)"
+fi
+
+_cudaswitch_rest=$PATH:
+while [ -n "$_cudaswitch_rest" ]; do
+    __csw=${_cudaswitch_rest%%:*}/$_cudaswitch_tool _cudaswitch_rest=${_cudaswitch_rest#*:}
+    case $__csw in /*) ;; *) continue ;; esac
+    if [ -f "$__csw" ] && [ -x "$__csw" ] && ! [ -e "${__csw%/*}/.cudaswitch-shims" ] \
+        && ! [ "$__csw" -ef "$0" ]; then
+        exec "$__csw" "$@"
+    fi
+done
+__cudaswitch_survey
+__cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and no toolkit is asked for here"

@@ -1,0 +1,82 @@
+"""What many tests look at: a refusal in one clear line, a store byte for byte, an answer."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+Done = subprocess.CompletedProcess[str]
+
+RUNTIME_ANSWER = (
+    "import ctypes, sys; number = ctypes.c_int();"
+    " ctypes.CDLL(sys.argv[1]).cudaRuntimeGetVersion(ctypes.byref(number)); print(number.value)"
+)
+"""A Python program: loads the runtime library named, through the loader's own search."""
+
+PYTHON = sys.executable
+
+
+def succeeded(done: Done) -> list[str]:
+    """Return the lines on stdout of a command that must have ended well."""
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr
+    return done.stdout.splitlines()
+
+
+def refused(done: Done, *words: str, code: int = 1, hint: str | None = "") -> str:
+    """Check that a command refused in one clear line, and return that line.
+
+    `words` must stand in it. `hint` must stand in the hint; None where there may be none.
+    """
+    shown = f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == code, shown
+    assert done.stdout == "", shown
+    said = [line for line in done.stderr.splitlines() if line]
+    message = said[0]
+    assert message.startswith("cudaswitch: "), shown
+    assert not message.endswith("."), shown
+    assert "internal error" not in message, shown
+    for word in words:
+        assert word in message, f"`{word}` is missing:\n{shown}"
+    if hint is not None:
+        assert len(said) == 2, shown
+        assert said[1].startswith("hint: "), shown
+        assert hint in said[1], shown
+    return message
+
+
+def snapshot(root: Path) -> dict[str, str]:
+    """Describe a store: each path with its kind, mode, and hash or target.
+
+    Locks are left out, and so is the place to stage in while it is empty.
+    """
+    found = {}
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if name.startswith("locks") or name == ".staging":
+            continue
+        if path.is_symlink():
+            found[name] = f"-> {path.readlink()}"
+        elif path.is_dir():
+            found[name] = "folder"
+        else:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            found[name] = f"{path.stat().st_mode:o} {digest}"
+    return found
+
+
+def bytes_in(root: Path) -> int:
+    """Count the bytes of all files below `root`, each inode once."""
+    inodes = {}
+    for path in root.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            status = path.stat()
+            inodes[status.st_ino] = status.st_size
+    return sum(inodes.values())
+
+
+def inodes_in(root: Path) -> dict[str, int]:
+    """Map each path below `root` to its inode, links not followed."""
+    return {str(path.relative_to(root)): path.lstat().st_ino for path in root.rglob("*")}

@@ -1,0 +1,54 @@
+"""Environments written file by file in the shape that pip, uv and conda leave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cudaswitch.detect import facts_of
+from cudaswitch.resolver import Resolution, resolve
+
+SITE = "lib/python3.8/site-packages"
+WINDOWS_SITE = "Lib/site-packages"
+NEW_DRIVER = "610.43.02"
+
+
+class Env:
+    """A prefix to be filled; its site-packages is there from the start."""
+
+    def __init__(self, prefix: Path, site: str = SITE) -> None:
+        self.prefix = prefix
+        self.site = site
+        (prefix / site).mkdir(parents=True)
+
+    def write(self, path: str, text: str) -> Path:
+        file = self.prefix / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def file(self, path: str, text: str = "") -> Path:
+        return self.write(f"{self.site}/{path}", text)
+
+    def dist(self, name: str, version: str, *requires: str) -> Path:
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+        lines += [f"Requires-Dist: {require}" for require in requires]
+        text = "\n".join(lines) + "\n\nA description.\nRequires-Dist: nvidia-cudnn-cu12==1.2.3\n"
+        folder = f"{name.replace('-', '_')}-{version}.dist-info"
+        return self.file(f"{folder}/METADATA", text)
+
+    def conda(self, name: str, version: str, build: str, *depends: str) -> None:
+        record = {"name": name, "version": version, "build": build, "depends": list(depends)}
+        self.write(f"conda-meta/{name}-{version}-{build}.json", json.dumps(record))
+
+    def torch(self, version: str, cuda: str | None, *requires: str, typed: bool = False) -> None:
+        self.dist("torch", version.partition("+")[0], *requires)
+        value = repr(cuda)
+        line = f"cuda: Optional[str] = {value}" if typed else f"cuda = {value}"
+        head = "from typing import Optional\n" if typed else ""
+        text = f"{head}__version__ = '{version}'\ndebug = False\n{line}\ngit_version = 'abc'\n"
+        self.file("torch/version.py", text + ("hip: Optional[str] = None\n" if typed else ""))
+
+    def resolve(self, **machine: str) -> Resolution:
+        machine.setdefault("driver", NEW_DRIVER)
+        return resolve(facts_of(self.prefix, **machine), [])

@@ -1,0 +1,33 @@
+"""Fixtures for tests in real shells: toolkits in a store, all under an awkward path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from homes import HOSTILE_FOLDER, make_home
+from shells.kits import Person, kits_in
+
+INTEGRATED = ("bash", "zsh", "fish")
+
+
+@pytest.fixture(scope="session")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """A person with three toolkits. Shared: tests may pin their own environments, no more."""
+    return make_person(tmp_path_factory.mktemp("person") / HOSTILE_FOLDER)
+
+
+def make_person(folder: Path) -> Person:
+    home = make_home(folder)
+    kits = kits_in(folder / "toolkits")
+    for kit in kits:
+        done = home.run("adopt", str(kit.build().home))
+        assert done.returncode == 0, done.stderr
+    init = {}
+    for shell in INTEGRATED:
+        done = home.run("init", shell)
+        assert done.returncode == 0, done.stderr
+        init[shell] = folder / f"init.{shell}"
+        init[shell].write_text(done.stdout)
+    return Person(home, kits, init)

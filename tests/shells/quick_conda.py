@@ -1,0 +1,25 @@
+"""The emulated conda without a process per transition, for histories by the thousand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from shells.conda import Conda, Emulator, real_conda
+from shells.driver import Shell
+
+_QUICK = Path(__file__).with_name("quick_conda.sh")
+
+
+@dataclass(frozen=True)
+class QuickConda(Emulator):
+    """Transitions in the shell's own words; `conda run` stays a process."""
+
+    name: str = "quick"
+
+    def init(self, shell: Shell) -> str:
+        defined = super().init(shell).splitlines()[:-1]
+        return "\n".join([*defined, shell.source(_QUICK.with_suffix(f".{shell.suffix}"))])
+
+
+CONDAS: list[Conda] = [QuickConda(), *filter(None, [real_conda()])]

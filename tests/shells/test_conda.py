@@ -1,0 +1,454 @@
+"""Pinned conda environments: hooks alone, without integration, in every transition of conda.
+
+Each history is played twice, in environments with and without pins. At every step the pinned
+one must be the other one with the toolkit added, and with nothing added once all are left.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from shells.conda import Conda, Emulator, conda_prefix, write_hook
+from shells.driver import BASH, FISH, POSIX_SHELLS, SHELLS, ZSH, Shell, ShellResult
+from shells.kits import STATE, Person, foreign, switched
+from shells.quick_conda import CONDAS
+from tools import console_script, require
+
+every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
+
+STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit"}
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A person with environments `a` and `c`, that may be pinned, and `b`, that never is."""
+
+    person: Person
+    folder: Path
+    shell: Shell
+    conda: Conda
+
+    def steps(self, words: str) -> list[str]:
+        """Translate `a`, `+b` (stacked), `again`, `out`; anything else is typed as it is."""
+        said = {"again": self.conda.reactivate(self.shell), "out": self.conda.deactivate()}
+        for name in "abc":
+            prefix = self.folder / name
+            said[name] = self.conda.activate(self.shell, prefix)
+            said[f"+{name}"] = self.conda.activate(self.shell, prefix, stack=True)
+        return [said[word] for word in words.split()]
+
+    def play(self, *steps: str, load: bool = False, **variables: str | None) -> ShellResult:
+        start = [self.person.load(self.shell)] if load else []
+        path = variables.pop("PATH", None) or self.conda.base_path
+        # A conda puts its own folder on PATH when it is loaded.
+        start += [self.conda.init(self.shell), self.shell.set("PATH", path)]
+        bare = Person(self.person.home, self.person.kits, {})
+        return bare.play(self.shell, "\n".join(start), *steps, **variables)
+
+
+def pinned_environments(person: Person, folder: Path) -> Path:
+    """Make `a` and `c`, pinned to the first two toolkits, and `b`; the same below `bare`."""
+    for name in "abc":
+        conda_prefix(folder / name)
+        conda_prefix(folder / "bare" / name)
+    person.pin("10.1", folder / "a")
+    person.pin("11.8", folder / "c")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pinned_environments(person, tmp_path_factory.mktemp("conda") / "my envs [x]~")
+
+
+@pytest.fixture
+def terminal(person: Person, folder: Path, shell: Shell, conda: Conda) -> Terminal:
+    return Terminal(person, folder, shell, conda)
+
+
+def unpinned(terminal: Terminal) -> Terminal:
+    folder = terminal.folder / "bare"
+    return Terminal(terminal.person, folder, terminal.shell, terminal.conda)
+
+
+def same_but_for(env: dict[str, str], old: Path, new: Path) -> dict[str, str]:
+    """Return an environment as if one folder had been the other."""
+    return {name: value.replace(str(old), str(new)) for name, value in env.items()}
+
+
+def assert_followed(
+    terminal: Terminal, words: str, active: str, pinned: ShellResult, plain: ShellResult
+) -> None:
+    """Check all steps; `active` has the number of a toolkit, or `-`, for each."""
+    assert (pinned.stdout, pinned.stderr) == (plain.stdout, plain.stderr)
+    for number, which in enumerate("-" + active.replace(" ", ""), 1):
+        control = same_but_for(
+            foreign(plain.snaps[str(number)]), terminal.folder / "bare", terminal.folder
+        )
+        now = foreign(pinned.snaps[str(number)])
+        if which != "-":
+            kit = terminal.person.kits[int(which) - 1]
+            control = switched(control, kit)
+            if words.split()[number - 2] == "+b":
+                # What is stacked on top comes before the toolkit of the one below.
+                folders = now["PATH"].split(":")
+                now["PATH"] = ":".join([folders.pop(1), *folders])
+        assert now == control, f"{words} at {number - 1}"
+    if active.endswith("-"):
+        last = pinned.snaps[str(len(active.replace(" ", "")) + 1)]
+        assert not [name for name in last if name.startswith(STATE)]
+
+
+TRANSITIONS = [
+    ("a", "1"),
+    ("a out", "1-"),
+    ("a b", "1-"),
+    ("b a out out", "-1--"),
+    ("a c", "12"),
+    ("a b out out", "1-1-"),
+    ("a c out out", "121-"),
+    ("a c b a b c out out out out out out", "12-1-2-1-21-"),
+    ("a a a out", "111-"),
+    ("a again again out", "111-"),
+    ("a +b out out", "111-"),
+    ("a +c out out", "121-"),
+    ("b +a out out", "-1--"),
+    ("a +b +c out out out", "112-1-"),
+    ("a +b c out out out", "112-1-"),
+    ("a b +a again out out out", "1-11-1-"),
+    ("out a out out", "-1--"),
+]
+
+
+@every_conda
+@every_shell
+@pytest.mark.parametrize(("words", "active"), TRANSITIONS, ids=[words for words, _ in TRANSITIONS])
+def test_every_transition(terminal: Terminal, words: str, active: str) -> None:
+    pinned = terminal.play(*terminal.steps(words)).check()
+    plain = unpinned(terminal)
+    assert_followed(terminal, words, active, pinned, plain.play(*plain.steps(words)).check())
+
+
+OWN = {
+    "unset": {"LD_LIBRARY_PATH": None},
+    "empty": {"LD_LIBRARY_PATH": "", "CUDA_HOME": ""},
+    "own": {"LD_LIBRARY_PATH": "/x y:$HOME;`z`", "CUDA_HOME": "/own", "CUDACXX": "nvcc"},
+}
+
+
+@every_conda
+@every_shell
+@pytest.mark.parametrize("own", OWN)
+def test_what_a_person_has_comes_back(terminal: Terminal, own: str) -> None:
+    words, active = "a c b a out out out out", "12-1-21-"
+    pinned = terminal.play(*terminal.steps(words), **OWN[own]).check()
+    plain = unpinned(terminal)
+    control = plain.play(*plain.steps(words), **OWN[own]).check()
+    assert_followed(terminal, words, active, pinned, control)
+
+
+@every_conda
+@every_shell
+def test_edits_in_between_survive(terminal: Terminal) -> None:
+    def history(at: Terminal) -> list[str]:
+        shell, kit = at.shell, at.person.kits[0]
+        first = [shell.prepend("PATH", "/mine/bin"), shell.prepend("LD_LIBRARY_PATH", "/mine/lib")]
+        last = [shell.append("PATH", kit.bin), shell.append("LD_LIBRARY_PATH", kit.lib[0])]
+        mixed = [*at.steps("a"), *first, *at.steps("again c"), *last, *at.steps("b a +b")]
+        return [*mixed, shell.set("CUDA_HOME", "/mine"), *at.steps("out out out out out")]
+
+    plain = unpinned(terminal)
+    control = plain.play(*history(plain), LD_LIBRARY_PATH="/own").check()
+    result = terminal.play(*history(terminal), LD_LIBRARY_PATH="/own").check()
+    last = str(len(history(plain)) + 1)
+    assert foreign(result.snaps[last]) == foreign(control.snaps[last])
+    assert result.snaps[last] == foreign(result.snaps[last])
+    assert control.snaps[last]["LD_LIBRARY_PATH"] == (
+        f"/mine/lib:/own:{terminal.person.kits[0].lib[0]}"
+    )
+
+
+@every_conda
+@every_shell
+def test_identical_entries_of_the_person_are_counted(terminal: Terminal) -> None:
+    kit = terminal.person.kits[0]
+    own = {
+        "PATH": f"{kit.bin}:{terminal.conda.base_path}:{kit.bin}",
+        "LD_LIBRARY_PATH": f"/x:{kit.lib[1]}:{kit.lib[0]}:{kit.lib[1]}",
+    }
+    words, active = "a b a again +b out c out out out out", "1-11112121-"
+    pinned = terminal.play(*terminal.steps(words), **own).check()
+    plain = unpinned(terminal)
+    control = plain.play(*plain.steps(words), **own).check()
+    last = str(len(active) + 1)
+    assert foreign(pinned.snaps[last]) == foreign(control.snaps[last])
+
+
+@every_conda
+@pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
+def test_strict_shells(terminal: Terminal) -> None:
+    strict = [STRICT[terminal.shell.name], *terminal.steps("a c b a +b out out out out out")]
+    result = terminal.play(*strict, LD_LIBRARY_PATH=None).check()
+    last = str(len(strict) + 1)
+    assert foreign(result.snaps[last]).keys() - result.snaps["1"].keys() <= CONDA_LEAVES
+    assert result.snaps[last]["PATH"] == result.snaps["1"]["PATH"]
+
+
+CONDA_LEAVES = {
+    *("CONDA_PREFIX", "CONDA_DEFAULT_ENV", "CONDA_PROMPT_MODIFIER"),
+    *(f"CONDA_{what}_{n}" for what in ("PREFIX", "STACKED") for n in range(1, 6)),
+}
+"""Variables that POSIX shells keep as empty strings after the last deactivation."""
+
+
+@every_conda
+@every_shell
+class TestConda:
+    def test_run(self, terminal: Terminal) -> None:
+        run = terminal.conda.run(
+            terminal.shell, terminal.folder / "a", "sh", "-c", 'nvcc; echo "$CUDA_HOME"; exit 3'
+        )
+        status = "$status" if terminal.shell is FISH else "$?"
+        result = terminal.play(f"{run}\necho rc {status}")
+        kit = terminal.person.kits[0]
+        assert result.stdout == f"nvcc of 10.1.243\n{kit.home}\nrc 3\n"
+        assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
+
+    def test_run_inside_another(self, terminal: Terminal) -> None:
+        show = ("sh", "-c", 'echo "$CUDA_HOME $LD_LIBRARY_PATH"')
+        runs = [
+            terminal.conda.run(terminal.shell, terminal.folder / name, *show) for name in ("c", "b")
+        ]
+        result = terminal.play(*terminal.steps("a"), *runs).check()
+        kit = terminal.person.kits[1]
+        assert result.stdout == f"{kit.home} {kit.lib[0]}\n \n"
+
+    def test_a_child_shell_that_inherits_can_deactivate(
+        self, terminal: Terminal, tmp_path: Path
+    ) -> None:
+        shell = terminal.shell
+        child = tmp_path / "child"
+        child.write_text(
+            f"{terminal.conda.init(shell)}\nconda deactivate\nenv -0 >{tmp_path}/env\n"
+        )
+        call = " ".join(map(shell.quote, [shell.name, *shell.options, str(child)]))
+        result = terminal.play(*terminal.steps("a"), call, *terminal.steps("out")).check()
+        pairs = (one.partition("=") for one in (tmp_path / "env").read_text().split("\0") if one)
+        seen = {name: value for name, _, value in pairs}
+        base = result.snaps["1"]
+        for name in ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDACXX"):
+            assert seen.get(name) == base.get(name) == result.snaps["4"].get(name)
+        assert not [name for name in seen if name.startswith(STATE)]
+
+    def test_other_packages_hooks_beside_ours(
+        self, terminal: Terminal, person: Person, tmp_path: Path
+    ) -> None:
+        """A compiler package that backs CUDA_HOME up, and one that sorts almost last."""
+        prefix, shell = conda_prefix(tmp_path / "env"), terminal.shell
+        setting = {
+            "sh": (
+                'export KEPT="${CUDA_HOME-}"; export CUDA_HOME=/theirs',
+                'export CUDA_HOME="$KEPT"; if [ -z "$CUDA_HOME" ]; then unset CUDA_HOME; fi',
+            ),
+            "fish": (
+                "set -gx KEPT $CUDA_HOME; set -gx CUDA_HOME /theirs",
+                'set -gx CUDA_HOME $KEPT; if test -z "$CUDA_HOME"; set -e CUDA_HOME; end',
+            ),
+        }[shell.suffix]
+        for kind, text in zip(("activate", "deactivate"), setting, strict=True):
+            write_hook(prefix, kind, f"nvcc_linux-64.{shell.suffix}", text)
+            write_hook(prefix, kind, f"~cuda-nvcc_{kind}.{shell.suffix}", shell.set("LATE", kind))
+        person.pin("10.1", prefix)
+        enter = terminal.conda.activate(shell, prefix)
+        steps = [enter, terminal.conda.reactivate(shell), terminal.conda.deactivate()]
+        result = terminal.play(*steps).check()
+        for number in ("2", "3"):
+            assert result.snaps[number]["CUDA_HOME"] == str(person.kits[0].home)
+        assert "CUDA_HOME" not in result.snaps["4"]
+        assert result.snaps["4"]["PATH"] == result.snaps["1"]["PATH"]
+
+
+@every_conda
+@every_shell
+class TestChangedWhileActive:
+    @pytest.fixture
+    def mine(
+        self, person: Person, tmp_path: Path, shell: Shell, conda: Conda
+    ) -> Iterator[Terminal]:
+        yield Terminal(person, pinned_environments(person, tmp_path / "e"), shell, conda)
+        if not person.kits[0].home.exists():
+            person.kits[0].build()
+
+    def test_toolkit_deleted(self, mine: Terminal) -> None:
+        gone = f"rm -r {mine.shell.quote(str(mine.person.kits[0].home))}"
+        steps = [*mine.steps("a"), gone, *mine.steps("out a b a again +c out out out out")]
+        result = mine.play(*steps).check()
+        after = result.snaps["4"]
+        assert after["PATH"] == mine.conda.base_path
+        assert after == foreign(after)
+        for number in (5, 7, 8, 10):
+            now = result.snaps[str(number)]
+            assert now["PATH"] in (f"{mine.folder}/a/bin:{mine.conda.base_path}",)
+            assert not {"CUDA_HOME", "LD_LIBRARY_PATH"} & now.keys(), number
+        assert result.snaps["9"]["CUDA_HOME"] == str(mine.person.kits[1].home)
+        assert result.snaps["13"] == foreign(result.snaps["13"])
+
+    def test_unpinned(self, mine: Terminal) -> None:
+        unpin = (
+            f"{console_script()} unpin -p {mine.shell.quote(str(mine.folder / 'a'))} 2>/dev/null"
+        )
+        steps = [*mine.steps("a"), unpin, *mine.steps("out a again out")]
+        result = mine.play(*steps).check()
+        for number in (4, 7):
+            after = result.snaps[str(number)]
+            assert (after["PATH"], after) == (mine.conda.base_path, foreign(after))
+        assert "CUDA_HOME" not in result.snaps["5"]
+
+    def test_pinned_to_another(self, mine: Terminal) -> None:
+        prefix = mine.shell.quote(str(mine.folder / "a"))
+        pin = f"{console_script()} pin 12.4 -p {prefix} 2>/dev/null"
+        result = mine.play(*mine.steps("a"), pin, *mine.steps("again out a out")).check()
+        for number in (4, 6):
+            assert result.snaps[str(number)]["CUDA_HOME"] == str(mine.person.kits[2].home)
+        for number in (5, 7):
+            after = result.snaps[str(number)]
+            assert (after["PATH"], after) == (mine.conda.base_path, foreign(after))
+
+
+def test_a_clone_keeps_its_toolkit(person: Person, tmp_path: Path) -> None:
+    """Cloning replaces the old prefix as plain text, also at the head of another path."""
+    kit = person.kits[0]
+    original = conda_prefix(kit.home.with_name(kit.home.name[:-2]))
+    assert str(kit.home).startswith(str(original))
+    person.pin("10.1", original)
+    clone = tmp_path / "clone"
+    shutil.copytree(original, clone)
+    for file in (path for path in clone.rglob("*") if path.is_file()):
+        file.write_text(file.read_text().replace(str(original), str(clone)))
+    shutil.rmtree(original)
+    for shell in SHELLS:
+        terminal = Terminal(person, tmp_path, shell, CONDAS[0])
+        enter = terminal.conda.activate(shell, clone)
+        result = terminal.play(enter, terminal.conda.deactivate()).check()
+        assert result.snaps["2"]["CUDA_HOME"] == str(kit.home)
+        assert result.snaps["3"] == foreign(result.snaps["3"])
+        assert result.snaps["3"]["PATH"] == terminal.conda.base_path
+
+
+def as_plain_user(*command: str) -> list[str]:
+    """Return a command that may not write what its mode forbids, even when root runs tests."""
+    if os.geteuid() != 0:
+        return list(command)
+    return [require("setpriv"), "--bounding-set=-all", "--inh-caps=-all", *command]
+
+
+def test_a_read_only_environment_is_a_clear_error(person: Person, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    script = str(console_script())
+    for path in (prefix, prefix / "etc", *(prefix / "etc").rglob("*")):
+        path.chmod(0o555)
+    done = subprocess.run(
+        as_plain_user(script, "pin", "10.1", "-p", str(prefix)),
+        env=person.home.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    error, hint = done.stderr.splitlines()
+    assert error.startswith(f"cudaswitch: cannot pin `{prefix}`: Permission denied")
+    assert hint.startswith("hint: ")
+    for path in (prefix / "etc", *(prefix / "etc").rglob("*"), prefix):
+        path.chmod(0o755)
+
+
+class TestPrecedence:
+    """`use` beats the pin, and `off` gives way to it again."""
+
+    @staticmethod
+    def homes(terminal: Terminal, *words: str) -> list[str]:
+        """Return which toolkit, by number, is active after each step."""
+        steps = [
+            word if word.startswith("cudaswitch") else terminal.steps(word)[0] for word in words
+        ]
+        result = terminal.play(*steps, load=True).check()
+        numbers = {str(kit.home): str(n) for n, kit in enumerate(terminal.person.kits, 1)}
+        seen = []
+        for number in range(2, len(steps) + 2):
+            snap = result.snaps[str(number)]
+            seen.append(numbers.get(snap.get("CUDA_HOME", ""), "-"))
+            folders = snap["PATH"].split(":") + snap.get("LD_LIBRARY_PATH", "").split(":")
+            for other, kit in enumerate(terminal.person.kits, 1):
+                ours = [folder for folder in folders if folder.startswith(f"{kit.home}/")]
+                expected = [kit.bin, *kit.lib] if str(other) == seen[-1] else []
+                assert ours == expected, words[: number - 1]
+        return seen
+
+    @integrated
+    @every_conda
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [
+            ("use:12.4 a off out", "331-"),
+            ("a use:12.4 off out", "131-"),
+            ("a use:12.4 b off out", "133-1"),
+            ("a use:12.4 out off", "133-"),
+            ("a use:12.4 c off out out", "13321-"),
+            ("a use:system off out", "1-1-"),
+            ("use:system a b off a out out", "----1-1"),
+            ("a use:10.1 b off out", "111-1"),
+            ("a use:12.4 again +b out off out", "133331-"),
+            ("use:10.1 a again out off", "1111-"),
+        ],
+    )
+    def test_use_beats_the_pin(self, terminal: Terminal, words: str, expected: str) -> None:
+        said = [
+            f"cudaswitch {word.replace(':', ' ')}" if word[:2] in ("us", "of") else word
+            for word in words.split()
+        ]
+        assert "".join(self.homes(terminal, *said)) == expected
+
+    @integrated
+    @every_conda
+    def test_pin_and_unpin_act_at_once_in_the_active_environment(
+        self, terminal: Terminal, tmp_path: Path
+    ) -> None:
+        enter = terminal.conda.activate(terminal.shell, conda_prefix(tmp_path / "new"))
+        words = ["pin 10.1", "pin 11.8 --libraries never", "unpin"]
+        steps = [enter, *(f"cudaswitch {word} 2>/dev/null" for word in words)]
+        result = terminal.play(*steps, terminal.conda.deactivate(), load=True).check()
+        active = result.snaps["2"]
+        one, two, _ = terminal.person.kits
+        assert foreign(result.snaps["3"]) == switched(active, one)
+        assert foreign(result.snaps["4"]) == switched(active, two, libraries=False)
+        assert foreign(result.snaps["5"]) == foreign(active)
+        assert result.snaps["6"]["PATH"] == terminal.conda.base_path
+
+
+class TestOtherCondas:
+    @pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
+    def test_without_the_private_function_the_next_hook_repairs(
+        self, person: Person, folder: Path, shell: Shell, tmp_path: Path
+    ) -> None:
+        """A conda that calls its last function by another name."""
+        conda = Emulator()
+        init = conda.init(shell)
+        emulator = Path(__file__).with_name("conda_emulator.sh")
+        other = tmp_path / "emulator.sh"
+        other.write_text(emulator.read_text().replace("__conda_hashr", "__conda_rehash"))
+        terminal = Terminal(person, folder, shell, conda)
+        steps = [init.replace(str(emulator), str(other)), *terminal.steps("a b c out out out out")]
+        result = person.__class__(person.home, person.kits, {}).play(
+            shell, *steps, PATH=conda.base_path
+        )
+        last = result.check().snaps[str(len(steps))]
+        assert (last["PATH"], last) == (conda.base_path, foreign(last))

@@ -1,0 +1,386 @@
+"""`use` and `off` in this shell: what they set, and that they leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from homes import make_home
+from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, SHELLS, ZSH, Shell, run_shell
+from shells.kits import Kit, Person, foreign, switched
+
+every = pytest.mark.parametrize("shell", SHELLS, ids=str)
+posix = pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
+bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+
+STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit", "fish": ""}
+
+TRACES = {
+    "wheels": "lib/python3.11/site-packages/nvidia/cublas/lib",
+    "torch": "lib/python3.11/site-packages/torch/lib/libtorch_cuda.so",
+    "conda": "conda-meta/cudatoolkit-10.1.243-h6bb024c_0.json",
+}
+"""What shows that an environment brings its own CUDA, by who brings it."""
+
+METACHARACTERS = "/a b/$(touch x)`y`;&|*?[z]{q}~!#'\"\\"
+"""An entry of the person's own that only quoting survives."""
+
+
+def off(shell: Shell) -> str:
+    """Undo: in a shell without integration the way back is `system`."""
+    return 'eval "$(cudaswitch env system --shell sh)"' if shell is DASH else "cudaswitch off"
+
+
+class TestWhatIsSet:
+    @every
+    @pytest.mark.parametrize("number", range(3))
+    def test_the_variables_of_the_contract_and_no_others(
+        self, shell: Shell, person: Person, number: int
+    ) -> None:
+        kit = person.kits[number]
+        result = person.play(shell, person.use(shell, kit.version)).check()
+        assert foreign(result.snaps["1"]) == switched(result.snaps["0"], kit)
+
+    @every
+    def test_a_prefix_names_the_newest(self, shell: Shell, person: Person) -> None:
+        result = person.play(shell, person.use(shell, "12")).check()
+        assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[2].home)
+
+    @every
+    def test_the_tool_runs(self, shell: Shell, person: Person) -> None:
+        result = person.play(shell, person.use(shell, "11.8"), "nvcc").check()
+        assert result.stdout == "nvcc of 11.8.0\n"
+
+    @every
+    def test_twice_is_once_and_another_takes_its_place(self, shell: Shell, person: Person) -> None:
+        first, second = (person.use(shell, request) for request in ("10.1", "11.8"))
+        result = person.play(shell, first, first, second, first).check()
+        before, once, twice, other, again = (result.snaps[str(n)] for n in range(5))
+        assert foreign(twice) == foreign(once) == foreign(again)
+        assert foreign(other) == switched(before, person.kits[1])
+
+    @every
+    def test_libraries_always_and_never(self, shell: Shell, person: Person) -> None:
+        modes = [person.use(shell, f"10.1 --libraries {mode}") for mode in ("never", "always")]
+        result = person.play(shell, *modes).check()
+        before, never, always = (result.snaps[str(n)] for n in range(3))
+        assert foreign(never) == switched(before, person.kits[0], libraries=False)
+        assert foreign(always) == switched(before, person.kits[0])
+
+    @every
+    def test_a_relative_folder_named_system_is_no_toolkit(
+        self, shell: Shell, person: Person, tmp_path: Path
+    ) -> None:
+        (tmp_path / "system").mkdir()
+        enter = f"cd {shell.quote(str(tmp_path))}"
+        result = person.play(shell, enter, person.use(shell, "system")).check()
+        assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
+
+
+class TestUndo:
+    @pytest.mark.parametrize(
+        "libraries",
+        [None, "", "/own/lib", f"/x y:{METACHARACTERS}", "/own/lib:", ":/own/lib", "/a::/b", ":"],
+        ids=repr,
+    )
+    @every
+    def test_every_byte_comes_back(
+        self, shell: Shell, person: Person, libraries: str | None
+    ) -> None:
+        steps = [person.use(shell, "10.1"), person.use(shell, "12.4"), off(shell)]
+        result = person.play(shell, *steps, LD_LIBRARY_PATH=libraries).check()
+        assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
+        on = result.snaps["1"]["LD_LIBRARY_PATH"]
+        ours = ":".join(person.kits[0].lib)
+        assert on == (f"{ours}:{libraries}" if libraries else ours)
+
+    @every
+    def test_awkward_entries_of_path_come_back(self, shell: Shell, person: Person) -> None:
+        path = f"/a b:{METACHARACTERS}:{person.home.env['PATH']}:/last/"
+        result = person.play(shell, person.use(shell, "11.8"), off(shell), PATH=path).check()
+        assert result.snaps["1"]["PATH"] == f"{person.kits[1].bin}:{path}"
+        assert result.snaps["2"]["PATH"] == path
+
+    @every
+    @pytest.mark.parametrize("copies", ["first", "last", "both"])
+    def test_identical_entries_of_the_person_are_counted(
+        self, shell: Shell, person: Person, copies: str
+    ) -> None:
+        kit = person.kits[0]
+        path, libraries = person.home.env["PATH"], "/own"
+        if copies != "last":
+            path, libraries = f"{kit.bin}:{path}", f"{kit.lib[0]}:{libraries}"
+        if copies != "first":
+            path, libraries = f"{path}:{kit.bin}", f"{libraries}:{kit.lib[0]}"
+        result = person.play(
+            shell,
+            person.use(shell, "10.1"),
+            person.use(shell, "10.1"),
+            off(shell),
+            PATH=path,
+            LD_LIBRARY_PATH=libraries,
+        ).check()
+        assert result.snaps["2"]["PATH"] == f"{kit.bin}:{path}"
+        assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
+
+    @every
+    def test_own_edits_in_between_stay(self, shell: Shell, person: Person) -> None:
+        edits = [
+            shell.prepend("PATH", "/mine"),
+            shell.append("PATH", "/behind"),
+            shell.prepend("LD_LIBRARY_PATH", "/mine/lib"),
+            shell.append("LD_LIBRARY_PATH", person.kits[0].lib[0]),
+        ]
+        result = person.play(shell, person.use(shell, "10.1"), "\n".join(edits), off(shell)).check()
+        after = result.snaps["3"]
+        assert after["PATH"] == f"/mine:{result.snaps['0']['PATH']}:/behind"
+        assert after["LD_LIBRARY_PATH"] == f"/mine/lib:{person.kits[0].lib[0]}"
+
+    @every
+    def test_values_that_were_there_are_given_back(self, shell: Shell, person: Person) -> None:
+        own = {"CUDA_HOME": "/own $x;'`\"\\", "CUDA_PATH": "", "CUDACXX": "/own:nvcc"}
+        steps = [person.use(shell, "10.1"), person.use(shell, "12.4"), off(shell)]
+        result = person.play(shell, *steps, **own).check()
+        # 12.4 has no compiler, so the person's own is visible again.
+        assert result.snaps["2"]["CUDACXX"] == "/own:nvcc"
+        assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
+
+    @every
+    def test_a_value_changed_in_between_is_left_alone(self, shell: Shell, person: Person) -> None:
+        edit = "\n".join([shell.set("CUDA_HOME", "/mine"), shell.unset("CUDACXX")])
+        result = person.play(shell, person.use(shell, "10.1"), edit, off(shell), CUDA_HOME="/own")
+        before, after = result.check().snaps["0"], result.snaps["3"]
+        assert foreign(after) == foreign(before) | {"CUDA_HOME": "/mine"}
+
+    @every
+    def test_what_was_taken_out_by_hand_stays_out(self, shell: Shell, person: Person) -> None:
+        edit = "\n".join([shell.set("PATH", "/usr/bin"), shell.unset("LD_LIBRARY_PATH")])
+        path = f"{person.kits[0].bin}:{person.home.env['PATH']}"
+        result = person.play(shell, person.use(shell, "10.1"), edit, off(shell), PATH=path)
+        # `off` needs no command: PATH has none of ours.
+        if shell is not DASH:
+            assert foreign(result.check().snaps["3"]) == {
+                **foreign(result.snaps["0"]),
+                "PATH": "/usr/bin",
+            }
+
+    @posix
+    def test_no_path_at_all(self, shell: Shell, person: Person, tmp_path: Path) -> None:
+        done = person.home.run("env", "10.1", "--shell", "sh")
+        (tmp_path / "use").write_text(done.stdout)
+        lines = [STRICT[shell.name], "unset PATH", f". {shell.quote(str(tmp_path / 'use'))}"]
+        result = run_shell(shell, "\n".join([*lines, "export PATH", "snap on"]), person.home.env)
+        assert result.check().snaps["on"]["PATH"] == person.kits[0].bin
+
+
+class TestRefusal:
+    @every
+    @pytest.mark.parametrize("request_", ["99", "nonsense/..", "--bogus", "10.1 --cudnn 7.6", ""])
+    def test_a_failed_use_changes_nothing(
+        self, shell: Shell, person: Person, request_: str
+    ) -> None:
+        status = "set -l rc $status" if shell is FISH else "rc=$?"
+        command = person.use(shell, request_)
+        if shell is DASH:
+            command = command.replace('eval "$(', "text=$(").replace(')"', ")")
+        steps = [person.use(shell, "11.8"), f"{command}\n{status}\necho rc $rc"]
+        result = person.play(shell, *steps)
+        assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
+        assert result.stdout.strip() in ("rc 1", "rc 2")
+        lines = result.stderr.splitlines()
+        assert lines[0].startswith("cudaswitch: ")
+        assert [line for line in lines[1:] if not line.startswith("hint: ")] == []
+
+    def test_an_unsafe_store_is_refused_with_the_reason(
+        self, person: Person, tmp_path: Path
+    ) -> None:
+        for char in "'\"$`\\:;\n":
+            home = make_home(tmp_path / f"at {ord(char)}")
+            store = f"{home.store}{char}x"
+            done = home.run("adopt", str(person.kits[0].home), CUDASWITCH_HOME=store)
+            assert done.returncode == 1, char
+            assert "cannot hold a toolkit" in done.stderr
+            assert len(done.stderr.splitlines()) == 2
+            assert not os.path.lexists(store)
+
+    def test_an_unsafe_toolkit_is_refused_with_the_reason(
+        self, person: Person, tmp_path: Path
+    ) -> None:
+        for char in "'\"$`\\:;\n":
+            kit = Kit(tmp_path / f"x{char}y", "10.1.243", ("lib64",)).build()
+            done = make_home(tmp_path / f"at {ord(char)}").run("adopt", str(kit.home))
+            assert (done.returncode, "cannot hold a toolkit" in done.stderr) == (1, True), char
+
+
+class TestBackAndForth:
+    @integrated
+    def test_dash_means_the_one_before(self, shell: Shell, person: Person) -> None:
+        words = ["use 10.1", "use 11.8", "use -", "use -", "off", "use -", "use system", "use -"]
+        result = person.play(shell, *(f"cudaswitch {word}" for word in words)).check()
+        homes = [result.snaps[str(n)].get("CUDA_HOME") for n in range(1, 9)]
+        one, two, _ = (str(kit.home) for kit in person.kits)
+        assert homes == [one, two, one, two, None, two, None, two]
+
+    @integrated
+    def test_dash_returns_to_nothing(self, shell: Shell, person: Person) -> None:
+        result = person.play(shell, "cudaswitch use 10.1", "cudaswitch use -").check()
+        assert foreign(result.snaps["2"]) == foreign(result.snaps["0"])
+
+    @integrated
+    def test_dash_without_an_earlier_choice(self, shell: Shell, person: Person) -> None:
+        result = person.play(shell, "cudaswitch use -")
+        assert "there is no earlier choice in this shell" in result.stderr
+        assert foreign(result.snaps["1"]) == foreign(result.snaps["0"])
+
+    @integrated
+    def test_off_with_nothing_on(self, shell: Shell, person: Person) -> None:
+        result = person.play(shell, "cudaswitch off", "cudaswitch off").check()
+        assert foreign(result.snaps["2"]) == foreign(result.snaps["0"])
+
+    @integrated
+    def test_dash_to_nothing_sees_the_directory_of_today(
+        self, shell: Shell, person: Person, tmp_path: Path
+    ) -> None:
+        (tmp_path / ".cuda-version").write_text("11.8\n")
+        cd = f"cd {shell.quote(str(tmp_path))}"
+        result = person.play(shell, "cudaswitch use 10.1", cd, "cudaswitch use -").check()
+        assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[1].home)
+
+
+class TestStrictShells:
+    @posix
+    def test_there_and_back(self, shell: Shell, person: Person) -> None:
+        steps = [person.use(shell, "10.1"), person.use(shell, "12.4"), off(shell), off(shell)]
+        strict = [STRICT[shell.name], person.load(shell), *steps]
+        result = person.play(shell, *strict, LD_LIBRARY_PATH=None).check()
+        assert foreign(result.snaps["6"]) == foreign(result.snaps["0"])
+
+    @bash_and_zsh
+    def test_a_failed_use_can_be_caught(self, shell: Shell, person: Person) -> None:
+        caught = "cudaswitch use 99 || echo caught"
+        result = person.play(shell, STRICT[shell.name], caught)
+        assert (result.rc, result.stdout) == (0, "caught\n")
+
+    @posix
+    def test_options_of_the_shell_stay(self, shell: Shell, person: Person) -> None:
+        show = "set -o" if shell is ZSH else "set +o"
+        options = {
+            "bash": "set -f -o noclobber; shopt -s failglob nullglob extglob; IFS=/c",
+            "zsh": "setopt ksh_arrays sh_word_split glob_subst warn_create_global noclobber; IFS=/",
+            "dash": "set -f -C; IFS=/",
+        }[shell.name]
+        more = "; shopt" if shell is BASH else ""
+        steps = [options, f"{show}{more}", person.use(shell, "10.1")]
+        result = person.play(shell, *steps, off(shell), f"{show}{more}").check()
+        half = len(result.stdout) // 2
+        assert result.stdout[:half] == result.stdout[half:]
+        assert foreign(result.snaps["4"]) == foreign(result.snaps["0"])
+
+
+class TestNestedShells:
+    @integrated
+    def test_a_child_of_each_other_kind_can_undo(
+        self, shell: Shell, person: Person, tmp_path: Path
+    ) -> None:
+        """bash → fish → zsh: each inherits, switches, undoes, and the parent is as it was."""
+        kinds = [BASH, FISH, ZSH]
+        middle, inner = (kinds[(kinds.index(shell) + n) % 3] for n in (1, 2))
+        script = tmp_path / f"inner.{inner.suffix}"
+        dump = f"env -0 >{tmp_path}"
+        script.write_text(
+            f"{person.load(inner)}\n{dump}/inherited\ncudaswitch use 12.4\n{dump}/other\n"
+            f"cudaswitch off\n{dump}/undone\n"
+        )
+        outer = tmp_path / f"middle.{middle.suffix}"
+        call = [inner.name, *inner.options, str(script)]
+        outer.write_text(f"{person.load(middle)}\n{' '.join(map(middle.quote, call))}\n")
+        call = [middle.name, *middle.options, str(outer)]
+        child = " ".join(map(shell.quote, call))
+        result = person.play(shell, "cudaswitch use 10.1", child, "cudaswitch off").check()
+        seen = {name: read_env(tmp_path / name) for name in ("inherited", "other", "undone")}
+        ignored = ("SHLVL", "_", "PWD", "OLDPWD", "USER", "LOGNAME")
+
+        def bare(env: dict[str, str]) -> dict[str, str]:
+            return {key: value for key, value in foreign(env).items() if key not in ignored}
+
+        before = result.snaps["0"]
+        assert bare(seen["inherited"]) == bare(switched(before, person.kits[0]))
+        assert bare(seen["other"]) == bare(switched(before, person.kits[2]))
+        assert bare(seen["undone"]) == bare(before)
+        assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
+        assert foreign(result.snaps["3"]) == foreign(before)
+
+    @integrated
+    def test_a_child_that_lost_its_lists_undoes_the_rest(
+        self, shell: Shell, person: Person
+    ) -> None:
+        """A login shell builds PATH anew, a setgid parent drops LD_LIBRARY_PATH."""
+        lost = [shell.set("PATH", person.home.env["PATH"]), shell.unset("LD_LIBRARY_PATH")]
+        steps = ["cudaswitch use 10.1", "\n".join(lost), person.load(shell), "cudaswitch off"]
+        result = person.play(shell, *steps).check()
+        assert foreign(result.snaps["3"]) == switched(result.snaps["0"], person.kits[0])
+        assert foreign(result.snaps["4"]) == foreign(result.snaps["0"])
+
+
+def read_env(path: Path) -> dict[str, str]:
+    pairs = (entry.partition("=") for entry in path.read_text().split("\0") if entry)
+    return {name: value for name, _, value in pairs}
+
+
+class TestEnvironmentsThatBringCuda:
+    @pytest.fixture(params=sorted(TRACES))
+    def trace(self, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+        """Return where that would be which shows that an environment brings CUDA."""
+        path = tmp_path / "an env [x]" / TRACES[request.param]
+        path.parent.mkdir(parents=True)
+        return path
+
+    @staticmethod
+    def active(trace: Path) -> dict[str, str]:
+        prefix = next(path for path in trace.parents if path.name == "an env [x]")
+        name = "CONDA_PREFIX" if trace.suffix == ".json" else "VIRTUAL_ENV"
+        return {name: str(prefix)}
+
+    @every
+    def test_libraries_are_left_alone(self, shell: Shell, person: Person, trace: Path) -> None:
+        come, go = (f"{command} {shell.quote(str(trace))}" for command in ("mkdir", "rmdir"))
+        use, always = person.use(shell, "10.1"), person.use(shell, "10.1 --libraries always")
+        steps = [use, come, use, always, go, use, off(shell)]
+        result = person.play(shell, *steps, **self.active(trace)).check()
+        kit, before = person.kits[0], result.snaps["0"]
+        for number, libraries in ((1, True), (3, False), (4, True), (6, True)):
+            expected = switched(before, kit, libraries=libraries)
+            assert foreign(result.snaps[str(number)]) == expected, number
+        assert foreign(result.snaps["7"]) == foreign(before)
+
+    @integrated
+    def test_it_says_so_in_one_line(self, shell: Shell, person: Person, trace: Path) -> None:
+        trace.touch()
+        steps = ["cudaswitch use 10.1", "cudaswitch use 11.8 --libraries never"]
+        result = person.play(shell, *steps, **self.active(trace), CUDASWITCH_QUIET=None)
+        assert result.stderr.splitlines() == [
+            "cudaswitch: CUDA cuda-10.1 (LD_LIBRARY_PATH left alone: this environment brings"
+            " its own CUDA)",
+            "cudaswitch: CUDA cuda-11.8 (LD_LIBRARY_PATH left alone, as asked)",
+        ]
+
+    @every
+    def test_names_alike_bring_nothing(self, shell: Shell, person: Person, tmp_path: Path) -> None:
+        meta = tmp_path / "conda-meta"
+        meta.mkdir()
+        for name in ("cudatoolkit-dev-10.1-0", "libcublas-dev-12-0", "cuda-cudart-static-12-0"):
+            (meta / f"{name}.json").touch()
+        use = person.use(shell, "10.1")
+        result = person.play(shell, use, CONDA_PREFIX=str(tmp_path)).check()
+        assert foreign(result.snaps["1"]) == switched(result.snaps["0"], person.kits[0])
+
+
+@bash_and_zsh
+def test_quiet_and_loud(shell: Shell, person: Person) -> None:
+    steps = ["cudaswitch use 10.1", "cudaswitch off"]
+    result = person.play(shell, *steps, CUDASWITCH_QUIET=None)
+    assert result.stderr == "cudaswitch: CUDA cuda-10.1\ncudaswitch: no toolkit\n"
+    assert not person.play(shell, *steps).stderr

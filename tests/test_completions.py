@@ -1,0 +1,305 @@
+"""Completion in real bash, zsh and fish: all offer the same, at once, with no process started."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from cudaswitch.cli import COMMANDS
+from cudaswitch.completion import SCRIPTS, script
+from homes import Home
+from tools import require
+
+ROOT = Path(__file__).parent.parent
+_FOLDER = ROOT / "completions"
+
+Offers = dict[str, str]
+"""What is offered for one line: each word with its description, empty where there is none."""
+
+_BASH = """
+source "$1" || exit
+shift
+for line; do
+    read -ra COMP_WORDS <<< "$line"
+    if [[ $line == *' ' ]]; then COMP_WORDS+=(''); fi
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_LINE=$line COMP_POINT=${#line}
+    _cudaswitch
+    for word in "${COMPREPLY[@]}"; do eval "printf '%s\\n' $word"; done
+    printf '\\0'
+done
+"""
+_FISH = """
+source $argv[1]; or exit
+for line in $argv[2..]
+    complete -C $line
+    printf '\\0'
+end
+"""
+# Asked as the line editor asks, with `compadd` overheard. All goes through a file: what the
+# editor draws on the terminal is nobody's contract.
+_ZSH = """
+fpath=({folder} $fpath)
+autoload -Uz compinit
+compinit -u -d {dump}
+setopt no_beep
+zstyle ':completion:*' insert-tab false
+compadd() {{
+    if [[ ${{@[1,(i)(-|--)]}} == *-(O|A|D)\\ * ]]; then builtin compadd "$@"; return; fi
+    local -a hits said
+    local name=${{@[$[${{@[(i)-d]}} + 1]]}} index
+    if (( $@[(I)-d] )); then said=("${{(@P)name}}"); fi
+    builtin compadd -A hits -D said "$@"
+    for (( index = 1; index <= $#hits; index++ )); do
+        printf '%s\\t%s\\n' "${{(Q)hits[index]}}" "$said[index]" >> {out}
+    done
+    builtin compadd "$@"
+}}
+ended() {{ printf '\\0' >> {out}; }}
+compprefuncs=() comppostfuncs=(ended)
+overheard() {{ comppostfuncs=(ended); _main_complete; }}
+zle -C overheard list-choices overheard
+bindkey '^I' overheard
+: > {out}
+"""
+
+
+def _run(home: Home, command: Sequence[str | Path], lines: Sequence[str]) -> list[str]:
+    done = subprocess.run(
+        [*command, *lines],
+        # Whatever started a process would fail.
+        env=home.env | {"PATH": str(home.path)},
+        cwd=home.path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr == ""
+    return done.stdout.split("\0")[:-1]
+
+
+def _bash(home: Home, lines: Sequence[str]) -> list[str]:
+    start = [require("bash"), "--norc", "--noprofile", "-c", _BASH, "-"]
+    return _run(home, [*start, _FOLDER / SCRIPTS["bash"]], lines)
+
+
+def _fish(home: Home, lines: Sequence[str]) -> list[str]:
+    start = [require("fish"), "--no-config", "-c", _FISH]
+    return _run(home, [*start, _FOLDER / SCRIPTS["fish"]], lines)
+
+
+def _zsh(home: Home, lines: Sequence[str]) -> list[str]:
+    out, setup = home.path / "offered", home.path / "setup.zsh"
+    paths = {"folder": _FOLDER, "dump": home.path / "dump", "out": out}
+    setup.write_text(_ZSH.format(**{name: shlex.quote(str(at)) for name, at in paths.items()}))
+    env = home.env | {"PATH": str(home.path), "PS1": "", "TERM": "xterm"}
+    with pexpect.spawn(
+        require("zsh"), ["-f", "-i"], env=env, cwd=str(home.path), dimensions=(500, 200)
+    ) as shell:
+        shell.sendline(f". {shlex.quote(str(setup))}")
+        _until(shell, out.exists)
+        for number, line in enumerate(lines, 1):
+            shell.send(f"\x15{line}\t")
+            _until(shell, lambda number=number: out.read_text().count("\0") >= number)
+        shell.send("\x15exit\n")
+    return out.read_text().split("\0")[:-1]
+
+
+def _until(shell: pexpect.spawn[bytes], done: Callable[[], bool]) -> None:
+    """Wait for what the shell writes into a file, reading its terminal meanwhile."""
+    end = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < end, shell.before
+        shell.expect([pexpect.TIMEOUT, r".+"], timeout=0.01)
+
+
+_RUN = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+
+
+def offers(shell: str, home: Home, *lines: str) -> list[Offers]:
+    """Return what a shell offers at the end of each line."""
+    found = []
+    for text in _RUN[shell](home, lines):
+        rows = [line.partition("\t") for line in text.splitlines() if line]
+        found.append({word.removesuffix("/"): said for word, _, said in rows})
+    assert len(found) == len(lines)
+    return found
+
+
+@pytest.fixture
+def stocked(home: Home) -> Home:
+    """A home with toolkits, aliases and environments, as completion sees them: by name."""
+    for name in ("10.1.243", "10.1.243+cudnn7.6.5", "12.4.1", "10.1.243@win-64"):
+        (home.store / "toolkits" / name / "bin").mkdir(parents=True)
+        (home.store / "toolkits" / name / "cudaswitch.json").touch()
+    (home.store / "toolkits" / "half-removed").mkdir()
+    for folder, name, text in (
+        ("aliases", "thesis", "10.1+cudnn7.6"),
+        ("requests", "latest", str(home.store / "toolkits" / "12.4.1")),
+    ):
+        (home.store / folder).mkdir()
+        (home.store / folder / name).write_text(text + "\n")
+    for tool in ("nvcc", "nsys"):
+        (home.store / "toolkits" / "12.4.1" / "bin" / tool).touch(0o755)
+    root = home.path / "miniforge3"
+    prefixes = [root, root / "envs" / "thesis", home.path / "far" / "a b", root / "envs" / "tf1"]
+    for prefix in prefixes:
+        (prefix / "conda-meta").mkdir(parents=True)
+    (home.path / "gone").mkdir()
+    (home.path / ".conda" / "envs" / "tf1" / "conda-meta").mkdir(parents=True)
+    listed = "\n".join(map(str, [*prefixes, home.path / "gone"]))
+    (home.path / ".conda" / "environments.txt").write_text(listed)
+    return home
+
+
+VISIBLE = {name for name, (_, line) in COMMANDS.items() if line}
+TOOLKITS = {"10.1.243", "10.1.243+cudnn7.6.5", "12.4.1"}
+REQUESTS = {*TOOLKITS, "thesis", "latest", "auto", "system"}
+ENVIRONMENTS = {"base", "thesis", "a b", "tf1"}
+CASES: dict[str, set[str]] = {
+    "cudaswitch ": VISIBLE,
+    "cudaswitch un": {"unpin"},
+    "cudaswitch use ": REQUESTS,
+    "cudaswitch use 10": {"10.1.243", "10.1.243+cudnn7.6.5"},
+    "cudaswitch use 10.1.243+": {"10.1.243+cudnn7.6.5"},
+    "cudaswitch use --cudnn ": {"7.6.5", "none"},
+    "cudaswitch use --cudnn 7.6.5 12": {"12.4.1"},
+    "cudaswitch use --libraries always t": {"thesis"},
+    "cudaswitch pin -n ": ENVIRONMENTS,
+    "cudaswitch unpin --name th": {"thesis"},
+    "cudaswitch pin -n tf1 la": {"latest"},
+    "cudaswitch pin --libraries ": {"auto", "always", "never"},
+    "cudaswitch remove ": {*TOOLKITS, "10.1.243@win-64"},
+    "cudaswitch remove 12.4.1 ": {*TOOLKITS, "10.1.243@win-64"},
+    "cudaswitch alias ": {"thesis"},
+    "cudaswitch alias mine ": REQUESTS,
+    "cudaswitch which n": {"nvcc", "nsys"},
+    "cudaswitch env 10.1 --format j": {"json"},
+    "cudaswitch env 10.1 --shell ": {"sh", "bash", "zsh", "fish"},
+    "cudaswitch init ": {"bash", "zsh", "fish"},
+    "cudaswitch shims ": {"install", "refresh", "path"},
+    "cudaswitch shims r": {"refresh"},
+    "cudaswitch exec 12": {"12.4.1"},
+    "cudaswitch use 12.4.1 ": set(),
+    "cudaswitch list ": set(),
+    "cudaswitch adopt --as ": set(),
+}
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_it_offers_what_fits(stocked: Home, shell: str) -> None:
+    found = offers(shell, stocked, *CASES)
+    # zsh goes on to options where no argument is left.
+    words = [{word for word in each if not word.startswith("-")} for each in found]
+    assert dict(zip(CASES, words, strict=True)) == CASES
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_it_offers_every_option_of_every_command(stocked: Home, shell: str) -> None:
+    """As --help tells them: read off the running command, not off what generates the scripts."""
+    told: dict[str, set[str]] = {}
+    for line in [*sorted(VISIBLE - {"shims"}), "shims install"]:
+        told_by_help = stocked.run(*line.split(), "--help").stdout
+        text = told_by_help.partition("Options:")[2].partition("\n\n")[0]
+        starts = [row.split("  ")[1] for row in text.splitlines() if row.startswith("  -")]
+        words = {word.strip(",") for start in starts for word in start.split()}
+        told[f"cudaswitch {line} --"] = {word for word in words if word.startswith("--")}
+    found = offers(shell, stocked, *told)
+    assert {
+        line: {word.rstrip("=") for word in words} for line, words in zip(told, found, strict=True)
+    } == told
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_it_says_what_each_is(stocked: Home, shell: str) -> None:
+    commands, requests, places, options = offers(
+        shell, stocked, "cudaswitch ", "cudaswitch use ", "cudaswitch pin -n ", "cudaswitch list --"
+    )
+    assert COMMANDS["list"][1] in commands["list"]
+    assert "10.1+cudnn7.6" in requests["thesis"]
+    assert "CUDA 10.1.243 with cuDNN 7.6.5" in requests["10.1.243+cudnn7.6.5"]
+    assert "~/far/a b" in places["a b"]
+    assert "JSON" in options["--json"]
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_it_finds_the_store_where_the_command_does(stocked: Home, shell: str) -> None:
+    """By CUDASWITCH_HOME, else in the user's data folder; shared stores behind it."""
+    data = Path(stocked.env["XDG_DATA_HOME"])
+    stocked.store.rename(data / "cudaswitch")
+    shared = stocked.path / "lab"
+    (shared / "toolkits" / "9.2.148").mkdir(parents=True)
+    (shared / "toolkits" / "9.2.148" / "cudaswitch.json").touch()
+    del stocked.env["CUDASWITCH_HOME"]
+    stocked.env["CUDASWITCH_STORES"] = f"/nowhere:{shared}"
+    [found] = offers(shell, stocked, "cudaswitch use ")
+    assert set(found) == {*REQUESTS, "9.2.148"}
+    assert stocked.run("shims", "path").stdout == f"{data}/cudaswitch/shims\n"
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_an_empty_home_is_no_error(home: Home, shell: str) -> None:
+    found = offers(shell, home, "cudaswitch use ", "cudaswitch pin -n ", "cudaswitch which ")
+    assert [set(words) for words in found] == [{"latest", "auto", "system"}, set(), set()]
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_a_value_behind_an_equals_sign(stocked: Home, shell: str) -> None:
+    split = " = " if shell == "bash" else "="  # bash breaks words at COMP_WORDBREAKS
+    [found] = offers(shell, stocked, f"cudaswitch pin --libraries{split}n")
+    assert {word.removeprefix("--libraries=") for word in found} == {"never"}
+
+
+def test_bash_quotes_what_it_offers(home: Home, tmp_path: Path) -> None:
+    """A name with shell characters comes back as one word, and runs nothing."""
+    name = "a b'c\"d$(touch x)`touch y`&e;f*"
+    (tmp_path / name / "conda-meta").mkdir(parents=True)
+    (home.path / ".conda").mkdir()
+    (home.path / ".conda" / "environments.txt").write_text(f"{tmp_path / name}\n")
+    assert offers("bash", home, "cudaswitch pin -n ") == [{name: ""}]
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_the_command_prints_the_script_that_is_checked_in(home: Home, shell: str) -> None:
+    text = (_FOLDER / SCRIPTS[shell]).read_text(encoding="utf-8")
+    assert home.run("completion", shell).stdout == text == script(shell)
+
+
+def test_the_scripts_are_what_the_generator_writes() -> None:
+    done = subprocess.run(
+        [sys.executable, _FOLDER / "generate.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_another_shell_has_none(home: Home) -> None:
+    done = home.run("completion", "csh")
+    assert done.returncode == 2
+    assert "csh" in done.stderr
+
+
+def test_bash_completes_at_a_real_prompt(stocked: Home) -> None:
+    """What the Tab key makes of it is one word for the command, blanks and all."""
+    env = stocked.env | {"PATH": str(stocked.path), "PS1": "", "TERM": "dumb"}
+    with pexpect.spawn(
+        require("bash"), ["--norc", "--noprofile", "-i"], env=env, timeout=30, encoding="utf-8"
+    ) as shell:
+        shell.sendline("bind 'set enable-bracketed-paste off'")
+        shell.sendline(f". {shlex.quote(str(_FOLDER / SCRIPTS['bash']))}")
+        shell.sendline("cudaswitch() { printf '<%s>' \"$@\"; echo; }")
+        for typed, word in (("use 12\t", "12.4.1"), ("use --cudnn=7\t", "--cudnn=7.6.5")):
+            shell.sendline(f"cudaswitch {typed}")
+            shell.expect_exact(f"<use><{word}>")
+        shell.sendline("cudaswitch pin -n a\t")
+        shell.expect_exact("<pin><-n><a b>")
+        shell.sendline("exit")

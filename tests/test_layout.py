@@ -1,0 +1,248 @@
+"""The shape of the project: import order, sizes, what starts without what, what is shipped."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import cudaswitch
+from cudaswitch.completion import SCRIPTS
+from cudaswitch.shipped import shipped
+from tools import console_script
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "cudaswitch"
+
+ORDER = (
+    *(
+        "__init__",
+        "shipped",
+        "errors",
+        "versions",
+        "toolkit",
+        "planning",
+        "compat",
+        "resolver",
+        "activation",
+    ),
+    *("shells", "paths", "archives", "compose", "download", "store", "install", "sources"),
+    *("detect", "environments", "decision", "pins", "processes", "lookup", "shims", "completion"),
+    *("cli", "__main__"),
+)
+"""Each module imports only from those before it; docs/design.md says what each answers."""
+
+PURE = ("errors", "versions", "toolkit", "planning", "resolver", "activation")
+"""Modules that open no file, start no process and know no command line."""
+
+EDGES = {
+    "backports": ("archives",),
+    "click": ("cli", "__main__"),
+    "compression": ("archives",),
+    "conda_package_streaming": ("archives",),
+    "filelock": ("download", "store"),
+    "packaging": ("sources",),
+    "platformdirs": ("paths",),
+    "requests": ("download",),
+    "tqdm": ("download",),
+    "urllib3": ("download",),
+}
+"""Library → the only modules that may import it."""
+
+_IMPURE = {
+    *("asyncio", "ctypes", "fcntl", "glob", "importlib", "io", "multiprocessing", "os", "pathlib"),
+    *("shutil", "signal", "socket", "sqlite3", "subprocess", "tarfile", "tempfile", "threading"),
+    *("urllib", "zipfile"),
+}
+_MOST_LINES = 400
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    """Return a file's dotted name below `cudaswitch`: `cli.packages`, `cli`, `__main__`."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+NAMES = frozenset(map(name_of, sources()))
+
+
+def imported(tree: ast.AST, *, lazily: bool = True) -> Iterator[str]:
+    """Yield what a file imports: full names, ours as NAMES has them behind `cudaswitch.`.
+
+    With `lazily` also what functions import when they are called.
+    """
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are written in full"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full.removeprefix("cudaswitch.") in NAMES else str(node.module)
+        elif lazily or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                continue
+            yield from imported(node, lazily=lazily)
+
+
+def ours(names: Iterator[str]) -> set[str]:
+    found = {name for name in names if top(name) == "cudaswitch"}
+    return {name.removeprefix("cudaswitch").removeprefix(".") or "__init__" for name in found}
+
+
+def top(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def test_every_module_has_its_place() -> None:
+    assert {top(name) for name in NAMES} == set(ORDER)
+    assert len(set(ORDER)) == len(ORDER)
+
+
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_a_module_imports_only_what_comes_before_it(path: Path) -> None:
+    mine = top(name_of(path))
+    for name in ours(imported(ast.parse(path.read_text(encoding="utf-8")))):
+        if top(name) != mine:
+            assert ORDER.index(top(name)) < ORDER.index(mine), f"{mine} imports {name}"
+
+
+def test_inside_a_package_there_is_an_order_too() -> None:
+    graph = {
+        name_of(path): ours(imported(ast.parse(path.read_text(encoding="utf-8")), lazily=False))
+        for path in sources()
+    }
+    list(TopologicalSorter(graph).static_order())  # raises CycleError
+
+
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_libraries_stay_at_the_edges(path: Path) -> None:
+    for name in imported(ast.parse(path.read_text(encoding="utf-8"))):
+        if top(name) not in {*sys.stdlib_module_names, "cudaswitch"}:
+            assert top(name_of(path)) in EDGES[top(name)]
+
+
+@pytest.mark.parametrize("path", [p for p in sources() if top(name_of(p)) in PURE], ids=name_of)
+def test_the_pure_touch_nothing(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert not {top(name) for name in imported(tree)} & _IMPURE
+    called = {node.func.id for node in ast.walk(tree) if _is_plain_call(node)}
+    assert not called & {"open", "print", "input", "exec", "eval", "__import__"}
+
+
+def _is_plain_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+
+
+def test_files_stay_small() -> None:
+    made = {ROOT / "completions" / name for name in SCRIPTS.values()}
+    written = {
+        path
+        for folder in (PACKAGE, ROOT / "shims", ROOT / "completions", ROOT / ".ci")
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in written - made}
+    assert len(lines) > 50
+    assert not {str(path): count for path, count in lines.items() if count >= _MOST_LINES}
+
+
+def modules_of(*command: str) -> set[str]:
+    """Run a command line in a real process and return all modules that it imported."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *command],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--version"], *(["completion", shell] for shell in SCRIPTS)], ids=" ".join
+)
+def test_what_shells_start_with_loads_nothing_heavy(arguments: list[str]) -> None:
+    """Nothing that is not Python's own, against a process that does nothing at all.
+
+    What the environment's own start brings (`site`, an editable install) is not ours.
+    """
+    loaded = modules_of(str(console_script()), *arguments) - modules_of("-c", "print()")
+    assert "cudaswitch" in loaded
+    tops = {top(name) for name in loaded} - {"cudaswitch"}
+    assert tops <= sys.stdlib_module_names
+    assert not tops & {"dataclasses", "importlib", "json", "pathlib", "subprocess", "typing"}
+    assert not {name for name in loaded if name.startswith("cudaswitch.cli")}
+    # The same measure sees what does load more.
+    assert "click" in modules_of(str(console_script()), "--help")
+
+
+def test_the_version_is_told_in_both_ways(tmp_path: Path) -> None:
+    for start in ([str(console_script())], [sys.executable, "-m", "cudaswitch"]):
+        done = subprocess.run(
+            [*start, "--version"], capture_output=True, text=True, check=True, cwd=tmp_path
+        )
+        assert done.stdout == f"cudaswitch {cudaswitch.__version__}\n"
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    line = f"'{console_script()}' completion bash | : ; exit ${{PIPESTATUS[0]}}"
+    for _ in range(3):
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ci_runs_the_command_of_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"^.*\.venv/bin/nox$", readme, re.MULTILINE)
+    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+installed = pytest.mark.skipif(
+    not os.environ.get("CUDASWITCH_TEST_INSTALLED"), reason="only where nox installed the wheel"
+)
+
+
+@installed
+def test_the_wheel_is_what_is_tested() -> None:
+    module = Path(str(cudaswitch.__file__))
+    assert not module.is_relative_to(PACKAGE)
+    assert module.is_relative_to(sysconfig.get_path("purelib"))
+    assert not {Path(at).resolve() for at in sys.path} & {ROOT, PACKAGE}
+
+
+@installed
+def test_the_wheel_carries_what_lies_beside_the_package() -> None:
+    """Inside for the commands, and in `share` where shells look."""
+    inside = Path(str(cudaswitch.__file__)).parent / "share"
+    assert {path.name for path in inside.iterdir()} == {"launcher.sh", *SCRIPTS.values()}
+    assert shipped("launcher.sh") == (ROOT / "shims" / "launcher.sh").read_text(encoding="utf-8")
+    for shell, place in (
+        ("bash", "bash-completion/completions/cudaswitch"),
+        ("zsh", "zsh/site-functions/_cudaswitch"),
+        ("fish", "fish/vendor_completions.d/cudaswitch.fish"),
+    ):
+        text = (ROOT / "completions" / SCRIPTS[shell]).read_text(encoding="utf-8")
+        assert (Path(sys.prefix) / "share" / place).read_text(encoding="utf-8") == text
+
+
+@installed
+def test_the_wheel_lacks_nothing_of_the_package() -> None:
+    package = Path(str(cudaswitch.__file__)).parent
+    for path in PACKAGE.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            assert (package / path.relative_to(PACKAGE)).read_bytes() == path.read_bytes()

@@ -1,0 +1,195 @@
+"""Probing the machine: driver, GPUs, host compilers, C library, and what stands in for them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from cudaswitch.detect import facts_of
+from cudaswitch.detect.gpus import by_nvml, find_smi, gpus, nvidia_smi
+from cudaswitch.detect.machine import host_gccs, kernel_driver, probe
+from cudaswitch.errors import RequestError
+from made_environments import WINDOWS_SITE, Env
+
+
+@pytest.fixture
+def env(tmp_path):
+    return Env(tmp_path / "an env")
+
+
+def test_overrides_stand_in_for_the_machine(env, monkeypatch):
+    facts = facts_of(env.prefix, driver="418.39", cc="7", gcc=9, platform="linux-aarch64")
+    assert (facts.driver, facts.cc, facts.gcc) == ("418.39", ("7.0",), (9,))
+    assert (facts.platform, facts.os, facts.driver_source) == ("linux-aarch64", "linux", "--driver")
+    assert facts_of(env.prefix, gcc="9.4.0").gcc == (9,)
+    monkeypatch.setenv("CUDASWITCH_DRIVER", "450.80.02")
+    facts = facts_of(env.prefix)
+    assert (facts.driver, facts.driver_source) == ("450.80.02", "CUDASWITCH_DRIVER")
+
+
+def test_nothing_of_this_machine_is_told_of_another(env, tmp_path):
+    here = facts_of(env.prefix)
+    assert here.glibc
+    there = facts_of(env.prefix, platform="win-64")
+    assert (there.driver, there.cc, there.gcc, there.glibc) == (None, (), (), None)
+    windows = Env(tmp_path / "windows", WINDOWS_SITE)
+    assert (facts_of(windows.prefix).platform, facts_of(windows.prefix).glibc) == ("win-64", None)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"gcc": "new"},
+        {"gcc": -1},
+        {"driver": "new"},
+        {"driver": ""},
+        {"cc": "sm_70"},
+        {"cc": "7.0.1"},
+        {"platform": "osx-64"},
+    ],
+)
+def test_overrides_that_cannot_be_read(env, wrong):
+    with pytest.raises(RequestError):
+        facts_of(env.prefix, **wrong)
+
+
+def test_a_broken_driver_variable_says_its_name(env, monkeypatch):
+    monkeypatch.setenv("CUDASWITCH_DRIVER", "\x1b[31m")
+    with pytest.raises(RequestError, match="CUDASWITCH_DRIVER"):
+        facts_of(env.prefix)
+
+
+def test_the_kernel_module_tells_the_driver(tmp_path):
+    assert kernel_driver(tmp_path) == (None, "")
+    text = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.57.02  Tue Jul 13 16:14:05\nGCC"
+    (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
+    (tmp_path / "proc/driver/nvidia/version").write_text(text)
+    assert kernel_driver(tmp_path) == ("470.57.02", "/proc/driver/nvidia/version")
+    (tmp_path / "sys/module/nvidia").mkdir(parents=True)
+    (tmp_path / "sys/module/nvidia/version").write_text("535.104.05\n")
+    assert kernel_driver(tmp_path) == ("535.104.05", "/sys/module/nvidia/version")
+    (tmp_path / "sys/module/nvidia/version").write_bytes(b"\xff\x00")
+    assert kernel_driver(tmp_path)[0] == "470.57.02"
+
+
+def smi(path: Path, script: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ('printf "535.104.05, 7.0\\n535.104.05, 8.6\\n"', ("535.104.05", ("8.6", "7.0"))),
+        ('case $1 in *cap*) exit 2;; esac; echo "418.39"', ("418.39", ())),
+        ('echo "535.104.05, [N/A]"', ("535.104.05", ())),
+        ("echo NVIDIA-SMI has failed; exit 9", (None, ())),
+        ("printf '\\377\\000'", (None, ())),
+    ],
+)
+def test_nvidia_smi_is_asked_once_and_believed_if_it_makes_sense(tmp_path, script, expected):
+    assert nvidia_smi(smi(tmp_path / "nvidia-smi", script)) == expected
+
+
+def test_nvidia_smi_that_hangs_or_is_no_program(tmp_path):
+    assert nvidia_smi(smi(tmp_path / "nvidia-smi", "exec sleep 60"), timeout=0.2) == (None, ())
+    (tmp_path / "no program").write_bytes(b"\x00")
+    (tmp_path / "no program").chmod(0o755)
+    assert nvidia_smi(tmp_path / "no program") == (None, ())
+    assert nvidia_smi(None) == (None, ())
+
+
+def test_nvidia_smi_of_wsl_is_found_and_one_in_the_environment_is_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path / "env/bin"))
+    inside = smi(tmp_path / "env/bin/nvidia-smi", "exit 1")
+    assert find_smi(tmp_path / "env", tmp_path) is None
+    assert find_smi(None, tmp_path) == inside
+    (tmp_path / "other/bin").mkdir(parents=True)
+    (tmp_path / "other/bin/nvidia-smi").symlink_to(inside)
+    monkeypatch.setenv("PATH", str(tmp_path / "other/bin"))
+    assert find_smi(tmp_path / "env", tmp_path) is None
+    wsl = smi(tmp_path / "usr/lib/wsl/lib/nvidia-smi", "exit 1")
+    assert find_smi(tmp_path / "env", tmp_path) == wsl
+
+
+def test_the_default_gcc_comes_first(tmp_path):
+    for major in ("8", "12", "4.8.5"):
+        (tmp_path / f"usr/lib/gcc/x86_64-linux-gnu/{major}").mkdir(parents=True)
+    assert host_gccs(tmp_path) == ()
+    (tmp_path / "usr/bin").mkdir()
+    for name in ("gcc-8", "gcc-12"):
+        (tmp_path / "usr/bin" / name).touch()
+    (tmp_path / "usr/bin/gcc").symlink_to("gcc-8")
+    assert host_gccs(tmp_path) == (8, 12)
+    (tmp_path / "usr/bin/gcc").unlink()
+    (tmp_path / "usr/bin/gcc").touch()
+    assert host_gccs(tmp_path) == (12, 8)
+
+
+def test_this_machine_can_be_probed():
+    machine = probe()
+    gcc = subprocess.run(["gcc", "-dumpversion"], capture_output=True, text=True, check=True)
+    assert machine.gcc[0] == int(gcc.stdout.split(".")[0])
+    assert machine.glibc and machine.glibc in subprocess.getoutput("ldd --version").split("\n")[0]
+
+
+NVML = """
+import time
+class NVMLError(Exception): pass
+def nvmlInit(): {init}
+def nvmlShutdown(): pass
+def nvmlSystemGetDriverVersion(): return {driver}
+def nvmlDeviceGetCount(): return len({gpus})
+def nvmlDeviceGetHandleByIndex(index): return index
+def nvmlDeviceGetCudaComputeCapability(handle): return {gpus}[handle]
+"""
+
+
+@pytest.mark.parametrize(
+    ("init", "driver", "found", "expected"),
+    [
+        ("pass", "'580.65.06'", [(7, 0), (9, 0), (7, 0)], ("580.65.06", ("9.0", "7.0"))),
+        ("pass", "b'418.39'", [(6, 1)], ("418.39", ("6.1",))),
+        ("pass", "'580.65.06'", [], ("580.65.06", ())),
+        ("raise NVMLError", "''", [], None),
+        ("raise OSError", "''", [], None),
+        ("pass", "'[N/A]'", [(7, 0)], None),
+        ("time.sleep(60)", "'580.65.06'", [], None),
+    ],
+)
+def test_nvml_is_asked_in_bounded_time(
+    tmp_path, monkeypatch, request, init, driver, found, expected
+):
+    # The shape of nvidia-ml-py; the real one needs a driver.
+    name = f"nvml_{abs(hash(request.node.name))}"
+    (tmp_path / f"{name}.py").write_text(NVML.format(init=init, driver=driver, gpus=found))
+    monkeypatch.syspath_prepend(tmp_path)
+    start = time.monotonic()
+    answer = by_nvml(timeout=0.3, module=name)
+    assert time.monotonic() - start < 5
+    assert (answer and (answer.driver, answer.cc)) == expected
+
+
+def test_without_the_library_of_nvml_nvidia_smi_answers(tmp_path):
+    assert by_nvml(module="no_such_module") is None
+    assert gpus(None, tmp_path / "nowhere") is None or shutil.which("nvidia-smi")
+    smi(tmp_path / "usr/lib/wsl/lib/nvidia-smi", 'echo "581.15, 8.9"')
+    answer = gpus(None, tmp_path)
+    assert (answer.driver, answer.cc, answer.source) == ("581.15", ("8.9",), "nvidia-smi")
+    machine = probe(root=tmp_path)
+    assert (machine.driver, machine.driver_source) == ("581.15", "nvidia-smi")
+
+
+def test_what_a_person_names_is_not_probed(tmp_path):
+    witness = tmp_path / "asked"
+    smi(tmp_path / "usr/bin/nvidia-smi", f': > {witness}; echo "581.15, 8.9"')
+    machine = probe(root=tmp_path, driver=False, cc=False)
+    assert (machine.driver, machine.cc, witness.exists()) == (None, (), False)
+    assert probe(root=tmp_path, driver=False).cc == ("8.9",)
+    assert probe(root=tmp_path, cc=False).driver == "581.15"

@@ -1,0 +1,356 @@
+"""NVIDIA's redist index, served by a real server: chosen, verified, installed, compiled with."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import builders
+from builders import HELLO_CU, tar_archive
+from builders.redist import redist_index, write_index
+from checks import refused, snapshot, succeeded
+from cudaswitch.compat.redist import known_releases
+from cudaswitch.errors import CudaswitchError, RequestError, SourceError
+from cudaswitch.sources import Delivery, nvidia
+from cudaswitch.toolkit import current_platform
+from cudaswitch.versions import Version, parse_request
+from folder_server import FolderServer
+from homes import Home, make_home
+
+PIECES = {
+    "cuda_nvcc": "12.4.131",
+    "cuda_cudart": "12.4.127",
+    "cuda_cccl": "12.4.127",
+    "cuda_cupti": "12.4.127",
+    "cuda_nvml_dev": "12.4.127",
+    "cuda_profiler_api": "12.4.127",
+    "libcublas": "12.4.5.8",
+    "libnvjitlink": "12.4.127",
+    "nsight_compute": "2024.1.1.4",
+    "fabricmanager": "550.54.15",
+    "nvidia_driver": "550.54.15",
+}
+"""Of redistrib_12.4.1.json, the last two no part of a toolkit."""
+MINIMAL = {"cuda_nvcc", "cuda_cudart", "cuda_cccl"}
+BUILD = MINIMAL | {"cuda_cupti", "cuda_profiler_api", "libcublas", "libnvjitlink"}
+FOLDER = {"linux-64": "linux-x86_64", "linux-aarch64": "linux-sbsa"}[current_platform()]
+INDEX = "/cuda/redist/redistrib_12.4.1.json"
+
+
+def archive(folder: Path, name: str, version: str, platform: str = FOLDER) -> Path:
+    top = f"{name}-{platform}-{version}-archive"
+    tree = {f"bin/{name}": f"{name} {version}".encode(), "LICENSE": b"NVIDIA license\n"}
+    return tar_archive(folder / f"{top}.tar.xz", top, tree)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A redist tree with CUDA 12.4.0, 12.4.1 and 11.0.3 (as real: without a toolkit), and cuDNN."""
+    folder = tmp_path_factory.mktemp("redist")
+    made, base = folder / "made", folder / "base"
+    redist_index(base, "cuda", "12.4.1", [archive(made, *piece) for piece in PIECES.items()])
+    redist_index(base, "cuda", "12.4.0", [archive(made, "cuda_nvcc", "12.4.99")])
+    redist_index(base, "cuda", "11.0.3", [archive(made, "fabricmanager", "450.51.06")])
+    for release, full, cudas in (("8.9.7", "8.9.7.29", "12 11"), ("9.22.0", "9.22.0.52", "12 13")):
+        named = [builders.cudnn_archive(made, "8.8+", full, cuda) for cuda in cudas.split()]
+        redist_index(base, "cudnn", release, named)
+    return base
+
+
+@pytest.fixture
+def server(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FolderServer]:
+    with FolderServer(tree, lists=True) as running:
+        monkeypatch.setenv("CUDASWITCH_NVIDIA_URL", running.url)
+        monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
+        monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
+        (tmp_path / "work").mkdir()
+        yield running
+
+
+def obtain(tmp_path: Path, text: str, components: str = "minimal", **options: Any) -> Delivery:
+    options = {"platform": current_platform(), "offline": False} | options
+    return nvidia.obtain(
+        parse_request(text), components=components, workdir=tmp_path / "work", **options
+    )
+
+
+def names(delivery: Delivery) -> set[str]:
+    return {artifact.path.name.partition("-")[0] for artifact in delivery.artifacts}
+
+
+def hostile(server: FolderServer, **changes: Any) -> None:
+    """Let the server send an index whose entry for cuda_nvcc is changed; None takes a key away."""
+    index = json.loads((server.root / INDEX.lstrip("/")).read_text())
+    entry = index["cuda_nvcc"][FOLDER]
+    entry |= changes
+    index["cuda_nvcc"][FOLDER] = {key: value for key, value in entry.items() if value is not None}
+    server.instead[INDEX] = json.dumps(index).encode()
+
+
+def test_the_newest_release_that_fits(server: FolderServer, tmp_path: Path) -> None:
+    delivery = obtain(tmp_path, "12.4")
+    assert delivery.toolkit == Version("12.4.1")
+    assert names(delivery) == MINIMAL
+    for artifact in delivery.artifacts:
+        at = f"cuda/redist/{artifact.path.name.partition('-')[0]}/{FOLDER}/{artifact.path.name}"
+        assert artifact.path.read_bytes() == (server.root / at).read_bytes()
+        assert (artifact.origin, artifact.source) == (f"{server.url}/{at}", "nvidia")
+    assert obtain(tmp_path, "12.4.0").toolkit == Version("12.4.0")
+
+
+@pytest.mark.parametrize(
+    ("components", "expected"),
+    [
+        ("minimal", MINIMAL),
+        ("build", BUILD),
+        ("full", BUILD | {"cuda_nvml_dev", "nsight_compute"}),
+        ("nvcc, cublas", {"cuda_nvcc", "libcublas"}),
+    ],
+)
+def test_components(
+    server: FolderServer, tmp_path: Path, components: str, expected: set[str]
+) -> None:
+    assert names(obtain(tmp_path, "12.4.1", components)) == expected
+
+
+def test_an_unknown_component_is_named_and_nothing_is_fetched(
+    server: FolderServer, tmp_path: Path
+) -> None:
+    with pytest.raises(RequestError, match="has no component `rust`") as caught:
+        obtain(tmp_path, "12.4", "nvcc,rust")
+    assert "minimal, build, full, cccl" in (caught.value.hint or "")
+    assert "fabricmanager" not in (caught.value.hint or "")
+    assert not [path for path, _ in server.asked if path.endswith(".tar.xz")]
+
+
+@pytest.mark.parametrize(
+    ("cudnn", "expected"),
+    [
+        ("8", "8.9.7.29_cuda12"),
+        ("8.9.7.29", "8.9.7.29_cuda12"),
+        ("9", "9.22.0.52_cuda12"),
+        ("9.22.0", "9.22.0.52_cuda12"),
+    ],
+)
+def test_cudnn_by_its_cuda(server: FolderServer, tmp_path: Path, cudnn: str, expected: str) -> None:
+    delivery = obtain(tmp_path, f"12.4+cudnn{cudnn}")
+    assert delivery.artifacts[-1].path.name == f"cudnn-linux-x86_64-{expected}-archive.tar.xz"
+
+
+def test_cudnn_alone_and_what_there_is_none_of(server: FolderServer, tmp_path: Path) -> None:
+    def ask(cudnn: str, cuda: str, platform: str = "linux-64") -> Delivery:
+        return nvidia.obtain_cudnn(
+            cudnn, Version(cuda), workdir=tmp_path / "work", platform=platform, offline=False
+        )
+
+    # 9.22 is newer, and not for CUDA 11.
+    [artifact] = ask("8.9", "11.8.0").artifacts
+    assert "8.9.7.29_cuda11" in artifact.path.name
+    for asked in (
+        ("9", "11.8.0"),
+        ("8.9.7.30", "12.4.1"),
+        ("7.6", "12.4"),
+        ("9", "13.0", "win-64"),
+    ):
+        with pytest.raises(SourceError, match=r"no cuDNN \S+ for CUDA 1\d on"):
+            ask(*asked)
+
+
+def test_what_the_index_has_no_toolkit_of(server: FolderServer, tmp_path: Path) -> None:
+    assert nvidia.available() == [Version("12.4.1"), Version("12.4.0")]
+    for text in ("10.1", "11.0.3", "11.4.1"):
+        with pytest.raises(SourceError, match=r"no toolkit before CUDA 11\.4\.2"):
+            obtain(tmp_path, text)
+    with pytest.raises(SourceError, match=r"no CUDA 12\.8") as caught:
+        obtain(tmp_path, "12.8")
+    assert caught.value.hint == "there is 12.4.1, 12.4.0"
+    with pytest.raises(RequestError, match="no CUDA for `osx-64`"):
+        obtain(tmp_path, "12.4", platform="osx-64")
+    with pytest.raises(SourceError, match="has no minimal for win-64"):
+        obtain(tmp_path, "12.4", platform="win-64")
+
+
+def test_a_server_that_lists_nothing(server: FolderServer, tmp_path: Path) -> None:
+    server.lists = False
+    known = known_releases("cuda")
+    assert nvidia.available() == sorted((one for one in known if one >= nvidia.FIRST), reverse=True)
+    assert nvidia.available()[0] >= Version("13.4.2")
+    # 12.4.1 is asked for and there; of 12 the newer ones are asked for first.
+    assert obtain(tmp_path, "12.4").toolkit == Version("12.4.1")
+    assert obtain(tmp_path, "12").toolkit == Version("12.4.1")
+    assert server.statuses("/cuda/redist/redistrib_12.9.1.json") == [404]
+    with pytest.raises(SourceError, match=r"redistrib_13\.4\.2\.json`: .* 404"):
+        obtain(tmp_path, "13")
+
+
+def test_a_second_time_nothing_is_fetched_again_nor_needed(
+    server: FolderServer, tmp_path: Path
+) -> None:
+    first = obtain(tmp_path, "12.4")
+    asked = len(server.asked)
+    assert names(obtain(tmp_path, "12.4")) == names(first)
+    assert server.asked[asked:] == [("/cuda/redist/", 200), (INDEX, 304)]
+    asked = len(server.asked)
+    assert names(obtain(tmp_path, "12", offline=True)) == names(first)
+    with pytest.raises(SourceError, match="--offline"):
+        obtain(tmp_path, "12.4", "full", offline=True)
+    assert len(server.asked) == asked
+
+
+def test_a_folder_serves_as_well(
+    tree: Path, server: FolderServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDASWITCH_NVIDIA_URL", tree.as_uri() + "/")
+    delivery = obtain(tmp_path, "latest+cudnn9", offline=True)
+    assert delivery.toolkit == Version("12.4.1")
+    assert names(delivery) == MINIMAL | {"cudnn"}
+    assert not server.asked
+
+
+def test_the_licence_is_told_once_and_noted(
+    server: FolderServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    obtain(tmp_path, "12.4+cudnn8")
+    said = capsys.readouterr().err.splitlines()
+    at = f"{server.url}/cuda/redist/cuda_cccl/LICENSE.txt"
+    assert said == [
+        f"licence: CUDA Toolkit, accepted by installing: {at}",
+        f"licence: cudnn, accepted by installing: {server.url}/cudnn/redist/cudnn/LICENSE.txt",
+    ]
+    note = json.loads((tmp_path / "cache/licences/cuda-toolkit.json").read_text())
+    assert (note["licence"], note["url"]) == ("CUDA Toolkit", at)
+    obtain(tmp_path, "12.4+cudnn8", "full")
+    assert capsys.readouterr().err == ""
+
+
+UNTRUSTED = {
+    "no sha256": ({"sha256": None}, "no sha256 for cuda_nvcc"),
+    "an md5 in its place": ({"sha256": "9ee28df53dc5f83d97f5406f880d3953"}, "no sha256"),
+    "a list for a hash": ({"sha256": ["0" * 64]}, "no sha256"),
+    "no size": ({"size": None}, "no size for cuda_nvcc"),
+    "a size of nothing": ({"size": "0"}, "no size"),
+    "a negative size": ({"size": "-1"}, "no size"),
+    "a size in words": ({"size": "many"}, "no size"),
+    "traversal": ({"relative_path": "../../etc/passwd"}, "no path inside of its folder"),
+    "inner traversal": ({"relative_path": "cuda_nvcc/../../x.tar.xz"}, "no path inside"),
+    "an absolute path": ({"relative_path": "/etc/passwd"}, "no path inside"),
+    "another host": ({"relative_path": "//evil.example/x.tar.xz"}, "no path inside"),
+    "a URL": ({"relative_path": "https://evil.example/x.tar.xz"}, "no path inside"),
+    "a file URL": ({"relative_path": "file:///etc/passwd"}, "no path inside"),
+    "a query": ({"relative_path": "x.tar.xz?y"}, "no path inside"),
+    "an encoded slash": ({"relative_path": "..%2f..%2fx.tar.xz"}, "no path inside"),
+    "a backslash": ({"relative_path": "..\\x.tar.xz"}, "no path inside"),
+    "a newline": ({"relative_path": "x.tar.xz\n"}, "no path inside"),
+    "no path": ({"relative_path": ""}, "no path inside"),
+    "a number for a path": ({"relative_path": 7}, "no path inside"),
+    "another sha256": ({"sha256": "0" * 64}, "its sha256 is"),
+    "too small a size": ({"size": "10"}, "where 10 were expected"),
+    "too large a size": ({"size": "999999"}, "where 999999 were expected"),
+}
+
+
+@pytest.mark.parametrize("kind", UNTRUSTED)
+def test_an_index_that_is_not_to_be_trusted(
+    server: FolderServer, tmp_path: Path, kind: str
+) -> None:
+    changes, message = UNTRUSTED[kind]
+    hostile(server, **changes)
+    with pytest.raises(SourceError) as caught:
+        obtain(tmp_path, "12.4", "nvcc")
+    assert message in caught.value.message
+    assert "\n" not in caught.value.message
+    assert server.url in caught.value.message
+    # What is not asked for does no harm.
+    assert names(obtain(tmp_path, "12.4", "cudart")) == {"cuda_cudart"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"{", b"[]", b"null", b"\xff\xfe", b"{" * 10, b"[" * 200_000, b"\0" * 100, b'"text"'],
+    ids=lambda content: content[:6],
+)
+def test_no_index_at_all(server: FolderServer, tmp_path: Path, content: bytes) -> None:
+    server.instead[INDEX] = content
+    with pytest.raises(SourceError, match="it is no index"):
+        obtain(tmp_path, "12.4")
+
+
+def test_entries_of_other_kinds(server: FolderServer, tmp_path: Path) -> None:
+    index = json.loads((server.root / INDEX.lstrip("/")).read_text())
+    odd = copy.deepcopy(index)
+    odd |= {"cuda_gdb": [], "cuda_cuobjdump": {FOLDER: "x"}, "libcufft": {FOLDER: {"cuda11": {}}}}
+    odd |= {"cuda_nvtx": None, "../x": {FOLDER: {"relative_path": "../x"}}}
+    del odd["cuda_cccl"]["license_path"], odd["cuda_cccl"]["license"]
+    server.instead[INDEX] = json.dumps(odd).encode()
+    assert names(obtain(tmp_path, "12.4", "build")) == BUILD
+
+
+def test_a_huge_index(
+    server: FolderServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nvidia, "LIMIT", 5000)
+    for base in (server.url, server.root.as_uri()):
+        monkeypatch.setenv("CUDASWITCH_NVIDIA_URL", base)
+        with pytest.raises(SourceError, match="over the limit of 5000"):
+            obtain(tmp_path, "12.4.1")
+
+
+def test_one_bad_file_among_many_ends_it_and_the_others_are_kept(
+    server: FolderServer, tmp_path: Path
+) -> None:
+    path = f"/cuda/redist/libcublas/{FOLDER}/libcublas-{FOLDER}-12.4.5.8-archive.tar.xz"
+    server.instead[path] = b"\0" * (server.root / path.lstrip("/")).stat().st_size
+    with pytest.raises(SourceError, match=r"libcublas.*its sha256 is"):
+        obtain(tmp_path, "12.4", "build")
+    del server.instead[path]
+    assert names(obtain(tmp_path, "12.4", "build")) == BUILD
+    tars = [at for at, status in server.asked if at.endswith(".tar.xz") and status == 200]
+    assert len(tars) == len(set(tars)) + 1
+
+
+def test_a_server_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDASWITCH_NVIDIA_URL", "http://me:SECRET@127.0.0.1:9")
+    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
+    with pytest.raises(CudaswitchError, match=r"cannot download .*redistrib_12\.4\.1") as caught:
+        obtain(tmp_path, "12.4.1")
+    assert "SECRET" not in caught.value.message
+
+
+@pytest.mark.toolkit
+def test_the_installed_toolkit_compiles(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    redist_index(base, "cuda", "13.0.2", builders.redist_archives())
+    cudnn = builders.cudnn_archive(tmp_path, "8.8+", "9.21.0.82", "13")
+    redist_index(base, "cudnn", "9.21.0", [cudnn])
+    home = make_home(tmp_path)
+    (tmp_path / "hello.cu").write_text(HELLO_CU + "#include <cudnn.h>\n")
+    with FolderServer(base) as server:
+        done = install(home, server.url, "13.0", "--cudnn", "9")
+        assert succeeded(done) == ["13.0.2", "13.0.2+cudnn9.21.0"]
+        assert "licence: CUDA Toolkit" in done.stderr
+        script = "nvcc -cudart shared -o hello hello.cu -lcudnn && ./hello"
+        ran = home.run("exec", "13.0", "--", "sh", "-ec", script, cwd=tmp_path)
+        assert succeeded(ran) == [str(builders.runtime_number())]
+        rows = json.loads(home.run("list", "--json").stdout)
+        assert {row["source"] for row in rows["packages"]} == {"nvidia"}
+        before = snapshot(home.store)
+        index = json.loads((base / "cuda/redist/redistrib_13.0.2.json").read_text())
+        index |= {"release_label": "13.0.3"}
+        index["cuda_nvcc"][FOLDER]["sha256"] = "0" * 64
+        write_index(base, index)
+        refused(install(home, server.url, "13.0.3"), "its sha256 is", hint="")
+        assert snapshot(home.store) == before
+
+
+def install(home: Home, url: str, *what: str) -> subprocess.CompletedProcess[str]:
+    return home.run(
+        "install", "--from", "nvidia", "--components", "minimal", *what, CUDASWITCH_NVIDIA_URL=url
+    )

@@ -1,0 +1,308 @@
+"""Removing, naming and listing what is installed, and what pins see of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import builders
+from checks import PYTHON, refused, snapshot, succeeded
+from homes import Home
+from shells.conda import conda_prefix
+from tools import console_script
+
+BARE, FULL = "10.1.243", "10.1.243+cudnn7.6.5"
+
+
+@pytest.fixture
+def stocked(home: Home, tmp_path: Path) -> Home:
+    """A home with cudatoolkit 10.1.243, bare and with cuDNN 7.6.5."""
+    folder = tmp_path / "files"
+    files = [builders.cudatoolkit_10_1(folder), builders.cudnn_7_6_5(folder)]
+    assert succeeded(home.run("install", *files)) == [BARE, FULL]
+    return home
+
+
+def toolkit(folder: Path, version: str) -> Path:
+    """Return a cudatoolkit of that version with one library."""
+    soname = ".".join(version.split(".")[:2])
+    library = builders.elf_bytes(f"libcudart.so.{soname}", {"cudaRuntimeGetVersion": 1})
+    tree = builders.versioned("lib", "libcudart", soname, version, library)
+    return builders.conda_package(folder, "cudatoolkit", version, "h_0", "linux-64", tree)
+
+
+def stored(home: Home) -> dict[str, list[str]]:
+    return {
+        kind: sorted(path.name for path in (home.store / kind).iterdir())
+        for kind in ("packages", "toolkits", "requests")
+    }
+
+
+def answers(home: Home) -> dict[str, str]:
+    """Map each ready answer to the name of its toolkit."""
+    return {
+        path.name: Path(path.read_text().rstrip("\n")).name
+        for path in (home.store / "requests").iterdir()
+    }
+
+
+def test_what_others_use_stays(stocked: Home) -> None:
+    done = stocked.run("remove", BARE)
+    assert (succeeded(done), done.stderr) == ([], f"cudaswitch: removed {BARE}\n")
+    assert stored(stocked)["toolkits"] == [FULL]
+    assert len(stored(stocked)["packages"]) == 2
+    succeeded(stocked.run("exec", "10.1", "--", "true"))
+    succeeded(stocked.run("remove", FULL))
+    assert stored(stocked) == {"packages": [], "toolkits": [], "requests": []}
+
+
+def test_a_cudnn_of_two_toolkits_goes_with_the_last(stocked: Home, tmp_path: Path) -> None:
+    newer = "10.1.300+cudnn7.6.5"
+    assert succeeded(stocked.run("install", toolkit(tmp_path, "10.1.300"))) == ["10.1.300", newer]
+    succeeded(stocked.run("remove", FULL, BARE))
+    assert stored(stocked)["packages"] == ["cudatoolkit-10.1.300-h_0", "cudnn-7.6.5-cuda10.1_0"]
+    succeeded(stocked.run("remove", newer))
+    assert stored(stocked)["packages"] == ["cudatoolkit-10.1.300-h_0"]
+
+
+def test_answers_follow(stocked: Home, tmp_path: Path) -> None:
+    both = {"10", "10.1", "10.1.243", "latest"}
+    with_cudnn = {f"{version}+cudnn{cudnn}" for version in both for cudnn in ("7", "7.6", "7.6.5")}
+    assert answers(stocked) == (
+        dict.fromkeys(both | with_cudnn, FULL) | {f"{version}+cudnnnone": BARE for version in both}
+    )
+    succeeded(stocked.run("install", toolkit(tmp_path, "10.2.89")))
+    assert (answers(stocked)["10"], answers(stocked)["10.1"]) == ("10.2.89", FULL)
+    succeeded(stocked.run("remove", "10.2"))
+    assert answers(stocked)["10"] == FULL
+    succeeded(stocked.run("remove", FULL))
+    assert answers(stocked) == {
+        f"{version}{cudnn}": BARE for version in both for cudnn in ("", "+cudnnnone")
+    }
+
+
+def test_versions_are_compared_as_numbers(home: Home, tmp_path: Path) -> None:
+    for version in ("10.1.99", "10.1.243", "10.10.1"):
+        succeeded(home.run("install", toolkit(tmp_path, version)))
+    assert (answers(home)["10.1"], answers(home)["10"]) == ("10.1.243", "10.10.1")
+    done = home.run("exec", "10.1", "--", "printenv", "CUDA_HOME")
+    assert succeeded(done)[0].endswith("/10.1.243")
+
+
+REFUSALS = {
+    "unknown": (["9.0"], "no toolkit `9.0` is installed"),
+    "ambiguous": (["10.1"], f"`10.1` names 2 toolkits: {BARE}, {FULL}"),
+    "one unknown": ([BARE, "9.0"], "no toolkit `9.0` is installed"),
+    "no name": (["../../etc"], "`../../etc` is not a CUDA version"),
+    "alias of nothing": (["lab"], "no alias `lab`"),
+    "auto": (["auto"], "no toolkit `auto` is installed"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_names_that_name_nothing(stocked: Home, case: str) -> None:
+    arguments, message = REFUSALS[case]
+    before = snapshot(stocked.store)
+    refused(stocked.run("remove", *arguments), message)
+    refused(stocked.run("remove", "--force", *arguments), message)
+    assert snapshot(stocked.store) == before
+
+
+def test_names_that_name_one(stocked: Home) -> None:
+    succeeded(stocked.run("alias", "thesis", "10.1+cudnn7.6"))
+    succeeded(stocked.run("remove", "thesis", "thesis", FULL))
+    assert stored(stocked)["toolkits"] == [BARE]
+    succeeded(stocked.run("remove", "10"))
+    assert stored(stocked)["toolkits"] == []
+
+
+def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> None:
+    prefix, project = conda_prefix(tmp_path / "env"), tmp_path / "project"
+    project.mkdir()
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    succeeded(stocked.run("pin", "10.1", "--cudnn", "none", "--dir", project))
+    succeeded(stocked.run("pin", BARE, "--cudnn", "7", "--global"))
+    before = snapshot(stocked.store)
+    message = refused(stocked.run("remove", FULL), str(prefix), "--global", hint="--force")
+    assert str(project) not in message
+    refused(stocked.run("remove", BARE), f"pinned by {project}/.cuda-version")
+    assert snapshot(stocked.store) == before
+    rows = json.loads(stocked.run("list", "--json").stdout)["toolkits"]
+    assert {row["name"]: row["pinned_by"] for row in rows} == {
+        BARE: [f"{project}/.cuda-version"],
+        FULL: sorted(rows[1]["pinned_by"]) and rows[1]["pinned_by"],
+    }
+    assert set(rows[1]["pinned_by"]) == {str(prefix), "you (--global)"}
+    succeeded(stocked.run("unpin", "--dir", project))
+    succeeded(stocked.run("remove", BARE))
+    succeeded(stocked.run("remove", "--force", FULL))
+    assert stored(stocked)["toolkits"] == []
+
+
+def test_who_is_gone_pins_nothing(stocked: Home, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    prefix.rename(tmp_path / "moved")
+    succeeded(stocked.run("remove", FULL))
+
+
+def test_damaged_notes_about_pins_do_no_harm(stocked: Home, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    for number, text in enumerate(("", "{", "[]", '{"path": 1}', "\udcff")):
+        path = stocked.store / "pins" / f"{number}.tmp"
+        path.write_text(text, errors="surrogateescape")
+    refused(stocked.run("remove", FULL), str(prefix))
+    assert stocked.run("list").returncode == 0
+
+
+@pytest.fixture
+def busy(stocked: Home) -> Iterator[subprocess.Popen[str]]:
+    """A process that has loaded the runtime of the toolkit with cuDNN."""
+    program = "import ctypes, sys; ctypes.CDLL('libcudart.so.10.1'); print('up'); input()"
+    child = subprocess.Popen(
+        [console_script(), "exec", FULL, "--", PYTHON, "-uc", program],
+        env=stocked.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert child.stdout and child.stdout.readline() == "up\n"
+    yield child
+    child.kill()
+    child.wait()
+
+
+def test_what_runs_stays_unless_forced(stocked: Home, busy: subprocess.Popen[str]) -> None:
+    before = snapshot(stocked.store)
+    refused(stocked.run("remove", FULL), "in use by", f"(process {busy.pid})", hint="--force")
+    refused(stocked.run("remove", BARE, FULL), f"(process {busy.pid})", hint=f"{BARE} {FULL}")
+    assert snapshot(stocked.store) == before
+    succeeded(stocked.run("remove", BARE))
+    succeeded(stocked.run("remove", "--force", FULL))
+    assert stored(stocked) == {"packages": [], "toolkits": [], "requests": []}
+    assert busy.poll() is None
+
+
+def test_a_program_that_ended_holds_nothing(stocked: Home, busy: subprocess.Popen[str]) -> None:
+    busy.communicate("\n")
+    succeeded(stocked.run("remove", FULL))
+
+
+def test_pins_follow_what_is_installed(stocked: Home, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    hook = prefix / "etc/conda/activate.d/~~cudaswitch.sh"
+
+    def switched_to() -> str:
+        script = f'CONDA_PREFIX={prefix}; . "{hook}"; printenv CUDA_HOME'
+        done = subprocess.run(
+            ["sh", "-c", script], env=stocked.env | {"CONDA_PREFIX": str(prefix)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return Path(done.stdout.strip()).name
+
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    assert switched_to() == FULL
+    succeeded(stocked.run("install", toolkit(tmp_path, "10.1.300")))
+    assert switched_to() == "10.1.300+cudnn7.6.5"
+    succeeded(stocked.run("remove", "--force", "10.1.300+cudnn7.6.5"))
+    assert switched_to() == "10.1.300"
+    succeeded(stocked.run("remove", "--force", "10.1.300"))
+    assert switched_to() == FULL
+
+
+def test_aliases(stocked: Home, tmp_path: Path) -> None:
+    done = stocked.run("alias", "thesis", "10.1")
+    assert (succeeded(done), done.stderr) == ([], "")
+    assert answers(stocked)["thesis"] == FULL
+    assert succeeded(stocked.run("alias")) == ["thesis  10.1"]
+    for arguments, value in ((["thesis"], FULL), (["thesis", "--cudnn", "none"], BARE)):
+        done = stocked.run("exec", *arguments, "--", "printenv", "CUDA_HOME")
+        assert Path(succeeded(done)[0]).name == value
+    early = stocked.run("alias", "next", "14")
+    assert succeeded(early) == []
+    assert early.stderr.splitlines() == [
+        "cudaswitch: CUDA 14 is not installed yet",
+        "hint: cudaswitch install 14",
+    ]
+    assert "next" not in answers(stocked)
+    succeeded(stocked.run("install", toolkit(tmp_path, "14.0.1")))
+    assert answers(stocked)["next"] == "14.0.1"
+    succeeded(stocked.run("alias", "--delete", "thesis"))
+    assert succeeded(stocked.run("alias")) == ["next  14"]
+    assert "thesis" not in answers(stocked)
+    refused(stocked.run("alias", "--delete", "thesis"), "no alias `thesis`")
+
+
+@pytest.mark.parametrize(
+    ("name", "request_text"),
+    [
+        ("10", "10.1"), ("../x", "10.1"), ("latest", "10.1"), ("auto", "10.1"), ("a b", "10.1"),
+        ("x", "thesis"), ("x", "auto"), ("x", "$(id)"), ("x", "10.1+nccl2"), ("", "10.1"),
+    ],
+)  # fmt: skip
+def test_odd_aliases(stocked: Home, name: str, request_text: str) -> None:
+    before = snapshot(stocked.store)
+    refused(stocked.run("alias", name, request_text), "`")
+    assert snapshot(stocked.store) == before
+
+
+def test_list(stocked: Home) -> None:
+    lines = [line.split() for line in succeeded(stocked.run("list"))]
+    folder = stocked.store / "toolkits"
+    assert lines == [[name, "file", str(folder / name)] for name in (BARE, FULL)]
+    active = succeeded(stocked.run("exec", FULL, "--", "cudaswitch", "list"))
+    assert [line[0] for line in active] == [" ", "*"]
+    bare = ["exec", BARE, "--cudnn", "none"]
+    done = stocked.run(*bare, "--", "cudaswitch", "list", "--json")
+    data = json.loads("\n".join(succeeded(done)))
+    assert data["toolkits"][1] == {
+        "name": FULL,
+        "version": "10.1.243",
+        "cudnn": "7.6.5",
+        "path": str(folder / FULL),
+        "source": "file",
+        "platform": "linux-64",
+        "packages": ["cudatoolkit-10.1.243-h6bb024c_0", "cudnn-7.6.5-cuda10.1_0"],
+        "active": False,
+        "pinned_by": [],
+    }
+    assert data["toolkits"][0]["active"] is True
+    package = data["packages"][1]
+    assert len(package.pop("sha256")) == 64
+    assert package.pop("size") > 0
+    assert Path(package.pop("origin")).name == "cudnn-7.6.5-cuda10.1_0.tar.bz2"
+    assert package == {
+        "name": "cudnn",
+        "version": "7.6.5",
+        "build": "cuda10.1_0",
+        "component": "cudnn",
+        "platform": "linux-64",
+        "source": "file",
+    }
+
+
+def test_list_of_nothing(home: Home) -> None:
+    done = home.run("list")
+    assert succeeded(done) == []
+    assert done.stderr.startswith("cudaswitch: nothing is installed\nhint: cudaswitch install")
+    done = home.run("list", "--json")
+    assert json.loads("\n".join(succeeded(done))) == {"toolkits": [], "packages": []}
+    assert not home.store.exists()
+
+
+def test_a_killed_removal_ends_right(stocked: Home, tmp_path: Path) -> None:
+    from test_store import killer
+
+    preload = {"LD_PRELOAD": str(killer(tmp_path))}
+    for number in (1, 2, 3):
+        stocked.run("remove", FULL, KILL_AT=f"rename:{number}", **preload)
+        assert stocked.run("list").returncode == 0
+        files = sorted((tmp_path / "files").iterdir())
+        assert succeeded(stocked.run("install", *files)) == [BARE, FULL]
+    stocked.run("remove", FULL, KILL_AT="unlink:5", **preload)
+    stocked.run("remove", FULL)
+    succeeded(stocked.run("remove", BARE))
+    assert stored(stocked)["toolkits"] == []
+    assert stored(stocked)["packages"] in ([], ["cudnn-7.6.5-cuda10.1_0"])

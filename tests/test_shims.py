@@ -1,0 +1,399 @@
+"""Shims: real processes that must become the right tool, without Python, in every place."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from builders import HELLO_CU, real_toolkit, runtime_number
+from cudaswitch import install as installing
+from cudaswitch import shims
+from cudaswitch.decision import decide
+from cudaswitch.environments import Environment
+from cudaswitch.errors import CudaswitchError, StoreError
+from cudaswitch.store import own_store
+from cudaswitch.versions import Version
+from homes import HOSTILE_NAME, Home
+from tools import console_script, require
+
+_TOOL = '#!/bin/sh\nprintf "%s\\0" "$0" "$@"\n'
+"""A tool that prints what it was called with."""
+
+
+def executable(path: Path, text: str = _TOOL) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@dataclass
+class Place:
+    """A store with two toolkits and their shims: only 11.8 has `cuda-memcheck`."""
+
+    home: Home
+    old: Path
+    new: Path
+    asked: Path
+
+    def call(
+        self, tool: str, *arguments: str, cwd: Path | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Call a shim by its path."""
+        return subprocess.run(
+            [self.home.store / "shims" / tool, *arguments],
+            env=self.env(**variables),
+            cwd=cwd or self.home.path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def env(self, **variables: str) -> dict[str, str]:
+        path = f"{self.home.store}/shims:{self.home.env['PATH']}"
+        return self.home.env | {"PATH": path} | variables
+
+    @property
+    def python_was_asked(self) -> bool:
+        return self.asked.exists()
+
+
+@pytest.fixture
+def place(hostile_home: Home, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """The shims of a store with awkward names; their `cudaswitch` notes that it was asked."""
+    home, folder = hostile_home, hostile_home.path.parent
+    monkeypatch.setenv("CUDASWITCH_HOME", str(home.store))
+    monkeypatch.delenv("CUDASWITCH_STORES", raising=False)
+    asked = folder / "asked"
+    real = console_script()
+    program = executable(
+        folder / "it's" / "cudaswitch", f'#!/bin/sh\n: > "{asked}"\nexec {real} "$@"\n'
+    )
+    monkeypatch.setattr(sys, "argv", [str(program)])
+    old, new = folder / "cuda-11.8", folder / "cuda-12.4"
+    for kit in (old, new):
+        executable(kit / "bin" / "nvcc")
+        (kit / "lib64").mkdir()
+    executable(old / "bin" / "cuda-memcheck")
+    installing.adopt(own_store(), old, Version("11.8"))
+    installing.adopt(own_store(), new, Version("12.4"))
+    shims.install()
+    return Place(home, old, new, asked)
+
+
+def environment(prefix: Path, kind: str, pin: str | None) -> Path:
+    """Make a folder that counts as an environment, pinned or not."""
+    if kind == "C":
+        (prefix / "conda-meta").mkdir(parents=True)
+    else:
+        prefix.mkdir()
+        (prefix / "pyvenv.cfg").touch()
+    if pin:
+        file = Environment(prefix, "C" if kind == "C" else "V").pin_file
+        file.parent.mkdir(parents=True)
+        file.write_text(pin)
+    return prefix
+
+
+def test_it_decides_as_the_command_does(place: Place, tmp_path: Path) -> None:
+    """Every mixture of who may ask, in each order of environments on PATH."""
+    system = executable(tmp_path / "system" / "nvcc")
+    old, new = "11.8\n", "cuda = 12.4 # newest\nlibraries never\n"
+    environments = {
+        (kind, pin): str(environment(tmp_path / f"{kind}-{len(pin or '')}", kind, pin))
+        for kind in "VC"
+        for pin in (None, old, new)
+    }
+    below = place.home.path / HOSTILE_NAME / "below"
+    below.mkdir(parents=True)
+    (below.parent / ".cuda-version").write_text(new)
+    pin = place.home.store / "global"
+    seen = set()
+    for shell, version, venv, conda, swapped, directory, for_user in itertools.product(
+        ("", f"{place.old}:lib=never", "system"),
+        ("", "12"),
+        (None, *[environments["V", pin] for pin in (None, old, new)], str(tmp_path / "gone")),
+        (None, *[environments["C", pin] for pin in (None, old, new)]),
+        (False, True),
+        (place.home.path, below),
+        (False, True),
+    ):
+        folders = [f"{prefix}/bin" for prefix in (venv, conda) if prefix]
+        variables = {
+            "PATH": ":".join([*(folders[::-1] if swapped else folders), str(system.parent)]),
+            "_CUDASWITCH_U": shell,
+            "CUDASWITCH_VERSION": version,
+            "VIRTUAL_ENV": venv or "",
+            "CONDA_PREFIX": conda or "",
+        }
+        pin.write_text(old) if for_user else pin.unlink(missing_ok=True)
+        done = place.call("nvcc", cwd=directory, **variables)
+        chosen = decide(place.env(**variables), directory).want.home
+        expected = str(system) if chosen == "system" else f"{chosen}/bin/nvcc"
+        assert (done.returncode, done.stdout) == (0, f"{expected}\0"), (variables, done.stderr)
+        seen.add(expected)
+    assert len(seen) == 3
+    assert not place.python_was_asked
+
+
+@pytest.mark.parametrize("request_text", [">=11,<12", "# why\n11 # old\n", "cuda\t11.8\n"])
+def test_what_has_no_ready_answer_is_asked_for(place: Place, request_text: str) -> None:
+    (place.home.path / ".cuda-version").write_text(request_text)
+    done = place.call("nvcc", CUDASWITCH_HOME="/nowhere")
+    assert (done.returncode, done.stdout) == (0, f"{place.old}/bin/nvcc\0"), done.stderr
+    assert place.python_was_asked == ("<" in request_text)
+
+
+def test_a_file_that_cannot_decide_lets_no_weaker_one_decide(place: Place) -> None:
+    (place.home.store / "global").write_text("11.8\n")
+    file = place.home.path / ".cuda-version"
+    for text, message in (("9.2", "CUDA 9.2 is not installed"), ("$(id)", "is not a CUDA version")):
+        file.write_text(text)
+        done = place.call("nvcc")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert message in done.stderr
+        assert f"{file}:1" in done.stderr
+    done = place.call("nvcc", CUDASWITCH_VERSION="9.2")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "asked for by CUDASWITCH_VERSION" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file another user's")
+def test_another_users_file_is_not_followed(place: Place) -> None:
+    file = place.home.path / ".cuda-version"
+    file.write_text("11.8")
+    os.chown(file, 12345, 12345)
+    done = place.call("nvcc")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "belongs to another user" in done.stderr
+
+
+def test_arguments_arrive_as_they_were(place: Place) -> None:
+    arguments = ["", "a b", "*", "-n", HOSTILE_NAME, "line\nbreak", "\\", "$HOME"]
+    done = place.call("nvcc", *arguments, _CUDASWITCH_U=str(place.new))
+    assert done.stdout.split("\0")[:-1] == [f"{place.new}/bin/nvcc", *arguments]
+
+
+@pytest.mark.parametrize("owner", ["shell", "variable", "environment", "directory", "nobody"])
+def test_the_environment_arrives_as_it_was(place: Place, owner: str, tmp_path: Path) -> None:
+    """Not one variable is changed, also where it has the name of one in the script."""
+    words = set(shims.text("nvcc", own_store().home).replace("=", " ").split())
+    names = {word for word in words if word.isidentifier() and word.islower()}
+    assert {"venv", "kit", "dir", "value"} <= names
+    asking = {
+        "shell": {"_CUDASWITCH_U": str(place.new)},
+        "variable": {"CUDASWITCH_VERSION": "12"},
+        "environment": {"VIRTUAL_ENV": str(environment(tmp_path / "venv", "V", "12.4\n"))},
+    }
+    if owner == "directory":
+        (place.home.path / ".cuda-version").write_text("cuda = 12.4\nlibraries never\n")
+    theirs = dict.fromkeys(names, "theirs") | {"LINES2": "a\nb"}
+    system = tmp_path / "system"
+    variables = place.env(**theirs, **asking.get(owner, {}))
+    variables["PATH"] = f"{place.home.store}/shims:{system}:/usr/bin:/bin"
+    text = f"#!{sys.executable} -ISE\n{_SHOW_ENVIRONMENT}"
+    executable((system if owner == "nobody" else place.new / "bin") / "nvcc", text)
+    shown = subprocess.run(
+        [place.home.store / "shims" / "nvcc"],
+        env=variables,
+        cwd=place.home.path,
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    found = dict(item.split("=", 1) for item in shown.decode().split("\0") if item)
+    assert found.pop("_CUDASWITCH_SHIMS") == "1"
+    changed = {name for name in found | variables if found.get(name) != variables.get(name)}
+    strange = {name for name in changed if not name.startswith(("__csw", "_cudaswitch_"))}
+    assert strange <= {"PWD", "OLDPWD", "SHLVL", "_"}
+
+
+_SHOW_ENVIRONMENT = """import os, sys
+sys.stdout.write("".join(f"{name}={value}\\0" for name, value in os.environ.items()))
+"""
+
+
+def test_it_becomes_the_tool(place: Place) -> None:
+    """The same process: exit code, signals and standard input are the tool's own."""
+    executable(place.new / "bin" / "nvcc", "#!/bin/sh\nread -r line; echo $$ $line; exit 42\n")
+    start = [place.home.store / "shims" / "nvcc"]
+    env = place.env(CUDASWITCH_VERSION="12.4")
+    with subprocess.Popen(
+        start, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        out, _ = process.communicate("hello\n", timeout=60)
+        assert out == f"{process.pid} hello\n"
+        assert process.returncode == 42
+    executable(place.new / "bin" / "nvcc", "#!/bin/sh\necho up; exec sleep 60\n")
+    with subprocess.Popen(start, env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == -signal.SIGTERM
+
+
+def test_a_toolkit_without_the_tool_says_who_has_it(place: Place) -> None:
+    done = place.call("cuda-memcheck", CUDASWITCH_VERSION="12.4")
+    assert (done.returncode, done.stdout) == (127, "")
+    assert done.stderr.splitlines() == [
+        "cudaswitch: `cuda-memcheck` is not in CUDA 12.4 (asked for by CUDASWITCH_VERSION)",
+        "hint: it is in 11.8",
+    ]
+
+
+def test_a_tool_that_is_nowhere(place: Place, tmp_path: Path) -> None:
+    done = place.call("nvcc", PATH=str(tmp_path))
+    assert (done.returncode, done.stdout) == (127, "")
+    assert done.stderr.splitlines() == [
+        "cudaswitch: `nvcc` is not on PATH, and no toolkit is asked for here",
+        "hint: it is in 11.8, 12.4",
+    ]
+
+
+def test_a_toolkit_that_is_gone(place: Place) -> None:
+    shutil.rmtree(place.old)
+    done = place.call("nvcc", _CUDASWITCH_U=str(place.old))
+    assert done.returncode == 127
+    assert f"toolkit `{place.old}` is gone (asked for by this shell" in done.stderr
+    done = place.call("nvcc", CUDASWITCH_VERSION="11.8")
+    assert done.returncode != 0
+    assert place.python_was_asked
+
+
+def test_without_cudaswitch_itself(place: Place) -> None:
+    (place.home.path.parent / "it's" / "cudaswitch").unlink()
+    assert place.call("nvcc", CUDASWITCH_VERSION="12.4").returncode == 0
+    done = place.call("nvcc", CUDASWITCH_VERSION=">=12")
+    assert done.returncode == 127
+    assert "is gone, which would tell what is asked for by CUDASWITCH_VERSION" in done.stderr
+
+
+def test_it_never_calls_itself(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shims of two stores, a link to one, and a folder that is not absolute are on PATH."""
+    monkeypatch.setenv("CUDASWITCH_HOME", str(tmp_path / "other"))
+    installing.adopt(own_store(), place.old, Version("11.8"))
+    shims.install()
+    link = tmp_path / "links" / "nvcc"
+    link.parent.mkdir()
+    link.symlink_to(place.home.store / "shims" / "nvcc")
+    executable(place.home.path / "nvcc")
+    system = executable(tmp_path / "system" / "nvcc")
+    folders = [str(link.parent), str(place.home.store / "shims"), str(tmp_path / "other" / "shims")]
+    path = ":".join([*folders, "", ".", *folders, str(system.parent)])
+    for start in folders:
+        done = subprocess.run(
+            [f"{start}/nvcc"],
+            env=place.env(PATH=path),
+            cwd=place.home.path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.stdout == f"{system}\0", done.stderr
+
+
+def test_a_wrapper_that_calls_the_shim_is_stopped(place: Place, tmp_path: Path) -> None:
+    executable(tmp_path / "nvcc", '#!/bin/sh\nexec nvcc "$@"\n')
+    done = place.call("nvcc", PATH=f"{place.home.store}/shims:{tmp_path}:/usr/bin:/bin")
+    assert done.returncode == 127
+    assert "calls its shim again and again" in done.stderr
+    for foreign in ("x", "08", "1+1", "a[$(id)]", "99999"):
+        done = place.call("nvcc", CUDASWITCH_VERSION="12", _CUDASWITCH_SHIMS=foreign)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
+def test_any_sh_runs_it(place: Place, shell: str) -> None:
+    start = {"busybox": ["busybox", "sh"], "bash": ["bash", "--posix"]}.get(shell, [shell])
+    (place.home.path / ".cuda-version").write_text("cuda latest\ncudnn none\n")
+    done = subprocess.run(
+        [require(start[0]), *start[1:], str(place.home.store / "shims" / "nvcc"), "a b"],
+        env=place.env(),
+        cwd=place.home.path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == (f"{place.new}/bin/nvcc\0a b\0", "")
+    assert not place.python_was_asked
+
+
+def tools_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def test_shims_follow_what_is_installed(home: Home, tmp_path: Path) -> None:
+    folder = home.store / "shims"
+    assert home.run("shims", "path").stdout == f"{folder}\n"
+    done = home.run("shims", "refresh")
+    assert done.returncode == 1
+    assert done.stderr.startswith("cudaswitch: no shims are installed\n")
+    executable(tmp_path / "one" / "bin" / "nvcc")
+    assert home.run("adopt", tmp_path / "one", "--as", "11.8").returncode == 0
+    assert not folder.exists()
+    assert home.run("shims", "install").stdout == "nvcc\n"
+    executable(folder / "theirs")
+    for tool in ("nvcc", "nsys", "cuda-gdb-python3.10-tui"):
+        executable(tmp_path / "two" / "bin" / tool)
+    assert home.run("adopt", tmp_path / "two", "--as", "12.4").returncode == 0
+    assert tools_in(folder) == ["cuda-gdb-python3.10-tui", "nsys", "nvcc", "theirs"]
+    assert all(os.access(folder / tool, os.X_OK) for tool in tools_in(folder))
+    before = (folder / "nvcc").stat().st_mtime_ns
+    assert home.run("remove", "12.4").returncode == 0
+    assert tools_in(folder) == ["nvcc", "theirs"]
+    assert (folder / "nvcc").stat().st_mtime_ns == before
+    assert home.run("shims", "refresh").stdout == "nvcc\n"
+
+
+def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:
+    """An adopted toolkit may share its `bin` with everything else: /usr, or an environment."""
+    for tool in ("ls", "python3", "pip", "sh", "nvidia-smi", "curl", "nvcc.profile"):
+        executable(place.new / "bin" / tool)
+    executable(place.new / "bin" / "ptxas").chmod(0o644)
+    (place.new / "bin" / "nsys").mkdir()
+    assert shims.install() == ["cuda-memcheck", "nvcc"]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_folder_that_others_may_write_is_refused(place: Place, mode: int) -> None:
+    folder = place.home.store / "shims"
+    folder.chmod(mode)
+    with pytest.raises(StoreError, match="others may write it"):
+        shims.install()
+
+
+def test_a_folder_that_is_a_link_is_refused(place: Place, tmp_path: Path) -> None:
+    folder = place.home.store / "shims"
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CudaswitchError):
+        shims.install()
+
+
+@pytest.mark.toolkit
+def test_the_real_nvcc_compiles_through_its_shim(home: Home, tmp_path: Path) -> None:
+    """nvcc finds its profile, libraries and libdevice from the path that it is called by."""
+    require("gcc")
+    assert home.run("adopt", real_toolkit()).returncode == 0
+    assert home.run("shims", "install").returncode == 0
+    assert home.run("pin", "latest", "--global").returncode == 0
+    (tmp_path / "hello.cu").write_text(HELLO_CU)
+    env = home.env | {"PATH": f"{home.store}/shims:{home.env['PATH']}"}
+    nvcc = shutil.which("nvcc", path=env["PATH"])
+    assert nvcc == f"{home.store}/shims/nvcc"
+    subprocess.run(["nvcc", "hello.cu", "-o", "hello"], cwd=tmp_path, env=env, check=True)
+    shown = subprocess.run([tmp_path / "hello"], capture_output=True, text=True, check=True).stdout
+    assert str(runtime_number()) in shown
