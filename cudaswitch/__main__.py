@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from cudaswitch import __version__, completion
 from cudaswitch.errors import CudaswitchError, printable
 
+# Checkers know the name; importing it from `typing` would cost every start.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import click
 

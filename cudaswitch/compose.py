@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cudaswitch.errors import StoreError
-from cudaswitch.toolkit import REAL_FOLDERS, Entry, Package, place
+from cudaswitch.toolkit import REAL_FOLDERS, Entry, Package, place, platform_of
 from cudaswitch.versions import Version
 
 _SONAME = re.compile(r"(lib64/lib[^/]+\.so)\.([0-9.]+)")
@@ -69,10 +69,11 @@ def compose(
     for where, leaf in leaves.items():
         if not any(folder in linked for folder in _parents(where)):
             _place(leaf, where, target, final)
+    platform = platform_of(package for package, _ in parts)
     if base is not None:
-        _fill_up(base, target, parts[0][0].platform)
-    if parts[0][0].platform in _TRIPLES:
-        _make_usual(target, parts[0][0].platform, version)
+        _fill_up(base, target, platform)
+    if platform in _TRIPLES:
+        _make_usual(target, platform, version)
 
 
 def _fill_up(base: Path, target: Path, platform: str) -> None:

@@ -15,9 +15,9 @@ from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError, StoreEr
 from cudaswitch.paths import write_atomically
 from cudaswitch.versions import VERSION_FILE_LIMIT, Request, parse_version_file
 
-_BLOCK = re.compile(
-    r"^# >>> cudaswitch >>>\r?\n.*?^# <<< cudaswitch <<<\r?\n?", re.MULTILINE | re.DOTALL
-)
+_OPEN, _CLOSE = "# >>> cudaswitch >>>\n", "# <<< cudaswitch <<<"
+# A script whose last line has no end keeps it that way: there the line break is ours.
+_BLOCK = re.compile(rf"\n{_OPEN}.*?^{_CLOSE}\Z|^{_OPEN}.*?^{_CLOSE}\n", re.MULTILINE | re.DOTALL)
 _DEACTIVATE = {
     "sh": re.compile(r"^deactivate\s*\(\)\s*\{[ \t]*\r?\n", re.MULTILINE),
     "fish": re.compile(r"^function deactivate\b.*\r?\n", re.MULTILINE),
@@ -224,9 +224,8 @@ def _hooked(text: str, family: str) -> str:
     text = _unhooked(text, family)
     leave = _SOURCE[family].format(half="off") + "  # cudaswitch\n"
     text = _DEACTIVATE[family].sub(lambda match: match[0] + leave, text, count=1)
-    newline = "" if text.endswith("\n") or not text else "\n"
-    enter = _SOURCE[family].format(half="on")
-    return f"{text}{newline}# >>> cudaswitch >>>\n{enter}\n# <<< cudaswitch <<<\n"
+    block = f"{_OPEN}{_SOURCE[family].format(half='on')}\n{_CLOSE}"
+    return f"{text}{block}\n" if text.endswith("\n") else f"{text}\n{block}"
 
 
 def _unhooked(text: str, family: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cudaswitch.errors import StoreError
-from cudaswitch.toolkit import Package, Toolkit, toolkit_name
+from cudaswitch.toolkit import Package, Toolkit, platform_of, toolkit_name
 from cudaswitch.versions import Version, parse_request
 
 
@@ -75,7 +75,7 @@ class Holdings:
             yield self._recipe(kit.version, kit.platform, kit.source, parts, cudnn, base)
 
     def _of_group(self, version: Version, group: Sequence[Package]) -> Iterator[Recipe]:
-        platform, source = group[0].platform, group[0].source
+        platform, source = platform_of(group), group[0].source
         parts = self._joined(version, group)
         for cudnn in (None, *self._libraries(version, platform)):
             yield self._recipe(version, platform, source, parts, cudnn)
@@ -104,7 +104,7 @@ class Holdings:
 
     def _joined(self, version: Version, group: Sequence[Package]) -> Sequence[Package]:
         """Join pieces with those that the toolkit has; refuse to be another whole one."""
-        name = toolkit_name(version, None, group[0].platform)
+        name = toolkit_name(version, None, platform_of(group))
         kits = [kit for kit in self.toolkits.values() if _bare_name(kit) == name]
         if not kits:
             return group

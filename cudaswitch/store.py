@@ -40,12 +40,12 @@ class Store:
 
     def toolkits(self) -> list[Toolkit]:
         """List the toolkits, oldest version first, the bare one before those with cuDNN."""
-        kits = list(filter(None, map(read_toolkit, self.home.toolkits.glob("*"))))
+        kits = list(filter(None, map(read_toolkit, _listed(self.home.toolkits))))
         return sorted(kits, key=lambda kit: (kit.platform, kit.version, kit.cudnn or Version("0")))
 
     def packages(self) -> list[Package]:
         """List the packages with their files, by name."""
-        return list(filter(None, map(read_package, sorted(self.home.packages.glob("*")))))
+        return list(filter(None, map(read_package, _listed(self.home.packages))))
 
     def tree(self, package: Package) -> Path:
         """Return the folder that holds a package's files."""
@@ -83,10 +83,9 @@ class Store:
 
     def aliases(self) -> dict[str, str]:
         """Return the aliases and what each stands for."""
-        found = sorted(self.home.aliases.glob("*")) if self.home.aliases.is_dir() else []
         return {
             path.name: path.read_text(encoding="utf-8", errors="replace").strip()
-            for path in found
+            for path in _listed(self.home.aliases)
             if is_alias_name(path.name)
         }
 
@@ -214,8 +213,15 @@ class Store:
         """Take a folder out of sight by one rename, then delete it at leisure."""
         aside = self.home.staging / f"discarded-{folder.name}"
         _sweep(aside)
-        with contextlib.suppress(FileNotFoundError):
+        try:
             folder.rename(aside)
+        except FileNotFoundError:
+            return
+        except OSError:
+            # In a container, a folder of the image cannot be renamed. Without its record it
+            # does not count any more.
+            (folder / MANIFEST).unlink(missing_ok=True)
+            _sweep(folder)
         _sweep(aside)
 
 
@@ -293,6 +299,15 @@ def read_toolkit(folder: Path) -> Toolkit | None:
 def read_package(folder: Path) -> Package | None:
     """Return the package whose folder it is in a store, as `read_toolkit` does."""
     return _record(folder, Package.from_json)
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise StoreError(f"cannot read `{folder}`: {error.strerror}", "see who owns it") from None
 
 
 def _record(folder: Path, read: Callable[[dict[str, Any]], _Kind]) -> _Kind | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform as _platform
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -115,6 +116,12 @@ class Package:
         known = {key: data[key] for key in cls.__dataclass_fields__ if key in data}
         entries = tuple(Entry(**entry) for entry in data["files"])
         return cls(**{**known, "version": Version(data["version"]), "entries": entries})
+
+
+def platform_of(packages: Iterable[Package]) -> str:
+    """Name the platform of packages that belong together; those for every one follow the rest."""
+    named = (package.platform for package in packages if package.platform != "noarch")
+    return next(named, "noarch")
 
 
 @dataclass(frozen=True)

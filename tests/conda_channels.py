@@ -27,11 +27,13 @@ DEFAULTS = {
         ),
         (),
     ),
+    "cudnn-7.3.1-cuda9.2_0": ("cudatoolkit 9.2.*",),
     "cudnn-7.6.4-cuda10.1_0": ("cudatoolkit 10.1.*",),
     "cudnn-7.6.5-cuda10.2_0": ("cudatoolkit 10.2.*",),
     "cudnn-7.6.5-cuda9.2_0": ("cudatoolkit 9.2.*",),
     "cudnn-8.2.1-cuda11.3_0": ("cudatoolkit 11.3.*",),
     "cudnn-8.9.2.26-cuda11_0": ("cudatoolkit 11.*",),
+    "cudnn-7.9.9-0": (),  # not a real one: it does not say for which CUDA it is
     "numpy-1.19.2-py38h54aff64_0": ("python >=3.8",),
 }
 """Of pkgs/main, linux-64: stem and requirements."""
@@ -48,6 +50,7 @@ NVIDIA = {
         ),
         ("libgcc-ng >=7.3.0",),
     ),
+    "cuda-toolkit-12.1.0-0": ("cuda-compiler >=12.1.0", "cuda-libraries >=12.1.0"),
     "cudnn-8.0.4-cuda11.0_0": ("cudatoolkit 11.0.*",),
     "cudnn-8.0.4-cuda11.1_0": ("cudatoolkit 11.1.*",),
 }

@@ -248,6 +248,28 @@ def test_cudnn_is_laid_over_it_by_links(home: Home, tmp_path: Path, order: tuple
     assert {path: path.lstat().st_ino for path in final.rglob("*")} == inodes
 
 
+def test_folders_of_both_are_merged(home: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    write(place / "share/doc/a", "a")
+    write(place / "share/mine/b", "b")
+    write(place / "targets/other-linux/include/cuda.h", "other")
+    tree = {
+        **builders.recipes.cudnn_headers("8.1.1"),
+        **builders.recipes.cudnn_libraries("8.1.1"),
+        "share/doc/cudnn": b"c",
+    }
+    cudnn = builders.conda_package(tmp_path, "cudnn", "8.1.1", "cuda11.2_0", "linux-64", tree)
+    succeeded(home.run("adopt", place))
+    [name] = succeeded(home.run("install", cudnn))
+    final = home.store / "toolkits" / name
+    assert [(final / "share" / at).read_text() for at in ("doc/a", "doc/cudnn", "mine/b")] == [
+        "a", "c", "b",
+    ]  # fmt: skip
+    assert (final / "share/mine").readlink() == place / "share/mine"
+    assert (final / "targets/other-linux/include/cuda.h").read_text() == "other"
+    assert sorted(path.name for path in (place / "share/doc").iterdir()) == ["a"]
+
+
 def test_removing_forgets_it_and_leaves_it_there(home: Home, tmp_path: Path) -> None:
     place = toolkit(tmp_path / "cuda-11.2")
     before = snapshot(place)

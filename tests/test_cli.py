@@ -75,6 +75,8 @@ WRONG = {
     "two environments": ["resolve", "-n", "a", "-p", "b"],
     "two spellings": ["env", "10.1", "--shell", "bash", "--format", "json"],
     "no value": ["install", "x.conda", "--sha256"],
+    "a hash of a version": ["install", "13.0", "--sha256", "0" * 64],
+    "cuDNN by version with a file": ["install", "./x.conda", "--cudnn", "7.6"],
     "half an alias": ["alias", "lab"],
 }
 
@@ -430,6 +432,7 @@ def test_interrupted(home: Home, tmp_path: Path) -> None:
             env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         while not server.asked:
+            assert child.poll() is None, child.communicate()
             time.sleep(0.02)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=20)

@@ -12,7 +12,7 @@ from cudaswitch.compat.compilers import glibc_limit, host_compilers
 from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
 from cudaswitch.compat.drivers import corresponding, newest_cuda, required
 from cudaswitch.compat.frameworks import frameworks
-from cudaswitch.compat.tables import CONFIDENCES, DATA, read_table
+from cudaswitch.compat.tables import CONFIDENCES, DATA, literal_start, read_table
 from cudaswitch.versions import Version
 
 TABLES = sorted(path.relative_to(DATA).with_suffix("").as_posix() for path in DATA.rglob("*.json"))
@@ -63,6 +63,40 @@ def test_a_framework_is_named_like_its_file_and_its_patterns_compile(name):
     patterns += [p for reader in framework.readers for f in reader.fields for p in (f.key, f.match)]
     for pattern in patterns:
         re.compile(pattern)
+
+
+def test_what_a_pattern_of_names_starts_with_is_plain():
+    patterns = [pattern for framework in frameworks().values() for pattern in framework.dists]
+    patterns += [row["name"] for row in rows("carriers")]
+    for pattern in patterns:
+        start = literal_start(pattern)
+        assert start, pattern
+        # A quantifier there would make the last plain character optional, `|` all of it.
+        assert pattern[len(start) : len(start) + 1] not in tuple("?*+{"), pattern
+        depth = 0
+        for char in pattern:
+            depth += {"(": 1, ")": -1}.get(char, 0)
+            assert char != "|" or depth, pattern
+
+
+@pytest.mark.parametrize("name", sorted(frameworks()))
+def test_who_a_framework_follows_is_known(name):
+    assert frameworks()[name].follows in (None, "environment", *frameworks())
+
+
+@pytest.mark.parametrize(
+    ("name", "dist", "rank"),
+    [
+        ("tensorflow", "tensorflow-gpu", 0),
+        ("tensorflow", "tensorflow", 1),
+        ("tensorflow", "tensorflow-hub", None),
+        ("cupy", "cupy-cuda12x", 0),
+        ("cupy", "cupy-cuda12y", None),
+        ("torch", "torchvision", None),
+    ],
+)
+def test_how_telling_a_name_is(name, dist, rank):
+    assert frameworks()[name].rank(dist) == rank
 
 
 @pytest.mark.parametrize("name", sorted(frameworks()))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,8 @@ from typing import Any
 import pytest
 
 import builders
-from builders import HELLO_CU
 from checks import PYTHON, RUNTIME_ANSWER, refused, snapshot, succeeded
-from conda_channels import CONDA_FORGE, DEFAULTS, NVIDIA, add_records, compress, split_toolkit
+from conda_channels import CONDA_FORGE, DEFAULTS, NVIDIA, add_records, compress
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Delivery
 from cudaswitch.sources.channels import channel_url
@@ -22,7 +19,7 @@ from cudaswitch.sources.conda import Channels
 from cudaswitch.sources.repodata import read_records
 from cudaswitch.versions import Version, parse_request
 from folder_server import FolderServer
-from homes import Home, make_home
+from homes import Home
 
 SINGLE = "/defaults/linux-64/repodata.json"
 
@@ -142,7 +139,7 @@ def test_cudnn_is_built_for_the_toolkit(server: FolderServer, tmp_path: Path) ->
             )
         return caught.value.message
 
-    assert "cudnn-7.6.5-cuda9.2_0.tar.bz2" in ask("7.6", "9.2.148", "defaults")
+    assert "cudnn-7.6.5-cuda9.2_0.tar.bz2" in ask("7", "9.2.148", "defaults")
     assert "cudnn-8.9.2.26-cuda11_0.tar.bz2" in ask("8", "11.8.0", "defaults")
     assert "cudnn-8.2.1-cuda11.3_0.tar.bz2" in ask("8.2", "11.3.1", "defaults")
     assert "cudnn-8.0.4-cuda11.1_0.tar.bz2" in ask("8.0", "11.1.74", "defaults", "nvidia")
@@ -152,20 +149,34 @@ def test_cudnn_is_built_for_the_toolkit(server: FolderServer, tmp_path: Path) ->
     assert "other than in pieces" in ask("9", "13.0.2", "conda-forge")
 
 
+def test_one_package_has_no_components(server: FolderServer, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="one package there, without nvcc"):
+        obtain(tmp_path, "10.1", f"{server.url}/defaults", components="nvcc")
+    assert names(obtain(tmp_path, "10.1", f"{server.url}/defaults", components="full"))
+
+
 def test_what_no_channel_has(server: FolderServer, tmp_path: Path) -> None:
     with pytest.raises(
         SourceError, match=r"no CUDA 8\.0 in `http\S+/defaults`, `nvidia`"
     ) as caught:
         obtain(tmp_path, "8.0", f"{server.url}/defaults", "nvidia")
     assert caught.value.hint == (
-        "there is 11.8.0, 11.7.0, 11.6.0, 11.5.1, 11.5.0, 11.4.1, 11.4.0, 11.3.1, 11.2.72,"
+        "there is 12.1.0, 11.8.0, 11.7.0, 11.6.0, 11.5.1, 11.5.0, 11.4.1, 11.4.0, 11.3.1, 11.2.72,"
         " 11.2.2, 11.2.1, 11.2.0, 11.1.74, 11.0.221, 10.2.89, 10.1.243, 10.1.168, 10.0.130,"
         " 9.2, 9.0"
     )
     with pytest.raises(SourceError, match=r"no CUDA 11\.8 in `nowhere`") as caught:
         obtain(tmp_path, "11.8", "nowhere")
     assert "names of the channels" in (caught.value.hint or "")
-    assert Channels(("nvidia",)).available()[:2] == [Version("11.7.0"), Version("11.6.0")]
+    assert Channels(("nvidia",)).available()[:2] == [Version("12.1.0"), Version("11.7.0")]
+
+
+@pytest.mark.parametrize("text", ["latest", ">=11", "12", "12.1.0"])
+def test_the_newest_may_come_in_many_packages(
+    server: FolderServer, tmp_path: Path, text: str
+) -> None:
+    with pytest.raises(SourceError, match=r"`nvidia` has CUDA 12\.1\.0 not whole"):
+        obtain(tmp_path, text, "nvidia")
 
 
 def test_an_index_is_asked_for_once_and_read_once(server: FolderServer, tmp_path: Path) -> None:
@@ -270,6 +281,8 @@ def test_a_record_that_cannot_be_verified(server: FolderServer, tmp_path: Path, 
         ("cudatoolkit-10.1.243-h6bb024c_0.conda?x", {}),
         ("cudatoolkit-10.1.243-h6bb024c_0.zip", {}),
         ("cudatoolkit-10.1.243-h6bb024c_0.conda", {"version": "99.9"}),
+        ("cudatoolkit-10.1.243-h6bb024c_0.conda", {"version": "10.1.999"}),
+        ("cudatoolkit-10.1.243-h6bb024c_0.conda", {"build": "h6bb024c_1"}),
         ("cudatoolkit-10.1.243-h6bb024c_0.conda", {"version": 10}),
         ("cudatoolkit-10.1.243-h6bb024c_0.conda", {"depends": "x"}),
         ("cudatoolkit-10.1.243-/../x_0.conda", {"build": "/../x_0"}),
@@ -289,8 +302,8 @@ def test_a_record_that_names_another_file_does_not_count(
     [
         b"{", b"[]", b"null", b"{}x", b'{"packages": []}', b'{"packages": {"a": {}}', b'{"a": 1',
         b'{"packages": {"cudatoolkit-1-0.conda": {}}} {}', b'{1: 2}', b'{"a" 1}', b'{"a": 1 "b"}',
-        b'{"packages": {}, }', b'\xff{}', b'{"a": ' + b"[" * 200_000, b"\0\0", b'{"a": "\xc3"}',
-        b'{"a": "\xc3',
+        b'{"packages": {}, }', b'\xff{}', b'{"a": ' + b"[" * 200_000, b"\0\0", b"{}\xc3",
+        b'{"a": "\xc3"}', b'{"a": "\xc3',
     ],
     ids=lambda content: repr(content[:16]),
 )  # fmt: skip
@@ -334,7 +347,7 @@ def test_records_are_the_same_however_they_arrive(step: int) -> None:
         "repodata_version": 12,
         "packages.conda": {
             "cuda-c-1-h_0.conda": {"n": -1.5e3, "x": [True, None]},
-            "d-e-1-0.conda": 3,
+            "cuda-d-1-0.conda": 3,
         },
         "removed": [],
         "last": 1234,
@@ -361,98 +374,3 @@ def test_installed_and_loaded(tree: Path, home: Home) -> None:
         refused(gone, "cudatoolkit-10.2.89-hfd86e86_1.tar.bz2", "404", hint="")
         assert snapshot(home.store) == before
         assert succeeded(home.run("install", "10.1", "--from", "conda", **channels))
-
-
-@pytest.fixture(scope="module")
-def split(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("split")
-    split_toolkit(folder / "conda-forge")
-    return folder
-
-
-COMPILER = {
-    *("cuda-nvcc", "cuda-nvcc_linux-64", "cuda-nvcc-impl", "cuda-nvcc-tools"),
-    *("cuda-nvcc-dev_linux-64", "cuda-crt-dev_linux-64", "cuda-nvvm-tools", "cuda-nvvm-impl"),
-    *("cuda-cudart", "cuda-cudart_linux-64", "cuda-cudart-dev", "cuda-cudart-dev_linux-64"),
-    *("cuda-cudart-static_linux-64", "cuda-cccl_linux-64"),
-}
-
-
-def stems(delivery: Delivery) -> set[str]:
-    return {artifact.path.name.rsplit("-", 2)[0] for artifact in delivery.artifacts}
-
-
-@pytest.mark.toolkit
-def test_many_packages_are_solved_and_only_those_needed_taken(
-    split: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "work").mkdir()
-    channel = str(split / "conda-forge")
-    minimal = obtain(tmp_path, "13", channel, components="minimal")
-    assert minimal.toolkit == Version("13.0.2")
-    assert stems(minimal) == COMPILER
-    assert stems(obtain(tmp_path, "13", channel, components="full")) == COMPILER | {"cuda-nvml-dev"}
-    cudart = {name for name in COMPILER if "cudart" in name or "cccl" in name}
-    assert stems(obtain(tmp_path, "13", channel, components="cudart")) == cudart
-    with pytest.raises(RequestError, match="no component `cublas`"):
-        obtain(tmp_path, "13", channel, components="nvcc,cublas")
-    assert not list((tmp_path / "work").glob("solve-*"))
-
-
-@pytest.mark.toolkit
-def test_a_channel_that_mixes_releases_or_lacks_a_piece(
-    split: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "work").mkdir()
-    path = tmp_path / "mixed" / "noarch/repodata.json"
-    shutil.copytree(split / "conda-forge", tmp_path / "mixed")
-    index = json.loads(path.read_text())
-    whole = json.dumps(index)
-    records = index["packages.conda"]
-    toolkit = next(record for record in records.values() if record["name"] == "cuda-toolkit")
-    # As the packages of the channel `nvidia` have it: open upwards.
-    toolkit["depends"] = ["cuda-nvml-dev >=13.0.39", "cuda-cccl_linux-64 >=13.0.39"]
-    newer = {"name": "cuda-cccl_linux-64", "version": "13.1.78", "build": "0", "build_number": 0}
-    records["cuda-cccl_linux-64-13.1.78-0.conda"] = toolkit | newer | {"depends": []}
-    toolkit["depends"] += ["cuda-crt-dev_linux-64 >=13.0"]
-    crt = {"name": "cuda-crt-dev_linux-64", "version": "13.1.80", "build": "0", "build_number": 0}
-    records["cuda-crt-dev_linux-64-13.1.80-0.conda"] = toolkit | crt | {"depends": []}
-    path.write_text(json.dumps(index))
-    with pytest.raises(
-        SourceError, match=r"would mix CUDA 13\.0\.2 with cuda-crt-\S+ 13\.1\.80"
-    ) as no:
-        obtain(tmp_path, "13", str(tmp_path / "mixed"))
-    assert "nvidia/label/cuda-13.0.2" in (no.value.hint or "")
-    for damage in ({"depends": ["cuda-nvcc 99.*"]}, {"depends": ["cuda-nvcc =~=[["]}):
-        index = json.loads(whole)
-        at = next(at for at in index["packages.conda"] if at.startswith("cuda-toolkit-"))
-        index["packages.conda"][at] |= damage
-        path.write_text(json.dumps(index))
-        with pytest.raises(SourceError, match=r"has CUDA 13\.0\.2 not whole: \S") as no:
-            obtain(tmp_path, "13", str(tmp_path / "mixed"))
-        assert "\n" not in no.value.message
-
-
-@pytest.mark.toolkit
-def test_without_rattler(split: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(sys.modules, "rattler", None)
-    with pytest.raises(SourceError, match="needs py-rattler") as caught:
-        obtain(tmp_path, "13", str(split / "conda-forge"))
-    assert "cudaswitch[conda]" in (caught.value.hint or "")
-
-
-@pytest.mark.toolkit
-def test_the_installed_pieces_compile(split: Path, tmp_path: Path) -> None:
-    home = make_home(tmp_path)
-    with FolderServer(split) as server:
-        channels = {"CUDASWITCH_CHANNELS": f"{server.url}/conda-forge"}
-        done = home.run("install", "13.0", "--from", "conda", **channels)
-    assert succeeded(done) == ["13.0.2"]
-    (tmp_path / "hello.cu").write_text(HELLO_CU)
-    for option in ("static", "shared"):
-        script = f"nvcc -cudart {option} -o hello hello.cu && ./hello"
-        ran = home.run("exec", "13", "--", "sh", "-ec", script, cwd=tmp_path)
-        assert succeeded(ran) == [str(builders.runtime_number())]

@@ -167,8 +167,9 @@ def test_names_that_are_no_packages(env):
     for name in ("x.json", "a-b.json", "history", "--.json", "a-b-c.txt"):
         env.write(f"conda-meta/{name}", "")
     (env.prefix / SITE / os.fsdecode(b"torch-\xff\x1b[31m.dist-info")).mkdir()
-    for text in texts(env.resolve()):
-        assert text.isprintable()
+    told = texts(env.resolve())
+    assert all(text.isprintable() for text in told)
+    assert sum("a name that no installer writes" in text for text in told) == 1
 
 
 def test_a_version_that_is_no_version(env):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -22,6 +23,7 @@ from checks import (
 )
 from homes import Home
 from http_server import Server
+from preloaded import no_hard_links
 from shells.driver import BASH, DASH, FISH, SHELLS, Shell, run_shell
 
 FORM = pytest.mark.parametrize("form", FORMS)
@@ -266,20 +268,6 @@ def test_links_into_targets_are_no_circles(home: Home, tmp_path: Path) -> None:
         assert (final / place / "x.h").read_bytes() == b"header"
 
 
-def refuse_links(folder: Path) -> Path:
-    """Return a library for LD_PRELOAD: hard links fail as on file systems that have none."""
-    source = folder / "no_links.c"
-    source.write_text(
-        "#include <errno.h>\n"
-        "int link(const char *a, const char *b) { errno = EPERM; return -1; }\n"
-        "int linkat(int a, const char *b, int c, const char *d, int e)"
-        " { errno = EPERM; return -1; }\n"
-    )
-    target = folder / "no_links.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", target, source], check=True)
-    return target
-
-
 def broken_links(root: Path) -> list[Path]:
     inside = root.resolve()
     return [
@@ -289,12 +277,13 @@ def broken_links(root: Path) -> list[Path]:
     ]
 
 
-@pytest.mark.parametrize("hard", [True, False], ids=["hard links", "no hard links"])
-def test_a_store_can_be_moved(home: Home, tmp_path: Path, hard: bool) -> None:
-    preload = {} if hard else {"LD_PRELOAD": str(refuse_links(tmp_path))}
+@pytest.mark.parametrize("refusal", [0, errno.EPERM, errno.EXDEV, errno.EMLINK])
+def test_a_store_can_be_moved(home: Home, tmp_path: Path, refusal: int) -> None:
+    """Also one whose file system has no hard links, or no more of them."""
+    preload = no_hard_links(tmp_path, refusal) if refusal else {}
     succeeded(home.run("install", *made(tmp_path), **preload))
     library = home.store / "toolkits" / BOTH[1] / "lib64/libcudart.so.10.1.243"
-    assert library.is_symlink() is not hard
+    assert library.is_symlink() is bool(refusal)
     assert broken_links(home.store) == []
     moved = tmp_path / "elsewhere" / "moved store"
     moved.parent.mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ import builders
 from builders import HELLO_CU, Era
 from checks import refused, succeeded
 from homes import Home, make_home
+from preloaded import no_hard_links
 from shells.driver import BASH, DASH, FISH, ZSH, Shell, run_shell
 
 pytestmark = pytest.mark.toolkit
@@ -180,10 +182,8 @@ def test_the_same_toolkit_in_another_form_is_refused(home: Home) -> None:
 
 
 def test_without_hard_links_nvcc_still_finds_its_parts(home: Home, tmp_path: Path) -> None:
-    from test_install import refuse_links
-
-    preload = str(refuse_links(tmp_path))
-    succeeded(home.run("install", *FORMS["wheels"](), LD_PRELOAD=preload))
+    preload = no_hard_links(tmp_path, errno.EPERM)
+    succeeded(home.run("install", *FORMS["wheels"](), **preload))
     [toolkit] = (home.store / "toolkits").iterdir()
     assert (toolkit / "lib64/libcudart_static.a").is_symlink()
     (tmp_path / "hello.cu").write_text(HELLO_CU)

@@ -51,6 +51,7 @@ EDGES = {
     "filelock": ("download", "store"),
     "packaging": ("sources",),
     "platformdirs": ("paths",),
+    "rattler": ("sources",),
     "requests": ("download",),
     "tqdm": ("download",),
     "urllib3": ("download",),

@@ -192,4 +192,5 @@ def test_what_a_person_names_is_not_probed(tmp_path):
     machine = probe(root=tmp_path, driver=False, cc=False)
     assert (machine.driver, machine.cc, witness.exists()) == (None, (), False)
     assert probe(root=tmp_path, driver=False).cc == ("8.9",)
-    assert probe(root=tmp_path, cc=False).driver == "581.15"
+    machine = probe(root=tmp_path, cc=False)
+    assert (machine.driver, machine.cc, machine.cc_source) == ("581.15", (), "")

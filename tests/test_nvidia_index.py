@@ -18,6 +18,7 @@ from checks import refused, snapshot, succeeded
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.sources import Delivery, nvidia
+from cudaswitch.sources.redist import LICENCES
 from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Version, parse_request
 from folder_server import FolderServer
@@ -230,6 +231,19 @@ def test_the_licence_is_told_once_and_noted(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("odd", ["\x1b[2J", "https://evil.example/", "../../x", 7, None, "x\ny"])
+def test_a_licence_of_odd_words_is_not_shown(
+    server: FolderServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], odd: object
+) -> None:
+    index = json.loads((server.root / INDEX.lstrip("/")).read_text())
+    index["cuda_nvcc"] |= {"license": odd, "license_path": odd}
+    server.instead[INDEX] = json.dumps(index).encode()
+    obtain(tmp_path, "12.4", "nvcc")
+    said = capsys.readouterr().err
+    assert said == "licence: NVIDIA cuda, accepted by installing: " + LICENCES["cuda"] + "\n"
+    assert [at.name for at in (tmp_path / "cache/licences").iterdir()] == ["nvidia-cuda.json"]
+
+
 UNTRUSTED = {
     "no sha256": ({"sha256": None}, "no sha256 for cuda_nvcc"),
     "an md5 in its place": ({"sha256": "9ee28df53dc5f83d97f5406f880d3953"}, "no sha256"),
@@ -289,7 +303,7 @@ def test_entries_of_other_kinds(server: FolderServer, tmp_path: Path) -> None:
     odd |= {"cuda_nvtx": None, "../x": {FOLDER: {"relative_path": "../x"}}}
     del odd["cuda_cccl"]["license_path"], odd["cuda_cccl"]["license"]
     server.instead[INDEX] = json.dumps(odd).encode()
-    assert names(obtain(tmp_path, "12.4", "build")) == BUILD
+    assert names(obtain(tmp_path, "12.4", "full")) == BUILD | {"cuda_nvml_dev", "nsight_compute"}
 
 
 def test_a_huge_index(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 import builders
 from checks import PYTHON, refused, snapshot, succeeded
 from homes import Home
+from preloaded import preloaded
 from shells.conda import conda_prefix
 from tools import console_script
 
@@ -293,16 +295,20 @@ def test_list_of_nothing(home: Home) -> None:
 
 
 def test_a_killed_removal_ends_right(stocked: Home, tmp_path: Path) -> None:
-    from test_store import killer
-
-    preload = {"LD_PRELOAD": str(killer(tmp_path))}
     for number in (1, 2, 3):
-        stocked.run("remove", FULL, KILL_AT=f"rename:{number}", **preload)
+        stocked.run("remove", FULL, **preloaded(tmp_path, "kill", "rename", number))
         assert stocked.run("list").returncode == 0
         files = sorted((tmp_path / "files").iterdir())
         assert succeeded(stocked.run("install", *files)) == [BARE, FULL]
-    stocked.run("remove", FULL, KILL_AT="unlink:5", **preload)
+    stocked.run("remove", FULL, **preloaded(tmp_path, "kill", "unlink", 5))
     stocked.run("remove", FULL)
     succeeded(stocked.run("remove", BARE))
     assert stored(stocked)["toolkits"] == []
     assert stored(stocked)["packages"] in ([], ["cudnn-7.6.5-cuda10.1_0"])
+
+
+def test_folders_that_cannot_be_renamed_go_too(stocked: Home, tmp_path: Path) -> None:
+    """As in a container, where the store came with the image."""
+    crossing = preloaded(tmp_path, "fail", "rename", last=2, number=errno.EXDEV)
+    succeeded(stocked.run("remove", BARE, FULL, **crossing))
+    assert stored(stocked) == {"packages": [], "toolkits": [], "requests": []}

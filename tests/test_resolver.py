@@ -417,7 +417,7 @@ def test_the_json_has_stable_keys():
     assert data["frameworks"] == [
         {
             "name": "tensorflow", "version": "2.1.0", "cuda": "10.1", "cudnn": "7.6",
-            "runs": True, "bundled": False, "source": "record",
+            "runs": True, "bundled": False, "source": "record", "known": True,
         }
     ]  # fmt: skip
     assert set(data["reasons"][0]) == {"text", "source"}
@@ -428,6 +428,8 @@ def test_the_json_has_stable_keys():
     [
         ((), "no framework found: nothing to choose for"),
         ((torch("2.0+cpu", gpu="cpu"),), "needs no CUDA"),
+        ((torch("99.0"),), "which CUDA it needs is not known"),
+        ((found("cupy", "13.0.0"),), "which CUDA it needs is not known"),
         ((torch("2.13.0", "14.0"),), "runs on its own CUDA 14.0"),
         ((tensorflow("2.1.0", "10.1", "7"),), "needs CUDA 10.1 and cuDNN 7.6: not installed"),
         ((torch("9.9.9", "8.0"), torch("2.0", "11.8")), "runs on its own CUDA 11.8"),

@@ -1,4 +1,4 @@
-"""The odder spellings: nightlies, variants, metapackages, Windows files, followers, layers."""
+"""The odder spellings: nightlies, variants, metapackages, Windows files, records that lie."""
 
 from __future__ import annotations
 
@@ -96,6 +96,9 @@ CONDA = [
     ("pytorch 2.3.0", "py3.11_cuda11.8_cudnn8.7.0_0", ("pytorch-cuda 11.8 h7e8668a_5",), "11.8",
      "8.7.0"),
     ("pytorch-gpu 2.1.2", "cuda120py311h09fd9a3_301", (), "12.0", None),
+    # The cudatoolkit may be there for another package: a build that says nothing stays so.
+    ("pytorch 1.10.0", "py39_0", ("cudatoolkit 11.3.1 h2bc3f7f_2",), None, None),
+    ("pytorch 2.0.0", "py3.10_cpu_0", ("cudatoolkit 11.8.0 h4ba93d1_13",), None, None),
     ("libtorch 2.5.1", "cuda126_generic_h1234567_200", (), "12.6", None),
     ("tensorflow-base 1.15.0", "gpu_py37h9dcbed7_0", (), "10.0", "7.4"),
     ("tensorflow-base 2.4.1", "gpu_py39h29c2da4_0",
@@ -275,130 +278,3 @@ def test_a_record_that_an_interrupted_install_left(env):
     answer = env.resolve()
     assert (answer.frameworks[0].version, answer.cuda) == ("2.10.0", "12.8")
     assert any("second record of torch" in reason.text for reason in answer.reasons)
-
-
-# Those that use the CUDA of another.
-
-
-def test_xformers_uses_what_torch_uses(env):
-    env.torch("2.10.0+cu128", "12.8")
-    env.dist("xformers", "0.0.35")
-    env.file("xformers/cpp_lib.json", '{"version": {"cuda": 1208, "torch": "2.10.0+cu128"}}')
-    answer = env.resolve()
-    assert [(it.name, it.cuda, it.bundled) for it in answer.frameworks] == [
-        ("torch", "12.8", True),
-        ("xformers", "12.8", True),
-    ]
-    assert not any("install the two for one CUDA" in reason.text for reason in answer.reasons)
-
-
-def test_xformers_for_another_cuda_than_torch_is_told(env):
-    env.torch("2.3.1+cu118", "11.8")
-    env.dist("xformers", "0.0.27")
-    env.file("xformers/cpp_lib.json", '{"version": {"cuda": 1201, "torch": "2.3.1+cu121"}}')
-    answer = env.resolve()
-    assert (answer.cuda, answer.cudnn) == ("11.8", "8.7.0.84")
-    assert any("built for CUDA 12.1" in reason.text for reason in answer.reasons)
-
-
-@pytest.mark.parametrize(("cuda", "told"), [("12.4", False), ("12.8", True)])
-def test_bitsandbytes_has_a_library_for_each_cuda(env, cuda, told):
-    env.torch(f"2.99.0+cu{cuda.replace('.', '')}", cuda)
-    env.dist("bitsandbytes", "0.43.3")
-    for number in ("118", "121", "124"):
-        env.file(f"bitsandbytes/libbitsandbytes_cuda{number}.so")
-    env.file("bitsandbytes/libbitsandbytes_cpu.so")
-    answer = env.resolve()
-    assert answer.cuda == cuda
-    assert any("built for CUDA 11.8 or 12.1 or 12.4" in it.text for it in answer.reasons) is told
-
-
-def test_a_follower_without_its_leader_needs_nothing(env):
-    env.dist("bitsandbytes", "0.43.3")
-    env.file("bitsandbytes/libbitsandbytes_cuda118.so")
-    env.file("bitsandbytes/libbitsandbytes_cuda124.so")
-    env.dist("vllm", "0.11.0")
-    answer = env.resolve()
-    assert (answer.cuda, answer.runs) == (None, True)
-    assert any("the CUDA of PyTorch, which is not here" in it.text for it in answer.reasons)
-
-
-def test_vllm_uses_what_torch_uses(env):
-    env.torch("2.8.0+cu128", "12.8", "nvidia-cudnn-cu12==9.10.2.21")
-    env.dist("vllm", "0.11.0", "torch==2.8.0")
-    answer = env.resolve()
-    assert (answer.cuda, answer.cudnn, answer.bundled) == ("12.8", "9.10.2.21", True)
-
-
-def test_numba_uses_the_cuda_of_the_environment(env):
-    env.dist("numba", "0.60.0")
-    answer = env.resolve()
-    assert (answer.cuda, answer.runs) == (None, True)
-    assert "11.2" in answer.hint
-    env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
-    answer = env.resolve()
-    assert (answer.cuda, answer.cudnn, answer.bundled) == ("11.8.0", None, True)
-
-
-def test_numba_never_decides_for_a_framework(env):
-    env.dist("numba-cuda", "0.30.4")
-    env.dist("nvidia-cuda-runtime-cu12", "12.9.79")
-    env.dist("tensorflow", "2.10.1")
-    answer = env.resolve()
-    assert (answer.cuda, answer.cudnn, answer.bundled) == ("11.2", "8.1", False)
-
-
-# Several frameworks.
-
-
-def test_one_that_brings_its_own_beside_one_that_needs_a_toolkit_of_the_same_major(env):
-    env.torch("2.2.2+cu121", "12.1", "nvidia-cudnn-cu12==8.9.2.26")
-    env.dist("tensorflow", "2.15.1")
-    answer = env.resolve()
-    assert (answer.cuda, answer.cudnn, answer.bundled) == ("12.2", "8.9", False)
-    assert any("an environment of its own is safer" in reason.text for reason in answer.reasons)
-
-
-# A virtualenv that sees the packages of its base.
-
-
-def venv_on(env, base, shared="true", python="3.8.10"):
-    home = base.prefix / "bin"
-    text = f"home = {home}\ninclude-system-site-packages = {shared}\nversion = {python}\n"
-    env.write("pyvenv.cfg", text)
-
-
-@pytest.mark.parametrize(
-    ("site", "shared", "python", "cuda"),
-    [
-        (SITE, "true", "3.8.10", "11.6"),
-        (SITE, "TRUE", "3.8.10", "11.6"),
-        (SITE, "false", "3.8.10", None),
-        (SITE, "true", "3.11.2", None),  # the base holds another Python too
-        ("lib/python3/dist-packages", "true", "3.8.10", "11.6"),
-        ("local/lib/python3.8/dist-packages", "true", "3.8.10", "11.6"),
-        ("Lib/site-packages", "true", "3.8.10", "11.6"),
-    ],
-)
-def test_system_site_packages(tmp_path, site, shared, python, cuda):
-    base, env = Env(tmp_path / "base", site), Env(tmp_path / "env")
-    base.dist("torch", "1.12.1+cu116")
-    venv_on(env, base, shared, python)
-    assert env.resolve(platform="linux-64").cuda == cuda
-
-
-def test_the_virtualenvs_own_packages_hide_those_of_its_base(tmp_path):
-    base, env = Env(tmp_path / "base"), Env(tmp_path / "env")
-    base.dist("torch", "1.12.1+cu116")
-    base.conda("tensorflow-base", "2.4.1", "gpu_py38h29c2da4_0", "cudatoolkit 10.1.*")
-    env.dist("torch", "2.6.0+cu126")
-    venv_on(env, base)
-    found = {it.name: it.cuda for it in env.resolve().frameworks}
-    assert found == {"torch": "12.6", "tensorflow": "10.1"}
-
-
-@pytest.mark.parametrize("home", ["", "/", "relative/bin", "\x00", "/nowhere/bin"])
-def test_a_pyvenv_cfg_that_lies(env, home):
-    env.write("pyvenv.cfg", f"home = {home}\ninclude-system-site-packages = true\n")
-    env.dist("torch", "2.6.0+cu126")
-    assert env.resolve().cuda == "12.6"

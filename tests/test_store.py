@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -20,7 +21,8 @@ import builders
 from builders import Writes
 from checks import PYTHON, RUNTIME_ANSWER, inodes_in, refused, snapshot, succeeded
 from homes import Home
-from tools import console_script
+from preloaded import EVERY, preloaded
+from tools import console_script, require
 
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
 
@@ -38,11 +40,13 @@ def stocked(home: Home, pair: list[Path]) -> Home:
     return home
 
 
-def other(folder: Path, build: str = "h6bb024c_0", content: int = 1) -> Path:
+def other(
+    folder: Path, build: str = "h6bb024c_0", content: int = 1, version: str = "10.1.243"
+) -> Path:
     """Return another cudatoolkit 10.1.243: of the same build, but with other content."""
     library = builders.elf_bytes("libcudart.so.10.1", {"cudaRuntimeGetVersion": Writes(content)})
-    tree = builders.versioned("lib", "libcudart", "10.1", "10.1.243", library)
-    return builders.conda_package(folder, "cudatoolkit", "10.1.243", build, "linux-64", tree)
+    tree = builders.versioned("lib", "libcudart", "10.1", version, library)
+    return builders.conda_package(folder, "cudatoolkit", version, build, "linux-64", tree)
 
 
 def truncated(folder: Path) -> list[Path]:
@@ -90,7 +94,7 @@ def half_of_two(folder: Path) -> list[Path]:
 
 
 def two_builds(folder: Path) -> list[Path]:
-    return [other(folder / "a", "h1_0", 1), other(folder / "b", "h2_0", 2)]
+    return [other(folder / "a", "h1_0", 1, "10.1.9"), other(folder / "b", "h2_0", 2, "10.1.9")]
 
 
 def two_cudnns(folder: Path) -> list[Path]:
@@ -120,7 +124,7 @@ BAD: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
         "both claim to be cudatoolkit-10.1.243-h_0",
     ),
     "another build of an installed toolkit": (lambda at: [other(at, "h_1")], "already"),
-    "two builds of one toolkit": (two_builds, "already"),
+    "two builds of one toolkit": (two_builds, "would both be toolkit 10.1.9"),
     "two packages of one cuDNN": (two_cudnns, "already"),
     "another platform": (
         lambda at: [builders.cudatoolkit_10_1(at, "win-64")],
@@ -234,6 +238,27 @@ def test_a_limit_on_what_may_be_written(stocked: Home, tmp_path: Path, limit: in
     assert succeeded(stocked.run("install", archive)) == ["10.1.243+cudnn7.5.0"]
 
 
+@pytest.mark.parametrize(("step", "stride"), [("rename", 1), ("mkdir", 9), ("symlink", 6)])
+def test_the_disk_is_full_from_any_step_on(
+    stocked: Home, tmp_path: Path, step: str, stride: int
+) -> None:
+    """Also behind the point where a package or toolkit has appeared already."""
+    archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
+    before = snapshot(stocked.store)
+    failed = 0
+    for number in range(1, 100, stride):
+        full = preloaded(tmp_path, "fail", step, number, EVERY, errno.ENOSPC)
+        done = stocked.run("install", archive, **full)
+        if done.returncode == 0:
+            break
+        failed += 1
+        refused(done, "cannot write", "No space left on device", hint="make room")
+        assert snapshot(stocked.store) == before, number
+    else:
+        pytest.fail("it never ended well")
+    assert failed
+
+
 @pytest.mark.parametrize("command", ["install", "remove", "alias", "adopt"])
 def test_a_store_that_is_read_only(stocked: Home, tmp_path: Path, command: str) -> None:
     archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
@@ -262,6 +287,52 @@ def test_a_store_that_is_read_only(stocked: Home, tmp_path: Path, command: str) 
         "cudaswitch list >/dev/null; exec cudaswitch exec 10.1 -- printenv CUDA_HOME",
     )
     assert succeeded(answer) == [str(stocked.store / "toolkits" / BOTH[1])]
+
+
+def without_privileges(home: Home, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the command so that permissions hold for it, also where the tests run as root."""
+    ordinary = [require("setpriv"), "--bounding-set=-all", "--inh-caps=-all"]
+    return subprocess.run(
+        [*(ordinary if os.geteuid() == 0 else []), console_script(), *arguments],
+        env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def test_a_file_that_may_not_be_read(home: Home, pair: list[Path]) -> None:
+    pair[0].chmod(0)
+    refused(
+        without_privileges(home, "install", *pair), "Permission denied", str(pair[0]), hint=None
+    )
+    assert not home.store.exists()
+
+
+@pytest.mark.parametrize("folder", ["", "packages", "toolkits", ".staging", "locks", "requests"])
+def test_a_folder_of_the_store_that_may_not_be_written(
+    stocked: Home, tmp_path: Path, folder: str
+) -> None:
+    archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
+    before = snapshot(stocked.store)
+    (stocked.store / folder).chmod(0o555)
+    try:
+        done = without_privileges(stocked, "install", archive)
+        if folder:
+            refused(done, "cannot write", "Permission denied", hint="CUDASWITCH_HOME")
+            assert snapshot(stocked.store) == before
+        else:
+            # Nothing is ever put beside the folders.
+            assert succeeded(done) == ["10.1.243+cudnn7.5.0"]
+    finally:
+        (stocked.store / folder).chmod(0o755)
+
+
+@pytest.mark.parametrize("folder", ["toolkits", "toolkits/10.1.243", "packages"])
+def test_a_folder_of_the_store_that_may_not_be_read(stocked: Home, folder: str) -> None:
+    (stocked.store / folder).chmod(0)
+    try:
+        done = without_privileges(stocked, "list")
+        refused(done, "Permission denied", folder, hint=None)
+    finally:
+        (stocked.store / folder).chmod(0o755)
 
 
 @pytest.mark.parametrize("char", list("'\"$`\\:;\n"))
@@ -346,29 +417,16 @@ def test_killed_at_any_moment_the_next_run_ends_right(home: Home, pair: list[Pat
     assert killed
 
 
-STEPS = ("rename", "mkdir", "link", "symlink")
-
-
-def killer(folder: Path) -> Path:
-    """Return a library for LD_PRELOAD that kills at the n-th call: KILL_AT=rename:3."""
-    source, library = folder / "kill.c", folder / "kill.so"
-    source.write_text(KILLER)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    return library
-
-
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", ["rename", "mkdir", "link", "symlink"])
 def test_killed_at_each_step_the_next_run_ends_right(
     home: Home, tmp_path: Path, pair: list[Path], step: str
 ) -> None:
-    library = killer(tmp_path)
     succeeded(home.run("install", *pair))
     expected = whole(home)
     kills = 0
     for number in (1, 3, 8):
         shutil.rmtree(home.store)
-        env = {"LD_PRELOAD": str(library), "KILL_AT": f"{step}:{number}"}
-        done = home.run("install", *pair, **env)
+        done = home.run("install", *pair, **preloaded(tmp_path, "kill", step, number))
         kills += done.returncode == -signal.SIGKILL
         assert home.run("list").returncode == 0
         assert succeeded(home.run("install", *pair)) == BOTH
@@ -376,59 +434,13 @@ def test_killed_at_each_step_the_next_run_ends_right(
     assert kills, f"no call of {step}"
 
 
-KILLER = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
-static int count;
-static void step(const char *name, const char *path) {
-  const char *at = getenv("KILL_AT"), *home = getenv("CUDASWITCH_HOME");
-  size_t length = strlen(name);
-  if (!at || strncmp(at, name, length) || at[length] != ':') return;
-  if (home && path && path[0] == '/' && strncmp(path, home, strlen(home))) return;
-  if (++count == atoi(at + length + 1)) kill(getpid(), SIGKILL);
-}
-#define NEXT(type, name) ((type)dlsym(RTLD_NEXT, name))
-int rename(const char *a, const char *b) {
-  step("rename", b); return NEXT(int (*)(const char *, const char *), "rename")(a, b);
-}
-int mkdir(const char *a, mode_t m) {
-  step("mkdir", a); return NEXT(int (*)(const char *, mode_t), "mkdir")(a, m);
-}
-int mkdirat(int d, const char *a, mode_t m) {
-  step("mkdir", 0); return NEXT(int (*)(int, const char *, mode_t), "mkdirat")(d, a, m);
-}
-int link(const char *a, const char *b) {
-  step("link", b); return NEXT(int (*)(const char *, const char *), "link")(a, b);
-}
-int linkat(int c, const char *a, int d, const char *b, int f) {
-  step("link", b);
-  return NEXT(int (*)(int, const char *, int, const char *, int), "linkat")(c, a, d, b, f);
-}
-int symlink(const char *a, const char *b) {
-  step("symlink", b); return NEXT(int (*)(const char *, const char *), "symlink")(a, b);
-}
-int symlinkat(const char *a, int d, const char *b) {
-  step("symlink", 0); return NEXT(int (*)(const char *, int, const char *), "symlinkat")(a, d, b);
-}
-int unlink(const char *a) {
-  step("unlink", a); return NEXT(int (*)(const char *), "unlink")(a);
-}
-int unlinkat(int d, const char *a, int f) {
-  step("unlink", 0); return NEXT(int (*)(int, const char *, int), "unlinkat")(d, a, f);
-}
-"""
-
-
-def crowd(home: Home, commands: list[list[str | Path]]) -> list[subprocess.CompletedProcess[str]]:
+def crowd(
+    home: Home, commands: list[list[str | Path]], **variables: str
+) -> list[subprocess.CompletedProcess[str]]:
     """Run commands at once and wait for all of them."""
     children = [
         subprocess.Popen(
-            [console_script(), *command], env=home.env, text=True,
+            [console_script(), *command], env=home.env | variables, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )
         for command in commands
@@ -440,15 +452,15 @@ def crowd(home: Home, commands: list[list[str | Path]]) -> list[subprocess.Compl
     return ended
 
 
-@pytest.mark.parametrize("form", ["the same", "in another order", "toolkit and cuDNN"])
-def test_eight_at_once(home: Home, pair: list[Path], form: str) -> None:
+@pytest.mark.parametrize("form", ["the same", "in another order"])
+def test_eight_at_once(home: Home, tmp_path: Path, pair: list[Path], form: str) -> None:
     orders = {
         "the same": [pair],
         "in another order": [pair, pair[::-1]],
-        "toolkit and cuDNN": [pair[:1], pair[1:]],
     }[form]
-    done = crowd(home, [["install", *orders[n % len(orders)]] for n in range(8)])
-    for one in done:
+    # Slow at what counts, so that they do meet.
+    slow = preloaded(tmp_path, "sleep", "rename", last=EVERY)
+    for one in crowd(home, [["install", *orders[n % len(orders)]] for n in range(8)], **slow):
         succeeded(one)
     rows = json.loads(home.run("list", "--json").stdout)
     assert [row["name"] for row in rows["toolkits"]] == BOTH
@@ -457,6 +469,17 @@ def test_eight_at_once(home: Home, pair: list[Path], form: str) -> None:
     succeeded(home.run("install", *pair))
     assert inodes_in(home.store) == inodes, "the work was done once"
     assert (home.store / "requests/10.1").read_text().strip().endswith(BOTH[1])
+
+
+def test_a_toolkit_and_its_cudnn_at_once(home: Home, tmp_path: Path, pair: list[Path]) -> None:
+    """Two processes that share no package: one of them puts both together."""
+    slow = preloaded(tmp_path, "sleep", "rename", last=EVERY)
+    for _ in range(3):
+        for one in crowd(home, [["install", pair[0]], ["install", pair[1]]], **slow):
+            succeeded(one)
+        assert sorted(path.name for path in (home.store / "toolkits").iterdir()) == BOTH
+        assert (home.store / "requests/10.1").read_text().endswith(f"/{BOTH[1]}\n")
+        shutil.rmtree(home.store)
 
 
 def test_installing_and_removing_at_once(stocked: Home, pair: list[Path]) -> None:

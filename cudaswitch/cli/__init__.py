@@ -9,8 +9,8 @@ import click
 from cudaswitch import __version__
 
 COMMANDS = {
-    "install": ("packages", "Install toolkits and cuDNN by version, file or URL"),
-    "adopt": ("packages", "Register a toolkit that is already on this machine"),
+    "install": ("installing", "Install toolkits and cuDNN by version, file or URL"),
+    "adopt": ("installing", "Register a toolkit that is already on this machine"),
     "list": ("packages", "List what is installed, active and pinned"),
     "remove": ("packages", "Remove toolkits that nothing uses"),
     "alias": ("packages", "Give a name to a version"),
@@ -20,7 +20,8 @@ COMMANDS = {
     "unpin": ("pins", "Take a pin away"),
     "current": ("asking", "Tell what is active and who asked for it"),
     "which": ("asking", "Tell which file wins for a tool or library"),
-    "resolve": ("asking", "Tell which CUDA an environment needs, and why"),
+    "resolve": ("resolving", "Tell which CUDA an environment needs, and why"),
+    "compat": ("compat", "Tell what goes with what: CUDA, drivers, GPUs, frameworks"),
     "exec": ("switching", "Run one command with a toolkit"),
     "env": ("switching", "Print the change for a shell or in another format"),
     "init": ("switching", "Print the shell integration"),

@@ -1,4 +1,4 @@
-"""Commands that only tell: current, which, resolve."""
+"""Commands that only tell: current, which."""
 
 from __future__ import annotations
 
@@ -10,14 +10,9 @@ import click
 from cudaswitch.activation import applied
 from cudaswitch.cli import output
 from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
-from cudaswitch.detect import facts_of
-from cudaswitch.environments import active_environment, environment_at, environment_named
-from cudaswitch.errors import CudaswitchError, ToolMissingError
+from cudaswitch.errors import ToolMissingError
 from cudaswitch.lookup import find_file
-from cudaswitch.resolver import explain
-from cudaswitch.resolver import resolve as resolve_facts
 from cudaswitch.store import all_stores
-from cudaswitch.toolkit import PLATFORMS
 
 
 @click.command(epilog="Example: cudaswitch current --json")
@@ -101,47 +96,3 @@ def which(name: str, as_json: bool) -> None:
 
 def _has(home: str, name: str) -> bool:
     return any((Path(home) / folder / name).exists() for folder in ("bin", "lib64", "lib"))
-
-
-@click.command(epilog="Example: cudaswitch resolve -n thesis    cudaswitch resolve --driver 418.39")
-@click.option("-n", "--name", metavar="ENV", help="Environment by name.")
-@click.option("-p", "--prefix", type=click.Path(path_type=Path), help="Environment by path.")
-@click.option("--driver", metavar="V", help="Ask for a machine with this driver.")
-@click.option("--cc", metavar="X.Y", help="Ask for a GPU of this compute capability.")
-@click.option("--gcc", metavar="N", help="Ask for this host compiler.")
-@click.option("--platform", type=click.Choice(PLATFORMS), help="Ask for another platform.")
-@output.json_option
-def resolve(
-    name: str | None,
-    prefix: Path | None,
-    driver: str | None,
-    cc: str | None,
-    gcc: str | None,
-    platform: str | None,
-    as_json: bool,
-) -> None:
-    """Tell which CUDA and cuDNN an environment needs, whether this machine allows it, and why.
-
-    Reads the environment's files, imports nothing, changes nothing.
-    """
-    if name and prefix:
-        raise click.UsageError("choose one of -n and -p")
-    if name:
-        environment = environment_named(name, os.environ)
-    elif prefix:
-        environment = environment_at(prefix)
-    else:
-        active = active_environment(os.environ)
-        if active is None:
-            raise CudaswitchError(
-                "no environment is active", "activate one, or name it with -n or -p"
-            )
-        environment = active
-    facts = facts_of(environment.prefix, driver=driver, cc=cc, gcc=gcc, platform=platform)
-    kits = [kit for store in all_stores() for kit in store.toolkits()]
-    resolution = resolve_facts(facts, kits)
-    if as_json:
-        output.data(resolution.to_json())
-    else:
-        for text in explain(resolution).splitlines():
-            output.line(text)

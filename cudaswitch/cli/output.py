@@ -33,6 +33,19 @@ def hint(text: str) -> None:
     click.echo(f"hint: {printable(text)}", err=True)
 
 
+def warn_of_forced_libraries(libraries: str | None, bundled: str | None) -> None:
+    """Warn that `--libraries always` puts a toolkit's libraries before an environment's own.
+
+    `bundled` is what shows that the environment brings some.
+    """
+    if bundled and libraries == "always":
+        say(
+            "the toolkit's libraries go before those that the environment brings"
+            f" ({bundled}), and these may then fail to load with an undefined symbol"
+        )
+        hint("--libraries auto leaves LD_LIBRARY_PATH alone there")
+
+
 def table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows in columns, each as wide as its widest cell."""
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))] if rows else []

@@ -1,209 +1,26 @@
-"""Commands on what is installed: install, adopt, list, remove, alias."""
+"""Commands on what is installed: list, remove, alias."""
 
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
 
 import click
 
-from cudaswitch import pins, shims, sources
+from cudaswitch import pins, shims
 from cudaswitch.activation import applied
 from cudaswitch.cli import output
 from cudaswitch.decision import decide, working_directory
-from cudaswitch.detect import facts_of
-from cudaswitch.environments import active_environment
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
-from cudaswitch.install import adopt as adopt_toolkit
-from cudaswitch.install import install as install_artifacts
-from cudaswitch.paths import cache
 from cudaswitch.processes import users_of
-from cudaswitch.resolver import resolve
-from cudaswitch.sources import files, system
-from cudaswitch.store import Store, all_stores, dealias, find, own_store, quote_request
-from cudaswitch.toolkit import PLATFORMS, Toolkit, current_platform, toolkit_name
-from cudaswitch.versions import Request, Version, is_alias_name, parse_request
+from cudaswitch.store import all_stores, dealias, find, own_store, quote_request
+from cudaswitch.toolkit import Toolkit
+from cudaswitch.versions import is_alias_name, parse_request
 
 
-def _bring_up_to_date() -> None:
+def bring_up_to_date() -> None:
     """Let hooks and shims follow a change of what is installed."""
     pins.refresh()
     shims.refresh()
-
-
-@click.command(
-    epilog="Example: cudaswitch install 13.0    cudaswitch install ./cudatoolkit-*.tar.bz2"
-)
-@click.argument("what", nargs=-1, required=True, metavar="WHAT...")
-@click.option("--cudnn", metavar="V", help="cuDNN to install with it, such as 7.6.")
-@click.option(
-    "--from", "source", default="pypi", type=click.Choice(sources.NAMES), help="Where from."
-)
-@click.option(
-    "--components",
-    default="build",
-    show_default=True,
-    metavar="SET",
-    help="What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart.",
-)
-@click.option("--platform", type=click.Choice(PLATFORMS), help="Keep it for another platform.")
-@click.option("--sha256", metavar="H", help="The hash that the one file must have.")
-@click.option("--offline", is_flag=True, help="Use only what is on this machine.")
-@click.option("--force", is_flag=True, help="Replace what is installed under the same name.")
-def install(
-    what: tuple[str, ...],
-    cudnn: str | None,
-    source: str,
-    components: str,
-    platform: str | None,
-    sha256: str | None,
-    offline: bool,
-    force: bool,
-) -> None:
-    """Install toolkits and cuDNN.
-
-    WHAT is a version (13.0), `auto` for what the active environment needs, a file (conda
-    package, cuDNN or component archive, wheel) or a URL. Several at once: pieces of one
-    toolkit belong together in one command. Installing what is there changes nothing.
-    """
-    if sha256 and len(what) != 1:
-        raise click.UsageError("--sha256 goes with exactly one file or URL")
-    store = own_store()
-    cache().mkdir(parents=True, exist_ok=True)
-    made: dict[str, Toolkit] = {}
-    with tempfile.TemporaryDirectory(dir=cache(), prefix="work-") as work:
-        deliveries = [
-            files.obtain(each, cache=cache(), workdir=Path(work), sha256=sha256, offline=offline)
-            for each in what
-            if files.names_file(each)
-        ]
-        # Files on one command line belong together, whatever their number.
-        named = [artifact for delivery in deliveries for artifact in delivery.artifacts]
-        bundles = [sources.Delivery(tuple(named))] if named else []
-        for each in what:
-            if files.names_file(each):
-                continue
-            request = _wanted(each, cudnn)
-            present = None if force or platform else _present(request)
-            if present:
-                made[present.name] = present
-                continue
-            bundles.append(_from_index(request, source, components, Path(work), platform, offline))
-        for bundle in bundles:
-            kits = install_artifacts(
-                store, bundle.artifacts, platform=platform, release=bundle.toolkit, force=force
-            )
-            made |= {kit.name: kit for kit in kits}
-    _bring_up_to_date()
-    if not made:
-        output.say("installed; no toolkit fits it yet")
-        output.hint("install a CUDA toolkit of its version, and both are put together")
-    for name in made:
-        output.line(name)
-
-
-def _wanted(what: str, cudnn: str | None) -> Request:
-    request = dealias(parse_request(what, cudnn))
-    if request.text == "system":
-        raise RequestError("`system` cannot be installed", "cudaswitch adopt --scan")
-    if request.text != "auto":
-        return request
-    environment = active_environment(os.environ)
-    if environment is None:
-        raise RequestError("`auto` needs an active environment", "activate one, or name a version")
-    resolution = resolve(facts_of(environment.prefix), [])
-    if resolution.cuda is None:
-        raise RequestError(
-            f"nothing in `{environment.prefix}` needs CUDA", "cudaswitch resolve tells why"
-        )
-    return parse_request(resolution.cuda, cudnn or resolution.cudnn)
-
-
-def _from_index(
-    request: Request,
-    source: str,
-    components: str,
-    work: Path,
-    platform: str | None,
-    offline: bool,
-) -> sources.Delivery:
-    index = sources.index(source)
-    bare = None if platform else _present(parse_request(request.text))
-    target = platform or current_platform()
-    if bare and request.cudnn not in (None, "none"):
-        return index.obtain_cudnn(
-            str(request.cudnn), bare.version, workdir=work, platform=target, offline=offline
-        )
-    return index.obtain(
-        request, components=components, workdir=work, platform=target, offline=offline
-    )
-
-
-def _present(request: Request) -> Toolkit | None:
-    try:
-        return find(request)
-    except NotInstalledError:
-        return None
-
-
-@click.command(epilog="Example: cudaswitch adopt /usr/local/cuda-13.0")
-@click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--as", "version", metavar="VERSION", help="Its version, where it cannot be detected."
-)
-@click.option("--scan", is_flag=True, help="Find the toolkits on this machine.")
-@click.option("--yes", is_flag=True, help="With --scan: adopt all that is found.")
-@output.json_option
-def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json: bool) -> None:
-    """Register a toolkit that is already on this machine, in its place, without copying."""
-    if scan == (path is not None):
-        raise click.UsageError("name one PATH, or give --scan")
-    if version and scan:
-        raise click.UsageError("--as goes with one PATH")
-    store = own_store()
-    if path is not None:
-        real = system.resolved(path)
-        detected = Version(version) if version else system.version_of(real)
-        kits = [adopt_toolkit(store, real, detected)]
-    else:
-        kits = _scanned(store)
-        if yes:
-            kits = [adopt_toolkit(store, Path(kit.path), kit.version) for kit in _free(store, kits)]
-    if path is not None or yes:
-        _bring_up_to_date()
-    adopted = {kit.name: kit.path for kit in store.toolkits()}
-    if as_json:
-        rows = [{**kit.to_json(), "adopted": adopted.get(kit.name) == kit.path} for kit in kits]
-        output.data({"toolkits": rows})
-        return
-    output.table([(kit.name, kit.path) for kit in kits])
-    if scan and not yes:
-        if kits:
-            output.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
-        else:
-            output.say("no toolkit found on this machine")
-
-
-def _scanned(store: Store) -> list[Toolkit]:
-    """List the machine's toolkits as they would be adopted, without those of our own."""
-    platform = current_platform()
-    inside = store.home.root.resolve()
-    return [
-        Toolkit(toolkit_name(version, None, platform), version, None, str(at), "system", platform)
-        for at, version in system.scan(os.environ).items()
-        if not at.is_relative_to(inside)
-    ]
-
-
-def _free(store: Store, kits: list[Toolkit]) -> list[Toolkit]:
-    """Leave out toolkits whose names others have, and say so."""
-    places = {kit.name: kit.path for kit in store.toolkits()}
-    for kit in kits:
-        if places.setdefault(kit.name, kit.path) != kit.path:
-            output.say(f"left alone: `{kit.path}`, as {kit.name} is at `{places[kit.name]}`")
-            output.hint(f"cudaswitch adopt {kit.path} --as VERSION")
-    return [kit for kit in kits if places[kit.name] == kit.path]
 
 
 @click.command("list", epilog="Example: cudaswitch list --json")
@@ -297,7 +114,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     for kit in chosen:
         store.remove(kit)
         output.say(f"removed {kit.name}")
-    _bring_up_to_date()
+    bring_up_to_date()
 
 
 def _one_installed(name: str) -> Toolkit:
@@ -344,6 +161,8 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
     if meant.is_alias or meant.text in ("auto", "system"):
         raise RequestError(f"an alias cannot stand for `{request}`", "give it a version or range")
     store.set_alias(name, str(meant))
-    if _present(meant) is None:
+    try:
+        find(meant)
+    except NotInstalledError:
         output.say(f"CUDA {meant} is not installed yet")
         output.hint(f"cudaswitch install {quote_request(str(meant))}")

@@ -87,13 +87,14 @@ def pin(
     """
     asked = parse_request(request, cudnn, libraries)
     place = chosen_place(name, prefix, directory, for_user)
+    bundled = None if isinstance(place, Path) else bundles_cuda(place.prefix)
+    output.warn_of_forced_libraries(asked.libraries, bundled)
     if isinstance(place, Path):
         kit = pins.pin_file(place, asked)
         output.say(f"`{place}` asks for {kit.name if kit else 'no toolkit'}")
         return
     kit = pins.pin_environment(place, asked)
     output.say(f"`{place.prefix}` is pinned to {kit.name if kit else 'no toolkit'}")
-    bundled = bundles_cuda(place.prefix)
     if bundled and asked.libraries is None:
         output.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
 

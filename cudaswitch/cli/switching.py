@@ -37,8 +37,9 @@ def _change(want: Want) -> EnvironmentChange | None:
     if not Path(want.home).is_dir():
         raise StoreError(f"toolkit `{want.home}` is gone", "cudaswitch list")
     environment = active_environment(os.environ)
-    bundled = bool(environment and bundles_cuda(environment.prefix))
-    return change(want, os.path.exists, bundled)
+    bundled = bundles_cuda(environment.prefix) if environment else None
+    output.warn_of_forced_libraries(want.libraries, bundled)
+    return change(want, os.path.exists, bool(bundled))
 
 
 @click.command(epilog="Example: cudaswitch use 10.1    cudaswitch use auto    cudaswitch use -")

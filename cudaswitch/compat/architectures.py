@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
-from cudaswitch.compat.tables import Row, read_table, rows_of
+from cudaswitch.compat.tables import read_table, rows_of
 from cudaswitch.versions import Version
 
 
-@dataclass(frozen=True)
-class Architectures(Row):
+class Architectures(NamedTuple):
     """The compute capabilities that the tools and libraries of a CUDA release serve."""
 
+    source: str
+    confidence: str
     cuda: Version
     min_cc: Version
     max_cc: Version

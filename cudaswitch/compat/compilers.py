@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
-from cudaswitch.compat.tables import Row, read_table, rows_of
+from cudaswitch.compat.tables import read_table, rows_of
 from cudaswitch.versions import Version
 
 
-@dataclass(frozen=True)
-class HostCompilers(Row):
+class HostCompilers(NamedTuple):
     """Majors of gcc and clang that nvcc accepts (None: no bound known) and MSVC as printed."""
 
+    source: str
+    confidence: str
     cuda: Version
     gcc_min: int | None
     gcc_max: int | None
@@ -24,10 +25,11 @@ class HostCompilers(Row):
         return (self.gcc_min or 0) <= major <= (self.gcc_max or major)
 
 
-@dataclass(frozen=True)
-class GlibcLimit(Row):
+class GlibcLimit(NamedTuple):
     """Headers of CUDA up to `cuda_max` do not compile with glibc from `glibc_min` on."""
 
+    source: str
+    confidence: str
     cuda_max: Version
     glibc_min: Version
     text: str

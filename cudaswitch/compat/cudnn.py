@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
-from cudaswitch.compat.tables import Row, read_table, rows_of, version_or_none
+from cudaswitch.compat.tables import read_table, rows_of, version_or_none
 from cudaswitch.versions import Version
 
 
-@dataclass(frozen=True)
-class Support(Row):
+class Support(NamedTuple):
     """A line of NVIDIA's support matrix; `complete` is False where it was read in part."""
 
+    source: str
+    confidence: str
     cudnn: Version
     cuda: tuple[Version, ...]
     complete: bool

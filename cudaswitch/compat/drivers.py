@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from cudaswitch.compat.tables import Row, read_table, rows_of, version_or_none
+from cudaswitch.compat.tables import read_table, rows_of, version_or_none
 from cudaswitch.versions import Version
 
 
-@dataclass(frozen=True)
-class Driver(Row):
+class Driver(NamedTuple):
     """The driver that goes with a CUDA release or major, per system; None where none does."""
 
+    source: str
+    confidence: str
     cuda: Version
     linux: Version | None
     win: Version | None
@@ -35,6 +35,12 @@ def _driver(row: dict[str, Any]) -> Driver:
 @lru_cache
 def _table(key: str) -> tuple[Driver, ...]:
     return tuple(_driver(row) for row in rows_of(read_table("drivers"), key))
+
+
+def releases() -> list[Version]:
+    """List the CUDA releases `X.Y` that have a driver of their own, the newest first."""
+    found = dict.fromkeys(row.cuda.minor for row in _table("corresponding"))
+    return sorted(map(Version, found), reverse=True)
 
 
 def corresponding(cuda: Version, os: str) -> Driver | None:

@@ -5,12 +5,12 @@ One data file describes one framework; no code names any.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from cudaswitch.compat.tables import DATA, Row, read_table, rows_of, version_or_none
+from cudaswitch.compat.tables import DATA, literal_start, read_table, rows_of, version_or_none
 from cudaswitch.versions import Version
 
 Gives = Literal["cuda", "cudnn", "cuda_min", "gpu", "archs", "version"]
@@ -19,8 +19,7 @@ Read = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """What one value of a file says.
 
     `key` is a regular expression over the value's name (a Python variable or dict key, a
@@ -38,8 +37,7 @@ class Field:
     null_is_cpu: bool = False
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(NamedTuple):
     """One place to look: a `file` or `folder` below site-packages, or the package's record."""
 
     read: Read
@@ -48,8 +46,7 @@ class Reader:
     folder: str = ""
 
 
-@dataclass(frozen=True)
-class Build(Row):
+class Build(NamedTuple):
     """A published build: framework `version` (prefix) for `cuda` and `cudnn`.
 
     `default` is what a plain install gives; others carry their `tag`. `cuda_min` is the
@@ -57,6 +54,8 @@ class Build(Row):
     capabilities it holds code for (`12.0+PTX`), empty when unknown.
     """
 
+    source: str
+    confidence: str
     version: Version
     cuda: Version
     cudnn: Version | None
@@ -67,14 +66,15 @@ class Build(Row):
     archs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class CpuBuild(Row):
+class CpuBuild(NamedTuple):
     """Builds without CUDA: of a distribution (regular expression), system or version range.
 
     `but` are releases in the range that have CUDA all the same. `firm` ones hold whatever the
     files in the package say. `hint` is what to do instead.
     """
 
+    source: str
+    confidence: str
     dist: str = ".*"
     os: str | None = None
     since: Version | None = None
@@ -84,13 +84,14 @@ class CpuBuild(Row):
     hint: str | None = None
 
 
-@dataclass(frozen=True)
-class OwnCuda(Row):
+class OwnCuda(NamedTuple):
     """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, `since` when.
 
     `never` is a regular expression over versions that do not, such as builds from source.
     """
 
+    source: str
+    confidence: str
     pip: Literal["always", "wheels"]
     since: Version | None = None
     never: str | None = None
@@ -115,6 +116,14 @@ class Framework:
         self.follows: str | None = data.get("follows")
         self.other_build: str = data.get("other_build", "{title} {version} (CUDA {cuda})")
         self._data = data
+
+    def rank(self, dist: str) -> int | None:
+        """Tell how telling a distribution's name is, 0 the most; None if it is another's."""
+        for rank, pattern in enumerate(self.dists):
+            start = literal_start(pattern)
+            if dist.startswith(start) and (dist == pattern or re.fullmatch(pattern, dist)):
+                return rank
+        return None
 
     @cached_property
     def readers(self) -> tuple[Reader, ...]:
@@ -157,7 +166,7 @@ class Framework:
 
 
 def _fields(rows: list[dict[str, Any]]) -> tuple[Field, ...]:
-    known = Field.__dataclass_fields__
+    known = Field._fields
     return tuple(Field(**{key: row[key] for key in row if key in known}) for row in rows)
 
 
@@ -180,6 +189,12 @@ def _build(row: dict[str, Any]) -> Build:
 
 def _series(version: str) -> str:
     return ".".join(version.split(".")[:2])
+
+
+@lru_cache
+def known_starts() -> tuple[str, ...]:
+    """List what the names of the distributions of all frameworks start with."""
+    return tuple({literal_start(name) for it in frameworks().values() for name in it.dists})
 
 
 @lru_cache

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from cudaswitch.versions import Version
 
@@ -15,21 +14,23 @@ DATA = Path(__file__).parent / "data"
 CONFIDENCES = ("quoted", "secondary")
 
 
-@dataclass(frozen=True)
-class Row:
-    """A fact. `source` says where it was read; `confidence` is `quoted` or `secondary`.
+class Fact(Protocol):
+    """A row of a table. `source` says where it was read; `confidence` is one of two.
 
-    Quoted: read in a primary source (the vendor's table, the project's repository, the
-    package itself). Secondary: another project's table or listing.
+    `quoted`: read in a primary source (the vendor's table, the project's repository, the
+    package itself). `secondary`: another project's table or listing.
     """
 
-    source: str
-    confidence: str
+    @property
+    def source(self) -> str: ...
 
     @property
-    def cited(self) -> str:
-        """The source as answers show it."""
-        return self.source if self.confidence == "quoted" else f"{self.source} [secondary]"
+    def confidence(self) -> str: ...
+
+
+def cite(fact: Fact) -> str:
+    """Write the source of a fact as answers show it."""
+    return fact.source if fact.confidence == "quoted" else f"{fact.source} [secondary]"
 
 
 @lru_cache
@@ -43,6 +44,16 @@ def rows_of(table: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a list with the key of their source replaced by its text."""
     for row in table.get(key, ()):
         yield row | {"source": table["sources"][row["source"]]}
+
+
+def literal_start(pattern: str) -> str:
+    """Return the plain text that a regular expression over names starts with.
+
+    Names are held against it first: compiling a pattern costs more than reading a file. A
+    schema test sees to it that no quantifier touches it.
+    """
+    end = next((at for at, char in enumerate(pattern) if not (char.isalnum() or char == "-")), None)
+    return pattern[:end]
 
 
 def version_or_none(text: str | None) -> Version | None:

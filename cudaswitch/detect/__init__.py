@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from cudaswitch.compat.carriers import carried_by
@@ -71,8 +70,7 @@ def facts_of(
     machine = Machine()
     if not foreign:
         machine = probe(avoid=prefix, driver=asked is None, cc=asked_cc is None)
-    return replace(
-        facts,
+    return facts._replace(
         driver=asked or machine.driver,
         driver_source=asked_source or machine.driver_source,
         cc=(asked_cc,) if asked_cc else machine.cc,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from cudaswitch.compat.frameworks import Field, Framework, Reader, frameworks
+from cudaswitch.compat.frameworks import Field, Framework, Reader, frameworks, known_starts
 from cudaswitch.detect.packages import Dist, Layer, Record, Site, normalised
 from cudaswitch.detect.reading import Reading
 from cudaswitch.resolver import Carried, Claim, FoundFramework
@@ -23,8 +21,7 @@ _BOUND = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where one framework was found: in a site-packages, in conda's records, or both.
 
     `records` come in the order in which the framework's data file names its packages.
@@ -53,10 +50,10 @@ def places(found: list[Layer], reading: Reading) -> Iterator[Place]:
 
     A framework in a virtualenv hides the one in the base whose packages it sees too.
     """
-    known = _known()
+    starts = known_starts()
     named = [
         [
-            (site, [dist for dist in site.dists if known.fullmatch(dist.name)])
+            (site, [dist for dist in site.dists if dist.name.startswith(starts)])
             for site in layer.sites
         ]
         for layer in found
@@ -92,28 +89,22 @@ def _same_release(records: tuple[Record, ...], dist: Dist | None) -> tuple[Recor
     return records if any(record.version == release for record in records) else ()
 
 
-@lru_cache
-def _known() -> re.Pattern[str]:
-    # One pattern for all names: an environment can have a thousand distributions.
-    return re.compile("|".join(f"(?:{p})" for f in frameworks().values() for p in f.dists))
-
-
 def _best_dist(framework: Framework, dists: list[Dist], reading: Reading) -> Dist | None:
     """Take the distribution with the most telling name; of several records of it, the newest.
 
     Installers that were interrupted leave records of a release that is no longer there.
     """
-    for pattern in framework.dists:
-        fits = [dist for dist in dists if re.fullmatch(pattern, dist.name)]
-        if not fits:
-            continue
-        best = max(fits, key=lambda dist: release_of(dist.version) or Version("0"))
-        for other in fits:
-            if other is not best and other.name == best.name:
-                text = f"is a second record of {best.name}, beside {best.record.name}"
-                reading.note(text, other.record)
-        return best
-    return None
+    ranked = [(rank, dist) for dist in dists if (rank := framework.rank(dist.name)) is not None]
+    if not ranked:
+        return None
+    top = min(rank for rank, _ in ranked)
+    fits = [dist for rank, dist in ranked if rank == top]
+    best = max(fits, key=lambda dist: release_of(dist.version) or Version("0"))
+    for other in fits:
+        if other is not best and other.name == best.name:
+            text = f"is a second record of {best.name}, beside {best.folder}"
+            reading.note(text, other.record)
+    return best
 
 
 def inspect(
@@ -125,7 +116,7 @@ def inspect(
         claims += _claims(reader, list(_observe(reader, place, reading, os)))
     if not (claims or place.dist or place.records):
         return None
-    if place.records and _is_for_cuda(claims):
+    if place.records and any(claim.gives in ("gpu", "cuda") for claim in claims):
         # conda's solver has put the CUDA that it was built for into the same prefix.
         claims += [
             Claim("cudnn" if it.component == "cudnn" else "cuda", release.text, it.source)
@@ -142,11 +133,6 @@ def inspect(
         source=reading.name(_evidence(place)),
         claims=tuple(claims),
     )
-
-
-def _is_for_cuda(claims: list[Claim]) -> bool:
-    verdict = next((claim for claim in claims if claim.gives in ("gpu", "cuda")), None)
-    return verdict is not None and verdict.value != "cpu"
 
 
 def _version(place: Place, claims: list[Claim], reading: Reading) -> str:

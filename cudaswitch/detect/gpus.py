@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cudaswitch.versions import Version
 
@@ -21,8 +20,7 @@ _SMI = ("usr/bin/nvidia-smi", "usr/lib/wsl/lib/nvidia-smi", "opt/bin/nvidia-smi"
 _MODULES = ("sys/module/nvidia", "proc/driver/nvidia", "usr/lib/wsl/lib")
 
 
-@dataclass(frozen=True)
-class Gpus:
+class Gpus(NamedTuple):
     """The driver and the compute capabilities, the newest first; `source` is who said so."""
 
     driver: str | None

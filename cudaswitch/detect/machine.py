@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from cudaswitch.detect.gpus import DRIVER, gpus
 from cudaswitch.errors import RequestError
@@ -17,8 +17,7 @@ DRIVER_VARIABLE = "CUDASWITCH_DRIVER"
 _GCC = re.compile(r"gcc-(\d{1,2})(?:\.exe)?$", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(NamedTuple):
     """What was found out; None and empty mean unknown."""
 
     driver: str | None = None

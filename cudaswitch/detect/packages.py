@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,8 +35,7 @@ class Dist(NamedTuple):
         return self.site / self.folder
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """A conda package: `path` is its file in conda-meta."""
 
     name: str
@@ -50,8 +49,7 @@ def normalised(name: str) -> str:
     return _SEPARATORS.sub("-", name).lower()
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """A site-packages: its distributions, and the names of everything else in it."""
 
     path: Path
@@ -59,8 +57,7 @@ class Site:
     others: frozenset[str]
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(NamedTuple):
     """What one prefix holds. A virtualenv that sees its base's packages is two layers."""
 
     sites: tuple[Site, ...]
@@ -72,7 +69,7 @@ def layers(prefix: Path, reading: Reading) -> list[Layer]:
     found = [Layer(_sites(prefix, _SITES, reading), tuple(conda_records(prefix, reading)))]
     base, python = _seen_base(prefix, reading)
     if base:
-        patterns = (*_SITES, *_DEBIAN_SITES)
+        patterns = _SITES + _DEBIAN_SITES
         sites = tuple(site for site in _sites(base, patterns, reading) if _reads(python, site.path))
         found.append(Layer(sites, tuple(conda_records(base, reading))))
     return found
@@ -80,14 +77,26 @@ def layers(prefix: Path, reading: Reading) -> list[Layer]:
 
 def _sites(prefix: Path, patterns: tuple[str, ...], reading: Reading) -> tuple[Site, ...]:
     """List the site-packages of a prefix: any Python version, Linux and Windows layout."""
-    found: dict[Path, Path] = {}
+    found: dict[str, Path] = {}
     for pattern in patterns:
-        for site in sorted(prefix.glob(pattern)):
-            try:
-                found.setdefault(site.resolve(), site)
-            except (OSError, RuntimeError):
-                continue  # a cycle of links: nothing can be in it
+        for site in _matching(prefix, pattern):
+            # A cycle of links is no folder; lib64 is often a link to lib.
+            if os.path.isdir(site):  # noqa: PTH112 - it is a string
+                found.setdefault(os.path.realpath(site), Path(site))
     return tuple(Site(site, *_contents(site, reading)) for site in found.values())
+
+
+def _matching(prefix: Path, pattern: str) -> list[str]:
+    """Match a path with at most one `*`, at the end of a name. Path.glob compiles patterns."""
+    before, star, after = pattern.partition("*")
+    if not star:
+        return [f"{prefix}/{pattern}"]
+    folder, _, start = f"{prefix}/{before}".rpartition("/")
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.startswith(start))  # noqa: PTH208
+    except OSError:
+        return []
+    return [f"{folder}/{name}{after}" for name in names]
 
 
 def _reads(python: str, site: Path) -> bool:

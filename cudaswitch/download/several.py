@@ -35,7 +35,7 @@ def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -
     found: dict[Wanted, Path] = {}
     failed: list[Exception] = []
     stop = Event()
-    for each in dict.fromkeys(wanted):
+    for each in wanted:
         todo.put(each)
 
     def work() -> None:

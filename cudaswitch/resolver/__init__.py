@@ -81,6 +81,7 @@ def resolve(facts: Facts, toolkits: Sequence[Toolkit]) -> Resolution:
             runs=not verdict.blocks,
             bundled=need.own,
             source=need.found.source,
+            known=need.known,
         )
         for need, verdict in zip(draft.needs, draft.verdicts, strict=True)
     )

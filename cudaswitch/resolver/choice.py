@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.cudnn import unsupported_cuda
@@ -14,8 +14,7 @@ from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """The toolkit that serves: for `cuda`, not older than `cuda_min`.
 
     `cudnn` is needed to run; None when nothing is said or the frameworks bring their own.

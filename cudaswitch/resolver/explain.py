@@ -10,6 +10,7 @@ def explain(resolution: Resolution) -> str:
     lines = [_choice(resolution)]
     for framework in resolution.frameworks:
         asks = f"CUDA {framework.cuda}" if framework.cuda else "no CUDA"
+        asks = asks if framework.known else "not known"
         if framework.cudnn:
             asks += f", cuDNN {framework.cudnn}"
         lines.append(f"  {framework.title} {framework.version}: {asks}  [{framework.source}]")
@@ -33,7 +34,8 @@ def _choice(resolution: Resolution) -> str:
     if not resolution.runs:
         return "cannot run here"
     if resolution.cuda is None:
-        return "needs no CUDA"
+        known = all(framework.known for framework in resolution.frameworks)
+        return "needs no CUDA" if known else "which CUDA it needs is not known"
     needs = f"CUDA {resolution.cuda}" + (
         f" and cuDNN {resolution.cudnn}" if resolution.cudnn else ""
     )

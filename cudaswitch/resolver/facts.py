@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cudaswitch.compat.frameworks import Gives
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(NamedTuple):
     """One step of an argument and where its fact was read (a file, a table, an option)."""
 
     text: str
@@ -19,8 +17,7 @@ class Reason:
         return {"text": self.text, "source": self.source}
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """What one place in an environment says of a framework.
 
     `value` is a version for `cuda`, `cudnn` and `cuda_min`, `cpu` or `gpu` for `gpu`, and
@@ -32,8 +29,7 @@ class Claim:
     source: str
 
 
-@dataclass(frozen=True)
-class FoundFramework:
+class FoundFramework(NamedTuple):
     """A framework in an environment; `claims` come in the order in which to trust them.
 
     `name` is that of its data file, `dist` what was installed (`tensorflow-gpu`),
@@ -48,8 +44,7 @@ class FoundFramework:
     claims: tuple[Claim, ...] = ()
 
 
-@dataclass(frozen=True)
-class Carried:
+class Carried(NamedTuple):
     """A package of the environment that brings CUDA (`component` `cuda`, `library`) or cuDNN.
 
     `cuda` is for which CUDA it is, as far as it says: `12`, `10.1.243`; `kind` is `dist`
@@ -64,8 +59,7 @@ class Carried:
     source: str
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """An environment and a machine as found; None and empty mean unknown.
 
     `platform` is conda's name. `cc` are the compute capabilities of the GPUs, `gcc` the
@@ -91,8 +85,7 @@ class Facts:
         return self.platform.partition("-")[0]
 
 
-@dataclass(frozen=True)
-class Rejected:
+class Rejected(NamedTuple):
     """An installed toolkit that was not chosen, and why."""
 
     toolkit: str
@@ -102,9 +95,11 @@ class Rejected:
         return {"toolkit": self.toolkit, "why": self.why}
 
 
-@dataclass(frozen=True)
-class ResolvedFramework:
-    """What was concluded of one framework; `cuda` is None for a build without."""
+class ResolvedFramework(NamedTuple):
+    """What was concluded of one framework; `cuda` is None for a build without.
+
+    Not `known`: nothing says for which CUDA it is, so None means nothing then.
+    """
 
     name: str
     title: str
@@ -114,13 +109,13 @@ class ResolvedFramework:
     runs: bool
     bundled: bool
     source: str
+    known: bool = True
 
     def to_json(self) -> dict[str, Any]:
-        return {key: getattr(self, key) for key in self.__dataclass_fields__ if key != "title"}
+        return {key: getattr(self, key) for key in self._fields if key != "title"}
 
 
-@dataclass(frozen=True)
-class Resolution:
+class Resolution(NamedTuple):
     """The answer.
 
     `cuda` and `cudnn` are what the frameworks state, None when none is needed. `runs` tells

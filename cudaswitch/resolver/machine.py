@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.compilers import glibc_limit, host_compilers
 from cudaswitch.compat.cudnn import lowest_capability
 from cudaswitch.compat.drivers import corresponding, newest_cuda, required
 from cudaswitch.compat.frameworks import Build
+from cudaswitch.compat.tables import cite
 from cudaswitch.resolver.facts import Facts, Reason
 from cudaswitch.resolver.needs import Need, release_of
 from cudaswitch.versions import Version
@@ -18,8 +19,7 @@ from cudaswitch.versions import Version
 _ARCH = re.compile(r"(sm_|compute_)?(\d+)(?:\.(\d+))?[af]?(\+PTX)?", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What stands against running here (`blocks`), and what is merely worth saying."""
 
     blocks: tuple[Reason, ...]
@@ -36,20 +36,20 @@ def check_driver(cuda: Version, facts: Facts) -> Verdict:
         )
     if facts.driver is None:
         text = f"no NVIDIA driver was found; CUDA {cuda} needs {least} or newer"
-        return Verdict((), (Reason(text, bound.cited),))
+        return Verdict((), (Reason(text, cite(bound)),))
     driver = Version(facts.driver)
     ceiling = _ceiling(driver, facts)
     if driver < least:
         text = f"CUDA {cuda} needs driver {least} or newer, and this machine has {driver}"
-        return Verdict((Reason(text, bound.cited), *ceiling), ())
-    remarks = [Reason(f"driver {driver} runs CUDA {cuda} (needs {least})", bound.cited), *ceiling]
+        return Verdict((Reason(text, cite(bound)), *ceiling), ())
+    remarks = [Reason(f"driver {driver} runs CUDA {cuda} (needs {least})", cite(bound)), *ceiling]
     own = corresponding(cuda, facts.os)
     if own and (listed := own.on(facts.os)) and driver < listed:
         text = (
             f"driver {listed}, which came with CUDA {own.cuda}, is recommended: {driver} runs it"
             " by minor version compatibility, without its newest features and without PTX"
         )
-        remarks.append(Reason(text, own.cited))
+        remarks.append(Reason(text, cite(own)))
     return Verdict((), tuple(remarks))
 
 
@@ -89,7 +89,7 @@ def _gpu(
     if rows and all(cc < row.min_cc for row in rows):
         row = rows[0]
         return False, Reason(
-            f"CUDA {cuda} has no code for {name}: {row.min_cc} or newer", row.cited
+            f"CUDA {cuda} has no code for {name}: {row.min_cc} or newer", cite(row)
         )
     if archs:
         fits, text = _own_code(archs, cc)
@@ -98,12 +98,12 @@ def _gpu(
     elif rows and not any(has_code(row.sm, cc) for row in rows):
         row = rows[-1]
         text = f"CUDA {row.cuda} is older than {name}; only PTX would run, which is not promised"
-        return False, Reason(text, row.cited)
+        return False, Reason(text, cite(row))
     bound = lowest_capability(cudnn) if cudnn else None
     if bound and bound.cc_min and cc < bound.cc_min:
         text = f"cuDNN {cudnn} serves {bound.cc_min} or newer, not {name}"
-        return False, Reason(text, bound.cited)
-    source = rows[0].cited if rows else ""
+        return False, Reason(text, cite(bound))
+    source = cite(rows[0]) if rows else ""
     return True, Reason(f"CUDA {cuda} has code for {name}", source) if rows else None
 
 
@@ -188,8 +188,8 @@ def check_compilers(cuda: Version, facts: Facts) -> list[Reason]:
         bounds = f"{row.gcc_min} to {row.gcc_max}" if row.gcc_min else f"up to {row.gcc_max}"
         also = f"gcc {max(fitting)} fits" if fitting else "none that fits is installed"
         text = f"nvcc {cuda.minor} compiles with gcc {bounds}, the default is {facts.gcc[0]}"
-        reasons.append(Reason(f"{text}; {also}", row.cited))
+        reasons.append(Reason(f"{text}; {also}", cite(row)))
     limit = glibc_limit(cuda, Version(facts.glibc)) if facts.glibc else None
     if limit:
-        reasons.append(Reason(f"{limit.text}; here is glibc {facts.glibc}", limit.cited))
+        reasons.append(Reason(f"{limit.text}; here is glibc {facts.glibc}", cite(limit)))
     return reasons

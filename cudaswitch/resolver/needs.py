@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks
+from cudaswitch.compat.tables import cite
 from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
 from cudaswitch.versions import Version
 
 _RELEASE = re.compile(r"\d+(?:\.\d+){0,4}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Need:
-    """What one framework needs; `cuda` None means a build without CUDA."""
+class Need(NamedTuple):
+    """What one framework needs; `cuda` None means a build without CUDA.
+
+    Not `known`: it may well be for some CUDA, but neither its files nor a table say which.
+    """
 
     found: FoundFramework
     framework: Framework
@@ -26,6 +29,7 @@ class Need:
     own: bool
     reasons: tuple[Reason, ...]
     hint: str | None = None
+    known: bool = True
 
     @property
     def label(self) -> str:
@@ -47,7 +51,7 @@ def agree(one: Version, other: Version) -> bool:
 def need_of(found: FoundFramework, facts: Facts) -> Need:
     """Work out what a framework needs: its files first, its version's table row after."""
     if rule := _cpu_build(found, facts.os, firm=True):
-        return _cpu(found, Reason("its builds of this kind have no CUDA", rule.cited), rule.hint)
+        return _cpu(found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint)
     reasons: list[Reason] = []
     cuda = _settle(found, "cuda", reasons)
     cudnn = _settle(found, "cudnn", reasons)
@@ -55,14 +59,15 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
     if verdict and verdict.value == "cpu":
         return _cpu(found, Reason("it is a build without CUDA", verdict.source))
     if verdict is None and (rule := _cpu_build(found, facts.os, firm=False)):
-        return _cpu(found, Reason("its builds of this kind have no CUDA", rule.cited), rule.hint)
+        return _cpu(found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint)
     rows = _rows(found, cuda, facts.os, states_gpu=verdict is not None)
     cuda = _refine_cuda(rows, cuda, reasons)
     cudnn = _refine_cudnn(rows, cudnn, reasons)
     row = rows[0] if rows else None
     if cuda is None:
-        text = "nothing says for which CUDA it was built; taken as a build without"
-        return _cpu(found, Reason(text, found.source))
+        text = "neither its files nor a table of its releases say for which CUDA it was built"
+        hint = "name the CUDA yourself: `cudaswitch compat` lists what goes with this machine"
+        return _cpu(found, Reason(text, found.source), hint)._replace(known=False)
     minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
     archs = next((claim for claim in found.claims if claim.gives == "archs"), None)
     own, why = _own(found, cuda, cudnn, facts.carried)
@@ -82,7 +87,7 @@ def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need
     """Work out the need of a framework that uses the CUDA of another, or the environment's."""
     framework = frameworks()[found.name]
     if rule := _cpu_build(found, facts.os, firm=True):
-        return _cpu(found, Reason("its builds of this kind have no CUDA", rule.cited), rule.hint)
+        return _cpu(found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint)
     stated = [claim for claim in found.claims if claim.gives == "cuda"]
     leader = next((need for need in leaders if need.framework.name == framework.follows), None)
     if leader:
@@ -180,7 +185,7 @@ def _refine_cuda(rows: list[Build], cuda: Version | None, reasons: list[Reason])
     for row in rows[:1]:
         if cuda is None or (len(cuda.parts) == 1 and len(row.cuda.parts) > 1):
             cuda = row.cuda
-            reasons.append(Reason(f"release {row.version} is built for CUDA {cuda}", row.cited))
+            reasons.append(Reason(f"release {row.version} is built for CUDA {cuda}", cite(row)))
     return cuda
 
 
@@ -194,7 +199,7 @@ def _refine_cudnn(
     sharper = cudnn and len(cudnn.parts) == 1 and len(row.cudnn.parts) > 1
     if cudnn is None or (sharper and agree(row.cudnn, cudnn)):
         cudnn = row.cudnn
-        reasons.append(Reason(f"release {row.version} is built for cuDNN {cudnn}", row.cited))
+        reasons.append(Reason(f"release {row.version} is built for cuDNN {cudnn}", cite(row)))
     return cudnn
 
 
@@ -208,7 +213,7 @@ def _own(
     if rule and rule.never and re.search(rule.never, found.version):
         rule = None
     if rule and rule.pip == "always":
-        return True, Reason("its wheels bring their own CUDA", rule.cited)
+        return True, Reason("its wheels bring their own CUDA", cite(rule))
     kinds = ["conda"]
     if rule and not (rule.since and release and release < rule.since):
         kinds.append("dist")

@@ -11,26 +11,38 @@ __cudaswitch_ready() {
 
 # __csw = the ready answer to the version file $1; fails where Python must be asked.
 __cudaswitch_read() {
-    \local cuda cudnn mode key value rest
+    \local cuda cudnn mode line key value
     cuda='' cudnn='' mode=''
     if ! [ -O "$1" ]; then return 1; fi
-    # A blank, a tab and `=`, spelled so that dash reads it too.
-    while IFS=' 	=' \read -r key value rest || [ -n "$key" ]; do
-        case $key in
-            '' | '#'*) continue ;;
-            cuda | cudnn | libraries) ;;
-            *) rest=$value$rest value=$key key=cuda ;;
+    while IFS= \read -r line || [ -n "$line" ]; do
+        __cudaswitch_trim "${line%%#*}"
+        line=$__csw
+        case $line in
+            '') continue ;;
+            *=*) key=${line%%=*} value=${line#*=} ;;
+            *[' 	']*) key=${line%%[' 	']*} value=${line#*[' 	']} ;;
+            *) key=cuda value=$line ;;
         esac
-        case $rest in '' | '#'*) ;; *) return 1 ;; esac
-        case $key$cuda$cudnn$mode in
-            cuda"$cudnn$mode") cuda=$value ;;
-            cudnn"$cuda$mode") cudnn=$value ;;
-            libraries"$cuda$cudnn") mode=$value ;;
+        __cudaswitch_trim "$value"
+        value=$__csw
+        __cudaswitch_trim "$key"
+        case $value in '' | *[' 	=']*) return 1 ;; esac
+        # Once each.
+        case $__csw:$cuda:$cudnn:$mode in
+            cuda::*) cuda=$value ;;
+            cudnn:*::*) cudnn=$value ;;
+            libraries:*:) mode=$value ;;
             *) return 1 ;;
         esac
     done < "$1"
     case $mode in '' | auto | always | never) ;; *) return 1 ;; esac
     __cudaswitch_ready "$cuda${cudnn:++cudnn$cudnn}" && __csw=$__csw${mode:+:lib=$mode}
+}
+
+# __csw = $1 without blanks and tabs at its ends.
+__cudaswitch_trim() {
+    __csw=${1#"${1%%[!' 	']*}"}
+    __csw=${__csw%"${__csw##*[!' 	']}"}
 }
 
 # __csw = the nearest version file from the working directory upward, not above the home

@@ -27,12 +27,15 @@ function __cudaswitch_before
     return 1
 end
 
-# Does the active environment bring its own CUDA?
+# Does the active environment bring its own CUDA? $__csw_left is one that is just being left.
 function __cudaswitch_bundled
     set -l env $CONDA_PREFIX
-    if test -n "$VIRTUAL_ENV"
-        if test -z "$env"; or not __cudaswitch_before $env $VIRTUAL_ENV
-            set env $VIRTUAL_ENV
+    set -l venv $VIRTUAL_ENV
+    test "$env" = "$__csw_left"; and set env
+    test "$venv" = "$__csw_left"; and set venv
+    if test -n "$venv"
+        if test -z "$env"; or not __cudaswitch_before $env $venv
+            set env $venv
         end
     end
     test -n "$env"; or return 1
@@ -53,7 +56,7 @@ function __cudaswitch_scalars
         set -a names CUDACXX
         set -a values $home/bin/nvcc
     end
-    if set -l gpus (string match --regex --groups-only ':gpus=([^:]*)' -- $argv[2])
+    if set -l gpus (string replace --filter --regex '.*:gpus=([^:]*).*' '$1' -- $argv[2])
         set -a names CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
         set -a values $gpus PCI_BUS_ID
     end
@@ -222,12 +225,14 @@ function __cudaswitch_leave
     test -n "$$owner"; or return 0
     set -l before $_CUDASWITCH_BIN
     set -e $owner
+    set -g __csw_left $argv[2]
     __cudaswitch_settle
-    if test $argv[1] != C; or not contains -- $argv[2]/bin $PATH
-        return 0
-    end
-    # conda goes on to export a PATH that it computed before this hook ran (on a switch
-    # between environments and on reactivation): remember what that brings back.
+    set -e __csw_left
+    test $argv[1] = C; or return 0
+    # On a switch between environments and on reactivation conda goes on to export a PATH
+    # that it computed before this hook ran: remember what that brings back, and what is
+    # applied now, which it takes away.
+    set before "$before:$_CUDASWITCH_BIN"
     set -g __csw $PATH
     set -l gone
     for item in (string split --no-empty : -- "$before")
@@ -237,11 +242,14 @@ function __cudaswitch_leave
     set -e __csw
     if set -q gone[1]
         set -gx _CUDASWITCH_GONE (string join : -- $gone)
-        function __cudaswitch_repair --on-variable PATH
+    end
+    # PATH comes first of what conda exports then, the level after the environment's name.
+    function __cudaswitch_repair --on-variable PATH --on-variable CONDA_SHLVL
+        if test "$argv[3]" = CONDA_SHLVL
             functions --erase __cudaswitch_repair
-            if test -n "$_CUDASWITCH_GONE"
-                __cudaswitch_settle
-            end
+            __cudaswitch_settle
+        else if test -n "$_CUDASWITCH_GONE"
+            __cudaswitch_settle
         end
     end
     return 0

@@ -56,12 +56,14 @@ __cudaswitch_before() {
     return 1
 }
 
-# Does the active environment bring its own CUDA?
+# Does the active environment bring its own CUDA? $left is one that is just being left.
 __cudaswitch_bundled() {
-    \local env file found noglob failglob
-    env=${CONDA_PREFIX-} found=1 noglob='' failglob=''
-    if [ -n "${VIRTUAL_ENV-}" ]; then
-        if [ -z "$env" ] || ! __cudaswitch_before "$env" "$VIRTUAL_ENV"; then env=$VIRTUAL_ENV; fi
+    \local env venv file found noglob failglob
+    env=${CONDA_PREFIX-} venv=${VIRTUAL_ENV-} found=1 noglob='' failglob=''
+    if [ "$env" = "${left-}" ]; then env=''; fi
+    if [ "$venv" = "${left-}" ]; then venv=''; fi
+    if [ -n "$venv" ]; then
+        if [ -z "$env" ] || ! __cudaswitch_before "$env" "$venv"; then env=$venv; fi
     fi
     if [ -z "$env" ]; then return 1; fi
     case $- in *f*) noglob=1 && set +f ;; esac
@@ -207,18 +209,33 @@ __cudaswitch_enter() {
 
 # The hook of an environment that is left: owner C or V, its folder.
 __cudaswitch_leave() {
-    \local before __csw gone item
+    \local before __csw gone item left
+    left=$2
     \eval "before=\${_CUDASWITCH_$1-}"
     if [ -z "$before" ]; then return 0; fi
     before=${_CUDASWITCH_BIN-}
     \unset "_CUDASWITCH_$1"
     __cudaswitch_settle
-    case $1:$PATH: in
-        C:"$2/bin:"* | C:*":$2/bin:"*) ;;
-        *) return 0 ;;
+    if [ "$1" = V ]; then return 0; fi
+    # These are called once when conda has finished. Where they have another name, the next
+    # hook or prompt repairs instead.
+    gone=''
+    if \command -v __conda_hashr > /dev/null; then
+        __conda_hashr() { __cudaswitch_repair; }
+        gone=repaired
+    fi
+    if \command -v __mamba_hashr > /dev/null; then
+        __mamba_hashr() { __cudaswitch_repair; }
+        gone=repaired
+    fi
+    # On a switch between environments and on reactivation conda goes on to export a PATH
+    # that it computed before this hook ran: remember what that brings back, and what is
+    # applied now, which it takes away. Only where nobody repairs it matters which it is.
+    case $gone:$PATH: in
+        repaired:* | *":$2/bin:"*) ;;
+        *) before='' ;;
     esac
-    # conda goes on to export a PATH that it computed before this hook ran (on a switch
-    # between environments and on reactivation): remember what that brings back.
+    before=$before${_CUDASWITCH_BIN:+:$_CUDASWITCH_BIN} before=${before#:}
     gone=''
     while [ -n "$before" ]; do
         item=${before%%:*} before=${before#"$item"} before=${before#:}
@@ -226,14 +243,6 @@ __cudaswitch_leave() {
         gone=$__csw${gone:+:$gone}
     done
     if [ -n "$gone" ]; then \export "_CUDASWITCH_GONE=$gone"; fi
-    # These are called once after that export. Where they have another name, the next hook
-    # or prompt repairs instead.
-    if \command -v __conda_hashr > /dev/null; then
-        __conda_hashr() { __cudaswitch_repair; }
-    fi
-    if \command -v __mamba_hashr > /dev/null; then
-        __mamba_hashr() { __cudaswitch_repair; }
-    fi
 }
 
 __cudaswitch_repair() {

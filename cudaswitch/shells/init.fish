@@ -20,9 +20,9 @@ function __cudaswitch_read
     while read --local line
         set line (string replace --regex '#.*' '' -- $line | string trim)
         test -n "$line"; or continue
-        set -l part (string match --regex --groups-only \
-            '^(?:(cuda|cudnn|libraries)(?:\s*=\s*|\s+))?([^\s=,]+)$' -- $line); or return 1
-        set -q part[2]; or set -p part cuda
+        set -l part (string replace --filter --regex \
+            '^(?:(cuda|cudnn|libraries)(?:\s*=\s*|\s+))?([^\s=,]+)$' '$1=$2' -- $line \
+            | string split =); or return 1
         test -n "$part[1]"; or set part[1] cuda
         set -q $part[1][1]; and return 1
         set $part[1] $part[2]

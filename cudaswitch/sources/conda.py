@@ -13,10 +13,11 @@ from pathlib import Path
 
 from cudaswitch.archives.conda import built_for
 from cudaswitch.download import redact
-from cudaswitch.errors import SourceError
+from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Delivery, split
 from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.channels import Channel, Record, chosen_channels
+from cudaswitch.sources.components import FULL, SETS
 from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request, Version, parse_request
 
@@ -56,6 +57,7 @@ class Channels:
         channel, toolkit = _first(request, channels)
         release = None
         if toolkit.name == SINGLE:
+            _refuse_choice(components, toolkit)
             records = [toolkit]
         else:
             release = toolkit.version
@@ -111,6 +113,15 @@ def _first(request: Request, channels: Sequence[Channel]) -> tuple[Channel, Reco
 
 def _fits(request: Request, record: Record) -> bool:
     return request.accepts(record.version)
+
+
+def _refuse_choice(components: str, toolkit: Record) -> None:
+    if components not in (*SETS, FULL):
+        raise RequestError(
+            f"CUDA {toolkit.version} is one package there, without nvcc: its components cannot be"
+            " chosen",
+            "leave --components out, or try --from nvidia",
+        )
 
 
 def _rank(record: Record) -> tuple[object, ...]:

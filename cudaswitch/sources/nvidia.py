@@ -113,7 +113,7 @@ def _newest(request: Request, offline: bool) -> Index:
     if request.prefix and request.prefix < FIRST:
         raise SourceError(
             f"NVIDIA's index has no toolkit before CUDA {FIRST}, so no CUDA {request.text}{asked}",
-            "install it from a file: `cudaswitch install FILE`",
+            "try --from conda, which has its libraries, or a file: `cudaswitch install FILE`",
         )
     there = ", ".join(map(str, offered))
     raise SourceError(
@@ -164,7 +164,7 @@ def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> Offer:
                 return offer
     raise SourceError(
         f"NVIDIA's index has no cuDNN {cudnn} for CUDA {cuda.major} on {platform}",
-        "older ones come as files: `cudaswitch install FILE`",
+        "try --from conda, or install it from a file: `cudaswitch install FILE`",
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from cudaswitch.archives.components import COMPONENTS, CUDA_NUMBERED, named_component
 from cudaswitch.download import redact
 from cudaswitch.errors import SourceError
-from cudaswitch.sources.channels import Channel, Record
+from cudaswitch.sources.channels import Channel, Record, is_cuda
 from cudaswitch.sources.components import chosen
 from cudaswitch.versions import Version
 
@@ -26,7 +26,13 @@ META = "cuda-toolkit"
 
 _EMPTY = frozenset(("cuda", META, "cuda-version"))
 """Packages that only require others."""
-_VIRTUAL = {"linux-64": "__linux", "linux-aarch64": "__linux", "win-64": "__win"}
+_SYSTEMS = {
+    "linux-64": ("__linux", "__unix"),
+    "linux-aarch64": ("__linux", "__unix"),
+    "win-64": ("__win",),
+}
+"""conda's names for what a machine is, by platform."""
+_OTHERS = frozenset(("__linux", "__osx", "__unix", "__win"))
 _PIECES = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
 
@@ -51,6 +57,8 @@ def pieces_of(
             continue
         needed[name] = solved[name]
         todo += map(_name, solved[name].depends)
+    if not needed:
+        raise SourceError(f"CUDA {release} in `{redact(channel.name)}` has no {components}")
     return [needed[name] for name in sorted(needed)]
 
 
@@ -69,23 +77,22 @@ def _solved(
             f"CUDA {release} comes in many packages there, and choosing them needs py-rattler",
             "pip install 'cudaswitch[conda]', or try --from nvidia",
         ) from None
-    names = {record.name for record in records.values()} | {_VIRTUAL[platform]}
     with tempfile.TemporaryDirectory(prefix="solve-", dir=workdir) as folder:
         indexes = []
         for subdir in (platform, "noarch"):
             path = Path(folder) / f"{subdir}.json"
-            path.write_text(json.dumps(_index(records.values(), channel, subdir, names)))
+            path.write_text(json.dumps(_index(records.values(), channel, subdir)))
             at = rattler.Channel(Path(folder).as_uri())
             indexes.append(rattler.SparseRepoData(at, subdir, path))
-        virtual = rattler.GenericVirtualPackage(
-            rattler.PackageName(_VIRTUAL[platform]),
-            rattler.Version("0"),
-            rattler.package.BuildString("0"),
-        )
+        zero = rattler.Version("0"), rattler.package.BuildString("0")
+        machine = [
+            rattler.GenericVirtualPackage(rattler.PackageName(name), *zero)
+            for name in _SYSTEMS[platform]
+        ]
         try:
             solution = asyncio.run(
                 rattler.solve_with_sparse_repodata(
-                    [f"{META} =={release}"], indexes, virtual_packages=[virtual]
+                    [f"{META} =={release}"], indexes, virtual_packages=machine
                 )
             )
         except Exception as error:  # its errors have no base of their own
@@ -101,10 +108,8 @@ def _solved(
     return found
 
 
-def _index(
-    records: Iterable[Record], channel: Channel, subdir: str, names: set[str]
-) -> dict[str, Any]:
-    """Return an index of these records, with no requirements other than for `names`."""
+def _index(records: Iterable[Record], channel: Channel, subdir: str) -> dict[str, Any]:
+    """Return an index of these records, with no requirements but CUDA's own and the system's."""
     sections: dict[str, dict[str, Any]] = {"packages": {}, "packages.conda": {}}
     for record in records:
         if record.folder != f"{channel.url}/{subdir}":
@@ -115,10 +120,14 @@ def _index(
             "version": str(record.version),
             "build": record.build,
             "build_number": record.rank[1],
-            "depends": [one for one in record.depends if _name(one) in names],
+            "depends": [one for one in record.depends if _counts(_name(one))],
             "subdir": subdir,
         }
     return {"info": {"subdir": subdir}, **sections, "repodata_version": 1}
+
+
+def _counts(name: str) -> bool:
+    return name in _OTHERS or is_cuda(name)
 
 
 def _name(dependency: str) -> str:

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from homes import HOSTILE_FOLDER, make_home
+from shells.conda import Conda
+from shells.driver import Shell
 from shells.kits import Person, kits_in
+from shells.pinned import Session, pinned_environments
 
 INTEGRATED = ("bash", "zsh", "fish")
 
@@ -31,3 +34,14 @@ def make_person(folder: Path) -> Person:
         init[shell] = folder / f"init.{shell}"
         init[shell].write_text(done.stdout)
     return Person(home, kits, init)
+
+
+@pytest.fixture(scope="session")
+def pinned_folder(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pinned_environments(person, tmp_path_factory.mktemp("conda") / "my envs [x]~")
+
+
+@pytest.fixture
+def session(person: Person, pinned_folder: Path, shell: Shell, conda: Conda) -> Session:
+    """A shell among pinned environments, for tests that name `shell` and `conda`."""
+    return Session(person, pinned_folder, shell, conda)

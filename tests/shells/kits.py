@@ -110,3 +110,9 @@ def switched(env: Environment, kit: Kit, *, libraries: bool = True) -> Environme
         if folders
     }
     return foreign(env) | kit.scalars | joined
+
+
+def read_env(path: Path) -> Environment:
+    """Read what `env -0` wrote."""
+    pairs = (entry.partition("=") for entry in path.read_text().split("\0") if entry)
+    return {name: value for name, _, value in pairs}

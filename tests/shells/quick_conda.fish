@@ -60,6 +60,7 @@ function quick_again
     set -l path (quick_path_with $CONDA_PREFIX $CONDA_PREFIX)
     quick_scripts $CONDA_PREFIX deactivate -1 1
     set -gx PATH $path
+    set -gx CONDA_SHLVL $CONDA_SHLVL
     quick_scripts $CONDA_PREFIX activate 1 -1
 end
 

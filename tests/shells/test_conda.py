@@ -10,74 +10,21 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from shells.conda import Conda, Emulator, conda_prefix, write_hook
-from shells.driver import BASH, FISH, POSIX_SHELLS, SHELLS, ZSH, Shell, ShellResult
+from shells.driver import FISH, POSIX_SHELLS, SHELLS, Shell, ShellResult
 from shells.kits import STATE, Person, foreign, switched
+from shells.pinned import Session, pinned_environments, unpinned
 from shells.quick_conda import CONDAS
 from tools import console_script, require
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
-integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 
 STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit"}
-
-
-@dataclass(frozen=True)
-class Terminal:
-    """A person with environments `a` and `c`, that may be pinned, and `b`, that never is."""
-
-    person: Person
-    folder: Path
-    shell: Shell
-    conda: Conda
-
-    def steps(self, words: str) -> list[str]:
-        """Translate `a`, `+b` (stacked), `again`, `out`; anything else is typed as it is."""
-        said = {"again": self.conda.reactivate(self.shell), "out": self.conda.deactivate()}
-        for name in "abc":
-            prefix = self.folder / name
-            said[name] = self.conda.activate(self.shell, prefix)
-            said[f"+{name}"] = self.conda.activate(self.shell, prefix, stack=True)
-        return [said[word] for word in words.split()]
-
-    def play(self, *steps: str, load: bool = False, **variables: str | None) -> ShellResult:
-        start = [self.person.load(self.shell)] if load else []
-        path = variables.pop("PATH", None) or self.conda.base_path
-        # A conda puts its own folder on PATH when it is loaded.
-        start += [self.conda.init(self.shell), self.shell.set("PATH", path)]
-        bare = Person(self.person.home, self.person.kits, {})
-        return bare.play(self.shell, "\n".join(start), *steps, **variables)
-
-
-def pinned_environments(person: Person, folder: Path) -> Path:
-    """Make `a` and `c`, pinned to the first two toolkits, and `b`; the same below `bare`."""
-    for name in "abc":
-        conda_prefix(folder / name)
-        conda_prefix(folder / "bare" / name)
-    person.pin("10.1", folder / "a")
-    person.pin("11.8", folder / "c")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def folder(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pinned_environments(person, tmp_path_factory.mktemp("conda") / "my envs [x]~")
-
-
-@pytest.fixture
-def terminal(person: Person, folder: Path, shell: Shell, conda: Conda) -> Terminal:
-    return Terminal(person, folder, shell, conda)
-
-
-def unpinned(terminal: Terminal) -> Terminal:
-    folder = terminal.folder / "bare"
-    return Terminal(terminal.person, folder, terminal.shell, terminal.conda)
 
 
 def same_but_for(env: dict[str, str], old: Path, new: Path) -> dict[str, str]:
@@ -86,17 +33,17 @@ def same_but_for(env: dict[str, str], old: Path, new: Path) -> dict[str, str]:
 
 
 def assert_followed(
-    terminal: Terminal, words: str, active: str, pinned: ShellResult, plain: ShellResult
+    session: Session, words: str, active: str, pinned: ShellResult, plain: ShellResult
 ) -> None:
     """Check all steps; `active` has the number of a toolkit, or `-`, for each."""
     assert (pinned.stdout, pinned.stderr) == (plain.stdout, plain.stderr)
     for number, which in enumerate("-" + active.replace(" ", ""), 1):
         control = same_but_for(
-            foreign(plain.snaps[str(number)]), terminal.folder / "bare", terminal.folder
+            foreign(plain.snaps[str(number)]), session.folder / "bare", session.folder
         )
         now = foreign(pinned.snaps[str(number)])
         if which != "-":
-            kit = terminal.person.kits[int(which) - 1]
+            kit = session.person.kits[int(which) - 1]
             control = switched(control, kit)
             if words.split()[number - 2] == "+b":
                 # What is stacked on top comes before the toolkit of the one below.
@@ -132,10 +79,10 @@ TRANSITIONS = [
 @every_conda
 @every_shell
 @pytest.mark.parametrize(("words", "active"), TRANSITIONS, ids=[words for words, _ in TRANSITIONS])
-def test_every_transition(terminal: Terminal, words: str, active: str) -> None:
-    pinned = terminal.play(*terminal.steps(words)).check()
-    plain = unpinned(terminal)
-    assert_followed(terminal, words, active, pinned, plain.play(*plain.steps(words)).check())
+def test_every_transition(session: Session, words: str, active: str) -> None:
+    pinned = session.play(*session.steps(words)).check()
+    plain = unpinned(session)
+    assert_followed(session, words, active, pinned, plain.play(*plain.steps(words)).check())
 
 
 OWN = {
@@ -148,46 +95,46 @@ OWN = {
 @every_conda
 @every_shell
 @pytest.mark.parametrize("own", OWN)
-def test_what_a_person_has_comes_back(terminal: Terminal, own: str) -> None:
+def test_what_a_person_has_comes_back(session: Session, own: str) -> None:
     words, active = "a c b a out out out out", "12-1-21-"
-    pinned = terminal.play(*terminal.steps(words), **OWN[own]).check()
-    plain = unpinned(terminal)
+    pinned = session.play(*session.steps(words), **OWN[own]).check()
+    plain = unpinned(session)
     control = plain.play(*plain.steps(words), **OWN[own]).check()
-    assert_followed(terminal, words, active, pinned, control)
+    assert_followed(session, words, active, pinned, control)
 
 
 @every_conda
 @every_shell
-def test_edits_in_between_survive(terminal: Terminal) -> None:
-    def history(at: Terminal) -> list[str]:
+def test_edits_in_between_survive(session: Session) -> None:
+    def history(at: Session) -> list[str]:
         shell, kit = at.shell, at.person.kits[0]
         first = [shell.prepend("PATH", "/mine/bin"), shell.prepend("LD_LIBRARY_PATH", "/mine/lib")]
         last = [shell.append("PATH", kit.bin), shell.append("LD_LIBRARY_PATH", kit.lib[0])]
         mixed = [*at.steps("a"), *first, *at.steps("again c"), *last, *at.steps("b a +b")]
         return [*mixed, shell.set("CUDA_HOME", "/mine"), *at.steps("out out out out out")]
 
-    plain = unpinned(terminal)
+    plain = unpinned(session)
     control = plain.play(*history(plain), LD_LIBRARY_PATH="/own").check()
-    result = terminal.play(*history(terminal), LD_LIBRARY_PATH="/own").check()
+    result = session.play(*history(session), LD_LIBRARY_PATH="/own").check()
     last = str(len(history(plain)) + 1)
     assert foreign(result.snaps[last]) == foreign(control.snaps[last])
     assert result.snaps[last] == foreign(result.snaps[last])
     assert control.snaps[last]["LD_LIBRARY_PATH"] == (
-        f"/mine/lib:/own:{terminal.person.kits[0].lib[0]}"
+        f"/mine/lib:/own:{session.person.kits[0].lib[0]}"
     )
 
 
 @every_conda
 @every_shell
-def test_identical_entries_of_the_person_are_counted(terminal: Terminal) -> None:
-    kit = terminal.person.kits[0]
+def test_identical_entries_of_the_person_are_counted(session: Session) -> None:
+    kit = session.person.kits[0]
     own = {
-        "PATH": f"{kit.bin}:{terminal.conda.base_path}:{kit.bin}",
+        "PATH": f"{kit.bin}:{session.conda.base_path}:{kit.bin}",
         "LD_LIBRARY_PATH": f"/x:{kit.lib[1]}:{kit.lib[0]}:{kit.lib[1]}",
     }
     words, active = "a b a again +b out c out out out out", "1-11112121-"
-    pinned = terminal.play(*terminal.steps(words), **own).check()
-    plain = unpinned(terminal)
+    pinned = session.play(*session.steps(words), **own).check()
+    plain = unpinned(session)
     control = plain.play(*plain.steps(words), **own).check()
     last = str(len(active) + 1)
     assert foreign(pinned.snaps[last]) == foreign(control.snaps[last])
@@ -195,9 +142,9 @@ def test_identical_entries_of_the_person_are_counted(terminal: Terminal) -> None
 
 @every_conda
 @pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
-def test_strict_shells(terminal: Terminal) -> None:
-    strict = [STRICT[terminal.shell.name], *terminal.steps("a c b a +b out out out out out")]
-    result = terminal.play(*strict, LD_LIBRARY_PATH=None).check()
+def test_strict_shells(session: Session) -> None:
+    strict = [STRICT[session.shell.name], *session.steps("a c b a +b out out out out out")]
+    result = session.play(*strict, LD_LIBRARY_PATH=None).check()
     last = str(len(strict) + 1)
     assert foreign(result.snaps[last]).keys() - result.snaps["1"].keys() <= CONDA_LEAVES
     assert result.snaps[last]["PATH"] == result.snaps["1"]["PATH"]
@@ -213,35 +160,33 @@ CONDA_LEAVES = {
 @every_conda
 @every_shell
 class TestConda:
-    def test_run(self, terminal: Terminal) -> None:
-        run = terminal.conda.run(
-            terminal.shell, terminal.folder / "a", "sh", "-c", 'nvcc; echo "$CUDA_HOME"; exit 3'
+    def test_run(self, session: Session) -> None:
+        run = session.conda.run(
+            session.shell, session.folder / "a", "sh", "-c", 'nvcc; echo "$CUDA_HOME"; exit 3'
         )
-        status = "$status" if terminal.shell is FISH else "$?"
-        result = terminal.play(f"{run}\necho rc {status}")
-        kit = terminal.person.kits[0]
+        status = "$status" if session.shell is FISH else "$?"
+        result = session.play(f"{run}\necho rc {status}")
+        kit = session.person.kits[0]
         assert result.stdout == f"nvcc of 10.1.243\n{kit.home}\nrc 3\n"
         assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
 
-    def test_run_inside_another(self, terminal: Terminal) -> None:
+    def test_run_inside_another(self, session: Session) -> None:
         show = ("sh", "-c", 'echo "$CUDA_HOME $LD_LIBRARY_PATH"')
         runs = [
-            terminal.conda.run(terminal.shell, terminal.folder / name, *show) for name in ("c", "b")
+            session.conda.run(session.shell, session.folder / name, *show) for name in ("c", "b")
         ]
-        result = terminal.play(*terminal.steps("a"), *runs).check()
-        kit = terminal.person.kits[1]
+        result = session.play(*session.steps("a"), *runs).check()
+        kit = session.person.kits[1]
         assert result.stdout == f"{kit.home} {kit.lib[0]}\n \n"
 
     def test_a_child_shell_that_inherits_can_deactivate(
-        self, terminal: Terminal, tmp_path: Path
+        self, session: Session, tmp_path: Path
     ) -> None:
-        shell = terminal.shell
+        shell = session.shell
         child = tmp_path / "child"
-        child.write_text(
-            f"{terminal.conda.init(shell)}\nconda deactivate\nenv -0 >{tmp_path}/env\n"
-        )
+        child.write_text(f"{session.conda.init(shell)}\nconda deactivate\nenv -0 >{tmp_path}/env\n")
         call = " ".join(map(shell.quote, [shell.name, *shell.options, str(child)]))
-        result = terminal.play(*terminal.steps("a"), call, *terminal.steps("out")).check()
+        result = session.play(*session.steps("a"), call, *session.steps("out")).check()
         pairs = (one.partition("=") for one in (tmp_path / "env").read_text().split("\0") if one)
         seen = {name: value for name, _, value in pairs}
         base = result.snaps["1"]
@@ -250,10 +195,10 @@ class TestConda:
         assert not [name for name in seen if name.startswith(STATE)]
 
     def test_other_packages_hooks_beside_ours(
-        self, terminal: Terminal, person: Person, tmp_path: Path
+        self, session: Session, person: Person, tmp_path: Path
     ) -> None:
         """A compiler package that backs CUDA_HOME up, and one that sorts almost last."""
-        prefix, shell = conda_prefix(tmp_path / "env"), terminal.shell
+        prefix, shell = conda_prefix(tmp_path / "env"), session.shell
         setting = {
             "sh": (
                 'export KEPT="${CUDA_HOME-}"; export CUDA_HOME=/theirs',
@@ -268,9 +213,9 @@ class TestConda:
             write_hook(prefix, kind, f"nvcc_linux-64.{shell.suffix}", text)
             write_hook(prefix, kind, f"~cuda-nvcc_{kind}.{shell.suffix}", shell.set("LATE", kind))
         person.pin("10.1", prefix)
-        enter = terminal.conda.activate(shell, prefix)
-        steps = [enter, terminal.conda.reactivate(shell), terminal.conda.deactivate()]
-        result = terminal.play(*steps).check()
+        enter = session.conda.activate(shell, prefix)
+        steps = [enter, session.conda.reactivate(shell), session.conda.deactivate()]
+        result = session.play(*steps).check()
         for number in ("2", "3"):
             assert result.snaps[number]["CUDA_HOME"] == str(person.kits[0].home)
         assert "CUDA_HOME" not in result.snaps["4"]
@@ -281,14 +226,12 @@ class TestConda:
 @every_shell
 class TestChangedWhileActive:
     @pytest.fixture
-    def mine(
-        self, person: Person, tmp_path: Path, shell: Shell, conda: Conda
-    ) -> Iterator[Terminal]:
-        yield Terminal(person, pinned_environments(person, tmp_path / "e"), shell, conda)
+    def mine(self, person: Person, tmp_path: Path, shell: Shell, conda: Conda) -> Iterator[Session]:
+        yield Session(person, pinned_environments(person, tmp_path / "e"), shell, conda)
         if not person.kits[0].home.exists():
             person.kits[0].build()
 
-    def test_toolkit_deleted(self, mine: Terminal) -> None:
+    def test_toolkit_deleted(self, mine: Session) -> None:
         gone = f"rm -r {mine.shell.quote(str(mine.person.kits[0].home))}"
         steps = [*mine.steps("a"), gone, *mine.steps("out a b a again +c out out out out")]
         result = mine.play(*steps).check()
@@ -302,7 +245,7 @@ class TestChangedWhileActive:
         assert result.snaps["9"]["CUDA_HOME"] == str(mine.person.kits[1].home)
         assert result.snaps["13"] == foreign(result.snaps["13"])
 
-    def test_unpinned(self, mine: Terminal) -> None:
+    def test_unpinned(self, mine: Session) -> None:
         unpin = (
             f"{console_script()} unpin -p {mine.shell.quote(str(mine.folder / 'a'))} 2>/dev/null"
         )
@@ -313,7 +256,7 @@ class TestChangedWhileActive:
             assert (after["PATH"], after) == (mine.conda.base_path, foreign(after))
         assert "CUDA_HOME" not in result.snaps["5"]
 
-    def test_pinned_to_another(self, mine: Terminal) -> None:
+    def test_pinned_to_another(self, mine: Session) -> None:
         prefix = mine.shell.quote(str(mine.folder / "a"))
         pin = f"{console_script()} pin 12.4 -p {prefix} 2>/dev/null"
         result = mine.play(*mine.steps("a"), pin, *mine.steps("again out a out")).check()
@@ -336,12 +279,12 @@ def test_a_clone_keeps_its_toolkit(person: Person, tmp_path: Path) -> None:
         file.write_text(file.read_text().replace(str(original), str(clone)))
     shutil.rmtree(original)
     for shell in SHELLS:
-        terminal = Terminal(person, tmp_path, shell, CONDAS[0])
-        enter = terminal.conda.activate(shell, clone)
-        result = terminal.play(enter, terminal.conda.deactivate()).check()
+        session = Session(person, tmp_path, shell, CONDAS[0])
+        enter = session.conda.activate(shell, clone)
+        result = session.play(enter, session.conda.deactivate()).check()
         assert result.snaps["2"]["CUDA_HOME"] == str(kit.home)
         assert result.snaps["3"] == foreign(result.snaps["3"])
-        assert result.snaps["3"]["PATH"] == terminal.conda.base_path
+        assert result.snaps["3"]["PATH"] == session.conda.base_path
 
 
 def as_plain_user(*command: str) -> list[str]:
@@ -371,73 +314,10 @@ def test_a_read_only_environment_is_a_clear_error(person: Person, tmp_path: Path
         path.chmod(0o755)
 
 
-class TestPrecedence:
-    """`use` beats the pin, and `off` gives way to it again."""
-
-    @staticmethod
-    def homes(terminal: Terminal, *words: str) -> list[str]:
-        """Return which toolkit, by number, is active after each step."""
-        steps = [
-            word if word.startswith("cudaswitch") else terminal.steps(word)[0] for word in words
-        ]
-        result = terminal.play(*steps, load=True).check()
-        numbers = {str(kit.home): str(n) for n, kit in enumerate(terminal.person.kits, 1)}
-        seen = []
-        for number in range(2, len(steps) + 2):
-            snap = result.snaps[str(number)]
-            seen.append(numbers.get(snap.get("CUDA_HOME", ""), "-"))
-            folders = snap["PATH"].split(":") + snap.get("LD_LIBRARY_PATH", "").split(":")
-            for other, kit in enumerate(terminal.person.kits, 1):
-                ours = [folder for folder in folders if folder.startswith(f"{kit.home}/")]
-                expected = [kit.bin, *kit.lib] if str(other) == seen[-1] else []
-                assert ours == expected, words[: number - 1]
-        return seen
-
-    @integrated
-    @every_conda
-    @pytest.mark.parametrize(
-        ("words", "expected"),
-        [
-            ("use:12.4 a off out", "331-"),
-            ("a use:12.4 off out", "131-"),
-            ("a use:12.4 b off out", "133-1"),
-            ("a use:12.4 out off", "133-"),
-            ("a use:12.4 c off out out", "13321-"),
-            ("a use:system off out", "1-1-"),
-            ("use:system a b off a out out", "----1-1"),
-            ("a use:10.1 b off out", "111-1"),
-            ("a use:12.4 again +b out off out", "133331-"),
-            ("use:10.1 a again out off", "1111-"),
-        ],
-    )
-    def test_use_beats_the_pin(self, terminal: Terminal, words: str, expected: str) -> None:
-        said = [
-            f"cudaswitch {word.replace(':', ' ')}" if word[:2] in ("us", "of") else word
-            for word in words.split()
-        ]
-        assert "".join(self.homes(terminal, *said)) == expected
-
-    @integrated
-    @every_conda
-    def test_pin_and_unpin_act_at_once_in_the_active_environment(
-        self, terminal: Terminal, tmp_path: Path
-    ) -> None:
-        enter = terminal.conda.activate(terminal.shell, conda_prefix(tmp_path / "new"))
-        words = ["pin 10.1", "pin 11.8 --libraries never", "unpin"]
-        steps = [enter, *(f"cudaswitch {word} 2>/dev/null" for word in words)]
-        result = terminal.play(*steps, terminal.conda.deactivate(), load=True).check()
-        active = result.snaps["2"]
-        one, two, _ = terminal.person.kits
-        assert foreign(result.snaps["3"]) == switched(active, one)
-        assert foreign(result.snaps["4"]) == switched(active, two, libraries=False)
-        assert foreign(result.snaps["5"]) == foreign(active)
-        assert result.snaps["6"]["PATH"] == terminal.conda.base_path
-
-
 class TestOtherCondas:
     @pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
     def test_without_the_private_function_the_next_hook_repairs(
-        self, person: Person, folder: Path, shell: Shell, tmp_path: Path
+        self, person: Person, pinned_folder: Path, shell: Shell, tmp_path: Path
     ) -> None:
         """A conda that calls its last function by another name."""
         conda = Emulator()
@@ -445,8 +325,8 @@ class TestOtherCondas:
         emulator = Path(__file__).with_name("conda_emulator.sh")
         other = tmp_path / "emulator.sh"
         other.write_text(emulator.read_text().replace("__conda_hashr", "__conda_rehash"))
-        terminal = Terminal(person, folder, shell, conda)
-        steps = [init.replace(str(emulator), str(other)), *terminal.steps("a b c out out out out")]
+        session = Session(person, pinned_folder, shell, conda)
+        steps = [init.replace(str(emulator), str(other)), *session.steps("a b c out out out out")]
         result = person.__class__(person.home, person.kits, {}).play(
             shell, *steps, PATH=conda.base_path
         )

@@ -16,6 +16,9 @@ from shells.driver import FISH, SHELLS, run_shell
 from shells.driver import Shell as DrivenShell
 from shells.kits import Person, foreign, switched
 
+# The newer name of rattler.Platform is not in all versions that serve.
+pytestmark = pytest.mark.filterwarnings("ignore:`Platform` is deprecated")
+
 
 @pytest.fixture(scope="module")
 def prefix(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -43,7 +46,7 @@ async def install(channel: Path, prefix: Path, cache: Path) -> None:
 def test_what_it_would_run_is_ours_last(person: Person, prefix: Path) -> None:
     script = activate(prefix, ActivationVariables(None, ["/usr/bin", "/bin"]), Shell.bash).script
     sourced = [line for line in script.splitlines() if line.startswith((".", "source"))]
-    assert [line.strip('"').endswith("/~~cudaswitch.sh") for line in sourced] == [False, True]
+    assert ["/~~cudaswitch.sh" in line for line in sourced] == [False, True]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

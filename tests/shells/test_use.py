@@ -9,7 +9,7 @@ import pytest
 
 from homes import make_home
 from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, SHELLS, ZSH, Shell, run_shell
-from shells.kits import Kit, Person, foreign, switched
+from shells.kits import Kit, Person, foreign, read_env, switched
 
 every = pytest.mark.parametrize("shell", SHELLS, ids=str)
 posix = pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
@@ -323,11 +323,6 @@ class TestNestedShells:
         result = person.play(shell, *steps).check()
         assert foreign(result.snaps["3"]) == switched(result.snaps["0"], person.kits[0])
         assert foreign(result.snaps["4"]) == foreign(result.snaps["0"])
-
-
-def read_env(path: Path) -> dict[str, str]:
-    pairs = (entry.partition("=") for entry in path.read_text().split("\0") if entry)
-    return {name: value for name, _, value in pairs}
 
 
 class TestEnvironmentsThatBringCuda:

@@ -1,0 +1,94 @@
+"""Print what goes with what: the tables that `resolve` reasons with, and their sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cudaswitch.cli import output
+from cudaswitch.compat.architectures import architectures
+from cudaswitch.compat.compilers import host_compilers
+from cudaswitch.compat.drivers import corresponding, releases, required
+from cudaswitch.compat.frameworks import Build, frameworks
+from cudaswitch.compat.tables import cite
+from cudaswitch.errors import CudaswitchError
+from cudaswitch.versions import Version
+
+
+@click.command(
+    epilog="Example: cudaswitch compat    cudaswitch compat torch 2.5    cudaswitch compat --json"
+)
+@click.argument(
+    "framework", metavar="[FRAMEWORK]", type=click.Choice(sorted(frameworks())), required=False
+)
+@click.argument("version", required=False)
+@output.json_option
+def compat(framework: str | None, version: str | None, as_json: bool) -> None:
+    """Print which drivers, GPUs and compilers a CUDA release goes with.
+
+    With FRAMEWORK, for which CUDA and cuDNN its releases are built, and who says so.
+    """
+    if framework is None:
+        rows = [_release(cuda) for cuda in releases()]
+        titles = ("CUDA", "driver", "came with", "on Windows", "GPUs", "gcc")
+        keys = ("cuda", "driver", "came_with", "driver_windows", "cc", "gcc")
+    else:
+        rows = [_built(build) for build in _builds(framework, version)]
+        titles = ("release", "CUDA", "cuDNN", "system", "build", "source")
+        keys = ("version", "cuda", "cudnn", "os", "tag", "source")
+    if as_json:
+        kind = "cuda" if framework is None else "builds"
+        output.data({kind: rows, "frameworks": sorted(frameworks())})
+        return
+    output.table([titles, *([_shown(row[key]) for key in keys] for row in rows)])
+    if framework is None:
+        output.say(f"frameworks with a table of their own: {', '.join(sorted(frameworks()))}")
+
+
+def _release(cuda: Version) -> dict[str, Any]:
+    """Tell what a CUDA release `X.Y` goes with; None where nothing is known."""
+    row: dict[str, Any] = {"cuda": cuda.text}
+    for os, suffix in (("linux", ""), ("win", "_windows")):
+        bound, own = required(cuda, os), corresponding(cuda, os)
+        row[f"driver{suffix}"] = str(bound.on(os)) if bound else None
+        row[f"came_with{suffix}"] = str(own.on(os)) if own else None
+    arch = next(iter(architectures(cuda)), None)
+    hosts = host_compilers(cuda)
+    row["cc"] = f"{arch.min_cc} to {arch.max_cc}" if arch else None
+    row["gcc"] = f"up to {hosts.gcc_max}" if hosts and hosts.gcc_max else None
+    facts = [required(cuda, "linux"), corresponding(cuda, "linux"), arch, hosts]
+    row["sources"] = sorted({cite(fact) for fact in facts if fact})
+    return row
+
+
+def _builds(name: str, version: str | None) -> list[Build]:
+    found = frameworks()[name]
+    if not found.builds:
+        raise CudaswitchError(
+            f"{found.title} has no builds of its own: it uses the CUDA of {found.follows}",
+            "cudaswitch resolve tells which that is",
+        )
+    wanted = Version(version) if version else None
+    builds = [it for it in found.builds if wanted is None or it.version.starts_with(wanted)]
+    if not builds:
+        raise CudaswitchError(
+            f"no build of {found.title} {wanted} is known here", f"cudaswitch compat {found.name}"
+        )
+    return builds
+
+
+def _built(build: Build) -> dict[str, Any]:
+    return {
+        "version": str(build.version),
+        "cuda": str(build.cuda),
+        "cudnn": str(build.cudnn) if build.cudnn else None,
+        "os": build.os,
+        "tag": build.tag,
+        "default": build.default,
+        "source": cite(build),
+    }
+
+
+def _shown(value: str | None) -> str:
+    return "-" if value is None else value

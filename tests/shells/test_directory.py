@@ -1,0 +1,273 @@
+"""`.cuda-version` files: the hook of `cudaswitch init` follows them on `cd`."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from cudaswitch.errors import CudaswitchError
+from cudaswitch.versions import parse_version_file
+from shells.conda import conda_prefix
+from shells.driver import BASH, FISH, ZSH, Shell, ShellResult
+from shells.kits import Person, foreign, switched
+from shells.quick_conda import QuickConda
+
+SHELLS = (BASH, ZSH, FISH)
+pytestmark = pytest.mark.parametrize("shell", SHELLS, ids=str)
+
+HINTED = "hint: "
+
+
+def prompt(shell: Shell) -> str:
+    return "emit fish_prompt" if shell is FISH else "__cudaswitch_prompt"
+
+
+def cd(shell: Shell, folder: Path) -> str:
+    return f"cd {shell.quote(str(folder))}\n{prompt(shell)}"
+
+
+def homes(person: Person, result: ShellResult) -> str:
+    """Return the number of the toolkit at each snap, `-` for none."""
+    numbers = {str(kit.home): str(n) for n, kit in enumerate(person.kits, 1)}
+    found = [result.snaps[str(n)].get("CUDA_HOME", "") for n in range(len(result.snaps))]
+    return "".join(numbers.get(home, "-") for home in found)
+
+
+@pytest.fixture
+def trees(tmp_path: Path) -> Path:
+    """Make `outer` (10.1) with `outer/deep/inner` (11.8) in it, and `none`."""
+    folder = tmp_path / "trees (x) é"
+    for name in ("outer/deep/inner/most", "none"):
+        (folder / name).mkdir(parents=True)
+    (folder / "outer" / ".cuda-version").write_text("10.1\n")
+    (folder / "outer" / "deep" / "inner" / ".cuda-version").write_text("11.8\n")
+    return folder
+
+
+class TestFollowing:
+    def test_the_nearest_wins_and_leaving_gives_back(
+        self, shell: Shell, person: Person, trees: Path
+    ) -> None:
+        names = ["outer", "outer/deep", "outer/deep/inner/most", "outer", "none", "outer", "."]
+        result = person.play(shell, *(cd(shell, trees / name) for name in names)).check()
+        assert homes(person, result) == "-1121-1-"
+        place = {"PWD": "", "OLDPWD": ""}
+        start, inside, after = (result.snaps[number] | place for number in ("0", "2", "7"))
+        assert foreign(inside) == switched(start, person.kits[0])
+        assert foreign(after) == foreign(start)
+
+    def test_a_shell_that_starts_inside(self, shell: Shell, person: Person, trees: Path) -> None:
+        load = f"cd {shell.quote(str(trees / 'outer'))}\n{person.load(shell)}"
+        result = person.play(shell, load, cd(shell, trees)).check()
+        assert homes(person, result) == "-1-"
+
+    def test_nothing_is_touched_within_a_tree(
+        self, shell: Shell, person: Person, trees: Path
+    ) -> None:
+        """A folder and a value that the person put in front stay there on every `cd`."""
+        edits = [shell.prepend("PATH", "/mine"), shell.prepend("LD_LIBRARY_PATH", "/mine/lib")]
+        edits += [shell.set("CUDA_HOME", "/mine")]
+        names = ["outer/deep", "outer", "none"]
+        steps = [cd(shell, trees / "outer"), "\n".join(edits)]
+        result = person.play(shell, *steps, *(cd(shell, trees / name) for name in names)).check()
+        for number in ("3", "4"):
+            for name in ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME"):
+                assert result.snaps[number][name] == result.snaps["2"][name]
+        assert result.snaps["5"]["PATH"] == f"/mine:{result.snaps['0']['PATH']}"
+        assert result.snaps["5"]["CUDA_HOME"] == "/mine"
+
+    def test_use_is_stronger_and_off_sees_the_directory(
+        self, shell: Shell, person: Person, trees: Path
+    ) -> None:
+        steps = ["cudaswitch use 12.4", cd(shell, trees / "outer"), "cudaswitch off"]
+        steps += ["cudaswitch use system", cd(shell, trees / "none"), "cudaswitch off"]
+        assert homes(person, person.play(shell, *steps).check()) == "-331---"
+
+    def test_the_environment_s_pin_is_stronger(
+        self, shell: Shell, person: Person, trees: Path, tmp_path: Path
+    ) -> None:
+        conda = QuickConda()
+        for name, request in (("pinned", "11.8"), ("system", "system"), ("free", None)):
+            conda_prefix(tmp_path / name)
+            if request:
+                person.pin(request, tmp_path / name)
+        steps = [conda.init(shell), cd(shell, trees / "outer")]
+        for name in ("pinned", "free", "system"):
+            steps.append(f"{conda.activate(shell, tmp_path / name)}\n{prompt(shell)}")
+        steps += [f"{conda.deactivate()}\n{prompt(shell)}"] * 3
+        assert homes(person, person.play(shell, *steps).check()) == "--121-121"
+
+    def test_the_global_pin_is_the_weakest(self, shell: Shell, person: Person, trees: Path) -> None:
+        pin = "cudaswitch pin 12.4 --global 2>/dev/null"
+        unpin = "cudaswitch unpin --global 2>/dev/null"
+        names = ["outer", "none", "outer"]
+        steps = [pin, *(cd(shell, trees / name) for name in names), unpin, cd(shell, trees)]
+        assert homes(person, person.play(shell, *steps).check()) == "-31311-"
+
+    def test_pinning_a_directory_acts_at_once(
+        self, shell: Shell, person: Person, trees: Path
+    ) -> None:
+        words = ["pin 11.8 --dir .", "pin '>=10,<11' --dir .", "unpin --dir ."]
+        steps = [cd(shell, trees / "none"), *(f"cudaswitch {word} 2>/dev/null" for word in words)]
+        result = person.play(shell, *steps).check()
+        assert homes(person, result) == "--21-"
+        assert not (trees / "none" / ".cuda-version").exists()
+
+    def test_the_variable(self, shell: Shell, person: Person, trees: Path) -> None:
+        def variable(value: str) -> str:
+            return f"{shell.set('CUDASWITCH_VERSION', value)}\n{prompt(shell)}"
+
+        steps = [variable("11.8"), cd(shell, trees / "outer"), variable("<12,>=11")]
+        steps += ["cudaswitch use 12.4", "cudaswitch off", variable("12")]
+        steps += [f"{shell.unset('CUDASWITCH_VERSION')}\n{prompt(shell)}"]
+        assert homes(person, person.play(shell, *steps).check()) == "-2223231"
+
+    def test_the_variable_was_set_before(self, shell: Shell, person: Person) -> None:
+        result = person.play(shell, CUDASWITCH_VERSION="10.1").check()
+        assert homes(person, result) == "1"
+
+    def test_not_above_the_home_folder(self, shell: Shell, person: Person, tmp_path: Path) -> None:
+        home = tmp_path / "home"
+        (home / "project").mkdir(parents=True)
+        (tmp_path / ".cuda-version").write_text("10.1\n")
+        steps = [cd(shell, home / "project"), cd(shell, tmp_path)]
+        result = person.play(shell, *steps, HOME=str(home)).check()
+        assert homes(person, result) == "--1"
+
+
+FORMS = {
+    "plain": ("10.1\n", "1"),
+    "no line end": ("11.8", "2"),
+    "comments": ("# ours\n\n  12.4  # here\n\n", "3"),
+    "keys": ("cuda 10.1\n", "1"),
+    "cuvm": ("cuda=11.8\n", "2"),
+    "cudup": ("# made by cudup\ncuda = 12.4\n", "3"),
+    "libraries": ("cuda 10.1\nlibraries never\n", "1"),
+    "carriage returns": ("10.1\r\n", "1"),
+    "latest": ("latest\n", "3"),
+    "a range": (">=11,<12\n", "2"),
+    "system": ("system\n", "-"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms(shell: Shell, person: Person, tmp_path: Path, form: str) -> None:
+    text, number = FORMS[form]
+    (tmp_path / ".cuda-version").write_bytes(text.encode())
+    result = person.play(shell, cd(shell, tmp_path)).check()
+    assert homes(person, result) == f"-{number}"
+    if form == "libraries":
+        assert "LD_LIBRARY_PATH" not in result.snaps["1"]
+
+
+BROKEN = {
+    "two versions": "10.1\n11.8\n",
+    "words": "please use 10.1\n",
+    "a command": "$(touch ran)\n",
+    "backticks": "`touch ran`\n",
+    "a path": "../../toolkits/cuda-10.1\n",
+    "cudnn alone": "cudnn 7.6\n",
+    "binary": "\x00\xff\x1b[31m\n",
+    "empty": "",
+    "not installed": "9.2\n",
+    "a bad mode": "cuda 10.1\nlibraries perhaps\n",
+}
+
+
+@pytest.mark.parametrize("why", BROKEN)
+def test_a_broken_file_is_one_clear_line_and_no_change(
+    shell: Shell, person: Person, trees: Path, why: str
+) -> None:
+    tree = trees / "broken"
+    (tree / "sub" / "sub").mkdir(parents=True)
+    (tree / ".cuda-version").write_bytes(BROKEN[why].encode("latin-1"))
+    steps = [cd(shell, tree / name) for name in ("", "sub", "sub/sub", "")]
+    result = person.play(shell, *steps, CUDASWITCH_QUIET=None)
+    assert result.rc == 0
+    assert homes(person, result) == "-----"
+    error, *hints = result.stderr.splitlines()
+    assert error.startswith("cudaswitch: ")
+    assert ".cuda-version" in error
+    assert all(line.startswith(HINTED) for line in hints)
+    assert len(hints) <= 1
+    assert "\x1b" not in result.stderr
+    assert not list(trees.rglob("ran"))
+
+
+def test_a_broken_file_is_told_again_on_the_next_visit_and_seen_when_mended(
+    shell: Shell, person: Person, trees: Path
+) -> None:
+    file = trees / "none" / ".cuda-version"
+    file.write_text("nonsense here\n")
+    mend = f"echo 11.8 >{shell.quote(str(file))}"
+    steps = [cd(shell, trees / "none"), cd(shell, trees / "outer"), cd(shell, trees / "none")]
+    steps += [mend, cd(shell, trees / "none"), f"cd .\n{prompt(shell)}", cd(shell, trees)]
+    result = person.play(shell, *steps, cd(shell, trees / "none"))
+    assert len([line for line in result.stderr.splitlines() if "cannot read" in line]) == 1
+    assert homes(person, result)[-2:] == "-2"
+
+
+def test_a_file_of_another_user_is_not_followed(shell: Shell, person: Person, trees: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    file = trees / "none" / ".cuda-version"
+    file.write_text("10.1\n")
+    os.chown(file, 65534, 65534)
+    steps = [cd(shell, trees / "none"), cd(shell, trees)]
+    result = person.play(shell, *steps)
+    assert homes(person, result) == "---"
+    assert "belongs to another user and is not followed" in result.stderr
+
+
+def test_python_is_asked_once_in_a_tree(
+    shell: Shell, person: Person, trees: Path, tmp_path: Path
+) -> None:
+    """A range has no ready answer; the steps within its tree start no process."""
+    (trees / "outer" / ".cuda-version").write_text(">=10,<11\n")
+    count = tmp_path / "count"
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\necho x >>{count}\nexec cudaswitch "$@"\n')
+    program.chmod(0o755)
+    spy = shell.set("_cudaswitch_program", str(program))
+    names = ["outer", "outer/deep", "outer", "outer/deep/inner", "outer"]
+    result = person.play(shell, spy, *(cd(shell, trees / name) for name in names)).check()
+    assert homes(person, result) == "--11121"
+    assert count.read_text() == "x\n"
+
+
+def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """Where the shell has a ready answer it is the right one; all else it leaves to Python."""
+    dice = random.Random(7)
+    words = ["10.1", "11.8.0", "12.4", "cuda", "cudnn", "libraries", "none", "never", "auto"]
+    words += ["=", " ", "\t", "\n", "\n", "#", "x", " = ", "\r", "+cudnnnone", "==", "é"]
+    texts = ["".join(dice.choices(words, k=dice.randint(1, 7))) for _ in range(400)]
+    lines = []
+    for number, text in enumerate(texts):
+        (tmp_path / str(number)).write_bytes(text.encode())
+        file = shell.quote(str(tmp_path / str(number)))
+        if shell is FISH:
+            lines.append(f"set -l want (__cudaswitch_read {file}); or set want refused; echo $want")
+        else:
+            lines.append(f"if __cudaswitch_read {file}; then echo $__csw; else echo refused; fi")
+    quiet = "" if shell is FISH else "unsetopt warn_create_global" if shell is ZSH else ":"
+    answers = person.play(shell, quiet, *lines).stdout.splitlines()
+    assert len(answers) == len(texts)
+    ready = 0
+    for text, answer in zip(texts, answers, strict=True):
+        if answer == "refused":
+            continue
+        ready += 1
+        home, _, options = answer.partition(":")
+        kit = next(kit for kit in person.kits if str(kit.home) == home)
+        try:
+            request = parse_version_file(text, "file")
+        except CudaswitchError as error:
+            pytest.fail(f"{text!r} is {answer} to the shell, to Python: {error}")
+        assert request.prefix is not None, text
+        assert kit.version.startswith(request.text), text
+        assert request.cudnn in (None, "none"), text
+        assert options == (f"lib={request.libraries}" if request.libraries else ""), text
+    assert ready > 10

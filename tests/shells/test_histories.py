@@ -1,0 +1,104 @@
+"""Thousands of random histories, compared with a model after every single event.
+
+CUDASWITCH_HISTORIES sets how many per shell (default 600); each has its own seed, so that a
+failure comes back, and is shown as short as it can be made.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from shells.conda import conda_prefix
+from shells.driver import SHELLS, Shell
+from shells.histories import Evening, Stage, act, draw, play, shrunk, world
+from shells.kits import Person
+from shells.world import Place
+
+COUNT = int(os.environ.get("CUDASWITCH_HISTORIES", "600"))
+BATCH = 100
+CONDA = {"a": "10.1", "b": None, "c": "11.8", "d": "10.1", "s": "system"}
+VENVS = {"v": "11.8", "w": None, "x": "12.4"}
+BUNDLED = "dx"
+DIRECTORIES = {"nowhere": None, "one": "10.1", "one/sub": "10.1", "three": "12.4"}
+
+
+@pytest.fixture(scope="session")
+def stage(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    folder = tmp_path_factory.mktemp("histories") / "a b&(c)[d]"
+    kits = {None: None, "system": None} | {
+        kit.version.rpartition(".")[0]: kit for kit in person.kits
+    }
+    places: dict[str, Place] = {}
+    for name, pin in (CONDA | VENVS).items():
+        prefix = folder / name
+        if name in CONDA:
+            conda_prefix(prefix)
+        else:
+            command = [sys.executable, "-m", "venv", "--without-pip", str(prefix)]
+            subprocess.run(command, check=True)
+        if name in BUNDLED:
+            (prefix / "lib/python3.11/site-packages/nvidia/cublas/lib").mkdir(parents=True)
+        if pin:
+            person.pin(pin, prefix)
+        places[name] = Place(str(prefix), bool(pin), kits[pin], name in BUNDLED)
+    for name, request in DIRECTORIES.items():
+        (folder / name).mkdir()
+        if request and "/" not in name:
+            (folder / name / ".cuda-version").write_text(f"{request}\n")
+    texts = {}
+    for number, request in enumerate(["system", *(kit.version for kit in person.kits)]):
+        for shell in ("sh", "fish"):
+            key = f"{number or 'system'}.{shell}"
+            texts[key] = folder / f"use-{key}"
+            texts[key].write_text(person.home.run("env", request, "--shell", shell).stdout)
+    return Stage(
+        person,
+        folder,
+        {name: places[name] for name in CONDA},
+        {name: places[name] for name in VENVS},
+        {name: kits[request] for name, request in DIRECTORIES.items()},
+        texts,
+    )
+
+
+@pytest.mark.parametrize("batch", range(max(1, COUNT // BATCH)))
+@pytest.mark.parametrize("shell", SHELLS, ids=str)
+def test_every_variable_is_what_it_must_be(stage: Stage, shell: Shell, batch: int) -> None:
+    seeds = [f"{shell.name} {batch} {number}" for number in range(BATCH)]
+    evenings = [draw(stage, shell, random.Random(seed)) for seed in seeds]
+    faults = play(stage, shell, evenings)
+    for seed, evening, fault in zip(seeds, evenings, faults, strict=True):
+        if fault is None:
+            continue
+
+        def fails(one: Evening) -> bool:
+            return play(stage, shell, [one])[0] is not None
+
+        least = shrunk(evening, fails) if fails(evening) else evening
+        told = f"seed `{seed}`: {least}\n{play(stage, shell, [least])[0] or fault}"
+        for folder in (stage.person.home.path.parent, stage.folder):
+            told = told.replace(f"{folder}/", "")
+        pytest.fail(told, pytrace=False)
+
+
+def test_the_model_leaves_nothing_behind(stage: Stage) -> None:
+    """At the end the world is what it would be if cudaswitch were not there."""
+    for number in range(500):
+        evening = draw(stage, SHELLS[0], random.Random(f"model {number}"))
+        own = {kit.bin for kit in stage.person.kits} | {
+            lib for k in stage.person.kits for lib in k.lib
+        }
+        named = {*evening.path, *(evening.ld or ()), *(word for e in evening.events for word in e)}
+        if own & named:
+            continue  # of equal entries, any one may be the person's
+        real, heedless = (world(stage, SHELLS[0], evening, heedless=h) for h in (False, True))
+        for event in evening.events:
+            act(stage, real, event)
+            act(stage, heedless, event)
+        assert (real.path, real.scalars) == (heedless.path, heedless.scalars), evening
+        assert (real.ld or None) == (heedless.ld or None), evening

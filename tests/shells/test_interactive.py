@@ -1,0 +1,125 @@
+"""The hook of `cudaswitch init` at a real prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from shells.conda import conda_prefix
+from shells.driver import BASH, FISH, ZSH, Shell
+from shells.kits import Person
+from shells.quick_conda import QuickConda
+from shells.terminal import Terminal
+
+every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+
+Open = Callable[..., Terminal]
+
+
+@pytest.fixture
+def at_prompt(person: Person, tmp_path: Path) -> Iterator[Open]:
+    """Open a shell; what is given as `before` stands in its rc file before our line."""
+    opened: list[Terminal] = []
+
+    def start(shell: Shell, before: str = "") -> Terminal:
+        opened.append(Terminal(shell, person, tmp_path, before))
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.child.close(force=True)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    folder = tmp_path / "tree (x) é"
+    (folder / "inner").mkdir(parents=True)
+    (folder / ".cuda-version").write_text("10.1\n")
+    (folder / "inner" / ".cuda-version").write_text("11.8\n")
+    return folder
+
+
+def home_of(terminal: Terminal) -> str:
+    found = terminal.say('echo "is""at"-"$CUDA_HOME"-"th""is"')
+    return found.rpartition("isat-")[2].partition("-this")[0]
+
+
+@every_shell
+def test_cd_switches_and_gives_back(
+    shell: Shell, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(shell)
+    for folder, kit in ((tree, 0), (tree / "inner", 1), (tree.parent, None), (tree, 0)):
+        terminal.say(f"cd {shell.quote(str(folder))}")
+        assert home_of(terminal) == ("" if kit is None else str(person.kits[kit].home)), folder
+
+
+@every_shell
+def test_the_person_s_exit_status_comes_through(
+    shell: Shell, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """Also when the hook has something to do."""
+    terminal = at_prompt(shell)
+    status = "$status" if shell is FISH else "$?"
+    terminal.child.sendline(f"cd {shell.quote(str(tree))}; sh -c 'exit 7'")
+    terminal.child.sendline(f"echo se''en{status}")
+    terminal.child.expect(r"seen(\d+)\s")
+    assert terminal.child.match.group(1) == "7"
+    assert home_of(terminal) == str(person.kits[0].home)
+
+
+@pytest.mark.parametrize(
+    ("shell", "before"),
+    [
+        (BASH, "other() {{ echo $? >>{seen}; }}\nPROMPT_COMMAND=other"),
+        (BASH, "other() {{ echo $? >>{seen}; }}\nPROMPT_COMMAND=(: other)"),
+        (ZSH, "other() {{ echo $? >>{seen}; }}\nprecmd_functions=(other)"),
+        (FISH, "function other --on-event fish_prompt; echo $status >>{seen}; end"),
+    ],
+    ids=["bash", "bash-array", "zsh", "fish"],
+)
+def test_other_prompt_hooks_live_beside_it(
+    shell: Shell, before: str, person: Person, tree: Path, tmp_path: Path, at_prompt: Open
+) -> None:
+    seen = tmp_path / "seen"
+    terminal = at_prompt(shell, before.format(seen=seen))
+    terminal.say(f"cd {shell.quote(str(tree))}; sh -c 'exit 5'")
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert "5\n" in seen.read_text()
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_errexit_and_nounset_at_the_prompt(
+    shell: Shell, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(shell)
+    terminal.say("set -eu")
+    # A status that is not 0, of a command that does not end the shell.
+    terminal.say(f"cd {shell.quote(str(tree))}; ! true")
+    assert terminal.child.isalive()
+    assert home_of(terminal) == str(person.kits[0].home)
+
+
+@every_shell
+def test_a_pin_whose_toolkit_is_gone_says_so_once(
+    shell: Shell, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """On a terminal, and one that asks for no toolkit says nothing."""
+    conda = QuickConda()
+    for name, request in (("gone", "12.4"), ("system", "system")):
+        person.pin(request, conda_prefix(tmp_path / name))
+    terminal = at_prompt(shell)
+    terminal.say(conda.init(shell).replace("\n", "; "))
+    home = person.kits[2].home
+    away = home.with_name("away")
+    home.rename(away)
+    try:
+        said = terminal.say(conda.activate(shell, tmp_path / "gone"))
+        said += terminal.say("cd /") + terminal.say("cd /tmp")
+        assert said.count("is gone, so nothing is switched") == 1
+        said = terminal.say(conda.activate(shell, tmp_path / "system"))
+        assert "gone, so" not in said
+    finally:
+        away.rename(home)

@@ -1,0 +1,79 @@
+"""Who decides, of `use` and a pinned conda environment: `use`, and `off` gives way again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shells.conda import conda_prefix
+from shells.driver import BASH, FISH, ZSH
+from shells.kits import foreign, switched
+from shells.pinned import Session
+from shells.quick_conda import CONDAS
+
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
+
+
+class TestPrecedence:
+    """`use` beats the pin, and `off` gives way to it again."""
+
+    @staticmethod
+    def homes(session: Session, *words: str) -> list[str]:
+        """Return which toolkit, by number, is active after each step."""
+        steps = [
+            word if word.startswith("cudaswitch") else session.steps(word)[0] for word in words
+        ]
+        result = session.play(*steps, load=True).check()
+        numbers = {str(kit.home): str(n) for n, kit in enumerate(session.person.kits, 1)}
+        seen = []
+        for number in range(2, len(steps) + 2):
+            snap = result.snaps[str(number)]
+            seen.append(numbers.get(snap.get("CUDA_HOME", ""), "-"))
+            folders = snap["PATH"].split(":") + snap.get("LD_LIBRARY_PATH", "").split(":")
+            for other, kit in enumerate(session.person.kits, 1):
+                ours = [folder for folder in folders if folder.startswith(f"{kit.home}/")]
+                expected = [kit.bin, *kit.lib] if str(other) == seen[-1] else []
+                assert ours == expected, words[: number - 1]
+        return seen
+
+    @integrated
+    @every_conda
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [
+            ("use:12.4 a off out", "331-"),
+            ("a use:12.4 off out", "131-"),
+            ("a use:12.4 b off out", "133-1"),
+            ("a use:12.4 out off", "133-"),
+            ("a use:12.4 c off out out", "13321-"),
+            ("a use:system off out", "1-1-"),
+            ("use:system a b off a out out", "----1-1"),
+            ("a use:10.1 b off out", "111-1"),
+            ("a use:12.4 again +b out off out", "133331-"),
+            ("use:10.1 a again out off", "1111-"),
+        ],
+    )
+    def test_use_beats_the_pin(self, session: Session, words: str, expected: str) -> None:
+        said = [
+            f"cudaswitch {word.replace(':', ' ')}" if word[:2] in ("us", "of") else word
+            for word in words.split()
+        ]
+        assert "".join(self.homes(session, *said)) == expected
+
+    @integrated
+    @every_conda
+    def test_pin_and_unpin_act_at_once_in_the_active_environment(
+        self, session: Session, tmp_path: Path
+    ) -> None:
+        enter = session.conda.activate(session.shell, conda_prefix(tmp_path / "new"))
+        words = ["pin 10.1", "pin 11.8 --libraries never", "unpin"]
+        steps = [enter, *(f"cudaswitch {word} 2>/dev/null" for word in words)]
+        result = session.play(*steps, session.conda.deactivate(), load=True).check()
+        active = result.snaps["2"]
+        one, two, _ = session.person.kits
+        assert foreign(result.snaps["3"]) == switched(active, one)
+        assert foreign(result.snaps["4"]) == switched(active, two, libraries=False)
+        assert foreign(result.snaps["5"]) == foreign(active)
+        assert result.snaps["6"]["PATH"] == session.conda.base_path

@@ -1,0 +1,310 @@
+"""A model of a shell: what every variable must be after any events, in plain lists.
+
+It knows what conda, virtualenvs and people do to lists, and of cudaswitch only the promise:
+the strongest that asks has its toolkit in front, what was put in is taken out once, at its
+first place, and only where more copies stand than before; a value is given back where it is
+still ours. That conda exports a PATH which it computed too early is nothing that shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from shells.kits import Kit
+
+
+class Want(NamedTuple):
+    """What one owner asks for; no kit is `system`."""
+
+    kit: Kit | None
+    env: str | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """An environment: its folder, its pin (None: none), and whether it brings its own CUDA."""
+
+    prefix: str
+    pinned: bool = False
+    kit: Kit | None = None
+    bundled: bool = False
+
+    @property
+    def bin(self) -> str:
+        return f"{self.prefix}/bin"
+
+    @property
+    def want(self) -> Want:
+        return Want(self.kit, self.prefix)
+
+
+@dataclass
+class Applied:
+    """What was put in, and how many copies stood there before."""
+
+    want: Want
+    bin: int
+    old: int | None
+    lib: dict[str, int]
+    ld_was_unset: bool
+    was: dict[str, str | None]
+
+
+def without(elements: list[str], element: str, copies: int) -> list[str]:
+    if elements.count(element) <= copies:
+        return elements
+    at = elements.index(element)
+    return elements[:at] + elements[at + 1 :]
+
+
+@dataclass
+class World:
+    """The state of a shell. `heedless` is the same shell without cudaswitch."""
+
+    conda_places: dict[str, Place]
+    venv_places: dict[str, Place]
+    directories: dict[str, Kit | None]
+    path: list[str]
+    ld: list[str] | None
+    scalars: dict[str, str]
+    cd_looks: bool
+    """Whether the shell looks round on `cd`, not only at the prompt."""
+    heedless: bool = False
+    old: list[str] | None = None
+    levels: list[tuple[Place, bool]] = field(default_factory=list)
+    venv: Place | None = None
+    wants: dict[str, Want] = field(default_factory=dict)
+    previous: tuple[Want | None] | None = None
+    """What `use -` returns to, once there was a choice."""
+    cwd: str = "nowhere"
+    seen: tuple[object, ...] = ()
+    applied: Applied | None = None
+
+    # -- the promise ------------------------------------------------------------------
+
+    @property
+    def conda(self) -> Place | None:
+        return self.levels[-1][0] if self.levels else None
+
+    def comes_before(self, conda: str, venv: str) -> bool:
+        places = [
+            self.path.index(f"{e}/bin") if f"{e}/bin" in self.path else None for e in (conda, venv)
+        ]
+        return places[0] is not None and (places[1] is None or places[0] < places[1])
+
+    def strongest(self) -> Want | None:
+        conda, venv = self.wants.get("C"), self.wants.get("V")
+        order = "UCVD"
+        if conda and venv and not self.comes_before(str(conda.env), str(venv.env)):
+            order = "UVCD"
+        return next((self.wants[owner] for owner in order if owner in self.wants), None)
+
+    def bundled(self) -> bool:
+        conda, venv = self.conda, self.venv
+        if venv and not (conda and self.comes_before(conda.prefix, venv.prefix)):
+            return venv.bundled
+        return bool(conda and conda.bundled)
+
+    def undo(self) -> None:
+        done, self.applied = self.applied, None
+        if done is None or done.want.kit is None:
+            return
+        kit = done.want.kit
+        left = self.old is None and self.venv is None and done.old is not None
+        self.path = without(self.path, kit.bin, int(done.old or 0) if left else done.bin)
+        if self.old is not None:
+            self.old = without(self.old, kit.bin, done.bin if done.old is None else done.old)
+        if self.ld is not None:
+            before = self.ld
+            for folder, copies in done.lib.items():
+                self.ld = without(self.ld, folder, copies)
+            if self.ld != before and not self.ld and done.ld_was_unset:
+                self.ld = None
+        for name, ours in kit.scalars.items():
+            if self.scalars.get(name) == ours:
+                was = done.was[name]
+                if was is None:
+                    del self.scalars[name]
+                else:
+                    self.scalars[name] = was
+
+    def settle(self) -> None:
+        if self.heedless:
+            return
+        self.undo()
+        want = self.strongest()
+        if want is None or want.kit is None:
+            return
+        kit, libraries = want.kit, () if self.bundled() else want.kit.lib
+        self.applied = Applied(
+            want,
+            bin=self.path.count(kit.bin),
+            old=None if self.old is None else self.old.count(kit.bin),
+            lib={folder: (self.ld or []).count(folder) for folder in libraries},
+            ld_was_unset=bool(libraries) and self.ld is None,
+            was={name: self.scalars.get(name) for name in kit.scalars},
+        )
+        self.path = [kit.bin, *self.path]
+        if self.old is not None:
+            self.old = [kit.bin, *self.old]
+        if libraries:
+            self.ld = [*libraries, *(self.ld or [])]
+        self.scalars |= kit.scalars
+
+    def look(self) -> None:
+        """Do what the prompt does when something changed, and `off` always."""
+        if self.heedless:
+            return
+        before = self.applied.want if self.applied else None
+        moved = self.seen[:2] != (self.conda, self.venv)
+        for owner, active in (("V", self.venv), ("C", self.conda)):
+            want = self.wants.get(owner)
+            below = owner == "C" and want and f"{want.env}/bin" in self.path
+            if want and not below and (active is None or active.prefix != want.env):
+                del self.wants[owner]
+        for owner, active in (("V", self.venv), ("C", self.conda)):
+            if active and active.pinned and owner not in self.wants:
+                self.wants[owner] = active.want
+                self.settle()
+        if self.wants.keys() & {"C", "V"}:
+            self.wants.pop("D", None)
+        elif "U" not in self.wants:
+            self.wants.pop("D", None)
+            asked = self.directories[self.cwd]
+            if asked:
+                self.wants["D"] = Want(asked)
+        if moved or self.strongest() != before:
+            self.settle()
+        self.seen = (self.conda, self.venv, self.cwd)
+
+    def prompt(self) -> None:
+        if self.seen != (self.conda, self.venv, self.cwd):
+            self.look()
+
+    # -- what people do to cudaswitch -------------------------------------------------
+
+    def use(self, kit: Kit | None) -> None:
+        self._choose(Want(kit))
+
+    def use_previous(self) -> None:
+        if self.previous is not None:
+            self._choose(self.previous[0])
+
+    def off(self) -> None:
+        self._choose(None)
+
+    def use_by_text(self, kit: Kit | None) -> None:
+        """Evaluate what `cudaswitch env` prints, without integration."""
+        self.wants["U"] = Want(kit)
+        self.settle()
+
+    def _choose(self, want: Want | None) -> None:
+        self.previous = (self.wants.pop("U", None),)
+        if want is None:
+            self.look()
+        else:
+            self.wants["U"] = want
+            self.settle()
+
+    # -- conda ------------------------------------------------------------------------
+
+    def _replace(self, old: Place | None, new: Place | None) -> None:
+        wanted = [new.bin] if new else []
+        if old is None or old.bin not in self.path:
+            self.path = wanted + self.path
+            return
+        at = self.path.index(old.bin)
+        self.path = self.path[:at] + wanted + self.path[at + 1 :]
+
+    def _conda_hooks(self, left: Place | None, entered: Place | None) -> None:
+        if left and left.pinned and "C" in self.wants:
+            del self.wants["C"]
+            self.settle()
+        if entered and entered.pinned:
+            self.wants["C"] = entered.want
+            self.settle()
+
+    def activate(self, name: str, stack: bool = False) -> None:
+        new, old = self.conda_places[name], self.conda
+        if new == old:
+            self.reactivate()
+            return
+        left = None if stack else old
+        self._replace(left, new)
+        self.levels.append((new, stack and old is not None))
+        self._conda_hooks(left, new)
+
+    def reactivate(self) -> None:
+        if self.conda:
+            self._replace(self.conda, self.conda)
+            self._conda_hooks(self.conda, self.conda)
+
+    def deactivate(self) -> None:
+        if not self.levels:
+            return
+        left, stacked = self.levels.pop()
+        self._replace(left, None if stacked else self.conda)
+        self._conda_hooks(left, self.conda)
+
+    # -- virtualenvs ------------------------------------------------------------------
+
+    def venv_activate(self, name: str) -> None:
+        new = self.venv_places[name]
+        # The new script brings its own `deactivate`, which it calls first.
+        self._venv_leave(hooked=new.pinned)
+        self.venv, self.old = new, self.path
+        self.path = [new.bin, *self.path]
+        if new.pinned:
+            self.wants["V"] = new.want
+            self.settle()
+
+    def venv_deactivate(self) -> None:
+        if self.venv:
+            self._venv_leave(hooked=self.venv.pinned)
+
+    def _venv_leave(self, *, hooked: bool) -> None:
+        left = self.venv
+        if left and hooked and left.pinned and "V" in self.wants:
+            del self.wants["V"]
+            self.venv = None
+            self.settle()
+        self.venv = None
+        if self.old is not None:
+            self.path, self.old = self.old, None
+
+    # -- people -----------------------------------------------------------------------
+
+    def cd(self, name: str) -> None:
+        self.cwd = name
+        if self.cd_looks:
+            self.prompt()
+
+    def prepend(self, variable: str, folder: str) -> None:
+        self._set(variable, [folder, *(self._get(variable) or [])])
+
+    def append(self, variable: str, folder: str) -> None:
+        self._set(variable, [*(self._get(variable) or []), folder])
+
+    def drop(self, variable: str, folder: str) -> None:
+        elements = self._get(variable)
+        if elements and folder in elements:
+            self._set(variable, without(elements, folder, 0))
+
+    def set_libraries(self, elements: list[str] | None) -> None:
+        self.ld = elements
+
+    def set_value(self, name: str, value: str | None) -> None:
+        if value is None:
+            self.scalars.pop(name, None)
+        else:
+            self.scalars[name] = value
+
+    def _get(self, variable: str) -> list[str] | None:
+        return self.path if variable == "PATH" else self.ld
+
+    def _set(self, variable: str, elements: list[str]) -> None:
+        if variable == "PATH":
+            self.path = elements
+        else:
+            self.ld = elements

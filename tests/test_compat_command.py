@@ -1,0 +1,58 @@
+"""`cudaswitch compat`: the tables for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from checks import refused, succeeded
+from homes import Home
+
+
+def test_releases_of_cuda(home: Home) -> None:
+    titles, *rows = succeeded(home.run("compat"))
+    assert titles.split()[:3] == ["CUDA", "driver", "came"]
+    table = {row.split()[0]: row.split() for row in rows}
+    assert table["10.1"][1:4] == ["418.39", "418.39", "418.96"]
+    assert table["12.4"][1:4] == ["525.60.13", "550.54.14", "527.41"]
+    assert list(table)[-1] == "7.0"
+
+
+def test_releases_of_cuda_as_json(home: Home) -> None:
+    data = json.loads(home.run("compat", "--json").stdout)
+    row = next(row for row in data["cuda"] if row["cuda"] == "11.8")
+    assert (row["driver"], row["came_with"], row["cc"]) == ("450.80.02", "520.61.05", "3.5 to 9.0")
+    assert (row["driver_windows"], row["came_with_windows"]) == ("452.39", "520.06")
+    assert any("Release Notes" in source for source in row["sources"])
+    assert "torch" in data["frameworks"]
+
+
+def test_builds_of_a_framework(home: Home) -> None:
+    titles, *rows = succeeded(home.run("compat", "torch", "1.12.1"))
+    assert titles.split() == ["release", "CUDA", "cuDNN", "system", "build", "source"]
+    assert [row.split()[:5] for row in rows] == [
+        ["1.12.1", "10.2", "7.6.5.32", "linux", "-"],
+        ["1.12.1", "10.2", "7.6.5.32", "-", "cu102"],
+        ["1.12.1", "11.3", "8.3.2.44", "-", "cu113"],
+        ["1.12.1", "11.6", "8.3.2.44", "-", "cu116"],
+    ]
+    data = json.loads(home.run("compat", "torch", "1.12.1", "--json").stdout)
+    assert [build["tag"] for build in data["builds"]] == [None, "cu102", "cu113", "cu116"]
+    assert data["builds"][0]["source"] == "version.py and METADATA of the wheels on PyPI"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["torch", "new"], "`new` is not a version", "10.1.243"),
+        (["torch", "99"], "no build of PyTorch 99 is known here", "cudaswitch compat torch"),
+        (["numba"], "Numba has no builds of its own", "resolve"),
+    ],
+)
+def test_what_is_not_known(home: Home, arguments: list[str], message: str, hint: str) -> None:
+    refused(home.run("compat", *arguments), message, hint=hint)
+
+
+def test_another_framework(home: Home) -> None:
+    refused(home.run("compat", "caffe"), "'tensorflow'", code=2, hint="compat --help")

@@ -1,0 +1,146 @@
+"""CUDA 12 and later from conda channels: many packages, solved, and only those needed taken."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import builders
+from builders import HELLO_CU
+from checks import succeeded
+from conda_channels import split_toolkit
+from cudaswitch.errors import RequestError, SourceError
+from cudaswitch.sources import Delivery
+from cudaswitch.sources.conda import Channels
+from cudaswitch.versions import Version, parse_request
+from folder_server import FolderServer
+from homes import make_home
+
+pytestmark = pytest.mark.toolkit
+
+
+@pytest.fixture(scope="module")
+def split(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("split")
+    split_toolkit(folder / "conda-forge")
+    return folder
+
+
+def obtain(tmp_path: Path, text: str, *channels: str, **options: Any) -> Delivery:
+    options = {"platform": "linux-64", "offline": False, "components": "build"} | options
+    return Channels(channels).obtain(parse_request(text), workdir=tmp_path / "work", **options)
+
+
+COMPILER = {
+    *("cuda-nvcc", "cuda-nvcc_linux-64", "cuda-nvcc-impl", "cuda-nvcc-tools"),
+    *("cuda-nvcc-dev_linux-64", "cuda-crt-dev_linux-64", "cuda-nvvm-tools", "cuda-nvvm-impl"),
+    *("cuda-cudart", "cuda-cudart_linux-64", "cuda-cudart-dev", "cuda-cudart-dev_linux-64"),
+    *("cuda-cudart-static_linux-64", "cuda-cccl_linux-64"),
+}
+
+
+def stems(delivery: Delivery) -> set[str]:
+    return {artifact.path.name.rsplit("-", 2)[0] for artifact in delivery.artifacts}
+
+
+def test_many_packages_are_solved_and_only_those_needed_taken(
+    split: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "work").mkdir()
+    channel = str(split / "conda-forge")
+    minimal = obtain(tmp_path, "13", channel, components="minimal")
+    assert minimal.toolkit == Version("13.0.2")
+    assert stems(minimal) == COMPILER
+    assert stems(obtain(tmp_path, "13", channel, components="full")) == COMPILER | {"cuda-nvml-dev"}
+    cudart = {name for name in COMPILER if "cudart" in name or "cccl" in name}
+    assert stems(obtain(tmp_path, "13", channel, components="cudart")) == cudart
+    with pytest.raises(RequestError, match="no component `cublas`"):
+        obtain(tmp_path, "13", channel, components="nvcc,cublas")
+    assert not list((tmp_path / "work").glob("solve-*"))
+
+
+def test_a_channel_that_mixes_releases_or_lacks_a_piece(
+    split: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "work").mkdir()
+    path = tmp_path / "mixed" / "noarch/repodata.json"
+    shutil.copytree(split / "conda-forge", tmp_path / "mixed")
+    index = json.loads(path.read_text())
+    whole = json.dumps(index)
+    records = index["packages.conda"]
+    toolkit = next(record for record in records.values() if record["name"] == "cuda-toolkit")
+    # As the packages of the channel `nvidia` have it: open upwards.
+    toolkit["depends"] = ["cuda-nvml-dev >=13.0.39", "cuda-cccl_linux-64 >=13.0.39"]
+    newer = {"name": "cuda-cccl_linux-64", "version": "13.1.78", "build": "0", "build_number": 0}
+    records["cuda-cccl_linux-64-13.1.78-0.conda"] = toolkit | newer | {"depends": []}
+    toolkit["depends"] += ["cuda-crt-dev_linux-64 >=13.0"]
+    crt = {"name": "cuda-crt-dev_linux-64", "version": "13.1.80", "build": "0", "build_number": 0}
+    records["cuda-crt-dev_linux-64-13.1.80-0.conda"] = toolkit | crt | {"depends": []}
+    path.write_text(json.dumps(index))
+    with pytest.raises(
+        SourceError, match=r"would mix CUDA 13\.0\.2 with cuda-crt-\S+ 13\.1\.80"
+    ) as no:
+        obtain(tmp_path, "13", str(tmp_path / "mixed"))
+    assert "nvidia/label/cuda-13.0.2" in (no.value.hint or "")
+    for damage in ({"depends": ["cuda-nvcc 99.*"]}, {"depends": ["cuda-nvcc =~=[["]}):
+        index = json.loads(whole)
+        at = next(at for at in index["packages.conda"] if at.startswith("cuda-toolkit-"))
+        index["packages.conda"][at] |= damage
+        path.write_text(json.dumps(index))
+        with pytest.raises(SourceError, match=r"has CUDA 13\.0\.2 not whole: \S") as no:
+            obtain(tmp_path, "13", str(tmp_path / "mixed"))
+        assert "\n" not in no.value.message
+
+
+def test_what_is_for_another_system(
+    split: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """conda-forge has `cuda-toolkit` twice, both for every platform."""
+    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "work").mkdir()
+    shutil.copytree(split / "conda-forge", tmp_path / "both")
+    path = tmp_path / "both" / "noarch/repodata.json"
+    index = json.loads(path.read_text())
+    records = index["packages.conda"]
+    ours = next(record for record in records.values() if record["name"] == "cuda-toolkit")
+    other = {"build": "h57928b3_9", "build_number": 9, "depends": ["__win", "cuda-nvml-dev"]}
+    records[f"cuda-toolkit-{ours['version']}-h57928b3_9.conda"] = ours | other
+    path.write_text(json.dumps(index))
+    assert stems(obtain(tmp_path, "13", str(tmp_path / "both"), components="minimal")) == COMPILER
+    ours["depends"].append("__unix")
+    newer = {"version": "13.1.0", "build": "0", "depends": ["cuda-nvml-dev"]}
+    records["cuda-toolkit-13.1.0-0.conda"] = ours | newer
+    path.write_text(json.dumps(index))
+    assert stems(obtain(tmp_path, "13.0", str(tmp_path / "both"), components="minimal")) == COMPILER
+    ours["depends"] = ["cuda-nvml-dev"]
+    path.write_text(json.dumps(index))
+    with pytest.raises(SourceError, match="has no minimal"):
+        obtain(tmp_path, "13.0", str(tmp_path / "both"), components="minimal")
+
+
+def test_without_rattler(split: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(sys.modules, "rattler", None)
+    with pytest.raises(SourceError, match="needs py-rattler") as caught:
+        obtain(tmp_path, "13", str(split / "conda-forge"))
+    assert "cudaswitch[conda]" in (caught.value.hint or "")
+
+
+def test_the_installed_pieces_compile(split: Path, tmp_path: Path) -> None:
+    home = make_home(tmp_path)
+    with FolderServer(split) as server:
+        channels = {"CUDASWITCH_CHANNELS": f"{server.url}/conda-forge"}
+        done = home.run("install", "13.0", "--from", "conda", **channels)
+    assert succeeded(done) == ["13.0.2"]
+    (tmp_path / "hello.cu").write_text(HELLO_CU)
+    for option in ("static", "shared"):
+        script = f"nvcc -cudart {option} -o hello hello.cu && ./hello"
+        ran = home.run("exec", "13", "--", "sh", "-ec", script, cwd=tmp_path)
+        assert succeeded(ran) == [str(builders.runtime_number())]

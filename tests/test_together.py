@@ -1,0 +1,190 @@
+"""Several frameworks in one environment, and an environment that sees another's packages."""
+
+from __future__ import annotations
+
+import pytest
+
+from made_environments import SITE, Env
+
+
+@pytest.fixture
+def env(tmp_path):
+    return Env(tmp_path / "an env")
+
+
+# Those that use the CUDA of another.
+
+
+def test_xformers_uses_what_torch_uses(env):
+    env.torch("2.10.0+cu128", "12.8")
+    env.dist("xformers", "0.0.35")
+    env.file("xformers/cpp_lib.json", '{"version": {"cuda": 1208, "torch": "2.10.0+cu128"}}')
+    answer = env.resolve()
+    assert [(it.name, it.cuda, it.bundled) for it in answer.frameworks] == [
+        ("torch", "12.8", True),
+        ("xformers", "12.8", True),
+    ]
+    assert not any("install the two for one CUDA" in reason.text for reason in answer.reasons)
+
+
+def test_a_follower_brings_its_cuda_if_its_leader_does(env):
+    env.dist("torch", "2.1.0a0+git7bcf7da")
+    env.file("torch/version.py", "__version__ = '2.1.0a0+git7bcf7da'\ncuda = '12.2'\n")
+    env.dist("xformers", "0.0.23")
+    assert [(it.cuda, it.bundled) for it in env.resolve().frameworks] == [("12.2", False)] * 2
+
+
+def test_xformers_for_another_cuda_than_torch_is_told(env):
+    env.torch("2.3.1+cu118", "11.8")
+    env.dist("xformers", "0.0.27")
+    env.file("xformers/cpp_lib.json", '{"version": {"cuda": 1201, "torch": "2.3.1+cu121"}}')
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn) == ("11.8", "8.7.0.84")
+    assert any("built for CUDA 12.1" in reason.text for reason in answer.reasons)
+
+
+@pytest.mark.parametrize(("cuda", "told"), [("12.4", False), ("12.8", True)])
+def test_bitsandbytes_has_a_library_for_each_cuda(env, cuda, told):
+    env.torch(f"2.99.0+cu{cuda.replace('.', '')}", cuda)
+    env.dist("bitsandbytes", "0.43.3")
+    for number in ("118", "121", "124"):
+        env.file(f"bitsandbytes/libbitsandbytes_cuda{number}.so")
+    env.file("bitsandbytes/libbitsandbytes_cpu.so")
+    answer = env.resolve()
+    assert answer.cuda == cuda
+    assert any("built for CUDA 11.8 or 12.1 or 12.4" in it.text for it in answer.reasons) is told
+
+
+def test_a_follower_without_its_leader_needs_nothing(env):
+    env.dist("bitsandbytes", "0.43.3")
+    env.file("bitsandbytes/libbitsandbytes_cuda118.so")
+    env.file("bitsandbytes/libbitsandbytes_cuda124.so")
+    env.dist("vllm", "0.11.0")
+    answer = env.resolve()
+    assert (answer.cuda, answer.runs) == (None, True)
+    assert any("the CUDA of PyTorch, which is not here" in it.text for it in answer.reasons)
+
+
+def test_vllm_uses_what_torch_uses(env):
+    env.torch("2.8.0+cu128", "12.8", "nvidia-cudnn-cu12==9.10.2.21")
+    env.dist("vllm", "0.11.0", "torch==2.8.0")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("12.8", "9.10.2.21", True)
+
+
+def test_numba_uses_the_cuda_of_the_environment(env):
+    env.dist("numba", "0.60.0")
+    answer = env.resolve()
+    assert (answer.cuda, answer.runs) == (None, True)
+    assert "11.2" in answer.hint
+    env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("11.8.0", None, True)
+
+
+def test_a_package_that_only_pins_the_cuda_tells_numba_of_it(env):
+    env.conda("numba", "0.60.0", "py38h1234567_0")
+    env.conda("cuda-version", "12.6", "h7480c83_3")
+    assert env.resolve().cuda == "12.6"
+
+
+def test_cudnn_alone_is_no_cuda_for_numba(env):
+    env.dist("numba", "0.60.0")
+    env.dist("nvidia-cudnn-cu12", "9.10.2.21")
+    assert env.resolve().cuda is None
+
+
+def test_numba_never_decides_beside_one_that_brings_its_own(env):
+    env.torch("2.5.1+cu124", "12.4", "nvidia-cudnn-cu12==9.1.0.70")
+    env.dist("numba", "0.60.0")
+    env.dist("nvidia-cuda-runtime-cu12", "12.9.79")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("12.4", "9.1.0.70", True)
+
+
+def test_numba_never_decides_for_a_framework(env):
+    env.dist("numba-cuda", "0.30.4")
+    env.dist("nvidia-cuda-runtime-cu12", "12.9.79")
+    env.dist("tensorflow", "2.10.1")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("11.2", "8.1", False)
+
+
+# Several frameworks.
+
+
+def test_one_that_brings_its_own_beside_one_that_needs_a_toolkit_of_the_same_major(env):
+    env.torch("2.2.2+cu121", "12.1", "nvidia-cudnn-cu12==8.9.2.26")
+    env.dist("tensorflow", "2.15.1")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("12.2", "8.9", False)
+    assert any("an environment of its own is safer" in reason.text for reason in answer.reasons)
+
+
+# A virtualenv that sees the packages of its base.
+
+
+def venv_on(env, base, shared="true", python="3.8.10"):
+    home = base.prefix / "bin"
+    text = f"home = {home}\ninclude-system-site-packages = {shared}\nversion = {python}\n"
+    env.write("pyvenv.cfg", text)
+
+
+@pytest.mark.parametrize(
+    ("site", "shared", "python", "cuda"),
+    [
+        (SITE, "true", "3.8.10", "11.6"),
+        (SITE, "TRUE", "3.8.10", "11.6"),
+        (SITE, "false", "3.8.10", None),
+        (SITE, "true", "3.11.2", None),  # the base holds another Python too
+        ("lib/python3/dist-packages", "true", "3.8.10", "11.6"),
+        ("local/lib/python3.8/dist-packages", "true", "3.8.10", "11.6"),
+        ("Lib/site-packages", "true", "3.8.10", "11.6"),
+    ],
+)
+def test_system_site_packages(tmp_path, site, shared, python, cuda):
+    base, env = Env(tmp_path / "base", site), Env(tmp_path / "env")
+    base.dist("torch", "1.12.1+cu116")
+    venv_on(env, base, shared, python)
+    assert env.resolve(platform="linux-64").cuda == cuda
+
+
+def test_the_virtualenvs_own_packages_hide_those_of_its_base(tmp_path):
+    base, env = Env(tmp_path / "base"), Env(tmp_path / "env")
+    base.dist("torch", "1.12.1+cu116")
+    base.conda("tensorflow-base", "2.4.1", "gpu_py38h29c2da4_0", "cudatoolkit 10.1.*")
+    env.dist("torch", "2.6.0+cu126")
+    venv_on(env, base)
+    found = {it.name: it.cuda for it in env.resolve().frameworks}
+    assert found == {"torch": "12.6", "tensorflow": "10.1"}
+
+
+@pytest.mark.parametrize("home", ["", "/", "relative/bin", "\x00", "/nowhere/bin"])
+def test_a_pyvenv_cfg_that_lies(env, home):
+    env.write("pyvenv.cfg", f"home = {home}\ninclude-system-site-packages = true\n")
+    env.dist("torch", "2.6.0+cu126")
+    assert env.resolve().cuda == "12.6"
+
+
+def test_a_pyvenv_cfg_without_a_home_is_not_the_working_directory(tmp_path, monkeypatch):
+    base, env = Env(tmp_path / "base"), Env(tmp_path / "env")
+    base.dist("torch", "1.12.1+cu116")
+    env.write("pyvenv.cfg", "home = \ninclude-system-site-packages = true\nversion = 3.8.1\n")
+    monkeypatch.chdir(base.prefix)
+    assert env.resolve().cuda is None
+
+
+# What nobody knows is not taken for a build without CUDA.
+
+
+@pytest.mark.parametrize("dist", ["torch 99.0.0", "tensorflow-gpu 3.0.0", "cupy 13.6.0"])
+def test_a_release_that_nothing_knows(env, dist):
+    env.dist(*dist.split())
+    answer = env.resolve()
+    assert (answer.cuda, answer.frameworks[0].known) == (None, False)
+    assert "cudaswitch compat" in answer.hint
+
+
+def test_a_build_without_cuda_is_known(env):
+    env.dist("tensorflow-cpu", "2.10.1")
+    assert env.resolve().frameworks[0].known is True
