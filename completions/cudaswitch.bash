@@ -138,7 +138,8 @@ _cudaswitch_environments() {
 _cudaswitch_value() {
     case $1 in
         --cudnn) _cudaswitch_cudnns ;;
-        --from) _cudaswitch_add pypi nvidia ;;
+        --from) _cudaswitch_add pypi nvidia conda ;;
+        --channel) _cudaswitch_add conda-forge nvidia defaults ;;
         --components) _cudaswitch_add minimal build full ;;
         --platform) _cudaswitch_add linux-64 linux-aarch64 win-64 ;;
         --sha256 | --as | --driver | --cc | --gcc) : ;;
@@ -154,7 +155,7 @@ _cudaswitch_value() {
 _cudaswitch_options() {
     case $1 in
         '') _cudaswitch_add --help --version ;;
-        install) _cudaswitch_add --cudnn --from --components --platform --sha256 --offline --force -h --help ;;
+        install) _cudaswitch_add --cudnn --from --channel --components --platform --sha256 --offline --force -h --help ;;
         adopt) _cudaswitch_add --as --scan --yes --json -h --help ;;
         list) _cudaswitch_add --json -h --help ;;
         remove) _cudaswitch_add --force -h --help ;;
@@ -166,6 +167,7 @@ _cudaswitch_options() {
         current) _cudaswitch_add --json -h --help ;;
         which) _cudaswitch_add --json -h --help ;;
         resolve) _cudaswitch_add -n --name -p --prefix --driver --cc --gcc --platform --json -h --help ;;
+        compat) _cudaswitch_add --json -h --help ;;
         exec) _cudaswitch_add --cudnn --libraries -h --help ;;
         env) _cudaswitch_add --cudnn --libraries --shell --format -h --help ;;
         init) _cudaswitch_add -h --help ;;
@@ -181,7 +183,7 @@ _cudaswitch_options() {
 _cudaswitch_argument() {
     case $1:$2 in
         :1)
-            _cudaswitch_add install adopt list remove alias use off pin unpin current which resolve exec env init shims completion
+            _cudaswitch_add install adopt list remove alias use off pin unpin current which resolve compat exec env init shims completion
             ;;
         install:*) _cudaswitch_installable ;;
         adopt:1) _cudaswitch_folders ;;
@@ -191,6 +193,8 @@ _cudaswitch_argument() {
         use:1) _cudaswitch_requests ;;
         pin:1) _cudaswitch_requests ;;
         which:1) _cudaswitch_tools ;;
+        compat:1) _cudaswitch_add bitsandbytes cntk cupy jax mxnet numba onnxruntime paddle tensorflow torch vllm xformers ;;
+        compat:2) : ;;
         exec:1) _cudaswitch_requests ;;
         env:1) _cudaswitch_requests ;;
         init:1) _cudaswitch_add bash zsh fish ;;
@@ -221,7 +225,7 @@ _cudaswitch() {
                 fi
                 return 0
                 ;;
-            --cudnn | --from | --components | --platform | --sha256 | --as | --libraries | -n | --name | -p | --prefix | --dir | --driver | --cc | --gcc | --shell | --format) option=$word ;;
+            --cudnn | --from | --channel | --components | --platform | --sha256 | --as | --libraries | -n | --name | -p | --prefix | --dir | --driver | --cc | --gcc | --shell | --format) option=$word ;;
             -*) ;;
             *)
                 case $command in

@@ -11,7 +11,7 @@ function __cudaswitch_complete_words
         switch $word
             case --
                 echo --
-            case --cudnn --from --components --platform --sha256 --as --libraries -n --name -p --prefix --dir --driver --cc --gcc --shell --format
+            case --cudnn --from --channel --components --platform --sha256 --as --libraries -n --name -p --prefix --dir --driver --cc --gcc --shell --format
                 set skip 1
             case '-*'
             case '*'
@@ -144,6 +144,7 @@ complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a unpin -d 'Take a pin a
 complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a current -d 'Tell what is active and who asked for it'
 complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a which -d 'Tell which file wins for a tool or library'
 complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a resolve -d 'Tell which CUDA an environment needs, and why'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a compat -d 'Tell what goes with what: CUDA, drivers, GPUs, frameworks'
 complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a exec -d 'Run one command with a toolkit'
 complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a env -d 'Print the change for a shell or in another format'
 complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a init -d 'Print the shell integration'
@@ -151,7 +152,8 @@ complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a shims -d 'Keep command
 complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a completion -d 'Print the completion script of a shell'
 complete -c cudaswitch -n '__cudaswitch_complete_at any install' -F -a '(__cudaswitch_complete_installable)'
 complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l cudnn -x -a '(__cudaswitch_complete_cudnns)' -d 'cuDNN to install with it, such as 7.6'
-complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l from -x -a 'pypi nvidia' -d 'Where from'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l from -x -a 'pypi nvidia conda' -d 'Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before'
+complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l channel -x -a 'conda-forge nvidia defaults' -d 'A conda channel: a name, URL or path'
 complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l components -x -a 'minimal build full' -d 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart'
 complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l platform -x -a 'linux-64 linux-aarch64 win-64' -d 'Keep it for another platform'
 complete -c cudaswitch -n '__cudaswitch_complete_at any install' -l sha256 -x -d 'The hash that the one file must have'
@@ -204,6 +206,9 @@ complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -l gcc -x -d 'A
 complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -l platform -x -a 'linux-64 linux-aarch64 win-64' -d 'Ask for another platform'
 complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -l json -d 'Print JSON with stable keys'
 complete -c cudaswitch -n '__cudaswitch_complete_at any resolve' -s h -l help -d 'Show help'
+complete -c cudaswitch -n '__cudaswitch_complete_at 1 compat' -a 'bitsandbytes cntk cupy jax mxnet numba onnxruntime paddle tensorflow torch vllm xformers'
+complete -c cudaswitch -n '__cudaswitch_complete_at any compat' -l json -d 'Print JSON with stable keys'
+complete -c cudaswitch -n '__cudaswitch_complete_at any compat' -s h -l help -d 'Show help'
 complete -c cudaswitch -n '__cudaswitch_complete_at 1 exec' -a '(__cudaswitch_complete_requests)'
 complete -c cudaswitch -n '__cudaswitch_complete_at any exec' -l cudnn -x -a '(__cudaswitch_complete_cudnns)' -d 'cuDNN to go with it, or none'
 complete -c cudaswitch -n '__cudaswitch_complete_at any exec' -l libraries -x -a 'auto always never' -d 'Whether to set LD_LIBRARY_PATH'

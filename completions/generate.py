@@ -25,6 +25,7 @@ FREE = ""
 KINDS = {
     "alias.name": "aliases",
     "cc": FREE,
+    "channels": "conda-forge nvidia defaults",
     "components": "minimal build full",
     "cudnn": "cudnns",
     "directory": "folders",

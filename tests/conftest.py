@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import builders
 import tools
 from builders import cache
 from homes import HOSTILE_FOLDER, HOSTILE_NAME, Home, make_home
@@ -41,6 +42,21 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return make_home(tmp_path)
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> list[Path]:
+    """cudatoolkit 10.1.243 and cuDNN 7.6.5 for it, as conda packages."""
+    folder = tmp_path / "files"
+    return [builders.cudatoolkit_10_1(folder), builders.cudnn_7_6_5(folder)]
+
+
+@pytest.fixture
+def stocked(home: Home, pair: list[Path]) -> Home:
+    """A home with both of them installed: 10.1.243, bare and with cuDNN 7.6.5."""
+    done = home.run("install", *pair)
+    assert done.returncode == 0, done.stderr
+    return home
 
 
 @pytest.fixture

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -388,116 +385,3 @@ def test_a_broken_version_file(stocked: Home, tmp_path: Path, text: str) -> None
     for command in (["current"], ["exec", "--", "true"]):
         refused(stocked.run(*command, cwd=tmp_path), str(file), hint=None)
     assert list(tmp_path.iterdir()) == [file]
-
-
-# -- streams, signals, surroundings ------------------------------------------------------
-
-
-def test_a_reader_that_left_is_no_error(stocked: Home) -> None:
-    for command in ("list", "list --json", "--help", "env 10.1", "init bash", "install --help"):
-        script = f"{{ {shlex.quote(str(console_script()))} {command}; echo $? >&2; }} | true"
-        done = subprocess.run(
-            ["sh", "-c", script], env=stocked.env, capture_output=True, text=True, check=False
-        )
-        assert done.stderr == "0\n", command
-
-
-def test_full_output_is_an_error(stocked: Home) -> None:
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [console_script(), "list"], env=stocked.env, stdout=full, stderr=subprocess.PIPE,
-            text=True, check=False,
-        )  # fmt: skip
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[0] == "cudaswitch: No space left on device"
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("stream", [0, 1, 2])
-def test_closed_streams(stocked: Home, stream: int) -> None:
-    script = f"{shlex.quote(str(console_script()))} list {stream}>&-"
-    done = subprocess.run(
-        ["sh", "-c", script], env=stocked.env, capture_output=True, text=True, check=False
-    )
-    assert "Traceback" not in done.stderr
-    assert "internal error" not in done.stderr
-
-
-def test_interrupted(home: Home, tmp_path: Path) -> None:
-    from http_server import Server
-
-    with Server() as server:
-        child = subprocess.Popen(
-            [console_script(), "install", server.url("slow:1000", "x.conda")],
-            env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        while not server.asked:
-            assert child.poll() is None, child.communicate()
-            time.sleep(0.02)
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=20)
-    assert (child.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "cudaswitch: interrupted"
-    assert "Traceback" not in err
-    assert not (home.store / "packages").exists()
-
-
-def test_without_a_working_directory(stocked: Home, tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    script = f"cd {shlex.quote(str(gone))}; rmdir {shlex.quote(str(gone))}; {console_script()}"
-    for command, code in (("list", 0), ("current", 1), ("exec 10.1 -- true", 0), ("pin 10.1", 1)):
-        done = subprocess.run(
-            ["sh", "-c", f"{script} {command}"],
-            env=stocked.env, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode in (0, code), f"{command}: {done.stderr}"
-        assert "internal error" not in done.stderr, f"{command}: {done.stderr}"
-        assert "Traceback" not in done.stderr
-
-
-def test_without_a_home(stocked: Home) -> None:
-    for missing in ({"HOME": None}, {"HOME": ""}, {"HOME": "/nowhere"}):
-        done = stocked.run("list", **missing)
-        assert done.returncode == 0, done.stderr
-
-
-def test_a_default_store_and_relative_ones(home: Home, tmp_path: Path) -> None:
-    file = builders.cudatoolkit_10_1(tmp_path)
-    succeeded(home.run("install", file, CUDASWITCH_HOME=None))
-    [kit_path] = Path(home.env["XDG_DATA_HOME"]).glob("cudaswitch/toolkits/*")
-    done = home.run("exec", "10.1", "--", "printenv", "CUDA_HOME", CUDASWITCH_HOME=None)
-    assert succeeded(done) == [str(kit_path)]
-    succeeded(home.run("install", file, cwd=tmp_path, CUDASWITCH_HOME="re/../lative"))
-    done = home.run(
-        "exec", "10.1", "--", "printenv", "CUDA_HOME", cwd=tmp_path, CUDASWITCH_HOME="lative"
-    )
-    assert succeeded(done) == [f"{tmp_path}/lative/toolkits/{BARE}"]
-
-
-def test_a_terminal_cannot_be_driven_by_names(home: Home, tmp_path: Path) -> None:
-    name = tmp_path / "\x1b]0;owned\x07\n.conda"
-    done = home.run("install", name)
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", done.stderr)
-    refused(done, "no file", hint="")
-    name.write_bytes(b"x")
-    done = home.run("install", name)
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", done.stderr)
-    refused(done, hint=None)
-
-
-def test_names_that_are_no_text(home: Home, tmp_path: Path) -> None:
-    name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.conda")
-    refused(home.run("install", name), "no file", hint="")
-    refused(home.run("adopt", name), "no toolkit", hint="")
-    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
-    folder.mkdir()
-    file = builders.cudatoolkit_10_1(folder)
-    assert succeeded(home.run("install", file)) == [BARE]
-    assert home.run("list", "--json").returncode == 0
-
-
-def test_debugging_shows_where(home: Home) -> None:
-    done = home.run("install", "nothing.conda", CUDASWITCH_DEBUG="1")
-    assert "Traceback" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("hint: ")

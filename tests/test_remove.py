@@ -20,15 +20,6 @@ from tools import console_script
 BARE, FULL = "10.1.243", "10.1.243+cudnn7.6.5"
 
 
-@pytest.fixture
-def stocked(home: Home, tmp_path: Path) -> Home:
-    """A home with cudatoolkit 10.1.243, bare and with cuDNN 7.6.5."""
-    folder = tmp_path / "files"
-    files = [builders.cudatoolkit_10_1(folder), builders.cudnn_7_6_5(folder)]
-    assert succeeded(home.run("install", *files)) == [BARE, FULL]
-    return home
-
-
 def toolkit(folder: Path, version: str) -> Path:
     """Return a cudatoolkit of that version with one library."""
     soname = ".".join(version.split(".")[:2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -19,6 +20,7 @@ from cudaswitch.install import install as install_artifacts
 from cudaswitch.paths import cache
 from cudaswitch.resolver import resolve
 from cudaswitch.sources import files, system
+from cudaswitch.sources.choosing import usual_source
 from cudaswitch.store import Store, dealias, find, own_store
 from cudaswitch.toolkit import PLATFORMS, Toolkit, current_platform, toolkit_name
 from cudaswitch.versions import Request, Version, parse_request
@@ -30,7 +32,17 @@ from cudaswitch.versions import Request, Version, parse_request
 @click.argument("what", nargs=-1, required=True, metavar="WHAT...")
 @click.option("--cudnn", metavar="V", help="cuDNN to install with it, such as 7.6.")
 @click.option(
-    "--from", "source", default="pypi", type=click.Choice(sources.NAMES), help="Where from."
+    "--from",
+    "source",
+    type=click.Choice(sources.NAMES),
+    help="Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before.",
+)
+@click.option(
+    "--channel",
+    "channels",
+    multiple=True,
+    metavar="C",
+    help="A conda channel: a name, URL or path. Several are asked in their order.",
 )
 @click.option(
     "--components",
@@ -46,7 +58,8 @@ from cudaswitch.versions import Request, Version, parse_request
 def install(
     what: tuple[str, ...],
     cudnn: str | None,
-    source: str,
+    source: str | None,
+    channels: tuple[str, ...],
     components: str,
     platform: str | None,
     sha256: str | None,
@@ -84,7 +97,9 @@ def install(
             if present:
                 made[present.name] = present
                 continue
-            bundles.append(_from_index(request, source, components, Path(work), platform, offline))
+            bundles.append(
+                _from_index(request, source, channels, components, Path(work), platform, offline)
+            )
         for bundle in bundles:
             kits = install_artifacts(
                 store, bundle.artifacts, platform=platform, release=bundle.toolkit, force=force
@@ -112,19 +127,33 @@ def _wanted(what: str, cudnn: str | None) -> Request:
         raise RequestError(
             f"nothing in `{environment.prefix}` needs CUDA", "cudaswitch resolve tells why"
         )
-    return parse_request(resolution.cuda, cudnn or resolution.cudnn)
+    if not resolution.runs:
+        raise RequestError(
+            f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",
+            resolution.hint,
+        )
+    # An environment that brings its own CUDA wants a toolkit for nvcc alone.
+    library = None if resolution.bundled else resolution.cudnn
+    return parse_request(resolution.cuda, cudnn or library)
 
 
 def _from_index(
     request: Request,
-    source: str,
+    source: str | None,
+    channels: tuple[str, ...],
     components: str,
     work: Path,
     platform: str | None,
     offline: bool,
 ) -> sources.Delivery:
-    index = sources.index(source)
     bare = None if platform else _present(parse_request(request.text))
+    if source is None and channels:
+        source = "conda"
+    if source is None:
+        asked = replace(request, text=str(bare.version)) if bare else request
+        source, why = usual_source(asked)
+        output.say(f"from {source}: {why}")
+    index = sources.index(source, channels)
     target = platform or current_platform()
     if bare and request.cudnn not in (None, "none"):
         return index.obtain_cudnn(

@@ -1,0 +1,33 @@
+"""Which source a version is asked of where nobody names one: by a fixed order, without asking.
+
+1. `pypi` for CUDA 13 and later: pip reaches it through the mirrors that people have set up.
+2. `nvidia` for 11.4.2 and later: it has nvcc of each release.
+3. `conda` for what is older: libraries, and cuDNN built for them.
+
+A source that is not reached is not replaced by another one: the same command would bring
+something else tomorrow.
+"""
+
+from __future__ import annotations
+
+from cudaswitch.compat.redist import known_releases
+from cudaswitch.versions import Request, Version
+
+_USUAL = (
+    ("pypi", Version("13.0"), "it has CUDA 13 and later whole"),
+    ("nvidia", Version("11.4.2"), "it has nvcc for CUDA 11.4.2 to 12"),
+)
+_OLDEST = ("conda", "it has the libraries of CUDA before 11.4.2")
+
+
+def usual_source(request: Request) -> tuple[str, str]:
+    """Return the name of the source for a request, and why that one.
+
+    A range gets the first that has a known release which the range accepts; a version newer
+    than what is known gets the first of all.
+    """
+    for name, first, why in _USUAL:
+        known = (one for one in known_releases("cuda") if one >= first)
+        if (request.prefix and request.prefix >= first) or any(map(request.accepts, known)):
+            return name, why
+    return _OLDEST

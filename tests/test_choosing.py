@@ -1,0 +1,55 @@
+"""Which source a version is asked of where nobody names one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import builders
+from checks import PYTHON, RUNTIME_ANSWER, refused, succeeded
+from cudaswitch.errors import RequestError
+from cudaswitch.sources import index
+from cudaswitch.sources.choosing import usual_source
+from cudaswitch.versions import parse_request
+from homes import Home
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("latest", "pypi"), ("13", "pypi"), ("13.0", "pypi"), ("13.0.2", "pypi"), ("13.9", "pypi"),
+        ("14.0", "pypi"), (">=11.2", "pypi"), (">=11.2,<13", "nvidia"), ("12", "nvidia"),
+        ("12.4", "nvidia"), ("12.4.1", "nvidia"), ("12.7", "nvidia"), ("11.8", "nvidia"),
+        ("11", "nvidia"), ("11.4.2", "nvidia"), ("11.4.1", "conda"), ("11.4", "nvidia"),
+        ("11.3", "conda"), ("10.1", "conda"), ("10.1.243", "conda"), ("9", "conda"),
+        ("<11", "conda"), ("<=11.4.1", "conda"),
+    ],
+)  # fmt: skip
+def test_the_order(text: str, source: str) -> None:
+    assert usual_source(parse_request(text))[0] == source
+
+
+def test_channels_are_condas() -> None:
+    with pytest.raises(RequestError, match="`nvidia` has no channels"):
+        index("nvidia", ["conda-forge"])
+
+
+def test_install_says_which_and_why(home: Home, tmp_path: Path) -> None:
+    packages = [builders.cudatoolkit_10_1(tmp_path), builders.cudnn_7_6_5(tmp_path)]
+    channel = builders.local_channel(tmp_path / "channel", packages)
+    done = home.run("install", "10.1", CUDASWITCH_CHANNELS=str(channel))
+    assert succeeded(done) == ["10.1.243"]
+    assert "from conda: it has the libraries of CUDA before 11.4.2" in done.stderr
+    # The toolkit is there: cuDNN alone is asked for, of the source of that toolkit's version.
+    done = home.run("install", "latest+cudnn7", CUDASWITCH_CHANNELS=str(channel))
+    assert "from conda" in done.stderr
+    assert succeeded(done) == ["10.1.243+cudnn7.6.5"]
+    ran = home.run("exec", "10.1", "--", PYTHON, "-c", RUNTIME_ANSWER, "libcudart.so.10.1")
+    assert succeeded(ran) == ["10010"]
+    gone = home.run("install", "12.4", CUDASWITCH_NVIDIA_URL=(tmp_path / "no").as_uri())
+    assert "from nvidia: " in gone.stderr
+    named = home.run("install", "12.4", "--channel", channel)
+    refused(named, f"no CUDA 12.4 in `{channel}`", hint="10.1.243")
+    mixed = home.run("install", "12.4", "--from", "nvidia", "--channel", "nvidia")
+    refused(mixed, "`nvidia` has no channels", hint="--from conda")

@@ -1,0 +1,195 @@
+"""Disks that are full, stores that may not be written: one clear line, all as before."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import builders
+from checks import refused, snapshot, succeeded
+from homes import Home
+from preloaded import EVERY, preloaded
+from tools import console_script, require
+
+BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
+
+
+def in_own_mounts(
+    home: Home, script: str, *arguments: str | Path
+) -> subprocess.CompletedProcess[str]:
+    """Run a script where it may mount, unseen by others; skips, or fails in CI, without that."""
+    options = ["-m"] if os.geteuid() == 0 else ["-r", "-m"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run(
+            ["unshare", *options, "true"], capture_output=True, check=False
+        ).returncode
+    ):
+        if os.environ.get("CI"):
+            pytest.fail("CI must let tests mount file systems")
+        pytest.skip("needs to mount file systems")
+    return subprocess.run(
+        ["unshare", *options, "sh", "-ec", script, "sh", *arguments],
+        env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def test_a_full_disk(home: Home, tmp_path: Path) -> None:
+    tree = {f"lib/libx{n}.so": random.Random(n).randbytes(200_000) for n in range(20)}
+    tree |= builders.recipes.cudatoolkit_tree()
+    big = builders.conda_package(tmp_path, "cudatoolkit", "11.0", "h_0", "linux-64", tree)
+    home.store.mkdir()
+    done = in_own_mounts(
+        home,
+        'mount -t tmpfs -o size=2m tmpfs "$CUDASWITCH_HOME"\n'
+        'cudaswitch install "$1" >/dev/null\n'
+        'cd "$CUDASWITCH_HOME"; find . | grep -v ^./locks | sort >"$HOME/before"\n'
+        'set +e; cudaswitch install "$2"; code=$?; set -e\n'
+        'find . | grep -v ^./locks | sort >"$HOME/after"; exit $code',
+        builders.cudatoolkit_10_1(tmp_path),
+        big,
+    )
+    refused(done, "cannot write", "No space left", hint="make room")
+    assert (home.path / "after").read_text() == (home.path / "before").read_text()
+
+
+@pytest.mark.parametrize("limit", [0, 100, 1000, 3000, 8000])
+def test_a_limit_on_what_may_be_written(stocked: Home, tmp_path: Path, limit: int) -> None:
+    """Wherever writing fails, in a package, a record or an answer, all is as before."""
+    archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
+    before = snapshot(stocked.store)
+    done = subprocess.run(
+        [console_script(), "install", archive],
+        env=stocked.env, cwd=stocked.path, capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )  # fmt: skip
+    refused(done, "cannot write", "File too large", hint="make room")
+    assert snapshot(stocked.store) == before
+    assert succeeded(stocked.run("install", archive)) == ["10.1.243+cudnn7.5.0"]
+
+
+@pytest.mark.parametrize(("step", "stride"), [("rename", 1), ("mkdir", 9), ("symlink", 6)])
+def test_the_disk_is_full_from_any_step_on(
+    stocked: Home, tmp_path: Path, step: str, stride: int
+) -> None:
+    """Also behind the point where a package or toolkit has appeared already."""
+    archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
+    before = snapshot(stocked.store)
+    failed = 0
+    for number in range(1, 100, stride):
+        full = preloaded(tmp_path, "fail", step, number, EVERY, errno.ENOSPC)
+        done = stocked.run("install", archive, **full)
+        if done.returncode == 0:
+            break
+        failed += 1
+        refused(done, "cannot write", "No space left on device", hint="make room")
+        assert snapshot(stocked.store) == before, number
+    else:
+        pytest.fail("it never ended well")
+    assert failed
+
+
+@pytest.mark.parametrize("command", ["install", "remove", "alias", "adopt"])
+def test_a_store_that_is_read_only(stocked: Home, tmp_path: Path, command: str) -> None:
+    archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
+    place = tmp_path / "cuda/lib64/libcudart.so.9.0"
+    builders.elf_library(place, "libcudart.so.9.0", {"x": 1})
+    what = {
+        "install": [archive],
+        "remove": [BOTH[1]],
+        "alias": ["lab", "10.1"],
+        "adopt": [place.parent.parent],
+    }[command]
+    before = snapshot(stocked.store)
+    done = in_own_mounts(
+        stocked,
+        'mount --bind "$CUDASWITCH_HOME" "$CUDASWITCH_HOME"\n'
+        'mount -o remount,bind,ro "$CUDASWITCH_HOME"\n'
+        'exec cudaswitch "$@"',
+        command, *what,
+    )  # fmt: skip
+    refused(done, "cannot write", "Read-only file system", hint="CUDASWITCH_HOME")
+    assert snapshot(stocked.store) == before
+    answer = in_own_mounts(
+        stocked,
+        'mount --bind "$CUDASWITCH_HOME" "$CUDASWITCH_HOME"\n'
+        'mount -o remount,bind,ro "$CUDASWITCH_HOME"\n'
+        "cudaswitch list >/dev/null; exec cudaswitch exec 10.1 -- printenv CUDA_HOME",
+    )
+    assert succeeded(answer) == [str(stocked.store / "toolkits" / BOTH[1])]
+
+
+def without_privileges(home: Home, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the command so that permissions hold for it, also where the tests run as root."""
+    ordinary = [require("setpriv"), "--bounding-set=-all", "--inh-caps=-all"]
+    return subprocess.run(
+        [*(ordinary if os.geteuid() == 0 else []), console_script(), *arguments],
+        env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def test_a_file_that_may_not_be_read(home: Home, pair: list[Path]) -> None:
+    pair[0].chmod(0)
+    refused(
+        without_privileges(home, "install", *pair), "Permission denied", str(pair[0]), hint=None
+    )
+    assert not home.store.exists()
+
+
+@pytest.mark.parametrize("folder", ["", "packages", "toolkits", ".staging", "locks", "requests"])
+def test_a_folder_of_the_store_that_may_not_be_written(
+    stocked: Home, tmp_path: Path, folder: str
+) -> None:
+    archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
+    before = snapshot(stocked.store)
+    (stocked.store / folder).chmod(0o555)
+    try:
+        done = without_privileges(stocked, "install", archive)
+        if folder:
+            refused(done, "cannot write", "Permission denied", hint="CUDASWITCH_HOME")
+            assert snapshot(stocked.store) == before
+        else:
+            # Nothing is ever put beside the folders.
+            assert succeeded(done) == ["10.1.243+cudnn7.5.0"]
+    finally:
+        (stocked.store / folder).chmod(0o755)
+
+
+@pytest.mark.parametrize("folder", ["toolkits", "toolkits/10.1.243", "packages"])
+def test_a_folder_of_the_store_that_may_not_be_read(stocked: Home, folder: str) -> None:
+    (stocked.store / folder).chmod(0)
+    try:
+        done = without_privileges(stocked, "list")
+        refused(done, "Permission denied", folder, hint=None)
+    finally:
+        (stocked.store / folder).chmod(0o755)
+
+
+@pytest.mark.parametrize("char", list("'\"$`\\:;\n"))
+def test_a_store_path_that_cannot_be_carried(home: Home, pair: list[Path], char: str) -> None:
+    store = home.path / f"a{char}b"
+    done = home.run("install", pair[0], CUDASWITCH_HOME=str(store))
+    refused(done, "cannot hold a toolkit", hint="plain folder")
+    assert not store.exists()
+
+
+def test_a_store_of_another_layout_is_not_written(stocked: Home, tmp_path: Path) -> None:
+    (stocked.store / "layout").write_text("2\n")
+    before = snapshot(stocked.store)
+    archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
+    for command in (["install", archive], ["remove", BOTH[1]], ["alias", "lab", "10.1"]):
+        refused(stocked.run(*command), "has layout 2", hint="newer cudaswitch")
+    assert snapshot(stocked.store) == before
+
+
+def test_a_store_that_is_a_file(home: Home, pair: list[Path]) -> None:
+    home.store.write_text("mine")
+    refused(home.run("install", pair[0]), "cannot write the store", str(home.store))
+    assert home.store.read_text() == "mine"
