@@ -39,6 +39,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         del os.environ[cache.VARIABLE]
 
 
+@pytest.fixture(autouse=True)
+def _out_of_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that pins the working directory must not find it to be the project's."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return make_home(tmp_path)

@@ -30,10 +30,6 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Home:
     return home
 
 
-def kit(home: Home, name: str = FULL) -> Path:
-    return home.store / "toolkits" / name
-
-
 def test_a_reader_that_left_is_no_error(stocked: Home) -> None:
     for command in ("list", "list --json", "--help", "env 10.1", "init bash", "install --help"):
         script = f"{{ {shlex.quote(str(console_script()))} {command}; echo $? >&2; }} | true"
