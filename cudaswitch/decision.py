@@ -129,4 +129,6 @@ def working_directory(variables: Mapping[str, str]) -> Path:
         return Path.cwd()
     except FileNotFoundError:
         # It was removed; what its parents ask for still holds.
-        return Path(logical) if logical.startswith("/") else Path("/")
+        if logical.startswith("/"):
+            return Path(logical)
+        raise CudaswitchError("the working directory is gone", "change to another one") from None

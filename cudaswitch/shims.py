@@ -32,6 +32,11 @@ _NVIDIA = re.compile(
 _MACHINE_FOLDERS = ("/bin", "/sbin", "/usr/bin", "/usr/sbin")
 
 
+def is_toolkit_tool(name: str) -> bool:
+    """Tell whether a command belongs to CUDA toolkits, by its name."""
+    return _NVIDIA.fullmatch(name) is not None
+
+
 def install() -> list[str]:
     """Make a shim for every tool of the installed toolkits; returns the tools.
 

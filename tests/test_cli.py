@@ -163,6 +163,21 @@ def test_exec_loads_the_libraries(stocked: Home) -> None:
     assert nested.returncode == 1
 
 
+def test_exec_never_takes_the_tool_of_another_toolkit(stocked: Home, tmp_path: Path) -> None:
+    """10.1.243 of conda has no nvcc; one further down PATH would compile for the wrong CUDA."""
+    other = tmp_path / "other"
+    (other / "bin").mkdir(parents=True)
+    (other / "bin" / "nvcc").write_text("#!/bin/sh\necho other\n")
+    (other / "bin" / "nvcc").chmod(0o755)
+    (other / "version.txt").write_text("CUDA Version 11.8.89\n")
+    succeeded(stocked.run("adopt", other))
+    path = f"{other / 'bin'}:{stocked.env['PATH']}"
+    done = stocked.run("exec", "10.1", "--", "nvcc", PATH=path)
+    refused(done, "CUDA 10.1.243+cudnn7.6.5 has no `nvcc`", code=127, hint="11.8.89")
+    assert succeeded(stocked.run("exec", "11.8", "--", "nvcc")) == ["other"]
+    assert succeeded(stocked.run("exec", "system", "--", "nvcc", PATH=path)) == ["other"]
+
+
 def test_exec_of_what_is_not_there(stocked: Home, tmp_path: Path) -> None:
     refused(
         stocked.run("exec", "10.1", "--", "nothing-of-it"), "nothing-of-it", code=127, hint=None

@@ -18,6 +18,7 @@ from cudaswitch.detect import bundles_cuda
 from cudaswitch.environments import active_environment, read_request
 from cudaswitch.errors import CudaswitchError, StoreError, ToolMissingError
 from cudaswitch.paths import home, program
+from cudaswitch.shims import is_toolkit_tool
 from cudaswitch.versions import LIBRARIES, parse_request
 
 _cudnn_option = click.option("--cudnn", metavar="V", help="cuDNN to go with it, or none.")
@@ -139,13 +140,14 @@ def exec_command(
         variables = without_choices(os.environ) | {"_CUDASWITCH_U": "system"}
     else:
         variables = made.applied(os.environ, "U")
-    program = shutil.which(command[0], path=variables.get("PATH"))
+    tool = command[0]
+    program = shutil.which(tool, path=variables.get("PATH"))
+    kit = toolkit_at(chosen.home)
+    # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
+    if kit and is_toolkit_tool(tool) and not (Path(kit.path) / "bin" / tool).exists():
+        raise ToolMissingError(f"CUDA {kit.name} has no `{tool}`", _who_has(tool))
     if program is None:
-        kit = toolkit_at(chosen.home)
-        inside = f" in CUDA {kit.name}" if kit else ""
-        raise ToolMissingError(
-            f"`{command[0]}` is not found{inside} or on PATH", _who_has(command[0])
-        )
+        raise ToolMissingError(f"`{tool}` is not on PATH", _who_has(tool))
     sys.stdout.flush()
     os.execve(program, command, variables)  # noqa: S606  # to become it is what exec is for
 
