@@ -110,7 +110,8 @@ function __cudaswitch_look
     end
     # Without a reason nothing is touched: people put their own folders before ours.
     set -l want (__cudaswitch_strongest)
-    if test -n "$moved$_CUDASWITCH_GONE"; or test "$want" != (string replace --regex ':nvcc$' '' -- "$before")
+    set -l had (string replace --regex ':nvcc$' '' -- "$before")
+    if test -n "$moved$_CUDASWITCH_GONE" -o "$want" != "$had"
         __cudaswitch_settle
     end
     set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
@@ -125,7 +126,9 @@ function __cudaswitch_say
         echo 'cudaswitch: no toolkit' >&2
         return 0
     end
-    set -l line 'cudaswitch: CUDA '(string replace --regex '(?:.*/)?([^:]*).*' '$1' -- $_CUDASWITCH_ON)
+    set -l name (string replace --regex '.*/' '' -- \
+        (string split --fields 1 : -- $_CUDASWITCH_ON))
+    set -l line "cudaswitch: CUDA $name"
     if test -z "$_CUDASWITCH_LIB"
         if string match --quiet '*:lib=never*' -- $_CUDASWITCH_ON
             set line "$line (LD_LIBRARY_PATH left alone, as asked)"
