@@ -149,19 +149,23 @@ def _from_index(
     bare = None if platform else _present(parse_request(request.text))
     if source is None and channels:
         source = "conda"
+    why = None
     if source is None:
         asked = replace(request, text=str(bare.version)) if bare else request
         source, why = usual_source(asked)
-        output.say(f"from {source}: {why}")
     index = sources.index(source, channels)
     target = platform or current_platform()
     if bare and request.cudnn not in (None, "none"):
-        return index.obtain_cudnn(
+        delivery = index.obtain_cudnn(
             str(request.cudnn), bare.version, workdir=work, platform=target, offline=offline
         )
-    return index.obtain(
-        request, components=components, workdir=work, platform=target, offline=offline
-    )
+    else:
+        delivery = index.obtain(
+            request, components=components, workdir=work, platform=target, offline=offline
+        )
+    if why:
+        output.say(f"from {source}: {why}")
+    return delivery
 
 
 def _present(request: Request) -> Toolkit | None:
