@@ -14,7 +14,7 @@ from cudaswitch.compat.redist import known_releases
 from cudaswitch.versions import Request, Version
 
 _USUAL = (
-    ("pypi", Version("13.0"), "it has CUDA 13 and later whole"),
+    ("pypi", Version("13.0"), "it has nvcc for CUDA 13 and later"),
     ("nvidia", Version("11.4.2"), "it has nvcc for CUDA 11.4.2 to 12"),
 )
 _OLDEST = ("conda", "it has the libraries of CUDA before 11.4.2")
