@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import cudaswitch
+from cudaswitch.cli import COMMANDS
 from cudaswitch.completion import SCRIPTS
 from cudaswitch.shipped import shipped
 from tools import console_script
@@ -247,3 +248,19 @@ def test_the_wheel_lacks_nothing_of_the_package() -> None:
     for path in PACKAGE.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
             assert (package / path.relative_to(PACKAGE)).read_bytes() == path.read_bytes()
+
+
+def test_no_text_names_a_command_that_is_not_there() -> None:
+    """Of those that the design has and that are still to come; a hint must be followable."""
+    to_come = {"search", "check", "doctor", "gc", "verify", "lock", "sync", "config"} - set(
+        COMMANDS
+    )
+    texts = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.sh"), *PACKAGE.rglob("*.fish")]
+    texts += [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("shims/*.sh")]
+    named = {
+        (path.name, word)
+        for path in texts
+        for word in re.findall(r"cudaswitch ([a-z]+)\b", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 50
+    assert not {(name, word) for name, word in named if word in to_come}

@@ -154,7 +154,7 @@ class Transfer:
         if todo > free:
             raise StoreError(
                 f"the download needs {todo} bytes and `{self.cache.root}` has {free} left",
-                "free some space, for example with `cudaswitch gc`",
+                "free some space, or set CUDASWITCH_CACHE to a folder elsewhere",
             )
 
     def _receive(
