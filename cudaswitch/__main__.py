@@ -24,7 +24,7 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
         return _print(text)
     import click  # noqa: PLC0415  # what is ready is told without it
 
-    from cudaswitch.cli import cli  # noqa: PLC0415
+    from cudaswitch.cli import cli  # noqa: PLC0415  # the same
 
     try:
         return _run(cli)
@@ -86,7 +86,7 @@ def _stop_printing() -> int:
 
 def _fail(error: BaseException, message: str, hint: str | None, code: int) -> int:
     if os.environ.get("CUDASWITCH_DEBUG"):
-        import traceback  # noqa: PLC0415
+        import traceback  # noqa: PLC0415  # only for who asks for it
 
         traceback.print_exception(error)
     print(f"cudaswitch: {printable(message)}", file=sys.stderr)

@@ -19,6 +19,7 @@ from cudaswitch.environments import active_environment, read_request
 from cudaswitch.errors import CudaswitchError, StoreError, ToolMissingError
 from cudaswitch.paths import home, program
 from cudaswitch.shims import is_toolkit_tool
+from cudaswitch.store import all_stores
 from cudaswitch.versions import LIBRARIES, parse_request
 
 _cudnn_option = click.option("--cudnn", metavar="V", help="cuDNN to go with it, or none.")
@@ -153,8 +154,6 @@ def exec_command(
 
 
 def _who_has(tool: str) -> str | None:
-    from cudaswitch.store import all_stores  # noqa: PLC0415
-
     having = [
         kit.name
         for store in all_stores()
