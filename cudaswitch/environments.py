@@ -18,17 +18,6 @@ from cudaswitch.versions import VERSION_FILE_LIMIT, Request, parse_version_file
 _OPEN, _CLOSE = "# >>> cudaswitch >>>\n", "# <<< cudaswitch <<<"
 # A script whose last line has no end keeps it that way: there the line break is ours.
 _BLOCK = re.compile(rf"\n{_OPEN}.*?^{_CLOSE}\Z|^{_OPEN}.*?^{_CLOSE}\n", re.MULTILINE | re.DOTALL)
-_DEACTIVATE = {
-    "sh": re.compile(r"^deactivate\s*\(\)\s*\{[ \t]*\r?\n", re.MULTILINE),
-    "fish": re.compile(r"^function deactivate\b.*\r?\n", re.MULTILINE),
-}
-_SOURCE = {
-    "sh": 'if [ -n "${{VIRTUAL_ENV-}}" ] && [ -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh" ]; then'
-    ' \\. "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh"; fi',
-    "fish": 'if test -n "$VIRTUAL_ENV" -a -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.fish";'
-    " source $VIRTUAL_ENV/etc/cudaswitch/{half}.fish; end",
-}
-_ACTIVATE = {"sh": "activate", "fish": "activate.fish"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +35,15 @@ class Environment:
     @property
     def pin_file(self) -> Path:
         return self.folder / "pin"
+
+    @property
+    def want_file(self) -> Path:
+        """The finished answer as data, for shells whose own scripts no environment runs.
+
+        Each slash is a line break there: cloning an environment replaces its old prefix in
+        every text file, and must not find it at the head of another path.
+        """
+        return self.folder / "want"
 
     def hook_files(self, half: str) -> dict[str, Path]:
         """Map each family of shells to the file of one half of the hook, enter or leave."""
@@ -169,6 +167,7 @@ def write_pin(environment: Environment, request: Request, want: Want) -> None:
                 write_atomically(path, text)
         if environment.owner == "V":
             _edit_activate_scripts(environment, put_in=True)
+        write_atomically(environment.want_file, str(want).replace("/", "\n") + "\n")
         write_atomically(environment.pin_file, pin_text(request))
     except OSError as error:
         raise StoreError(
@@ -191,6 +190,7 @@ def remove_pin(environment: Environment) -> bool:
             path.unlink(missing_ok=True)
         if environment.owner == "V":
             _edit_activate_scripts(environment, put_in=False)
+        environment.want_file.unlink(missing_ok=True)
         environment.pin_file.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
@@ -202,15 +202,20 @@ def remove_pin(environment: Environment) -> bool:
 
 def pin_text(request: Request) -> str:
     """Spell a request as a pin or a `.cuda-version` file does."""
-    if not request.cudnn and not request.libraries:
+    lines = {
+        "cuda": request.text,
+        "cudnn": request.cudnn,
+        "libraries": request.libraries,
+    }
+    said = {key: value for key, value in lines.items() if value}
+    if len(said) == 1:
         return f"{request.text}\n"
-    lines = {"cuda": request.text, "cudnn": request.cudnn, "libraries": request.libraries}
-    return "".join(f"{key} {value}\n" for key, value in lines.items() if value)
+    return "".join(f"{key} {value}\n" for key, value in said.items())
 
 
 def _edit_activate_scripts(environment: Environment, *, put_in: bool) -> None:
-    for family, name in _ACTIVATE.items():
-        path = environment.prefix / "bin" / name
+    for family in shells.FAMILIES.values():
+        path = environment.prefix / "bin" / family.activate
         if not path.is_file() or path.is_symlink():
             continue
         before = path.read_bytes().decode("utf-8", "surrogateescape")
@@ -219,15 +224,15 @@ def _edit_activate_scripts(environment: Environment, *, put_in: bool) -> None:
             write_atomically(path, after, stat.S_IMODE(path.stat().st_mode))
 
 
-def _hooked(text: str, family: str) -> str:
+def _hooked(text: str, family: shells.Family) -> str:
     """Put the two guarded lines into an activate script: once, however often it is done."""
     text = _unhooked(text, family)
-    leave = _SOURCE[family].format(half="off") + "  # cudaswitch\n"
-    text = _DEACTIVATE[family].sub(lambda match: match[0] + leave, text, count=1)
-    block = f"{_OPEN}{_SOURCE[family].format(half='on')}\n{_CLOSE}"
+    leave = family.source.format(half="off") + family.ending
+    text = family.deactivate.sub(lambda match: match[0] + leave, text, count=1)
+    block = f"{_OPEN}{family.source.format(half='on')}\n{_CLOSE}"
     return f"{text}{block}\n" if text.endswith("\n") else f"{text}\n{block}"
 
 
-def _unhooked(text: str, family: str) -> str:
-    leave = _SOURCE[family].format(half="off") + "  # cudaswitch\n"
+def _unhooked(text: str, family: shells.Family) -> str:
+    leave = family.source.format(half="off") + family.ending
     return _BLOCK.sub("", text).replace(leave, "")

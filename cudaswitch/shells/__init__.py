@@ -9,86 +9,21 @@ never stands inside quotes of a text: each value passes its shell's one quoting 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from cudaswitch.errors import RequestError
+from cudaswitch.shells.rows import FAMILIES as FAMILIES
+from cudaswitch.shells.rows import SHELLS as SHELLS
+from cudaswitch.shells.rows import Family as Family
+from cudaswitch.shells.rows import Shell as Shell
+from cudaswitch.shells.rows import quote_fish as quote_fish
+from cudaswitch.shells.rows import quote_posix as quote_posix
 
 Owner = Literal["C", "V"]
 ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}
 """The variable that names the active environment of each kind: conda prefix, virtualenv."""
-
-
-def quote_posix(value: str) -> str:
-    """Quote one value for bash, zsh, dash and their kin."""
-    return "'" + value.replace("'", "'\\''") + "'"
-
-
-def quote_fish(value: str) -> str:
-    """Quote one value for fish, where a backslash counts inside single quotes."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-@dataclass(frozen=True)
-class Shell:
-    """How one shell spells the change.
-
-    `family` is the suffix of the texts it runs and of the hook files it reads. `export`
-    and `local` set one variable; `virtualenv` is the name of the activate script that it
-    sources, `deactivate` matches the line in there that opens the function of that name.
-    """
-
-    name: str
-    family: str
-    quote: Callable[[str], str]
-    export: str
-    local: str
-    init: tuple[str, ...] = ()
-
-
-SHELLS = {
-    shell.name: shell
-    for shell in (
-        Shell(
-            "sh",
-            "sh",
-            quote_posix,
-            export="\\export {name}={value}",
-            local="{name}={value}",
-        ),
-        Shell(
-            "bash",
-            "sh",
-            quote_posix,
-            export="\\export {name}={value}",
-            local="{name}={value}",
-            init=("answers.sh", "init.sh", "init.bash"),
-        ),
-        Shell(
-            "zsh",
-            "sh",
-            quote_posix,
-            export="\\export {name}={value}",
-            local="typeset -g {name}={value}",
-            init=("answers.sh", "init.sh", "init.zsh"),
-        ),
-        Shell(
-            "fish",
-            "fish",
-            quote_fish,
-            export="set -gx {name} {value}",
-            local="set -g {name} {value}",
-            init=("init.fish",),
-        ),
-    )
-}
-FAMILIES = ("sh", "fish")
-"""Suffixes of hook files; each is written for every pinned environment."""
-
-_FAMILY_SHELL = {"sh": SHELLS["sh"], "fish": SHELLS["fish"]}
 
 
 def shell_named(name: str) -> Shell:
@@ -150,7 +85,7 @@ def hook(
     The toolkit's path is broken after each slash: cloning an environment replaces its old
     prefix in every text file, and must not find it at the head of another path.
     """
-    quote = _FAMILY_SHELL[family].quote
+    quote = FAMILIES[family].quote
     broken = "".join(quote(part) for part in re.findall(r"[^/]*/?", home) if part)
     values = {
         "owner": owner,

@@ -1,0 +1,118 @@
+"""The tables: one row per shell, one per family of shells that read the same hook files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+def quote_posix(value: str) -> str:
+    """Quote one value for bash, zsh, dash and their kin."""
+    return "'" + value.replace("'", "'\\''") + "'"
+
+
+def quote_fish(value: str) -> str:
+    """Quote one value for fish, where a backslash counts inside single quotes."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+@dataclass(frozen=True)
+class Family:
+    """Shells that read the same hook files, which end in `suffix`.
+
+    `activate` names the script in a virtualenv that they source. `deactivate` matches in
+    there what opens the command of that name, and `source` runs a half of the hook where
+    it is there, both behind that opening (ended by `ending`) and at the script's end.
+    """
+
+    suffix: str
+    quote: Callable[[str], str]
+    activate: str
+    deactivate: re.Pattern[str]
+    source: str
+    ending: str = "  # cudaswitch\n"
+
+
+FAMILIES = {
+    family.suffix: family
+    for family in (
+        Family(
+            "sh",
+            quote_posix,
+            activate="activate",
+            deactivate=re.compile(r"^deactivate\s*\(\)\s*\{[ \t]*\r?\n", re.MULTILINE),
+            source='if [ -n "${{VIRTUAL_ENV-}}" ] &&'
+            ' [ -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh" ];'
+            ' then \\. "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh"; fi',
+        ),
+        Family(
+            "fish",
+            quote_fish,
+            activate="activate.fish",
+            deactivate=re.compile(r"^function deactivate\b.*\r?\n", re.MULTILINE),
+            source='if test -n "$VIRTUAL_ENV" -a -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.fish";'
+            " source $VIRTUAL_ENV/etc/cudaswitch/{half}.fish; end",
+        ),
+    )
+}
+"""By suffix; the hook files of each are written for every pinned environment."""
+
+
+@dataclass(frozen=True)
+class Shell:
+    """How one shell spells the change.
+
+    `family` names the hook files that it reads. `export` and `local` set one variable.
+    `init` are the texts that `cudaswitch init` adds to the family's core, and `load` is
+    the line that evaluates them.
+    """
+
+    name: str
+    family: str
+    quote: Callable[[str], str]
+    export: str
+    local: str
+    init: tuple[str, ...] = ()
+    load: str = ""
+
+
+SHELLS = {
+    shell.name: shell
+    for shell in (
+        Shell(
+            "sh",
+            "sh",
+            quote_posix,
+            export="\\export {name}={value}",
+            local="{name}={value}",
+        ),
+        Shell(
+            "bash",
+            "sh",
+            quote_posix,
+            export="\\export {name}={value}",
+            local="{name}={value}",
+            init=("answers.sh", "init.sh", "init.bash"),
+            load='eval "$(cudaswitch init bash)"',
+        ),
+        Shell(
+            "zsh",
+            "sh",
+            quote_posix,
+            export="\\export {name}={value}",
+            local="typeset -g {name}={value}",
+            init=("answers.sh", "init.sh", "init.zsh"),
+            load='eval "$(cudaswitch init zsh)"',
+        ),
+        Shell(
+            "fish",
+            "fish",
+            quote_fish,
+            export="set -gx {name} {value}",
+            local="set -g {name} {value}",
+            init=("init.fish",),
+            load="cudaswitch init fish | source",
+        ),
+    )
+}
