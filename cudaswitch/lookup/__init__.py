@@ -1,0 +1,104 @@
+"""Which file a name stands for in this shell: tools by PATH, libraries by the loader's order."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from cudaswitch.errors import CudaswitchError, RequestError
+from cudaswitch.tools import is_shim
+
+_LIBRARY = re.compile(r"\.so(\.|$)")
+
+
+class Found(NamedTuple):
+    """A file that a name may stand for.
+
+    `path` is the real file, links resolved; `why` how it is come by; `toolkit` the folder
+    two levels up, which is the toolkit if it is one. `fault` says why it cannot be loaded.
+    """
+
+    path: str
+    why: str
+    toolkit: str
+    fault: str | None = None
+
+
+class Answer(NamedTuple):
+    """The files for a name, the winner first.
+
+    `consumer` is the file that asks for a library, `runs` the tool that a shim would become
+    here, and `notes` what else decides.
+    """
+
+    found: list[Found]
+    consumer: str | None = None
+    runs: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def look_up(name: str, variables: Mapping[str, str], consumer: str | None = None) -> Answer:
+    """List the files for a tool or library; `consumer` is what asks for a library.
+
+    Raises RequestError for a consumer that is nothing known, and what the request that
+    decides for a shim raises.
+    """
+    if is_library(name):
+        from cudaswitch.lookup.libraries import find_library  # noqa: PLC0415  # tools need it not
+
+        return find_library(name, variables, consumer)
+    if consumer is not None:
+        raise RequestError(
+            f"`{name}` is no library, and --from tells who asks for one",
+            "name it as programs do, for example libcudart.so.12",
+        )
+    return find_tool(name, variables)
+
+
+def is_library(name: str) -> bool:
+    """Tell a shared library (`libcudnn.so.7`) from a tool (`nvcc`), by its name."""
+    return _LIBRARY.search(name) is not None
+
+
+def found_at(path: str, why: str, fault: str | None = None) -> Found:
+    """Describe the file at a path that may lead over links."""
+    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120  # texts, and many
+    return Found(os.path.realpath(path), why, os.path.dirname(folder), fault)  # noqa: PTH120
+
+
+def find_tool(name: str, variables: Mapping[str, str]) -> Answer:
+    """List the programs of that name on PATH, and what the first would become if it is a shim."""
+    found: dict[str, Found] = {}
+    for folder in variables.get("PATH", "").split(os.pathsep):
+        file = Path(folder) / name
+        if folder and file.is_file() and os.access(file, os.X_OK):
+            one = found_at(str(file), f"`{folder}` is on PATH")
+            found.setdefault(one.path, one)
+    files = list(found.values())
+    if not files or not is_shim(Path(files[0].path)):
+        return Answer(files)
+    files[0] = files[0]._replace(why=f"{files[0].why}, with a shim of cudaswitch")
+    runs, notes = _behind_shim(name, files, variables)
+    return Answer(files, runs=runs, notes=notes)
+
+
+def _behind_shim(
+    name: str, files: list[Found], variables: Mapping[str, str]
+) -> tuple[str | None, tuple[str, ...]]:
+    from cudaswitch.decision import decide, working_directory  # noqa: PLC0415  # for shims only
+
+    try:
+        decision = decide(variables, working_directory(variables))
+    except CudaswitchError as error:
+        return None, (f"the shim would fail: {error.message}",)
+    if decision.want.home != "system":
+        tool = Path(decision.want.home) / "bin" / name
+        if os.access(tool, os.X_OK):
+            return str(tool), (f"that is what {decision.origin} asks for",)
+        return None, (f"the shim would fail: `{tool}` is not there",)
+    others = (one.path for one in files if not is_shim(Path(one.path)))
+    path = next(others, None)
+    return path, () if path else ("the shim would fail: no toolkit is asked for here",)

@@ -1,0 +1,173 @@
+"""Processes in which libraries are looked for: Python's, a program's, a framework's."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+
+from cudaswitch.compat.frameworks import Framework, frameworks
+from cudaswitch.detect.machine import glibc
+from cudaswitch.detect.packages import layers
+from cudaswitch.detect.reading import Reading
+from cudaswitch.elf import Elf, ElfError
+from cudaswitch.environments import active_environment
+from cudaswitch.loader import Loaded, Process
+from cudaswitch.lookup.disk import Disk, this_system
+
+_BY_PATH = re.compile(r"""\(\s*"(\w+)",\s*"(lib[\w.*\[\]-]+)"\s*\)""")
+"""A folder of `nvidia` and a pattern of file names, as arguments or tuples in a source."""
+
+_MOST_FILES = 20_000
+
+
+class World:
+    """What all processes of this shell share; `variables` are those that they would get."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self.variables = variables
+        self.disk = Disk()
+        self.notes: tuple[str, ...] = ()
+        if glibc() is None:
+            self.notes += ("worked out by the rules of glibc, which this machine has not",)
+        self.prefix, self.python = self._python()
+        interpreter = self.elf(self.python).interpreter if self.python else None
+        self.system = this_system(interpreter, os.getcwd())  # noqa: PTH109  # a text
+
+    def elf(self, path: str) -> Elf:
+        """Read an ELF file. Raises ElfError, also where there is none."""
+        elf = None
+        with suppress(OSError):
+            elf = self.disk.elf(path)
+        if elf is None:
+            raise ElfError(path, "it cannot be opened")
+        return elf
+
+    def program(self, path: str) -> tuple[Process, Loaded]:
+        """Start a program, whose path must have no links."""
+        process = self._process()
+        return process, process.start(path, self.elf(path))
+
+    def interpreter(self) -> tuple[Process, Loaded | None, Loaded | None]:
+        """Start the environment's Python: who imports extensions there, who loads for ctypes.
+
+        Without a Python, or where it is a script that starts one, both are None.
+        """
+        if self.python is None:
+            return self._process(), None, None
+        process, main = self.program(self.python)
+        linked = (one for one in process.loaded if _is_libpython(one.elf.soname or ""))
+        importer = next(linked, main)
+        extension = _ctypes_of(Path(self.python))
+        loader = process.dlopen(extension, importer) if extension else None
+        return process, importer, loader or importer
+
+    def _process(self) -> Process:
+        get = self.variables.get
+        return Process(self.disk, self.system, get("LD_LIBRARY_PATH", ""), get("LD_PRELOAD", ""))
+
+    def _python(self) -> tuple[Path | None, str | None]:
+        """Find the prefix whose packages are imported, and the file of its Python."""
+        environment = active_environment(self.variables)
+        names = [str(environment.prefix / "bin/python")] if environment else []
+        path = self.variables.get("PATH", "")
+        names += [at for name in ("python3", "python") if (at := shutil.which(name, path=path))]
+        for name in names:
+            real = os.path.realpath(name)
+            if not os.access(real, os.X_OK):
+                continue
+            try:
+                self.elf(real)
+                return Path(name).absolute().parent.parent, real
+            except ElfError:
+                self.notes += (f"`{name}` is a script: the Python behind it is left aside",)
+                break
+        return environment.prefix if environment else None, None
+
+
+def _is_libpython(soname: str) -> bool:
+    return re.match(r"libpython\d\.\d", soname) is not None
+
+
+def _ctypes_of(python: Path) -> str | None:
+    """Find the extension that calls `dlopen` for ctypes; it may be built in."""
+    libraries = python.parent.parent / "lib"
+    named = re.search(r"\d+\.\d+t?$", python.name)
+    pattern = f"python{named[0]}" if named else "python3.*"
+    found = sorted(libraries.glob(f"{pattern}/lib-dynload/_ctypes.*.so"))
+    return str(found[-1]) if found else None
+
+
+class Package:
+    """A framework or another package of an environment, by the name that is imported."""
+
+    def __init__(self, name: str, prefix: Path) -> None:
+        found = layers(prefix, Reading(prefix), ())
+        self.sites = [site.path for layer in found for site in layer.sites]
+        framework = _framework(name)
+        self._loading = framework.loading if framework else None
+        known = self._loading.folders if self._loading else framework.folders if framework else ()
+        wanted = known or (name, name.replace("-", "_"))
+        self.folders = [
+            site / folder
+            for site in self.sites
+            for folder in dict.fromkeys(wanted)
+            if folder and "/" not in folder and (site / folder).is_dir()
+        ]
+
+    def start(self, process: Process, caller: Loaded | None) -> list[Loaded]:
+        """Load what the package loads first, and what it then loads by path."""
+        loading = self._loading
+        if loading is None:
+            return []
+        first = [
+            loaded
+            for site in self.sites
+            for file in loading.first
+            if (site / file).is_file() and (loaded := process.dlopen(str(site / file), caller))
+        ]
+        if loading.when and any(loading.when in one.path for one in process.loaded):
+            for path in self._by_path:
+                process.dlopen(path, caller, f"`{loading.by_path}` loads it by its path")
+        return first
+
+    @cached_property
+    def _by_path(self) -> list[str]:
+        """List what the package's own code names, up to the first that is not there."""
+        source = self._loading.by_path if self._loading else ""
+        text = next(filter(None, (Reading(at).text(at / source) for at in self.sites)), "")
+        found = (self._in_wheels(*pair) for pair in _BY_PATH.findall(text))
+        return list(takewhile(bool, found))
+
+    def _in_wheels(self, folder: str, pattern: str) -> str:
+        for site in self.sites:
+            for place in (folder, "cu[0-9]*"):
+                found = sorted(site.glob(f"nvidia/{place}/lib/{pattern}"))
+                if found:
+                    return str(found[0])
+        return ""
+
+    def libraries(self) -> Iterator[str]:
+        """Yield the shared libraries of the package, extension modules first."""
+        for folder in self.folders:
+            names = []
+            for at, folders, files in os.walk(folder):
+                folders.sort()
+                names += [f"{at}/{name}" for name in files if re.search(r"\.so(\.|$)", name)]
+                if len(names) > _MOST_FILES:
+                    break
+            yield from sorted(names, key=lambda name: (".cpython-" not in name, name))
+
+
+def _framework(name: str) -> Framework | None:
+    plain = name.lower()
+    known = frameworks()
+    return known.get(plain) or next(
+        (one for one in known.values() if plain in (*one.folders, *one.dists, one.title.lower())),
+        None,
+    )

@@ -1,0 +1,103 @@
+"""Which file the loader takes for a library, for Python by itself or for a given consumer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from cudaswitch.elf import EXECUTABLE
+from cudaswitch.errors import RequestError
+from cudaswitch.loader import Loaded, Process
+from cudaswitch.lookup import Answer, Found, found_at, is_library
+from cudaswitch.lookup.consumers import Package, World
+
+
+def find_library(name: str, variables: Mapping[str, str], consumer: str | None = None) -> Answer:
+    """List the files for a library, the one that the loader takes first.
+
+    Without `consumer` it is what `dlopen` from Python finds: that of the active environment,
+    else that on PATH. A consumer is the path of a program or library, the name of a library,
+    of a package in the environment, or of a program on PATH. Raises RequestError where it is
+    nothing of these, ElfError where its file is none.
+    """
+    world = World(variables)
+    answer = _of(name, world, consumer)
+    return answer._replace(notes=(*answer.notes, *world.notes))
+
+
+def _of(name: str, world: World, consumer: str | None) -> Answer:
+    if consumer is None:
+        process, _, caller = world.interpreter()
+        return _answer(name, process, caller)
+    if "/" in consumer or Path(consumer).is_file():
+        return _of_file(name, world, os.path.abspath(consumer))  # noqa: PTH100  # a text
+    if is_library(consumer):
+        process, _, caller = world.interpreter()
+        loaded = process.dlopen(consumer, caller)
+        if loaded is None:
+            raise RequestError(f"`{consumer}` is not found in this shell (asked for by --from)")
+        return _answer(name, process, loaded)
+    package = Package(consumer, world.prefix) if world.prefix else None
+    if package and package.folders:
+        return _of_package(name, world, package)
+    return _of_program(name, world, consumer)
+
+
+def _of_file(name: str, world: World, path: str) -> Answer:
+    elf = world.elf(path)
+    if elf.kind == EXECUTABLE or (elf.interpreter and not is_library(path)):
+        process, main = world.program(os.path.realpath(path))
+        return _answer(name, process, main)
+    process, importer, _ = world.interpreter()
+    return _answer(name, process, process.dlopen(path, importer))
+
+
+def _of_package(name: str, world: World, package: Package) -> Answer:
+    """Ask for each library of a package anew, as it is not known which are loaded together."""
+    others: list[Answer] = []
+    for library in ("", *package.libraries()):
+        process, importer, caller = world.interpreter()
+        first = package.start(process, caller)
+        loaded = process.dlopen(library, importer) if library else next(iter(first), None)
+        if loaded and _loaded_as(name, process):
+            return _answer(name, process, loaded)
+        if loaded:
+            others.append(_answer(name, process, loaded))
+    answer = next((one for one in others if one.found), Answer([]))
+    note = "none of its libraries needs it: this is what `dlopen` finds"
+    return answer._replace(notes=(*answer.notes, note))
+
+
+def _of_program(name: str, world: World, consumer: str) -> Answer:
+    path = shutil.which(consumer, path=world.variables.get("PATH", ""))
+    if path is None:
+        where = f" and no package in `{world.prefix}`" if world.prefix else ""
+        raise RequestError(
+            f"`{consumer}` is no program on PATH{where} (asked for by --from)",
+            "name a package of the active environment, a library or a file",
+        )
+    process, main = world.program(os.path.realpath(path))
+    return _answer(name, process, main)
+
+
+def _loaded_as(name: str, process: Process) -> Loaded | None:
+    return next((one for one in process.loaded if one.answers_to(name)), None)
+
+
+def _answer(name: str, process: Process, caller: Loaded | None) -> Answer:
+    before = _loaded_as(name, process)
+    loaded = before or process.dlopen(name, caller)
+    asker = before.asked if before else caller
+    found: dict[str, Found] = {}
+    if loaded:
+        why = loaded.why
+        if before and asker and asker is not caller and f"`{asker.path}`" not in why:
+            why += f", loaded before for `{asker.path}`"
+        one = found_at(loaded.path, why)
+        found[one.path] = one
+    for other in process.candidates(name, asker):
+        one = found_at(other.path, other.why, other.fault)
+        found.setdefault(one.path, one)
+    return Answer(list(found.values()), caller.path if caller else None)

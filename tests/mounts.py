@@ -1,0 +1,39 @@
+"""Running programs where they may mount, unseen by others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+def in_own_mounts(
+    script: str,
+    *arguments: str | Path,
+    cwd: Path,
+    env: dict[str, str] | None = None,
+    timeout: float = 120,
+) -> subprocess.CompletedProcess[str]:
+    """Run a shell script in mounts of its own; skips, or fails in CI, where that is forbidden."""
+    options = ["-m"] if os.geteuid() == 0 else ["-r", "-m"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run(
+            ["unshare", *options, "true"], capture_output=True, check=False
+        ).returncode
+    ):
+        if os.environ.get("CI"):
+            pytest.fail("CI must let tests mount file systems")
+        pytest.skip("needs to mount file systems")
+    return subprocess.run(
+        ["unshare", *options, "sh", "-ec", script, "sh", *arguments],
+        env=env,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
