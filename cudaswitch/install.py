@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -29,11 +29,14 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file to install, where it came from (without credentials), and its source's name."""
+    """A file to install and where it came from, without credentials.
+
+    `source` is its source's name; None where a person named the file, whose kind then tells.
+    """
 
     path: Path
     origin: str
-    source: str = "file"
+    source: str | None = None
 
 
 def install(
@@ -114,9 +117,9 @@ def _stage(
     if present and archives.sha256_of(artifact.path) == present.sha256:
         return present, None
     stage = held.enter_context(store.staged(f"package-{identity.id}"))
-    package = replace(
-        _unpacked(artifact.path, stage),
-        source=artifact.source,
+    unpacked = _unpacked(artifact.path, stage)
+    package = unpacked._replace(
+        source=artifact.source or unpacked.source,
         origin=artifact.origin,
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )

@@ -323,8 +323,11 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
         "text": lambda: b"hello\n",
         "one byte": lambda: b"B",
     },
-    "is a script or a runfile": {
-        "runfile": lambda: b"#!/bin/sh\n# Makeself\n",
+    "is a Debian package": {
+        "Debian package": lambda: b"!<arch>\ndebian-binary   1700000000  0     0     100644  4",
+    },
+    "is a script, and no runfile": {
+        "script": lambda: b"#!/bin/sh\n# Makeself\n",
     },
     "is a program": {
         "program": lambda: b"\x7fELF" + bytes(60),

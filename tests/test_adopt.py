@@ -63,6 +63,10 @@ RUNGS: dict[str, tuple[Callable[[Path], None], str]] = {
     "nvcc": (lambda at: None, "11.2.152"),
     "cuda.h": (without_nvcc, "11.2"),
     "soname": (without_header, "11.2.152"),
+    "the date of a build": (
+        lambda at: write(at / "version.json", '{"cuda": {"version": "11.2.20210302"}}'),
+        "11.2.152",
+    ),
     "broken json": (lambda at: write(at / "version.json", "{"), "11.2.152"),
     "odd json": (lambda at: write(at / "version.json", '{"cuda": []}'), "11.2.152"),
     "list json": (lambda at: write(at / "version.json", "[1]"), "11.2.152"),

@@ -15,6 +15,7 @@ from builders import wheel
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Delivery, index, pypi
 from cudaswitch.sources.pip_process import _failure, pip_command
+from cudaswitch.store import quote_request
 from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request, Version, parse_request
 from http_server import Server
@@ -186,7 +187,7 @@ def test_choose_release(asked: str, chosen: str) -> None:
 def test_before_13_there_is_no_nvcc(asked: str) -> None:
     with pytest.raises(SourceError, match="PyPI has no nvcc before CUDA 13") as caught:
         pypi.choose_release(parse_request(asked), OFFERED)
-    assert "cudaswitch install FILE" in (caught.value.hint or "")
+    assert f"cudaswitch search {quote_request(asked)}" == caught.value.hint
 
 
 @pytest.mark.parametrize("asked", ["14", "13.9", "13.10", "auto", "work"])

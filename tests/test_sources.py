@@ -23,7 +23,7 @@ def test_a_local_file_stays_in_its_place(tmp_path: Path, monkeypatch: pytest.Mon
         [artifact] = files.obtain(what, cache=tmp_path / "cache", workdir=tmp_path).artifacts
         assert artifact.path.samefile(file)
         assert artifact.path.name == file.name
-        assert artifact.source == "file"
+        assert artifact.source is None  # the file tells
         assert artifact.origin in (str(file), file.as_uri())
     with pytest.raises(SourceError, match="sha256"):
         files.obtain(str(file), cache=tmp_path, workdir=tmp_path, sha256=SHA256)

@@ -1,7 +1,7 @@
 """Archives: what a file is, and its members put on disk, whole and checked, or not at all.
 
 One walk for every format: `opening` tells the format by its first bytes and returns a layout
-(conda, nvidia, wheels); the layout reads members (tarball, zips) from a decoded stream
+(conda, nvidia, wheels, runfiles); the layout reads members (tarball, zips) from a decoded stream
 (streams); placing writes them. What a file is called never decides what it is.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from pathlib import Path
 
 from cudaswitch.archives.faults import naming
@@ -41,7 +40,7 @@ def identify(path: Path) -> Package:
                     layout.take(member.path, _start_of(member.content, count))
                 if layout.is_known():
                     break
-        return replace(layout.package(), size=source.size)
+        return layout.package()._replace(size=source.size)
 
 
 def unpack(
@@ -80,8 +79,7 @@ def unpack(
         package = package or layout.package()
         placing.finish()
         layout.verify(placing)
-        return replace(
-            package,
+        return package._replace(
             sha256=source.sha256,
             size=source.size,
             entries=tuple(entry for _, entry in sorted(placing.entries.items())),

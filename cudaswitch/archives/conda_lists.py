@@ -9,7 +9,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from cudaswitch.archives.faults import DamagedError, UnsafeError, shown
@@ -141,18 +141,18 @@ def complete(placed: Placing, listed: dict[str, Listed] | None, texts: dict[str,
             raise DamagedError(f"{shown(min(extra))} is not in its file list")
         for path, entry in placed.entries.items():
             said = listed[path]
-            placed.entries[path] = replace(
-                entry, placeholder=said.placeholder, mode=said.mode, copy=said.copy
+            placed.entries[path] = entry._replace(
+                placeholder=said.placeholder, mode=said.mode, copy=said.copy
             )
     if PATHS not in texts:
         for path, placeholder, mode in _from_has_prefix(texts.get(HAS_PREFIX, b"")):
             found = placed.entries.get(path)
             if found is None or found.target is not None:
                 raise DamagedError(f"`{HAS_PREFIX}` names {shown(path)}, which is no file of it")
-            placed.entries[path] = replace(found, placeholder=placeholder, mode=mode)
+            placed.entries[path] = found._replace(placeholder=placeholder, mode=mode)
     for path in _lines(texts.get(NO_LINK, b""), NO_LINK):
         if path in placed.entries:
-            placed.entries[path] = replace(placed.entries[path], copy=True)
+            placed.entries[path] = placed.entries[path]._replace(copy=True)
 
 
 def read_list(texts: dict[str, bytes]) -> dict[str, Listed] | None:

@@ -41,7 +41,7 @@ class ForeignError(FaultError):
     form = "`{path}` {why}"
     hint = (
         "cudaswitch opens conda packages (.tar.bz2, .conda), NVIDIA's CUDA and cuDNN archives"
-        " (.tgz, .tar.xz, .zip) and NVIDIA wheels (.whl)"
+        " (.tgz, .tar.xz, .zip), NVIDIA wheels (.whl) and CUDA runfiles (.run)"
     )
 
 

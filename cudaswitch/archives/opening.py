@@ -6,16 +6,17 @@ from cudaswitch.archives.conda import CondaTarball, CondaZip
 from cudaswitch.archives.faults import ForeignError
 from cudaswitch.archives.layout import Layout
 from cudaswitch.archives.nvidia import NvidiaTarball, NvidiaZip
+from cudaswitch.archives.runfiles import Runfile
 from cudaswitch.archives.streams import Source
 from cudaswitch.archives.wheels import Wheel
 from cudaswitch.archives.zips import ZipDirectory
 
 TAR_PACKINGS = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\0": "xz"}
-BZIP2, ZIP = b"BZh", b"PK\3\4"
+BZIP2, ZIP, SCRIPT = b"BZh", b"PK\3\4", b"#!"
 FOREIGN = {
     b"<": "is a web page, not an archive",
     b"{": "is a JSON file, not an archive",
-    b"#!": "is a script or a runfile, which is run, not unpacked",
+    b"!<arch>\n": "is a Debian package or a static library, which the system installs",
     b"\x7fELF": "is a program or a library, not an archive",
     b"MZ": "is a Windows program, not an archive",
     b"Rar!": "is a RAR archive",
@@ -35,6 +36,8 @@ def layout_of(source: Source, file_name: str) -> Layout:
         return CondaTarball(source, file_name)
     if start.startswith(ZIP):
         return _zip_layout(source, file_name)
+    if start.startswith(SCRIPT):
+        return Runfile(source, file_name)
     for beginning, verdict in FOREIGN.items():
         if start.lstrip().startswith(beginning):
             raise ForeignError(verdict)

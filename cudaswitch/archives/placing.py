@@ -12,7 +12,6 @@ import os
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -200,7 +199,7 @@ class Placing:
             if from_folders is None:
                 raise UnsafeError(f"{shown(path)} is a hard link to a file that is not kept")
             _link_or_copy(from_folders, from_inner, to_folders, to_inner, earlier)
-        self._files[path] = replace(earlier, path=path)
+        self._files[path] = earlier._replace(path=path)
         self._note(self._files[path])
 
     def _check_target(self, path: str, target: str) -> None:

@@ -19,11 +19,14 @@ _GRACE = 1.0
 
 @dataclass(frozen=True)
 class Wanted:
-    """A file as an index describes it: sha256 in hex, size in bytes. Both are enforced."""
+    """A file as an index describes it: sha256 in hex, size in bytes. Both are enforced.
+
+    `size` is None where the index states none.
+    """
 
     url: str
     sha256: str
-    size: int
+    size: int | None
 
 
 def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import Protocol
 
 from cudaswitch.errors import RequestError
 from cudaswitch.install import Artifact
-from cudaswitch.versions import Request, Version
+from cudaswitch.versions import Request, Version, parse_request
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,57 @@ class Delivery:
 
     artifacts: tuple[Artifact, ...]
     toolkit: Version | None = None
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What is searched for: components `cuda` and `cudnn`, of all versions where none is named.
+
+    `cudnn` is a version prefix; `cuda` is the toolkits' version and what cuDNN is built for.
+    """
+
+    components: tuple[str, ...] = ("cuda", "cudnn")
+    cuda: Request | None = None
+    cudnn: Version | None = None
+
+    def wants_toolkit(self, version: Version) -> bool:
+        return "cuda" in self.components and (self.cuda is None or self.cuda.accepts(version))
+
+    def wants_cudnn(self, version: Version) -> bool:
+        # The index file of 8.9.7.29 may be called 8.9.7.
+        named = self.cudnn is None or version.starts_with(self.cudnn)
+        return "cudnn" in self.components and (
+            named or bool(self.cudnn and self.cudnn.starts_with(version))
+        )
+
+    def wants_built_for(self, cuda: str | None) -> bool:
+        """Tell whether a cuDNN built for that CUDA (a request text) goes with the toolkits."""
+        prefix = self.cuda.prefix if self.cuda else None
+        if prefix is None or cuda is None:
+            return True
+        built = parse_request(cuda)
+        return built.accepts(prefix) or bool(built.prefix and built.prefix.starts_with(prefix))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Something that a source has, as `search` shows it.
+
+    `cuda` is the release (`12.4`) of a toolkit, and for which CUDA a cuDNN was built (a request
+    text). `size` is in bytes, of the components that `install` takes; `url` (no credentials) is
+    of the file, or of the index of many. None is what the source does not say.
+    """
+
+    component: str
+    version: Version
+    cuda: str | None
+    platform: str
+    source: str
+    channel: str | None = None
+    size: int | None = None
+    has_nvcc: bool | None = None
+    url: str | None = None
+    sha256: str | None = None
 
 
 class Index(Protocol):
@@ -41,9 +93,32 @@ class Index(Protocol):
     ) -> Delivery:
         """Bring cuDNN alone, for a CUDA that is installed."""
 
+    def listed(self, sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
+        """List what it has of what is sought, in any order. Raises SourceError."""
 
-NAMES = ("pypi", "nvidia", "conda")
+
+NAMES = ("pypi", "nvidia", "conda", "runfile")
 """The sources that a version can be asked of; each is the module of that name."""
+
+MIRRORS = {
+    "pypi": "PIP_INDEX_URL",
+    "nvidia": "CUDASWITCH_NVIDIA_URL",
+    "conda": "CUDASWITCH_CHANNEL_ALIAS",
+    "runfile": "CUDASWITCH_NVIDIA_URL",
+}
+"""Source → the variable that names another place for what its maker's server has."""
+
+
+def use_mirror(name: str | None, url: str | None) -> None:
+    """Take what the source `name` has from `url`, for this process and its children.
+
+    Raises RequestError where a URL comes without a source.
+    """
+    if url is None:
+        return
+    if name is None:
+        raise RequestError("--mirror needs the source that it is one of", "add --from SOURCE")
+    os.environ[MIRRORS[name]] = url
 
 
 def index(name: str, channels: Sequence[str] = ()) -> Index:

@@ -108,9 +108,13 @@ def channel_url(name: str) -> str:
 
 def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> Iterator[Channel]:
     """Yield the channels of these names, or else the usual ones, in their order."""
-    usual = os.environ.get("CUDASWITCH_CHANNELS", "").replace(",", " ").split()
-    for name in names or usual or CHANNELS:
+    for name in names or usual_channels():
         yield Channel(name, platform, offline=offline)
+
+
+def usual_channels() -> Sequence[str]:
+    """Return the names of the channels that are asked where nobody names any."""
+    return os.environ.get("CUDASWITCH_CHANNELS", "").replace(",", " ").split() or CHANNELS
 
 
 def is_cuda(name: str) -> bool:

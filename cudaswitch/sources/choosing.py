@@ -2,7 +2,8 @@
 
 1. `pypi` for CUDA 13 and later: pip reaches it through the mirrors that people have set up.
 2. `nvidia` for 11.4.2 and later: it has nvcc of each release.
-3. `conda` for what is older: libraries, and cuDNN built for them.
+3. `conda` for what is older: libraries, and cuDNN built for them. `runfile` has nvcc of these
+   too, in files ten times as large, and so only where somebody names it.
 
 A source that is not reached is not replaced by another one: the same command would bring
 something else tomorrow.
@@ -17,7 +18,7 @@ _USUAL = (
     ("pypi", Version("13.0"), "it has nvcc for CUDA 13 and later"),
     ("nvidia", Version("11.4.2"), "it has nvcc for CUDA 11.4.2 to 12"),
 )
-_OLDEST = ("conda", "it has the libraries of CUDA before 11.4.2")
+_OLDEST = ("conda", "it has the libraries of CUDA before 11.4.2; for nvcc: --from runfile")
 
 
 def usual_source(request: Request) -> tuple[str, str]:

@@ -7,14 +7,14 @@ build, of that the `.conda`. From 12 on it is many packages, see `sources.split`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cudaswitch.archives.conda import built_for
 from cudaswitch.download import redact
 from cudaswitch.errors import RequestError, SourceError
-from cudaswitch.sources import Delivery, split
+from cudaswitch.sources import Delivery, Listed, Sought, split
 from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.channels import Channel, Record, chosen_channels
 from cudaswitch.sources.components import FULL, SETS
@@ -73,6 +73,18 @@ class Channels:
         record = _cudnn(cudnn, cuda, list(self._channels(platform, offline)))
         return _delivery([record], None, workdir, offline)
 
+    def listed(self, sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
+        """List what the channels have of what is sought, each version in its newest build."""
+        found: dict[tuple[str, ...], tuple[Record, Listed]] = {}
+        for channel in self._channels(platform, offline):
+            for record in _sought_in(channel, sought):
+                listed = _listed(record, channel, platform)
+                key = (channel.name, record.name, str(record.version), listed.cuda or "")
+                rival = found.get(key)
+                if rival is None or record.rank > rival[0].rank:
+                    found[key] = record, listed
+        return [listed for _, listed in found.values() if _is_sought(listed, sought)]
+
     def _channels(self, platform: str, offline: bool) -> Iterable[Channel]:
         return chosen_channels(self.names, platform, offline=offline)
 
@@ -82,6 +94,52 @@ def _delivery(
 ) -> Delivery:
     wanted = [record.wanted() for record in records]
     return Delivery(bring(wanted, "conda", workdir=workdir, offline=offline), release)
+
+
+def _sought_in(channel: Channel, sought: Sought) -> Iterator[Record]:
+    """Yield the records that may be sought; those of cuDNN in pieces cannot be obtained."""
+    if "cuda" in sought.components:
+        prefix = sought.cuda.prefix if sought.cuda else None
+        # The index for every platform is a large one, and CUDA up to 11 is not in it.
+        old = prefix is not None and prefix.major < split.FIRST
+        records = channel.own if old else channel.everything
+        yield from (one for one in records if one.name in (SINGLE, split.META))
+    if "cudnn" in sought.components:
+        yield from (one for one in channel.own if one.name == "cudnn" and not _in_pieces(one))
+
+
+def _in_pieces(cudnn: Record) -> bool:
+    return any(one.startswith("libcudnn") for one in cudnn.depends)
+
+
+def _is_sought(listed: Listed, sought: Sought) -> bool:
+    if listed.component == "cuda":
+        return sought.wants_toolkit(listed.version)
+    fits = listed.cuda is not None and sought.wants_built_for(listed.cuda)
+    return fits and sought.wants_cudnn(listed.version)
+
+
+def _listed(record: Record, channel: Channel, platform: str) -> Listed:
+    """Describe a record; what comes in many packages has no size and no file of its own."""
+    in_many = record.name == split.META
+    size, sha256 = (None if in_many else record.data.get(key) for key in ("size", "sha256"))
+    component = "cudnn" if record.name == "cudnn" else "cuda"
+    return Listed(
+        component,
+        record.version,
+        _built_for(record) if component == "cudnn" else record.version.minor,
+        platform,
+        "conda",
+        redact(channel.name),
+        size=size if isinstance(size, int) else None,
+        has_nvcc=in_many if component == "cuda" else None,
+        url=redact(record.folder if in_many else f"{record.folder}/{record.file}"),
+        sha256=sha256 if isinstance(sha256, str) else None,
+    )
+
+
+def _built_for(cudnn: Record) -> str | None:
+    return built_for("cudnn", cudnn.version, list(cudnn.depends), cudnn.build)
 
 
 def _toolkits(channel: Channel) -> list[Record]:
@@ -137,10 +195,10 @@ def _cudnn(cudnn: str, cuda: Version, channels: Sequence[Channel]) -> Record:
         for record in channel.own:
             if record.name != "cudnn" or not record.version.starts_with(prefix):
                 continue
-            built = built_for("cudnn", record.version, list(record.depends), record.build)
+            built = _built_for(record)
             if built is None or not parse_request(built).accepts(cuda):
                 continue
-            if any(one.startswith("libcudnn") for one in record.depends):
+            if _in_pieces(record):
                 in_pieces = True
             else:
                 found.append(record)
@@ -149,7 +207,7 @@ def _cudnn(cudnn: str, cuda: Version, channels: Sequence[Channel]) -> Record:
     raise SourceError(
         f"no cuDNN {cudnn} for CUDA {cuda.minor} in {_named(channels)}"
         + (", other than in pieces" if in_pieces else ""),
-        "try --from nvidia, or install it from a file: `cudaswitch install FILE`",
+        f"cudaswitch search cudnn {cudnn}",
     )
 
 

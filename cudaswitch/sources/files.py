@@ -12,7 +12,11 @@ from cudaswitch.install import Artifact
 from cudaswitch.sources import Delivery
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
-_ARCHIVE = re.compile(r".*\.(?:conda|whl|zip|tgz|tbz2?|txz|run|deb|gz|bz2|xz|zst)", re.IGNORECASE)
+_ARCHIVE = re.compile(
+    r".*\.(?:conda|whl|zip|tgz|tbz2?|txz|run|deb|gz|bz2|xz|zst)|cuda_[0-9._]+_linux(?:-run)?",
+    re.IGNORECASE,
+)
+"""Names of archives; the runfiles of CUDA 8 to 10.0 end in `_linux` or `_linux-run`."""
 
 
 def is_url(what: str) -> bool:

@@ -9,19 +9,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from cudaswitch.archives.components import COMPONENTS, named_component
 from cudaswitch.compat.redist import known_releases
-from cudaswitch.download import fetch
+from cudaswitch.download import fetch, redact
 from cudaswitch.download.pages import read_page
 from cudaswitch.download.several import Wanted
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.install import Artifact
 from cudaswitch.paths import cache
-from cudaswitch.sources import Delivery
+from cudaswitch.sources import Delivery, Listed, Sought
 from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.licences import tell_once
@@ -33,6 +34,9 @@ FIRST = Version("11.4.2")
 """The first CUDA whose index lists a toolkit."""
 _LISTED = re.compile(r"redistrib_([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})\.json", re.ASCII)
 _LISTING_LIMIT = 4 << 20
+_AT_ONCE = 8
+"""Indexes that are asked for at a time; they are small, and there are many."""
+_MAJORS = range(10, 30)
 _TOOLKIT = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
 
@@ -75,6 +79,78 @@ def obtain_cudnn(
     return Delivery(_bring([_cudnn(cudnn, cuda, platform, offline)], workdir, offline))
 
 
+def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
+    """List what there is of what is sought, by the index of each release."""
+    _require(platform)
+    todo = [
+        *(("cuda", at) for at in available(offline=offline) if sought.wants_toolkit(at)),
+        *(("cudnn", at) for at in _releases("cudnn", offline) if sought.wants_cudnn(at)),
+    ]
+    found: list[Listed] = []
+    missing: NotFoundError | None = None
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        # The first one alone: where nobody answers, that is said once and soon.
+        for group in (todo[:1], todo[1:]):
+            futures = [pool.submit(_indexed, *each, platform, offline) for each in group]
+            try:
+                for future in futures:
+                    try:
+                        found += future.result()
+                    except NotFoundError as error:
+                        missing = missing or error
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+    if missing and not found:
+        raise missing
+    return [each for each in found if each.component == "cuda" or _is_sought(sought, each)]
+
+
+def _is_sought(sought: Sought, cudnn: Listed) -> bool:
+    return sought.wants_cudnn(cudnn.version) and sought.wants_built_for(cudnn.cuda)
+
+
+def _indexed(product: str, release: Version, platform: str, offline: bool) -> list[Listed]:
+    """List what the index of one release has: a toolkit, or cuDNN for each CUDA major."""
+    index = _index(product, release, offline)
+    if product == "cuda":
+        pieces = _toolkit(index, platform)
+        if not pieces:
+            return []
+        usual = chosen("build", pieces.keys(), f"CUDA {release}")
+        offers = [index.offer(at, platform, release.major) for each in usual for at in pieces[each]]
+        return [
+            Listed(
+                "cuda",
+                release,
+                release.minor,
+                platform,
+                "nvidia",
+                size=sum(offer.size for offer in offers),
+                has_nvcc="nvcc" in pieces,
+                url=redact(index.url),
+            )
+        ]
+    built = {
+        index.offer("cudnn", platform, major): str(major)
+        for major in _MAJORS
+        if index.has("cudnn", platform, major)
+    }
+    return [
+        Listed(
+            "cudnn",
+            offer.version or release,
+            cuda,
+            platform,
+            "nvidia",
+            size=offer.size,
+            url=redact(offer.url),
+            sha256=offer.sha256,
+        )
+        for offer, cuda in built.items()
+    ]
+
+
 def _require(platform: str) -> None:
     if platform not in FOLDERS:
         raise RequestError(
@@ -113,7 +189,7 @@ def _newest(request: Request, offline: bool) -> Index:
     if request.prefix and request.prefix < FIRST:
         raise SourceError(
             f"NVIDIA's index has no toolkit before CUDA {FIRST}, so no CUDA {request.text}{asked}",
-            "try --from conda, which has its libraries, or a file: `cudaswitch install FILE`",
+            "try --from runfile, or --from conda for its libraries alone",
         )
     there = ", ".join(map(str, offered))
     raise SourceError(
@@ -126,16 +202,21 @@ def _indexes(product: str, releases: list[Version], offline: bool) -> Iterator[I
     missing: NotFoundError | None = None
     found = False
     for release in releases:
-        url = f"{_folder(product)}redistrib_{release}.json"
         try:
-            path = fetch(url, cache(), limit=LIMIT, offline=offline, show=False)
+            index = _index(product, release, offline)
         except NotFoundError as error:
             missing = missing or error
             continue
         found = True
-        yield read_index(path.read_bytes(), product, release, url)
+        yield index
     if missing and not found:
         raise missing
+
+
+def _index(product: str, release: Version, offline: bool) -> Index:
+    url = f"{_folder(product)}redistrib_{release}.json"
+    path = fetch(url, cache(), limit=LIMIT, offline=offline, show=False)
+    return read_index(path.read_bytes(), product, release, url)
 
 
 def _toolkit(index: Index, platform: str) -> dict[str, list[str]]:
@@ -164,7 +245,7 @@ def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> Offer:
                 return offer
     raise SourceError(
         f"NVIDIA's index has no cuDNN {cudnn} for CUDA {cuda.major} on {platform}",
-        "try --from conda, or install it from a file: `cudaswitch install FILE`",
+        f"cudaswitch search cudnn {cudnn}",
     )
 
 

@@ -14,6 +14,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from email import message_from_string
 from pathlib import Path
 
@@ -24,15 +25,18 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.install import Artifact
-from cudaswitch.sources import Delivery
+from cudaswitch.sources import Delivery, Listed, Sought
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.pip_process import run_pip
+from cudaswitch.store import quote_request
 from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request, Version
 
 FIRST = 13
 """The first CUDA whose wheels hold nvcc (facts/distribution.json, `nvcc_wheels`)."""
 
+_CUDNN_FOR = (13, 12, 11)
+"""The CUDA majors that cuDNN has wheels for."""
 _META = "cuda-toolkit"
 _META_LIMIT = 4 << 20
 _OFFERED = re.compile(r"^Available versions: (.*)$", re.MULTILINE)
@@ -96,6 +100,40 @@ def obtain_cudnn(
     return Delivery(tuple(_artifact(wheel) for wheel in wheels))
 
 
+def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
+    """List what there is of what is sought; pip tells versions alone."""
+    asked = {"cuda": (_META,), "cudnn": tuple(f"nvidia-cudnn-cu{major}" for major in _CUDNN_FOR)}
+    projects = [name for component in sought.components for name in asked[component]]
+    with ThreadPoolExecutor() as pool:
+        answers = list(pool.map(lambda name: _try_versions(name, platform, offline), projects))
+    if all(isinstance(answer, SourceError) for answer in answers):
+        raise next(answer for answer in answers if isinstance(answer, SourceError))
+    found = []
+    for name, answer in zip(projects, answers, strict=True):
+        if isinstance(answer, SourceError):
+            continue
+        for version in answer:
+            if name == _META:
+                if version.major >= FIRST and sought.wants_toolkit(version):
+                    found.append(_listed("cuda", version, version.minor, platform))
+            elif sought.wants_cudnn(version) and sought.wants_built_for(name[-2:]):
+                found.append(_listed("cudnn", version, name[-2:], platform))
+    return found
+
+
+def _listed(component: str, version: Version, cuda: str, platform: str) -> Listed:
+    has_nvcc = True if component == "cuda" else None
+    return Listed(component, version, cuda, platform, "pypi", has_nvcc=has_nvcc)
+
+
+def _try_versions(project: str, platform: str, offline: bool) -> list[Version] | SourceError:
+    """Return the versions, or why there are none: no wheel for a platform is no failure."""
+    try:
+        return _versions(project, offline, _tags(platform))
+    except SourceError as error:
+        return error
+
+
 def _cudnn_pin(cudnn: str, cuda: Version) -> dict[str, SpecifierSet]:
     return {f"nvidia-cudnn-cu{cuda.major}": SpecifierSet(f"=={Version(cudnn)}.*")}
 
@@ -106,11 +144,21 @@ def _artifact(wheel: Path) -> Artifact:
 
 
 def _offered(offline: bool) -> list[Version]:
-    search = ["index", "versions", "--only-binary=:all:", _META]
-    said = run_pip(search, "the list of CUDA releases", offline=offline)
-    found = _OFFERED.search(said)
+    return _versions(_META, offline)
+
+
+def _versions(project: str, offline: bool, tags: Iterable[str] = ()) -> list[Version]:
+    search = ["index", "versions", "--only-binary=:all:", *tags, project]
+    what = "the list of CUDA releases" if project == _META else f"the versions of {project}"
+    found = _OFFERED.search(run_pip(search, what, offline=offline))
     texts = found[1].split(", ") if found else []
     return sorted({release for text in texts if (release := release_of(text))}, reverse=True)
+
+
+def _tags(platform: str) -> list[str]:
+    """Describe a platform to pip; it knows this machine best, with its C library."""
+    _, tags = _platform(platform)
+    return [] if platform == current_platform() else [f"--platform={tag}" for tag in tags]
 
 
 def release_of(text: str) -> Version | None:
@@ -130,7 +178,7 @@ def choose_release(request: Request, offered: Iterable[Version]) -> Version:
     if fitting or (request.prefix and request.prefix.major < FIRST):
         raise SourceError(
             f"PyPI has no nvcc before CUDA {FIRST}, so no CUDA {request.text}{asked}",
-            "install it from a file: `cudaswitch install FILE`",
+            f"cudaswitch search {quote_request(request.text)}",
         )
     there = ", ".join(str(release) for release in offered if release.major >= FIRST)
     raise SourceError(
@@ -204,9 +252,7 @@ def _download(
     pins: Mapping[str, SpecifierSet], workdir: Path, platform: str, offline: bool
 ) -> list[Path]:
     """Let pip download exactly these wheels, and check that it did."""
-    _, tags = _platform(platform)
-    # pip knows this machine best, with its C library; another one is described to it.
-    foreign = [] if platform == current_platform() else [f"--platform={tag}" for tag in tags]
+    foreign = _tags(platform)
     folder = Path(tempfile.mkdtemp(prefix="pypi-", dir=workdir))
     wanted = [f"{name}{versions}" for name, versions in pins.items()]
     what = wanted[0] if len(wanted) == 1 else f"{len(wanted)} packages for {platform}"

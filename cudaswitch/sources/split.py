@@ -21,6 +21,8 @@ from cudaswitch.sources.channels import Channel, Record, is_cuda
 from cudaswitch.sources.components import chosen
 from cudaswitch.versions import Version
 
+FIRST = 12
+"""The first CUDA that comes so."""
 META = "cuda-toolkit"
 """The package whose versions are the releases."""
 

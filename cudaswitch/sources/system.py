@@ -15,6 +15,8 @@ from cudaswitch.versions import Version
 _PLACES = ("/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda", "/opt/cuda-*", "/opt/nvidia/cuda*")
 _SECONDS = 10
 _READ_LIMIT = 1 << 20
+_DATED = re.compile(r"[0-9]+\.[0-9]+\.20[0-9]{6}", re.ASCII)
+"""What some toolkits of 11 and 12 state instead of their release: `11.8.20220929`."""
 
 
 def resolved(path: Path) -> Path:
@@ -86,7 +88,8 @@ def _runtimes(toolkit: Path) -> list[Path]:
 def _from_json(toolkit: Path) -> str | None:
     data = json.loads(_head(toolkit / "version.json"))
     cuda = data.get("cuda") if isinstance(data, dict) else None
-    return _number(cuda.get("version", "")) if isinstance(cuda, dict) else None
+    found = _number(cuda.get("version", "")) if isinstance(cuda, dict) else None
+    return None if found and _DATED.fullmatch(found) else found
 
 
 def _from_text(toolkit: Path) -> str | None:

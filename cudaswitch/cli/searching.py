@@ -1,0 +1,146 @@
+"""The command search: what the sources have, before anything is downloaded."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from cudaswitch import sources
+from cudaswitch.cli import options, output
+from cudaswitch.compat.drivers import required
+from cudaswitch.detect.machine import asked_driver, kernel_driver
+from cudaswitch.download import redact
+from cudaswitch.errors import CudaswitchError, RequestError, SourceError
+from cudaswitch.sources import Listed, Sought
+from cudaswitch.sources.channels import usual_channels
+from cudaswitch.store import dealias
+from cudaswitch.toolkit import PLATFORMS, current_platform
+from cudaswitch.versions import Version, parse_request
+
+TITLES = ("source", "what", "version", "CUDA", "nvcc", "size", "driver")
+_ANSWERS = {True: "yes", False: "no", None: "-"}
+_DRIVER = {True: "runs it", False: "too old", None: "-"}
+
+
+@click.command(
+    epilog="Example: cudaswitch search 12.4    cudaswitch search cudnn 8 --from nvidia --json"
+)
+@click.argument("request", nargs=-1)
+@click.option("--from", "source", type=click.Choice(sources.NAMES), help="Ask only this source.")
+@options.channels
+@options.mirror
+@click.option("--platform", type=click.Choice(PLATFORMS), help="For another platform.")
+@click.option("--offline", is_flag=True, help="Use only what is on this machine.")
+@output.json_option
+def search(
+    request: tuple[str, ...],
+    source: str | None,
+    channels: tuple[str, ...],
+    mirror: str | None,
+    platform: str | None,
+    offline: bool,
+    as_json: bool,
+) -> None:
+    """Tell which toolkits and cuDNN can be had, from each source, the newest first.
+
+    REQUEST is a version or range of CUDA (12.4, '>=11.2,<12', 12.4+cudnn9), or `cudnn` with or
+    without a version; everything without one. A source that cannot be asked is named, and the
+    others are shown.
+    """
+    sought = _sought(" ".join(request))
+    if channels and source is None:
+        source = "conda"
+    sources.use_mirror(source, mirror)
+    places = list(_places(source, channels))
+    found: list[Listed] = []
+    failed: list[CudaswitchError] = []
+    target = platform or current_platform()
+    for name, index in places:
+        try:
+            listed = index.listed(sought, platform=target, offline=offline)
+        except CudaswitchError as error:
+            output.say(f"{name}: {error.message}")
+            failed.append(error)
+            continue
+        found += sorted(listed, key=_newest_first, reverse=True)
+    # What is known of runfiles is no answer of anybody.
+    if failed and len(failed) == sum(name != "runfile" for name, _ in places):
+        raise SourceError("no source could be asked", failed[0].hint)
+    rows = [(each, _runs(each, target)) for each in found]
+    if as_json:
+        output.data({"packages": [_json(*row) for row in rows]})
+        return
+    if not rows:
+        raise SourceError(
+            f"no source has {' '.join(request) or 'anything'} for {target}", "cudaswitch search"
+        )
+    output.table([TITLES, *(_cells(*row) for row in rows)])
+
+
+def _sought(text: str) -> Sought:
+    """Read what a person searches for."""
+    component, _, version = text.strip().partition(" ")
+    if not component:
+        return Sought()
+    if component == "cudnn":
+        return Sought(("cudnn",), cudnn=Version(version.strip()) if version.strip() else None)
+    if component == "cuda":
+        if not version.strip():
+            return Sought(("cuda",))
+        text = version
+    request = dealias(parse_request(text))
+    if request.text in ("auto", "system"):
+        raise RequestError(f"`{request.text}` cannot be searched for", "name a version or range")
+    if request.cudnn in (None, "none"):
+        return Sought(("cuda",), request)
+    return Sought(("cuda", "cudnn"), request, Version(str(request.cudnn)))
+
+
+def _places(source: str | None, channels: tuple[str, ...]) -> Iterator[tuple[str, sources.Index]]:
+    """Yield what is asked, each conda channel by itself, with its name for messages."""
+    for name in [source] if source else sources.NAMES:
+        if name != "conda":
+            yield name, sources.index(name, channels)
+            continue
+        for channel in channels or usual_channels():
+            yield f"conda ({redact(channel)})", sources.index("conda", (channel,))
+
+
+def _newest_first(each: Listed) -> tuple[bool, Version, str]:
+    return each.component == "cuda", each.version, each.cuda or ""
+
+
+def _runs(each: Listed, platform: str) -> bool | None:
+    """Tell whether this machine's driver runs a toolkit; None where nothing tells."""
+    if each.component != "cuda" or platform != current_platform():
+        return None
+    text = asked_driver(None)[0] or kernel_driver()[0]
+    system = "win" if platform.startswith("win") else "linux"
+    bound = required(each.version, system)
+    least = bound.on(system) if bound else None
+    return Version(text) >= least if text and least else None
+
+
+def _json(each: Listed, runs: bool | None) -> dict[str, Any]:
+    return {**dataclasses.asdict(each), "version": str(each.version), "runs": runs}
+
+
+def _cells(each: Listed, runs: bool | None) -> tuple[str, ...]:
+    return (
+        f"{each.source} {each.channel}" if each.channel else each.source,
+        each.component,
+        str(each.version),
+        each.cuda or "-" if each.component == "cudnn" else "",
+        _ANSWERS[each.has_nvcc],
+        _size(each.size),
+        _DRIVER[runs],
+    )
+
+
+def _size(count: int | None) -> str:
+    if count is None:
+        return "-"
+    return f"{count / (1 << 30):.1f} GiB" if count >= 1 << 30 else f"{count / (1 << 20):.0f} MiB"

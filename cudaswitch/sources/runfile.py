@@ -1,0 +1,88 @@
+"""CUDA 8.0 and later from NVIDIA's runfiles, with nvcc: the whole toolkit in one large file.
+
+Which there are and what their sha256 is, compat.runfiles knows. CUDASWITCH_NVIDIA_URL names
+another base, as for `sources.nvidia`. They are taken apart, never run (archives.runfiles).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cudaswitch.compat.runfiles import Runfile, runfiles
+from cudaswitch.download.several import Wanted
+from cudaswitch.errors import RequestError, SourceError
+from cudaswitch.sources import Delivery, Listed, Sought
+from cudaswitch.sources.bringing import bring
+from cudaswitch.sources.components import FULL, SETS
+from cudaswitch.versions import Request, Version
+
+PLATFORM = "linux-64"
+_NO_CUDNN = "no runfile has cuDNN"
+_THEN = "install the toolkit bare, then cuDNN for it: --cudnn with --from conda or nvidia"
+
+
+def available(*, offline: bool = False) -> list[Version]:
+    """List the CUDA releases that can be obtained, newest first; nobody is asked."""
+    return [each.cuda for each in runfiles()]
+
+
+def obtain(
+    request: Request,
+    *,
+    components: str = "build",
+    workdir: Path,
+    platform: str,
+    offline: bool = False,
+) -> Delivery:
+    """Bring the newest release that satisfies `request`; SourceError where it names a cuDNN."""
+    if request.cudnn not in (None, "none"):
+        raise SourceError(_NO_CUDNN, _THEN)
+    if platform != PLATFORM:
+        raise RequestError(
+            f"no runfile for `{platform}` is known", "name its URL, or --from nvidia"
+        )
+    if components not in (*SETS, FULL):
+        raise RequestError(
+            "a runfile is one toolkit: its components cannot be chosen",
+            "leave --components out, or try --from nvidia",
+        )
+    found = next((each for each in runfiles() if request.accepts(each.cuda)), None)
+    if found is None:
+        asked = f" (asked for by {request.origin})" if request.origin else ""
+        there = ", ".join(str(each.cuda) for each in runfiles())
+        raise SourceError(f"no runfile of CUDA {request.text} is known{asked}", f"there is {there}")
+    wanted = [Wanted(_url(found), found.sha256, None)]
+    return Delivery(bring(wanted, "runfile", workdir=workdir, offline=offline))
+
+
+def obtain_cudnn(
+    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
+) -> Delivery:
+    """Raise SourceError."""
+    raise SourceError(_NO_CUDNN, _THEN)
+
+
+def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
+    """List what there is of what is sought; nobody is asked, and no size is known."""
+    if platform != PLATFORM:
+        return []
+    return [
+        Listed(
+            "cuda",
+            each.cuda,
+            each.cuda.minor,
+            platform,
+            "runfile",
+            has_nvcc=True,
+            url=_url(each),
+            sha256=each.sha256,
+        )
+        for each in runfiles()
+        if sought.wants_toolkit(each.cuda)
+    ]
+
+
+def _url(each: Runfile) -> str:
+    base = os.environ.get("CUDASWITCH_NVIDIA_URL") or each.base
+    return f"{base.rstrip('/')}/{each.path}"
