@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from made_environments import WINDOWS_SITE, Env
@@ -77,6 +80,9 @@ def test_tensorflow_wheels(env, case):
         ("tensorflow-cpu", "2.9.0", "tensorflow", None),
         ("tensorflow-cpu", "2.9.0", "tensorflow", build_info(ORDERED, None, None, gpu=False)),
         ("tensorflow-intel", "2.12.0", "tensorflow", None),
+        ("intel-tensorflow", "2.10.0", "tensorflow", None),
+        ("intel-tensorflow-avx512", "2.10.0", "tensorflow", None),
+        ("tensorflow-macos", "2.12.0", "tensorflow", None),
         ("tensorflow-rocm", "2.12.0", "tensorflow", build_info(ORDERED, None, None, gpu=False)),
     ],
 )
@@ -99,6 +105,11 @@ def test_tensorflow_builds_without_cuda(env, dist, version, folder, info):
         ("tensorflow", "2.4.1", "11.0", "8.0"),
         ("tensorflow", "2.15.0.post1", "12.2", "8.9"),
         ("tf-nightly", "2.18.0.dev20240901", "12.5", "9.3"),
+        ("tf-nightly-gpu", "1.14.1.dev20190601", "10.0", "7.4"),
+        ("tf-nightly-gpu", "2.1.0.dev20191105", "10.1", "7.6"),
+        ("tf-nightly-gpu-2.0-preview", "2.0.0.dev20190801", "10.0", "7.4"),
+        ("tensorflow-gpu", "2.0.0rc1", "10.0", "7.4"),
+        ("tensorflow-gpu", "2.12.0", "11.8", "8.6"),
     ],
 )
 def test_a_release_without_build_file_is_answered_by_the_table(env, dist, version, cuda, cudnn):
@@ -189,6 +200,9 @@ TORCH = [
     ("2.13.0", "2.13.0+cu130", "13.0", cudnn_pin(13, "9.20.0.48"), "13.0", "9.20.0.48"),
     ("2.14.1", "2.14.1+cu132", "13.2", None, "13.2", "9.24.0.43"),
     ("2.99.0", "2.99.0+cu140", "14.0", None, "14.0", None),  # newer than the table
+    ("2.9.0", "2.9.0.dev20250801+cu128", "12.8", None, "12.8", "9.10.2.21"),  # nightlies
+    ("2.16.0", "2.16.0.dev20261101+cu132", "13.2", None, "13.2", None),
+    ("2.0.0", "2.0.0+cu117.with.pypi.cudnn", "11.7", None, "11.7", "8.5.0.96"),
 ]
 
 
@@ -212,6 +226,10 @@ def test_torch_wheels(env, case):
         ("2.11.0", "13.0", "9.19.0.56"),
         ("2.1.0+cpu", None, None),
         ("2.1.0+rocm5.6", None, None),
+        ("2.6.0+xpu", None, None),
+        ("2.1.0+cpu.cxx11.abi", None, None),
+        ("2.10.0.dev20251001+cu130", "13.0", "9.15.1.9"),
+        ("1.13.1+cu117.with.pypi.cudnn", "11.7", "8.5.0.96"),
     ],
 )
 def test_torch_known_by_its_distribution_alone(env, version, cuda, cudnn):
@@ -265,6 +283,20 @@ CONDA = [
     ("tensorflow-base", "2.10.0", "cuda112py310he87a039_0",
      ("cudatoolkit >=11.2,<12", "cudnn >=8.4.1.50,<9.0a0"), "11.2", "8.4.1.50"),
     ("tensorflow-base", "2.4.1", "mkl_py39h43e0292_0", (), None, None),
+    ("tensorflow-base", "2.10.0", "eigen_py310hc96f1cb_0", (), None, None),
+    ("tensorflow-base", "2.15.0", "cpu_py311hd3d7757_2", (), None, None),
+    ("tensorflow-base", "2.14.0", "cuda118py310h676c1dd_0", (), "11.8", "8.7"),
+    ("tensorflow-base", "2.15.0", "cuda120py311heb1bdc4_2", (), "12.0", None),
+    ("pytorch", "1.0.0", "py3.7_cuda9.0.176_cudnn7.4.1_1", (), "9.0.176", "7.4.1"),
+    ("pytorch", "0.3.1", "py36_cuda9.1.85_cudnn7.0.5_2", (), "9.1.85", "7.0.5"),
+    ("pytorch", "0.4.1", "py37_cuda92_cudnn71_0", (), "9.2", "7.1"),
+    ("pytorch", "2.3.0", "gpu_cuda118py311h8b6c3b5_101", (), "11.8", "8.7.0.84"),
+    ("pytorch", "2.6.0", "cuda126_generic_py312_h1234567_200", (), "12.6", "9.5.1.17"),
+    ("pytorch", "2.6.0", "cpu_generic_py312_h1234567_0", (), None, None),
+    ("pytorch-gpu", "2.1.0", "cuda118py310h7b3a9c5_301", (), "11.8", "8.7.0.84"),
+    ("jaxlib", "0.4.35", "cuda126py312hd27b167_203", (), "12.6", "9.1"),
+    ("jaxlib", "0.4.23", "cpu_py311h46de68d_0", (), None, None),
+    ("onnxruntime", "1.17.1", "py310h2494dd2_0_cpu", (), None, None),
     ("jaxlib", "0.4.14", "cuda112py310hf679b68_0", ("cudnn >=8.8,<9",), "11.2", "8.8"),
     ("jaxlib", "0.4.23", "cuda120py311h5a49573_202", (), "12.0", "8.9"),
     ("onnxruntime", "1.20.1", "gpu_cuda124py39h05d824c_0", (), "12.4", "9"),
@@ -364,6 +396,14 @@ OTHERS = [
     (["mxnet-cu112 1.9.1"], {}, "11.2", "8.1.1.33"),
     (["mxnet-cu80mkl 1.5.0"], {}, "8.0", "7.2.1.38"),
     (["mxnet 1.9.1"], {}, None, None),
+    (["mxnet-cu92mkl 1.6.0"], {}, "9.2", "7.6.0.64"),
+    (["cupy-cuda117 10.6.0"], {}, "11.7", None),
+    (["jaxlib 0.3.25+cuda11.cudnn82"], {}, "11", "8.2"),
+    (["jaxlib 0.4.28+cuda12.cudnn89"], {}, "12", "8.9"),
+    (["paddlepaddle-gpu 2.0.0.post101"], {}, "10.1", None),
+    (["paddlepaddle-gpu 2.6.1.post120"], {}, "12.0", "8.9.1"),
+    (["onnxruntime-training 1.16.1+cu118"], {}, "11.8", "8.2.4"),
+    (["ort-nightly-gpu 1.19.0.dev20240601001"], {}, "12", "9"),
     (["paddlepaddle-gpu 2.1.3.post101"], {}, "10.1", "7.6.5"),
     (["paddlepaddle-gpu 1.8.5.post107"], {}, "10", "7"),
     (["paddlepaddle-gpu 2.4.2"], {}, "10.2", "7.6.5"),
@@ -430,3 +470,56 @@ def test_lib64_that_is_a_link_is_read_once(env):
     (env.prefix / "lib64").symlink_to("lib")
     env.dist("torch", "2.6.0+cu126")
     assert len(env.resolve().frameworks) == 1
+
+
+def library_needing(library: Path, *sonames: str) -> None:
+    """Link a shared library whose dynamic section names these, as a published one does."""
+    stubs = library.parent / "stubs"
+    stubs.mkdir()
+    command = ["gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null"]
+    for soname in sonames:
+        subprocess.run([*command, f"-Wl,-soname,{soname}", "-o", stubs / soname], check=True)
+    linked = ["-x", "none", "-Wl,--no-as-needed", *(stubs / soname for soname in sonames)]
+    subprocess.run([*command, *linked, "-o", library], check=True)
+
+
+CUDA_11 = ("libcublasLt.so.11", "libcublas.so.11", "libcudnn.so.8", "libcudart.so.11.0")
+CUDA_12 = ("libcublasLt.so.12", "libcublas.so.12", "libcudart.so.12")
+
+
+@pytest.mark.parametrize(
+    ("version", "needed", "cuda", "cudnn"),
+    [
+        ("1.17.1", CUDA_11, "11.8", "8"),  # as read in the wheel on PyPI
+        ("1.17.1", (*CUDA_12, "libcudnn.so.8"), "12", "8"),
+        ("1.18.1", CUDA_11, "11.8", "8"),
+        ("1.18.0", (*CUDA_12, "libcudnn.so.8"), "12", "8"),
+        ("1.18.1", (*CUDA_12, "libcudnn.so.9"), "12", "9"),
+        ("1.20.1", CUDA_11, "11.8", "8"),
+        ("1.99.0", (*CUDA_12, "libcudnn.so.9"), "12", "9"),
+    ],
+)
+def test_builds_of_one_version_are_told_apart_by_what_their_library_needs(
+    env, version, needed, cuda, cudnn
+):
+    env.dist("onnxruntime-gpu", version)
+    library_needing(env.file("onnxruntime/capi/libonnxruntime_providers_cuda.so"), *needed)
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn) == (cuda, cudnn)
+    assert any("libonnxruntime_providers_cuda.so" in it.source for it in answer.reasons)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF", b"not a library" * 99])
+def test_a_library_that_is_none_leaves_a_note(env, content):
+    env.dist("onnxruntime-gpu", "1.18.1")
+    env.file("onnxruntime/capi/libonnxruntime_providers_cuda.so").write_bytes(content)
+    answer = env.resolve()
+    assert answer.cuda == "11.8"
+    assert any("no library that can be read" in it.text for it in answer.reasons)
+
+
+def test_a_prefix_with_cuda_and_no_framework_says_what_it_brings(env):
+    env.conda("cudatoolkit", "10.1.243", "h6bb024c_0")
+    answer = env.resolve()
+    assert (answer.cuda, answer.frameworks) == (None, ())
+    assert any("cudatoolkit 10.1.243" in it.text for it in answer.reasons)

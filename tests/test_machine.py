@@ -47,7 +47,9 @@ def test_nothing_of_this_machine_is_told_of_another(env, tmp_path):
         {"gcc": -1},
         {"driver": "new"},
         {"driver": ""},
-        {"cc": "sm_70"},
+        {"cc": "sm_7000"},
+        {"cc": "700"},
+        {"driver": "12.4"},
         {"cc": "7.0.1"},
         {"platform": "osx-64"},
     ],
@@ -55,6 +57,23 @@ def test_nothing_of_this_machine_is_told_of_another(env, tmp_path):
 def test_overrides_that_cannot_be_read(env, wrong):
     with pytest.raises(RequestError):
         facts_of(env.prefix, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("asked", "cc"),
+    [
+        ("7.0", "7.0"),
+        ("8", "8.0"),
+        ("12", "12.0"),
+        ("70", "7.0"),
+        ("120", "12.0"),
+        ("sm_86", "8.6"),
+        ("sm_120a", "12.0"),
+        ("12.1", "12.1"),
+    ],
+)
+def test_a_compute_capability_is_read_as_people_and_compilers_spell_it(env, asked, cc):
+    assert facts_of(env.prefix, cc=asked).cc == (cc,)
 
 
 def test_a_broken_driver_variable_says_its_name(env, monkeypatch):

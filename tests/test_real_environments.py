@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +108,33 @@ def test_a_toolkit_forced_ahead_breaks_real_wheels_and_ours_does_not(
     assert done.stderr.index("before those that the environment") < done.stderr.index("Traceback")
     assert succeeded(home.run("exec", "12.1", "--", python, "-c", CUSPARSE, **active)) == ["loaded"]
     succeeded(home.run("unpin", "-p", wheels))
+
+
+@pytest.mark.network
+@pytest.mark.slow
+@pytest.mark.parametrize("forced", [False, True])
+def test_which_tells_what_real_wheels_load(
+    home: Home, wheels: Path, older_library: Path, forced: bool
+) -> None:
+    """cuSPARSE of 12.4 needs nvJitLink, and another process has preloaded nothing."""
+    [cusparse] = wheels.glob("lib/python*/site-packages/nvidia/cusparse/lib/libcusparse.so.12")
+    paths = {"LD_LIBRARY_PATH": str(older_library.parent)} if forced else {}
+    active = {"VIRTUAL_ENV": str(wheels), **paths}
+    for consumer in (cusparse, "nvidia"):
+        done = home.run("which", "libnvJitLink.so.12", "--from", consumer, "--json", **active)
+        told = json.loads("\n".join(succeeded(done)))
+        traced = subprocess.run(
+            [wheels / "bin/python", "-c", f"import ctypes; ctypes.CDLL({str(cusparse)!r})"],
+            env=home.env | active | {"LD_DEBUG": "libs"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        tried = re.findall(r"trying file=(.*/libnvJitLink.so.12)$", traced.stderr, re.MULTILINE)
+        assert told["path"] == os.path.realpath(tried[-1])
+        assert (told["path"] == str(older_library)) == forced
+        inside = str(cusparse.parents[2] / "nvjitlink/lib/libnvJitLink.so.12")
+        assert (inside in told["shadows"]) == forced
 
 
 @pytest.mark.network

@@ -147,6 +147,9 @@ def test_a_gpu_served_by_ptx_is_told():
 
 # What would run here instead.
 
+jax13 = found("jax", "0.8.0", "13", "9.12.0.46", dist="jax-cuda13-plugin")
+cupy13 = found("cupy", "14.2.0", "13", dist="cupy-cuda13x")
+
 
 @pytest.mark.parametrize(
     ("framework", "machine", "hint"),
@@ -158,6 +161,14 @@ def test_a_gpu_served_by_ptx_is_told():
         (torch("2.8.0", "12.8"), {"driver": "470.57.02"}, "torch==2.7.1+cu118"),
         (tensorflow("2.15.0", "12.2"), {"driver": "470.57.02"}, "TensorFlow 2.14 (CUDA 11.8)"),
         (tensorflow("2.4.0", "11.0"), {"driver": "418.39"}, "TensorFlow 2.3 (CUDA 10.1)"),
+        (jax13, {"driver": "535.104.05"}, 'JAX 0.8.0 (`pip install "jax[cuda12]==0.8.0"`)'),
+        (jax13, {"cc": ("7.0",)}, 'JAX 0.8.0 (`pip install "jax[cuda12]==0.8.0"`)'),
+        (found("jax", "0.6.0", "12", "9.8"), {"driver": "470.57.02"}, "JAX 0.4.25 (CUDA 11)"),
+        (cupy13, {"driver": "535.104.05"}, "`cupy-cuda12x` 14.2.0 runs here"),
+        (found("cupy", "13.0.0", "12"), {"driver": "470.57.02"}, "`cupy-cuda11x` 13.0.0"),
+        (found("cupy", "14.0.0", "12"), {"driver": "470.57.02"}, "`cupy-cuda11x` 13 runs"),
+        (found("mxnet", "1.9.1", "11.2"), {"driver": "440.33.01"}, "(`mxnet-cu102`)"),
+        (found("onnxruntime", "1.27.0", "13.0"), {"driver": "535.1"}, "ONNX Runtime 1.26"),
         (found("cntk", "2.7", "10.0"), {"driver": "400.1"}, "CNTK 2.6 (CUDA 9.0)"),
         (found("cntk", "2.5", "9.0"), {"driver": "340.1"}, "NVIDIA driver 384.81 or newer"),
         (found("cntk", "2.7", "10.0"), {"cc": ("9.0",)}, "no build of CNTK"),
@@ -447,9 +458,28 @@ def test_the_explanation_holds_reasons_rejected_and_the_next_step():
         )
     )
     assert text.startswith("cannot run here")
-    assert "[NVIDIA CUDA Toolkit" in text
+    assert "sources\n  [1] file" in text
+    assert "] NVIDIA CUDA Toolkit" in text
     assert "not chosen\n  - 10.1.243+cudnn7.6.5 CUDA 10.1.243 needs driver 418.39" in text
-    assert "\nnext: TensorFlow 1." in text
+    assert "\nhint: TensorFlow 1." in text
+
+
+def test_the_explanation_cites_each_source_once_and_names_each_framework_once():
+    answer = resolve(facts(torch("2.5.1", "12.4"), tensorflow("2.15.1", "12.2", "8")), [])
+    text = explain(answer)
+    assert text.count("\n  PyTorch 2.5.1\n") == 2  # what it was built for; what runs it
+    for source in {reason.source for reason in answer.reasons if reason.source}:
+        assert text.count(f"] {source}\n") + text.endswith(f"] {source}") == 1
+    assert text.count("`nvidia-smi` shows") == 1
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_explanation_fits_a_terminal_and_loses_no_word(width):
+    answer = resolve(facts(tensorflow("2.1.0", "10.1", "7"), cc=("7.0",)), [toolkit("10.2.89")])
+    whole, broken = explain(answer), explain(answer, width)
+    assert whole.split() == broken.split()
+    assert all(len(line) <= width or " " not in line.strip(" -") for line in broken.splitlines())
+    assert max(map(len, whole.splitlines())) > 120
 
 
 @pytest.mark.parametrize(

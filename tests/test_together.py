@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cudaswitch.detect import bundles_cuda
 from made_environments import SITE, Env
 
 
@@ -188,3 +189,69 @@ def test_a_release_that_nothing_knows(env, dist):
 def test_a_build_without_cuda_is_known(env):
     env.dist("tensorflow-cpu", "2.10.1")
     assert env.resolve().frameworks[0].known is True
+
+
+# What `pip install --user` has left.
+
+
+@pytest.fixture
+def user(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONUSERBASE", str(tmp_path / "base"))
+    base = Env(tmp_path / "base")
+    base.dist("torch", "2.4.1+cu121")
+    (base.prefix / base.site / "nvidia/cublas/lib").mkdir(parents=True)
+    return base
+
+
+def test_a_conda_environment_sees_the_users_packages_before_its_own(env, user):
+    env.conda("pytorch", "2.0.0", "py3.8_cuda11.8_cudnn8.7.0_0")
+    answer = env.resolve()
+    assert answer.cuda == "12.1"
+    assert str(user.prefix) in answer.frameworks[0].source
+    assert str(user.prefix) in bundles_cuda(env.prefix)
+
+
+def test_a_virtualenv_sees_the_users_packages_only_with_its_bases(tmp_path, env, user):
+    venv_on(env, Env(tmp_path / "python"), "false")
+    assert env.resolve().cuda is None
+    assert bundles_cuda(env.prefix) is None
+    venv_on(env, Env(tmp_path / "python 2"), "true")
+    assert env.resolve().cuda == "12.1"
+    assert str(user.prefix) in bundles_cuda(env.prefix)
+    env.dist("torch", "2.6.0+cu126")
+    assert env.resolve().cuda == "12.6"
+
+
+def test_the_users_packages_count_for_the_same_python_only_and_can_be_ruled_out(
+    tmp_path, env, user, monkeypatch
+):
+    env.conda("numba", "0.53", "py38_0")
+    other = Env(tmp_path / "other", "lib/python3.11/site-packages")
+    other.conda("numba", "0.53", "py311_0")
+    assert bundles_cuda(env.prefix)
+    assert bundles_cuda(other.prefix) is None
+    monkeypatch.setenv("PYTHONNOUSERSITE", "1")
+    assert bundles_cuda(env.prefix) is None
+    assert [it.name for it in env.resolve().frameworks] == ["numba"]
+
+
+def test_a_virtualenv_brings_the_cuda_of_a_base_that_it_sees(tmp_path, env):
+    base = Env(tmp_path / "base")
+    base.conda("cudatoolkit", "10.1.243", "h6bb024c_0")
+    venv_on(env, base, "false")
+    assert bundles_cuda(env.prefix) is None
+    venv_on(env, base)
+    assert bundles_cuda(env.prefix) == str(
+        base.prefix / "conda-meta/cudatoolkit-10.1.243-h6bb024c_0.json"
+    )
+
+
+@pytest.mark.parametrize(
+    ("site", "python", "bundled"),
+    [(SITE, "3.8.10", True), (SITE, "3.11.2", False), ("lib/python3/dist-packages", "3.8", True)],
+)
+def test_a_virtualenv_brings_the_wheels_of_its_bases_python(tmp_path, env, site, python, bundled):
+    base = Env(tmp_path / "base", site)
+    base.file("nvidia/cublas/lib/libcublas.so.12")
+    venv_on(env, base, "true", python)
+    assert (bundles_cuda(env.prefix) is not None) is bundled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -57,5 +58,7 @@ def resolve(
     if as_json:
         output.data(resolution.to_json())
     else:
-        for text in explain(resolution).splitlines():
+        # Only a terminal has a width; what programs read is never broken.
+        width = os.get_terminal_size().columns if sys.stdout.isatty() else None
+        for text in explain(resolution, width).splitlines():
             output.line(text)

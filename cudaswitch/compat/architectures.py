@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any
 
-from cudaswitch.compat.tables import read_table, rows_of
+from cudaswitch.compat.tables import Row, read_table, rows_of
 from cudaswitch.versions import Version
 
 
-class Architectures(NamedTuple):
+class Architectures(Row):
     """The compute capabilities that the tools and libraries of a CUDA release serve."""
 
     source: str
@@ -20,19 +20,15 @@ class Architectures(NamedTuple):
     sm: tuple[int, ...]
 
 
-@lru_cache
-def _table() -> dict[str, Architectures]:
-    return {
-        row["cuda"]: Architectures(
-            cuda=Version(row["cuda"]),
-            min_cc=Version(row["min_cc"]),
-            max_cc=Version(row["max_cc"]),
-            sm=tuple(row["sm"]),
-            source=row["source"],
-            confidence=row["confidence"],
-        )
-        for row in rows_of(read_table("architectures"), "toolkits")
-    }
+def _typed(row: dict[str, Any]) -> Architectures:
+    return Architectures(
+        cuda=Version(row["cuda"]),
+        min_cc=Version(row["min_cc"]),
+        max_cc=Version(row["max_cc"]),
+        sm=tuple(row["sm"]),
+        source=row["source"],
+        confidence=row["confidence"],
+    )
 
 
 @lru_cache
@@ -43,9 +39,11 @@ def _families() -> dict[str, str]:
 
 def architectures(cuda: Version) -> list[Architectures]:
     """List the rows that `cuda` names: one for a release, all of its minors for a major."""
+    whole, start = cuda.minor, f"{cuda.major}."
+    rows = rows_of(read_table("architectures"), "toolkits")
     if len(cuda.parts) > 1:
-        return [row for row in _table().values() if row.cuda == Version(cuda.minor)]
-    return [row for row in _table().values() if row.cuda.major == cuda.major]
+        return [_typed(row) for row in rows if row["cuda"] == whole]
+    return [_typed(row) for row in rows if row["cuda"].startswith(start)]
 
 
 def gpu_name(cc: Version) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
-from cudaswitch.compat.tables import literal_start, read_table, rows_of
+from cudaswitch.compat.tables import Row, literal_start, read_table, rows_of
 
 
-class Carrier(NamedTuple):
+class Carrier(Row):
     """A package (`kind` `dist` or `conda`, `name` a regular expression) and what it brings."""
 
     source: str
@@ -31,3 +30,9 @@ def carried_by(kind: str, name: str) -> tuple[Carrier, str | None] | None:
         if name.startswith(start) and (match := re.fullmatch(row.name, name)):
             return row, match.groupdict().get("major")
     return None
+
+
+@lru_cache
+def carrier_starts() -> tuple[str, ...]:
+    """List what the names of the distributions that bring CUDA start with."""
+    return tuple({start for start, _ in _table("dist")})

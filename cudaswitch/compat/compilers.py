@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
-
-from cudaswitch.compat.tables import read_table, rows_of
+from cudaswitch.compat.tables import Row, read_table, rows_of
 from cudaswitch.versions import Version
 
 
-class HostCompilers(NamedTuple):
+class HostCompilers(Row):
     """Majors of gcc and clang that nvcc accepts (None: no bound known) and MSVC as printed."""
 
     source: str
@@ -25,7 +22,7 @@ class HostCompilers(NamedTuple):
         return (self.gcc_min or 0) <= major <= (self.gcc_max or major)
 
 
-class GlibcLimit(NamedTuple):
+class GlibcLimit(Row):
     """Headers of CUDA up to `cuda_max` do not compile with glibc from `glibc_min` on."""
 
     source: str
@@ -35,17 +32,12 @@ class GlibcLimit(NamedTuple):
     text: str
 
 
-@lru_cache
-def _hosts() -> dict[str, HostCompilers]:
-    return {
-        row["cuda"]: HostCompilers(**(row | {"cuda": Version(row["cuda"])}))
-        for row in rows_of(read_table("compilers"), "hosts")
-    }
-
-
 def host_compilers(cuda: Version) -> HostCompilers | None:
     """Find the row of a CUDA release `X.Y`."""
-    return _hosts().get(cuda.minor)
+    for row in rows_of(read_table("compilers"), "hosts"):
+        if row["cuda"] == cuda.minor:
+            return HostCompilers(**(row | {"cuda": Version(row["cuda"])}))
+    return None
 
 
 def glibc_limit(cuda: Version, glibc: Version) -> GlibcLimit | None:

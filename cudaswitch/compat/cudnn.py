@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
-from cudaswitch.compat.tables import read_table, rows_of, version_or_none
+from cudaswitch.compat.tables import Row, read_table, rows_of, version_or_none
 from cudaswitch.versions import Version
 
 
-class Support(NamedTuple):
+class Support(Row):
     """A line of NVIDIA's support matrix; `complete` is False where it was read in part."""
 
     source: str
@@ -21,7 +20,7 @@ class Support(NamedTuple):
 
 
 @lru_cache
-def _table() -> tuple[Support, ...]:
+def _table(major: int) -> tuple[Support, ...]:
     return tuple(
         Support(
             cudnn=Version(row["cudnn"]),
@@ -32,12 +31,13 @@ def _table() -> tuple[Support, ...]:
             confidence=row["confidence"],
         )
         for row in rows_of(read_table("cudnn"), "supports")
+        if row["cudnn"].startswith(f"{major}.")
     )
 
 
 def unsupported_cuda(cudnn: Version, cuda: Version) -> Support | None:
     """Find the row that leaves `cuda` out for this cuDNN release, if a complete one does."""
-    for row in _table():
+    for row in _table(cudnn.major):
         if not cudnn.starts_with(row.cudnn) or not row.complete:
             continue
         # From the first build for a whole major on, newer minors of it are served too.
@@ -54,7 +54,7 @@ def lowest_capability(cudnn: Version) -> Support | None:
 
     Majors are not mixed: nothing is concluded for 9.0 from 8.9.
     """
-    rows = [row for row in _table() if row.cc_min and row.cudnn.major == cudnn.major]
+    rows = [row for row in _table(cudnn.major) if row.cc_min]
     exact = [row for row in rows if cudnn.starts_with(row.cudnn) or row.cudnn.starts_with(cudnn)]
     before = [row for row in rows if row.cudnn <= cudnn]
     return max(exact or before, key=lambda row: row.cudnn, default=None)

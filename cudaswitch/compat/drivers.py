@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from cudaswitch.compat.tables import read_table, rows_of, version_or_none
+from cudaswitch.compat.tables import Row, read_table, rows_of, version_or_none
 from cudaswitch.versions import Version
 
 
-class Driver(NamedTuple):
+class Driver(Row):
     """The driver that goes with a CUDA release or major, per system; None where none does."""
 
     source: str
@@ -33,13 +33,14 @@ def _driver(row: dict[str, Any]) -> Driver:
 
 
 @lru_cache
-def _table(key: str) -> tuple[Driver, ...]:
-    return tuple(_driver(row) for row in rows_of(read_table("drivers"), key))
+def _rows(key: str) -> tuple[dict[str, Any], ...]:
+    """Return a list as it stands in the file: typing all of it costs more than reading it."""
+    return tuple(rows_of(read_table("drivers"), key))
 
 
 def releases() -> list[Version]:
     """List the CUDA releases `X.Y` that have a driver of their own, the newest first."""
-    found = dict.fromkeys(row.cuda.minor for row in _table("corresponding"))
+    found = dict.fromkeys(_driver(row).cuda.minor for row in _rows("corresponding"))
     return sorted(map(Version, found), reverse=True)
 
 
@@ -48,7 +49,9 @@ def corresponding(cuda: Version, os: str) -> Driver | None:
 
     10.1 gives the driver of 10.1.105; 11.8.89, which no row spells, that of 11.8.
     """
-    rows = [row for row in _table("corresponding") if row.on(os)]
+    start = f"{cuda.minor}."
+    near = [row for row in _rows("corresponding") if f"{row['cuda']}.".startswith(start)]
+    rows = [_driver(row) for row in near if row[os]]
     fits = [row for row in rows if row.cuda.starts_with(cuda)] or [
         row for row in rows if row.cuda.minor == cuda.minor and len(cuda.parts) > 1
     ]
@@ -62,7 +65,8 @@ def required(cuda: Version, os: str) -> Driver | None:
     compatibility); before, and for a release older than that rule, its own driver.
     """
     own = corresponding(cuda, os) if len(cuda.parts) > 1 or cuda.major < 11 else None
-    major = [row for row in _table("compatible") if row.cuda.major == cuda.major and row.on(os)]
+    majors = map(_driver, _rows("compatible"))
+    major = [row for row in majors if row.cuda.major == cuda.major and row.on(os)]
     rows = [row for row in (own, *major) if row is not None]
     return min(rows, key=lambda row: row.on(os) or row.cuda, default=None)
 
@@ -72,5 +76,7 @@ def newest_cuda(driver: Version, os: str) -> Version | None:
 
     This is the number that nvidia-smi prints as `CUDA Version`.
     """
-    fits = [row.cuda for row in _table("corresponding") if (own := row.on(os)) and own <= driver]
-    return Version(max(fits).minor) if fits else None
+    for row in _rows("corresponding"):  # the newest first
+        if row[os] and Version(row[os]) <= driver:
+            return Version(Version(row["cuda"]).minor)
+    return None

@@ -5,21 +5,30 @@ One data file describes one framework; no code names any.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from cudaswitch.compat.tables import DATA, literal_start, read_table, rows_of, version_or_none
+from cudaswitch.compat.tables import DATA, Row, literal_start, read_table, rows_of, version_or_none
 from cudaswitch.versions import Version
 
 Gives = Literal["cuda", "cudnn", "cuda_min", "gpu", "archs", "version"]
 Read = Literal[
-    "python", "json", "version", "name", "requires", "listing", "conda-build", "conda-depends"
+    "python",
+    "json",
+    "version",
+    "name",
+    "requires",
+    "listing",
+    "elf",
+    "conda-build",
+    "conda-depends",
 ]
 
 
-class Field(NamedTuple):
+class Field(Row):
     """What one value of a file says.
 
     `key` is a regular expression over the value's name (a Python variable or dict key, a
@@ -37,8 +46,11 @@ class Field(NamedTuple):
     null_is_cpu: bool = False
 
 
-class Reader(NamedTuple):
-    """One place to look: a `file` or `folder` below site-packages, or the package's record."""
+class Reader(Row):
+    """One place to look: a `file` or `folder` below site-packages, or the package's record.
+
+    Of an `elf` file the names of the libraries that it needs are read.
+    """
 
     read: Read
     fields: tuple[Field, ...]
@@ -46,12 +58,13 @@ class Reader(NamedTuple):
     folder: str = ""
 
 
-class Build(NamedTuple):
+class Build(Row):
     """A published build: framework `version` (prefix) for `cuda` and `cudnn`.
 
     `default` is what a plain install gives; others carry their `tag`. `cuda_min` is the
     oldest toolkit that serves it, where that is not `cuda` itself. `archs` are the compute
-    capabilities it holds code for (`12.0+PTX`), empty when unknown.
+    capabilities it holds code for (`12.0+PTX`), empty when unknown. `before` is the first
+    release that is not built so any more, where rows apply onward.
     """
 
     source: str
@@ -64,9 +77,14 @@ class Build(NamedTuple):
     tag: str | None = None
     default: bool = True
     archs: tuple[str, ...] = ()
+    before: Version | None = None
+
+    def holds(self, version: Version) -> bool:
+        """Tell whether the row speaks of a release that is not older than its own."""
+        return self.version <= version and (self.before is None or version < self.before)
 
 
-class CpuBuild(NamedTuple):
+class CpuBuild(Row):
     """Builds without CUDA: of a distribution (regular expression), system or version range.
 
     `but` are releases in the range that have CUDA all the same. `firm` ones hold whatever the
@@ -84,7 +102,7 @@ class CpuBuild(NamedTuple):
     hint: str | None = None
 
 
-class OwnCuda(NamedTuple):
+class OwnCuda(Row):
     """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, `since` when.
 
     `never` is a regular expression over versions that do not, such as builds from source.
@@ -95,6 +113,21 @@ class OwnCuda(NamedTuple):
     pip: Literal["always", "wheels"]
     since: Version | None = None
     never: str | None = None
+
+
+class Loading(Row):
+    """How a framework loads its libraries; paths are below site-packages.
+
+    `folders` hold its libraries, `first` are those that it loads before all others. Where a
+    library named `when` is among what these need, `by_path` is the source file whose pairs of
+    folder and pattern, ("nvjitlink", "libnvJitLink.so.*[0-9]"), it then loads by path.
+    """
+
+    source: str
+    folders: tuple[str, ...]
+    first: tuple[str, ...] = ()
+    when: str | None = None
+    by_path: str = ""
 
 
 class Framework:
@@ -146,6 +179,14 @@ class Framework:
             return None
         return OwnCuda(**_typed(own | {"source": self._data["sources"][own["source"]]}))
 
+    @cached_property
+    def loading(self) -> Loading | None:
+        data = self._data.get("loading")
+        if data is None:
+            return None
+        texts = {key: tuple(data.get(key, ())) for key in ("folders", "first")}
+        return Loading(**(data | texts | {"source": self._data["sources"][data["source"]]}))
+
     def builds_of(self, version: Version, os: str) -> list[Build]:
         """List the builds that a release can be, nearest row first, defaults before others."""
         fits = [build for build in self._rows(version) if build.os in (None, os)]
@@ -161,12 +202,12 @@ class Framework:
             # The version is compared as text first: typing every row costs more than the rest.
             if self.rows_apply == "onward" or _series(row["version"]) == version.minor:
                 build = _build(row)
-                if self.rows_apply == "minor" or build.version <= version:
+                if self.rows_apply == "minor" or build.holds(version):
                     yield build
 
 
 def _fields(rows: list[dict[str, Any]]) -> tuple[Field, ...]:
-    known = Field._fields
+    known = Field.__annotations__
     return tuple(Field(**{key: row[key] for key in row if key in known}) for row in rows)
 
 
@@ -192,7 +233,7 @@ def _series(version: str) -> str:
 
 
 @lru_cache
-def known_starts() -> tuple[str, ...]:
+def framework_starts() -> tuple[str, ...]:
     """List what the names of the distributions of all frameworks start with."""
     return tuple({literal_start(name) for it in frameworks().values() for name in it.dists})
 
@@ -200,5 +241,6 @@ def known_starts() -> tuple[str, ...]:
 @lru_cache
 def frameworks() -> dict[str, Framework]:
     """Load every framework that has a data file, by name."""
-    names = sorted(path.stem for path in (DATA / "frameworks").glob("*.json"))
+    files = sorted(os.listdir(DATA / "frameworks"))  # noqa: PTH208 - names, no paths
+    names = [name.removesuffix(".json") for name in files if name.endswith(".json")]
     return {name: Framework(read_table(f"frameworks/{name}")) for name in names}

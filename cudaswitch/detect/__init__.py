@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import glob
-import os
+import re
 from pathlib import Path
 
-from cudaswitch.compat.carriers import carried_by
+from cudaswitch.compat.carriers import carried_by, carrier_starts
+from cudaswitch.compat.frameworks import framework_starts
+from cudaswitch.detect.bundled import bundles_cuda
 from cudaswitch.detect.frameworks import inspect, places
 from cudaswitch.detect.machine import Machine, asked_driver, probe
 from cudaswitch.detect.packages import Dist, Layer, Record, layers
@@ -18,25 +19,6 @@ from cudaswitch.toolkit import PLATFORMS, current_platform
 from cudaswitch.versions import Version
 
 __all__ = ["bundles_cuda", "facts_of"]
-
-_BUNDLES = (
-    "lib/python*/site-packages/nvidia/*/lib",
-    "lib/python*/site-packages/torch/lib/libtorch_cuda.so",
-    "conda-meta/cudatoolkit-[0-9]*.json",
-    "conda-meta/cuda-cudart-[0-9]*.json",
-    "conda-meta/libcublas-[0-9]*.json",
-)
-"""The same patterns as the hooks use; both must answer alike, so change them together."""
-
-
-def bundles_cuda(prefix: Path) -> str | None:
-    """Name the file or folder that shows that an environment brings its own CUDA."""
-    for pattern in _BUNDLES:
-        found = glob.glob(f"{glob.escape(str(prefix))}/{pattern}")  # noqa: PTH207 - as shells match
-        for path in sorted(found):
-            if os.path.exists(path):  # noqa: PTH110 - it is a string already
-                return path
-    return None
 
 
 def facts_of(
@@ -81,18 +63,21 @@ def facts_of(
 
 
 def _capability(cc: str | None) -> str | None:
+    """Read a compute capability, also as compilers spell it: 7.0, 70, sm_70, 12.0, 120, sm_120a.
+
+    A number below 20 is a major: 12 is 12.0.
+    """
     if cc is None:
         return None
-    try:
-        version = Version(cc.strip())
-    except RequestError:
-        version = None
-    if version is None or len(version.parts) > 2 or version.major > 99:
+    match = re.fullmatch(
+        r"(?a:(?:sm_|compute_)?(?:(\d{1,2})\.(\d)|(1?\d)|([2-9]|1\d)(\d))[af]?)", cc.strip()
+    )
+    if match is None:
         raise RequestError(
             f"`{cc}` is not a compute capability (asked for by --cc)",
             "write it as X.Y, for example 7.0 for a V100",
         )
-    return version.text if len(version.parts) == 2 else f"{version.text}.0"
+    return f"{match[1] or match[3] or match[4]}.{match[2] or match[5] or 0}"
 
 
 def _gcc_major(gcc: int | str | None) -> int | None:
@@ -112,10 +97,10 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
             f"no environment is at `{prefix}`", "name one with `-p PREFIX` or `-n NAME`"
         )
     reading = Reading(prefix)
-    found = layers(prefix, reading)
-    if not found[0].sites and not found[0].records:
+    found = layers(prefix, reading, framework_starts() + carrier_starts())
+    if not any(layer.sites or layer.records for layer in found):
         reading.note("has no site-packages and no conda-meta: not an environment?", prefix)
-    platform = platform or _layout(found[0])
+    platform = platform or _layout(found)
     os_name = platform.partition("-")[0]
     dists = [dist for layer in found for site in layer.sites for dist in site.dists]
     records = [record for layer in found for record in layer.records]
@@ -130,10 +115,10 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
     )
 
 
-def _layout(layer: Layer) -> str:
+def _layout(found: list[Layer]) -> str:
     """Tell Windows' layout (Lib/site-packages) from the others'."""
     here = current_platform()
-    windows = any(site.path.parent.name == "Lib" for site in layer.sites)
+    windows = any(site.path.parent.name == "Lib" for layer in found for site in layer.sites)
     return "win-64" if windows and not here.startswith("win") else here
 
 

@@ -7,18 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cudaswitch.compat.frameworks import Field, Framework, Reader, frameworks, known_starts
-from cudaswitch.detect.packages import Dist, Layer, Record, Site, normalised
+from cudaswitch.compat.frameworks import Field, Framework, Reader, frameworks
+from cudaswitch.detect.packages import Dist, Layer, Record, normalised
 from cudaswitch.detect.reading import Reading
 from cudaswitch.resolver import Carried, Claim, FoundFramework
 from cudaswitch.resolver.needs import release_of
 from cudaswitch.versions import Version
 
-_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,4}", re.ASCII)
-_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([^;]*)(?:;(.*))?", re.ASCII)
-_BOUND = re.compile(
-    r"(===?|~=|>=|=)\s*(\d+(?:\.\d+){0,4})|(?:^|\s|\()(\d+(?:\.\d+){0,4})", re.ASCII
-)
+# Compiled where they are first used: most environments need one or two of them.
+_NUMBER = r"(?a:\d{1,9}(?:\.\d{1,9}){0,4})"
+_REQUIREMENT = r"([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([^;]*)(?:;(.*))?"
+_BOUND = r"(?a:(===?|~=|>=|=)\s*(\d+(?:\.\d+){0,4})|(?:^|\s|\()(\d+(?:\.\d+){0,4}))"
 
 
 class Place(NamedTuple):
@@ -50,31 +49,21 @@ def places(found: list[Layer], reading: Reading) -> Iterator[Place]:
 
     A framework in a virtualenv hides the one in the base whose packages it sees too.
     """
-    starts = known_starts()
-    named = [
-        [
-            (site, [dist for dist in site.dists if dist.name.startswith(starts)])
-            for site in layer.sites
-        ]
-        for layer in found
-    ]
     for framework in frameworks().values():
-        for layer, sites in zip(found, named, strict=True):
-            mine = list(_in_layer(framework, layer, sites, reading))
+        for layer in found:
+            mine = list(_in_layer(framework, layer, reading))
             if mine:
                 yield from mine
                 break
 
 
-def _in_layer(
-    framework: Framework, layer: Layer, sites: list[tuple[Site, list[Dist]]], reading: Reading
-) -> Iterator[Place]:
+def _in_layer(framework: Framework, layer: Layer, reading: Reading) -> Iterator[Place]:
     by_name = {record.name: record for record in reversed(layer.records)}
     records = tuple(by_name[name] for name in framework.conda if name in by_name)
     seen = False
-    for site, dists in sites:
-        dist = _best_dist(framework, dists, reading)
-        if dist or any(name in site.others for name in framework.folders):
+    for site in layer.sites:
+        dist = _best_dist(framework, site.dists, reading)
+        if dist or any(name in site.names for name in framework.folders):
             seen = True
             yield Place(framework, site.path, dist, _same_release(records, dist))
     if records and not seen:
@@ -89,7 +78,7 @@ def _same_release(records: tuple[Record, ...], dist: Dist | None) -> tuple[Recor
     return records if any(record.version == release for record in records) else ()
 
 
-def _best_dist(framework: Framework, dists: list[Dist], reading: Reading) -> Dist | None:
+def _best_dist(framework: Framework, dists: tuple[Dist, ...], reading: Reading) -> Dist | None:
     """Take the distribution with the most telling name; of several records of it, the newest.
 
     Installers that were interrupted leave records of a release that is no longer there.
@@ -165,7 +154,10 @@ def _observe(
         yield from ((key, value, reading.name(path)) for key, value in values.items())
     elif reader.read == "listing" and place.site:
         folder = place.site / reader.folder
-        yield from (("", entry.name, reading.name(folder)) for entry in reading.names(folder))
+        yield from (("", name, reading.name(folder)) for name in sorted(reading.names(folder)))
+    elif reader.read == "elf" and place.site:
+        path = place.site / reader.file
+        yield from (("", name, reading.name(path)) for name in reading.needed(path))
     elif reader.read == "name":
         if place.dist:
             yield "", place.dist.name, source
@@ -185,7 +177,7 @@ def _requires(dist: Dist, reading: Reading, os: str) -> Iterator[tuple[str, str,
     for name in ("METADATA", "PKG-INFO"):
         path = dist.record / name
         for key, value in reading.metadata(path):
-            match = _REQUIREMENT.match(value) if key == "requires-dist" else None
+            match = re.match(_REQUIREMENT, value) if key == "requires-dist" else None
             # Wheels for all systems carry the requirements of all systems.
             if match and not (os == "win" and "linux" in (match[3] or "").lower()):
                 yield normalised(match[1]), match[2], reading.name(path)
@@ -242,7 +234,7 @@ def _matched(rule: Field, value: Any) -> str | None:
 def _spelled(text: str, form: str) -> str | None:
     """Write a version as CUDA's maker does: 124 and 92 as digits are 12.4 and 9.2."""
     if form == "version":
-        match = _NUMBER.match(text.strip())
+        match = re.match(_NUMBER, text.strip())
         return match[0] if match else None
     if not (text.isascii() and text.isdigit() and 2 <= len(text) <= 4):
         return None
@@ -262,7 +254,7 @@ def _archs(value: Any) -> str | None:
 
 def _lower_bound(spec: Any) -> str | None:
     """Take the version from a requirement: the pinned one, else the lower bound."""
-    found = list(_BOUND.finditer(str(spec)))
+    found = list(re.finditer(_BOUND, str(spec)))
     pinned = [match[2] or match[3] for match in found if not match[1] or match[1].startswith("=")]
     lower = [match[2] for match in found if match[2]]
     return (pinned or lower or [None])[0]

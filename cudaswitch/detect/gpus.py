@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,9 +12,9 @@ from cudaswitch.versions import Version
 
 TIMEOUT = 5.0
 """Seconds that the driver may take to answer; a broken one can hang."""
-DRIVER = re.compile(r"\b(\d{3}\.\d{1,4}(?:\.\d{1,4})?)\b", re.ASCII)
+DRIVER = r"(?a:\b(\d{3}\.\d{1,4}(?:\.\d{1,4})?)\b)"
 
-_CC = re.compile(r"\d{1,2}\.\d", re.ASCII)
+_CC = r"(?a:\d{1,2}\.\d)"
 _SMI = ("usr/bin/nvidia-smi", "usr/lib/wsl/lib/nvidia-smi", "opt/bin/nvidia-smi")
 _MODULES = ("sys/module/nvidia", "proc/driver/nvidia", "usr/lib/wsl/lib")
 
@@ -70,7 +69,7 @@ def _ask(nvml: Any, answers: list[Gpus]) -> None:
         return
     # Releases before 11.5 of the library give bytes.
     text = driver.decode("ascii", errors="replace") if isinstance(driver, bytes) else str(driver)
-    match = DRIVER.search(text)
+    match = re.search(DRIVER, text)
     cc = tuple(sorted({f"{major}.{minor}" for major, minor in pairs}, key=Version, reverse=True))
     if match:
         answers.append(Gpus(match[1], cc, "NVML"))
@@ -79,12 +78,21 @@ def _ask(nvml: Any, answers: list[Gpus]) -> None:
 def find_smi(avoid: Path | None, root: Path = Path("/")) -> Path | None:
     """Find the system's nvidia-smi: its usual places, WSL's, then PATH outside `avoid`."""
     candidates = [root / name for name in _SMI]
-    on_path = shutil.which("nvidia-smi")
+    on_path = program("nvidia-smi")
     if on_path:
-        candidates.append(Path(on_path))
+        candidates.append(on_path)
     for path in candidates:
         inside = avoid is not None and avoid.resolve() in (path.resolve(), *path.resolve().parents)
         if not inside and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def program(name: str) -> Path | None:
+    """Find a program on PATH. The standard library's own search comes with every archiver."""
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = Path(folder or ".", name)
+        if path.is_file() and os.access(path, os.X_OK):
             return path
     return None
 
@@ -111,9 +119,9 @@ def nvidia_smi(tool: Path | None, timeout: float = TIMEOUT) -> tuple[str | None,
             )
         except (OSError, subprocess.TimeoutExpired):
             return None, ()
-        driver = DRIVER.search(done.stdout)
+        driver = re.search(DRIVER, done.stdout)
         if done.returncode == 0 and driver:
             rows = [line.rpartition(",")[2].strip() for line in done.stdout.splitlines()]
-            found = {row for row in rows if "," in done.stdout and _CC.fullmatch(row)}
+            found = {row for row in rows if "," in done.stdout and re.fullmatch(_CC, row)}
             return driver[1], tuple(sorted(found, key=Version, reverse=True))
     return None, ()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-from cudaswitch.detect.gpus import DRIVER, gpus
+from cudaswitch.detect.gpus import DRIVER, gpus, program
 from cudaswitch.errors import RequestError
 from cudaswitch.versions import Version
 
 DRIVER_VARIABLE = "CUDASWITCH_DRIVER"
+_LEAST_DRIVER = 100
 
-_GCC = re.compile(r"gcc-(\d{1,2})(?:\.exe)?$", re.ASCII)
+_GCC = r"(?a:gcc-(\d{1,2})$)"
 
 
 class Machine(NamedTuple):
@@ -62,12 +62,16 @@ def asked_driver(driver: str | None) -> tuple[str | None, str]:
     if text is None:
         return None, ""
     try:
-        return str(Version(text.strip())), source
+        version = Version(text.strip())
     except RequestError:
+        version = None
+    # The drivers of every CUDA that is known here have three digits; 12.4 is a CUDA release.
+    if version is None or version.major < _LEAST_DRIVER:
         raise RequestError(
             f"`{text}` is not a driver version (asked for by {source})",
-            "write it as `nvidia-smi` does, for example 535.104.05",
-        ) from None
+            "write it as `nvidia-smi` does behind `Driver Version`, for example 535.104.05",
+        )
+    return str(version), source
 
 
 def kernel_driver(root: Path = Path("/")) -> tuple[str | None, str]:
@@ -78,7 +82,7 @@ def kernel_driver(root: Path = Path("/")) -> tuple[str | None, str]:
                 text = file.read(4096).decode("ascii", errors="replace")
         except OSError:
             continue
-        if match := DRIVER.search(text):
+        if match := re.search(DRIVER, text):
             return match[1], f"/{name}"
     return None, ""
 
@@ -86,12 +90,12 @@ def kernel_driver(root: Path = Path("/")) -> tuple[str | None, str]:
 def host_gccs(root: Path = Path("/")) -> tuple[int, ...]:
     """List the majors of the installed gcc, the default one first, without starting any."""
     majors: list[int] = []
-    default = shutil.which("gcc") if root == Path("/") else str(root / "usr/bin/gcc")
+    default = program("gcc") if root == Path("/") else root / "usr/bin/gcc"
     folders = sorted((root / "usr/lib/gcc").glob("*/[0-9]*"))
     installed = sorted({int(f.name.split(".")[0]) for f in folders if f.name[0].isdigit()})
-    if default and Path(default).exists():
+    if default and default.exists():
         # Debian's gcc is a link to gcc-12; where it is a file of its own there is one only.
-        match = _GCC.search(Path(default).resolve().name)
+        match = re.search(_GCC, default.resolve().name)
         majors += [int(match[1])] if match else installed[-1:]
     for major in reversed(installed):
         if major not in majors and (root / f"usr/bin/gcc-{major}").exists():

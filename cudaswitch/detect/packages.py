@@ -50,11 +50,11 @@ def normalised(name: str) -> str:
 
 
 class Site(NamedTuple):
-    """A site-packages: its distributions, and the names of everything else in it."""
+    """A site-packages: the distributions of interest, and the names of all that is in it."""
 
     path: Path
     dists: tuple[Dist, ...]
-    others: frozenset[str]
+    names: frozenset[str]
 
 
 class Layer(NamedTuple):
@@ -64,18 +64,45 @@ class Layer(NamedTuple):
     records: tuple[Record, ...]
 
 
-def layers(prefix: Path, reading: Reading) -> list[Layer]:
-    """List what an environment can import, the layer that wins first."""
-    found = [Layer(_sites(prefix, _SITES, reading), tuple(conda_records(prefix, reading)))]
-    base, python = _seen_base(prefix, reading)
+def layers(prefix: Path, reading: Reading, starts: tuple[str, ...] = ("",)) -> list[Layer]:
+    """List what an environment's Python can import, the layer that wins first.
+
+    Of the distributions those are listed whose normalised names begin with one of `starts`.
+    """
+    own, base = sites_of(prefix), seen_base(prefix, reading)
+    conda, user = (prefix / "conda-meta").is_dir(), user_sites(own)
+    # Python puts the user's site-packages before those of its own prefix, but behind a
+    # virtualenv's; a virtualenv that does not see its base sees none of the user either.
+    places: list[tuple[Path | None, list[Path]]] = [(prefix, own)]
     if base:
-        patterns = _SITES + _DEBIAN_SITES
-        sites = tuple(site for site in _sites(base, patterns, reading) if _reads(python, site.path))
-        found.append(Layer(sites, tuple(conda_records(base, reading))))
-    return found
+        places += [(None, user), (base.prefix, base.sites())]
+    elif conda and user:
+        places = [(None, user), *places]
+    return [
+        Layer(
+            tuple(_contents(site, reading, starts) for site in sites),
+            tuple(conda_records(at, reading)) if at else (),
+        )
+        for at, sites in places
+    ]
 
 
-def _sites(prefix: Path, patterns: tuple[str, ...], reading: Reading) -> tuple[Site, ...]:
+def user_sites(sites: list[Path]) -> list[Path]:
+    """List the user's site-packages for the Pythons of these, as `python -m site` tells it."""
+    home = os.environ.get("HOME", "")
+    base = os.environ.get("PYTHONUSERBASE") or (f"{home}/.local" if home else "")
+    if not base or os.environ.get("PYTHONNOUSERSITE"):
+        return []
+    pythons = dict.fromkeys(site.parent.name for site in sites)
+    return [
+        site
+        for name in pythons
+        if name.startswith("python3")
+        and (site := Path(base, "lib", name, "site-packages")).is_dir()
+    ]
+
+
+def sites_of(prefix: Path, patterns: tuple[str, ...] = _SITES) -> list[Path]:
     """List the site-packages of a prefix: any Python version, Linux and Windows layout."""
     found: dict[str, Path] = {}
     for pattern in patterns:
@@ -83,7 +110,7 @@ def _sites(prefix: Path, patterns: tuple[str, ...], reading: Reading) -> tuple[S
             # A cycle of links is no folder; lib64 is often a link to lib.
             if os.path.isdir(site):  # noqa: PTH112 - it is a string
                 found.setdefault(os.path.realpath(site), Path(site))
-    return tuple(Site(site, *_contents(site, reading)) for site in found.values())
+    return list(found.values())
 
 
 def _matching(prefix: Path, pattern: str) -> list[str]:
@@ -99,48 +126,61 @@ def _matching(prefix: Path, pattern: str) -> list[str]:
     return [f"{folder}/{name}{after}" for name in names]
 
 
-def _reads(python: str, site: Path) -> bool:
-    """Tell whether Python X.Y reads a site-packages: its folder may say for which one it is."""
-    version = site.parent.name.removeprefix("python").removeprefix("pypy")
-    return "." not in version or not python or version == python
+class Base(NamedTuple):
+    """The prefix whose packages a virtualenv sees too; `python` is X.Y, or empty."""
+
+    prefix: Path
+    python: str
+
+    def sites(self) -> list[Path]:
+        """List the site-packages that its Python reads: a folder may say for which one it is."""
+        found = sites_of(self.prefix, _SITES + _DEBIAN_SITES)
+        return [site for site in found if self._reads(site.parent.name)]
+
+    def _reads(self, folder: str) -> bool:
+        version = folder.removeprefix("python").removeprefix("pypy")
+        return "." not in version or not self.python or version == self.python
 
 
-def _seen_base(prefix: Path, reading: Reading) -> tuple[Path | None, str]:
-    """Find the prefix whose packages a virtualenv sees too, and for which Python."""
+def seen_base(prefix: Path, reading: Reading) -> Base | None:
+    """Find the prefix whose packages a virtualenv sees too (`--system-site-packages`)."""
     text = reading.text(prefix / "pyvenv.cfg") or ""
     pairs = (line.partition("=") for line in text.splitlines())
     values = {key.strip().lower(): value.strip() for key, _, value in pairs}
     home = values.get("home", "")
     if values.get("include-system-site-packages", "").lower() != "true" or not home:
-        return None, ""
+        return None
     # venv and uv write `version_info` or `version`; both begin with X.Y.
     python = values.get("version_info") or values.get("version", "")
     folder = Path(home)
     base = folder.parent if folder.name in ("bin", "Scripts") else folder
-    return base, ".".join(python.split(".")[:2])
+    return Base(base, ".".join(python.split(".")[:2]))
 
 
-def _contents(site: Path, reading: Reading) -> tuple[tuple[Dist, ...], frozenset[str]]:
-    dists, others = [], set()
-    for entry in reading.names(site):
-        stem, dot, kind = entry.name.rpartition(".")
-        if not dot or kind not in ("dist-info", "egg-info"):
-            others.add(entry.name)
+def _contents(site: Path, reading: Reading, starts: tuple[str, ...]) -> Site:
+    names = reading.names(site)
+    dists = []
+    for entry in names:
+        if not entry.endswith("-info"):
             continue
+        # Of a thousand distributions a handful matters: the others are told by this alone.
+        if not entry.lower().replace("_", "-").replace(".", "-").startswith(starts):
+            continue
+        stem, dot, kind = entry.rpartition(".")
         name, dash, version = stem.partition("-")
-        if dash and name:
+        if dot and kind in ("dist-info", "egg-info") and dash and name:
             # egg-info names end with the Python they are for: torch-1.7.1-py3.8.egg-info
             release = version.partition("-py")[0] if kind == "egg-info" else version
-            dists.append(Dist(normalised(name), release, entry.name, site))
-    return tuple(dists), frozenset(others)
+            dists.append(Dist(normalised(name), release, entry, site))
+    return Site(site, tuple(sorted(dists, key=lambda dist: dist.folder)), frozenset(names))
 
 
 def conda_records(prefix: Path, reading: Reading) -> list[Record]:
-    """List the packages that conda installed, from the names of their records."""
+    """List the packages that conda installed, by name, from the names of their records."""
     records = []
-    for entry in reading.names(prefix / "conda-meta"):
-        stem, dot, kind = entry.name.rpartition(".")
+    for entry in sorted(reading.names(prefix / "conda-meta")):
+        stem, dot, kind = entry.rpartition(".")
         name, version, build = stem.rsplit("-", 2) if stem.count("-") >= 2 else ("", "", "")
         if dot and kind == "json" and name:
-            records.append(Record(name, version, build, prefix / "conda-meta" / entry.name))
+            records.append(Record(name, version, build, prefix / "conda-meta" / entry))
     return records

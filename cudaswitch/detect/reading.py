@@ -57,24 +57,25 @@ class Reading:
             self.note(f"is a link out of the environment, to {printable(str(target))}", path)
         return raw.decode("utf-8", errors="replace")
 
-    def names(self, folder: Path) -> list[os.DirEntry[str]]:
-        """List a folder, sorted by name; a missing one is empty.
+    def names(self, folder: Path) -> list[str]:
+        """List the names in a folder, in no order; a missing one is empty.
 
         Names that no installer writes, with control characters or bytes that are no text, are
         left out with a note.
         """
         try:
-            with os.scandir(folder) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+            found = os.listdir(folder)  # noqa: PTH208 - thousands of names, no paths
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             self.note(f"cannot be listed: {error.strerror}", folder)
             return []
-        odd = [entry for entry in found if not entry.name.isprintable()]
-        for entry in odd:
-            self.note("has a name that no installer writes", folder / entry.name)
-        return [entry for entry in found if entry not in odd] if odd else found
+        if "".join(found).isprintable():
+            return found
+        for name in sorted(found):
+            if not name.isprintable():
+                self.note("has a name that no installer writes", folder / name)
+        return [name for name in found if name.isprintable()]
 
     def python_values(self, path: Path) -> dict[str, Any]:
         """Take the literal values that a Python file assigns; dicts give their entries too."""
@@ -104,6 +105,21 @@ class Reading:
         except (ValueError, RecursionError) as error:
             self.note(f"is not JSON that can be read: {type(error).__name__}", path)
             return {}
+
+    def needed(self, path: Path) -> tuple[str, ...]:
+        """Take the names of the libraries that an ELF file needs; it is not loaded."""
+        from cudaswitch.binaries import read_elf  # noqa: PLC0415  # few ask for it
+        from cudaswitch.elf import ElfError  # noqa: PLC0415  # the same
+
+        try:
+            return read_elf(path).needed
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        except ElfError as error:
+            self.note(f"is no library that can be read: {error.reason}", path)
+        except OSError as error:
+            self.note(f"was not read: {error.strerror}", path)
+        return ()
 
     def metadata(self, path: Path) -> list[tuple[str, str]]:
         """Take the headers of a METADATA or PKG-INFO file, without its description."""

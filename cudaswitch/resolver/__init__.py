@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.resolver.choice import Wanted, choose
@@ -18,7 +17,7 @@ from cudaswitch.resolver.facts import (
     Resolution,
     ResolvedFramework,
 )
-from cudaswitch.resolver.machine import Verdict, check, check_compilers, nearest
+from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, nearest
 from cudaswitch.resolver.needs import Need, agree, follow, need_of
 from cudaswitch.toolkit import Toolkit, current_platform
 from cudaswitch.versions import Version
@@ -37,20 +36,20 @@ __all__ = [
 ]
 
 
-@dataclass
 class _Draft:
     """The resolution while the steps fill it in."""
 
-    facts: Facts
-    toolkits: Sequence[Toolkit]
-    reasons: list[Reason] = field(default_factory=list)
-    needs: list[Need] = field(default_factory=list)
-    verdicts: list[Verdict] = field(default_factory=list)
-    wanted: Wanted | None = None
-    conflict: bool = False
-    toolkit: Toolkit | None = None
-    rejected: list[Rejected] = field(default_factory=list)
-    hint: str | None = None
+    def __init__(self, facts: Facts, toolkits: Sequence[Toolkit]) -> None:
+        self.facts = facts
+        self.toolkits = toolkits
+        self.reasons: list[Reason] = []
+        self.needs: list[Need] = []
+        self.verdicts: list[Verdict] = []
+        self.wanted: Wanted | None = None
+        self.conflict = False
+        self.toolkit: Toolkit | None = None
+        self.rejected: list[Rejected] = []
+        self.hint: str | None = None
 
     @property
     def with_cuda(self) -> list[Need]:
@@ -114,6 +113,11 @@ def built_for(draft: _Draft) -> None:
     if not draft.needs:
         where = draft.facts.prefix or "no environment is active"
         draft.reasons.append(Reason("no framework that is known here was found", where))
+        draft.reasons += [
+            Reason(f"it brings {part.name} {part.version} all the same", part.source)
+            for part in draft.facts.carried
+            if part.component in ("cuda", "cudnn")
+        ]
 
 
 def machine_allows(draft: _Draft) -> None:
@@ -121,6 +125,8 @@ def machine_allows(draft: _Draft) -> None:
     draft.verdicts = [check(need, draft.facts) for need in draft.needs]
     for need, verdict in zip(draft.needs, draft.verdicts, strict=True):
         _say(draft, need, verdict.blocks + verdict.remarks)
+    if draft.with_cuda:
+        draft.reasons += ceiling(draft.facts)
 
 
 def one_for_all(draft: _Draft) -> None:
@@ -164,7 +170,10 @@ def _compare(draft: _Draft, lead: Need, need: Need) -> None:
     same_cudnn = not (need.cudnn and lead.cudnn) or need.cudnn.major == lead.cudnn.major
     if same_cuda and same_cudnn:
         return
-    asks = [f"{it.label} asks for CUDA {it.cuda}, cuDNN {it.cudnn}" for it in (lead, need)]
+    asks = [
+        f"{it.label} asks for CUDA {it.cuda}" + (f" with cuDNN {it.cudnn}" if it.cudnn else "")
+        for it in (lead, need)
+    ]
     if lead.own:
         text = f"{' and '.join(asks)}; each brings its own, and extensions build with the newer"
     else:

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from cudaswitch.resolver.facts import Resolution
+from collections.abc import Iterator
+
+from cudaswitch.resolver.facts import Reason, Resolution, ResolvedFramework
 
 
-def explain(resolution: Resolution) -> str:
-    """Write the choice, the chain of reasons with their sources, the rejected and the next step."""
+def explain(resolution: Resolution, width: int | None = None) -> str:
+    """Write the choice, the chain of reasons, the rejected, the next step, and the sources.
+
+    Each reason ends with the number of its source, each source is written once. With
+    `width` lines are broken there, for a terminal; without, never, for programs.
+    """
+    sources = {
+        source: f"[{number}]"
+        for number, source in enumerate(
+            dict.fromkeys(reason.source for reason in resolution.reasons if reason.source), 1
+        )
+    }
     lines = [_choice(resolution)]
-    for framework in resolution.frameworks:
-        asks = f"CUDA {framework.cuda}" if framework.cuda else "no CUDA"
-        asks = asks if framework.known else "not known"
-        if framework.cudnn:
-            asks += f", cuDNN {framework.cudnn}"
-        lines.append(f"  {framework.title} {framework.version}: {asks}  [{framework.source}]")
+    lines += [f"  {_built_for(framework)}" for framework in resolution.frameworks]
     if resolution.reasons:
-        lines += ["", "because"]
-        lines += [
-            f"  - {reason.text}" + (f"  [{reason.source}]" if reason.source else "")
-            for reason in resolution.reasons
-        ]
+        lines += ["", "because", *_because(resolution, sources)]
     if resolution.rejected:
         lines += ["", "not chosen"]
         lines += [f"  - {rejected.toolkit} {rejected.why}" for rejected in resolution.rejected]
     if resolution.hint:
-        lines += ["", f"next: {resolution.hint}"]
-    return "\n".join(lines)
+        is_command = resolution.hint.startswith("cudaswitch ")
+        lines += ["", f"{'next' if is_command else 'hint'}: {resolution.hint}"]
+    if sources:
+        lines += ["", "sources"]
+        lines += [f"  {mark} {source}" for source, mark in sources.items()]
+    return "\n".join(lines if width is None else _broken(lines, width))
 
 
 def _choice(resolution: Resolution) -> str:
     if not resolution.frameworks:
         return "no framework found: nothing to choose for"
     if not resolution.runs:
-        return "cannot run here"
+        alone = all(framework.runs for framework in resolution.frameworks)
+        return "cannot run here together: no toolkit serves all" if alone else "cannot run here"
     if resolution.cuda is None:
         known = all(framework.known for framework in resolution.frameworks)
         return "needs no CUDA" if known else "which CUDA it needs is not known"
@@ -43,3 +51,47 @@ def _choice(resolution: Resolution) -> str:
         builds = resolution.toolkit or f"CUDA {resolution.cuda} (not installed)"
         return f"runs on its own {needs}; to build extensions: {builds}"
     return f"needs {needs}: {resolution.toolkit or 'not installed'}"
+
+
+def _built_for(framework: ResolvedFramework) -> str:
+    asks = f"CUDA {framework.cuda}" if framework.cuda else "no CUDA"
+    asks = asks if framework.known else "not known"
+    if framework.cudnn:
+        asks += f", cuDNN {framework.cudnn}"
+    return f"{framework.title} {framework.version}: {asks}"
+
+
+def _because(resolution: Resolution, sources: dict[str, str]) -> Iterator[str]:
+    """Write the reasons in their order, each run of one framework's below its name."""
+    labels = [f"{it.title} {it.version}".rstrip() for it in resolution.frameworks]
+    last = None
+    for reason in resolution.reasons:
+        label = next((it for it in labels if reason.text.startswith(f"{it}: ")), None)
+        text = reason.text if label is None else reason.text[len(label) + 2 :]
+        if label and label != last:
+            yield f"  {label}"
+        last = label
+        yield f"  {'  ' if label else ''}- {text}{_mark(reason, sources)}"
+
+
+def _mark(reason: Reason, sources: dict[str, str]) -> str:
+    return f" {sources[reason.source]}" if reason.source else ""
+
+
+def _broken(lines: list[str], width: int) -> Iterator[str]:
+    """Break lines between words, what follows standing below the text of the first."""
+    for line in lines:
+        start = len(line) - len(line.lstrip(" "))
+        hang = " " * (start + 2 * line[start:].startswith("- ") + 4 * line[start:].startswith("["))
+        rest, indent = line, ""
+        while len(indent + rest) > width and (at := _last_space(rest, width - len(indent))) > 0:
+            yield indent + rest[:at]
+            rest, indent = rest[at + 1 :], hang
+        yield indent + rest
+
+
+def _last_space(text: str, width: int) -> int:
+    """Find where to break: the last blank that fits, else the first behind a long word."""
+    words = len(text) - len(text.lstrip(" -"))
+    at = text.rfind(" ", words, width + 1)
+    return at if at > 0 else text.find(" ", words)

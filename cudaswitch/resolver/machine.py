@@ -16,7 +16,7 @@ from cudaswitch.resolver.facts import Facts, Reason
 from cudaswitch.resolver.needs import Need, release_of
 from cudaswitch.versions import Version
 
-_ARCH = re.compile(r"(sm_|compute_)?(\d+)(?:\.(\d+))?[af]?(\+PTX)?", re.ASCII)
+_ARCH = r"(?a:(sm_|compute_)?(\d+)(?:\.(\d+))?[af]?(\+PTX)?)"
 
 
 class Verdict(NamedTuple):
@@ -38,11 +38,10 @@ def check_driver(cuda: Version, facts: Facts) -> Verdict:
         text = f"no NVIDIA driver was found; CUDA {cuda} needs {least} or newer"
         return Verdict((), (Reason(text, cite(bound)),))
     driver = Version(facts.driver)
-    ceiling = _ceiling(driver, facts)
     if driver < least:
         text = f"CUDA {cuda} needs driver {least} or newer, and this machine has {driver}"
-        return Verdict((Reason(text, cite(bound)), *ceiling), ())
-    remarks = [Reason(f"driver {driver} runs CUDA {cuda} (needs {least})", cite(bound)), *ceiling]
+        return Verdict((Reason(text, cite(bound)),), ())
+    remarks = [Reason(f"driver {driver} runs CUDA {cuda} (needs {least})", cite(bound))]
     own = corresponding(cuda, facts.os)
     if own and (listed := own.on(facts.os)) and driver < listed:
         text = (
@@ -53,13 +52,14 @@ def check_driver(cuda: Version, facts: Facts) -> Verdict:
     return Verdict((), tuple(remarks))
 
 
-def _ceiling(driver: Version, facts: Facts) -> list[Reason]:
-    newest = newest_cuda(driver, facts.os)
+def ceiling(facts: Facts) -> list[Reason]:
+    """Explain the number that nvidia-smi shows, which many take for the toolkit's."""
+    newest = newest_cuda(Version(facts.driver), facts.os) if facts.driver else None
     if newest is None:
         return []
     text = (
-        f"`nvidia-smi` shows CUDA Version {newest} for this driver: the newest CUDA that it"
-        " was made for, not a toolkit that is installed"
+        f"`nvidia-smi` shows CUDA Version {newest} for driver {facts.driver}: the newest CUDA that"
+        " it was made for, not a toolkit that is installed"
     )
     return [Reason(text, facts.driver_source)]
 
@@ -120,7 +120,7 @@ def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
     numbers: list[int] = []
     portable: list[int] = []
     for arch in archs:
-        if match := _ARCH.fullmatch(arch):
+        if match := re.fullmatch(_ARCH, arch):
             number = int(match[2]) * 10 + int(match[3]) if match[3] else int(match[2])
             numbers.append(number)
             if match[1] == "compute_" or match[4]:
@@ -152,9 +152,12 @@ def nearest(need: Need, facts: Facts) -> str:
     for build in _others(need, facts):
         if not check_build(build.cuda, build.cudnn, build.archs, facts).blocks:
             form = need.framework.other_build if build.tag else "{title} {version} (CUDA {cuda})"
+            release = release_of(need.found.version)
+            # A row may speak of releases after its own, too.
+            same = need.framework.rows_apply == "onward" and release and build.holds(release)
             what = form.format(
                 title=need.framework.title,
-                version=build.version,
+                version=release if same else build.version,
                 cuda=build.cuda,
                 tag=build.tag,
             )
@@ -171,12 +174,21 @@ def _others(need: Need, facts: Facts) -> Iterator[Build]:
     if release is None:
         return
     builds = [build for build in need.framework.builds if build.os in (None, facts.os)]
-    same = [build for build in builds if release.starts_with(build.version) and build.tag]
+    same = [build for build in _current(need, release, facts.os) if build.tag]
     older = [build for build in builds if build.version < release]
     newer = [build for build in builds if build.version > release]
     yield from sorted(same, key=lambda build: build.cuda, reverse=True)
     yield from sorted(older, key=lambda build: (build.version, build.cuda), reverse=True)
     yield from sorted(newer, key=lambda build: (build.version, build.cuda))
+
+
+def _current(need: Need, release: Version, os: str) -> list[Build]:
+    """List the builds that there are of one release, one for each tag."""
+    builds = need.framework.builds_of(release, os)
+    if need.framework.rows_apply == "minor":
+        return [build for build in builds if release.starts_with(build.version)]
+    newest = {build.tag: build for build in reversed(builds)}
+    return list(newest.values())
 
 
 def check_compilers(cuda: Version, facts: Facts) -> list[Reason]:
