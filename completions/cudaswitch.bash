@@ -77,6 +77,7 @@ _cudaswitch_cudnns() {
 
 _cudaswitch_installable() {
     _cudaswitch_add latest auto
+    _cudaswitch_add 13.4.2 13.4.1 13.3.1 13.3.0 13.2.2 13.2.1 13.2.0 13.1.2 13.1.1 13.1.0 13.0.3 13.0.2 13.0.1 13.0.0 12.9.2 12.9.1 12.9.0 12.8.2 12.8.1 12.8.0 12.6.3 12.6.2 12.6.1 12.6.0 12.5.1 12.5.0 12.4.1 12.4.0 12.3.2 12.3.1 12.3.0 12.2.2 12.2.1 12.2.0 12.1.1 12.1.0 12.0.1 12.0.0 11.8.0 11.7.1 11.7.0 11.6.2 11.6.1 11.6.0 11.5.2 11.5.1 11.5.0 11.4.4 11.4.3 11.4.2 11.4.1 11.4.0 11.3.1 11.3.0 11.2.2 11.2.1 11.2.0 11.1.1 11.1.0 11.0.3 11.0.2 10.2.89 10.1.243 10.0.130 9.2.88 9.1.85 9.0.176 8.0.61 8.0.44
     _cudaswitch_aliases
     _cudaswitch_paths default
 }
@@ -134,20 +135,21 @@ _cudaswitch_environments() {
     done
 }
 
-# The value of the option $1.
+# The value of the option $1 of the command $2.
 _cudaswitch_value() {
-    case $1 in
-        --cudnn) _cudaswitch_cudnns ;;
-        --from) _cudaswitch_add pypi nvidia conda ;;
-        --channel) _cudaswitch_add conda-forge nvidia defaults ;;
-        --components) _cudaswitch_add minimal build full ;;
-        --platform) _cudaswitch_add linux-64 linux-aarch64 win-64 ;;
-        --sha256 | --as | --driver | --cc | --gcc) : ;;
-        --libraries) _cudaswitch_add auto always never ;;
-        -n | --name) _cudaswitch_environments ;;
-        -p | --prefix | --dir) _cudaswitch_folders ;;
-        --shell) _cudaswitch_add sh bash zsh fish ;;
-        --format) _cudaswitch_add json dotenv github modulefile ;;
+    case $2:$1 in
+        *:--cudnn) _cudaswitch_cudnns ;;
+        install:--from | search:--from) _cudaswitch_add pypi nvidia conda runfile ;;
+        which:--from) _cudaswitch_add cupy jax onnxruntime paddle tensorflow torch ;;
+        *:--mirror | *:--sha256 | *:--as | *:--gpus | *:--driver | *:--cc | *:--gcc) : ;;
+        *:--channel) _cudaswitch_add conda-forge nvidia defaults ;;
+        *:--components) _cudaswitch_add minimal build full ;;
+        *:--platform) _cudaswitch_add linux-64 linux-aarch64 win-64 ;;
+        *:--libraries) _cudaswitch_add auto always never ;;
+        *:-n | *:--name) _cudaswitch_environments ;;
+        *:-p | *:--prefix | *:--dir) _cudaswitch_folders ;;
+        *:--shell) _cudaswitch_add sh bash zsh fish ;;
+        *:--format) _cudaswitch_add json dotenv github modulefile ;;
     esac
 }
 
@@ -155,22 +157,23 @@ _cudaswitch_value() {
 _cudaswitch_options() {
     case $1 in
         '') _cudaswitch_add --help --version ;;
-        install) _cudaswitch_add --cudnn --from --channel --components --platform --sha256 --offline --force -h --help ;;
+        install) _cudaswitch_add --cudnn --from --mirror --channel --components --platform --sha256 --offline --force -h --help ;;
         adopt) _cudaswitch_add --as --scan --yes --json -h --help ;;
+        search) _cudaswitch_add --from --channel --mirror --platform --offline --json -h --help ;;
         list) _cudaswitch_add --json -h --help ;;
         remove) _cudaswitch_add --force -h --help ;;
         alias) _cudaswitch_add --delete -h --help ;;
-        use) _cudaswitch_add --cudnn --libraries -h --help ;;
+        use) _cudaswitch_add --cudnn --libraries --gpus -h --help ;;
         off) _cudaswitch_add -h --help ;;
-        pin) _cudaswitch_add --cudnn --libraries -n --name -p --prefix --dir --global -h --help ;;
+        pin) _cudaswitch_add --cudnn --libraries --gpus -n --name -p --prefix --dir --global -h --help ;;
         unpin) _cudaswitch_add -n --name -p --prefix --dir --global -h --help ;;
         current) _cudaswitch_add --json -h --help ;;
-        which) _cudaswitch_add --json -h --help ;;
+        which) _cudaswitch_add --from --json -h --help ;;
         resolve) _cudaswitch_add -n --name -p --prefix --driver --cc --gcc --platform --json -h --help ;;
         compat) _cudaswitch_add --json -h --help ;;
-        exec) _cudaswitch_add --cudnn --libraries -h --help ;;
-        env) _cudaswitch_add --cudnn --libraries --shell --format -h --help ;;
-        init) _cudaswitch_add -h --help ;;
+        exec) _cudaswitch_add --cudnn --libraries --gpus -h --help ;;
+        env) _cudaswitch_add --cudnn --libraries --gpus --shell --format -h --help ;;
+        init) _cudaswitch_add --install --remove --yes -h --help ;;
         shims) _cudaswitch_add -h --help ;;
         shims\ install) _cudaswitch_add -h --help ;;
         shims\ path) _cudaswitch_add -h --help ;;
@@ -183,10 +186,11 @@ _cudaswitch_options() {
 _cudaswitch_argument() {
     case $1:$2 in
         :1)
-            _cudaswitch_add install adopt list remove alias use off pin unpin current which resolve compat exec env init shims completion
+            _cudaswitch_add install adopt search list remove alias use off pin unpin current which resolve compat exec env init shims completion
             ;;
         install:*) _cudaswitch_installable ;;
         adopt:1) _cudaswitch_folders ;;
+        search:*) _cudaswitch_add cuda cudnn ;;
         remove:*) _cudaswitch_toolkits ;;
         alias:1) _cudaswitch_aliases ;;
         alias:2) _cudaswitch_requests ;;
@@ -225,7 +229,7 @@ _cudaswitch() {
                 fi
                 return 0
                 ;;
-            --cudnn | --from | --channel | --components | --platform | --sha256 | --as | --libraries | -n | --name | -p | --prefix | --dir | --driver | --cc | --gcc | --shell | --format) option=$word ;;
+            --cudnn | --from | --mirror | --channel | --components | --platform | --sha256 | --as | --libraries | --gpus | -n | --name | -p | --prefix | --dir | --driver | --cc | --gcc | --shell | --format) option=$word ;;
             -*) ;;
             *)
                 case $command in
@@ -238,7 +242,7 @@ _cudaswitch() {
     done
     if [[ -n $option ]]; then
         if [[ $cur == = ]]; then cur=''; fi
-        _cudaswitch_value "$option"
+        _cudaswitch_value "$option" "$command"
     elif [[ $cur == -* ]]; then
         _cudaswitch_options "$command"
     else

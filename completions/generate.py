@@ -14,8 +14,11 @@ from pathlib import Path
 import click
 
 from cudaswitch.cli import COMMANDS, cli
+from cudaswitch.compat.redist import known_releases
+from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.completion import SCRIPTS
 from cudaswitch.shells import SHELLS, quote_fish, quote_posix
+from cudaswitch.versions import Version
 
 HERE = Path(__file__).parent
 
@@ -27,16 +30,20 @@ KINDS = {
     "cc": FREE,
     "channels": "conda-forge nvidia defaults",
     "components": "minimal build full",
+    "consumer": "cupy jax onnxruntime paddle tensorflow torch",
     "cudnn": "cudnns",
     "directory": "folders",
     "driver": FREE,
     "env.shell": " ".join(SHELLS),
     "gcc": FREE,
+    "gpus": FREE,
     "init.shell": " ".join(row.name for row in SHELLS.values() if row.init),
+    "mirror": FREE,
     "name": "environments",
     "path": "folders",
     "prefix": "folders",
     "request": "requests",
+    "search.request": "cuda cudnn",
     "sha256": FREE,
     "toolkits": "toolkits",
     "version": FREE,
@@ -132,21 +139,37 @@ def commands() -> list[Command]:
     ]
 
 
+def available() -> list[str]:
+    """List the CUDA releases that `install` finds without a file or channel, newest first.
+
+    Those of the tables that the package carries: what completes must ask no network.
+    """
+    first = Version("11.4.2")  # before it the index lists no toolkit
+    known = {release for release in known_releases("cuda") if release >= first}
+    known |= {row.cuda for row in runfiles()}
+    return [str(release) for release in sorted(known, reverse=True)]
+
+
 def _flat(rows: list[Command]) -> Iterator[Command]:
     for row in rows:
         yield row
         yield from row.commands
 
 
-def _values(rows: list[Command]) -> dict[str, str]:
-    """Map each option with a value to its kind, which is the same in all commands."""
-    found: dict[str, str | None] = {}
+def _valued(rows: list[Command]) -> dict[str, dict[str, str]]:
+    """Map each option with a value to the commands that have it, with its kind in each."""
+    found: dict[str, dict[str, str]] = {}
+    flags = set()
     for row in _flat(rows):
         for option in row.options:
             for name in option.names:
-                if found.setdefault(name, option.kind) != option.kind:
-                    raise ValueError(f"{name} takes another kind of value in `{row.name}`")
-    return {name: kind for name, kind in found.items() if kind is not None}
+                if option.kind is None:
+                    flags.add(name)
+                else:
+                    found.setdefault(name, {})[row.name] = option.kind
+    if both := flags & found.keys():
+        raise ValueError(f"{', '.join(both)} takes a value in some commands only")
+    return found
 
 
 # -- bash ---------------------------------------------------------------------------------
@@ -173,15 +196,18 @@ def _bash_arguments(rows: list[Command]) -> Iterator[str]:
 
 
 def _bash(rows: list[Command]) -> dict[str, list[str]]:
-    values = _values(rows)
     kinds: dict[str, list[str]] = {}
-    for name, kind in values.items():
-        kinds.setdefault(kind, []).append(name)
+    for name, commands in _valued(rows).items():
+        same = len(set(commands.values())) == 1
+        for command, kind in list(commands.items())[: 1 if same else None]:
+            pattern = "*" if same else command.replace(" ", "\\ ")
+            kinds.setdefault(kind, []).append(f"{pattern}:{name}")
     return {
         "commands": [f"_cudaswitch_add {' '.join(row.name for row in rows)}"],
+        "available": [f"_cudaswitch_add {' '.join(available())}"],
         "groups": [f'{" | ".join(row.name for row in rows if row.commands)}) command+=" $word" ;;'],
         "values": [f"{' | '.join(names)}) {_bash_call(kind)} ;;" for kind, names in kinds.items()],
-        "valued": [f"{' | '.join(values)}) option=$word ;;"],
+        "valued": [f"{' | '.join(_valued(rows))}) option=$word ;;"],
         "options": [
             f"{_bash_name(row)}) _cudaswitch_add "
             + " ".join(name for option in row.options for name in option.names)
@@ -245,6 +271,7 @@ def _zsh_case(row: Command) -> Iterator[str]:
 def _zsh(rows: list[Command]) -> dict[str, list[str]]:
     return {
         "commands": _zsh_described(rows),
+        "available": [f"releases=({' '.join(available())})"],
         "cases": [line for row in rows for line in _zsh_case(row)],
     }
 
@@ -285,7 +312,8 @@ def _fish_lines(row: Command) -> Iterator[str]:
 
 def _fish(rows: list[Command]) -> dict[str, list[str]]:
     return {
-        "valued": [f"case {' '.join(_values(rows))}"],
+        "valued": [f"case {' '.join(_valued(rows))}"],
+        "available": [f"printf '%s\\tCUDA to install\\n' {' '.join(available())}"],
         "commands": [
             f"complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a {row.name}"
             f" -d {quote_fish(row.label)}"

@@ -8,11 +8,6 @@ import sys
 from cudaswitch import __version__, completion
 from cudaswitch.errors import CudaswitchError, printable
 
-# Checkers know the name; importing it from `typing` would cost every start.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import click
-
 
 def main() -> int:  # noqa: PLR0911  # one return for each way to end
     """Run the command line and return the process's exit code."""
@@ -22,22 +17,13 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
     text = _ready_text(sys.argv[1:])
     if text is not None:
         return _print(text)
-    import click  # noqa: PLC0415  # what is ready is told without it
-
-    from cudaswitch.cli import cli  # noqa: PLC0415  # the same
-
     try:
-        return _run(cli)
+        if not _run_plainly(sys.argv[1:]):
+            return _run()
+        sys.stdout.flush()
     except CudaswitchError as error:
         return _fail(error, error.message, error.hint, error.exit_code)
-    except click.exceptions.Exit as error:
-        return error.exit_code
-    except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "cudaswitch"
-        return _fail(error, error.format_message().rstrip("."), f"{path} --help", 2)
-    except click.ClickException as error:
-        return _fail(error, error.format_message().rstrip("."), None, 1)
-    except (click.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         print("cudaswitch: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
@@ -49,6 +35,38 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
     except Exception as error:  # a defect of ours, still one line
         hint = "report it with the output of CUDASWITCH_DEBUG=1"
         return _fail(error, f"internal error: {type(error).__name__}: {error}", hint, 1)
+    return 0
+
+
+def _run_plainly(arguments: list[str]) -> bool:
+    """Run the plainest forms of what is called most; False leaves a command line to click.
+
+    What click's commands call is called here without the time that click takes to load. A
+    word that might be an option, of ours or mistyped, is for click to judge.
+    """
+    match arguments:
+        case ["list"] | ["list", "--json"]:
+            from cudaswitch.telling import installed  # noqa: PLC0415  # as everything here
+
+            installed(as_json=len(arguments) > 1)
+        case ["current"] | ["current", "--json"]:
+            from cudaswitch.telling import current  # noqa: PLC0415
+
+            current(as_json=len(arguments) > 1)
+        case ["which", name] if not name.startswith("-"):
+            from cudaswitch.telling import which  # noqa: PLC0415
+
+            which(name)
+        case ["exec", "--", _, *_] | ["exec", _, "--", _, *_] if arguments[1][:1] != "-" or (
+            arguments[1] == "--"
+        ):
+            from cudaswitch.running import run  # noqa: PLC0415
+
+            at = arguments.index("--")
+            run(arguments[1] if at == 2 else None, arguments[at + 1 :])
+        case _:
+            return False
+    return True
 
 
 def _ready_text(arguments: list[str]) -> str | None:
@@ -61,10 +79,24 @@ def _ready_text(arguments: list[str]) -> str | None:
     return None
 
 
-def _run(command: click.Command) -> int:
-    # Not command.main(), for which a reader that has left is a failure.
-    with command.make_context("cudaswitch", sys.argv[1:]) as context:
-        code: int = command.invoke(context) or 0
+def _run() -> int:
+    import click  # noqa: PLC0415  # what is ready, and what is called most, goes without it
+
+    from cudaswitch.cli import cli  # noqa: PLC0415  # the same
+
+    try:
+        # Not cli.main(), for which a reader that has left is a failure.
+        with cli.make_context("cudaswitch", sys.argv[1:]) as context:
+            code: int = cli.invoke(context) or 0
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "cudaswitch"
+        return _fail(error, error.format_message().rstrip("."), f"{path} --help", 2)
+    except click.ClickException as error:
+        return _fail(error, error.format_message().rstrip("."), None, 1)
+    except click.Abort:
+        raise KeyboardInterrupt from None
     sys.stdout.flush()
     return code
 

@@ -7,7 +7,7 @@ that a child started by `exec` can be switched on by any shell, and the other wa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LIBRARY_FOLDERS = ("lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib")
 """Where a toolkit's libraries are, best first; only the first that is there is used."""
@@ -16,8 +16,7 @@ _STATE = "_CUDASWITCH_"
 _LISTS = (("PATH", "BIN"), ("_OLD_VIRTUAL_PATH", "OLD"), ("LD_LIBRARY_PATH", "LIB"))
 
 
-@dataclass(frozen=True)
-class Want:
+class Want(NamedTuple):
     """What one owner asks for, as the state variables spell it: HOME[:option]...
 
     `home` is a toolkit's folder, or `system` for none; `libraries` governs
@@ -46,8 +45,7 @@ class Want:
         return cls(home, found.get("lib"), found.get("gpus"), found.get("env"))
 
 
-@dataclass(frozen=True)
-class EnvironmentChange:
+class EnvironmentChange(NamedTuple):
     """What a toolkit adds: folders in front of lists, and variables set."""
 
     want: Want
@@ -96,11 +94,15 @@ def change(want: Want, is_there: Callable[[str], bool], bundled: bool) -> Enviro
     variables = dict.fromkeys(("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT"), home)
     if is_there(f"{home}/bin/nvcc"):
         variables["CUDACXX"] = f"{home}/bin/nvcc"
-    if want.gpus:
-        variables |= {"CUDA_VISIBLE_DEVICES": want.gpus, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    variables |= gpu_variables(want.gpus)
     return EnvironmentChange(
         want, {"PATH": (f"{home}/bin",), "LD_LIBRARY_PATH": libraries}, variables
     )
+
+
+def gpu_variables(gpus: str | None) -> dict[str, str]:
+    """Return the variables that let CUDA see only these GPUs, numbered as nvidia-smi does."""
+    return {"CUDA_VISIBLE_DEVICES": gpus, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"} if gpus else {}
 
 
 def undone(environment: Mapping[str, str]) -> dict[str, str]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import total_ordering
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from cudaswitch.errors import RequestError
 
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}", re.ASCII)
 _ALIAS = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 _RANGE_PART = re.compile(r"(>=|<=|==|!=|>|<)([0-9]+(?:\.[0-9]+){0,4})", re.ASCII)
-_FILE_LINE = re.compile(r"(cuda|cudnn|libraries)(?:\s*=\s*|\s+)(\S+)", re.ASCII)
+_GPU = re.compile(r"[0-9]{1,4}|(?:GPU|MIG)-[0-9A-Za-z-]{1,80}(?:/[0-9]{1,4}){0,2}", re.ASCII)
+_FILE_LINE = re.compile(r"(cuda|cudnn|libraries|gpus)(?:\s*=\s*|\s+)(\S+)", re.ASCII)
 
 KEYWORDS = ("latest", "auto", "system")
 LIBRARIES = ("auto", "always", "never")
+NO_GPUS = "-1"
+"""The value of CUDA_VISIBLE_DEVICES that `none` stands for: no index, so CUDA sees no GPU."""
 VERSION_FILE_LIMIT = 4096
 """Bytes of a `.cuda-version` that are read; a longer one is refused."""
 
@@ -23,22 +25,19 @@ Libraries = Literal["auto", "always", "never"]
 
 
 @total_ordering
-@dataclass(frozen=True)
 class Version:
     """A released version as its maker writes it, e.g. `10.1.243` or `7.6.5.32`.
 
     Precision is kept: `9.3` is not `9.3.0`, though both compare equal in order.
     """
 
-    text: str
+    __slots__ = ("parts", "text")
 
-    def __post_init__(self) -> None:
-        if not _VERSION.fullmatch(self.text):
-            raise RequestError(f"`{self.text}` is not a version", "a version looks like 10.1.243")
-
-    @property
-    def parts(self) -> tuple[int, ...]:
-        return tuple(int(part) for part in self.text.split("."))
+    def __init__(self, text: str) -> None:
+        if not _VERSION.fullmatch(text):
+            raise RequestError(f"`{text}` is not a version", "a version looks like 10.1.243")
+        self.text = text
+        self.parts = tuple(map(int, text.split(".")))
 
     @property
     def major(self) -> int:
@@ -68,20 +67,24 @@ class Version:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"Version({self.text!r})"
 
-@dataclass(frozen=True)
-class Request:
+
+class Request(NamedTuple):
     """What was asked, before anything is known about what is installed.
 
     `text` is the CUDA part: a version prefix, a range such as `>=11.2,<12`, `latest`,
     `auto`, `system` or an alias. `cudnn` is a version prefix, `none` for a bare
-    toolkit, or None when nothing was said. `origin` says who asked, for messages.
+    toolkit, or None when nothing was said. `gpus` is a value for CUDA_VISIBLE_DEVICES.
+    `origin` says who asked, for messages.
     """
 
     text: str
     cudnn: str | None = None
     libraries: Libraries | None = None
     origin: str = ""
+    gpus: str | None = None
 
     @property
     def prefix(self) -> Version | None:
@@ -131,7 +134,11 @@ def _holds(version: Version, operator: str, bound: Version) -> bool:
 
 
 def parse_request(
-    text: str, cudnn: str | None = None, libraries: str | None = None, origin: str = ""
+    text: str,
+    cudnn: str | None = None,
+    libraries: str | None = None,
+    origin: str = "",
+    gpus: str | None = None,
 ) -> Request:
     """Read a request as people write it.
 
@@ -162,7 +169,27 @@ def parse_request(
             "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system",
         )
     mode: Libraries | None = libraries  # type: ignore[assignment]  # checked above
-    return Request(base, cudnn, mode, origin)
+    return Request(base, cudnn, mode, origin, parse_gpus(gpus, where) if gpus is not None else None)
+
+
+def parse_gpus(text: str, where: str = "") -> str:
+    """Read which GPUs are to be seen, as a value for CUDA_VISIBLE_DEVICES.
+
+    Accepts indices and UUIDs (`GPU-...`, `MIG-...`, also shortened as the driver allows),
+    joined by commas, or `none`. `where` says who asked, for messages. Raises RequestError.
+    """
+    if text in ("none", NO_GPUS):
+        return NO_GPUS
+    gpus = text.split(",")
+    if not all(_GPU.fullmatch(gpu) for gpu in gpus):
+        raise RequestError(
+            f"`{text}` names no GPUs{where}", "write it as 0,2 or GPU-8932f937, or `none`"
+        )
+    # The driver takes a list with the same GPU twice for none at all.
+    twice = [gpu for gpu in gpus if gpus.count(gpu) > 1]
+    if twice:
+        raise RequestError(f"`{text}` names GPU {twice[0]} twice{where}", "name each once")
+    return text
 
 
 def is_alias_name(text: str) -> bool:
@@ -174,8 +201,8 @@ def parse_version_file(text: str, origin: str) -> Request:
     """Read the text of a `.cuda-version` file or of a pin.
 
     The grammar is closed: blank lines, `#` comments, one bare request, or the keys
-    `cuda`, `cudnn` and `libraries` with a value after a blank or `=` (which reads the
-    files of cuvm and cudup too). `origin` is the file; messages add the line.
+    `cuda`, `cudnn`, `libraries` and `gpus` with a value after a blank or `=` (which reads
+    the files of cuvm and cudup too). `origin` is the file; messages add the line.
     Raises RequestError naming file and line.
     """
     found: dict[str, tuple[str, str]] = {}
@@ -201,4 +228,5 @@ def parse_version_file(text: str, origin: str) -> Request:
         cudnn=found["cudnn"][0] if "cudnn" in found else None,
         libraries=found["libraries"][0] if "libraries" in found else None,
         origin=where,
+        gpus=found["gpus"][0] if "gpus" in found else None,
     )

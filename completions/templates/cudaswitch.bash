@@ -77,6 +77,7 @@ _cudaswitch_cudnns() {
 
 _cudaswitch_installable() {
     _cudaswitch_add latest auto
+    @available@
     _cudaswitch_aliases
     _cudaswitch_paths default
 }
@@ -134,9 +135,9 @@ _cudaswitch_environments() {
     done
 }
 
-# The value of the option $1.
+# The value of the option $1 of the command $2.
 _cudaswitch_value() {
-    case $1 in
+    case $2:$1 in
         @values@
     esac
 }
@@ -194,7 +195,7 @@ _cudaswitch() {
     done
     if [[ -n $option ]]; then
         if [[ $cur == = ]]; then cur=''; fi
-        _cudaswitch_value "$option"
+        _cudaswitch_value "$option" "$command"
     elif [[ $cur == -* ]]; then
         _cudaswitch_options "$command"
     else

@@ -92,6 +92,7 @@ end
 
 function __cudaswitch_complete_installable
     printf '%s\t%s\n' latest 'the newest there is' auto 'what the active environment needs'
+    @available@
     __cudaswitch_complete_aliases
 end
 

@@ -11,6 +11,7 @@ from cudaswitch import __version__
 COMMANDS = {
     "install": ("installing", "Install toolkits and cuDNN by version, file or URL"),
     "adopt": ("installing", "Register a toolkit that is already on this machine"),
+    "search": ("searching", "Tell which toolkits and cuDNN the sources have"),
     "list": ("packages", "List what is installed, active and pinned"),
     "remove": ("packages", "Remove toolkits that nothing uses"),
     "alias": ("packages", "Give a name to a version"),
@@ -24,7 +25,7 @@ COMMANDS = {
     "compat": ("compat", "Tell what goes with what: CUDA, drivers, GPUs, frameworks"),
     "exec": ("switching", "Run one command with a toolkit"),
     "env": ("switching", "Print the change for a shell or in another format"),
-    "init": ("switching", "Print the shell integration"),
+    "init": ("init", "Load cudaswitch into your shell"),
     "shims": ("shims", "Keep commands that find the right toolkit without a shell's help"),
     "completion": ("completing", "Print the completion script of a shell"),
     "want": ("switching", ""),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from cudaswitch import sources
-from cudaswitch.cli import output
+from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.detect import facts_of
 from cudaswitch.environments import active_environment
@@ -37,13 +36,8 @@ from cudaswitch.versions import Request, Version, parse_request
     type=click.Choice(sources.NAMES),
     help="Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before.",
 )
-@click.option(
-    "--channel",
-    "channels",
-    multiple=True,
-    metavar="C",
-    help="A conda channel: a name, URL or path. Several are asked in their order.",
-)
+@options.mirror
+@options.channels
 @click.option(
     "--components",
     default="build",
@@ -59,6 +53,7 @@ def install(
     what: tuple[str, ...],
     cudnn: str | None,
     source: str | None,
+    mirror: str | None,
     channels: tuple[str, ...],
     components: str,
     platform: str | None,
@@ -69,7 +64,7 @@ def install(
     """Install toolkits and cuDNN.
 
     WHAT is a version (13.0), `auto` for what the active environment needs, a file (conda
-    package, cuDNN or component archive, wheel) or a URL. Several at once: pieces of one
+    package, cuDNN or component archive, wheel, runfile) or a URL. Several at once: pieces of one
     toolkit belong together in one command. Installing what is there changes nothing.
     """
     are_files = [files.names_file(each) for each in what]
@@ -77,6 +72,7 @@ def install(
         raise click.UsageError("--sha256 goes with exactly one file or URL")
     if cudnn and all(are_files):
         raise click.UsageError("--cudnn goes with a version: name the file of cuDNN instead")
+    sources.use_mirror(source, mirror)
     store = own_store()
     cache().mkdir(parents=True, exist_ok=True)
     made: dict[str, Toolkit] = {}
@@ -151,7 +147,7 @@ def _from_index(
         source = "conda"
     why = None
     if source is None:
-        asked = replace(request, text=str(bare.version)) if bare else request
+        asked = request._replace(text=str(bare.version)) if bare else request
         source, why = usual_source(asked)
     index = sources.index(source, channels)
     target = platform or current_platform()

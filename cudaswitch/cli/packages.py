@@ -2,87 +2,30 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
-from cudaswitch import pins, shims
-from cudaswitch.activation import applied
+from cudaswitch import pins, shims, startup, telling
 from cudaswitch.cli import output
-from cudaswitch.decision import decide, working_directory
-from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
+from cudaswitch.errors import NotInstalledError, RequestError, StoreError
+from cudaswitch.holders import holders
 from cudaswitch.processes import users_of
-from cudaswitch.store import all_stores, dealias, find, own_store, quote_request
+from cudaswitch.store import dealias, find, own_store, quote_request
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import is_alias_name, parse_request
 
 
 def bring_up_to_date() -> None:
-    """Let hooks and shims follow a change of what is installed."""
+    """Let hooks, shims and ready files follow a change of what is installed."""
     pins.refresh()
     shims.refresh()
+    startup.refresh()
 
 
 @click.command("list", epilog="Example: cudaswitch list --json")
 @output.json_option
 def list_command(as_json: bool) -> None:
     """List what is installed, which toolkit is active, and who pins it."""
-    active = _active_path()
-    holders = pins.holders()
-    kits = []
-    packages = []
-    for store in all_stores():
-        kits += [
-            {
-                **kit.to_json(),
-                "active": kit.path == active,
-                "pinned_by": holders.get(kit.name, []),
-            }
-            for kit in store.toolkits()
-        ]
-        packages += [
-            {
-                "name": package.name,
-                "version": str(package.version),
-                "build": package.build,
-                "component": package.component,
-                "platform": package.platform,
-                "source": package.source,
-                "origin": package.origin,
-                "sha256": package.sha256,
-                "size": package.size,
-            }
-            for package in store.packages()
-        ]
-    if as_json:
-        output.data({"toolkits": kits, "packages": packages})
-        return
-    if not kits:
-        output.say("nothing is installed")
-        output.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
-        return
-    output.table(
-        [
-            (
-                "*" if kit["active"] else " ",
-                kit["name"],
-                kit["source"],
-                kit["path"],
-                f"pinned by {', '.join(kit['pinned_by'])}" if kit["pinned_by"] else "",
-            )
-            for kit in kits
-        ]
-    )
-
-
-def _active_path() -> str | None:
-    want = applied(os.environ)
-    if want:
-        return want.home
-    try:
-        return decide(os.environ, working_directory(os.environ)).want.home
-    except CudaswitchError:
-        return None
+    telling.installed(as_json)
 
 
 @click.command(epilog="Example: cudaswitch remove 10.1.243+cudnn7.6.5")
@@ -96,11 +39,11 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     store = own_store()
     chosen = list(dict.fromkeys(_one_installed(name) for name in toolkits))
     if not force:
-        holders = pins.holders()
+        pinned = holders()
         for kit in chosen:
-            if holders.get(kit.name):
+            if pinned.get(kit.name):
                 raise StoreError(
-                    f"{kit.name} is pinned by {', '.join(holders[kit.name])}",
+                    f"{kit.name} is pinned by {', '.join(pinned[kit.name])}",
                     f"unpin it there, or cudaswitch remove --force {kit.name}",
                 )
         users = users_of(store.folders_of(chosen))

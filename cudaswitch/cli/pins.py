@@ -10,7 +10,7 @@ from typing import TypeVar
 import click
 
 from cudaswitch import pins
-from cudaswitch.cli import output
+from cudaswitch.cli import options, output
 from cudaswitch.decision import working_directory
 from cudaswitch.detect import bundles_cuda
 from cudaswitch.environments import (
@@ -21,7 +21,7 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.paths import home
-from cudaswitch.versions import LIBRARIES, parse_request
+from cudaswitch.versions import parse_request
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -67,13 +67,15 @@ def chosen_place(
 
 @click.command(epilog="Example: cudaswitch pin 10.1 --cudnn 7.6 -n thesis")
 @click.argument("request")
-@click.option("--cudnn", metavar="V", help="cuDNN to go with it, such as 7.6, or none.")
-@click.option("--libraries", type=click.Choice(LIBRARIES), help="Whether to set LD_LIBRARY_PATH.")
+@options.cudnn
+@options.libraries
+@options.gpus
 @place_options
 def pin(
     request: str,
     cudnn: str | None,
     libraries: str | None,
+    gpus: str | None,
     name: str | None,
     prefix: Path | None,
     directory: Path | None,
@@ -85,7 +87,7 @@ def pin(
     hooks that switch on activation and undo on deactivation, in every shell, without
     `cudaswitch init`.
     """
-    asked = parse_request(request, cudnn, libraries)
+    asked = parse_request(request, cudnn, libraries, gpus=gpus)
     place = chosen_place(name, prefix, directory, for_user)
     bundled = None if isinstance(place, Path) else bundles_cuda(place.prefix)
     output.warn_of_forced_libraries(asked.libraries, bundled)
@@ -93,7 +95,7 @@ def pin(
         kit = pins.pin_file(place, asked)
         output.say(f"`{place}` asks for {kit.name if kit else 'no toolkit'}")
         return
-    kit = pins.pin_environment(place, asked)
+    kit = pins.pin_environment(place, asked).toolkit
     output.say(f"`{place.prefix}` is pinned to {kit.name if kit else 'no toolkit'}")
     if bundled and asked.libraries is None:
         output.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")

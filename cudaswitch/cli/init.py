@@ -1,0 +1,75 @@
+"""The command that loads cudaswitch into shells: init."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+
+import click
+
+from cudaswitch import shells, startup
+from cudaswitch.cli import output
+from cudaswitch.errors import printable
+from cudaswitch.paths import home, program
+
+
+@click.command(
+    epilog="Example: cudaswitch init --install    "
+    + "    ".join(shells.SHELLS[name].load for name in ("bash", "fish"))
+)
+@click.argument(
+    "shell",
+    required=False,
+    metavar="|".join(row.name for row in shells.SHELLS.values() if row.init),
+)
+@click.option("--install", "put_in", is_flag=True, help="Add a line to your startup file instead.")
+@click.option("--remove", "take_out", is_flag=True, help="Take that line out again.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
+    """Print the shell integration: `use`, and switching on activation and on `cd`.
+
+    --install puts it into a ready file, and one marked line that loads the file into the
+    startup file of SHELL, by default your own: new shells then start no Python.
+    """
+    if put_in and take_out:
+        raise click.UsageError("choose one of --install and --remove")
+    if put_in or take_out:
+        _edit(startup.shell_of(shell, os.environ), yes, put_in=put_in)
+        return
+    if shell is None:
+        raise click.UsageError("name a shell, such as bash")
+    row = shells.shell_named(shell)
+    click.echo(shells.init(row, root=str(home().root), program=program()), nl=False)
+
+
+def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
+    edit = (startup.installing if put_in else startup.removing)(row, os.environ)
+    if edit.before != edit.after:
+        _show(edit)
+        if not yes and sys.stdin.isatty() and not click.confirm("Write it?", True, err=True):
+            raise click.Abort
+    # The file before the line that loads it; the line away before its file.
+    if put_in:
+        ready = startup.write_ready(row)
+        startup.apply(edit)
+        output.say(f"`{edit.path}` loads `{ready}` in every new {row.name}")
+        for what, mend in startup.notes(row, edit, os.environ):
+            output.say(what)
+            output.hint(mend)
+    else:
+        startup.apply(edit)
+        startup.remove_ready(row)
+        output.say(f"`{edit.path}` does not load cudaswitch")
+
+
+def _show(edit: startup.Edit) -> None:
+    """Show what changes, as a patch."""
+    before, after = (
+        [line.decode("utf-8", "replace") for line in (text or b"").splitlines()]
+        for text in (edit.before, edit.after)
+    )
+    for line in difflib.unified_diff(
+        before, after, str(edit.path), str(edit.path), n=1, lineterm=""
+    ):
+        click.echo(printable(line), err=True)

@@ -1,0 +1,21 @@
+"""Options that several commands have, each worded once."""
+
+from __future__ import annotations
+
+import click
+
+from cudaswitch.versions import LIBRARIES
+
+cudnn = click.option("--cudnn", metavar="V", help="cuDNN to go with it, such as 7.6, or none.")
+libraries = click.option(
+    "--libraries", type=click.Choice(LIBRARIES), help="Whether to set LD_LIBRARY_PATH."
+)
+gpus = click.option("--gpus", metavar="LIST", help="GPUs to be seen, such as 0,2, or none.")
+channels = click.option(
+    "--channel",
+    "channels",
+    multiple=True,
+    metavar="C",
+    help="A conda channel: a name, URL or path. Several are asked in their order.",
+)
+mirror = click.option("--mirror", metavar="URL", help="With --from: a mirror of that source.")

@@ -1,0 +1,52 @@
+"""Who pins what: the pins that were written and are still there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from cudaswitch.decision import answer, toolkit_at
+from cudaswitch.environments import read_request
+from cudaswitch.errors import CudaswitchError
+from cudaswitch.paths import home
+
+
+class Record(NamedTuple):
+    """A pin that was written: its file, and for hooks the toolkit's path baked into them."""
+
+    path: Path
+    hooked: str | None
+
+    @property
+    def shown(self) -> str:
+        if self.hooked is not None:
+            return str(self.path.parent.parent.parent)
+        return "you (--global)" if self.path == home().global_pin else str(self.path)
+
+
+def holders() -> dict[str, list[str]]:
+    """Map toolkit names to those who pin them: environments, directories, the user."""
+    found: dict[str, list[str]] = {}
+    for record in records():
+        with contextlib.suppress(CudaswitchError):
+            kit = (
+                toolkit_at(record.hooked)
+                if record.hooked
+                else answer(read_request(record.path)).toolkit
+            )
+            if kit:
+                found.setdefault(kit.name, []).append(record.shown)
+    return found
+
+
+def records() -> list[Record]:
+    """List the pins that are still there; an environment that was removed pins nothing."""
+    records = []
+    for file in sorted(home().pins.glob("[!.]*")):
+        # A damaged note is as good as none: what counts is the pin itself, where it is.
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            row = json.loads(file.read_text(encoding="utf-8"))
+            records.append(Record(Path(row["path"]), row["hooked"]))
+    return [record for record in records if record.path.is_file()]

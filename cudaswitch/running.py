@@ -1,0 +1,89 @@
+"""What `exec` does: work out the change here, and become the command. Starts without click."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from cudaswitch import talk
+from cudaswitch.activation import (
+    EnvironmentChange,
+    Want,
+    change,
+    gpu_variables,
+    without_choices,
+)
+from cudaswitch.decision import answer, decide, toolkit_at, working_directory
+from cudaswitch.environments import active_environment
+from cudaswitch.errors import StoreError, ToolMissingError
+from cudaswitch.store import all_stores
+from cudaswitch.tools import is_toolkit_tool
+from cudaswitch.versions import parse_gpus, parse_request
+
+
+def change_here(want: Want) -> EnvironmentChange | None:
+    """Work out the change for a want in this process's environment, None for `system`."""
+    if want.home == "system":
+        return None
+    if not Path(want.home).is_dir():
+        raise StoreError(f"toolkit `{want.home}` is gone", "cudaswitch list")
+    environment = active_environment(os.environ)
+    bundled = None
+    if environment:
+        from cudaswitch.detect import bundles_cuda  # noqa: PLC0415  # environments alone need it
+
+        bundled = bundles_cuda(environment.prefix)
+    talk.warn_of_forced_libraries(want.libraries, bundled)
+    return change(want, os.path.exists, bool(bundled))
+
+
+def run(
+    request: str | None,
+    command: list[str],
+    cudnn: str | None = None,
+    libraries: str | None = None,
+    gpus: str | None = None,
+) -> None:
+    """Become a command, with the toolkit of a request or with what would be active here.
+
+    Raises ToolMissingError where the toolkit, or PATH, does not have it.
+    """
+    if request is None:
+        chosen = decide(os.environ, working_directory(os.environ)).want
+        chosen = chosen._replace(gpus=parse_gpus(gpus)) if gpus is not None else chosen
+    else:
+        chosen = answer(parse_request(request, cudnn, libraries, gpus=gpus)).want
+    made = change_here(chosen)
+    if made is None:
+        variables = without_choices(os.environ) | {"_CUDASWITCH_U": "system"}
+        variables |= gpu_variables(chosen.gpus)
+    else:
+        variables = made.applied(os.environ, "U")
+    tool = command[0]
+    program = _program(tool, variables.get("PATH", os.defpath))
+    kit = toolkit_at(chosen.home)
+    # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
+    if kit and not (Path(kit.path) / "bin" / tool).exists() and is_toolkit_tool(tool):
+        raise ToolMissingError(f"CUDA {kit.name} has no `{tool}`", _who_has(tool))
+    if program is None:
+        raise ToolMissingError(f"`{tool}` is not on PATH", _who_has(tool))
+    sys.stdout.flush()
+    os.execve(program, command, variables)  # noqa: S606  # to become it is what exec is for
+
+
+def _program(name: str, path: str) -> str | None:
+    """Find a program as a shell does; the library's function costs more to import than to write."""
+    folders = path.split(os.pathsep) if path and os.sep not in name else [""]
+    places = [os.path.join(folder, name) for folder in folders]  # noqa: PTH118  # as text
+    return next((at for at in places if os.path.isfile(at) and os.access(at, os.X_OK)), None)  # noqa: PTH113  # the same
+
+
+def _who_has(tool: str) -> str | None:
+    having = [
+        kit.name
+        for store in all_stores()
+        for kit in store.toolkits()
+        if (Path(kit.path) / "bin" / tool).exists()
+    ]
+    return f"it is in {', '.join(having)}" if having else None

@@ -1,0 +1,305 @@
+"""Shells' startup files: one marked line in them, and the ready files that it loads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cudaswitch import __version__, shells
+from cudaswitch.errors import CudaswitchError, RequestError, StoreError
+from cudaswitch.paths import home, program, write_atomically
+from cudaswitch.toolkit import refuse_unsafe_path
+
+_OPEN, _CLOSE = b"# >>> cudaswitch >>>", b"# <<< cudaswitch <<<"
+_UNENDED, _NEW = b" the line above had no end", b" a file of its own"
+_BLOCK = re.compile(
+    rb"^%s(?P<note>%s|%s)?\r?\n(?:(?!%s).*\n)*?%s(?:\r?\n|\Z)"
+    % (_OPEN, _UNENDED, _NEW, _OPEN, _CLOSE),
+    re.MULTILINE,
+)
+_BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"])?\s+init\b", re.MULTILINE)
+_LOGIN_FILES = (".bash_profile", ".bash_login", ".profile")
+"""What bash reads in a login shell, the first that is there, instead of `.bashrc`."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of a startup file, to be shown and then made.
+
+    `path` is how the person knows the file, `target` what stands behind links. `before`
+    is None where there is no file yet, `after` where there is to be none.
+    """
+
+    path: Path
+    target: Path
+    before: bytes | None
+    after: bytes | None
+
+
+def folders(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the folders that a row's `startup` may name, by the variables that move them."""
+    base = variables.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  # as text
+    return {
+        "HOME": base,
+        "ZDOTDIR": variables.get("ZDOTDIR") or base,
+        "XDG_CONFIG_HOME": variables.get("XDG_CONFIG_HOME") or f"{base}/.config",
+    }
+
+
+def shell_of(name: str | None, variables: Mapping[str, str]) -> shells.Shell:
+    """Return the row of a shell, by default the person's own, that has a startup file."""
+    asked = name or Path(variables.get("SHELL", "")).name
+    rows = {row.name: row for row in shells.SHELLS.values() if row.startup}
+    if asked not in rows:
+        said = f"`{asked}`" if name else f"the shell of $SHELL (`{variables.get('SHELL', '')}`)"
+        raise RequestError(
+            f"{said} has no startup file that we know",
+            f"name one of {', '.join(rows)}: cudaswitch init --install bash",
+        )
+    return rows[asked]
+
+
+def startup_file(shell: shells.Shell, variables: Mapping[str, str]) -> Path:
+    """Return the person's startup file of a shell: the first that is there, else the first."""
+    places = _places(shell, variables)
+    return next(filter(os.path.lexists, places), places[0])
+
+
+def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
+    """Work out the edit that lets a shell load its ready file when it starts."""
+    refuse_unsafe_path(str(home().root))
+    path = startup_file(shell, variables)
+    target, before = _read(path)
+    line = shell.source.format(file=shell.quote(str(_ready(shell)))).encode()
+    return Edit(path, target, before, _with_line(_whole(before or b"", path), line, before is None))
+
+
+def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
+    """Work out the edit that gives a startup file back as it was."""
+    # Which file a shell reads may have changed since: the one that has the line counts.
+    ours = filter(_has_line, _places(shell, variables))
+    path = next(ours, startup_file(shell, variables))
+    target, before = _read(path)
+    if before is None:
+        return Edit(path, target, None, None)
+    text = _whole(before, path)
+    made_by_us = any(match["note"] == _NEW for match in _BLOCK.finditer(text))
+    after = _without_line(text)
+    return Edit(path, target, before, None if made_by_us and not after else after)
+
+
+def apply(edit: Edit) -> None:
+    """Make the edit; raises StoreError where somebody changed the file since it was read."""
+    if edit.before == edit.after:
+        return
+    try:
+        if edit.before != (edit.target.read_bytes() if edit.target.exists() else None):
+            raise StoreError(f"`{edit.path}` was changed in the meantime", "do it again")
+        if edit.after is None:
+            edit.target.unlink(missing_ok=True)
+        else:
+            edit.target.parent.mkdir(parents=True, exist_ok=True)
+            _write(edit.target, edit.after)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write `{edit.path}`: {error.strerror}", "see who may write it"
+        ) from None
+
+
+def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Tell what else stands between the shell and its integration: what, and what mends it."""
+    found = []
+    if _BY_HAND.search(_without_line(edit.after or b"")):
+        found.append(
+            (
+                f"`{edit.path}` has another line with `cudaswitch init`, which starts Python",
+                "take that line out",
+            )
+        )
+    if shell.name == "bash":
+        places = [Path(folders(variables)["HOME"], name) for name in _LOGIN_FILES]
+        login = next((path for path in places if path.is_file()), None)
+        if login is None or not _mentions_bashrc(login):
+            shown = f"`{login}`, which they read, does not" if login else "no file makes them"
+            found.append(
+                (
+                    f"login shells of bash go without: {shown} read `.bashrc`",
+                    f"echo '. ~/.bashrc' >> ~/{login.name if login else '.bash_profile'}",
+                )
+            )
+    return found
+
+
+def write_ready(shell: shells.Shell) -> Path:
+    """Write the file that the line loads: the whole integration, bound to this program."""
+    store = home()
+    store.require_writable()
+    store.init.mkdir(exist_ok=True)
+    path = _ready(shell)
+    text = shells.init(shell, root=str(store.root), program=program())
+    if not path.is_file() or path.read_bytes() != text.encode("utf-8", "surrogateescape"):
+        write_atomically(path, text)
+    write_atomically(_bound(), _binding() + "\n")
+    return path
+
+
+def remove_ready(shell: shells.Shell) -> None:
+    """Take the file away that the line loaded."""
+    _ready(shell).unlink(missing_ok=True)
+    if not any(_ready(row).exists() for row in shells.SHELLS.values()):
+        _bound().unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            home().init.rmdir()
+
+
+def refresh() -> None:
+    """Bring the ready files up to date after an update or a move of cudaswitch.
+
+    They stay bound to the program that wrote them while it is there: two installations
+    that share a store would otherwise rewrite each other's files for ever.
+    """
+    with contextlib.suppress(OSError, CudaswitchError):
+        bound = _bound().read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
+        other = bound.partition(" ")[2]
+        if bound == _binding() or (other != program() and os.access(other, os.X_OK)):
+            return
+        for row in shells.SHELLS.values():
+            if _ready(row).is_file():
+                write_ready(row)
+
+
+def _places(shell: shells.Shell, variables: Mapping[str, str]) -> list[Path]:
+    return [Path(text.format(**folders(variables))) for text in shell.startup]
+
+
+def _has_line(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return path.is_file() and _OPEN in path.read_bytes()
+    return False
+
+
+def _ready(shell: shells.Shell) -> Path:
+    return home().init / f"{shell.name}{shell.suffix}"
+
+
+def _bound() -> Path:
+    return home().init / ".bound"
+
+
+def _binding() -> str:
+    return f"{__version__} {program()}"
+
+
+def _mentions_bashrc(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return b"bashrc" in path.read_bytes()
+    return False
+
+
+def _read(path: Path) -> tuple[Path, bytes | None]:
+    """Return the file behind links and its bytes, None where there is none.
+
+    Raises StoreError for one that is not the person's to edit.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        status = os.stat(target)  # noqa: PTH116  # follows what realpath could not
+    except FileNotFoundError:
+        above = next(at for at in target.parents if at.exists())
+        if above.stat().st_uid not in (os.geteuid(), 0 if os.geteuid() else os.geteuid()):
+            raise _refused(path, f"`{above}` belongs to another user") from None
+        if not os.access(above, os.W_OK):
+            raise _refused(path, f"`{above}` is read-only") from None
+        return target, None
+    except OSError as error:
+        raise _refused(path, str(error.strerror)) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise _refused(path, "it is not a regular file")
+    if status.st_uid != os.geteuid():
+        raise _refused(path, "it belongs to another user")
+    # root may write what is read-only, and a file that was made so is meant to stay.
+    if not status.st_mode & stat.S_IWUSR or not os.access(target, os.W_OK):
+        raise _refused(path, "it is read-only")
+    try:
+        return target, target.read_bytes()
+    except OSError as error:
+        raise _refused(path, str(error.strerror)) from None
+
+
+def _refused(path: Path, why: str) -> StoreError:
+    return StoreError(
+        f"cannot edit `{path}`: {why}",
+        "put the line of `cudaswitch init --help` where your settings come from",
+    )
+
+
+def _whole(text: bytes, path: Path) -> bytes:
+    """Return the text; raises StoreError where a marker stands in it without its fellow."""
+    rest = _BLOCK.sub(b"", text)
+    if _OPEN in rest or _CLOSE in rest:
+        raise StoreError(
+            f"`{path}` has a marker of cudaswitch without its other half",
+            f"take the lines from `{_OPEN.decode()}` to `{_CLOSE.decode()}` out by hand",
+        )
+    return text
+
+
+def _with_line(text: bytes, line: bytes, is_new: bool) -> bytes:
+    """Put the line in, or in the place where it was; everything else stays byte for byte."""
+    end = b"\r\n" if re.search(rb"\A[^\n]*\r\n", text) else b"\n"
+    block = end.join([line, _CLOSE, b""])
+    first = _BLOCK.search(text)
+    if first:
+        opened = _OPEN + (first["note"] or b"") + end
+        return text[: first.start()] + opened + block + _BLOCK.sub(b"", text[first.end() :])
+    if is_new:
+        return _OPEN + _NEW + end + block
+    if text and not text.endswith(b"\n"):
+        return text + end + _OPEN + _UNENDED + end + block
+    return text + _OPEN + end + block
+
+
+def _without_line(text: bytes) -> bytes:
+    match = _BLOCK.search(text)
+    if match and match["note"] == _UNENDED and match.end() == len(text):
+        return text[: match.start()].removesuffix(b"\n").removesuffix(b"\r")
+    return _BLOCK.sub(b"", text)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whole, as it was in everything but its content."""
+    try:
+        before = path.stat()
+    except FileNotFoundError:
+        path.write_bytes(content)
+        return
+    # Other names of the file must change with it, and what no new file may have must stay.
+    if before.st_nlink > 1 or not os.access(path.parent, os.W_OK):
+        _overwrite(path, content)
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with os.fdopen(
+            os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+        ) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            if os.fstat(file.fileno()).st_gid != before.st_gid:
+                os.fchown(file.fileno(), -1, before.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _overwrite(path: Path, content: bytes) -> None:
+    with path.open("r+b") as file:
+        file.write(content)
+        file.truncate()

@@ -1,0 +1,52 @@
+"""How commands talk: data on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from cudaswitch.errors import printable
+
+
+def data(value: Any) -> None:
+    """Print a value as JSON."""
+    import json  # noqa: PLC0415  # few ask for it
+
+    print(json.dumps(value, indent=2), flush=True)
+
+
+def line(text: str) -> None:
+    """Print one line of data."""
+    print(printable(text), flush=True)
+
+
+def say(text: str) -> None:
+    """Say something to the person, on stderr."""
+    print(f"cudaswitch: {printable(text)}", file=sys.stderr)
+
+
+def hint(text: str) -> None:
+    """Name the next step, on stderr."""
+    print(f"hint: {printable(text)}", file=sys.stderr)
+
+
+def warn_of_forced_libraries(libraries: str | None, bundled: str | None) -> None:
+    """Warn that `--libraries always` puts a toolkit's libraries before an environment's own.
+
+    `bundled` is what shows that the environment brings some.
+    """
+    if bundled and libraries == "always":
+        say(
+            "the toolkit's libraries go before those that the environment brings"
+            f" ({bundled}), and these may then fail to load with an undefined symbol"
+        )
+        hint("--libraries auto leaves LD_LIBRARY_PATH alone there")
+
+
+def table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in columns, each as wide as its widest cell."""
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))] if rows else []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        line("  ".join(cells).rstrip())

@@ -1,0 +1,165 @@
+"""What the commands that only tell do: current, which, list. They start without click."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cudaswitch import talk
+from cudaswitch.activation import applied
+from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
+from cudaswitch.errors import CudaswitchError, ToolMissingError
+from cudaswitch.store import all_stores
+
+
+def current(as_json: bool = False) -> None:
+    """Tell what is active, who asked for it, and whether the shell agrees."""
+    decision = decide(os.environ, working_directory(os.environ))
+    kit = decision.toolkit
+    path = decision.want.home if decision.want.home != "system" else None
+    agrees = _agrees(decision)
+    if as_json:
+        talk.data(
+            {
+                "toolkit": kit.name if kit else None,
+                "version": str(kit.version) if kit else None,
+                "path": path,
+                "origin": decision.origin,
+                "agrees": agrees,
+            }
+        )
+        return
+    if path is None:
+        talk.line(f"system (asked for by {decision.origin})" if decision is not NOTHING else "none")
+    else:
+        talk.line(f"{kit.name if kit else path} (asked for by {decision.origin})")
+        talk.line(path)
+    if not agrees:
+        has = applied(os.environ)
+        talk.say(f"this shell has {has.home if has else os.environ.get('CUDA_HOME', 'no toolkit')}")
+        talk.hint(
+            "load the integration (cudaswitch init --help), or activate the environment again"
+        )
+
+
+def _agrees(decision: Decision) -> bool:
+    wanted = decision.want.home
+    on = applied(os.environ)
+    if wanted == "system":
+        return on is None
+    folders = [Path(at) for at in os.environ.get("PATH", "").split(os.pathsep) if at]
+    first = next((at for at in folders if (at / "nvcc").exists()), None)
+    ours = Path(wanted) / "bin"
+    wins = first == ours if (ours / "nvcc").exists() else ours in folders
+    return os.environ.get("CUDA_HOME") == wanted and wins
+
+
+def which(name: str, consumer: str | None = None, as_json: bool = False) -> None:
+    """Tell which file wins for a tool or library, why, and what it shadows."""
+    from cudaswitch.lookup import look_up  # noqa: PLC0415  # this alone needs it
+
+    answer = look_up(name, os.environ, consumer)
+    if not answer.found:
+        raise _missing(name)
+    winner, *shadowed = answer.found
+    kit = toolkit_at(winner.toolkit)
+    why = winner.why + (f", in CUDA {kit.name}" if kit else "")
+    why += f"; it cannot be loaded: {winner.fault}" if winner.fault else ""
+    if as_json:
+        talk.data(
+            {
+                "path": winner.path,
+                "why": why,
+                "shadows": [other.path for other in shadowed],
+                "consumer": answer.consumer,
+                "runs": answer.runs,
+                "notes": list(answer.notes),
+            }
+        )
+        return
+    talk.line(winner.path)
+    talk.say(why)
+    if consumer:
+        talk.say(f"asked for by `{answer.consumer}`")
+    if answer.runs:
+        talk.say(f"it runs {answer.runs}")
+    for note in answer.notes:
+        talk.say(note)
+    for other in shadowed:
+        talk.say(f"shadows {other.path} ({other.why})")
+
+
+def _missing(name: str) -> ToolMissingError:
+    having = [
+        kit.name for store in all_stores() for kit in store.toolkits() if _has(kit.path, name)
+    ]
+    return ToolMissingError(
+        f"`{name}` is not found in this shell",
+        f"cudaswitch use {having[-1]}" if having else None,
+    )
+
+
+def _has(home: str, name: str) -> bool:
+    return any((Path(home) / folder / name).exists() for folder in ("bin", "lib64", "lib"))
+
+
+def installed(as_json: bool = False) -> None:
+    """Tell what is installed, which toolkit is active, and who pins it."""
+    from cudaswitch.holders import holders as pinned  # noqa: PLC0415  # this alone needs it
+
+    active = _active_path()
+    holders = pinned()
+    kits = []
+    packages = []
+    for store in all_stores():
+        kits += [
+            {
+                **kit.to_json(),
+                "active": kit.path == active,
+                "pinned_by": holders.get(kit.name, []),
+            }
+            for kit in store.toolkits()
+        ]
+        packages += [
+            {
+                "name": package.name,
+                "version": str(package.version),
+                "build": package.build,
+                "component": package.component,
+                "platform": package.platform,
+                "source": package.source,
+                "origin": package.origin,
+                "sha256": package.sha256,
+                "size": package.size,
+            }
+            for package in store.packages()
+        ]
+    if as_json:
+        talk.data({"toolkits": kits, "packages": packages})
+        return
+    if not kits:
+        talk.say("nothing is installed")
+        talk.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
+        return
+    talk.table(
+        [
+            (
+                "*" if kit["active"] else " ",
+                kit["name"],
+                kit["source"],
+                kit["path"],
+                f"pinned by {', '.join(kit['pinned_by'])}" if kit["pinned_by"] else "",
+            )
+            for kit in kits
+        ]
+    )
+
+
+def _active_path() -> str | None:
+    want = applied(os.environ)
+    if want:
+        return want.home
+    try:
+        return decide(os.environ, working_directory(os.environ)).want.home
+    except CudaswitchError:
+        return None

@@ -1,0 +1,152 @@
+"""The plainest forms of what is called most, which start without click, say what click's do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checks import refused, succeeded
+from homes import Home
+from tools import console_script
+
+_THROUGH_CLICK = "import sys, cudaswitch.__main__ as m; m._run_plainly = lambda _: False; "
+_THROUGH_CLICK += "sys.argv[0] = sys.argv.pop(1); sys.exit(m.main())"
+
+LINES = [
+    ["list"],
+    ["list", "--json"],
+    ["current"],
+    ["current", "--json"],
+    ["which", "sh"],
+    ["which", "nvcc"],
+    ["which", "libc.so.6"],
+    ["which", "no-such-tool"],
+    ["which", ""],
+    ["which", "a\nb"],
+    ["exec", "--", "sh", "-c", "echo $CUDA_HOME; exit 3"],
+    ["exec", "10.1", "--", "sh", "-c", 'printf "<%s>" "$@"', "x", "--", "-h", "--help", ""],
+    ["exec", "10.1", "--", "nvcc", "--version"],
+    ["exec", "--", "--", "x"],
+    ["exec", "9.9", "--", "true"],
+    ["exec", "", "--", "true"],
+    ["exec", "10.1+", "--", "true"],
+    ["exec", "system", "--", "no-such-command"],
+    ["exec", "10.1", "--", "no-such-command"],
+    ["exec", "10.1", "--", "./no"],
+    # What must be left to click.
+    ["list", "extra"],
+    ["list", "--jsn"],
+    ["current", "--json", "--json"],
+    ["current", "-h"],
+    ["which"],
+    ["which", "-h"],
+    ["which", "--", "sh"],
+    ["which", "--json", "sh"],
+    ["which", "sh", "--json"],
+    ["exec", "--"],
+    ["exec", "10.1"],
+    ["exec", "--help", "--", "true"],
+    ["exec", "--gpus", "0", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"],
+    ["exec", "-x", "--", "true"],
+    ["exec", "10.1", "11", "--", "true"],
+    ["lst"],
+]
+
+
+def _both(home: Home, arguments: list[str], **variables: str) -> list[tuple[int, str, str]]:
+    found = []
+    for start in ([], [sys.executable, "-c", _THROUGH_CLICK]):
+        done = subprocess.run(
+            [*start, str(console_script()), *arguments],
+            env=home.env | variables,
+            cwd=home.path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "internal error" not in done.stderr
+        found.append((done.returncode, done.stdout, done.stderr))
+    return found
+
+
+@pytest.mark.parametrize("arguments", LINES, ids=" ".join)
+def test_it_says_the_same(stocked: Home, arguments: list[str]) -> None:
+    if arguments[0] in ("list", "current"):
+        succeeded(stocked.run("pin", "10.1", "--global"))
+    plain, through_click = _both(stocked, arguments)
+    assert plain == through_click
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["current"], ["exec", "--", "true"]], ids=" ".join)
+def test_it_fails_in_the_same_words(stocked: Home, arguments: list[str]) -> None:
+    (stocked.path / ".cuda-version").write_text("$(touch x)\n")
+    plain, through_click = _both(stocked, arguments)
+    assert plain == through_click
+    assert (plain[0] == 1) is (arguments != ["list"])
+    record = next((stocked.store / "toolkits").glob("*/cudaswitch.json"))
+    record.write_text("{")
+    plain, through_click = _both(stocked, arguments)
+    assert plain == through_click
+    assert plain[0] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list"],
+        ["current"],
+        ["which", "sh"],
+        ["exec", "--", "true"],
+        ["exec", "10.1", "--", "true"],
+    ],
+    ids=" ".join,
+)
+def test_it_starts_without_click_and_what_else_takes_long(
+    stocked: Home, arguments: list[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", console_script(), *arguments],
+        env=stocked.env,
+        cwd=stocked.path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert {"cudaswitch", "cudaswitch.talk"} <= loaded
+    heavy = {
+        "click",
+        "cudaswitch.cli",
+        "dataclasses",
+        "inspect",
+        "subprocess",
+        "shutil",
+        "tempfile",
+    }
+    heavy |= {"filelock", "hashlib", "importlib.metadata", "difflib", "platformdirs"}
+    assert not loaded & heavy
+
+
+def test_a_reader_that_goes_away_is_no_error(stocked: Home) -> None:
+    line = f"'{console_script()}' list | : ; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", line], env=stocked.env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_program_keeps_its_arguments_and_its_name(stocked: Home, tmp_path: Path) -> None:
+    """PATH is searched as shells do: an empty entry is the working directory."""
+    tool = stocked.path / "tool"
+    tool.write_text('#!/bin/sh\necho "$0 $*"\n')
+    refused(stocked.run("exec", "10.1", "--", "tool"), "`tool` is not on PATH", code=127, hint=None)
+    tool.chmod(0o755)
+    path = os.pathsep.join(["", stocked.env["PATH"]])
+    [said] = succeeded(stocked.run("exec", "10.1", "--", "tool", "a  b", PATH=path))
+    assert said.endswith("tool a  b")
+    [said] = succeeded(stocked.run("exec", "10.1", "--", "./tool"))
+    assert said == "./tool "
