@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from cudaswitch import automatic
 from cudaswitch.activation import Want, chosen
 from cudaswitch.environments import Environment, active_environment, read_request
-from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError, NotInstalledError
+from cudaswitch.errors import (
+    CudaswitchError,
+    EnvironmentNotFoundError,
+    RequestError,
+)
 from cudaswitch.paths import home
 from cudaswitch.store import all_stores, find
 from cudaswitch.toolkit import Toolkit
@@ -18,8 +23,7 @@ from cudaswitch.versions import Request, parse_request
 VERSION_FILE = ".cuda-version"
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """What should be active, and who asked: a file, a pin, a variable or this shell."""
 
     want: Want
@@ -45,11 +49,13 @@ def decide(variables: Mapping[str, str], directory: Path) -> Decision:
     if version:
         return answer(parse_request(version, origin="CUDASWITCH_VERSION"))
     environment = active_environment(variables)
-    if environment and environment.pin_file.exists():
-        return answer(read_request(environment.pin_file))
-    file = version_file(directory, variables)
+    pinned = environment is not None and environment.pin_file.exists()
+    file = environment.pin_file if environment and pinned else version_file(directory, variables)
     if file:
         return answer(read_request(file))
+    asked = automatic.want_of(environment) if environment else None
+    if environment and asked:
+        return Decision(asked, f"{environment.prefix} (its frameworks)")
     if home().global_pin.exists():
         return answer(read_request(home().global_pin))
     return NOTHING
@@ -61,38 +67,34 @@ def answer(request: Request, environment: Environment | None = None) -> Decision
     `auto` is what the frameworks in `environment` need, by default in the active one.
     """
     if request.text == "system":
-        return Decision(Want("system"), request.origin)
-    if request.text == "auto":
-        return _automatic(request, environment or active_environment(os.environ))
-    kit = find(request)
-    return Decision(Want(kit.path, request.libraries), request.origin)
+        decision = Decision(Want("system"), request.origin)
+    elif request.text == "auto":
+        decision = _automatic(request, environment or active_environment(os.environ))
+    else:
+        decision = Decision(_want(find(request).path, request), request.origin)
+    if request.gpus and decision.want.home == "system":
+        raise RequestError(
+            "GPUs are chosen together with a toolkit, and none is active here",
+            f"export CUDA_VISIBLE_DEVICES={request.gpus}",
+        )
+    return decision
+
+
+def _want(home: str, request: Request) -> Want:
+    return Want(home, request.libraries, request.gpus)
 
 
 def _automatic(request: Request, environment: Environment | None) -> Decision:
-    from cudaswitch.detect import facts_of  # noqa: PLC0415  # reads tables that few need
-    from cudaswitch.resolver import resolve  # noqa: PLC0415
-
     if environment is None:
         raise EnvironmentNotFoundError(
             "`auto` needs an active environment", "activate one, or name a version"
         )
-    kits = [kit for store in all_stores() for kit in store.toolkits()]
-    resolution = resolve(facts_of(environment.prefix), kits)
-    if not resolution.runs:
-        raise CudaswitchError(
-            f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",
-            resolution.hint,
-        )
-    if resolution.toolkit is None:
-        if resolution.cuda is None or resolution.bundled:
-            return Decision(Want("system"), request.origin)
-        library = f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""
-        raise NotInstalledError(
-            f"`{environment.prefix}` needs CUDA {resolution.cuda}{library}, which is not installed",
-            resolution.hint,
-        )
-    path = next(kit.path for kit in kits if kit.name == resolution.toolkit)
-    return Decision(Want(path, request.libraries), request.origin)
+    found = automatic.ask(environment)
+    if found.refusal:
+        raise found.refusal
+    if found.path is None:
+        return Decision(Want("system"), request.origin)
+    return Decision(_want(found.path, request), request.origin)
 
 
 def version_file(directory: Path, variables: Mapping[str, str]) -> Path | None:

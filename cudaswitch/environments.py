@@ -1,31 +1,22 @@
-"""Conda prefixes and virtualenvs: find them, read their pins, write and remove their hooks."""
+"""Conda prefixes and virtualenvs: find them, and read what they ask for."""
 
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, NamedTuple
 
-from cudaswitch import shells
-from cudaswitch.activation import Want
-from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError, StoreError
-from cudaswitch.paths import write_atomically
+from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.versions import VERSION_FILE_LIMIT, Request, parse_version_file
 
-_OPEN, _CLOSE = "# >>> cudaswitch >>>\n", "# <<< cudaswitch <<<"
-# A script whose last line has no end keeps it that way: there the line break is ours.
-_BLOCK = re.compile(rf"\n{_OPEN}.*?^{_CLOSE}\Z|^{_OPEN}.*?^{_CLOSE}\n", re.MULTILINE | re.DOTALL)
 
-
-@dataclass(frozen=True)
-class Environment:
+class Environment(NamedTuple):
     """A conda prefix (`owner` C) or a virtualenv (`owner` V)."""
 
     prefix: Path
-    owner: shells.Owner
+    owner: Literal["C", "V"]
 
     @property
     def folder(self) -> Path:
@@ -44,16 +35,6 @@ class Environment:
         every text file, and must not find it at the head of another path.
         """
         return self.folder / "want"
-
-    def hook_files(self, half: str) -> dict[str, Path]:
-        """Map each family of shells to the file of one half of the hook, enter or leave."""
-        if self.owner == "V":
-            name = {"enter": "on", "leave": "off"}[half]
-            return {family: self.folder / f"{name}.{family}" for family in shells.FAMILIES}
-        folder = {"enter": "activate.d", "leave": "deactivate.d"}[half]
-        # `~~` sorts behind every other package's script, and undo runs in reverse order.
-        place = self.prefix / "etc" / "conda" / folder
-        return {family: place / f"~~cudaswitch.{family}" for family in shells.FAMILIES}
 
 
 def environment_at(prefix: Path) -> Environment:
@@ -152,87 +133,3 @@ def read_request(path: Path, shown: str | None = None) -> Request:
             f"`{shown}` is longer than {VERSION_FILE_LIMIT} bytes", "one request a line is enough"
         )
     return parse_version_file(content.decode("utf-8", "replace"), shown)
-
-
-def write_pin(environment: Environment, request: Request, want: Want) -> None:
-    """Write the pin and the hooks, the half that undoes before the half that does."""
-    try:
-        environment.folder.mkdir(parents=True, exist_ok=True)
-        for family in shells.FAMILIES:
-            write_atomically(environment.folder / f"core.{family}", shells.core(family))
-        for half in ("leave", "enter"):
-            for family, path in environment.hook_files(half).items():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                text = shells.hook(family, half, environment.owner, want.home, want.options)
-                write_atomically(path, text)
-        if environment.owner == "V":
-            _edit_activate_scripts(environment, put_in=True)
-        write_atomically(environment.want_file, str(want).replace("/", "\n") + "\n")
-        write_atomically(environment.pin_file, pin_text(request))
-    except OSError as error:
-        raise StoreError(
-            f"cannot pin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
-            "pin an environment that you may write, or a directory with --dir",
-        ) from None
-
-
-def remove_pin(environment: Environment) -> bool:
-    """Take pin and hook away; return False when there was none.
-
-    The half that undoes stays, inert, for shells that are activated now.
-    """
-    if not environment.pin_file.exists() and not any(
-        path.exists() for path in environment.hook_files("enter").values()
-    ):
-        return False
-    try:
-        for path in environment.hook_files("enter").values():
-            path.unlink(missing_ok=True)
-        if environment.owner == "V":
-            _edit_activate_scripts(environment, put_in=False)
-        environment.want_file.unlink(missing_ok=True)
-        environment.pin_file.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"cannot unpin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
-            "ask the owner of the environment",
-        ) from None
-    return True
-
-
-def pin_text(request: Request) -> str:
-    """Spell a request as a pin or a `.cuda-version` file does."""
-    lines = {
-        "cuda": request.text,
-        "cudnn": request.cudnn,
-        "libraries": request.libraries,
-    }
-    said = {key: value for key, value in lines.items() if value}
-    if len(said) == 1:
-        return f"{request.text}\n"
-    return "".join(f"{key} {value}\n" for key, value in said.items())
-
-
-def _edit_activate_scripts(environment: Environment, *, put_in: bool) -> None:
-    for family in shells.FAMILIES.values():
-        path = environment.prefix / "bin" / family.activate
-        if not path.is_file() or path.is_symlink():
-            continue
-        before = path.read_bytes().decode("utf-8", "surrogateescape")
-        after = _hooked(before, family) if put_in else _unhooked(before, family)
-        if after != before:
-            write_atomically(path, after, stat.S_IMODE(path.stat().st_mode))
-
-
-def _hooked(text: str, family: shells.Family) -> str:
-    """Put the two guarded lines into an activate script: once, however often it is done."""
-    text = _unhooked(text, family)
-    leave = family.source.format(half="off") + family.ending
-    text = family.deactivate.sub(lambda match: match[0] + leave, text, count=1)
-    block = f"{_OPEN}{family.source.format(half='on')}\n{_CLOSE}"
-    return f"{text}{block}\n" if text.endswith("\n") else f"{text}\n{block}"
-
-
-def _unhooked(text: str, family: shells.Family) -> str:
-    leave = family.source.format(half="off") + family.ending
-    return _BLOCK.sub("", text).replace(leave, "")

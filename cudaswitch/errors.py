@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
 
 
 def printable(text: str) -> str:
     """Return `text` with control characters made visible, so that no name can drive a terminal."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return text.translate(_CONTROL)
 
 
 class CudaswitchError(Exception):

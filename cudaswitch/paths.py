@@ -23,8 +23,10 @@ class Home:
         self.toolkits = root / "toolkits"
         self.aliases = root / "aliases"
         self.requests = root / "requests"
+        self.automatic = root / "auto"
         self.pins = root / "pins"
         self.shims = root / "shims"
+        self.init = root / "init"
         self.staging = root / ".staging"
         self.locks = root / "locks"
         self.global_pin = root / "global"
@@ -60,7 +62,13 @@ def home() -> Home:
     chosen = os.environ.get("CUDASWITCH_HOME")
     if chosen:
         return Home(Path(os.path.normpath(Path(chosen).expanduser().absolute())))
-    from platformdirs import user_data_path  # noqa: PLC0415  # not needed where the variable is set
+    if sys.platform == "linux":
+        # Every command needs this folder; the library that knows all platforms takes longer to
+        # load than most of them to run.
+        folder = os.environ.get("XDG_DATA_HOME", "")
+        folder = folder if folder.startswith("/") else "~/.local/share"
+        return Home(Path(folder).expanduser() / "cudaswitch")
+    from platformdirs import user_data_path  # noqa: PLC0415  # not needed elsewhere
 
     return Home(user_data_path("cudaswitch", appauthor=False))
 

@@ -1,4 +1,4 @@
-"""Pins and who holds them: written for environments, directories and the user."""
+"""Pins: written for environments, directories and the user, and kept up to date."""
 
 from __future__ import annotations
 
@@ -6,44 +6,28 @@ import contextlib
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+import time
 from pathlib import Path
 
-from cudaswitch.decision import VERSION_FILE, answer, toolkit_at
-from cudaswitch.environments import (
-    Environment,
-    environment_at,
-    pin_text,
-    read_request,
-    remove_pin,
-    write_pin,
-)
+from cudaswitch import automatic
+from cudaswitch.activation import Want
+from cudaswitch.decision import VERSION_FILE, Decision, answer
+from cudaswitch.environments import Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
+from cudaswitch.holders import records
+from cudaswitch.hooks import pin_text, remove_pin, write_pin
 from cudaswitch.paths import home, write_atomically
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request
 
 
-@dataclass(frozen=True)
-class _Record:
-    """A pin that was written: its file, and for hooks the toolkit's path baked into them."""
-
-    path: Path
-    hooked: str | None
-
-    @property
-    def shown(self) -> str:
-        if self.hooked is not None:
-            return str(self.path.parent.parent.parent)
-        return "you (--global)" if self.path == home().global_pin else str(self.path)
-
-
-def pin_environment(environment: Environment, request: Request) -> Toolkit | None:
-    """Pin an environment to a request; returns the toolkit, None for `system`."""
+def pin_environment(environment: Environment, request: Request) -> Decision:
+    """Pin an environment to a request."""
+    seen = time.time_ns()
     decision = answer(request, environment)
-    write_pin(environment, request, decision.want)
+    write_pin(environment, request, decision.want, seen)
     _register(environment.pin_file, decision.want.home)
-    return decision.toolkit
+    return decision
 
 
 def pin_file(path: Path, request: Request) -> Toolkit | None:
@@ -58,6 +42,26 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
         ) from None
     _register(path, None)
     return kit
+
+
+def wanted_by(environment: Environment) -> Want | None:
+    """Return what an environment asks for, now that its packages have changed.
+
+    An environment that is pinned to `auto` gets its hooks written anew; where that cannot be
+    its hooks stay as they are, and are not looked at again before the next change.
+    """
+    if not environment.pin_file.exists():
+        found = automatic.recall(environment)
+        if found.refusal:
+            raise found.refusal
+        return Want(found.path) if found.path else None
+    request = read_request(environment.pin_file)
+    try:
+        return pin_environment(environment, request).want
+    except CudaswitchError:
+        with contextlib.suppress(OSError):
+            os.utime(environment.want_file)
+        raise
 
 
 def unpin_environment(environment: Environment) -> bool:
@@ -80,36 +84,23 @@ def directory_pin(folder: Path) -> Path:
     return folder / VERSION_FILE
 
 
-def holders() -> dict[str, list[str]]:
-    """Map toolkit names to those who pin them: environments, directories, the user."""
-    found: dict[str, list[str]] = {}
-    for record in _records():
-        with contextlib.suppress(CudaswitchError):
-            kit = (
-                toolkit_at(record.hooked)
-                if record.hooked
-                else answer(read_request(record.path)).toolkit
-            )
-            if kit:
-                found.setdefault(kit.name, []).append(record.shown)
-    return found
-
-
 def refresh() -> None:
-    """Bring hooks up to date after a change of what is installed.
+    """Bring hooks and kept answers up to date after a change of what is installed.
 
     A pin is a request: `10.1` means the newest 10.1 installed, with the newest cuDNN. A
     hook that cannot be rewritten, or has no answer any more, stays as it is.
     """
-    for record in _records():
+    automatic.forget()
+    for record in records():
         if record.hooked is None:
             continue
         with contextlib.suppress(CudaswitchError):
             environment = environment_at(record.path.parent.parent.parent)
             request = read_request(record.path)
+            seen = time.time_ns()
             want = answer(request, environment).want
             if record.hooked != want.home:
-                write_pin(environment, request, want)
+                write_pin(environment, request, want, seen)
                 _register(record.path, want.home)
 
 
@@ -122,14 +113,3 @@ def _register(path: Path, hooked: str | None) -> None:
     home().pins.mkdir(exist_ok=True)
     text = json.dumps({"path": str(path), "hooked": hooked})
     write_atomically(_record_of(path), text + "\n")
-
-
-def _records() -> list[_Record]:
-    """List the pins that are still there; an environment that was removed pins nothing."""
-    records = []
-    for file in sorted(home().pins.glob("[!.]*")):
-        # A damaged note is as good as none: what counts is the pin itself, where it is.
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            row = json.loads(file.read_text(encoding="utf-8"))
-            records.append(_Record(Path(row["path"]), row["hooked"]))
-    return [record for record in records if record.path.is_file()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,27 +13,12 @@ from cudaswitch.paths import Home, program, write_atomically
 from cudaswitch.shipped import shipped
 from cudaswitch.store import all_stores, own_store
 from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.tools import SHIM_HEADER, is_shim, is_toolkit_tool
 
 MARKER = ".cudaswitch-shims"
 """A folder with this file holds shims, of whichever store; no shim looks for a tool in it."""
 
-_HEADER = "#!/bin/sh\n# A shim, written by `cudaswitch shims refresh`.\n"
-
-_NVIDIA = re.compile(
-    r"__nvcc_device_query|bin2c|compute-sanitizer|computeprof|ctadvisor|cu\+\+filt"
-    r"|cuda-(dbg|gdb[a-z0-9.-]*|memcheck)|cudafe(\+\+)?|cuobjdump|fatbinary|filehash"
-    r"|gpu-library-advisor|ncu(-ui)?|nsight(-[a-z]+|_ee_plugins_manage\.sh)?|nsys(-[a-z]+)?"
-    r"|nv-nsight-cu(-cli)?|nv(cc|disasm|link|prof|prune|vp)|ptxas|tileiras",
-    re.ASCII,
-)
-"""Tools in `bin` of NVIDIA's toolkits from 7.5 to 13 and of the Nsight packages beside them."""
-
 _MACHINE_FOLDERS = ("/bin", "/sbin", "/usr/bin", "/usr/sbin")
-
-
-def is_toolkit_tool(name: str) -> bool:
-    """Tell whether a command belongs to CUDA toolkits, by its name."""
-    return _NVIDIA.fullmatch(name) is not None
 
 
 def install() -> list[str]:
@@ -75,7 +59,9 @@ def text(tool: str, home: Home) -> str:
         "_cudaswitch_program": program(),
     }
     assigned = "".join(f"{name}={shells.quote_posix(value)}\n" for name, value in values.items())
-    return _HEADER + assigned + shells.answers() + shells.without_comments(shipped("launcher.sh"))
+    return (
+        SHIM_HEADER + assigned + shells.answers() + shells.without_comments(shipped("launcher.sh"))
+    )
 
 
 def _tools_of(kits: list[Toolkit]) -> Iterator[str]:
@@ -93,7 +79,7 @@ def _is_tool(name: str, kit: Toolkit) -> bool:
 
     The `bin` of an adopted toolkit may be `/usr/bin` or an environment's.
     """
-    if _NVIDIA.fullmatch(name):
+    if is_toolkit_tool(name):
         return True
     return kit.source != "system" and not any(
         os.path.lexists(f"{folder}/{name}") for folder in _MACHINE_FOLDERS
@@ -102,9 +88,8 @@ def _is_tool(name: str, kit: Toolkit) -> bool:
 
 def _shims_in(folder: Path) -> list[Path]:
     """List the shims of a folder; a file that somebody else put there is none."""
-    header = _HEADER.encode()
     files = [path for path in folder.iterdir() if path.is_file() and not path.is_symlink()]
-    return [path for path in files if path.read_bytes().startswith(header)]
+    return [path for path in files if is_shim(path)]
 
 
 def _write(path: Path, content: str) -> None:

@@ -10,9 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -293,7 +291,7 @@ def read_toolkit(folder: Path) -> Toolkit | None:
     """
     kit = _record(folder, Toolkit.from_json)
     # A store that was moved, or is mounted elsewhere, has its toolkits where it is now.
-    return replace(kit, path=str(folder)) if kit and kit.packages else kit
+    return kit._replace(path=str(folder)) if kit and kit.packages else kit
 
 
 def read_package(folder: Path) -> Package | None:
@@ -326,6 +324,8 @@ def _record(folder: Path, read: Callable[[dict[str, Any]], _Kind]) -> _Kind | No
 
 def _sweep(folder: Path) -> None:
     if os.path.lexists(folder):
+        import shutil  # noqa: PLC0415  # only removing needs it
+
         shutil.rmtree(folder, ignore_errors=False)
 
 

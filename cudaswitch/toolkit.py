@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import platform as _platform
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from cudaswitch.errors import StoreError
 from cudaswitch.versions import Version
@@ -21,9 +19,11 @@ UNSAFE_IN_PATH = "'\"$`\\:;\n\r\t"
 
 def current_platform() -> str:
     """Name this machine's platform as conda does."""
-    machine = _platform.machine().lower()
     if sys.platform == "win32":
         return "win-64"
+    import platform  # noqa: PLC0415  # looking at what is installed need not wait for it
+
+    machine = platform.machine().lower()
     return "linux-aarch64" if machine in ("aarch64", "arm64") else "linux-64"
 
 
@@ -39,8 +39,7 @@ def refuse_unsafe_path(path: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One file or symbolic link of an unpacked package.
 
     `path` is relative and uses `/`. A file has `size` (bytes) and `sha256` of what lies on
@@ -59,16 +58,14 @@ class Entry:
     copy: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        defaults = Entry(path="")
         return {
             key: value
-            for key, value in asdict(self).items()
-            if key == "path" or value != getattr(defaults, key)
+            for key, value in self._asdict().items()
+            if key == "path" or value != self._field_defaults[key]
         }
 
 
-@dataclass(frozen=True)
-class Package:
+class Package(NamedTuple):
     """One artifact as its maker ships it.
 
     `component` is what it provides: `cuda` (a whole toolkit), `cudnn`, or a piece of a
@@ -90,7 +87,7 @@ class Package:
     sha256: str = ""
     size: int = 0
     date: str = ""
-    entries: tuple[Entry, ...] = field(default=(), repr=False)
+    entries: tuple[Entry, ...] = ()
 
     @property
     def id(self) -> str:
@@ -105,7 +102,7 @@ class Package:
         return "-".join(part for part in parts if part)
 
     def to_json(self) -> dict[str, Any]:
-        data = {key: value for key, value in asdict(self).items() if key != "entries"}
+        data = {key: value for key, value in self._asdict().items() if key != "entries"}
         return data | {
             "version": str(self.version),
             "files": [entry.to_json() for entry in self.entries],
@@ -113,7 +110,7 @@ class Package:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Package:
-        known = {key: data[key] for key in cls.__dataclass_fields__ if key in data}
+        known = {key: data[key] for key in cls._fields if key in data}
         entries = tuple(Entry(**entry) for entry in data["files"])
         return cls(**{**known, "version": Version(data["version"]), "entries": entries})
 
@@ -124,8 +121,7 @@ def platform_of(packages: Iterable[Package]) -> str:
     return next(named, "noarch")
 
 
-@dataclass(frozen=True)
-class Toolkit:
+class Toolkit(NamedTuple):
     """What CUDA_HOME points to. `name` is `10.1.243` or `10.1.243+cudnn7.6.5`.
 
     `path` is the folder itself: composed in the store, or an adopted one in its place.

@@ -7,27 +7,6 @@
 # Whatever is still set at `exec` reaches the tool where the caller had exported a variable
 # of that name, so all names but those of locals are ours.
 
-# __csw = the pin or version file that decides here; fails where there is none.
-__cudaswitch_decider() {
-    \local venv conda before env
-    venv=${VIRTUAL_ENV-} conda=${CONDA_PREFIX-}
-    # Of two environments that one is asked first whose programs come first on PATH.
-    before=:$PATH: before=${before%%":$conda/bin:"*}:
-    case $before in
-        *":$venv/bin:"* | ":$PATH::") ;;
-        *) env=$venv venv=$conda conda=$env ;;
-    esac
-    for env in "$venv" "$conda"; do
-        if [ -z "$env" ]; then continue; fi
-        if [ -d "$env/conda-meta" ] || [ -f "$env/pyvenv.cfg" ] || [ -f "$env/bin/activate_this.py" ]; then
-            __csw=$env/etc/cudaswitch/pin
-            if [ -e "$__csw" ]; then return 0; fi
-            break
-        fi
-    done
-    __cudaswitch_file
-}
-
 # Look through the stores: _cudaswitch_name = that of the toolkit $__csw,
 # _cudaswitch_having = the toolkits that have the tool.
 __cudaswitch_survey() {
@@ -67,6 +46,11 @@ __cudaswitch_ask() {
     __csw=$(CUDASWITCH_HOME=$_cudaswitch_root "$_cudaswitch_program" want "$@") || exit
 }
 
+# __csw = what the pin or version file $_cudaswitch_origin asks for.
+__cudaswitch_decided() {
+    __cudaswitch_read "$_cudaswitch_origin" || __cudaswitch_ask --file "$_cudaswitch_origin"
+}
+
 # Shims that call each other without end, through a wrapper on PATH, are stopped.
 case ${_CUDASWITCH_SHIMS-} in '' | 0* | *[!0-9]* | ????*) _CUDASWITCH_SHIMS=0 ;; esac
 \export "_CUDASWITCH_SHIMS=$((_CUDASWITCH_SHIMS + 1))"
@@ -79,15 +63,26 @@ if [ -n "${_CUDASWITCH_U-}" ]; then
 elif [ -n "${CUDASWITCH_VERSION-}" ]; then
     _cudaswitch_origin=CUDASWITCH_VERSION
     __cudaswitch_ready "$CUDASWITCH_VERSION" || __cudaswitch_ask -- "$CUDASWITCH_VERSION"
-elif __cudaswitch_decider; then
-    _cudaswitch_origin=$__csw
-    __cudaswitch_read "$_cudaswitch_origin" || __cudaswitch_ask --file "$_cudaswitch_origin"
 else
-    __csw=system _cudaswitch_origin=
+    __cudaswitch_active || __csw=''
+    _cudaswitch_env=$__csw _cudaswitch_origin=$__csw/etc/cudaswitch/pin
+    if [ -n "$_cudaswitch_env" ] && [ -e "$_cudaswitch_origin" ] \
+        || { __cudaswitch_file && _cudaswitch_origin=$__csw; }; then
+        __cudaswitch_decided
+    else
+        __csw='' _cudaswitch_origin=$_cudaswitch_env
+        if [ -n "$_cudaswitch_env" ] && ! __cudaswitch_automatic "$_cudaswitch_env"; then
+            __cudaswitch_ask --environment "$_cudaswitch_env"
+        fi
+        if [ -z "$__csw" ] && [ -f "$_cudaswitch_root/global" ]; then
+            _cudaswitch_origin=$_cudaswitch_root/global
+            __cudaswitch_decided
+        fi
+    fi
 fi
 
 __csw=${__csw%%:*}
-if [ "$__csw" != system ]; then
+if [ -n "${__csw#system}" ]; then
     # nvcc looks for its parts beside the path that it is called by.
     if [ -x "$__csw/bin/$_cudaswitch_tool" ]; then exec "$__csw/bin/$_cudaswitch_tool" "$@"; fi
     __cudaswitch_survey

@@ -41,8 +41,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _out_of_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that pins the working directory must not find it to be the project's."""
+    """A command that pins the working directory must not find it to be the project's.
+
+    Nor do packages that somebody has in `~/.local` belong to the environments of tests.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONUSERBASE", str(tmp_path / "no user base"))
 
 
 @pytest.fixture

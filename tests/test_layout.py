@@ -28,20 +28,36 @@ ORDER = (
         "__init__",
         "shipped",
         "errors",
+        "talk",
         "versions",
         "toolkit",
+        "tools",
         "planning",
         "compat",
         "resolver",
         "activation",
+        "elf",
+        "binaries",
+        "loader",
     ),
     *("shells", "paths", "archives", "compose", "download", "store", "install", "sources"),
-    *("detect", "environments", "decision", "pins", "processes", "lookup", "shims", "completion"),
-    *("cli", "__main__"),
+    *(
+        "detect",
+        "environments",
+        "automatic",
+        "decision",
+        "holders",
+        "hooks",
+        "pins",
+        "processes",
+        "shims",
+        "lookup",
+    ),
+    *("startup", "completion", "telling", "running", "cli", "__main__"),
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""
 
-PURE = ("errors", "versions", "toolkit", "planning", "resolver", "activation")
+PURE = ("errors", "versions", "toolkit", "planning", "resolver", "activation", "elf", "loader")
 """Modules that open no file, start no process and know no command line."""
 
 EDGES = {

@@ -6,13 +6,13 @@ import errno
 import os
 import random
 import resource
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import builders
+import mounts
 from checks import refused, snapshot, succeeded
 from homes import Home
 from preloaded import EVERY, preloaded
@@ -24,21 +24,8 @@ BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
 def in_own_mounts(
     home: Home, script: str, *arguments: str | Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script where it may mount, unseen by others; skips, or fails in CI, without that."""
-    options = ["-m"] if os.geteuid() == 0 else ["-r", "-m"]
-    if (
-        shutil.which("unshare") is None
-        or subprocess.run(
-            ["unshare", *options, "true"], capture_output=True, check=False
-        ).returncode
-    ):
-        if os.environ.get("CI"):
-            pytest.fail("CI must let tests mount file systems")
-        pytest.skip("needs to mount file systems")
-    return subprocess.run(
-        ["unshare", *options, "sh", "-ec", script, "sh", *arguments],
-        env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    """Run a script where it may mount, in a person's account."""
+    return mounts.in_own_mounts(script, *arguments, cwd=home.path, env=home.env, timeout=60)
 
 
 def test_a_full_disk(home: Home, tmp_path: Path) -> None:

@@ -48,12 +48,12 @@ def without_comments(text: str) -> str:
 
 def core(family: str) -> str:
     """Return the text that defines the change and its undo."""
-    return _text(f"core.{family}")
+    return "".join(map(_text, FAMILIES[family].core))
 
 
 def answers() -> str:
     """Return the text that finds ready answers, which integration and shims share."""
-    return _text("answers.sh")
+    return _text("packages.sh") + _text("answers.sh")
 
 
 def init(shell: Shell, *, root: str, program: str) -> str:
@@ -78,9 +78,17 @@ def use(shell: Shell, want: str) -> str:
 
 
 def hook(
-    family: str, half: Literal["enter", "leave"], owner: Owner, home: str, options: str
+    family: str,
+    half: Literal["enter", "leave"],
+    owner: Owner,
+    home: str,
+    options: str,
+    *,
+    automatic: bool,
 ) -> str:
     """Return one half of an environment's hook, complete but for core.* beside it.
+
+    With `automatic` it looks whether packages have changed since the answer was written.
 
     The toolkit's path is broken after each slash: cloning an environment replaces its old
     prefix in every text file, and must not find it at the head of another path.
@@ -92,6 +100,7 @@ def hook(
         "env": ENVIRONMENT_VARIABLE[owner],
         "home": broken,
         "options": quote(options),
+        "auto": quote("auto" if automatic else ""),
     }
     text = (Path(__file__).parent / f"{half}.{family}").read_text(encoding="utf-8")
     return re.sub(r"@(\w+)@", lambda match: values[match[1]], text)

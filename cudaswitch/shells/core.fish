@@ -1,20 +1,37 @@
 # The change and its exact undo for fish. The state is that of core.sh, word for word, so
-# that shells of both kinds can be nested.
+# that shells of both kinds can be nested. Functions answer in $__csw: a command substitution
+# costs more than all the rest.
 
-# How many elements of $__csw are the directory $argv[1].
-function __cudaswitch_count
-    count (string match --regex -- '^'(string escape --style=regex -- $argv[1])'$' $__csw)
-end
-
-# Take the directories of the record $argv[1] out of $__csw: each once, at its first place,
-# and only where more copies stand than before us.
+# Take the directories of the record $argv[1] out of the list $__csw: each once, at its first
+# place, and only where more copies stand than before us.
 function __cudaswitch_without
     for item in (string split --no-empty : -- $argv[1])
-        set -l part (string split --max 1 / -- $item)
-        if test (__cudaswitch_count /$part[2]) -gt $part[1]
-            set -e __csw[(contains --index -- /$part[2] $__csw)]
+        set -l dir (string replace --regex '^[0-9]+' '' -- $item)
+        set -l more (string replace --all --regex '[^0-9].*' '' -- $item)
+        set -l place
+        for at in (seq (count $__csw))
+            if test "$__csw[$at]" = $dir
+                set -q place[1]; or set place $at
+                set more (math $more - 1)
+            end
+        end
+        if test $more -lt 0
+            set -e __csw[$place]
         end
     end
+end
+
+# $__csw = the record COUNT/dir:COUNT/dir of the directories $argv[2..] for the list $__csw.
+function __cudaswitch_record
+    set -l made
+    for dir in $argv
+        set -l copies
+        for at in $__csw
+            test "$at" = $dir; and set -a copies $at
+        end
+        set -a made (count $copies)$dir
+    end
+    set __csw (string join : -- $made)
 end
 
 # Is the conda environment $argv[1] before the virtualenv $argv[2] on PATH, and so the
@@ -38,13 +55,55 @@ function __cudaswitch_bundled
             set env $venv
         end
     end
-    test -n "$env"; or return 1
-    set -l found $env/lib/python*/site-packages/nvidia/*/lib \
-        $env/lib/python*/site-packages/torch/lib/libtorch_cuda.so
-    set -q found[1]; and return 0
-    set found $env/conda-meta/cudatoolkit-*.json $env/conda-meta/cuda-cudart-*.json \
-        $env/conda-meta/libcublas-*.json
-    string match --quiet --regex '/(cudatoolkit|cuda-cudart|libcublas)-[0-9][^/]*$' -- $found
+    test -n "$env"; and __cudaswitch_brings $env
+end
+
+# Does the environment $argv bring its own CUDA? Looks where `detect.bundled` does: change both.
+function __cudaswitch_brings
+    set -l base
+    set -l python
+    if test -r $argv/pyvenv.cfg
+        set -l shared
+        while read --local line
+            string match --quiet --regex '^home *= *(?<base>.*?)(/bin)?$' -- $line
+            string match --quiet --regex '^version(_info)? *= *(?<python>[0-9]+\.[0-9]+)' -- $line
+            string match --quiet --regex --ignore-case \
+                '^include-system-site-packages *= *true$' -- $line
+            and set shared yes
+        end <$argv/pyvenv.cfg
+        set -q shared[1]; or set base
+    end
+    set -l sites $argv/lib/python*/site-packages
+    # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
+    if test -z "$PYTHONNOUSERSITE"; and test -n "$base" -o -d $argv/conda-meta
+        set -l user $PYTHONUSERBASE
+        test -n "$user"; or set user $HOME/.local
+        set -a sites (string replace -- $argv/ $user/ $sites)
+    end
+    if test -n "$base"
+        set -a sites $base/lib/python$python/site-packages $base/lib/python3/dist-packages \
+            $base/local/lib/python$python/dist-packages
+    end
+    for site in $sites
+        set -l found $site/nvidia/*/lib
+        set -q found[1]; and return 0
+        test -e $site/torch/lib/libtorch_cuda.so; and return 0
+    end
+    for prefix in $argv $base
+        set -l found $prefix/conda-meta/cudatoolkit-*.json $prefix/conda-meta/cuda-cudart-*.json \
+            $prefix/conda-meta/libcublas-*.json
+        string match --quiet --regex '/(cudatoolkit|cuda-cudart|libcublas)-[0-9][^/]*$' -- $found
+        and return 0
+    end
+    return 1
+end
+
+# Have the packages of the environment $argv[1] changed since the file $argv[2] was written?
+function __cudaswitch_newer
+    for dir in $argv[1]/conda-meta $argv[1]/lib/python*/site-packages
+        test $dir -nt $argv[2]; and return 0
+    end
+    return 1
 end
 
 # $argv[1] = set or give: the variables that the applied want $argv[2] has.
@@ -82,23 +141,27 @@ function __cudaswitch_scalars
     end
 end
 
-# Print what the strongest asks for.
+# $__csw = what the strongest asks for.
 function __cudaswitch_strongest
-    set -l owners U X C V D
-    if test -n "$_CUDASWITCH_C" -a -n "$_CUDASWITCH_V"
-        __cudaswitch_before (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C) \
-            (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
-        or set owners U X V C
-    end
-    for owner in _CUDASWITCH_$owners
-        if test -n "$$owner"
-            echo $$owner
-            return 0
+    set __csw $_CUDASWITCH_U
+    test -n "$__csw"; and return
+    set __csw $_CUDASWITCH_X
+    test -n "$__csw"; and return
+    set __csw $_CUDASWITCH_C
+    if test -n "$_CUDASWITCH_V"
+        if test -z "$__csw"
+            set __csw $_CUDASWITCH_V
+        else
+            __cudaswitch_before (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C) \
+                (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
+            or set __csw $_CUDASWITCH_V
         end
     end
+    test -n "$__csw"; or set __csw $_CUDASWITCH_D
 end
 
-# Undo what is applied and apply what the strongest asks for.
+# Undo what is applied and apply what the strongest asks for. What is usual, a toolkit that
+# stands in front and variables that nobody else has set, takes the short ways.
 function __cudaswitch_settle
     set -l path $PATH
     set -l old $_OLD_VIRTUAL_PATH
@@ -107,21 +170,30 @@ function __cudaswitch_settle
     set -q LD_LIBRARY_PATH; and set ld_set set
     # fish keeps a variable that is set but empty as a list of one empty string.
     test "$ld" = ''; and set ld
-    set -l path_was $path
-    set -l old_was $old
-    set -l ld_was $ld
+    set -l path_was "$path"
+    set -l old_was "$old"
+    set -l ld_was "$ld_set $ld"
+    set -l home
     set -g __csw
 
-    set -l bin $_CUDASWITCH_BIN
-    if test -n "$bin$_CUDASWITCH_GONE"
+    if test -n "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE"
+        set -l bin $_CUDASWITCH_BIN
         # A virtualenv that was left has brought back the PATH that it kept.
-        if not set -q old[1]; and test -z "$VIRTUAL_ENV" -a -n "$_CUDASWITCH_OLD"
+        if test -z "$old$VIRTUAL_ENV" -a -n "$_CUDASWITCH_OLD"
             set bin $_CUDASWITCH_OLD
         end
-        set __csw $path
-        __cudaswitch_without "$bin"
-        __cudaswitch_without "$_CUDASWITCH_GONE"
-        set path $__csw
+        if test "$bin" = "0$path[1]"
+            set -e path[1]
+        else
+            set __csw $path
+            __cudaswitch_without "$bin"
+            set path $__csw
+        end
+        if test -n "$_CUDASWITCH_GONE"
+            set __csw $path
+            __cudaswitch_without "$_CUDASWITCH_GONE"
+            set path $__csw
+        end
         if set -q old[1]
             # An activation that came after us took its snapshot with our entries in it.
             set __csw $old
@@ -132,70 +204,122 @@ function __cudaswitch_settle
             end
             set old $__csw
         end
-    end
-    if test -n "$_CUDASWITCH_LIB"
-        set __csw $ld
-        __cudaswitch_without $_CUDASWITCH_LIB
-        if test (count $__csw) -ne (count $ld)
-            set ld $__csw
-            if not set -q ld[1]; and test "$_CUDASWITCH_LD" = unset
-                set ld_set
+        if test -n "$_CUDASWITCH_LIB"
+            if test "$_CUDASWITCH_LIB|$ld" = "$_cudaswitch_ld"
+                set ld $_cudaswitch_ld_was
+                set ld_set $_cudaswitch_ld_was_set
+            else
+                set __csw $ld
+                __cudaswitch_without $_CUDASWITCH_LIB
+                if test (count $__csw) -ne (count $ld)
+                    set ld $__csw
+                    if not set -q ld[1]; and test "$_CUDASWITCH_LD" = unset
+                        set ld_set
+                    end
+                end
             end
         end
-    end
-    if test -n "$_CUDASWITCH_ON"
-        __cudaswitch_scalars give $_CUDASWITCH_ON
-    end
-    for name in ON BIN OLD GONE LIB LD
-        set -e _CUDASWITCH_$name
+        string match --quiet --regex '^(?<home>[^:]*)' -- "$_CUDASWITCH_ON"
+        if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX" = "$home:$home:$home:$home/bin/nvcc"
+            and string match --quiet --regex ':nvcc$' -- $_CUDASWITCH_ON
+            and not string match --quiet '*:gpus=*' -- $_CUDASWITCH_ON
+            and not set -q _CUDASWITCH_WAS_CUDA_HOME
+            and not set -q _CUDASWITCH_WAS_CUDA_PATH
+            and not set -q _CUDASWITCH_WAS_CUDAToolkit_ROOT
+            and not set -q _CUDASWITCH_WAS_CUDACXX
+            set -e CUDA_HOME
+            set -e CUDA_PATH
+            set -e CUDAToolkit_ROOT
+            set -e CUDACXX
+        else if test -n "$_CUDASWITCH_ON"
+            __cudaswitch_scalars give $_CUDASWITCH_ON
+        end
+        set -e _CUDASWITCH_ON
+        set -e _CUDASWITCH_BIN
+        set -e _CUDASWITCH_OLD
+        set -e _CUDASWITCH_GONE
+        set -e _CUDASWITCH_LIB
+        set -e _CUDASWITCH_LD
     end
 
-    set -l want (__cudaswitch_strongest)
-    set -l home (string split --fields 1 : -- "$want")
+    __cudaswitch_strongest
+    set -l want $__csw
+    string match --quiet --regex '^(?<home>[^:]*)' -- "$want"
     if string match --quiet '/*' -- $home; and test -d $home/.
-        set __csw $path
-        set -gx _CUDASWITCH_BIN (__cudaswitch_count $home/bin)$home/bin
-        set -p path $home/bin
-        if set -q old[1]
-            set __csw $old
-            set -gx _CUDASWITCH_OLD (__cudaswitch_count $home/bin)$home/bin
-            set -p old $home/bin
-        end
+        set -l bin $home/bin
+        set -l lib
         set -l libs 1
         switch $want:
             case '*:lib=never:*'
                 set libs
             case '*:lib=always:*'
             case '*'
-                __cudaswitch_bundled; and set libs
+                if test -n "$CONDA_PREFIX$VIRTUAL_ENV"; and __cudaswitch_bundled
+                    set libs
+                end
         end
-        set -l lib
         if set -q libs[1]
-            for dir in extras/CUPTI/lib64 lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib
+            for dir in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib
                 if test -d $home/$dir
-                    set __csw $ld
-                    set -p lib (__cudaswitch_count $home/$dir)$home/$dir
-                    set -p ld $home/$dir
-                    test $dir = extras/CUPTI/lib64; or break
+                    set lib $home/$dir
+                    break
                 end
             end
+            test -d $home/extras/CUPTI/lib64; and set -a lib $home/extras/CUPTI/lib64
+        end
+        if contains -- $bin $path
+            set __csw $path
+            __cudaswitch_record $bin
+            set -gx _CUDASWITCH_BIN $__csw
+        else
+            set -gx _CUDASWITCH_BIN 0$bin
+        end
+        set -p path $bin
+        if set -q old[1]
+            set __csw $old
+            __cudaswitch_record $bin
+            set -gx _CUDASWITCH_OLD $__csw
+            set -p old $bin
         end
         if set -q lib[1]
-            set -gx _CUDASWITCH_LIB (string join : -- $lib)
-            if not set -q ld_set[1]
-                set -gx _CUDASWITCH_LD unset
-                set ld_set set
+            set __csw $ld
+            set -g _cudaswitch_ld_was $ld
+            set -g _cudaswitch_ld_was_set $ld_set
+            if contains -- $lib[1] $ld; or contains -- $lib[-1] $ld
+                __cudaswitch_record $lib
+            else if set -q lib[2]
+                set __csw 0$lib[1]:0$lib[2]
+            else
+                set __csw 0$lib
             end
+            set -gx _CUDASWITCH_LIB $__csw
+            set -q ld_set[1]; or set -gx _CUDASWITCH_LD unset
+            set ld_set set
+            set -p ld $lib
+            # Undone at once as long as nobody has touched it.
+            set -g _cudaswitch_ld "$__csw|$ld"
         end
-        test -x $home/bin/nvcc; and set want $want:nvcc
-        __cudaswitch_scalars set $want
+        test -x $bin/nvcc; and set want $want:nvcc
         set -gx _CUDASWITCH_ON $want
+        if string match --quiet --regex ':nvcc$' -- $want
+            and not string match --quiet '*:gpus=*' -- $want
+            and not set -q CUDA_HOME
+            and not set -q CUDA_PATH
+            and not set -q CUDAToolkit_ROOT
+            and not set -q CUDACXX
+            set -gx CUDA_HOME $home
+            set -gx CUDA_PATH $home
+            set -gx CUDAToolkit_ROOT $home
+            set -gx CUDACXX $bin/nvcc
+        else
+            __cudaswitch_scalars set $want
+        end
     end
     set -e __csw
 
     test "$path" = "$path_was"; or set -gx PATH $path
     test "$old" = "$old_was"; or set -gx _OLD_VIRTUAL_PATH $old
-    if test "$ld" != "$ld_was"
+    if test "$ld_set $ld" != "$ld_was"
         if set -q ld_set[1]
             set -q ld[1]; or set ld ''
             set -gx LD_LIBRARY_PATH $ld
@@ -205,17 +329,31 @@ function __cudaswitch_settle
     end
 end
 
-# The hook of an environment that is entered: owner C or V, its folder, toolkit, options.
+# The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
+# and whether the request is `auto`.
 function __cudaswitch_enter
-    set -l home $argv[3]
-    if test $home != system; and not test -d $home/.
-        set home gone
-        if isatty stderr
-            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
-                $argv[3] $argv[2] >&2
+    set -l baked $argv[3]
+    test -n "$argv[4]"; and set baked $baked:$argv[4]
+    set -l want $baked
+    if test -n "$argv[5]"; and __cudaswitch_newer $argv[2] $argv[2]/etc/cudaswitch/want
+        if set -q _cudaswitch_program
+            set want ($_cudaswitch_program want --environment $argv[2])
+            or set want $baked
+        else if isatty stderr
+            printf 'cudaswitch: `%s` has other packages than when it was pinned\n' $argv[2] >&2
+            printf 'hint: cudaswitch pin auto\n' >&2
         end
     end
-    set -gx _CUDASWITCH_$argv[1] (string join --no-empty : -- $home $argv[4] env=$argv[2])
+    set -l home
+    string match --quiet --regex '^(?<home>[^:]*)' -- "$want"
+    if test "$home" != system; and not test -d "$home/."
+        if isatty stderr
+            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
+                $home $argv[2] >&2
+        end
+        set want gone
+    end
+    set -gx _CUDASWITCH_$argv[1] $want:env=$argv[2]
     __cudaswitch_settle
 end
 
@@ -232,16 +370,16 @@ function __cudaswitch_leave
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
     # applied now, which it takes away.
-    set before "$before:$_CUDASWITCH_BIN"
-    set -g __csw $PATH
-    set -l gone
-    for item in (string split --no-empty : -- "$before")
-        set -l dir /(string split --max 1 --fields 2 / -- $item)
-        set -a gone (__cudaswitch_count $dir)$dir
-    end
-    set -e __csw
-    if set -q gone[1]
-        set -gx _CUDASWITCH_GONE (string join : -- $gone)
+    set -l dir
+    if test -z "$_CUDASWITCH_BIN"
+        and string match --quiet --regex '^[0-9]+(?<dir>/[^:]*)$' -- "$before"
+        and not contains -- $dir $PATH
+        set -gx _CUDASWITCH_GONE 0$dir
+    else if test -n "$before$_CUDASWITCH_BIN"
+        set -g __csw $PATH
+        __cudaswitch_record (string match --all --regex '/[^:]*' -- "$before:$_CUDASWITCH_BIN")
+        set -gx _CUDASWITCH_GONE $__csw
+        set -e __csw
     end
     # PATH comes first of what conda exports then, the level after the environment's name.
     function __cudaswitch_repair --on-variable PATH --on-variable CONDA_SHLVL

@@ -15,35 +15,36 @@
 # __csw = the list $1 without the directories of the record $2, each taken out once, at its
 # first place, and only where more copies stand than before us.
 __cudaswitch_without() {
-    \local items item dir count seen head
-    __csw=:$1: items=$2
+    \local items item dir count seen
+    __csw=:$1: items=${2:+$2:}
     while [ -n "$items" ]; do
-        item=${items%%:*} items=${items#"$item"} items=${items#:}
-        count=${item%%/*} dir=/${item#*/} seen=$__csw
-        while :; do
+        item=${items%%:*} items=${items#*:}
+        dir=/${item#*/} count=${item%%/*} seen=$__csw
+        while [ "$count" -gt 0 ]; do
             case $seen in
-                *":$dir:"*) ;;
+                *":$dir:"*) seen=:${seen#*":$dir:"} count=$((count - 1)) ;;
                 *) continue 2 ;;
             esac
-            if [ "$count" -le 0 ]; then break; fi
-            head=${seen%%":$dir:"*} seen=${seen#"$head:$dir"} count=$((count - 1))
         done
-        head=${__csw%%":$dir:"*} __csw=$head${__csw#"$head:$dir"}
+        case $seen in *":$dir:"*) __csw=${__csw%%":$dir:"*}:${__csw#*":$dir:"} ;; esac
     done
     __csw=${__csw#:} __csw=${__csw%:}
 }
 
-# __csw = the record COUNT/dir of the directory $2 for the list $1.
+# __csw = the record COUNT/dir:COUNT/dir of the directories $2 for the list $1.
 __cudaswitch_record() {
-    \local rest head count
-    rest=:$1: count=0
-    while :; do
-        case $rest in
-            *":$2:"*) head=${rest%%":$2:"*} rest=${rest#"$head:$2"} count=$((count + 1)) ;;
-            *) break ;;
-        esac
+    \local dirs dir rest count
+    __csw='' dirs=$2:
+    while [ -n "$dirs" ]; do
+        dir=${dirs%%:*} dirs=${dirs#*:} rest=:$1: count=0
+        while :; do
+            case $rest in
+                *":$dir:"*) rest=:${rest#*":$dir:"} count=$((count + 1)) ;;
+                *) break ;;
+            esac
+        done
+        __csw=${__csw:+$__csw:}$count$dir
     done
-    __csw=$count$2
 }
 
 # Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
@@ -56,133 +57,214 @@ __cudaswitch_before() {
     return 1
 }
 
+# Run a command with patterns expanded as POSIX has it, whatever the person has set.
+__cudaswitch_globbing() {
+    \local noglob failglob code
+    noglob='' failglob='' code=0
+    case $- in *f*) noglob=1 && set +f ;; esac
+    # shellcheck disable=SC3028  # elsewhere there is no such variable
+    case ${BASHOPTS-} in *failglob*) failglob=1 && \shopt -u failglob ;; esac
+    "$@" || code=$?
+    if [ -n "$noglob" ]; then set -f; fi
+    if [ -n "$failglob" ]; then \shopt -s failglob; fi
+    return "$code"
+}
+
 # Does the active environment bring its own CUDA? $left is one that is just being left.
 __cudaswitch_bundled() {
-    \local env venv file found noglob failglob
-    env=${CONDA_PREFIX-} venv=${VIRTUAL_ENV-} found=1 noglob='' failglob=''
+    \local env venv
+    env=${CONDA_PREFIX-} venv=${VIRTUAL_ENV-}
     if [ "$env" = "${left-}" ]; then env=''; fi
     if [ "$venv" = "${left-}" ]; then venv=''; fi
     if [ -n "$venv" ]; then
         if [ -z "$env" ] || ! __cudaswitch_before "$env" "$venv"; then env=$venv; fi
     fi
-    if [ -z "$env" ]; then return 1; fi
-    case $- in *f*) noglob=1 && set +f ;; esac
-    if [ -n "${BASH_VERSION-}" ] && \shopt -q failglob; then failglob=1 && \shopt -u failglob; fi
-    for file in "$env"/lib/python[23]*/site-packages/nvidia/*/lib \
-        "$env"/lib/python[23]*/site-packages/torch/lib/libtorch_cuda.so \
-        "$env"/conda-meta/cudatoolkit-[0-9]*.json \
-        "$env"/conda-meta/cuda-cudart-[0-9]*.json \
-        "$env"/conda-meta/libcublas-[0-9]*.json; do
-        if [ -e "$file" ]; then found=0 && break; fi
-    done
-    if [ -n "$noglob" ]; then set -f; fi
-    if [ -n "$failglob" ]; then \shopt -s failglob; fi
-    return "$found"
+    [ -n "$env" ] && __cudaswitch_globbing __cudaswitch_brings "$env"
 }
 
-# $1 = set or give: the variables that the applied want $2 has, one after the other.
+# Does the environment $1 bring its own CUDA? Looks where `detect.bundled` does: change both.
+__cudaswitch_brings() {
+    \local file line base shared python user
+    base='' shared='' python='' user=''
+    if [ -r "$1/pyvenv.cfg" ]; then
+        while IFS= \read -r line || [ -n "$line" ]; do
+            case $line in
+                home[\ =]*) base=${line#*=} ;;
+                include-system-site-packages[\ =]*[tT][rR][uU][eE]) shared=1 ;;
+                version[\ =]* | version_info[\ =]*) python=${line#*=} ;;
+            esac
+        done < "$1/pyvenv.cfg"
+        if [ -z "$shared" ]; then base=''; fi
+        base=${base#"${base%%[! ]*}"} base=${base%/bin} python=${python#"${python%%[! ]*}"}
+        case $python in *.*.*) python=${python%".${python#*.*.}"} ;; esac
+    fi
+    # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
+    if [ -z "${PYTHONNOUSERSITE-}" ] && { [ -n "$base" ] || [ -d "$1/conda-meta" ]; }; then
+        user=${PYTHONUSERBASE:-${HOME-}/.local}
+    fi
+    for file in "$1"/lib/python[23]*/site-packages; do
+        if __cudaswitch_site "$file"; then return 0; fi
+        if [ -n "$user" ] && __cudaswitch_site "$user${file#"$1"}"; then return 0; fi
+    done
+    if [ -n "$base" ]; then
+        for file in "lib/python$python/site-packages" lib/python3/dist-packages \
+            "local/lib/python$python/dist-packages"; do
+            if __cudaswitch_site "$base/$file"; then return 0; fi
+        done
+    fi
+    for line in "$1" ${base:+"$base"}; do
+        for file in "$line"/conda-meta/cudatoolkit-[0-9]*.json \
+            "$line"/conda-meta/cuda-cudart-[0-9]*.json \
+            "$line"/conda-meta/libcublas-[0-9]*.json; do
+            if [ -e "$file" ]; then return 0; fi
+        done
+    done
+    return 1
+}
+
+# Are there wheels with CUDA in the folder $1?
+__cudaswitch_site() {
+    \local file
+    for file in "$1"/nvidia/*/lib "$1"/torch/lib/libtorch_cuda.so; do
+        if [ -e "$file" ]; then return 0; fi
+    done
+    return 1
+}
+
+# $1 = set or give: the variables that the applied want $2 has.
 __cudaswitch_scalars() {
-    \local way home value name ours now had
-    way=$1 home=${2%%:*} value=$2:
-    set -- CUDA_HOME "$home" CUDA_PATH "$home" CUDAToolkit_ROOT "$home"
-    case $value in *:nvcc:*) set -- "$@" CUDACXX "$home/bin/nvcc" ;; esac
-    case $value in
+    \local way home name ours was
+    way=$1 home=${2%%:*}
+    set -- "$2:" CUDA_HOME "$home" CUDA_PATH "$home" CUDAToolkit_ROOT "$home"
+    case $1 in *:nvcc:*) set -- "$@" CUDACXX "$home/bin/nvcc" ;; esac
+    case $1 in
         *:gpus=*)
-            value=${value#*:gpus=}
-            set -- "$@" CUDA_VISIBLE_DEVICES "${value%%:*}" CUDA_DEVICE_ORDER PCI_BUS_ID
+            ours=${1#*:gpus=}
+            set -- "$@" CUDA_VISIBLE_DEVICES "${ours%%:*}" CUDA_DEVICE_ORDER PCI_BUS_ID
             ;;
     esac
+    shift
     while [ $# -gt 0 ]; do
-        name=$1 ours=$2
+        name=$1 ours=$2 was=_CUDASWITCH_WAS_$1
         shift 2
         if [ "$way" = set ]; then
-            \eval "if [ -n \"\${$name+x}\" ]; then \\export _CUDASWITCH_WAS_$name=\"\$$name\"; fi"
+            \eval "if [ -n \"\${$name+x}\" ]; then \\export $was=\"\$$name\"; fi"
             \export "$name=$ours"
         else
-            \eval "now=\${$name-} had=\${_CUDASWITCH_WAS_$name+x} value=\${_CUDASWITCH_WAS_$name-}"
-            if [ "$now" = "$ours" ]; then
-                if [ -n "$had" ]; then \export "$name=$value"; else \unset "$name"; fi
-            fi
-            if [ -n "$had" ]; then \unset "_CUDASWITCH_WAS_$name"; fi
+            \eval "if [ \"\${$name-}\" != \"\$ours\" ]; then :
+                elif [ -n \"\${$was+x}\" ]; then $name=\$$was
+                else \\unset $name
+                fi"
+            \unset "$was"
         fi
     done
 }
 
 # __csw = what the strongest asks for.
 __cudaswitch_strongest() {
-    __csw=${_CUDASWITCH_U:-${_CUDASWITCH_X-}}
-    if [ -n "$__csw" ]; then return 0; fi
-    __csw=${_CUDASWITCH_C:-${_CUDASWITCH_V:-${_CUDASWITCH_D-}}}
-    if [ -n "${_CUDASWITCH_C-}" ] && [ -n "${_CUDASWITCH_V-}" ]; then
-        __cudaswitch_before "${_CUDASWITCH_C##*:env=}" "${_CUDASWITCH_V##*:env=}" \
-            || __csw=$_CUDASWITCH_V
-    fi
+    __csw=${_CUDASWITCH_U:-${_CUDASWITCH_X:-${_CUDASWITCH_C:-${_CUDASWITCH_V:-${_CUDASWITCH_D-}}}}}
+    case ${_CUDASWITCH_V:+$__csw} in
+        "${_CUDASWITCH_C:-none}")
+            __cudaswitch_before "${_CUDASWITCH_C##*:env=}" "${_CUDASWITCH_V##*:env=}" \
+                || __csw=$_CUDASWITCH_V
+            ;;
+    esac
 }
 
-# Undo what is applied and apply what the strongest asks for.
+# Undo what is applied and apply what the strongest asks for. What is usual, a toolkit that
+# stands in front and variables that nobody else has set, takes the short ways.
 __cudaswitch_settle() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-    \local __csw want home search bin old ld ld_set lib dir libs IFS
-    IFS=' ' lib='' bin=${_CUDASWITCH_BIN-}
-    search=${PATH-} old=${_OLD_VIRTUAL_PATH-} ld=${LD_LIBRARY_PATH-} ld_set=${LD_LIBRARY_PATH+set}
+    \local __csw want home search bin old ld ld_set lib lib0 dir IFS
+    IFS=' ' bin=${_CUDASWITCH_BIN-} want=${_CUDASWITCH_ON-} search=${PATH-}
+    old=${_OLD_VIRTUAL_PATH-} ld=${LD_LIBRARY_PATH-} ld_set=${LD_LIBRARY_PATH+set}
 
-    if [ -n "$bin${_CUDASWITCH_GONE-}" ]; then
+    if [ -n "$want$bin${_CUDASWITCH_GONE-}" ]; then
         # A virtualenv that was left has brought back the PATH that it kept.
         if [ -z "$old${VIRTUAL_ENV-}" ]; then bin=${_CUDASWITCH_OLD:-$bin}; fi
-        __cudaswitch_without "$search" "$bin"
-        if [ -n "${_CUDASWITCH_GONE-}" ]; then __cudaswitch_without "$__csw" "$_CUDASWITCH_GONE"; fi
-        search=$__csw
+        if [ "$bin" = "0${search%%:*}" ]; then
+            search=${search#"${bin#0}"} search=${search#:}
+        else
+            __cudaswitch_without "$search" "$bin"
+            search=$__csw
+        fi
+        if [ -n "${_CUDASWITCH_GONE-}" ]; then
+            __cudaswitch_without "$search" "$_CUDASWITCH_GONE"
+            search=$__csw
+        fi
         if [ -n "$old" ]; then
             # An activation that came after us took its snapshot with our entries in it.
             __cudaswitch_without "$old" "${_CUDASWITCH_OLD:-$bin}"
             old=$__csw
         fi
-    fi
-    if [ -n "${_CUDASWITCH_LIB-}" ]; then
-        __cudaswitch_without "$ld" "$_CUDASWITCH_LIB"
-        if [ "$__csw" != "$ld" ]; then
-            ld=$__csw
-            if [ -z "$ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then ld_set=''; fi
+        if [ "${_CUDASWITCH_LIB-}|$ld" = "${_cudaswitch_ld-}" ]; then
+            ld=$_cudaswitch_ld_was ld_set=$_cudaswitch_ld_was_set
+        elif [ -n "${_CUDASWITCH_LIB-}" ]; then
+            __cudaswitch_without "$ld" "$_CUDASWITCH_LIB"
+            if [ "$__csw" != "$ld" ]; then
+                ld=$__csw
+                if [ -z "$ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then ld_set=''; fi
+            fi
         fi
+        home=${want%%:*}
+        dir=$want:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
+        dir=$dir:${_CUDASWITCH_WAS_CUDA_HOME+x}${_CUDASWITCH_WAS_CUDA_PATH+x}
+        case $dir:${_CUDASWITCH_WAS_CUDAToolkit_ROOT+x}${_CUDASWITCH_WAS_CUDACXX+x} in
+            *:gpus=*) __cudaswitch_scalars give "$want" ;;
+            *":nvcc:$home:$home:$home:$home/bin/nvcc::")
+                \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+                ;;
+            *) __cudaswitch_scalars give "$want" ;;
+        esac
+        \unset _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
+            _CUDASWITCH_LIB _CUDASWITCH_LD
     fi
-    if [ -n "${_CUDASWITCH_ON-}" ]; then __cudaswitch_scalars give "$_CUDASWITCH_ON"; fi
-    \unset _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE _CUDASWITCH_LIB _CUDASWITCH_LD
 
     __cudaswitch_strongest
-    want=$__csw
-    home=${want%%:*}
+    want=$__csw home=${__csw%%:*} lib='' lib0=''
     case $home in /*) ;; *) home='' ;; esac
     if [ -n "$home" ] && [ -d "$home/." ]; then
-        __cudaswitch_record "$search" "$home/bin"
-        \export "_CUDASWITCH_BIN=$__csw"
-        search=$home/bin${search:+:$search}
-        if [ -n "$old" ]; then
-            __cudaswitch_record "$old" "$home/bin"
-            \export "_CUDASWITCH_OLD=$__csw"
-            old=$home/bin:$old
-        fi
-        libs=1
-        case $want: in
-            *:lib=never:*) libs='' ;;
-            *:lib=always:*) ;;
-            *) if __cudaswitch_bundled; then libs=''; fi ;;
+        case $want:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+            *:lib=never:*) home='' ;;
+            *:lib=always:* | "$want:") ;;
+            *) if __cudaswitch_bundled; then home=''; fi ;;
         esac
-        if [ -n "$libs" ]; then
-            for dir in extras/CUPTI/lib64 lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
-                if [ -d "$home/$dir" ]; then
-                    __cudaswitch_record "$ld" "$home/$dir"
-                    lib=$__csw${lib:+:$lib} ld=$home/$dir${ld:+:$ld}
-                    if [ "$dir" != extras/CUPTI/lib64 ]; then break; fi
-                fi
+        if [ -n "$home" ]; then
+            for dir in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
+                if [ -d "$home/$dir" ]; then lib=$home/$dir lib0=0$lib && break; fi
             done
+            dir=$home/extras/CUPTI/lib64
+            if [ -d "$dir" ]; then lib=${lib:+$lib:}$dir lib0=${lib0:+$lib0:}0$dir; fi
+        fi
+        home=${want%%:*} dir=$home/bin bin=0$dir
+        case :$search: in
+            *":$dir:"*) __cudaswitch_record "$search" "$dir" && bin=$__csw ;;
+        esac
+        search=$dir${search:+:$search}
+        if [ -n "$old" ]; then
+            __cudaswitch_record "$old" "$dir"
+            \export "_CUDASWITCH_OLD=$__csw"
+            old=$dir:$old
         fi
         if [ -n "$lib" ]; then
-            \export "_CUDASWITCH_LIB=$lib"
-            if [ -z "$ld_set" ]; then \export _CUDASWITCH_LD=unset ld_set=set; fi
+            case :$ld in *":$home/"*) __cudaswitch_record "$ld" "$lib" && lib0=$__csw ;; esac
+            if [ -z "$ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
+            # Undone at once as long as nobody has touched it.
+            _cudaswitch_ld_was=$ld _cudaswitch_ld_was_set=$ld_set
+            ld=$lib${ld:+:$ld} ld_set=set
+            _cudaswitch_ld=$lib0\|$ld
+            \export "_CUDASWITCH_LIB=$lib0"
         fi
-        if [ -x "$home/bin/nvcc" ]; then want=$want:nvcc; fi
-        __cudaswitch_scalars set "$want"
-        \export "_CUDASWITCH_ON=$want"
+        if [ -x "$dir/nvcc" ]; then want=$want:nvcc; fi
+        \export "_CUDASWITCH_BIN=$bin" "_CUDASWITCH_ON=$want"
+        case $want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
+            *:gpus=*) __cudaswitch_scalars set "$want" ;;
+            *:nvcc:)
+                \export "CUDA_HOME=$home" "CUDA_PATH=$home" "CUDAToolkit_ROOT=$home" \
+                    "CUDACXX=$dir/nvcc"
+                ;;
+            *) __cudaswitch_scalars set "$want" ;;
+        esac
     fi
 
     if [ "$search" != "${PATH-}" ]; then PATH=$search; fi
@@ -192,18 +274,27 @@ __cudaswitch_settle() {
     fi
 }
 
-# The hook of an environment that is entered: owner C or V, its folder, toolkit, options.
+# The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
+# and whether the request is `auto`.
 __cudaswitch_enter() {
     \local home
-    home=$3
-    if [ "$home" != system ] && ! [ -d "$home/." ]; then
-        home=gone
-        if [ -t 2 ]; then
-            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
-                "$3" "$2" >&2
+    home=$3${4:+:$4}
+    if [ -n "$5" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
+        if [ -n "${_cudaswitch_program-}" ]; then
+            home=$("$_cudaswitch_program" want --environment "$2") || home=$3${4:+:$4}
+        elif [ -t 2 ]; then
+            printf 'cudaswitch: `%s` has other packages than when it was pinned\n' "$2" >&2
+            printf 'hint: cudaswitch pin auto\n' >&2
         fi
     fi
-    \export "_CUDASWITCH_$1=$home${4:+:$4}:env=$2"
+    if [ "$home" != system ] && ! [ -d "${home%%:*}/." ]; then
+        if [ -t 2 ]; then
+            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
+                "${home%%:*}" "$2" >&2
+        fi
+        home=gone
+    fi
+    \export "_CUDASWITCH_$1=${home}:env=$2"
     __cudaswitch_settle
 }
 
@@ -236,13 +327,15 @@ __cudaswitch_leave() {
         *) before='' ;;
     esac
     before=$before${_CUDASWITCH_BIN:+:$_CUDASWITCH_BIN} before=${before#:}
-    gone=''
-    while [ -n "$before" ]; do
-        item=${before%%:*} before=${before#"$item"} before=${before#:}
-        __cudaswitch_record "$PATH" "/${item#*/}"
-        gone=$__csw${gone:+:$gone}
-    done
-    if [ -n "$gone" ]; then \export "_CUDASWITCH_GONE=$gone"; fi
+    if [ -n "$before" ]; then
+        gone=''
+        while [ -n "$before" ]; do
+            item=${before%%:*} before=${before#"$item"} before=${before#:}
+            gone=${gone:+$gone:}/${item#*/}
+        done
+        __cudaswitch_record "$PATH" "$gone"
+        \export "_CUDASWITCH_GONE=$__csw"
+    fi
 }
 
 __cudaswitch_repair() {

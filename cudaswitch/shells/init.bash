@@ -2,7 +2,8 @@
 __cudaswitch_prompt() {
     \local code=$?
     if [[ "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" != "${_cudaswitch_seen-}" \
-        || -n ${_CUDASWITCH_GONE-} ]]; then
+        || -n ${_CUDASWITCH_GONE-} ]] \
+        || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look
     fi
     # Under `set -e` a status that is handed on would end the shell.

@@ -3,25 +3,25 @@
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 # $_cudaswitch_program is the command itself, which need not be on an environment's PATH.
 
-# Print the ready answer to the request $argv[1]; fails where Python must be asked.
+# $__csw = the ready answer to the request $argv[1]; fails where Python must be asked.
 function __cudaswitch_ready
     string match --quiet --regex '^[A-Za-z0-9_+][A-Za-z0-9._+-]*$' -- $argv[1]; or return 1
     test -f $_cudaswitch_root/requests/$argv[1]; or return 1
-    read --local want < $_cudaswitch_root/requests/$argv[1]; and test -d $want/.
-    and echo $want
+    read --global __csw < $_cudaswitch_root/requests/$argv[1]; and test -d $__csw/.
 end
 
-# Print the ready answer to the version file $argv[1]; fails where Python must be asked.
+# $__csw = the ready answer to the version file $argv[1]; fails where Python must be asked.
 function __cudaswitch_read
     test -O $argv[1]; or return 1
     set -l cuda
     set -l cudnn
     set -l libraries
+    set -l gpus
     while read --local line
         set line (string replace --regex '#.*' '' -- $line | string trim)
         test -n "$line"; or continue
         set -l part (string replace --filter --regex \
-            '^(?:(cuda|cudnn|libraries)(?:\s*=\s*|\s+))?([^\s=,]+)$' '$1=$2' -- $line \
+            '^(?:(cuda|cudnn|libraries|gpus)(?:\s*=\s*|\s+))?([^\s=]+)$' '$1=$2' -- $line \
             | string split =); or return 1
         test -n "$part[1]"; or set part[1] cuda
         set -q $part[1][1]; and return 1
@@ -34,41 +34,116 @@ function __cudaswitch_read
         contains -- $libraries auto always never; or return 1
         set libraries lib=$libraries
     end
-    set -l want (__cudaswitch_ready "$cuda"); or return 1
-    echo (string join : -- $want $libraries)
+    if set -q gpus[1]
+        # Indices only, each once; the rest of what may be said is Python's to check.
+        string match --quiet --regex '^(-1|\d{1,4}(,\d{1,4})*)$' -- $gpus; or return 1
+        string match --quiet --regex '\b(\d+),(.*,)?\1\b' -- $gpus; and return 1
+        set gpus gpus=$gpus
+    end
+    __cudaswitch_ready "$cuda"; or return 1
+    set -g __csw (string join : -- $__csw $libraries $gpus)
 end
 
-# What the directory asks for, else the user: _CUDASWITCH_D.
+# What the directory asks for, else the frameworks of the active environment, else the
+# user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
 function __cudaswitch_directory
     set -l dir $PWD
-    set -l file $_cudaswitch_root/global
+    set -g _cudaswitch_file
+    set -g _cudaswitch_text
+    set -e _CUDASWITCH_D
     while true
         if test -f $dir/.cuda-version
-            set file $dir/.cuda-version
+            set _cudaswitch_file $dir/.cuda-version
             break
         end
         if test -z "$dir" -o "$dir" = "$HOME"
             break
         end
-        set dir (string replace --regex '/[^/]*$' '' -- $dir)
+        string match --quiet --regex '^(?<dir>.*)/[^/]*$' -- $dir
     end
-    set -e _CUDASWITCH_D
-    if test -f $file
-        set -l want (__cudaswitch_read $file; or __cudaswitch_ask_once $file)
-        and set -gx _CUDASWITCH_D $want
+    set -g __csw
+    set -l active
+    if test -n "$_cudaswitch_file"
+        __cudaswitch_content
+        __cudaswitch_read $_cudaswitch_file
+        or __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file $_cudaswitch_file
+    else if __cudaswitch_active; and set active $__csw; and __cudaswitch_framework $active
+    else if test -f $_cudaswitch_root/global
+        __cudaswitch_read $_cudaswitch_root/global
+        or __cudaswitch_ask_once global --file $_cudaswitch_root/global
+    else
+        set __csw
+    end
+    test -n "$__csw"; and set -gx _CUDASWITCH_D $__csw
+    return 0
+end
+
+# $__csw = the active environment; fails where there is none. Of two that one is, whose
+# programs come first on PATH.
+function __cudaswitch_active
+    set -l envs $VIRTUAL_ENV $CONDA_PREFIX
+    if set -q envs[2]; and __cudaswitch_before $CONDA_PREFIX $VIRTUAL_ENV
+        set envs $CONDA_PREFIX $VIRTUAL_ENV
+    end
+    for env in $envs
+        test -n "$env"; or continue
+        set -g __csw $env
+        if test -d $env/conda-meta -o -f $env/pyvenv.cfg -o -f $env/bin/activate_this.py
+            return 0
+        end
+    end
+    return 1
+end
+
+# $__csw = the want of the frameworks in the environment $argv[1]; fails where they have none.
+function __cudaswitch_framework
+    __cudaswitch_automatic $argv[1]; or __cudaswitch_ask_once $argv[1] --environment $argv[1]
+    test -n "$__csw"
+end
+
+# $__csw = the ready answer to what the frameworks of the environment $argv[1] need, empty
+# where they need nothing; fails where Python must be asked, because packages have changed.
+function __cudaswitch_automatic
+    set -l file $_cudaswitch_root/auto/(string replace --all / % -- $argv[1])
+    test -f $file; or return 1
+    __cudaswitch_newer $argv[1] $file; and return 1
+    begin
+        read --local env; and read --global __csw
+    end < $file; or return 1
+    test "$env" = $argv[1]; or return 1
+    test -z "$__csw"; and return 0
+    string match --quiet --regex '^(?<env>[^:]*)' -- $__csw
+    test -d $env/.
+end
+
+# $_cudaswitch_text = the content of the version file, to see it change.
+function __cudaswitch_content
+    set -g _cudaswitch_text
+    if test -O $_cudaswitch_file -a -r $_cudaswitch_file
+        read --null --global _cudaswitch_text <$_cudaswitch_file
     end
 end
 
-# Print what Python answers to the version file $argv[1], which it is asked, and complains
-# of, once on the way into a tree and not at every step within.
+# Has the version file that decides changed, or is there a nearer one? Not asked where the
+# shell or an environment decides.
+function __cudaswitch_edited
+    test -z "$_CUDASWITCH_U$_CUDASWITCH_C$_CUDASWITCH_V"; or return 1
+    test -f .cuda-version -a "$_cudaswitch_file" != $PWD/.cuda-version; and return 0
+    test -n "$_cudaswitch_file"; or return 1
+    set -l text $_cudaswitch_text
+    __cudaswitch_content
+    test "$text" != "$_cudaswitch_text"; or not test -f $_cudaswitch_file
+end
+
+# $__csw = what Python answers to the rest of the arguments, which it is asked, and complains
+# of, once as long as $argv[1] is the same: on the way into a tree, not at every step within.
 function __cudaswitch_ask_once
-    set -l text
-    test -O $argv[1] -a -r $argv[1]; and read --null text <$argv[1]
-    if test "$argv[1]:$text" != "$_cudaswitch_asked"
-        set -g _cudaswitch_asked "$argv[1]:$text"
-        set -g _cudaswitch_answer ($_cudaswitch_program want --file $argv[1])
+    if test "$argv[1]" != "$_cudaswitch_asked"
+        set -g _cudaswitch_asked $argv[1]
+        set -g _cudaswitch_answer ($_cudaswitch_program want $argv[2..])
     end
-    test -n "$_cudaswitch_answer"; and echo $_cudaswitch_answer
+    set -g __csw $_cudaswitch_answer
+    return 0
 end
 
 # Drop what belongs to an environment that was left, take up what the environment, the
@@ -76,7 +151,10 @@ end
 function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
     set -l moved
-    test "$CONDA_PREFIX $VIRTUAL_ENV" = "$_cudaswitch_seen[1..2]"; or set moved moved
+    if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
+        set moved moved
+        set -g _cudaswitch_asked
+    end
     if test -n "$_CUDASWITCH_V"
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
         test "$env" = "$VIRTUAL_ENV"; or set -e _CUDASWITCH_V
@@ -98,35 +176,38 @@ function __cudaswitch_look
     if not set -q _cudaswitch_seen[4]; or test "$CUDASWITCH_VERSION" != $_cudaswitch_seen[4]
         if test -z "$CUDASWITCH_VERSION"
             set -e _CUDASWITCH_X
-        else if set -l want (__cudaswitch_ready $CUDASWITCH_VERSION
-                or $_cudaswitch_program want -- $CUDASWITCH_VERSION)
-            set -gx _CUDASWITCH_X $want
+        else if __cudaswitch_ready $CUDASWITCH_VERSION
+                or set -g __csw ($_cudaswitch_program want -- $CUDASWITCH_VERSION)
+            set -gx _CUDASWITCH_X $__csw
         end
     end
     if test -n "$_CUDASWITCH_C$_CUDASWITCH_V"
         set -e _CUDASWITCH_D
+        set -g _cudaswitch_file
     else if test -z "$_CUDASWITCH_U"
         __cudaswitch_directory
     end
     # Without a reason nothing is touched: people put their own folders before ours.
-    set -l want (__cudaswitch_strongest)
-    set -l had (string replace --regex ':nvcc$' '' -- "$before")
-    if test -n "$moved$_CUDASWITCH_GONE" -o "$want" != "$had"
+    set -g __csw
+    __cudaswitch_strongest
+    if test -n "$moved$_CUDASWITCH_GONE"
+        __cudaswitch_settle
+    else if test "$__csw" != "$before" -a "$__csw:nvcc" != "$before"
         __cudaswitch_settle
     end
+    set -e __csw
     set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
-    test "$before" = "$_CUDASWITCH_ON"; or __cudaswitch_say
+    test "$before" = "$_CUDASWITCH_ON" -o -n "$CUDASWITCH_QUIET"; or __cudaswitch_say
     return 0
 end
 
 # One line on what is active now.
 function __cudaswitch_say
-    test -n "$CUDASWITCH_QUIET"; and return 0
     if test -z "$_CUDASWITCH_ON"
         echo 'cudaswitch: no toolkit' >&2
         return 0
     end
-    set -l name (string replace --regex '.*/' '' -- \
+    set -l name (string replace --regex '.*/(cuda-)?' '' -- \
         (string split --fields 1 : -- $_CUDASWITCH_ON))
     set -l line "cudaswitch: CUDA $name"
     if test -z "$_CUDASWITCH_LIB"
@@ -139,7 +220,24 @@ function __cudaswitch_say
     echo $line >&2
 end
 
+# This shell's own choice is the want $argv[1] from now on, none when it is empty.
+function __cudaswitch_choose
+    set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
+    if test -n "$argv[1]"
+        set -gx _CUDASWITCH_U $argv[1]
+        __cudaswitch_settle
+        test -n "$CUDASWITCH_QUIET"; or __cudaswitch_say
+    else
+        set -e _CUDASWITCH_U
+        __cudaswitch_look
+    end
+end
+
 function cudaswitch
+    if test "$argv[1]" = use; and not set -q argv[3]; and __cudaswitch_ready "$argv[2]"
+        __cudaswitch_choose $__csw
+        return
+    end
     if contains -- --help $argv; or contains -- -h $argv
         $_cudaswitch_program $argv
         return
@@ -156,27 +254,16 @@ function cudaswitch
                 set want $_CUDASWITCH_PREVIOUS
             else if test "$argv[2..]" = system
                 set want system
-            else if test (count $argv) -eq 2; and set want (__cudaswitch_ready $argv[2])
             else
                 set want ($_cudaswitch_program want --for-use $argv[2..]); or return
             end
-            set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
-            set -gx _CUDASWITCH_U $want
-            if test -n "$want"
-                __cudaswitch_settle
-                __cudaswitch_say
-            else
-                set -e _CUDASWITCH_U
-                __cudaswitch_look
-            end
+            __cudaswitch_choose $want
         case off
             if test (count $argv) -gt 1
                 $_cudaswitch_program $argv
                 return
             end
-            set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
-            set -e _CUDASWITCH_U
-            __cudaswitch_look
+            __cudaswitch_choose
         case pin unpin install adopt remove alias
             $_cudaswitch_program $argv; or return
             # What the hook of an active environment asks for may be another thing now.
@@ -194,6 +281,8 @@ function __cudaswitch_prompt --on-event fish_prompt --on-variable PWD
     set -l code $status
     if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION" != "$_cudaswitch_seen"
         or test -n "$_CUDASWITCH_GONE"
+        __cudaswitch_look
+    else if test -n "$_cudaswitch_file" -o -f .cuda-version; and __cudaswitch_edited
         __cudaswitch_look
     end
     return $code

@@ -3,30 +3,65 @@
 # shell, and the look-round that the prompt asks for when environment or directory changed.
 # $_cudaswitch_program is the command itself, which need not be on an environment's PATH.
 
-# What the directory asks for, else the user: _CUDASWITCH_D.
+# What the directory asks for, else the frameworks of the active environment, else the
+# user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
 __cudaswitch_directory() {
-    \local file
+    \local env
     \unset _CUDASWITCH_D
+    _cudaswitch_file='' _cudaswitch_text=''
     if __cudaswitch_file; then
-        file=$__csw
-        if __cudaswitch_read "$file" || __cudaswitch_ask_once "$file"; then
-            \export "_CUDASWITCH_D=$__csw"
-        fi
+        _cudaswitch_file=$__csw
+        __cudaswitch_content
+        __cudaswitch_read "$_cudaswitch_file" \
+            || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
+    elif __cudaswitch_active && env=$__csw && __cudaswitch_framework "$env"; then
+        :
+    elif [ -f "$_cudaswitch_root/global" ]; then
+        __cudaswitch_read "$_cudaswitch_root/global" \
+            || __cudaswitch_ask_once global --file "$_cudaswitch_root/global"
+    else
+        __csw=''
+    fi
+    if [ -n "$__csw" ]; then \export "_CUDASWITCH_D=$__csw"; fi
+}
+
+# _cudaswitch_text = the content of the version file, to see it change.
+__cudaswitch_content() {
+    _cudaswitch_text=''
+    if [ -O "$_cudaswitch_file" ] && [ -r "$_cudaswitch_file" ]; then
+        IFS= \read -r -d '' _cudaswitch_text < "$_cudaswitch_file" || :
     fi
 }
 
-# __csw = what Python answers to the version file $1, which it is asked, and complains of,
-# once on the way into a tree and not at every step within.
-__cudaswitch_ask_once() {
+# Has the version file that decides changed, or is there a nearer one? Not asked where the
+# shell or an environment decides.
+__cudaswitch_edited() {
     \local text
-    text=''
-    if [ -O "$1" ] && [ -r "$1" ]; then IFS= \read -r -d '' text < "$1" || :; fi
-    if [ "$1:$text" != "${_cudaswitch_asked-}" ]; then
-        _cudaswitch_asked=$1:$text
-        _cudaswitch_answer=$("$_cudaswitch_program" want --file "$1") || _cudaswitch_answer=''
+    if [ -n "${_CUDASWITCH_U-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then return 1; fi
+    if [ -f .cuda-version ] && [ "${_cudaswitch_file-}" != "$PWD/.cuda-version" ]; then return 0; fi
+    if [ -z "${_cudaswitch_file-}" ]; then return 1; fi
+    text=$_cudaswitch_text
+    __cudaswitch_content
+    [ "$text" != "$_cudaswitch_text" ] || ! [ -f "$_cudaswitch_file" ]
+}
+
+# __csw = the want of the frameworks in the environment $1; fails where they have none.
+__cudaswitch_framework() {
+    if ! __cudaswitch_globbing __cudaswitch_automatic "$1"; then
+        __cudaswitch_ask_once "$1" --environment "$1"
+    fi
+    [ -n "$__csw" ]
+}
+
+# __csw = what Python answers to the rest of the arguments, which it is asked, and complains
+# of, once as long as $1 is the same: on the way into a tree, not at every step within.
+__cudaswitch_ask_once() {
+    if [ "$1" != "${_cudaswitch_asked-}" ]; then
+        _cudaswitch_asked=$1
+        shift
+        _cudaswitch_answer=$("$_cudaswitch_program" want "$@") || _cudaswitch_answer=''
     fi
     __csw=$_cudaswitch_answer
-    [ -n "$__csw" ]
 }
 
 # Drop what belongs to an environment that was left, take up what the environment, the
@@ -35,7 +70,10 @@ __cudaswitch_look() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
     \local __csw env before hook moved
     before=${_CUDASWITCH_ON-} moved=1
-    case ${_cudaswitch_seen-} in "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) moved='' ;; esac
+    case ${_cudaswitch_seen-} in
+        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) moved='' ;;
+        *) _cudaswitch_asked='' ;;
+    esac
     env=${_CUDASWITCH_V-}
     if [ -n "$env" ] && [ "${env##*:env=}" != "${VIRTUAL_ENV-}" ]; then \unset _CUDASWITCH_V; fi
     env=${_CUDASWITCH_C-}
@@ -65,6 +103,7 @@ __cudaswitch_look() {
     esac
     if [ -n "${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then
         \unset _CUDASWITCH_D
+        _cudaswitch_file=''
     elif [ -z "${_CUDASWITCH_U-}" ]; then
         __cudaswitch_directory
     fi
@@ -74,20 +113,22 @@ __cudaswitch_look() {
         __cudaswitch_settle
     fi
     _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}"
-    if [ "$before" != "${_CUDASWITCH_ON-}" ]; then __cudaswitch_say; fi
+    if [ "$before" != "${_CUDASWITCH_ON-}" ] && [ -z "${CUDASWITCH_QUIET-}" ]; then
+        __cudaswitch_say
+    fi
 }
 
 # One line on what is active now.
 __cudaswitch_say() {
     \local home
-    if [ -n "${CUDASWITCH_QUIET-}" ]; then return 0; fi
     home=${_CUDASWITCH_ON-}
     if [ -z "$home" ]; then
         printf 'cudaswitch: no toolkit\n' >&2
         return 0
     fi
     home=${home%%:*}
-    printf 'cudaswitch: CUDA %s' "${home##*/}" >&2
+    home=${home##*/}
+    printf 'cudaswitch: CUDA %s' "${home#cuda-}" >&2
     case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
         /*:lib=never*) printf ' (LD_LIBRARY_PATH left alone, as asked)\n' >&2 ;;
         /*) printf ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)\n' >&2 ;;
@@ -95,8 +136,28 @@ __cudaswitch_say() {
     esac
 }
 
+# This shell's own choice is the want $1 from now on, none when it is empty.
+__cudaswitch_choose() {
+    \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
+    if [ -n "$1" ]; then
+        __cudaswitch_settle
+        if [ -z "${CUDASWITCH_QUIET-}" ]; then __cudaswitch_say; fi
+    else
+        \unset _CUDASWITCH_U
+        __cudaswitch_look
+    fi
+}
+
 cudaswitch() {
-    \local __csw want arg
+    \local __csw arg
+    case "$#:${1-}" in
+        2:use)
+            if __cudaswitch_ready "$2"; then
+                __cudaswitch_choose "$__csw"
+                return
+            fi
+            ;;
+    esac
     case ${1-} in
         use | off | pin | unpin | install | adopt | remove | alias) ;;
         *)
@@ -120,33 +181,21 @@ cudaswitch() {
                     printf 'hint: cudaswitch use VERSION\n' >&2
                     return 1
                 fi
-                want=$_CUDASWITCH_PREVIOUS
+                __csw=$_CUDASWITCH_PREVIOUS
             elif [ $# -eq 2 ] && [ "$2" = system ]; then
-                want=system
-            elif [ $# -eq 2 ] && __cudaswitch_ready "$2"; then
-                want=$__csw
+                __csw=system
             else
                 shift
-                want=$("$_cudaswitch_program" want --for-use "$@") || return
+                __csw=$("$_cudaswitch_program" want --for-use "$@") || return
             fi
-            \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}"
-            if [ -n "$want" ]; then
-                \export "_CUDASWITCH_U=$want"
-                __cudaswitch_settle
-                __cudaswitch_say
-            else
-                \unset _CUDASWITCH_U
-                __cudaswitch_look
-            fi
+            __cudaswitch_choose "$__csw"
             ;;
         off)
             if [ $# -gt 1 ]; then
                 "$_cudaswitch_program" "$@"
                 return
             fi
-            \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}"
-            \unset _CUDASWITCH_U
-            __cudaswitch_look
+            __cudaswitch_choose ''
             ;;
         *)
             "$_cudaswitch_program" "$@" || return

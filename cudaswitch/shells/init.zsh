@@ -1,7 +1,8 @@
 __cudaswitch_prompt() {
     \local code=$?
     if [[ "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" != "${_cudaswitch_seen-}" \
-        || -n ${_CUDASWITCH_GONE-} ]]; then
+        || -n ${_CUDASWITCH_GONE-} ]] \
+        || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look
     fi
     [[ -o err_exit ]] || return $code

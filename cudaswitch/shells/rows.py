@@ -21,6 +21,7 @@ def quote_fish(value: str) -> str:
 class Family:
     """Shells that read the same hook files, which end in `suffix`.
 
+    `core` are the texts of the change and its undo, which the hook files need beside them.
     `activate` names the script in a virtualenv that they source. `deactivate` matches in
     there what opens the command of that name, and `source` runs a half of the hook where
     it is there, both behind that opening (ended by `ending`) and at the script's end.
@@ -28,6 +29,7 @@ class Family:
 
     suffix: str
     quote: Callable[[str], str]
+    core: tuple[str, ...]
     activate: str
     deactivate: re.Pattern[str]
     source: str
@@ -40,6 +42,7 @@ FAMILIES = {
         Family(
             "sh",
             quote_posix,
+            core=("packages.sh", "core.sh"),
             activate="activate",
             deactivate=re.compile(r"^deactivate\s*\(\)\s*\{[ \t]*\r?\n", re.MULTILINE),
             source='if [ -n "${{VIRTUAL_ENV-}}" ] &&'
@@ -49,6 +52,7 @@ FAMILIES = {
         Family(
             "fish",
             quote_fish,
+            core=("core.fish",),
             activate="activate.fish",
             deactivate=re.compile(r"^function deactivate\b.*\r?\n", re.MULTILINE),
             source='if test -n "$VIRTUAL_ENV" -a -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.fish";'
@@ -66,6 +70,10 @@ class Shell:
     `family` names the hook files that it reads. `export` and `local` set one variable.
     `init` are the texts that `cudaswitch init` adds to the family's core, and `load` is
     the line that evaluates them.
+
+    `startup` are the files in which a person keeps settings for it, the first being made
+    where none is there (`startup.folders` says which folders may be named); `source` is
+    the one line in there that runs `file` if it is there, whose name ends in `suffix`.
     """
 
     name: str
@@ -75,6 +83,9 @@ class Shell:
     local: str
     init: tuple[str, ...] = ()
     load: str = ""
+    startup: tuple[str, ...] = ()
+    source: str = ""
+    suffix: str = ""
 
 
 SHELLS = {
@@ -95,6 +106,8 @@ SHELLS = {
             local="{name}={value}",
             init=("answers.sh", "init.sh", "init.bash"),
             load='eval "$(cudaswitch init bash)"',
+            startup=("{HOME}/.bashrc",),
+            source="if [ -f {file} ]; then \\. {file}; fi",
         ),
         Shell(
             "zsh",
@@ -104,6 +117,8 @@ SHELLS = {
             local="typeset -g {name}={value}",
             init=("answers.sh", "init.sh", "init.zsh"),
             load='eval "$(cudaswitch init zsh)"',
+            startup=("{ZDOTDIR}/.zshrc",),
+            source="if [ -f {file} ]; then \\. {file}; fi",
         ),
         Shell(
             "fish",
@@ -113,6 +128,8 @@ SHELLS = {
             local="set -g {name} {value}",
             init=("init.fish",),
             load="cudaswitch init fish | source",
+            startup=("{XDG_CONFIG_HOME}/fish/conf.d/cudaswitch.fish",),
+            source="if status is-interactive; and test -f {file}; source {file}; end",
         ),
     )
 }

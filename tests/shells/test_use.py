@@ -362,6 +362,25 @@ class TestEnvironmentsThatBringCuda:
             "cudaswitch: CUDA cuda-11.8 (LD_LIBRARY_PATH left alone, as asked)",
         ]
 
+    @integrated
+    def test_it_warns_of_libraries_that_are_forced(
+        self, shell: Shell, person: Person, trace: Path
+    ) -> None:
+        trace.touch()
+        prefix = next(iter(self.active(trace).values()))
+        Path(prefix, "pyvenv.cfg").touch()
+        steps = ["cudaswitch use 10.1 --libraries always"]
+        result = person.play(shell, *steps, **self.active(trace), CUDASWITCH_QUIET=None)
+        said = result.stderr.splitlines()
+        assert str(trace) in said[0]
+        assert "may then fail to load with an undefined symbol" in said[0]
+        assert said[1:] == [
+            "hint: --libraries auto leaves LD_LIBRARY_PATH alone there",
+            "cudaswitch: CUDA cuda-10.1",
+        ]
+        quiet = person.play(shell, *steps, CUDASWITCH_QUIET=None)
+        assert quiet.stderr.splitlines() == ["cudaswitch: CUDA cuda-10.1"]
+
     @every
     def test_names_alike_bring_nothing(self, shell: Shell, person: Person, tmp_path: Path) -> None:
         meta = tmp_path / "conda-meta"

@@ -1,0 +1,104 @@
+"""What an environment's frameworks ask for, worked out once and kept until packages change."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from cudaswitch.activation import Want
+from cudaswitch.environments import Environment
+from cudaswitch.errors import CudaswitchError, NotInstalledError
+from cudaswitch.paths import home, write_atomically
+from cudaswitch.store import all_stores
+
+
+class Answer(NamedTuple):
+    """The toolkit for an environment, None where it needs none or none may be chosen.
+
+    `refusal` says why none may be: nothing fits this machine, or it is not installed.
+    """
+
+    path: str | None
+    refusal: CudaswitchError | None = None
+
+
+def ask(environment: Environment) -> Answer:
+    """Work out which toolkit the frameworks of an environment need."""
+    from cudaswitch.detect import facts_of  # noqa: PLC0415  # reads tables that few need
+    from cudaswitch.resolver import resolve  # noqa: PLC0415  # the same
+
+    kits = [kit for store in all_stores() for kit in store.toolkits()]
+    resolution = resolve(facts_of(environment.prefix), kits)
+    if not resolution.runs:
+        return Answer(
+            None,
+            CudaswitchError(
+                f"what `{environment.prefix}` holds cannot run here:"
+                " `cudaswitch resolve` tells why",
+                resolution.hint,
+            ),
+        )
+    if resolution.toolkit is not None:
+        return Answer(next(kit.path for kit in kits if kit.name == resolution.toolkit))
+    if resolution.cuda is None or resolution.bundled:
+        return Answer(None)
+    library = f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""
+    return Answer(
+        None,
+        NotInstalledError(
+            f"`{environment.prefix}` needs CUDA {resolution.cuda}{library}, which is not installed",
+            resolution.hint,
+        ),
+    )
+
+
+def recall(environment: Environment) -> Answer:
+    """Return the answer that was kept, else ask and keep it.
+
+    A refusal is told to who has to ask, and then kept as no answer: shells look here
+    (`__cudaswitch_automatic`) each time that the environment is entered.
+    """
+    file = _file(environment)
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        prefix, path = file.read_text(encoding="utf-8").split("\n")[:2]
+        is_current = prefix == str(environment.prefix) and not changed_since(environment, file)
+        if is_current and (not path or Path(path).is_dir()):
+            return Answer(path or None)
+    # What changes while it is looked at is looked at again the next time.
+    began = time.time_ns()
+    answer = ask(environment)
+    with contextlib.suppress(CudaswitchError, OSError):
+        home().require_writable()
+        file.parent.mkdir(exist_ok=True)
+        if "\n" not in str(environment.prefix):
+            write_atomically(file, f"{environment.prefix}\n{answer.path or ''}\n")
+            os.utime(file, ns=(began, began))
+    return answer
+
+
+def changed_since(environment: Environment, file: Path) -> bool:
+    """Have the environment's packages changed since a file was written? By file times."""
+    folders = [environment.prefix / "conda-meta"]
+    folders += environment.prefix.glob("lib/python[23]*/site-packages")
+    written = file.stat().st_mtime_ns
+    return any(folder.is_dir() and folder.stat().st_mtime_ns > written for folder in folders)
+
+
+def forget() -> None:
+    """Drop all answers: other toolkits are installed now."""
+    for file in home().automatic.glob("%*"):
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+def _file(environment: Environment) -> Path:
+    return home().automatic / str(environment.prefix).replace("/", "%")
+
+
+def want_of(environment: Environment) -> Want | None:
+    """Return what an environment's frameworks ask for, None for nothing. Never refuses."""
+    path = recall(environment).path
+    return Want(path) if path else None
