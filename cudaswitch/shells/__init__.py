@@ -29,7 +29,7 @@ ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV
 def shell_named(name: str) -> Shell:
     """Return the row of a shell, `dash` and `ash` being plain `sh`."""
     try:
-        return SHELLS[{"dash": "sh", "ash": "sh", "ksh": "sh"}.get(name, name)]
+        return SHELLS[{"dash": "sh", "ash": "sh"}.get(name, name)]
     except KeyError:
         known = ", ".join(SHELLS)
         raise RequestError(f"no shell `{name}` is known", f"one of {known}") from None

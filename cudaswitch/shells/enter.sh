@@ -1,5 +1,6 @@
 # Written by `cudaswitch pin`, taken away by `cudaswitch unpin`.
-if [ -n "${@env@-}" ] && [ -f "$@env@/etc/cudaswitch/core.sh" ]; then
+# No kind of ksh has \local: nothing is better there than half.
+if [ -n "${@env@-}" ] && [ -z "${KSH_VERSION-}" ] && [ -f "$@env@/etc/cudaswitch/core.sh" ]; then
     \command -v __cudaswitch_settle > /dev/null || \. "$@env@/etc/cudaswitch/core.sh"
     __cudaswitch_enter @owner@ "$@env@" @home@ @options@ @auto@
 fi

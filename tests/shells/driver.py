@@ -32,6 +32,11 @@ _SNAP_FISH = (
 _SNAP_CSH = """alias snap '{env} -0 >{folder}/\\!:1'"""
 
 
+def _quote_posix(text: str) -> str:
+    # `shlex.quote` leaves `=ls` bare, which zsh replaces by a path.
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
 def _quote_fish(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
@@ -90,7 +95,7 @@ def _posix(name: str, *options: str) -> Shell:
         name=name,
         options=options,
         suffix="sh",
-        quote=shlex.quote,
+        quote=_quote_posix,
         snap=_SNAP_POSIX,
         set_template="export {name}={value}",
         prepend_template='export {name}={value}"${{{name}:+:${name}}}"',

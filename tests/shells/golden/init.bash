@@ -1,0 +1,7 @@
+_cudaswitch_root='/home/o'\''neill/a $store'
+_cudaswitch_program='/opt/a "program"/cudaswitch'
+_cudaswitch_seen=''
+<core.sh>
+<answers.sh>
+<init.sh>
+<init.bash>

@@ -1,0 +1,5 @@
+set -g _cudaswitch_root '/home/o\'neill/a $store'
+set -g _cudaswitch_program '/opt/a "program"/cudaswitch'
+set -g _cudaswitch_seen ''
+<core.fish>
+<init.fish>

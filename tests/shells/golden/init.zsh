@@ -1,0 +1,7 @@
+typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
+typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
+typeset -g _cudaswitch_seen=''
+<core.sh>
+<answers.sh>
+<init.sh>
+<init.zsh>

@@ -1,0 +1,3 @@
+<core.fish>
+set -gx _CUDASWITCH_U 'system'
+__cudaswitch_settle

@@ -1,0 +1,3 @@
+<core.sh>
+\export _CUDASWITCH_U='system'
+__cudaswitch_settle

@@ -1,0 +1,160 @@
+"""Golden texts of every operation and shell, and the environment that all shells reach.
+
+What is kept is what is rendered around the texts beside `cudaswitch/shells/rows.py`: each
+of these stands as `<its name>`, so that work on one changes no golden file. After a change
+that is meant, `GOLDEN=write pytest tests/shells/test_golden.py` writes the files anew; the
+difference is then read like any other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from cudaswitch import shells
+from cudaswitch.shells import FAMILIES, Owner
+from cudaswitch.shells import SHELLS as ROWS
+from homes import Home
+from shells.conda import Emulator, conda_prefix
+from shells.driver import SHELLS, Shell, ShellResult
+from shells.kits import Person
+from shells.pinned import Session
+from shells.test_virtualenv import activate, with_venv
+
+GOLDEN = Path(__file__).with_name("golden")
+ROOT, PROGRAM = "/home/o'neill/a $store", '/opt/a "program"/cudaswitch'
+TOOLKIT, OPTIONS = "/srv/a store/toolkits/10.1.243+cudnn7.6.5", "lib=always:gpus=0,2"
+
+
+def _operations() -> dict[str, Callable[[], str]]:
+    """Map the name of each golden file to what renders its text."""
+    found: dict[str, Callable[[], str]] = {}
+    for name, row in ROWS.items():
+        found[f"use.{name}"] = partial(shells.use, row, f"{TOOLKIT}:{OPTIONS}")
+        found[f"system.{name}"] = partial(shells.use, row, "system")
+        if row.init:
+            found[f"init.{name}"] = partial(shells.init, row, root=ROOT, program=PROGRAM)
+    for family in FAMILIES:
+        owner: Owner
+        for owner in ("C", "V"):
+            enter = partial(shells.hook, family, "enter", owner, TOOLKIT, OPTIONS)
+            found[f"enter-{owner}.{family}"] = enter
+            leave = partial(shells.hook, family, "leave", owner, TOOLKIT, OPTIONS)
+            found[f"leave-{owner}.{family}"] = leave
+    return found
+
+
+OPERATIONS = _operations()
+ENVIRONMENTS = ("use", "use-gpus", "conda", "virtualenv")
+
+NOT_OURS = ("CONDA_", "VIRTUAL_ENV", "_OLD_", "PS1", "_CUDASWITCH_PREVIOUS")
+"""Beginnings of variables that conda and virtualenvs change by themselves, and of what only
+shells with integration keep."""
+
+
+def with_names_for_texts(text: str) -> str:
+    """Put the name of each shipped text in the place of the text itself."""
+    shipped = [(at.name, at) for at in files(shells).iterdir() if not at.name.endswith(".py")]
+    texts = {name: at.read_text(encoding="utf-8") for name, at in shipped if at.is_file()}
+    # The longest first: one may be a part of another.
+    for name, kept in sorted(texts.items(), key=lambda item: -len(item[1])):
+        for form in (kept, shells.without_comments(kept)):
+            text = text.replace(form, f"<{name}>\n")
+    return text
+
+
+def assert_golden(name: str, text: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("GOLDEN") == "write":
+        path.write_text(text, encoding="utf-8")
+    assert path.is_file(), f"no golden text for `{name}`: see the head of this module"
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_texts(name: str) -> None:
+    assert_golden(name, with_names_for_texts(OPERATIONS[name]()))
+
+
+def test_no_golden_file_is_left_over() -> None:
+    known = {*OPERATIONS, *(f"{name}.environment" for name in ENVIRONMENTS)}
+    assert {path.name for path in GOLDEN.iterdir()} == known
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_command_prints_these_texts(name: str, person: Person) -> None:
+    home: Home = person.home
+    row = ROWS[name]
+    want = f"{person.kits[0].home}:lib=never"
+    done = home.run("env", "10.1", "--libraries", "never", "--shell", name)
+    assert (done.stdout, done.stderr) == (shells.use(row, want), "")
+    if row.init:
+        done = home.run("init", name)
+        assert with_names_for_texts(done.stdout).startswith(
+            row.local.format(name="_cudaswitch_root", value=row.quote(str(home.store)))
+        )
+
+
+def changed(result: ShellResult, folder: Path, person: Person, since: str = "0") -> str:
+    """Write down what differs between a snap and the last one, one variable a line."""
+    last = max(result.snaps, key=int)
+    lines = []
+    for name, (_, value) in result.changes(since, last).items():
+        if name.startswith(NOT_OURS):
+            continue
+        shown = "unset" if value is None else f"={value}"
+        for place, where in (
+            ("<kit>", person.kits[0].home),
+            ("<environments>", folder),
+            ("<path>", result.snaps[since]["PATH"]),
+        ):
+            shown = shown.replace(str(where), place)
+        lines.append(f"{name}{shown}\n")
+    return "".join(lines)
+
+
+@pytest.fixture(scope="module")
+def environments(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("golden") / "an env"
+    person.pin("10.1", conda_prefix(folder / "c"), "--libraries", "always")
+    with_venv(folder / "v")
+    person.pin("10.1", folder / "v")
+    return folder
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=str)
+class TestEveryShellReaches:
+    """Bookkeeping as well, byte for byte: any other shell must be able to undo it."""
+
+    # A person with a little of everything already.
+    had = {"LD_LIBRARY_PATH": "/own lib", "CUDA_PATH": "", "CUDACXX": "/own/nvcc"}  # noqa: RUF012  # never changed
+
+    def test_by_use(self, shell: Shell, person: Person, environments: Path) -> None:
+        result = person.play(shell, person.use(shell, "10.1"), **self.had).check()
+        assert_golden("use.environment", changed(result, environments, person))
+
+    def test_by_use_with_gpus(self, shell: Shell, person: Person, environments: Path) -> None:
+        want = f"{person.kits[0].home}:gpus=0,2"
+        use = shells.use(shells.shell_named(shell.name), want)
+        result = person.play(shell, person.use(shell, "12.4"), use, **self.had).check()
+        assert_golden("use-gpus.environment", changed(result, environments, person))
+
+    def test_by_a_pin_and_activation(
+        self, shell: Shell, person: Person, environments: Path
+    ) -> None:
+        conda = Emulator()
+        session = Session(person, environments, shell, conda)
+        enter = conda.activate(shell, environments / "c")
+        result = session.play(enter, **self.had).check()
+        assert_golden("conda.environment", changed(result, environments, person, "1"))
+
+    def test_by_a_pinned_virtualenv(self, shell: Shell, person: Person, environments: Path) -> None:
+        enter = activate(shell, environments / "v")
+        bare = Person(person.home, person.kits, {})
+        result = bare.play(shell, enter, **self.had).check()
+        assert_golden("virtualenv.environment", changed(result, environments, person))
