@@ -6,17 +6,17 @@ __cudaswitch_prompt() {
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look
     fi
-    # Under `set -e` a status that is handed on would end the shell.
-    [[ $- == *e* ]] || return "$code"
+    return "$code"
 }
 case ";${PROMPT_COMMAND[*]-};" in
     *__cudaswitch_prompt*) ;;
     *)
-        # First, so that it sees, and hands on, the exit status of the command before.
+        # First, so that it sees, and hands on, the exit status of the command before. In front
+        # of `&&` that is no failure: not for `set -e`, and not for a trap on ERR.
         if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* ]]; then
-            PROMPT_COMMAND=(__cudaswitch_prompt "${PROMPT_COMMAND[@]}")
+            PROMPT_COMMAND=("__cudaswitch_prompt && :" "${PROMPT_COMMAND[@]}")
         else
-            PROMPT_COMMAND="__cudaswitch_prompt${PROMPT_COMMAND:+;$PROMPT_COMMAND}"
+            PROMPT_COMMAND="__cudaswitch_prompt && :${PROMPT_COMMAND:+;$PROMPT_COMMAND}"
         fi
         ;;
 esac

@@ -1,11 +1,11 @@
 __cudaswitch_prompt() {
-    \local code=$?
     if [[ "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" != "${_cudaswitch_seen-}" \
         || -n ${_CUDASWITCH_GONE-} ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look
     fi
-    [[ -o err_exit ]] || return $code
+    # zsh gives the exit status back itself; another one here would set off a trap on ZERR.
+    return 0
 }
 typeset -ga precmd_functions chpwd_functions
 if (( ! ${precmd_functions[(Ie)__cudaswitch_prompt]} )); then

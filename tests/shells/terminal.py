@@ -16,7 +16,7 @@ class Terminal:
     """A shell on a pty, with rc files of its own."""
 
     def __init__(self, shell: Shell, person: Person, folder: Path, before: str = "") -> None:
-        self.shell = shell
+        self.shell, self.directory = shell, folder
         rc = folder / "rc"
         (folder / "fish").mkdir()
         text = f"{before}\n{person.load(shell)}\n"

@@ -1,0 +1,239 @@
+"""What befalls an environment after it was pinned: packed, upgraded, cloned, shared, unpinned."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from shells.conda import CONDAS, Emulator, conda_prefix, write_hook
+from shells.driver import BASH, FISH, POSIX_SHELLS, SHELLS, ZSH, Shell, run_shell
+from shells.kits import STATE, Person, foreign
+from shells.pinned import Session
+from shells.test_directory import prompt
+from shells.test_virtualenv import (
+    activate,
+    assert_as_before,
+    assert_on,
+    scripts,
+    with_uv,
+    with_venv,
+)
+from tools import console_script
+
+every = pytest.mark.parametrize("shell", SHELLS, ids=str)
+
+
+def bare(person: Person) -> Person:
+    return Person(person.home, person.kits, {})
+
+
+def files_of(prefix: Path) -> set[str]:
+    return {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
+
+
+@pytest.fixture(scope="module")
+def unpacked(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pinned environment that conda-pack packed, unpacked elsewhere; the original is gone."""
+    folder = tmp_path_factory.mktemp("packed")
+    prefix = conda_prefix(folder / "original")
+    (prefix / "bin" / "tool").write_text("#!/bin/sh\n")
+    person.pin("10.1", prefix)
+    archive = folder / "env.tar"
+    program = Path(sys.executable).with_name("conda-pack")
+    command = [program, "-q", "-p", prefix, "-o", archive, "--format", "tar"]
+    subprocess.run(command, check=True, capture_output=True, env=person.home.env)
+    shutil.rmtree(prefix)
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder / "elsewhere", filter="data")
+    return folder / "elsewhere"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_packed_and_unpacked_elsewhere(shell: Shell, person: Person, unpacked: Path) -> None:
+    """Its own activate script runs our hook, and its deactivate before it repairs PATH."""
+    enter, leave = (shell.source(unpacked / "bin" / f"{way}activate") for way in ("", "de"))
+    result = bare(person).play(shell, enter, leave, enter, leave).check()
+    for number in ("1", "3"):
+        now = result.snaps[number]
+        assert now["CUDA_HOME"] == str(person.kits[0].home)
+        assert now["PATH"].split(":")[0] == person.kits[0].bin
+        assert now["PATH"].split(":").count(person.kits[0].bin) == 1
+    for number in ("2", "4"):
+        now = result.snaps[number]
+        # Its script runs ours while PATH still has the environment, as conda's own does where
+        # PATH comes back: so the note is left of what may come back.
+        begins = (STATE, "CUDA_", "LD_")
+        assert {name for name in now if name.startswith(begins)} <= {f"{STATE}GONE"}
+        assert person.kits[0].bin not in now["PATH"].split(":")
+
+
+@every
+@pytest.mark.parametrize("way", ["--upgrade", "again"])
+def test_a_virtualenv_that_is_upgraded(
+    shell: Shell, way: str, person: Person, tmp_path: Path
+) -> None:
+    """--upgrade keeps the hook; made again it is lost, and a new pin puts it back."""
+    with_venv(tmp_path / "v")
+    person.pin("10.1", tmp_path / "v")
+    pinned = scripts(tmp_path / "v")
+    options = ["--upgrade"] if way == "--upgrade" else []
+    command = [sys.executable, "-m", "venv", "--without-pip", *options, str(tmp_path / "v")]
+    subprocess.run(command, check=True)
+    if way == "again":
+        assert scripts(tmp_path / "v") != pinned
+        person.pin("10.1", tmp_path / "v")
+    assert scripts(tmp_path / "v") == pinned
+    steps = [activate(shell, tmp_path / "v"), "deactivate"]
+    result = bare(person).play(shell, *steps).check()
+    assert_on(result, 1, tmp_path / "v", person.kits[0])
+    assert_as_before(result, 2)
+
+
+def test_workon(person: Person, tmp_path: Path) -> None:
+    """virtualenvwrapper renames `deactivate`, with our line in it, and puts another around it."""
+    for name, request in (("one", "10.1"), ("two", "11.8")):
+        with_uv(tmp_path / name)
+        person.pin(request, tmp_path / name)
+    script = Path(sys.executable).with_name("virtualenvwrapper.sh")
+    env = {"WORKON_HOME": str(tmp_path), "VIRTUALENVWRAPPER_PYTHON": sys.executable}
+    start = f". {BASH.quote(str(script))} >/dev/null 2>&1"
+    steps = [start, "workon one", "workon two", "deactivate"]
+    result = bare(person).play(BASH, *steps, **env).check()
+    one, two, _ = (str(kit.home) for kit in person.kits)
+    homes = [result.snaps[str(number)].get("CUDA_HOME") for number in range(1, 5)]
+    assert homes == [None, one, two, None]
+    last = result.snaps["4"]
+    assert last["PATH"] == result.snaps["1"]["PATH"]
+    assert [name for name in last if name.startswith((STATE, "LD_"))] == []
+
+
+# What the compiler packages of conda-forge do, in other words: one adds flags for the host
+# compiler and drops them, the older one saves CUDA_HOME, sets its own and gives it back.
+NVCC = (
+    'export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS-} -ccbin=cxx" CFLAGS="${CFLAGS-} -Ix"',
+    'export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS% -ccbin=cxx}" CFLAGS="${CFLAGS% -Ix}"',
+)
+OLD_NVCC = (
+    'export CUDA_HOME_KEPT="${CUDA_HOME-}" CFLAGS_KEPT="${CFLAGS-}"\n'
+    'export CUDA_HOME=/theirs CFLAGS="${CFLAGS-} -I/theirs/include"',
+    'export CUDA_HOME="$CUDA_HOME_KEPT" CFLAGS="$CFLAGS_KEPT"\n'
+    'if [ -z "$CUDA_HOME" ]; then unset CUDA_HOME; fi\n'
+    "unset CUDA_HOME_KEPT CFLAGS_KEPT",
+)
+PACKAGES = {
+    "before ours": ("~cuda-nvcc_activate", "~cuda-nvcc_deactivate"),
+    "behind ours": ("~~~nvcc_activate", "~~~nvcc_deactivate"),
+}
+
+
+@pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
+@pytest.mark.parametrize("order", PACKAGES)
+@pytest.mark.parametrize("package", [NVCC, OLD_NVCC], ids=["flags", "CUDA_HOME"])
+def test_scripts_of_compiler_packages(
+    shell: Shell, order: str, package: tuple[str, str], person: Person, tmp_path: Path
+) -> None:
+    prefix = conda_prefix(tmp_path / "a")
+    conda_prefix(tmp_path / "b")
+    for kind, name, text in zip(("activate", "deactivate"), PACKAGES[order], package, strict=True):
+        write_hook(prefix, kind, f"{name}.sh", text + "\n")
+    person.pin("10.1", prefix)
+    session = Session(person, tmp_path, shell, Emulator())
+    own = {"CFLAGS": "-O2", "NVCC_PREPEND_FLAGS": "-own"}
+    result = session.play(*session.steps("a again b a out out out"), **own).check()
+    theirs = package is OLD_NVCC and order == "behind ours"
+    for number in ("2", "3", "5", "7"):
+        assert result.snaps[number]["CUDA_HOME"] == (
+            "/theirs" if theirs else str(person.kits[0].home)
+        )
+    last = result.snaps["8"]
+    assert foreign(last) == last
+    for name in ("CUDA_HOME", "CUDA_PATH", "PATH", "LD_LIBRARY_PATH", *own):
+        assert last.get(name) == result.snaps["1"].get(name), name
+
+
+class TestUnpinned:
+    def test_what_is_left_of_a_conda_environment(self, person: Person, tmp_path: Path) -> None:
+        """The half that undoes and what it needs, and nothing else."""
+        prefix = conda_prefix(tmp_path / "c")
+        before = files_of(prefix)
+        person.pin("10.1", prefix)
+        done = person.home.run("unpin", "-p", str(prefix))
+        assert done.returncode == 0, done.stderr
+        left = files_of(prefix) - before
+        assert {Path(name).stem for name in left} == {"~~cudaswitch", "core"}
+        assert {str(Path(name).parent) for name in left} == {
+            "etc/conda/deactivate.d",
+            "etc/cudaswitch",
+        }
+
+    def test_what_is_left_of_a_virtualenv(self, person: Person, tmp_path: Path) -> None:
+        with_venv(tmp_path / "v")
+        before, original = files_of(tmp_path / "v"), scripts(tmp_path / "v")
+        person.pin("10.1", tmp_path / "v")
+        assert person.home.run("unpin", "-p", str(tmp_path / "v")).returncode == 0
+        left = files_of(tmp_path / "v") - before
+        assert {Path(name).stem for name in left} == {"off", "core"}
+        assert {str(Path(name).parent) for name in left} == {"etc/cudaswitch"}
+        assert scripts(tmp_path / "v") == original
+
+    @every
+    def test_what_is_left_does_nothing(self, shell: Shell, person: Person, tmp_path: Path) -> None:
+        conda = Emulator()
+        prefix = conda_prefix(tmp_path / "a")
+        conda_prefix(tmp_path / "b")
+        person.pin("10.1", prefix)
+        assert person.home.run("unpin", "-p", str(prefix)).returncode == 0
+        session = Session(person, tmp_path, shell, conda)
+        result = session.play(*session.steps("a again b a out out")).check()
+        for number in range(1, 8):
+            now = result.snaps[str(number)]
+            assert foreign(now) == now
+            assert "CUDA_HOME" not in now
+
+    @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+    def test_while_another_shell_is_active_there(
+        self, shell: Shell, person: Person, tmp_path: Path
+    ) -> None:
+        """Another terminal unpins; this one, with integration, goes on and leaves cleanly."""
+        conda = CONDAS[0]
+        prefix = conda_prefix(tmp_path / "a")
+        conda_prefix(tmp_path / "b")
+        person.pin("10.1", prefix)
+        unpin = f"{console_script()} unpin -p {shell.quote(str(prefix))} 2>/dev/null"
+        session = Session(person, tmp_path, shell, conda)
+        steps = [f"{step}\n{prompt(shell)}" for step in session.steps("a b out out")]
+        steps.insert(1, f"{unpin}\n{prompt(shell)}")
+        result = session.play(*steps, load=True).check()
+        assert result.snaps["2"]["CUDA_HOME"] == str(person.kits[0].home)
+        for number in ("4", "5", "6"):
+            now = result.snaps[number]
+            assert "CUDA_HOME" not in now, number
+            assert person.kits[0].bin not in now["PATH"].split(":")
+        assert result.snaps["6"]["PATH"] == conda.base_path
+
+
+@every
+def test_of_another_machine_without_the_toolkit(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """An environment that was copied to where its toolkit is not: nothing changes, silently."""
+    prefix = conda_prefix(tmp_path / "a")
+    person.pin("10.1", prefix)
+    absent = tmp_path / "absent"
+    for path in prefix.rglob("*cudaswitch.*"):
+        text = path.read_text()
+        path.write_text(text.replace("cuda-10.1", "cuda-10.9"))
+    assert not absent.exists()
+    conda = Emulator()
+    script = [conda.init(shell), "snap before", conda.activate(shell, prefix), "snap in"]
+    script += [conda.deactivate(), "snap after"]
+    env = person.home.env | {"PATH": conda.base_path}
+    result = run_shell(shell, "\n".join(script), env).check()
+    assert "CUDA_HOME" not in result.snaps["in"]
+    assert result.snaps["in"]["PATH"] == f"{prefix}/bin:{conda.base_path}"
+    assert foreign(result.snaps["after"]) == result.snaps["after"]

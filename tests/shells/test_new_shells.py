@@ -1,0 +1,135 @@
+"""New shells that inherit an active toolkit: login shells that rebuild PATH, tmux's panes."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from shells.conda import conda_prefix
+from shells.driver import BASH, FISH, ZSH, Environment, Shell
+from shells.kits import STATE, Person, read_env, switched
+from tools import require
+
+REBUILT = "/usr/local/bin:/usr/bin:/bin"
+RC_FILES = {
+    BASH: (".bash_profile",),
+    ZSH: (".zprofile", ".zshrc"),
+    FISH: ("xdg-config/fish/config.fish",),
+}
+"""Shell → the files of a login shell: PATH is rebuilt in the first, the last loads us."""
+
+LOGINS = {
+    "bash -l": (BASH, "exec bash -l -i -c {script}"),
+    "argv0 is -bash": (BASH, "exec -a -bash bash -i -c {script}"),
+    "zsh -l": (ZSH, "exec zsh -l -i -c {script}"),
+    "argv0 is -zsh": (ZSH, "exec -a -zsh zsh -i -c {script}"),
+    "fish -l": (FISH, "exec fish -l -i -c {script}"),
+}
+
+
+def account(folder: Path, person: Person, shell: Shell) -> dict[str, str]:
+    """Make a home whose rc files rebuild PATH as a system's own do, and load cudaswitch."""
+    lines = [shell.set("PATH", REBUILT), person.load(shell)]
+    paths = [folder / name for name in RC_FILES[shell]]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    for path, line in zip((paths[0], paths[-1]), lines, strict=True):
+        path.write_text(path.read_text() + line + "\n")
+    return {"HOME": str(folder), "ZDOTDIR": str(folder), "XDG_CONFIG_HOME": f"{folder}/xdg-config"}
+
+
+def active(person: Person, *steps: str) -> Environment:
+    """Return what a child of a bash is given in which these steps were typed."""
+    result = person.play(BASH, *steps).check()
+    return result.snaps[str(len(steps))]
+
+
+def ours(env: Environment) -> Environment:
+    begins = (STATE, "CUDA_", "CUDAT", "CUDACXX", "LD_LIBRARY_PATH", "PATH")
+    return {name: value for name, value in env.items() if name.startswith(begins)}
+
+
+def asserted(seen: Path, person: Person) -> None:
+    """Check what the new shell saw before and after `off`."""
+    inside, out = (read_env(seen.with_suffix(f".{when}")) for when in ("in", "out"))
+    expected = switched({"PATH": REBUILT}, person.kits[0])
+    assert {name: inside.get(name) for name in expected} == expected
+    assert {name: value for name, value in ours(out).items() if name != f"{STATE}PREVIOUS"} == {
+        "PATH": REBUILT
+    }
+
+
+@pytest.mark.parametrize("login", LOGINS)
+def test_a_login_shell_that_rebuilds_path(login: str, person: Person, tmp_path: Path) -> None:
+    shell, command = LOGINS[login]
+    require(shell.name)
+    home = account(tmp_path / "home", person, shell)
+    env = active(person, "cudaswitch use 10.1") | home
+    script = f"env -0 >{tmp_path}/seen.in; cudaswitch off; env -0 >{tmp_path}/seen.out"
+    done = subprocess.run(
+        ["bash", "-c", command.format(script=BASH.quote(script))],
+        env=env,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    asserted(tmp_path / "seen", person)
+
+
+def test_a_login_shell_within_an_environment(person: Person, tmp_path: Path) -> None:
+    """PATH is rebuilt without the environment too; conda's variables and our state are not."""
+    person.pin("11.8", conda_prefix(tmp_path / "c"))
+    home = account(tmp_path / "home", person, BASH)
+    enter = f"""export CONDA_PREFIX='{tmp_path}/c' CONDA_SHLVL=1
+        . '{tmp_path}/c/etc/conda/activate.d/~~cudaswitch.sh'"""
+    env = active(person, enter)
+    assert env["CUDA_HOME"] == str(person.kits[1].home)
+    script = f"env -0 >{tmp_path}/seen; unset CONDA_PREFIX; __cudaswitch_prompt; env -0 >seen.out"
+    subprocess.run(
+        ["bash", "-l", "-i", "-c", script],
+        env=env | home,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=30,
+        check=True,
+    )
+    inside, out = read_env(tmp_path / "seen"), read_env(tmp_path / "seen.out")
+    expected = switched({"PATH": REBUILT}, person.kits[1])
+    assert {name: inside.get(name) for name in expected} == expected
+    assert ours(out) == {"PATH": REBUILT}
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_a_pane_of_tmux(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """Its server keeps the variables of the shell that started it; each pane is a login shell."""
+    tmux = [require("tmux"), "-S", str(tmp_path / "socket"), "-f", "/dev/null"]
+    home = account(tmp_path / "home", person, shell)
+    env = active(person, "cudaswitch use 10.1") | home | {"SHELL": require(shell.name)}
+    env |= {"TERM": "screen"}
+    start = ["new-session", "-d", "-s", "one", "-x", "200", "-y", "50", "-c", str(tmp_path)]
+    try:
+        subprocess.run([*tmux, *start], env=env, check=True, timeout=20)
+        subprocess.run([*tmux, "split-window", "-t", "one"], env=env, check=True, timeout=20)
+        for pane in ("0", "1"):
+            seen = tmp_path / f"pane{pane}"
+            script = (
+                f"env -0 >{seen}.in; cudaswitch off; env -0 >{seen}.part; mv {seen}.p* {seen}.out"
+            )
+            keys = ["send-keys", "-t", f"one.{pane}", f" {script}", "Enter"]
+            subprocess.run([*tmux, *keys], env=env, check=True, timeout=20)
+            until = time.monotonic() + 20
+            while not seen.with_suffix(".out").exists():
+                assert time.monotonic() < until, "the pane's shell answers nothing"
+                time.sleep(0.05)
+            asserted(seen, person)
+    finally:
+        subprocess.run([*tmux, "kill-server"], env=env, check=False, timeout=20)

@@ -1,0 +1,151 @@
+"""A day at a terminal: interrupts, jobs, subshells, other shells, options, traps."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from shells.driver import BASH, FISH, ZSH, Environment, Shell
+from shells.kits import Person, read_env
+from shells.terminal import Terminal
+from shells.test_interactive import Open, at_prompt, home_of, tree
+
+__all__ = ["at_prompt", "tree"]  # fixtures
+
+every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+
+
+def cd(terminal: Terminal, folder: Path) -> str:
+    return terminal.say(f"cd {terminal.shell.quote(str(folder))}")
+
+
+def interrupt(terminal: Terminal) -> None:
+    """Press Ctrl-C, and wait until what was typed ahead can no longer be thrown away by it."""
+    terminal.child.sendintr()
+    time.sleep(0.3)
+    terminal.say("")
+
+
+def seen(terminal: Terminal) -> Environment:
+    """Return what a command typed now is given, but for what shells keep themselves."""
+    path = Path(terminal.directory) / "seen"
+    terminal.say(f"env -0 >{terminal.shell.quote(str(path))}")
+    own = ("SHLVL", "PWD", "OLDPWD", "_", "PS1", "USER", "LOGNAME", "LINES", "COLUMNS")
+    own += ("_CUDASWITCH_PREVIOUS",)
+    return {name: value for name, value in read_env(path).items() if name not in own}
+
+
+def printed(terminal: Terminal, command: str) -> list[str]:
+    """Type a command; return the lines it printed, without prompts and empty ones."""
+    lines = terminal.say(command).replace("ready> ", "").splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+@pytest.fixture
+def asking(tmp_path: Path, person: Person) -> Path:
+    """A program in the place of ours that takes its time the first time, and a tree to ask of."""
+    folder = tmp_path / "asking"
+    folder.mkdir()
+    (folder / ".cuda-version").write_text(">=11,<12\n")
+    program = tmp_path / "program"
+    asked = tmp_path / "asked"
+    program.write_text(
+        f"#!/bin/sh\nif ! [ -e '{asked}' ]; then : >'{asked}'; sleep 30; fi\n"
+        f"echo '{person.kits[1].home}'\n"
+    )
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.mark.xfail(strict=True, reason="a question counts as answered before it is")
+@every_shell
+def test_an_interrupted_look_round_is_made_up_for(
+    shell: Shell, person: Person, asking: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(shell)
+    program = asking.with_name("program")
+    assign = "set -g {} {}" if shell is FISH else "{}={}"
+    terminal.say(assign.format("_cudaswitch_program", program))
+    terminal.child.sendline(f"cd {asking}")
+    while not asking.with_name("asked").exists():
+        time.sleep(0.02)
+    interrupt(terminal)
+    started = time.monotonic()
+    terminal.say("")
+    assert time.monotonic() - started < 10, "the shell waits for what was interrupted"
+    cd(terminal, asking.parent)
+    assert home_of(terminal) == ""
+    cd(terminal, asking)
+    assert home_of(terminal) == str(person.kits[1].home)
+    cd(terminal, asking.parent)
+    assert home_of(terminal) == ""
+
+
+@every_shell
+def test_an_interrupt_at_the_prompt(
+    shell: Shell, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(shell)
+    cd(terminal, tree)
+    terminal.child.send("cd /nowh")
+    interrupt(terminal)
+    assert home_of(terminal) == str(person.kits[0].home)
+    terminal.child.sendline("sleep 30")
+    time.sleep(0.3)
+    interrupt(terminal)
+    cd(terminal, tree / "inner")
+    assert home_of(terminal) == str(person.kits[1].home)
+
+
+@every_shell
+def test_jobs(shell: Shell, person: Person, tree: Path, at_prompt: Open) -> None:
+    """One in the background ends, one is stopped and brought back, while the toolkit changes."""
+    terminal = at_prompt(shell)
+    terminal.say("sleep 0.2 &")
+    cd(terminal, tree)
+    terminal.child.sendline("sleep 1")
+    time.sleep(0.3)
+    terminal.child.send("\x1a")
+    cd(terminal, tree / "inner")
+    assert home_of(terminal) == str(person.kits[1].home)
+    terminal.say("fg")
+    assert home_of(terminal) == str(person.kits[1].home)
+    assert "sleep" not in terminal.say("jobs").replace("jobs", "")
+
+
+@bash_and_zsh
+def test_what_a_subshell_does_stays_there(
+    shell: Shell, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(shell)
+    cd(terminal, tree)
+    lines = printed(terminal, '(cudaswitch use 11.8; echo "in:$CUDA_HOME")')
+    assert lines == [f"in:{person.kits[1].home}"]
+    assert home_of(terminal) == str(person.kits[0].home)
+    lines = printed(terminal, 'echo "sub:$(cudaswitch off; echo $CUDA_HOME)"')
+    assert lines == [f"sub:{person.kits[0].home}"]
+
+
+EXECS = [(BASH, ZSH), (ZSH, BASH), (BASH, FISH), (FISH, ZSH)]
+
+
+@pytest.mark.parametrize(("shell", "other"), EXECS, ids=str)
+def test_another_shell_takes_its_place(
+    shell: Shell, other: Shell, person: Person, at_prompt: Open
+) -> None:
+    terminal = at_prompt(shell)
+    before = seen(terminal)
+    terminal.say("cudaswitch use 10.1")
+    terminal.child.sendline(f"exec {' '.join((other.name, *other.options))} -i")
+    terminal.shell = other
+    time.sleep(0.5)
+    terminal.say("")
+    terminal.say(other.source(person.init[other.name]))
+    assert home_of(terminal) == str(person.kits[0].home)
+    terminal.say("cudaswitch use 11.8")
+    assert home_of(terminal) == str(person.kits[1].home)
+    terminal.say("cudaswitch off")
+    assert seen(terminal) == before

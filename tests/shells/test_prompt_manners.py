@@ -1,0 +1,219 @@
+"""The prompt hook touches nothing of the person's: options, traps, statuses, other hooks."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from shells.driver import BASH, FISH, ZSH, Shell
+from shells.kits import Person
+from shells.terminal import Terminal
+from shells.test_interactive import Open, at_prompt, home_of, tree
+from shells.test_prompt_life import cd, printed, seen
+from shells.test_virtualenv import with_uv
+from tools import require
+
+__all__ = ["at_prompt", "tree"]  # fixtures
+
+every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+
+OPTIONS = {
+    BASH: {
+        "set -u": "set +u",
+        "set -o vi": "set -o emacs",
+        "set -f": "set +f",
+        "set -C": "set +C",
+        "set -o pipefail": "set +o pipefail",
+        "set -o posix": "set +o posix",
+        "set -T -E": "set +T +E",
+        "shopt -s failglob nullglob extglob dotglob": "shopt -u failglob nullglob dotglob",
+        "shopt -s extdebug": "shopt -u extdebug",
+        "shopt -s nocasematch compat31": "shopt -u nocasematch compat31",
+        "IFS=/:a": "unset IFS",
+    },
+    ZSH: {
+        f"setopt {name}": f"unsetopt {name}"
+        for name in (
+            *("sh_word_split", "ksh_arrays", "warn_create_global", "posix_argzero"),
+            *("err_return", "no_unset", "extended_glob", "glob_subst", "null_glob"),
+            *("no_glob", "csh_null_glob", "no_clobber", "posix_builtins", "ksh_glob"),
+            *("rc_expand_param", "no_equals", "ksh_typeset", "no_multios", "no_nomatch"),
+            *("c_bases", "no_short_loops", "pipe_fail", "posix_identifiers", "all_export"),
+        )
+    }
+    | {"IFS=/:a": "IFS=$' \\t\\n\\0'"},
+}
+"""Shell → what a person may have set, and its way back."""
+
+
+@bash_and_zsh
+def test_options(shell: Shell, person: Person, tree: Path, at_prompt: Open) -> None:
+    """The switch works under each, prints nothing, and leaves each as it was."""
+    terminal = at_prompt(shell)
+    show = "set -o; shopt" if shell is BASH else "set -o"
+    faults = {}
+    for on, off in OPTIONS[shell].items():
+        terminal.say(on)
+        options = terminal.say(show)
+        said = [*printed(terminal, f"cd '{tree}'")]
+        homes = [told(terminal)]
+        for step in (f"cd '{tree}/inner'", "cudaswitch use 12.4", "cudaswitch off", "cd /"):
+            said += printed(terminal, step)
+            homes.append(told(terminal))
+        kept = terminal.say(show) == options
+        terminal.say(off)
+        wanted = [*(str(person.kits[number].home) for number in (0, 1, 2, 1)), ""]
+        if (said, homes, kept) != ([], wanted, True):
+            faults[on] = (said, homes, kept)
+    assert faults == {}
+
+
+@pytest.mark.xfail(strict=True, reason="`cudaswitch` does not `emulate` before `ready`")
+def test_warnings_of_zsh_about_nested_variables(at_prompt: Open) -> None:
+    terminal = at_prompt(ZSH)
+    terminal.say("setopt warn_nested_var")
+    assert printed(terminal, "cudaswitch use 10.1") == []
+
+
+def told(terminal: Terminal) -> str:
+    """Return CUDA_HOME without a word that an option could make an error of."""
+    return "".join(printed(terminal, "printenv CUDA_HOME"))
+
+
+def after(terminal: Terminal, command: str, question: str) -> list[str]:
+    """Type a command, and at the next prompt a question about it."""
+    terminal.child.sendline(command)
+    return printed(terminal, question)
+
+
+ASKED = {
+    BASH: ("false | true | (exit 3)", 'echo "is:${PIPESTATUS[*]}"'),
+    ZSH: ("false | true | (exit 3)", 'echo "is:${pipestatus[*]}"'),
+    FISH: ("false | true | sh -c 'exit 3'", 'echo "is:$pipestatus"'),
+}
+
+
+@every_shell
+def test_every_status_of_a_pipe(shell: Shell, tree: Path, at_prompt: Open) -> None:
+    terminal = at_prompt(shell)
+    command, question = ASKED[shell]
+    assert "is:1 0 3" in after(terminal, command, question)
+    enter = f"cd {shell.quote(str(tree))}; {command}"
+    assert "is:1 0 3" in after(terminal, enter, question)
+
+
+@bash_and_zsh
+def test_the_last_argument(shell: Shell, tree: Path, at_prompt: Open) -> None:
+    terminal = at_prompt(shell)
+    for command in ("true one two", f"cd '{tree}'; true one two"):
+        assert after(terminal, command, 'echo "is:$_"') == ["is:two"], command
+
+
+def test_traps_of_bash(person: Person, tree: Path, at_prompt: Open) -> None:
+    terminal = at_prompt(BASH)
+    terminal.say("trap 'echo failed' ERR; trap 'echo back' RETURN; set -E")
+    assert after(terminal, "false", ":") == ["failed"]
+    assert printed(terminal, f"cd '{tree}'") == []
+    assert printed(terminal, "cudaswitch use 11.8") == []
+    terminal.say("trap - ERR RETURN; set +E")
+    # Once for the command, once for the prompt's, and never for what is in that.
+    terminal.say("trap 'count=$((count + 1))' DEBUG; count=0")
+    lines = printed(terminal, 'cd /; cd - >/dev/null; echo "is:$count"')
+    assert 3 <= int(lines[0].partition(":")[2]) < 12
+    terminal.say("trap - DEBUG")
+    assert home_of(terminal) == str(person.kits[1].home)
+
+
+def test_traps_of_zsh(person: Person, tree: Path, at_prompt: Open) -> None:
+    terminal = at_prompt(ZSH)
+    terminal.say("trap 'echo failed' ZERR")
+    assert after(terminal, "false", ":") == ["failed"]
+    assert printed(terminal, f"cd '{tree}'") == []
+    assert printed(terminal, "cudaswitch use 11.8") == []
+    terminal.say("trap - ZERR; TRAPEXIT() { echo left >>seen-exit }")
+    assert home_of(terminal) == str(person.kits[1].home)
+
+
+@bash_and_zsh
+def test_a_trace_is_not_flooded(shell: Shell, at_prompt: Open) -> None:
+    terminal = at_prompt(shell)
+    terminal.say("set -x")
+    lines = printed(terminal, ":")
+    terminal.say("set +x")
+    ours = [line for line in lines if "cudaswitch" in line or "_csw" in line]
+    assert len(lines) <= 20, lines
+    assert len(ours) <= 10, lines
+
+
+@pytest.mark.parametrize(
+    "shell",
+    [
+        BASH,
+        ZSH,
+        pytest.param(
+            FISH,
+            # It works where the store's path is ASCII; remove with the fault.
+            marks=pytest.mark.xfail(
+                strict=True,
+                reason="direnv spells other bytes one by one, and fish's patterns miss those",
+            ),
+        ),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("first", ["direnv", "cudaswitch"])
+def test_direnv(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
+    """It exports what an activate script did, our bookkeeping too, and takes it back."""
+    direnv = require("direnv")
+    with_uv(tmp_path / "v")
+    person.pin("10.1", tmp_path / "v")
+    project = tmp_path / "project"
+    (project / "inner").mkdir(parents=True)
+    (project / ".envrc").write_text(f". '{tmp_path}/v/bin/activate'\n")
+    subprocess.run([direnv, "allow"], cwd=project, env=person.home.env, check=True)
+    if shell is FISH:
+        hook = f"set -gx DIRENV_LOG_FORMAT; {direnv} hook fish | source"
+    else:
+        hook = f'export DIRENV_LOG_FORMAT=; eval "$({direnv} hook {shell.name})"'
+    terminal = at_prompt(shell, hook if first == "direnv" else "")
+    if first == "cudaswitch":
+        terminal.say(hook)
+    before = seen(terminal)
+    for _ in range(2):
+        for folder in (project, project / "inner"):
+            cd(terminal, folder)
+            terminal.say("")
+            inside = seen(terminal)
+            assert inside["CUDA_HOME"] == str(person.kits[0].home)
+            assert inside["PATH"].split(":").count(person.kits[0].bin) == 1
+            assert inside["LD_LIBRARY_PATH"] == ":".join(person.kits[0].lib)
+        cd(terminal, tmp_path)
+        terminal.say("")
+        assert seen(terminal) == before
+
+
+@bash_and_zsh
+def test_a_prompt_that_others_change(shell: Shell, tree: Path, at_prompt: Open) -> None:
+    """conda and virtualenvs put a word before PS1 and take it away: neither is ours."""
+    terminal = at_prompt(shell)
+    terminal.say("PS1='(env) '\"$PS1\"")
+    cd(terminal, tree)
+    assert "is:(env)" in " ".join(printed(terminal, 'echo "is:$PS1"'))
+
+
+def test_arrays_as_of_bash_preexec(person: Person, tree: Path, at_prompt: Open) -> None:
+    """A hook that runs the functions of an array, and that wants to be the first and the last."""
+    before = """
+precmd_functions=(one)
+one() { echo "one $?" >>"$ZDOTDIR/one"; }
+first() { code=$?; local f; for f in "${precmd_functions[@]}"; do (exit $code); $f; done; }
+PROMPT_COMMAND=$'first\\n:;  '
+"""
+    terminal = at_prompt(BASH, before)
+    cd(terminal, tree)
+    terminal.say("(exit 9)")
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert "one 9\n" in (Path(terminal.directory) / "one").read_text()
