@@ -42,9 +42,9 @@ def _operations() -> dict[str, Callable[[], str]]:
     for family in FAMILIES:
         owner: Owner
         for owner in ("C", "V"):
-            enter = partial(shells.hook, family, "enter", owner, TOOLKIT, OPTIONS)
+            enter = partial(shells.hook, family, "enter", owner, TOOLKIT, OPTIONS, automatic=False)
             found[f"enter-{owner}.{family}"] = enter
-            leave = partial(shells.hook, family, "leave", owner, TOOLKIT, OPTIONS)
+            leave = partial(shells.hook, family, "leave", owner, TOOLKIT, OPTIONS, automatic=False)
             found[f"leave-{owner}.{family}"] = leave
     return found
 

@@ -1,3 +1,4 @@
+<packages.sh>
 <core.sh>
 \export _CUDASWITCH_U='system'
 __cudaswitch_settle
