@@ -238,9 +238,24 @@ def test_env_as_dotenv_is_read_back_by_a_shell(stocked: Home, tmp_path: Path) ->
 def test_env_for_github(stocked: Home) -> None:
     lines = succeeded(stocked.run("env", "10.1", "--format", "github", **BEFORE))
     assert dict(line.split("=", 1) for line in lines) == expected(stocked)
-    # What is in front of a line break would be a variable of its own.
-    odd = stocked.run("env", "10.1", "--format", "github", LD_LIBRARY_PATH="/a\nEVIL=1")
-    refused(odd, "LD_LIBRARY_PATH", "line break", hint=None)
+    # A line break in a value must not begin a variable of its own.
+    hostile = "/a\nEVIL=1\ncudaswitch_\n%0A ::set-env::'\"é"
+    done = stocked.run("env", "10.1", "--format", "github", LD_LIBRARY_PATH=hostile)
+    found = read_as_github_does(done.stdout)
+    assert found["LD_LIBRARY_PATH"] == f"{kit(stocked)}/lib64:{hostile}"
+    assert "EVIL" not in found
+
+
+def read_as_github_does(text: str) -> dict[str, str]:
+    """Read an environment file as the runner documents it: `N=V`, or `N<<END` ... `END`."""
+    found, lines = {}, iter(text.splitlines())
+    for line in lines:
+        name, heredoc, end = line.partition("<<")
+        if heredoc and "=" not in name:
+            found[name] = "\n".join(iter(lambda end=end: next(lines), end))
+        else:
+            name, _, found[line.partition("=")[0]] = line.partition("=")
+    return found
 
 
 def test_env_as_a_modulefile_is_tcl(stocked: Home, tmp_path: Path) -> None:

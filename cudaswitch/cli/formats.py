@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 
 from cudaswitch.activation import EnvironmentChange, undone
-from cudaswitch.errors import RequestError
 
 Variables = Mapping[str, str]
 
@@ -37,13 +37,20 @@ def _dotenv(made: EnvironmentChange | None, before: Variables) -> str:
 
 
 def _github(made: EnvironmentChange | None, before: Variables) -> str:
-    """Lines for the file that $GITHUB_ENV names."""
-    lines = []
+    """Text for the file that $GITHUB_ENV names.
+
+    The runner reads `NAME=value` a line, and `NAME<<DELIMITER` up to a line that is the
+    delimiter (GitHub, "Workflow commands", environment files).
+    """
+    texts = []
     for name, value in _difference(made, before).items():
-        if value and "\n" in value:
-            raise RequestError(f"`{name}` has a line break, which this format cannot carry")
-        lines.append(f"{name}={value or ''}\n")
-    return "".join(lines)
+        if value and ("\n" in value or "\r" in value):
+            # No value holds its own hash.
+            end = "cudaswitch_" + sha256(value.encode(errors="surrogateescape")).hexdigest()
+            texts.append(f"{name}<<{end}\n{value}\n{end}\n")
+        else:
+            texts.append(f"{name}={value or ''}\n")
+    return "".join(texts)
 
 
 def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
