@@ -246,6 +246,27 @@ def test_env_for_github(stocked: Home) -> None:
     assert "EVIL" not in found
 
 
+def test_env_for_cmd(stocked: Home) -> None:
+    variables = {"LD_LIBRARY_PATH": "/50%/a&b|c^d<e>!f'g"}
+    done = stocked.run("env", "10.1", "--shell", "cmd", **variables)
+    lines = [line for line in done.stdout.split("\n") if line]
+    assert f'@set "CUDA_HOME={str(kit(stocked)).replace("%", "%%")}"' in [*map(str.strip, lines)]
+    read = {}
+    for line in lines:
+        assert line.startswith('@set "')
+        assert line.rstrip("\r").endswith('"')
+        name, _, value = line.rstrip("\r")[6:-1].partition("=")
+        assert not value.replace("%%", "").count("%"), line
+        read[name] = value.replace("%%", "%")
+    assert read["LD_LIBRARY_PATH"] == f"{kit(stocked)}/lib64:{variables['LD_LIBRARY_PATH']}"
+    back = stocked.run("env", "system", "--shell", "cmd", **variables | read).stdout
+    assert '@set "CUDA_HOME="' in back
+    assert f'@set "LD_LIBRARY_PATH={variables["LD_LIBRARY_PATH"].replace("%", "%%")}"' in back
+    for hostile in ('/a"b', "/a\nset EVIL=1"):
+        odd = stocked.run("env", "10.1", "--shell", "cmd", LD_LIBRARY_PATH=hostile)
+        refused(odd, "LD_LIBRARY_PATH", "batch file", hint="another shell")
+
+
 def read_as_github_does(text: str) -> dict[str, str]:
     """Read an environment file as the runner documents it: `N=V`, or `N<<END` ... `END`."""
     found, lines = {}, iter(text.splitlines())
@@ -291,7 +312,7 @@ def test_env_for_shells(stocked: Home, shell: str) -> None:
 
 
 def test_env_of_an_unknown_shell(stocked: Home) -> None:
-    refused(stocked.run("env", "10.1", "--shell", "cmd"), "no shell `cmd`", hint="bash")
+    refused(stocked.run("env", "10.1", "--shell", "command.com"), "no shell `command.com`", hint="bash")
     unknown = stocked.run("env", "10.1", SHELL="/bin/strange")
     assert succeeded(unknown) == succeeded(stocked.run("env", "10.1", "--shell", "bash"))
 

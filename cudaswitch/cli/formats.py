@@ -7,19 +7,24 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from cudaswitch.activation import EnvironmentChange, undone
+from cudaswitch.errors import RequestError
 
 Variables = Mapping[str, str]
 
 
-def _difference(made: EnvironmentChange | None, before: Variables) -> dict[str, str | None]:
-    """Map each variable that differs to its new value, None for unset, ours left out."""
-    after = made.applied(before) if made else undone(before)
-    names = [name for name in (*after, *before) if not name.startswith("_CUDASWITCH_")]
+def _differing(after: Variables, before: Variables) -> dict[str, str | None]:
+    """Map each variable that differs to its new value, None for unset."""
     return {
         name: after.get(name)
-        for name in dict.fromkeys(names)
+        for name in dict.fromkeys((*after, *before))
         if after.get(name) != before.get(name)
     }
+
+
+def _difference(made: EnvironmentChange | None, before: Variables) -> dict[str, str | None]:
+    """Map each variable that differs to its new value, ours left out."""
+    found = _differing(made.applied(before) if made else undone(before), before)
+    return {name: to for name, to in found.items() if not name.startswith("_CUDASWITCH_")}
 
 
 def _json(made: EnvironmentChange | None, before: Variables) -> str:
@@ -53,6 +58,25 @@ def _github(made: EnvironmentChange | None, before: Variables) -> str:
     return "".join(texts)
 
 
+def _cmd(made: EnvironmentChange | None, before: Variables) -> str:
+    """Lines for a batch file, bookkeeping among them: that of `system` gives all back.
+
+    The shell's own variables are those of this process, so the change is worked out here.
+    Within `set "..."` only `%` is special in a batch file; a variable that is set but empty
+    does not exist there.
+    """
+    after = made.applied(before, "U") if made else undone(before) | {"_CUDASWITCH_U": "system"}
+    lines = []
+    for name, value in _differing(after, before).items():
+        if value and any(char in value for char in '"\r\n'):
+            raise RequestError(
+                f"`{name}` has a quote or a line break, which a batch file cannot carry",
+                "take it out, or use another shell",
+            )
+        lines.append(f'@set "{name}={(value or "").replace("%", "%%")}"\r\n')
+    return "".join(lines)
+
+
 def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
     """A Tcl modulefile, for Environment Modules and Lmod."""
     del before
@@ -75,4 +99,5 @@ FORMATS: dict[str, Callable[[EnvironmentChange | None, Variables], str]] = {
     "dotenv": _dotenv,
     "github": _github,
     "modulefile": _modulefile,
+    "cmd": _cmd,
 }
