@@ -285,7 +285,7 @@ def test_env_as_a_modulefile_is_tcl(stocked: Home, tmp_path: Path) -> None:
     assert done.stdout.startswith("#%Module1.0\n")
     (tmp_path / "module").write_text(done.stdout)
     (tmp_path / "read.tcl").write_text(
-        "proc setenv {n v} {puts [list set $n $v]}\n"
+        "proc pushenv {n v} {puts [list set $n $v]}\n"
         "proc prepend-path {n v} {puts [list add $n $v]}\n"
         "source module\n"
     )
@@ -312,7 +312,9 @@ def test_env_for_shells(stocked: Home, shell: str) -> None:
 
 
 def test_env_of_an_unknown_shell(stocked: Home) -> None:
-    refused(stocked.run("env", "10.1", "--shell", "command.com"), "no shell `command.com`", hint="bash")
+    refused(
+        stocked.run("env", "10.1", "--shell", "command.com"), "no shell `command.com`", hint="bash"
+    )
     unknown = stocked.run("env", "10.1", SHELL="/bin/strange")
     assert succeeded(unknown) == succeeded(stocked.run("env", "10.1", "--shell", "bash"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 
@@ -82,7 +83,9 @@ def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
     del before
     lines = ["#%Module1.0"]
     if made is not None:
-        lines += [f"setenv {name} {_tcl(value)}" for name, value in made.set.items()]
+        # `pushenv` gives back what was set before; Environment Modules has it since 5.1.
+        lines.append("set keep [expr {[info commands pushenv] eq {} ? {setenv} : {pushenv}}]")
+        lines += [f"$keep {name} {_tcl(value)}" for name, value in made.set.items()]
         for name, folders in made.prepend.items():
             lines += [f"prepend-path {name} {_tcl(folder)}" for folder in reversed(folders)]
     return "\n".join(lines) + "\n"
@@ -91,7 +94,8 @@ def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
 def _tcl(value: str) -> str:
     for char in ("\\", '"', "$", "["):
         value = value.replace(char, "\\" + char)
-    return f'"{value}"'
+    # Plain ASCII is read alike in every locale; escapes of Tcl end at U+FFFF.
+    return '"' + re.sub("[\x80-\uffff]", lambda at: f"\\u{ord(at[0]):04x}", value) + '"'
 
 
 FORMATS: dict[str, Callable[[EnvironmentChange | None, Variables], str]] = {
