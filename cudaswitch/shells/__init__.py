@@ -52,7 +52,9 @@ def without_comments(text: str) -> str:
 
 def core(family: str) -> str:
     """Return the text that defines the change and its undo."""
-    return "".join(map(_text, FAMILIES[family].core))
+    # A shell that has no hook files has a core all the same.
+    names = FAMILIES[family].core if family in FAMILIES else (f"core.{family}",)
+    return "".join(map(_text, names))
 
 
 def answers() -> str:

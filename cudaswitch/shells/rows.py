@@ -138,6 +138,7 @@ SHELLS = {
             core=("activation.py", "shells/core_xonsh.py"),
             use=("shells/use_xonsh.py",),
             init=("errors.py", "versions.py", "shells/init_xonsh.py"),
+            load="execx($(cudaswitch init xonsh))",
         ),
         Shell(
             "pwsh",
@@ -146,6 +147,7 @@ SHELLS = {
             export="$env:{name} = {value}",
             local="$global:{name} = {value}",
             init=("init.ps1",),
+            load="cudaswitch init pwsh | Out-String | Invoke-Expression",
         ),
         Shell(
             "fish",
