@@ -238,9 +238,45 @@ def test_env_as_dotenv_is_read_back_by_a_shell(stocked: Home, tmp_path: Path) ->
 def test_env_for_github(stocked: Home) -> None:
     lines = succeeded(stocked.run("env", "10.1", "--format", "github", **BEFORE))
     assert dict(line.split("=", 1) for line in lines) == expected(stocked)
-    # What is in front of a line break would be a variable of its own.
-    odd = stocked.run("env", "10.1", "--format", "github", LD_LIBRARY_PATH="/a\nEVIL=1")
-    refused(odd, "LD_LIBRARY_PATH", "line break", hint=None)
+    # A line break in a value must not begin a variable of its own.
+    hostile = "/a\nEVIL=1\ncudaswitch_\n%0A ::set-env::'\"é"
+    done = stocked.run("env", "10.1", "--format", "github", LD_LIBRARY_PATH=hostile)
+    found = read_as_github_does(done.stdout)
+    assert found["LD_LIBRARY_PATH"] == f"{kit(stocked)}/lib64:{hostile}"
+    assert "EVIL" not in found
+
+
+def test_env_for_cmd(stocked: Home) -> None:
+    variables = {"LD_LIBRARY_PATH": "/50%/a&b|c^d<e>!f'g"}
+    done = stocked.run("env", "10.1", "--shell", "cmd", **variables)
+    lines = [line for line in done.stdout.split("\n") if line]
+    assert f'@set "CUDA_HOME={str(kit(stocked)).replace("%", "%%")}"' in [*map(str.strip, lines)]
+    read = {}
+    for line in lines:
+        assert line.startswith('@set "')
+        assert line.rstrip("\r").endswith('"')
+        name, _, value = line.rstrip("\r")[6:-1].partition("=")
+        assert not value.replace("%%", "").count("%"), line
+        read[name] = value.replace("%%", "%")
+    assert read["LD_LIBRARY_PATH"] == f"{kit(stocked)}/lib64:{variables['LD_LIBRARY_PATH']}"
+    back = stocked.run("env", "system", "--shell", "cmd", **variables | read).stdout
+    assert '@set "CUDA_HOME="' in back
+    assert f'@set "LD_LIBRARY_PATH={variables["LD_LIBRARY_PATH"].replace("%", "%%")}"' in back
+    for hostile in ('/a"b', "/a\nset EVIL=1"):
+        odd = stocked.run("env", "10.1", "--shell", "cmd", LD_LIBRARY_PATH=hostile)
+        refused(odd, "LD_LIBRARY_PATH", "batch file", hint="another shell")
+
+
+def read_as_github_does(text: str) -> dict[str, str]:
+    """Read an environment file as the runner documents it: `N=V`, or `N<<END` ... `END`."""
+    found, lines = {}, iter(text.splitlines())
+    for line in lines:
+        name, heredoc, end = line.partition("<<")
+        if heredoc and "=" not in name:
+            found[name] = "\n".join(iter(lambda end=end: next(lines), end))
+        else:
+            name, _, found[line.partition("=")[0]] = line.partition("=")
+    return found
 
 
 def test_env_as_a_modulefile_is_tcl(stocked: Home, tmp_path: Path) -> None:
@@ -249,7 +285,7 @@ def test_env_as_a_modulefile_is_tcl(stocked: Home, tmp_path: Path) -> None:
     assert done.stdout.startswith("#%Module1.0\n")
     (tmp_path / "module").write_text(done.stdout)
     (tmp_path / "read.tcl").write_text(
-        "proc setenv {n v} {puts [list set $n $v]}\n"
+        "proc pushenv {n v} {puts [list set $n $v]}\n"
         "proc prepend-path {n v} {puts [list add $n $v]}\n"
         "source module\n"
     )
@@ -276,7 +312,9 @@ def test_env_for_shells(stocked: Home, shell: str) -> None:
 
 
 def test_env_of_an_unknown_shell(stocked: Home) -> None:
-    refused(stocked.run("env", "10.1", "--shell", "cmd"), "no shell `cmd`", hint="bash")
+    refused(
+        stocked.run("env", "10.1", "--shell", "command.com"), "no shell `command.com`", hint="bash"
+    )
     unknown = stocked.run("env", "10.1", SHELL="/bin/strange")
     assert succeeded(unknown) == succeeded(stocked.run("env", "10.1", "--shell", "bash"))
 

@@ -72,6 +72,7 @@ EDGES = {
     "requests": ("download",),
     "tqdm": ("download",),
     "urllib3": ("download",),
+    "xonsh": ("shells",),
 }
 """Library → the only modules that may import it."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 
 from cudaswitch.activation import EnvironmentChange, undone
 from cudaswitch.errors import RequestError
@@ -11,15 +13,19 @@ from cudaswitch.errors import RequestError
 Variables = Mapping[str, str]
 
 
-def _difference(made: EnvironmentChange | None, before: Variables) -> dict[str, str | None]:
-    """Map each variable that differs to its new value, None for unset, ours left out."""
-    after = made.applied(before) if made else undone(before)
-    names = [name for name in (*after, *before) if not name.startswith("_CUDASWITCH_")]
+def _differing(after: Variables, before: Variables) -> dict[str, str | None]:
+    """Map each variable that differs to its new value, None for unset."""
     return {
         name: after.get(name)
-        for name in dict.fromkeys(names)
+        for name in dict.fromkeys((*after, *before))
         if after.get(name) != before.get(name)
     }
+
+
+def _difference(made: EnvironmentChange | None, before: Variables) -> dict[str, str | None]:
+    """Map each variable that differs to its new value, ours left out."""
+    found = _differing(made.applied(before) if made else undone(before), before)
+    return {name: to for name, to in found.items() if not name.startswith("_CUDASWITCH_")}
 
 
 def _json(made: EnvironmentChange | None, before: Variables) -> str:
@@ -37,12 +43,38 @@ def _dotenv(made: EnvironmentChange | None, before: Variables) -> str:
 
 
 def _github(made: EnvironmentChange | None, before: Variables) -> str:
-    """Lines for the file that $GITHUB_ENV names."""
-    lines = []
+    """Text for the file that $GITHUB_ENV names.
+
+    The runner reads `NAME=value` a line, and `NAME<<DELIMITER` up to a line that is the
+    delimiter (GitHub, "Workflow commands", environment files).
+    """
+    texts = []
     for name, value in _difference(made, before).items():
-        if value and "\n" in value:
-            raise RequestError(f"`{name}` has a line break, which this format cannot carry")
-        lines.append(f"{name}={value or ''}\n")
+        if value and ("\n" in value or "\r" in value):
+            # No value holds its own hash.
+            end = "cudaswitch_" + sha256(value.encode(errors="surrogateescape")).hexdigest()
+            texts.append(f"{name}<<{end}\n{value}\n{end}\n")
+        else:
+            texts.append(f"{name}={value or ''}\n")
+    return "".join(texts)
+
+
+def _cmd(made: EnvironmentChange | None, before: Variables) -> str:
+    """Lines for a batch file, bookkeeping among them: that of `system` gives all back.
+
+    The shell's own variables are those of this process, so the change is worked out here.
+    Within `set "..."` only `%` is special in a batch file; a variable that is set but empty
+    does not exist there.
+    """
+    after = made.applied(before, "U") if made else undone(before) | {"_CUDASWITCH_U": "system"}
+    lines = []
+    for name, value in _differing(after, before).items():
+        if value and any(char in value for char in '"\r\n'):
+            raise RequestError(
+                f"`{name}` has a quote or a line break, which a batch file cannot carry",
+                "take it out, or use another shell",
+            )
+        lines.append(f'@set "{name}={(value or "").replace("%", "%%")}"\r\n')
     return "".join(lines)
 
 
@@ -51,7 +83,9 @@ def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
     del before
     lines = ["#%Module1.0"]
     if made is not None:
-        lines += [f"setenv {name} {_tcl(value)}" for name, value in made.set.items()]
+        # `pushenv` gives back what was set before; Environment Modules has it since 5.1.
+        lines.append("set keep [expr {[info commands pushenv] eq {} ? {setenv} : {pushenv}}]")
+        lines += [f"$keep {name} {_tcl(value)}" for name, value in made.set.items()]
         for name, folders in made.prepend.items():
             lines += [f"prepend-path {name} {_tcl(folder)}" for folder in reversed(folders)]
     return "\n".join(lines) + "\n"
@@ -60,7 +94,8 @@ def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
 def _tcl(value: str) -> str:
     for char in ("\\", '"', "$", "["):
         value = value.replace(char, "\\" + char)
-    return f'"{value}"'
+    # Plain ASCII is read alike in every locale; escapes of Tcl end at U+FFFF.
+    return '"' + re.sub("[\x80-\uffff]", lambda at: f"\\u{ord(at[0]):04x}", value) + '"'
 
 
 FORMATS: dict[str, Callable[[EnvironmentChange | None, Variables], str]] = {
@@ -68,4 +103,5 @@ FORMATS: dict[str, Callable[[EnvironmentChange | None, Variables], str]] = {
     "dotenv": _dotenv,
     "github": _github,
     "modulefile": _modulefile,
+    "cmd": _cmd,
 }

@@ -156,6 +156,8 @@ def env(
     """
     if shell and form:
         raise click.UsageError("choose one of --shell and --format")
+    if shell == "cmd":  # which has no functions that could work out the change
+        form = shell
     chosen = _asked(request, cudnn, libraries, gpus)
     if form is None:
         default = Path(os.environ.get("SHELL", "bash")).name

@@ -8,6 +8,7 @@ never stands inside quotes of a text: each value passes its shell's one quoting 
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ from cudaswitch.shells.rows import Family as Family
 from cudaswitch.shells.rows import Shell as Shell
 from cudaswitch.shells.rows import quote_fish as quote_fish
 from cudaswitch.shells.rows import quote_posix as quote_posix
+from cudaswitch.shells.rows import quote_pwsh as quote_pwsh
 
 Owner = Literal["C", "V"]
 ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}
@@ -29,7 +31,7 @@ ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV
 def shell_named(name: str) -> Shell:
     """Return the row of a shell, `dash` and `ash` being plain `sh`."""
     try:
-        return SHELLS[{"dash": "sh", "ash": "sh"}.get(name, name)]
+        return SHELLS[{"dash": "sh", "ash": "sh", "powershell": "pwsh"}.get(name, name)]
     except KeyError:
         known = ", ".join(SHELLS)
         raise RequestError(f"no shell `{name}` is known", f"one of {known}") from None
@@ -48,7 +50,9 @@ def without_comments(text: str) -> str:
 
 def core(family: str) -> str:
     """Return the text that defines the change and its undo."""
-    return "".join(map(_text, FAMILIES[family].core))
+    # A shell that has no hook files has a core all the same.
+    names = FAMILIES[family].core if family in FAMILIES else (f"core.{family}",)
+    return "".join(map(_text, names))
 
 
 def answers() -> str:
@@ -64,6 +68,8 @@ def init(shell: Shell, *, root: str, program: str) -> str:
     if not shell.init:
         names = ", ".join(row.name for row in SHELLS.values() if row.init)
         raise RequestError(f"`{shell.name}` has no integration", f"there is one for {names}")
+    if shell.core:
+        return carried(shell.core + shell.init, root=root, program=program)
     values = {"_cudaswitch_root": root, "_cudaswitch_program": program, "_cudaswitch_seen": ""}
     assigned = [
         shell.local.format(name=name, value=shell.quote(value)) for name, value in values.items()
@@ -71,8 +77,32 @@ def init(shell: Shell, *, root: str, program: str) -> str:
     return "\n".join(assigned) + "\n" + core(shell.family) + "".join(map(_text, shell.init))
 
 
+def carried(names: tuple[str, ...], **values: str) -> str:
+    """Return one line of Python that runs modules of ours in a namespace of their own.
+
+    For a shell that runs Python, but perhaps one that has no cudaswitch. What modules
+    import from each other is in that one namespace, as `values` are, so those imports go;
+    comments go too.
+    """
+    body: list[ast.stmt] = []
+    for name in names:
+        tree = ast.parse((Path(__file__).parent.parent / name).read_text(encoding="utf-8"))
+        body += [
+            statement
+            for statement in tree.body
+            if not isinstance(statement, ast.ImportFrom)
+            or not (statement.module or "").startswith(("cudaswitch", "__future__"))
+        ]
+    source = "from __future__ import annotations\n" + ast.unparse(ast.Module(body, []))
+    # Under a name that no module has: an installed cudaswitch is another one.
+    names_there = {"__name__": "cudaswitch carried", **values}
+    return f"exec({source!r}, {names_there!r})\n"
+
+
 def use(shell: Shell, want: str) -> str:
     """Return the text that applies `want` as this shell's own choice, exactly undoable."""
+    if shell.core:
+        return carried(shell.core + shell.use, want=want)
     chosen = shell.export.format(name="_CUDASWITCH_U", value=shell.quote(want))
     return core(shell.family) + chosen + "\n__cudaswitch_settle\n"
 

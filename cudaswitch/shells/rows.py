@@ -17,6 +17,11 @@ def quote_fish(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+def quote_pwsh(value: str) -> str:
+    """Quote one value for PowerShell, to which the typographic single quotes are quotes too."""
+    return "'" + re.sub("(['\u2018-\u201b])", r"\1\1", value) + "'"
+
+
 @dataclass(frozen=True)
 class Family:
     """Shells that read the same hook files, which end in `suffix`.
@@ -67,7 +72,9 @@ FAMILIES = {
 class Shell:
     """How one shell spells the change.
 
-    `family` names the hook files that it reads. `export` and `local` set one variable.
+    `family` names the hook files that it reads, and `core.*`. `core`, `use` and `init` of a
+    shell that runs Python are modules of ours for `carried`, `core` having the change in
+    place of the family's text. `export` and `local` set one variable.
     `init` are the texts that `cudaswitch init` adds to the family's core, and `load` is
     the line that evaluates them.
 
@@ -82,6 +89,8 @@ class Shell:
     export: str
     local: str
     init: tuple[str, ...] = ()
+    core: tuple[str, ...] = ()
+    use: tuple[str, ...] = ()
     load: str = ""
     startup: tuple[str, ...] = ()
     source: str = ""
@@ -119,6 +128,26 @@ SHELLS = {
             load='eval "$(cudaswitch init zsh)"',
             startup=("{ZDOTDIR}/.zshrc",),
             source="if [ -f {file} ]; then \\. {file}; fi",
+        ),
+        Shell(
+            "xonsh",
+            "sh",
+            repr,
+            export="${name} = {value}",
+            local="{name} = {value}",
+            core=("activation.py", "shells/core_xonsh.py"),
+            use=("shells/use_xonsh.py",),
+            init=("errors.py", "versions.py", "shells/init_xonsh.py"),
+            load="execx($(cudaswitch init xonsh))",
+        ),
+        Shell(
+            "pwsh",
+            "ps1",
+            quote_pwsh,
+            export="$env:{name} = {value}",
+            local="$global:{name} = {value}",
+            init=("init.ps1",),
+            load="cudaswitch init pwsh | Out-String | Invoke-Expression",
         ),
         Shell(
             "fish",

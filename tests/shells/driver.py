@@ -29,6 +29,21 @@ _SNAP_POSIX = """snap() {{ set -- "$1" "$?"; {env} -0 >{folder}/"$1"; return "$2
 _SNAP_FISH = (
     """function snap; set -l before $status; {env} -0 >{folder}/$argv[1]; return $before; end"""
 )
+# There a word and a Python value are spelled differently, so these commands take words.
+_SNAP_XONSH = """$XONSH_SUBPROC_CMD_RAISE_ERROR = $XONSH_SUBPROC_RAISE_ERROR = False
+from xonsh.tools import unthreadable
+def _snap(args):
+    ![{env} -0 > @("{folder}/" + args[0])]
+def _listed(name):
+    return list(__xonsh__.env.get(name) or [])
+def _command(name, action):
+    aliases[name] = unthreadable(lambda args: action(*args))
+aliases["snap"] = unthreadable(_snap)
+_command("set_variable", __xonsh__.env.__setitem__)
+_command("unset_variable", __xonsh__.env.__delitem__)
+_command("prepend_to", lambda name, at: __xonsh__.env.__setitem__(name, [at, *_listed(name)]))
+_command("append_to", lambda name, at: __xonsh__.env.__setitem__(name, [*_listed(name), at]))
+_command("load_file", lambda path: execx(open(path).read()))"""
 _SNAP_CSH = """alias snap '{env} -0 >{folder}/\\!:1'"""
 
 
@@ -52,6 +67,7 @@ class Shell:
 
     `quote`, and the templates with it, are the tests' own, so that they can disagree with
     the product. `suffix` is that of files which the shell can source, conda's choice too.
+    `prompt` does what happens before each prompt.
     """
 
     name: str
@@ -64,6 +80,7 @@ class Shell:
     append_template: str
     unset_template: str
     source_template: str
+    prompt: str = "__cudaswitch_prompt"
 
     def __str__(self) -> str:
         return self.name
@@ -119,6 +136,7 @@ FISH = Shell(
     append_template="set -gx {name} ${name} {value}",
     unset_template="set -e {name}",
     source_template="source {path}",
+    prompt="emit fish_prompt",
 )
 TCSH = Shell(
     name="tcsh",
@@ -131,6 +149,19 @@ TCSH = Shell(
     append_template='setenv {name} "$' + '{{{name}}}":{value}',
     unset_template="unsetenv {name}",
     source_template="source {path}",
+)
+XONSH = Shell(
+    name="xonsh",
+    options=("--no-rc",),
+    suffix="xsh",
+    quote="@({!r})".format,
+    snap=_SNAP_XONSH,
+    set_template="set_variable {name} {value}",
+    prepend_template="prepend_to {name} {value}",
+    append_template="append_to {name} {value}",
+    unset_template="unset_variable {name}",
+    source_template="load_file {path}",
+    prompt="events.on_pre_prompt.fire()",
 )
 
 POSIX_SHELLS = (BASH, ZSH, DASH)

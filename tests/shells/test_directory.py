@@ -11,18 +11,20 @@ import pytest
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.versions import parse_version_file
 from shells.conda import conda_prefix
-from shells.driver import BASH, FISH, ZSH, Shell, ShellResult
+from shells.driver import BASH, FISH, XONSH, ZSH, Shell, ShellResult
 from shells.kits import Person, foreign, switched
 from shells.quick_conda import QuickConda
 
-SHELLS = (BASH, ZSH, FISH)
-pytestmark = pytest.mark.parametrize("shell", SHELLS, ids=str)
+SHELLS = (BASH, ZSH, FISH, XONSH)
+every = pytest.mark.parametrize("shell", SHELLS, ids=str)
+# In xonsh the integration's own names cannot be reached: test_xonsh.py has its version.
+open_ones = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 
 HINTED = "hint: "
 
 
 def prompt(shell: Shell) -> str:
-    return "emit fish_prompt" if shell is FISH else "__cudaswitch_prompt"
+    return shell.prompt
 
 
 def cd(shell: Shell, folder: Path) -> str:
@@ -47,6 +49,7 @@ def trees(tmp_path: Path) -> Path:
     return folder
 
 
+@every
 class TestFollowing:
     def test_the_nearest_wins_and_leaving_gives_back(
         self, shell: Shell, person: Person, trees: Path
@@ -153,6 +156,7 @@ FORMS = {
 }
 
 
+@every
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(shell: Shell, person: Person, tmp_path: Path, form: str) -> None:
     text, number = FORMS[form]
@@ -177,6 +181,7 @@ BROKEN = {
 }
 
 
+@every
 @pytest.mark.parametrize("why", BROKEN)
 def test_a_broken_file_is_one_clear_line_and_no_change(
     shell: Shell, person: Person, trees: Path, why: str
@@ -197,6 +202,7 @@ def test_a_broken_file_is_one_clear_line_and_no_change(
     assert not list(trees.rglob("ran"))
 
 
+@every
 def test_a_broken_file_is_told_again_on_the_next_visit_and_seen_when_mended(
     shell: Shell, person: Person, trees: Path
 ) -> None:
@@ -210,6 +216,7 @@ def test_a_broken_file_is_told_again_on_the_next_visit_and_seen_when_mended(
     assert homes(person, result)[-2:] == "-2"
 
 
+@every
 def test_a_file_of_another_user_is_not_followed(shell: Shell, person: Person, trees: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a file away")
@@ -222,6 +229,7 @@ def test_a_file_of_another_user_is_not_followed(shell: Shell, person: Person, tr
     assert "belongs to another user and is not followed" in result.stderr
 
 
+@open_ones
 def test_python_is_asked_once_in_a_tree(
     shell: Shell, person: Person, trees: Path, tmp_path: Path
 ) -> None:
@@ -238,6 +246,7 @@ def test_python_is_asked_once_in_a_tree(
     assert count.read_text() == "x\n"
 
 
+@open_ones
 def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_path: Path) -> None:
     """Where the shell has a ready answer it is the right one; all else it leaves to Python."""
     dice = random.Random(7)

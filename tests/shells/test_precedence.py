@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from shells.conda import conda_prefix
-from shells.driver import BASH, FISH, ZSH
+from shells.driver import BASH, FISH, XONSH, ZSH
 from shells.kits import foreign, switched
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
 
-integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH), ids=str)
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 
 

@@ -8,15 +8,21 @@ from pathlib import Path
 import pytest
 
 from homes import make_home
-from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, SHELLS, ZSH, Shell, run_shell
+from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, SHELLS, XONSH, ZSH, Shell, run_shell
 from shells.kits import Kit, Person, foreign, read_env, switched
 
-every = pytest.mark.parametrize("shell", SHELLS, ids=str)
+every = pytest.mark.parametrize("shell", (*SHELLS, XONSH), ids=str)
 posix = pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
-integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH), ids=str)
 
-STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit", "fish": ""}
+STRICT = {
+    "bash": "set -eu",
+    "dash": "set -eu",
+    "zsh": "setopt nounset err_exit",
+    "fish": "",
+    "xonsh": "",
+}
 
 TRACES = {
     "wheels": "lib/python3.11/site-packages/nvidia/cublas/lib",
@@ -182,11 +188,11 @@ class TestRefusal:
     def test_a_failed_use_changes_nothing(
         self, shell: Shell, person: Person, request_: str
     ) -> None:
-        status = "set -l rc $status" if shell is FISH else "rc=$?"
+        said = {FISH: "echo rc $status", XONSH: "echo rc @(__xonsh__.lastcmd.rtn)"}
         command = person.use(shell, request_)
         if shell is DASH:
             command = command.replace('eval "$(', "text=$(").replace(')"', ")")
-        steps = [person.use(shell, "11.8"), f"{command}\n{status}\necho rc $rc"]
+        steps = [person.use(shell, "11.8"), f"{command}\n{said.get(shell, 'echo rc $?')}"]
         result = person.play(shell, *steps)
         assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
         assert result.stdout.strip() in ("rc 1", "rc 2")
@@ -286,8 +292,8 @@ class TestNestedShells:
         self, shell: Shell, person: Person, tmp_path: Path
     ) -> None:
         """bash → fish → zsh: each inherits, switches, undoes, and the parent is as it was."""
-        kinds = [BASH, FISH, ZSH]
-        middle, inner = (kinds[(kinds.index(shell) + n) % 3] for n in (1, 2))
+        kinds = [BASH, FISH, ZSH, XONSH]
+        middle, inner = (kinds[(kinds.index(shell) + n) % 4] for n in (1, 2))
         script = tmp_path / f"inner.{inner.suffix}"
         dump = f"env -0 >{tmp_path}"
         script.write_text(
@@ -302,6 +308,7 @@ class TestNestedShells:
         result = person.play(shell, "cudaswitch use 10.1", child, "cudaswitch off").check()
         seen = {name: read_env(tmp_path / name) for name in ("inherited", "other", "undone")}
         ignored = ("SHLVL", "_", "PWD", "OLDPWD", "USER", "LOGNAME")
+        ignored += ("__ALIAS_NAME", "XONSH_CAPTURE_ALWAYS")
 
         def bare(env: dict[str, str]) -> dict[str, str]:
             return {key: value for key, value in foreign(env).items() if key not in ignored}

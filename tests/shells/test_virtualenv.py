@@ -52,7 +52,7 @@ def scripts(prefix: Path) -> dict[str, bytes]:
 
 def prompt(shell: Shell) -> str:
     """Do what happens before each prompt."""
-    return "emit fish_prompt" if shell is FISH else "__cudaswitch_prompt"
+    return shell.prompt
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,183 @@
+# What `cudaswitch init pwsh` adds to core.ps1: the function that changes this shell, and the
+# look-round before a prompt. Pins of environments are read from their `want` files.
+# $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
+# $_cudaswitch_program is the command itself.
+
+# The ready answer to a request, nothing where Python must be asked.
+function global:__cudaswitch_ready([string] $Request) {
+    if ($Request -cnotmatch '\A[A-Za-z0-9_+][A-Za-z0-9._+-]*\z') { return }
+    $file = "$global:_cudaswitch_root/requests/$Request"
+    if (-not [IO.File]::Exists($file)) { return }
+    $want = [IO.File]::ReadAllText($file).Split("`n")[0]
+    if ([IO.Directory]::Exists($want)) { $want }
+}
+
+# What the directory asks for, else the user. Python is asked once on the way into a tree.
+function global:__cudaswitch_directory {
+    $folder = $PWD.ProviderPath
+    $file = "$global:_cudaswitch_root/global"
+    while ($folder) {
+        $near = [IO.Path]::Combine($folder, '.cuda-version')
+        if ([IO.File]::Exists($near)) {
+            $file = $near
+            break
+        }
+        if ($folder -ceq $env:HOME) { break }
+        $folder = [IO.Path]::GetDirectoryName($folder)
+    }
+    if (-not [IO.File]::Exists($file)) { return }
+    $asked = "$file`:$(Get-Content -LiteralPath $file -Raw -ErrorAction Ignore)"
+    if ($asked -cne $global:_cudaswitch_asked) {
+        $global:_cudaswitch_asked = $asked
+        $global:_cudaswitch_answer = & $global:_cudaswitch_program want --file $file
+    }
+    $global:_cudaswitch_answer
+}
+
+# What an environment's pin wants, nothing where there is none.
+function global:__cudaswitch_pinned([string] $Prefix) {
+    $file = "$Prefix/etc/cudaswitch/want"
+    if (-not $Prefix -or -not [IO.File]::Exists($file)) { return }
+    $want = [IO.File]::ReadAllText($file).TrimEnd("`n").Replace("`n", '/')
+    $toolkit = $want.Split(':')[0]
+    if ($toolkit -cne 'system' -and -not [IO.Directory]::Exists($toolkit)) {
+        $want = 'gone' + $want.Substring($toolkit.Length)
+    }
+    "$want`:env=$Prefix"
+}
+
+function global:__cudaswitch_watched {
+    "$env:CONDA_PREFIX|$env:VIRTUAL_ENV|$($PWD.ProviderPath)|$env:CUDASWITCH_VERSION"
+}
+
+# Drop what belongs to an environment that was left, take up what is asked for, settle.
+function global:__cudaswitch_look {
+    $on = "$env:_CUDASWITCH_ON"
+    $was = "$global:_cudaswitch_seen||".Split('|')
+    if ($was[1] -cne "$env:VIRTUAL_ENV") {
+        # `deactivate` brings back the PATH of the activation.
+        if ($was[1] -and $global:_cudaswitch_kept) {
+            $env:_CUDASWITCH_GONE = "$env:_CUDASWITCH_GONE`:$global:_cudaswitch_kept"
+        }
+        $global:_cudaswitch_kept = "$env:_CUDASWITCH_BIN"
+    }
+    $owners = [ordered] @{ _CUDASWITCH_V = 'VIRTUAL_ENV'; _CUDASWITCH_C = 'CONDA_PREFIX' }
+    foreach ($owner in $owners.Keys) {
+        $prefix = __cudaswitch_get $owners[$owner]
+        $left = "$(__cudaswitch_get $owner)" -creplace '(?s).*:env=', ''
+        # Below a stacked environment this one is still active: its folder is on PATH.
+        $stacked = $owner -ceq '_CUDASWITCH_C' -and $env:PATH.Split(':') -ccontains "$left/bin"
+        if ($left -cne "$prefix" -and -not $stacked) { __cudaswitch_set $owner $null }
+        if (-not (__cudaswitch_get $owner)) {
+            __cudaswitch_set $owner (__cudaswitch_pinned "$prefix")
+        }
+    }
+    if ($was[3] -cne "$env:CUDASWITCH_VERSION") {
+        $want = $null
+        if ($env:CUDASWITCH_VERSION) {
+            $want = __cudaswitch_ready $env:CUDASWITCH_VERSION
+            if (-not $want) { $want = & $global:_cudaswitch_program want -- $env:CUDASWITCH_VERSION }
+        }
+        __cudaswitch_set '_CUDASWITCH_X' $want
+    }
+    if ($env:_CUDASWITCH_C -or $env:_CUDASWITCH_V) {
+        __cudaswitch_set '_CUDASWITCH_D' $null
+    } elseif (-not $env:_CUDASWITCH_U) {
+        __cudaswitch_set '_CUDASWITCH_D' (__cudaswitch_directory)
+    }
+    # Without a reason nothing is touched: people put their own folders before ours.
+    $moved = $was[0] -cne "$env:CONDA_PREFIX" -or $was[1] -cne "$env:VIRTUAL_ENV"
+    if ($moved -or $env:_CUDASWITCH_GONE -or
+        (__cudaswitch_strongest) -cne ($on -creplace ':nvcc\z', '')) {
+        __cudaswitch_settle
+    }
+    $global:_cudaswitch_seen = __cudaswitch_watched
+    if ($on -cne "$env:_CUDASWITCH_ON") { __cudaswitch_say }
+}
+
+# One line on what is active now.
+function global:__cudaswitch_say {
+    if ($env:CUDASWITCH_QUIET) { return }
+    $line = 'no toolkit'
+    if ($env:_CUDASWITCH_ON) {
+        $line = "CUDA $($env:_CUDASWITCH_ON.Split(':')[0].Split('/')[-1])"
+        if (-not $env:_CUDASWITCH_LIB) {
+            $why = ': this environment brings its own CUDA'
+            if ($env:_CUDASWITCH_ON -clike '*:lib=never*') { $why = ', as asked' }
+            $line += " (LD_LIBRARY_PATH left alone$why)"
+        }
+    }
+    [Console]::Error.WriteLine("cudaswitch: $line")
+}
+
+function global:__cudaswitch_choose([string] $Want) {
+    # Not exported: PowerShell before 7.5 has no variables that are set but empty.
+    $global:_cudaswitch_previous = "$env:_CUDASWITCH_U"
+    if ($Want) {
+        $env:_CUDASWITCH_U = $Want
+        __cudaswitch_settle
+        __cudaswitch_say
+    } else {
+        __cudaswitch_set '_CUDASWITCH_U' $null
+        __cudaswitch_look
+    }
+}
+
+function global:cudaswitch {
+    $command = "$($args[0])"
+    if ($args -ccontains '--help' -or $args -ccontains '-h') {
+        & $global:_cudaswitch_program @args
+    } elseif ($command -ceq 'use') {
+        if ($args.Count -eq 2 -and $args[1] -ceq '-') {
+            $want = $global:_cudaswitch_previous
+            if ($null -eq $want) {
+                [Console]::Error.WriteLine('cudaswitch: there is no earlier choice in this shell')
+                [Console]::Error.WriteLine('hint: cudaswitch use VERSION')
+                $global:LASTEXITCODE = 1
+                return
+            }
+        } elseif ($args.Count -eq 2 -and $args[1] -ceq 'system') {
+            $want = 'system'
+        } else {
+            $want = if ($args.Count -eq 2) { __cudaswitch_ready $args[1] }
+            if (-not $want) {
+                $rest = @($args | Select-Object -Skip 1)
+                $want = & $global:_cudaswitch_program want --for-use @rest
+                if ($LASTEXITCODE) { return }
+            }
+        }
+        __cudaswitch_choose $want
+        $global:LASTEXITCODE = 0
+    } elseif ($command -ceq 'off' -and $args.Count -eq 1) {
+        __cudaswitch_choose ''
+        $global:LASTEXITCODE = 0
+    } else {
+        & $global:_cudaswitch_program @args
+        $changing = 'pin', 'unpin', 'install', 'adopt', 'remove', 'alias'
+        if ($LASTEXITCODE -or $changing -cnotcontains $command) { return }
+        # What the pin of an active environment asks for may be another thing now.
+        if ("$env:_CUDASWITCH_C".EndsWith(":env=$env:CONDA_PREFIX")) {
+            __cudaswitch_set '_CUDASWITCH_C' $null
+        }
+        if ("$env:_CUDASWITCH_V".EndsWith(":env=$env:VIRTUAL_ENV")) {
+            __cudaswitch_set '_CUDASWITCH_V' $null
+        }
+        $global:_cudaswitch_asked = ''
+        __cudaswitch_look
+    }
+}
+
+# The person's own prompt is kept and called; its $? and $LASTEXITCODE are as they were.
+if (-not $global:_cudaswitch_prompt) {
+    $global:_cudaswitch_previous = $env:_CUDASWITCH_PREVIOUS
+    $global:_cudaswitch_prompt = $function:prompt
+    function global:prompt {
+        $code = $global:LASTEXITCODE
+        if ((__cudaswitch_watched) -cne $global:_cudaswitch_seen -or $env:_CUDASWITCH_GONE) {
+            __cudaswitch_look
+        }
+        $global:LASTEXITCODE = $code
+        & $global:_cudaswitch_prompt
+    }
+}
+__cudaswitch_look

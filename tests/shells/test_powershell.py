@@ -1,0 +1,69 @@
+"""PowerShell: the texts parse, values are quoted. No PowerShell runs them here."""
+
+from __future__ import annotations
+
+import pytest
+import tree_sitter_powershell
+from hypothesis import given
+from hypothesis import strategies as st
+from tree_sitter import Language, Node, Parser
+
+from cudaswitch import shells
+from homes import HOSTILE_FOLDER, HOSTILE_NAME
+from shells.kits import Person
+
+QUOTES = "'\u2018\u2019\u201a\u201b"
+"""What PowerShell takes for a single quote."""
+
+
+def tree(text: str) -> Node:
+    return Parser(Language(tree_sitter_powershell.language())).parse(text.encode()).root_node
+
+
+def faults(node: Node) -> list[str]:
+    found = [str(node)] if node.type == "ERROR" or node.is_missing else []
+    return found + [fault for child in node.children for fault in faults(child)]
+
+
+def unquoted(text: str) -> str:
+    """Read a single-quoted string by PowerShell's rule: two quotes of any kind are the first."""
+    assert text[0] == text[-1] == "'"
+    value, rest = "", text[1:-1]
+    while rest:
+        char = rest[0]
+        if char in QUOTES:
+            assert rest[1] in QUOTES, text
+        value, rest = value + char, rest[2 if char in QUOTES else 1 :]
+    return value
+
+
+def test_the_reader_of_these_tests_sees_faults() -> None:
+    assert faults(tree("if ($x { 'a' "))
+    assert not faults(tree("if ($x) { 'a' }\n"))
+
+
+def test_the_integration_parses(person: Person) -> None:
+    done = person.home.run("init", "pwsh")
+    assert done.returncode == 0, done.stderr
+    assert not faults(tree(done.stdout))
+    assert f"$global:_cudaswitch_root = {shells.quote_pwsh(str(person.home.store))}" in done.stdout
+
+
+def test_the_change_parses_and_ends_with_the_choice(person: Person) -> None:
+    done = person.home.run("env", "10.1", "--shell", "pwsh")
+    assert done.returncode == 0, done.stderr
+    assert not faults(tree(done.stdout))
+    home = shells.quote_pwsh(str(person.kits[0].home))
+    assert done.stdout.endswith(f"\n$env:_CUDASWITCH_U = {home}\n__cudaswitch_settle\n")
+
+
+@pytest.mark.parametrize("value", [HOSTILE_FOLDER, HOSTILE_NAME, QUOTES, "", "a\nb", "$(x)"])
+def test_hostile_values_are_one_string(value: str) -> None:
+    text = shells.quote_pwsh(value)
+    assert unquoted(text) == value
+    assert not faults(tree(f"$env:X = {text}\n"))
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0")))
+def test_any_value_comes_back(value: str) -> None:
+    assert unquoted(shells.quote_pwsh(value)) == value

@@ -1,0 +1,113 @@
+"""xonsh: virtualenvs by `vox` and by their own script, pipes and redirections, version files."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shells.driver import XONSH, ShellResult
+from shells.kits import Person, foreign, switched
+from shells.test_virtualenv import with_venv
+
+
+@pytest.fixture(scope="module")
+def envs(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two virtualenvs, `v` pinned to the second toolkit and `w` not."""
+    folder = tmp_path_factory.mktemp("xonsh")
+    for name in "vw":
+        with_venv(folder / name)
+    person.pin("11.8", folder / "v")
+    return folder
+
+
+def play(person: Person, *steps: str, **variables: str | None) -> ShellResult:
+    return person.play(XONSH, *steps, **variables)
+
+
+def homes(person: Person, result: ShellResult) -> str:
+    numbers = {str(kit.home): str(n) for n, kit in enumerate(person.kits, 1)}
+    found = [result.snaps[str(n)].get("CUDA_HOME", "") for n in range(len(result.snaps))]
+    return "".join(numbers.get(home, "-") for home in found)
+
+
+def test_vox(person: Person, envs: Path, tmp_path: Path) -> None:
+    """Its `deactivate` brings back the PATH of its activation, ours in it."""
+    if importlib.util.find_spec("xontrib.vox") is None:
+        pytest.skip("needs `xontrib-vox`")
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    enter = f"cd {XONSH.quote(str(tmp_path))}"
+    load = f"xontrib load vox\n{enter}"
+    steps = [load, "vox activate v", "vox deactivate", "vox activate w", "vox deactivate"]
+    result = play(person, *steps, "cd /", VIRTUALENV_HOME=str(envs))
+    before, inside, after = (result.snaps[number] for number in "136")
+    assert [folder for folder in inside["PATH"].split(":") if "toolkits" in folder] == [
+        person.kits[0].bin
+    ]
+    assert homes(person, result)[1:4] == "121"
+    assert after["PATH"] == result.snaps["0"]["PATH"]
+    assert "LD_LIBRARY_PATH" not in after
+    assert before["CUDA_HOME"] == str(person.kits[0].home)
+
+
+def test_the_script_of_a_virtualenv(person: Person, envs: Path) -> None:
+    script = XONSH.quote(str(envs / "v" / "bin" / "activate"))
+    result = play(person, f"source-bash {script}", "events.on_pre_prompt.fire()")
+    assert homes(person, result) == "-22"
+    assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
+
+
+def test_the_change_for_evaluation(person: Person) -> None:
+    """`env --shell xonsh`, with no integration loaded, there and back."""
+    bare = replace(person, init={})
+    use = "execx($(cudaswitch env {} --shell xonsh))"
+    steps = [use.format("10.1"), use.format("12.4"), use.format("system")]
+    result = bare.play(XONSH, *steps, LD_LIBRARY_PATH="").check()
+    before = result.snaps["0"]
+    assert foreign(result.snaps["1"]) == switched(before, person.kits[0])
+    assert foreign(result.snaps["2"]) == switched(before, person.kits[2])
+    assert foreign(result.snaps["3"]) == foreign(before)
+
+
+def test_a_tilde_stays_one(person: Person) -> None:
+    """xonsh expands it for children only; what was typed is not frozen."""
+    type_it = "$PATH = ['~/own', *$PATH]"
+    show = "print(repr($PATH))"
+    result = play(person, f"{type_it}\n{show}", "cudaswitch use 10.1", "cudaswitch off", show)
+    first, last = result.check().stdout.splitlines()
+    assert "'~/own'" in first
+    assert first == last
+
+
+def test_other_commands_are_plain_ones(person: Person, tmp_path: Path) -> None:
+    """Pipes, captures and redirections work, and the exit status comes through."""
+    out = XONSH.quote(str(tmp_path / "out"))
+    result = play(
+        person,
+        f"cudaswitch list | cat > {out}",
+        "print(len($(cudaswitch list)))",
+        "cudaswitch use 99 e>/dev/null || echo caught",
+        "cudaswitch nonsense e>/dev/null || echo caught",
+    ).check()
+    listed = (tmp_path / "out").read_text()
+    assert "10.1.243" in listed
+    assert result.stdout.splitlines() == [str(len(listed)), "caught", "caught"]
+
+
+def test_python_is_asked_once_in_a_tree(person: Person, tmp_path: Path) -> None:
+    """A range has no ready answer; the steps within its tree start no process."""
+    (tmp_path / "tree" / "deep").mkdir(parents=True)
+    (tmp_path / "tree" / ".cuda-version").write_text(">=10,<11\n")
+    count, spy, init = (tmp_path / name for name in ("count", "spy", "init.xsh"))
+    program = Path(person.home.run("--version").args[0])
+    spy.write_text(f'#!/bin/sh\necho x >>{count}\nexec {program} "$@"\n')
+    spy.chmod(0o755)
+    text = person.init["xonsh"].read_text()
+    assert repr(str(program)) in text
+    init.write_text(text.replace(repr(str(program)), repr(str(spy))))
+    steps = [f"cd {XONSH.quote(str(tmp_path / at))}" for at in ("tree", "tree/deep", "tree", ".")]
+    result = replace(person, init={"xonsh": init}).play(XONSH, *steps).check()
+    assert homes(person, result) == "-111-"
+    assert count.read_text() == "x\n"
