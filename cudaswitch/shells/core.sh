@@ -210,6 +210,7 @@ __cudaswitch_settle() {
         dir=$want:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
         dir=$dir:${_CUDASWITCH_WAS_CUDA_HOME+x}${_CUDASWITCH_WAS_CUDA_PATH+x}
         case $dir:${_CUDASWITCH_WAS_CUDAToolkit_ROOT+x}${_CUDASWITCH_WAS_CUDACXX+x} in
+            :*) ;;
             *:gpus=*) __cudaswitch_scalars give "$want" ;;
             *":nvcc:$home:$home:$home:$home/bin/nvcc::")
                 \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX

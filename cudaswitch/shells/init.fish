@@ -42,24 +42,27 @@ function __cudaswitch_read
     end
     __cudaswitch_ready "$cuda"; or return 1
     set -g __csw (string join : -- $__csw $libraries $gpus)
+    return 0
 end
 
 # What the directory asks for, else the frameworks of the active environment, else the
 # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
 function __cudaswitch_directory
-    set -l dir $PWD
     set -g _cudaswitch_file
     set -g _cudaswitch_text
     set -e _CUDASWITCH_D
+    # With a slash at its end, so that a line break there is not taken for the end.
+    set -l dir $PWD/
+    test $PWD = /; and set dir /
     while true
-        if test -f $dir/.cuda-version
-            set _cudaswitch_file $dir/.cuda-version
+        if test -f $dir.cuda-version
+            set _cudaswitch_file $dir.cuda-version
             break
         end
-        if test -z "$dir" -o "$dir" = "$HOME"
+        if test $dir = / -o "$dir" = "$HOME/"
             break
         end
-        string match --quiet --regex '^(?<dir>.*)/[^/]*$' -- $dir
+        string match --quiet --regex '^(?<dir>(?s).*/)[^/]*/$' -- $dir; or break
     end
     set -g __csw
     set -l active
@@ -107,8 +110,9 @@ function __cudaswitch_automatic
     set -l file $_cudaswitch_root/auto/(string replace --all / % -- $argv[1])
     test -f $file; or return 1
     __cudaswitch_newer $argv[1] $file; and return 1
+    set -l env
     begin
-        read --local env; and read --global __csw
+        read env; and read --global __csw
     end < $file; or return 1
     test "$env" = $argv[1]; or return 1
     test -z "$__csw"; and return 0
@@ -128,7 +132,9 @@ end
 # shell or an environment decides.
 function __cudaswitch_edited
     test -z "$_CUDASWITCH_U$_CUDASWITCH_C$_CUDASWITCH_V"; or return 1
-    test -f .cuda-version -a "$_cudaswitch_file" != $PWD/.cuda-version; and return 0
+    if test -f .cuda-version -a "$_cudaswitch_file" != $PWD/.cuda-version -a $PWD != /
+        return 0
+    end
     test -n "$_cudaswitch_file"; or return 1
     set -l text $_cudaswitch_text
     __cudaswitch_content
@@ -139,8 +145,9 @@ end
 # of, once as long as $argv[1] is the same: on the way into a tree, not at every step within.
 function __cudaswitch_ask_once
     if test "$argv[1]" != "$_cudaswitch_asked"
-        set -g _cudaswitch_asked $argv[1]
         set -g _cudaswitch_answer ($_cudaswitch_program want $argv[2..])
+        # Only now: a question that Ctrl-C ended is asked again.
+        set -g _cudaswitch_asked $argv[1]
     end
     set -g __csw $_cudaswitch_answer
     return 0
@@ -207,7 +214,7 @@ function __cudaswitch_say
         echo 'cudaswitch: no toolkit' >&2
         return 0
     end
-    set -l name (string replace --regex '.*/(cuda-)?' '' -- \
+    set -l name (string replace --regex '.*/' '' -- \
         (string split --fields 1 : -- $_CUDASWITCH_ON))
     set -l line "cudaswitch: CUDA $name"
     if test -z "$_CUDASWITCH_LIB"

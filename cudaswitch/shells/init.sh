@@ -56,10 +56,13 @@ __cudaswitch_framework() {
 # __csw = what Python answers to the rest of the arguments, which it is asked, and complains
 # of, once as long as $1 is the same: on the way into a tree, not at every step within.
 __cudaswitch_ask_once() {
-    if [ "$1" != "${_cudaswitch_asked-}" ]; then
-        _cudaswitch_asked=$1
+    \local about
+    about=$1
+    if [ "$about" != "${_cudaswitch_asked-}" ]; then
         shift
         _cudaswitch_answer=$("$_cudaswitch_program" want "$@") || _cudaswitch_answer=''
+        # Only now: a question that Ctrl-C ended is asked again.
+        _cudaswitch_asked=$about
     fi
     __csw=$_cudaswitch_answer
 }
@@ -127,8 +130,7 @@ __cudaswitch_say() {
         return 0
     fi
     home=${home%%:*}
-    home=${home##*/}
-    printf 'cudaswitch: CUDA %s' "${home#cuda-}" >&2
+    printf 'cudaswitch: CUDA %s' "${home##*/}" >&2
     case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
         /*:lib=never*) printf ' (LD_LIBRARY_PATH left alone, as asked)\n' >&2 ;;
         /*) printf ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)\n' >&2 ;;
@@ -149,6 +151,7 @@ __cudaswitch_choose() {
 }
 
 cudaswitch() {
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
     \local __csw arg
     case "$#:${1-}" in
         2:use)

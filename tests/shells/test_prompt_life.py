@@ -60,7 +60,6 @@ def asking(tmp_path: Path, person: Person) -> Path:
     return folder
 
 
-@pytest.mark.xfail(strict=True, reason="a question counts as answered before it is")
 @every_shell
 def test_an_interrupted_look_round_is_made_up_for(
     shell: Shell, person: Person, asking: Path, at_prompt: Open

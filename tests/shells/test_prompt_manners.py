@@ -71,7 +71,6 @@ def test_options(shell: Shell, person: Person, tree: Path, at_prompt: Open) -> N
     assert faults == {}
 
 
-@pytest.mark.xfail(strict=True, reason="`cudaswitch` does not `emulate` before `ready`")
 def test_warnings_of_zsh_about_nested_variables(at_prompt: Open) -> None:
     terminal = at_prompt(ZSH)
     terminal.say("setopt warn_nested_var")
