@@ -103,25 +103,35 @@ def pin_text(request: Request) -> str:
 
 
 def _edit_activate_scripts(environment: Environment, *, put_in: bool) -> None:
-    for family in shells.FAMILIES.values():
-        path = environment.prefix / "bin" / family.activate
+    named = [
+        (family, name)
+        for family in shells.FAMILIES.values()
+        for name in filter(None, (family.activate, family.leaver))
+    ]
+    for family, name in named:
+        path = environment.prefix / "bin" / name
         if not path.is_file() or path.is_symlink():
             continue
         before = path.read_bytes().decode("utf-8", "surrogateescape")
-        after = _hooked(before, family) if put_in else _unhooked(before, family)
+        after = _unhooked(before, family)
+        if put_in:
+            after = _leave(family) + after if name == family.leaver else _hooked(after, family)
         if after != before:
             write_atomically(path, after, stat.S_IMODE(path.stat().st_mode))
 
 
 def _hooked(text: str, family: shells.Family) -> str:
-    """Put the two guarded lines into an activate script: once, however often it is done."""
-    text = _unhooked(text, family)
-    leave = family.source.format(half="off") + family.ending
+    """Put the two guarded lines into an activate script that has none."""
+    leave = family.leave or _leave(family)
     text = family.deactivate.sub(lambda match: match[0] + leave, text, count=1)
     block = f"{_OPEN}{family.source.format(half='on')}\n{_CLOSE}"
     return f"{text}{block}\n" if text.endswith("\n") else f"{text}\n{block}"
 
 
+def _leave(family: shells.Family) -> str:
+    return family.source.format(half="off") + family.ending
+
+
 def _unhooked(text: str, family: shells.Family) -> str:
-    leave = family.source.format(half="off") + family.ending
-    return _BLOCK.sub("", text).replace(leave, "")
+    text = _BLOCK.sub("", text).replace(_leave(family), "")
+    return text.replace(family.leave, "") if family.leave else text

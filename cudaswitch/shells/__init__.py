@@ -19,6 +19,7 @@ from cudaswitch.shells.rows import FAMILIES as FAMILIES
 from cudaswitch.shells.rows import SHELLS as SHELLS
 from cudaswitch.shells.rows import Family as Family
 from cudaswitch.shells.rows import Shell as Shell
+from cudaswitch.shells.rows import quote_csh as quote_csh
 from cudaswitch.shells.rows import quote_fish as quote_fish
 from cudaswitch.shells.rows import quote_posix as quote_posix
 from cudaswitch.shells.rows import quote_pwsh as quote_pwsh
@@ -29,9 +30,10 @@ ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV
 
 
 def shell_named(name: str) -> Shell:
-    """Return the row of a shell, `dash` and `ash` being plain `sh`."""
+    """Return the row of a shell, `dash` and `ash` being plain `sh`, and `csh` `tcsh`."""
+    same = {"dash": "sh", "ash": "sh", "csh": "tcsh", "powershell": "pwsh"}
     try:
-        return SHELLS[{"dash": "sh", "ash": "sh", "powershell": "pwsh"}.get(name, name)]
+        return SHELLS[same.get(name, name)]
     except KeyError:
         known = ", ".join(SHELLS)
         raise RequestError(f"no shell `{name}` is known", f"one of {known}") from None
@@ -71,10 +73,12 @@ def init(shell: Shell, *, root: str, program: str) -> str:
     if shell.core:
         return carried(shell.core + shell.init, root=root, program=program)
     values = {"_cudaswitch_root": root, "_cudaswitch_program": program, "_cudaswitch_seen": ""}
+    if not shell.defines:
+        values["_cudaswitch_texts"] = str(Path(__file__).parent)
     assigned = [
         shell.local.format(name=name, value=shell.quote(value)) for name, value in values.items()
     ]
-    return "\n".join(assigned) + "\n" + core(shell.family) + "".join(map(_text, shell.init))
+    return "\n".join([*assigned, _defined(shell)]) + "".join(map(_text, shell.init))
 
 
 def carried(names: tuple[str, ...], **values: str) -> str:
@@ -104,7 +108,12 @@ def use(shell: Shell, want: str) -> str:
     if shell.core:
         return carried(shell.core + shell.use, want=want)
     chosen = shell.export.format(name="_CUDASWITCH_U", value=shell.quote(want))
-    return core(shell.family) + chosen + "\n__cudaswitch_settle\n"
+    settled = shell.settle.format(texts=shell.quote(str(Path(__file__).parent)))
+    return _defined(shell) + f"{chosen}\n{settled}\n"
+
+
+def _defined(shell: Shell) -> str:
+    return core(shell.family) if shell.defines else ""
 
 
 def hook(

@@ -22,6 +22,15 @@ def quote_pwsh(value: str) -> str:
     return "'" + re.sub("(['\u2018-\u201b])", r"\1\1", value) + "'"
 
 
+def quote_csh(value: str) -> str:
+    """Quote one value for tcsh, where history is expanded even between single quotes.
+
+    Backslashes stand outside of quotes, where they mean the same whatever `backslash_quote` is.
+    """
+    outside = {"'": "'\\''", "\\": "'\\\\'", "!": "'\\!'", "\n": "\\\n"}
+    return "'" + "".join(outside.get(char, char) for char in value) + "'"
+
+
 @dataclass(frozen=True)
 class Family:
     """Shells that read the same hook files, which end in `suffix`.
@@ -30,6 +39,8 @@ class Family:
     `activate` names the script in a virtualenv that they source. `deactivate` matches in
     there what opens the command of that name, and `source` runs a half of the hook where
     it is there, both behind that opening (ended by `ending`) and at the script's end.
+    Where the opening is that of a text in quotes, `leave` is what stands there. `leaver` names
+    a script of its own that some makers give to `deactivate`: its beginning is an opening too.
     """
 
     suffix: str
@@ -39,6 +50,8 @@ class Family:
     deactivate: re.Pattern[str]
     source: str
     ending: str = "  # cudaswitch\n"
+    leave: str = ""
+    leaver: str = ""
 
 
 FAMILIES = {
@@ -63,6 +76,22 @@ FAMILIES = {
             source='if test -n "$VIRTUAL_ENV" -a -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.fish";'
             " source $VIRTUAL_ENV/etc/cudaswitch/{half}.fish; end",
         ),
+        # An alias that is defined on one line; eval, because the whole of a one-line `if` is
+        # expanded even where its condition is false.
+        Family(
+            "csh",
+            quote_csh,
+            core=("core.csh",),
+            activate="activate.csh",
+            deactivate=re.compile(r"^alias deactivate '(?=test )", re.MULTILINE),
+            source="if ($?VIRTUAL_ENV) eval 'if"
+            ' (-f "${{VIRTUAL_ENV:q}}/etc/cudaswitch/{half}.csh")'
+            ' source "${{VIRTUAL_ENV:q}}/etc/cudaswitch/{half}.csh"\'',
+            leave="if ($?VIRTUAL_ENV) eval '\\''if"
+            ' (-f "${VIRTUAL_ENV:q}/etc/cudaswitch/off.csh")'
+            " source \"${VIRTUAL_ENV:q}/etc/cudaswitch/off.csh\"'\\''; ",
+            leaver="deactivate.csh",
+        ),
     )
 }
 """By suffix; the hook files of each are written for every pinned environment."""
@@ -76,7 +105,9 @@ class Shell:
     shell that runs Python are modules of ours for `carried`, `core` having the change in
     place of the family's text. `export` and `local` set one variable.
     `init` are the texts that `cudaswitch init` adds to the family's core, and `load` is
-    the line that evaluates them.
+    the line that evaluates them. `settle` is what makes a change come true. Where functions
+    cannot be defined it sources the family's core, which then is in no text: `{texts}` is the
+    folder of it.
 
     `startup` are the files in which a person keeps settings for it, the first being made
     where none is there (`startup.folders` says which folders may be named); `source` is
@@ -95,6 +126,12 @@ class Shell:
     startup: tuple[str, ...] = ()
     source: str = ""
     suffix: str = ""
+    settle: str = "__cudaswitch_settle"
+
+    @property
+    def defines(self) -> bool:
+        """Are there functions, for which the core has to be in every text?"""
+        return "{texts}" not in self.settle
 
 
 SHELLS = {
@@ -159,6 +196,17 @@ SHELLS = {
             load="cudaswitch init fish | source",
             startup=("{XDG_CONFIG_HOME}/fish/conf.d/cudaswitch.fish",),
             source="if status is-interactive; and test -f {file}; source {file}; end",
+        ),
+        # Each line ends with a semicolon: eval gets them all as one.
+        Shell(
+            "tcsh",
+            "csh",
+            quote_csh,
+            export="setenv {name} {value};",
+            local="set {name} = {value};",
+            init=("init.csh",),
+            load='eval "`cudaswitch init tcsh`"',
+            settle="set _csw_do = settle; set _csw_texts = {texts}; source {texts}/core.csh;",
         ),
     )
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -73,14 +74,18 @@ class RealConda(Conda):
         # The older name of the setting, which newer versions read too.
         lines = [shell.set("CONDA_AUTO_ACTIVATE_BASE", "false")]
         exe = shell.quote(self.exe)
-        if shell.suffix == "fish":
+        if shell.suffix == "csh":
+            lines += [shell.set("_CONDA_EXE", self.exe), "unalias conda"]
+            done = subprocess.run([self.exe, "shell.csh", "hook"], capture_output=True, check=True)
+            lines.append(done.stdout.decode())
+        elif shell.suffix == "fish":
             lines.append(f"{exe} shell.fish hook | source")
         else:
             lines.append(f'eval "$({exe} shell.posix hook)"')
         return "\n".join(lines)
 
     def reactivate(self, shell: Shell) -> str:
-        return 'conda activate "$CONDA_PREFIX"'
+        return 'conda activate "${CONDA_PREFIX}"'
 
     def run(self, shell: Shell, prefix: Path, *command: str) -> str:
         words = [shell.quote(word) for word in (str(prefix), *command)]

@@ -1,10 +1,10 @@
 """What conda does to a shell, written from observation, for machines that have no conda.
 
-    conda_emulator.py shell.posix|shell.fish activate [--stack] PREFIX
-    conda_emulator.py shell.posix|shell.fish deactivate|reactivate
+    conda_emulator.py shell.posix|shell.fish|shell.csh activate [--stack] PREFIX
+    conda_emulator.py shell.posix|shell.fish|shell.csh deactivate|reactivate
     conda_emulator.py run -p PREFIX COMMAND...
 
-The first two print code for the calling shell to evaluate, which conda_emulator.{sh,fish} do.
+The first two print code for the calling shell to evaluate, which conda_emulator.{sh,fish,csh} do.
 Two traits make conda a hard neighbour for hooks, and are the reason for this file: the new
 PATH is computed here, before any script of the transition runs, and it is exported before the
 deactivation scripts only when an environment is left, otherwise after them.
@@ -139,7 +139,16 @@ def _fish(step: Step) -> str:
     return forms[step.action].format(step.name, value)
 
 
-DIALECTS = {"shell.posix": (".sh", _posix), "shell.fish": (".fish", _fish)}
+def _csh(step: Step) -> str:
+    forms = {"set": 'setenv {0} "{1}";', "unset": "unsetenv {0};", "source": 'source "{0}";'}
+    return forms[step.action].format(step.name, step.value)
+
+
+DIALECTS = {
+    "shell.posix": (".sh", _posix),
+    "shell.fish": (".fish", _fish),
+    "shell.csh": (".csh", _csh),
+}
 
 
 def code_for(dialect: str, arguments: list[str], env: Mapping[str, str]) -> str:

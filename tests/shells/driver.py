@@ -44,7 +44,9 @@ _command("unset_variable", __xonsh__.env.__delitem__)
 _command("prepend_to", lambda name, at: __xonsh__.env.__setitem__(name, [at, *_listed(name)]))
 _command("append_to", lambda name, at: __xonsh__.env.__setitem__(name, [*_listed(name), at]))
 _command("load_file", lambda path: execx(open(path).read()))"""
-_SNAP_CSH = """alias snap '{env} -0 >{folder}/\\!:1'"""
+# venv's activate.csh takes for granted that there is a prompt.
+_SNAP_CSH = """set prompt = ''
+alias snap 'set snap_status = $status; {env} -0 >{folder}/\\!:1; set status = $snap_status'"""
 
 
 def _quote_posix(text: str) -> str:
@@ -81,6 +83,7 @@ class Shell:
     unset_template: str
     source_template: str
     prompt: str = "__cudaswitch_prompt"
+    hush_template: str = "{command} 2>/dev/null"
 
     def __str__(self) -> str:
         return self.name
@@ -95,6 +98,10 @@ class Shell:
     def set(self, name: str, value: str) -> str:
         """Set and export."""
         return self.set_template.format(name=name, value=self.quote(value))
+
+    def hush(self, command: str) -> str:
+        """Let a command say nothing on stderr."""
+        return self.hush_template.format(command=command)
 
     def unset(self, name: str) -> str:
         return self.unset_template.format(name=name)
@@ -149,6 +156,8 @@ TCSH = Shell(
     append_template='setenv {name} "$' + '{{{name}}}":{value}',
     unset_template="unsetenv {name}",
     source_template="source {path}",
+    hush_template="{command} >& /dev/null",
+    prompt="precmd",
 )
 XONSH = Shell(
     name="xonsh",
@@ -165,7 +174,7 @@ XONSH = Shell(
 )
 
 POSIX_SHELLS = (BASH, ZSH, DASH)
-SHELLS = (*POSIX_SHELLS, FISH)
+SHELLS = (*POSIX_SHELLS, FISH, TCSH)
 """The shells that every behaviour is tested in."""
 
 Environment = dict[str, str]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from shells.driver import FISH, Shell
+from shells.driver import FISH, TCSH, Shell
 from shells.kits import STATE, Kit, Person
 from shells.quick_conda import QuickConda
 from shells.world import Place, World
@@ -71,6 +71,13 @@ function show
     printf '\n'
 end
 """,
+    "csh": "".join(
+        f"alias {name} 'source {Path(__file__).with_suffix('.csh')} {word} \\!*'\n"
+        for name, word in (
+            *((f"own_{edit}", edit) for edit in ("prepend", "append", "drop")),
+            *(("own_venv_leave", "leave"), ("own_back", "back"), ("show", "show")),
+        )
+    ),
 }
 
 _FRESH_FISH = r"""
@@ -125,7 +132,7 @@ def world(stage: Stage, shell: Shell, evening: Evening, *, heedless: bool = Fals
         path=list(evening.path),
         ld=None if evening.ld is None else list(evening.ld),
         scalars=dict(evening.scalars),
-        cd_looks=evening.loaded and shell.name in ("zsh", "fish"),
+        cd_looks=evening.loaded and shell.name in ("zsh", "fish", "tcsh"),
         heedless=heedless,
     )
     if evening.loaded:
@@ -157,7 +164,7 @@ def act(stage: Stage, state: World, event: Event) -> None:
 def say(stage: Stage, shell: Shell, event: Event) -> str:
     """Put an event into the shell's words."""
     conda, kits = QuickConda(), stage.person.kits
-    script = "activate.fish" if shell is FISH else "activate"
+    script = "activate" if shell.suffix == "sh" else f"activate.{shell.suffix}"
 
     def use(number: str) -> str:
         return f"cudaswitch use {number if number == 'system' else kits[int(number) - 1].version}"
@@ -174,7 +181,7 @@ def say(stage: Stage, shell: Shell, event: Event) -> str:
         "use_previous": lambda: "own_back",
         "off": lambda: "cudaswitch off",
         "text": lambda number: shell.source(stage.texts[f"{number}.{shell.suffix}"]),
-        "prompt": lambda: "__cudaswitch_prompt",
+        "prompt": lambda: "precmd" if shell is TCSH else "__cudaswitch_prompt",
         "activate": lambda name: conda.activate(shell, stage.at(name)),
         "stack": lambda name: conda.activate(shell, stage.at(name), stack=True),
         "reactivate": lambda: conda.reactivate(shell),
@@ -193,7 +200,8 @@ def say(stage: Stage, shell: Shell, event: Event) -> str:
 def draw(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
     """Draw a history, and the way home from wherever it ends."""
     kits = stage.person.kits
-    own = ["/own/bin", "/own two/$(z)&*[a]"]
+    # conda writes PATH between double quotes, which in tcsh no dollar survives.
+    own = ["/own/bin", "/own two/(z)&*[a]" if shell is TCSH else "/own two/$(z)&*[a]"]
     alike = [kits[0].bin, kits[2].bin, kits[0].lib[0], kits[2].lib[0]]
     loaded = shell.name in stage.person.init and dice.random() < 0.8
     path = ["/usr/bin", "/bin"]
@@ -260,11 +268,13 @@ def _edit(state: World, dice: random.Random, folders: Sequence[str]) -> Event:
 
 def script(stage: Stage, shell: Shell, evenings: Sequence[Evening]) -> str:
     conda = QuickConda()
-    lines = [shell.set(name, "1") for name in ("CUDASWITCH_QUIET", "VIRTUAL_ENV_DISABLE_PROMPT")]
+    lines = ["set prompt = ''"] if shell is TCSH else []
+    lines += [shell.set(name, "1") for name in ("CUDASWITCH_QUIET", "VIRTUAL_ENV_DISABLE_PROMPT")]
     lines += [f"cd {shell.quote(str(stage.folder / 'nowhere'))}", conda.init(shell)]
     lines += [_PRELUDE[shell.suffix], stage.person.load(shell)]
     for evening in evenings:
-        lines += ["("] if shell is not FISH else [_FRESH_FISH]
+        # A shell of its own has each, where that is to be had: in tcsh it is a process.
+        lines += {"fish": [_FRESH_FISH], "csh": []}.get(shell.suffix, ["("])
         lines.append(f"cd {shell.quote(str(stage.folder / 'nowhere'))}")
         lines.append(
             shell.set("PATH", ":".join(evening.path))
@@ -275,14 +285,19 @@ def script(stage: Stage, shell: Shell, evenings: Sequence[Evening]) -> str:
             lines.append(shell.set("LD_LIBRARY_PATH", ":".join(evening.ld)))
         lines += [shell.set(name, value) for name, value in evening.scalars]
         if evening.loaded:
-            if shell is not FISH:
-                lines.append("_cudaswitch_seen=''")
-            lines.append("__cudaswitch_look")
+            if shell is TCSH:
+                lines.append("set _cudaswitch_seen = ()\nprecmd")
+            else:
+                lines += (
+                    ["__cudaswitch_look"]
+                    if shell is FISH
+                    else ["_cudaswitch_seen=''", "__cudaswitch_look"]
+                )
         lines.append("show")
         for event in evening.events:
             lines += [say(stage, shell, event), "show"]
         lines += ["/usr/bin/env -0", "printf '\\nend\\n'"]
-        lines += [")"] if shell is not FISH else []
+        lines += [")"] if shell.suffix == "sh" else []
     return "\n".join(lines) + "\n"
 
 
@@ -304,6 +319,8 @@ def _shown(state: World) -> str:
 
 def play(stage: Stage, shell: Shell, evenings: Sequence[Evening]) -> list[str | None]:
     """Play histories in one shell; return for each what went wrong, None for nothing."""
+    if shell is TCSH and len(evenings) > 1:
+        return [fault for one in evenings for fault in play(stage, shell, [one])]
     file = stage.folder / f"histories.{shell.name}"
     file.write_text(script(stage, shell, evenings))
     done = subprocess.run(

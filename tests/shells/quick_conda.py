@@ -13,13 +13,14 @@ _QUICK = Path(__file__).with_name("quick_conda.sh")
 
 @dataclass(frozen=True)
 class QuickConda(Emulator):
-    """Transitions in the shell's own words; `conda run` stays a process."""
+    """Transitions in the words of the shell, where there are any; `conda run` is a process."""
 
     name: str = "quick"
 
     def init(self, shell: Shell) -> str:
         defined = super().init(shell).splitlines()[:-1]
-        return "\n".join([*defined, shell.source(_QUICK.with_suffix(f".{shell.suffix}"))])
+        quick = _QUICK.with_suffix(f".{shell.suffix}")
+        return "\n".join([*defined, shell.source(quick)]) if quick.exists() else super().init(shell)
 
 
 CONDAS: list[Conda] = [QuickConda(), *filter(None, [real_conda()])]

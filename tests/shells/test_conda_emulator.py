@@ -11,7 +11,7 @@ import pytest
 
 from homes import Home
 from shells.conda import CONDAS, Conda, write_hook
-from shells.driver import FISH, POSIX_SHELLS, SHELLS, Shell, ShellResult
+from shells.driver import FISH, POSIX_SHELLS, SHELLS, TCSH, Shell, ShellResult
 from shells.scene import Scene
 
 pytestmark = [
@@ -42,6 +42,22 @@ NAIVE = {
             set -l at (contains -i /TK/bin $PATH); and set -e PATH[$at]
             set -l at (contains -i /TK/lib $LD_LIBRARY_PATH); and set -e LD_LIBRARY_PATH[$at]
             set -e CUDA_HOME
+        """,
+    },
+    "csh": {
+        "activate": """
+            setenv PATH "/TK/bin:$PATH"
+            if ($?LD_LIBRARY_PATH) then
+                setenv LD_LIBRARY_PATH "/TK/lib:$LD_LIBRARY_PATH"
+            else
+                setenv LD_LIBRARY_PATH /TK/lib
+            endif
+            setenv CUDA_HOME /TK
+        """,
+        "deactivate": """
+            setenv PATH `echo "$PATH" | sed 's,/TK/bin:,,'`
+            setenv LD_LIBRARY_PATH `echo "$LD_LIBRARY_PATH" | sed 's,/TK/lib:*,,'`
+            unsetenv CUDA_HOME
         """,
     },
 }
@@ -120,7 +136,7 @@ class TestScripts:
         for kind in ("activate", "deactivate"):
             for name in ("b", "~~a", "a", "Z"):
                 scene.hook(scene.a, kind, f"echo {kind} {name}", name)
-            for other in ("x.bash", "x.zsh", "x.csh", "x"):
+            for other in ("x.bash", "x.zsh", "x.ps1", "x"):
                 write_hook(scene.a, kind, other, "echo never")
         result = scene.play(scene.enter(scene.a), scene.leave()).check()
         order = ["Z", "a", "b", "~~a"]
@@ -183,9 +199,11 @@ class TestScripts:
         command = scene.conda.run(
             scene.shell, scene.a, "sh", "-c", 'echo "$IN $1"; exit 3', "-", "a b"
         )
-        status = "$status" if scene.shell is FISH else "$?"
+        status = "$status" if scene.shell in (FISH, TCSH) else "$?"
         result = scene.play(f"{command}\necho rc {status}")
-        assert result.stdout == "yes a b\nrc 3\n"
+        # The script that conda's alias sources in tcsh ends with a `breaksw`, which succeeds.
+        code = 0 if scene.shell is TCSH else 3
+        assert result.stdout == f"yes a b\nrc {code}\n"
         assert (scene.a / "log").read_text() == f"off yes {scene.a}/bin\n"
 
 
@@ -227,8 +245,12 @@ class TestOrdinaryHooksFail:
         else:
             assert paths(result.check())[1] == f"{scene.a}/bin:/it's:{scene.base}"
 
-    def test_a_dollar_in_path_is_expanded_by_fish(self, scene: Scene) -> None:
-        result = scene.play(scene.enter(scene.a), path=f"/x$HOME:{scene.base}").check()
+    def test_a_dollar_in_path_is_expanded_between_double_quotes(self, scene: Scene) -> None:
+        result = scene.play(scene.enter(scene.a), path=f"/x$HOME:{scene.base}")
+        if scene.shell is TCSH:  # the colon behind it is taken for a modifier
+            assert "modifier" in result.stderr
+            return
+        result.check()
         middle = f"/x{scene.home.path}" if scene.shell is FISH else "/x$HOME"
         assert paths(result)[1] == f"{scene.a}/bin:{middle}:{scene.base}"
 
@@ -240,6 +262,8 @@ def test_hashr_is_called_once_after_everything(scene: Scene) -> None:
         return
     scene.hook(scene.b, "activate", "echo hook")
     replaced = "__conda_hashr() { echo hashr $CONDA_SHLVL; }"
+    if scene.shell is TCSH:
+        replaced = "alias rehash 'echo hashr $CONDA_SHLVL'"
     steps = [scene.enter(scene.a), replaced, scene.enter(scene.b), scene.leave(), scene.again()]
     result = scene.play(*steps).check()
     assert result.stdout.split("\n")[:-1] == ["hook", "hashr 2", "hashr 1", "hashr 1"]

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from shells.conda import conda_prefix
-from shells.driver import BASH, FISH, XONSH, ZSH
+from shells.driver import BASH, FISH, TCSH, XONSH, ZSH
 from shells.kits import foreign, switched
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
 
-integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH), ids=str)
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 
 
@@ -69,7 +69,7 @@ class TestPrecedence:
     ) -> None:
         enter = session.conda.activate(session.shell, conda_prefix(tmp_path / "new"))
         words = ["pin 10.1", "pin 11.8 --libraries never", "unpin"]
-        steps = [enter, *(f"cudaswitch {word} 2>/dev/null" for word in words)]
+        steps = [enter, *(session.shell.hush(f"cudaswitch {word}") for word in words)]
         result = session.play(*steps, session.conda.deactivate(), load=True).check()
         active = result.snaps["2"]
         one, two, _ = session.person.kits

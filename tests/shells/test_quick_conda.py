@@ -8,7 +8,7 @@ import pytest
 
 from homes import Home
 from shells.conda import Conda, Emulator
-from shells.driver import SHELLS, Shell
+from shells.driver import FISH, POSIX_SHELLS, Shell
 from shells.quick_conda import QuickConda
 from shells.scene import Scene
 
@@ -26,7 +26,7 @@ def evening(scene: Scene) -> tuple[str, list[dict[str, str]]]:
     return result.stdout, [result.snaps[str(n)] for n in range(len(result.snaps))]
 
 
-@pytest.mark.parametrize("shell", SHELLS, ids=str)
+@pytest.mark.parametrize("shell", (*POSIX_SHELLS, FISH), ids=str)
 def test_an_evening_s_work_ends_alike(shell: Shell, tmp_path: Path, home: Home) -> None:
     condas: tuple[Conda, ...] = (Emulator(), QuickConda())
     emulated, quick = (Scene(tmp_path / "an env", shell, conda, home) for conda in condas)

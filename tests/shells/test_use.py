@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from homes import make_home
-from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, SHELLS, XONSH, ZSH, Shell, run_shell
+from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
 from shells.kits import Kit, Person, foreign, read_env, switched
 
 every = pytest.mark.parametrize("shell", (*SHELLS, XONSH), ids=str)
 posix = pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
-integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH), ids=str)
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
 
 STRICT = {
     "bash": "set -eu",
@@ -188,7 +188,8 @@ class TestRefusal:
     def test_a_failed_use_changes_nothing(
         self, shell: Shell, person: Person, request_: str
     ) -> None:
-        said = {FISH: "echo rc $status", XONSH: "echo rc @(__xonsh__.lastcmd.rtn)"}
+        said = dict.fromkeys((FISH, TCSH), "echo rc $status")
+        said[XONSH] = "echo rc @(__xonsh__.lastcmd.rtn)"
         command = person.use(shell, request_)
         if shell is DASH:
             command = command.replace('eval "$(', "text=$(").replace(')"', ")")
@@ -291,8 +292,8 @@ class TestNestedShells:
     def test_a_child_of_each_other_kind_can_undo(
         self, shell: Shell, person: Person, tmp_path: Path
     ) -> None:
-        """bash → fish → zsh: each inherits, switches, undoes, and the parent is as it was."""
-        kinds = [BASH, FISH, ZSH, XONSH]
+        """bash → fish → tcsh: each inherits, switches, undoes, and the parent is as it was."""
+        kinds = [BASH, FISH, TCSH, ZSH, XONSH]
         middle, inner = (kinds[(kinds.index(shell) + n) % 4] for n in (1, 2))
         script = tmp_path / f"inner.{inner.suffix}"
         dump = f"env -0 >{tmp_path}"
@@ -309,6 +310,7 @@ class TestNestedShells:
         seen = {name: read_env(tmp_path / name) for name in ("inherited", "other", "undone")}
         ignored = ("SHLVL", "_", "PWD", "OLDPWD", "USER", "LOGNAME")
         ignored += ("__ALIAS_NAME", "XONSH_CAPTURE_ALWAYS")
+        ignored += ("GROUP", "HOST", "HOSTTYPE", "MACHTYPE", "NLSPATH", "OSTYPE", "VENDOR")
 
         def bare(env: dict[str, str]) -> dict[str, str]:
             return {key: value for key, value in foreign(env).items() if key not in ignored}

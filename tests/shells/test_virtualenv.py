@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from shells.conda import conda_prefix
-from shells.driver import BASH, FISH, SHELLS, ZSH, Environment, Shell, ShellResult
+from shells.driver import BASH, FISH, SHELLS, TCSH, ZSH, Environment, Shell, ShellResult
 from shells.kits import STATE, Kit, Person, foreign, switched
 from shells.quick_conda import QuickConda
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
-integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 
-STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit", "fish": ""}
+STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit"}
 NAME = "my env [x] é"
 
 
@@ -43,11 +43,12 @@ Maker = Callable[[Path], None]
 
 
 def activate(shell: Shell, prefix: Path) -> str:
-    return shell.source(prefix / "bin" / ("activate.fish" if shell is FISH else "activate"))
+    suffix = "" if shell.suffix == "sh" else f".{shell.suffix}"
+    return shell.source(prefix / "bin" / f"activate{suffix}")
 
 
 def scripts(prefix: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (prefix / "bin").glob("activate*")}
+    return {path.name: path.read_bytes() for path in (prefix / "bin").glob("*activate*")}
 
 
 def prompt(shell: Shell) -> str:
@@ -147,7 +148,11 @@ class TestHooksAlone:
         }
 
     def test_strict_shells(self, person: Person, shell: Shell, plain_envs: Envs) -> None:
-        steps = [STRICT[shell.name], activate(shell, plain_envs.v), activate(shell, plain_envs.x)]
+        steps = [
+            STRICT.get(shell.name, ""),
+            activate(shell, plain_envs.v),
+            activate(shell, plain_envs.x),
+        ]
         result = self.play(person, shell, *steps, "deactivate").check()
         assert_on(result, 3, plain_envs.x, person.kits[1])
         assert_as_before(result, 4)
@@ -226,6 +231,8 @@ class TestScripts:
         assert {name for name in once if once[name] != original[name]} == {
             "activate",
             "activate.fish",
+            "activate.csh",
+            *(("deactivate.csh",) if maker == "virtualenv" else ()),
         }
         person.pin("11.8", tmp_path / "v", "--libraries", "never")
         assert scripts(tmp_path / "v") == once
@@ -239,7 +246,7 @@ class TestScripts:
     @pytest.mark.parametrize("ending", ["", "\n", "\n\n", "\r\n"], ids=repr)
     def test_any_last_line_comes_back(self, person: Person, tmp_path: Path, ending: str) -> None:
         with_venv(tmp_path / "v")
-        for name in ("activate", "activate.fish"):
+        for name in ("activate", "activate.fish", "activate.csh"):
             script = tmp_path / "v" / "bin" / name
             script.write_bytes(script.read_bytes().rstrip() + ending.encode())
         original = scripts(tmp_path / "v")
@@ -253,7 +260,7 @@ class TestScripts:
     def test_unpinned_while_active(self, person: Person, shell: Shell, tmp_path: Path) -> None:
         with_venv(tmp_path / "v")
         person.pin("10.1", tmp_path / "v")
-        unpin = f"cudaswitch unpin -p {shell.quote(str(tmp_path / 'v'))} 2>/dev/null"
+        unpin = shell.hush(f"cudaswitch unpin -p {shell.quote(str(tmp_path / 'v'))}")
         steps = [activate(shell, tmp_path / "v"), unpin, "deactivate"]
         bare_person = Person(person.home, person.kits, {})
         result = bare_person.play(shell, *steps).check()

@@ -1,0 +1,57 @@
+# The command `cudaswitch` in tcsh: $argv is `--` and its arguments.
+shift argv
+set _cswc_code = 0
+set _cswc_way = plain
+if ($#argv) then
+    if ("$argv[1]:q" =~ {use,off,pin,unpin,install,adopt,remove,alias}) set _cswc_way = "$argv[1]:q"
+endif
+foreach _cswc_word ($argv:q)
+    if ("$_cswc_word:q" == "--help" || "$_cswc_word:q" == "-h") set _cswc_way = plain
+end
+if ($_cswc_way == off && $#argv > 1) set _cswc_way = plain
+
+if ($_cswc_way == use || $_cswc_way == off) then
+    set _cswc_want = ""
+    if ($_cswc_way == use) then
+        shift argv
+        if ("$argv:q" == "-" && ! $?_CUDASWITCH_PREVIOUS) then
+            /bin/sh -c 'printf "cudaswitch: there is no earlier choice in this shell\nhint: cudaswitch use VERSION\n" >&2'
+            set _cswc_code = 1
+        else if ("$argv:q" == "-") then
+            set _cswc_want = "${_CUDASWITCH_PREVIOUS:q}"
+        else if ("$argv:q" == system) then
+            set _cswc_want = system
+        else
+            set _cswc_ask = '/bin/sh "${_cudaswitch_texts:q}/ask.sh" $_cudaswitch_root:q $_cudaswitch_program:q use $argv:q'
+            set _cswc_want = "`$_cswc_ask`"
+            set _cswc_code = $status
+        endif
+    endif
+    if (! $_cswc_code) then
+        setenv _CUDASWITCH_PREVIOUS ""
+        if ($?_CUDASWITCH_U) eval 'setenv _CUDASWITCH_PREVIOUS "${_CUDASWITCH_U:q}"'
+        if ("${_cswc_want:q}" == "") then
+            unsetenv _CUDASWITCH_U
+            source "${_cudaswitch_texts:q}/look.csh"
+        else
+            setenv _CUDASWITCH_U "${_cswc_want:q}"
+            set _csw_do = settle
+            set _csw_texts = "${_cudaswitch_texts:q}"
+            source "${_cudaswitch_texts:q}/core.csh"
+            source "${_cudaswitch_texts:q}/say.csh"
+        endif
+    endif
+else
+    "${_cudaswitch_program:q}" $argv:q
+    set _cswc_code = $status
+    if ($_cswc_way != plain && ! $_cswc_code) then
+        set _cudaswitch_again = 1
+        set _cudaswitch_seen = ()
+        set _cudaswitch_asked = ("" "" "" "")
+        set _cudaswitch_refused = ""
+        source "${_cudaswitch_texts:q}/look.csh"
+    endif
+endif
+set _cudaswitch_code = $_cswc_code
+unset _cswc_*
+exit $_cudaswitch_code

@@ -1,0 +1,339 @@
+# The change and its exact undo for tcsh: the state is that of core.sh, word for word, so that
+# shells of all kinds can be nested. csh has no functions: this is sourced, with
+#
+#   _csw_do            settle, enter, leave, repair: settle where a PATH computed earlier came
+#                      back, or strongest: only answer, in _csw_want
+#   _csw_owner _env    what is entered or left: C or V, and its folder
+#   _csw_home _options _auto   what the environment that is entered asks for
+#   _csw_texts         the folder of core.sh
+#
+# Where an environment is active one `sh` looks for CUDA in it, and another whether the packages
+# of one that is pinned to `auto` have changed: csh reads no file. Nothing else is started.
+#
+# A list is cut into words at its colons. So that words hold its elements to the byte, a blank
+# is  (control A) in them, a tab  (control C), and each element, which may be empty, stands
+# between two  (control B).  (control E) is a word that was taken out.
+if ($_csw_do == repair && ! $?_CUDASWITCH_GONE) exit
+set _csw_split = 'set _csw_words = "${_csw_value:as/ //:as/	//:as/:/ /}"; set _csw_words = ($_csw_words:x)'
+set _csw_join = 'set _csw_value = "$_csw_words:q"; set _csw_value = "${_csw_value:as/ //:s/ //:s///:as/ /:/:as///:as// /:as//	/}"'
+
+if (! $?_csw_owner) set _csw_owner = ""
+if (! $?_csw_env) set _csw_env = ""
+foreach _csw_name (ON BIN OLD LIB LD GONE C V)
+    set _csw_$_csw_name = ""
+    eval 'set _csw_has = $?_CUDASWITCH_'$_csw_name
+    if ($_csw_has) eval 'set _csw_'$_csw_name' = "${_CUDASWITCH_'$_csw_name':q}"'
+end
+foreach _csw_name (PATH _OLD_VIRTUAL_PATH LD_LIBRARY_PATH CONDA_PREFIX VIRTUAL_ENV)
+    set _csw_$_csw_name = ""
+    eval 'set _csw_has = $?'$_csw_name
+    if ($_csw_has) eval 'set _csw_'$_csw_name' = "${'$_csw_name':q}"'
+end
+set _csw_ld_set = $?LD_LIBRARY_PATH
+set _csw_conda = "${_csw_CONDA_PREFIX:q}"
+set _csw_venv = "${_csw_VIRTUAL_ENV:q}"
+set _csw_gone = ""
+set _csw_recall = 0
+
+if ($_csw_do == enter) then
+    set _csw_asks = "${_csw_home:q}"
+    if ("${_csw_options:q}" != "") set _csw_asks = "${_csw_home:q}:${_csw_options:q}"
+    if ("${_csw_auto:q}" != "") then
+        set _csw_program = ""
+        if ($?_cudaswitch_program) eval 'set _csw_program = "${_cudaswitch_program:q}"'
+        set _csw_text = 'for f in packages core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; if ! __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then exit; fi; if [ -n "$3" ]; then exec "$3" want --environment "$2"; fi; if [ -t 2 ]; then printf "cudaswitch: \`%s\` has other packages than when it was pinned\nhint: cudaswitch pin auto\n" "$2" >&2; fi'
+        set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_env:q $_csw_program:q'
+        if ("${_csw_program:q}" == "") set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_env:q'
+        set _csw_value = "`$_csw_words`"
+        if ("${_csw_value:q}" != "") set _csw_asks = "${_csw_value:q}"
+    endif
+    if ("${_csw_asks:q}" !~ system*) then
+        set _csw_value = "${_csw_asks:q}"
+        eval "$_csw_split"
+        set _csw_words = ($_csw_words[1]:q)
+        eval "$_csw_join"
+        if (! -d "${_csw_value:q}/.") then
+            if (-t 2) /bin/sh -c 'printf "cudaswitch: \`%s\` is gone, so nothing is switched (pinned by \`%s\`)\n" "$@" >&2' sh "${_csw_value:q}" "${_csw_env:q}"
+            set _csw_asks = gone
+        endif
+    endif
+    set _csw_$_csw_owner = "${_csw_asks:q}:env=${_csw_env:q}"
+    eval 'setenv _CUDASWITCH_'$_csw_owner' "${_csw_'$_csw_owner':q}"'
+else if ($_csw_do == leave) then
+    set _csw_$_csw_owner = ""
+    unsetenv _CUDASWITCH_$_csw_owner
+    if ("${_csw_conda:q}" == "${_csw_env:q}") set _csw_conda = ""
+    if ("${_csw_venv:q}" == "${_csw_env:q}") set _csw_venv = ""
+    # conda runs `rehash` once when it has finished: repair then. Where there is an alias of
+    # that name already, the next hook or prompt repairs instead.
+    if ($_csw_owner == C) then
+        set _csw_value = "`alias rehash`"
+        if ("${_csw_value:q}" == "") then
+            set _cudaswitch_core = "${_csw_env:q}/etc/cudaswitch"
+            alias rehash 'unalias rehash; set _csw_do = repair; set _csw_texts = "${_cudaswitch_core:q}"; if (-f "${_cudaswitch_core:q}/core.csh") source "${_cudaswitch_core:q}/core.csh"; unset _cudaswitch_core; eval rehash'
+            set _csw_recall = 1
+        endif
+    endif
+endif
+
+# What the strongest asks for. Of a conda environment and a virtualenv the active one is that
+# which comes first on PATH: of those that ask, and of those that may bring their own CUDA.
+set _csw_value = "${_csw_PATH:q}"
+eval "$_csw_split"
+set _csw_path = ($_csw_words:q)
+set _csw_first = (C C)
+foreach _csw_n (1 2)
+    if ($_csw_n == 1) then
+        set _csw_bins = ("${_csw_C:q}" "${_csw_V:q}")
+    else
+        set _csw_bins = ("env=${_csw_conda:q}" "env=${_csw_venv:q}")
+        if ("${_csw_conda:q}" == "") set _csw_bins[1] = ""
+        if ("${_csw_venv:q}" == "") set _csw_bins[2] = ""
+    endif
+    if ("$_csw_bins[1]:q" == "") set _csw_first[$_csw_n] = V
+    if ("$_csw_bins[1]:q" == "" || "$_csw_bins[2]:q" == "") continue
+    foreach _csw_at (1 2)
+        set _csw_value = "$_csw_bins[$_csw_at]:q"
+        eval "$_csw_split"
+        set _csw_value = "$_csw_words[$#_csw_words]:q"
+        set _csw_value = "${_csw_value:s/env=//:s///}"
+        set _csw_bins[$_csw_at] = "${_csw_value:q}/bin"
+    end
+    set _csw_first[$_csw_n] = V
+    foreach _csw_word ($_csw_path:q)
+        if ("$_csw_word:q" == "$_csw_bins[2]:q") break
+        if ("$_csw_word:q" == "$_csw_bins[1]:q") set _csw_first[$_csw_n] = C
+        if ("$_csw_word:q" == "$_csw_bins[1]:q") break
+    end
+end
+set _csw_want = ""
+set _csw_owners = (D V C X U)
+if ($_csw_first[1] == V) set _csw_owners = (D C V X U)
+foreach _csw_name ($_csw_owners)
+    eval 'set _csw_has = $?_CUDASWITCH_'$_csw_name
+    if (! $_csw_has) continue
+    eval 'set _csw_value = "${_CUDASWITCH_'$_csw_name':q}"'
+    if ("${_csw_value:q}" != "") set _csw_want = "${_csw_value:q}"
+end
+
+if ($_csw_do == strongest) exit
+
+# Where it is, and which of its folders go into the lists.
+set _csw_value = "${_csw_want:q}"
+eval "$_csw_split"
+set _csw_asked = ($_csw_words:q)
+set _csw_words = ($_csw_asked[1]:q)
+eval "$_csw_join"
+set _csw_toolkit = "${_csw_value:q}"
+set _csw_bin_dirs = ()
+set _csw_lib_dirs = ()
+if ("${_csw_toolkit:q}" !~ /*) set _csw_toolkit = ""
+if ("${_csw_toolkit:q}" != "") then
+    if (! -d "${_csw_toolkit:q}/.") set _csw_toolkit = ""
+endif
+if ("${_csw_toolkit:q}" != "") then
+    set _csw_bin_dirs = ("${_csw_toolkit:q}/bin")
+    set _csw_libs = auto
+    foreach _csw_word ($_csw_asked:q)
+        if ("$_csw_word:q" == "lib=always" && $_csw_libs != never) set _csw_libs = always
+        if ("$_csw_word:q" == "lib=never") set _csw_libs = never
+    end
+    set _csw_root = "${_csw_venv:q}"
+    if ($_csw_first[2] == C) set _csw_root = "${_csw_conda:q}"
+    if ("$_csw_libs" == auto && "${_csw_root:q}" != "") then
+        set _csw_text = 'for f in packages core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; if __cudaswitch_brings "$2"; then echo never; fi'
+        set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_root:q'
+        set _csw_value = "`$_csw_words`"
+        if ("$_csw_value" == never) set _csw_libs = never
+    endif
+    if ("$_csw_libs" != never) then
+        foreach _csw_word (extras/CUPTI/lib64 lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib)
+            if (! -d "${_csw_toolkit:q}/$_csw_word") continue
+            set _csw_lib_dirs = ($_csw_lib_dirs:q "${_csw_toolkit:q}/$_csw_word")
+            if ($_csw_word != extras/CUPTI/lib64) break
+        end
+    endif
+    if (-x "${_csw_toolkit:q}/bin/nvcc") set _csw_want = "${_csw_want:q}:nvcc"
+endif
+
+# A virtualenv that was left has brought back the PATH that it kept.
+set _csw_before = "${_csw_BIN:q}"
+if ("${_csw__OLD_VIRTUAL_PATH:q}${_csw_VIRTUAL_ENV:q}" == "" && "${_csw_OLD:q}" != "") set _csw_BIN = "${_csw_OLD:q}"
+
+# Each list without what was put in, each folder once, at its first place, and only where more
+# copies stand than before us; then with the new folders. The last round only counts: on a
+# switch between environments and on reactivation conda goes on to export a PATH that it
+# computed before this script ran. That brings back what was applied before, and takes away
+# what is applied now.
+foreach _csw_job (PATH OLD LIB GONE)
+    set _csw_skip = 0
+    set _csw_add = ($_csw_bin_dirs:q)
+    switch ($_csw_job)
+    case PATH:
+        set _csw_list = "${_csw_PATH:q}"
+        set _csw_take = "${_csw_BIN:q}:${_csw_GONE:q}"
+        breaksw
+    case OLD:
+        # An activation that came after us took its snapshot with our entries in it.
+        set _csw_list = "${_csw__OLD_VIRTUAL_PATH:q}"
+        set _csw_take = "${_csw_OLD:q}"
+        if ("${_csw_OLD:q}" == "") set _csw_take = "${_csw_BIN:q}"
+        if ("${_csw_list:q}" == "") set _csw_skip = 1
+        breaksw
+    case LIB:
+        set _csw_list = "${_csw_LD_LIBRARY_PATH:q}"
+        set _csw_take = "${_csw_LIB:q}"
+        set _csw_add = ($_csw_lib_dirs:q)
+        breaksw
+    case GONE:
+        set _csw_list = "${_csw_new_PATH:q}"
+        set _csw_take = ""
+        if ($_csw_do != leave || "$_csw_owner" != C) set _csw_skip = 1
+        breaksw
+    endsw
+    set _csw_new_$_csw_job = "${_csw_list:q}"
+    set _csw_record = ""
+    if ($_csw_skip) then
+        eval 'set _csw_record_'$_csw_job' = ""'
+        continue
+    endif
+
+    set _csw_value = "${_csw_list:q}"
+    eval "$_csw_split"
+    set _csw_elements = ($_csw_words:q)
+    if ($_csw_job == GONE) then
+        set _csw_value = "${_csw_env:q}/bin"
+        eval "$_csw_split"
+        set _csw_here = "$_csw_words:q"
+        foreach _csw_word ($_csw_elements:q)
+            if ("$_csw_word:q" == "$_csw_here:q") set _csw_recall = 1
+        end
+        if ($_csw_recall && "${_csw_before:q}" != "") then
+            set _csw_value = "${_csw_before:q}"
+            eval "$_csw_split"
+            set _csw_words = ($_csw_words[1]:q)
+            eval "$_csw_join"
+            set _csw_count = "${_csw_value:ah}"
+            eval 'set _csw_add = ("${_csw_value:s/'$_csw_count'//}" $_csw_add:q)'
+        endif
+    endif
+
+    set _csw_taken = 0
+    set _csw_value = "${_csw_take:q}"
+    eval "$_csw_split"
+    foreach _csw_item ($_csw_words:q)
+        set _csw_count = "${_csw_item:ah:s///}"
+        if ("$_csw_count" !~ [0-9]*) continue
+        eval 'set _csw_item = "${_csw_item:s/'$_csw_count'//}"'
+        set _csw_n = 0
+        set _csw_found = ()
+        foreach _csw_word ($_csw_elements:q)
+            @ _csw_n++
+            if ("$_csw_word:q" == "$_csw_item:q") set _csw_found = ($_csw_found $_csw_n)
+        end
+        if ($#_csw_found <= $_csw_count) continue
+        set _csw_elements[$_csw_found[1]] = 
+        set _csw_taken = 1
+    end
+    if ($_csw_taken) then
+        set _csw_words = ($_csw_elements:q)
+        eval "$_csw_join"
+        set _csw_list = "${_csw_value:q}"
+        if ($_csw_job == LIB && "${_csw_list:q}" == "" && "$_csw_LD" == unset) set _csw_ld_set = 0
+        if ($_csw_job == OLD && "${_csw_list:q}" == "") set _csw_add = ()
+    endif
+
+    foreach _csw_dir ($_csw_add:q)
+        set _csw_value = "${_csw_dir:q}"
+        eval "$_csw_split"
+        set _csw_n = 0
+        foreach _csw_word ($_csw_elements:q)
+            if ("$_csw_word:q" == "$_csw_words:q") @ _csw_n++
+        end
+        if ("${_csw_record:q}" != "") set _csw_record = ":${_csw_record:q}"
+        set _csw_record = "${_csw_n}${_csw_dir:q}${_csw_record:q}"
+        if ("${_csw_list:q}" != "") set _csw_list = ":${_csw_list:q}"
+        set _csw_list = "${_csw_dir:q}${_csw_list:q}"
+    end
+    set _csw_new_$_csw_job = "${_csw_list:q}"
+    set _csw_record_$_csw_job = "${_csw_record:q}"
+end
+
+# The variables that hold one value: give back those of the want that was applied, where they
+# are still ours, and set those of the new one.
+foreach _csw_way (give set)
+    set _csw_value = "${_csw_ON:q}"
+    if ($_csw_way == set) set _csw_value = "${_csw_want:q}"
+    if ($_csw_way == set && "${_csw_toolkit:q}" == "") break
+    if ("${_csw_value:q}" == "") continue
+    eval "$_csw_split"
+    set _csw_asked = ($_csw_words:q)
+    set _csw_words = ($_csw_asked[1]:q)
+    eval "$_csw_join"
+    set _csw_names = (CUDA_HOME CUDA_PATH CUDAToolkit_ROOT)
+    set _csw_values = ("${_csw_value:q}" "${_csw_value:q}" "${_csw_value:q}")
+    foreach _csw_word ($_csw_asked:q)
+        if ("$_csw_word:q" == "nvcc" && "$_csw_names" !~ *CUDACXX*) then
+            set _csw_names = ($_csw_names CUDACXX)
+            set _csw_values = ($_csw_values:q "${_csw_value:q}/bin/nvcc")
+        else if ("$_csw_word:q" =~ gpus=*) then
+            set _csw_names = ($_csw_names CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
+            set _csw_values = ($_csw_values:q "${_csw_word:s/gpus=//:s///}" PCI_BUS_ID)
+        endif
+    end
+    set _csw_n = 0
+    foreach _csw_name ($_csw_names)
+        @ _csw_n++
+        set _csw_ours = "$_csw_values[$_csw_n]:q"
+        eval 'set _csw_has = $?'$_csw_name
+        if ($_csw_way == set) then
+            if ($_csw_has) eval 'setenv _CUDASWITCH_WAS_'$_csw_name' "${'$_csw_name':q}"'
+            setenv $_csw_name "${_csw_ours:q}"
+        else
+            eval 'set _csw_had = $?_CUDASWITCH_WAS_'$_csw_name
+            set _csw_now = ""
+            if ($_csw_has) eval 'set _csw_now = "${'$_csw_name':q}"'
+            if ("${_csw_now:q}" == "${_csw_ours:q}") then
+                if ($_csw_had) then
+                    eval 'setenv '$_csw_name' "${_CUDASWITCH_WAS_'$_csw_name':q}"'
+                else
+                    unsetenv $_csw_name
+                endif
+            endif
+            if ($_csw_had) unsetenv _CUDASWITCH_WAS_$_csw_name
+        endif
+    end
+end
+
+foreach _csw_name (ON BIN OLD GONE LIB LD)
+    unsetenv _CUDASWITCH_$_csw_name
+end
+if ("${_csw_toolkit:q}" != "") then
+    setenv _CUDASWITCH_ON "${_csw_want:q}"
+    setenv _CUDASWITCH_BIN "${_csw_record_PATH:q}"
+    if ("${_csw_record_OLD:q}" != "") setenv _CUDASWITCH_OLD "${_csw_record_OLD:q}"
+    if ("${_csw_record_LIB:q}" != "") then
+        setenv _CUDASWITCH_LIB "${_csw_record_LIB:q}"
+        if (! $_csw_ld_set) setenv _CUDASWITCH_LD unset
+        set _csw_ld_set = 1
+    endif
+endif
+if ("${_csw_record_GONE:q}" != "") setenv _CUDASWITCH_GONE "${_csw_record_GONE:q}"
+
+if ("${_csw_new_PATH:q}" != "${_csw_PATH:q}") setenv PATH "${_csw_new_PATH:q}"
+if ("${_csw_new_OLD:q}" != "${_csw__OLD_VIRTUAL_PATH:q}") then
+    # A variable of the shell here, exported by other shells.
+    unset _OLD_VIRTUAL_PATH
+    if ($?_OLD_VIRTUAL_PATH) then
+        setenv _OLD_VIRTUAL_PATH "${_csw_new_OLD:q}"
+    else
+        set _OLD_VIRTUAL_PATH = "${_csw_new_OLD:q}"
+    endif
+endif
+if (! $_csw_ld_set) then
+    unsetenv LD_LIBRARY_PATH
+else if ("${_csw_new_LIB:q}" != "${_csw_LD_LIBRARY_PATH:q}") then
+    setenv LD_LIBRARY_PATH "${_csw_new_LIB:q}"
+endif
+
+unset _csw_*

@@ -1,0 +1,134 @@
+# Drop what belongs to an environment that was left, take up what the environment, the
+# directory or the user asks for, and settle.
+set _cswl_now = ("" "" "${cwd:q}" "")
+if ($?CONDA_PREFIX) eval 'set _cswl_now[1] = "${CONDA_PREFIX:q}"'
+if ($?VIRTUAL_ENV) eval 'set _cswl_now[2] = "${VIRTUAL_ENV:q}"'
+if ($?CUDASWITCH_VERSION) eval 'set _cswl_now[4] = "${CUDASWITCH_VERSION:q}"'
+set _cswl_before = ""
+if ($?_CUDASWITCH_ON) eval 'set _cswl_before = "${_CUDASWITCH_ON:q}"'
+set _cswl_settle = $?_CUDASWITCH_GONE
+set _cswl_asked = 1
+if ($#_cudaswitch_seen == 4) then
+    if ("$_cudaswitch_seen[1]:q" != "$_cswl_now[1]:q" || "$_cudaswitch_seen[2]:q" != "$_cswl_now[2]:q") set _cswl_settle = 1
+    if ("$_cudaswitch_seen[4]:q" == "$_cswl_now[4]:q") set _cswl_asked = 0
+else
+    set _cswl_settle = 1
+endif
+
+# The text of a command: the shell that runs it puts in what the variables hold.
+set _cswl_ask = '/bin/sh "${_cudaswitch_texts:q}/ask.sh" $_cudaswitch_root:q $_cudaswitch_program:q'
+
+# What C and V ask for ends with env=FOLDER. After a change of pins the hook of an active
+# environment may ask for another thing.
+foreach _cswl_owner (V C)
+    set _cswl_active = "$_cswl_now[1]:q"
+    if ($_cswl_owner == V) set _cswl_active = "$_cswl_now[2]:q"
+    set _cswl_want = ""
+    eval 'set _cswl_has = $?_CUDASWITCH_'$_cswl_owner
+    if ($_cswl_has) eval 'set _cswl_want = "${_CUDASWITCH_'$_cswl_owner':q}"'
+    if ("${_cswl_want:q}" == "") continue
+    set _cswl_words = "${_cswl_want:as/ //:as/	//:as/:/ /}"
+    set _cswl_words = ($_cswl_words:x)
+    set _cswl_env = "$_cswl_words[$#_cswl_words]:q"
+    set _cswl_env = "${_cswl_env:s/env=//:s///}"
+    if ("${_cswl_active:as/ //:as/	//:as/:/ /}" == "${_cswl_env:q}") then
+        if ($_cudaswitch_again) unsetenv _CUDASWITCH_$_cswl_owner
+        continue
+    endif
+    if ($_cswl_owner == C && $?PATH) then
+        # Below a stacked environment this one is still active: its folder is on PATH.
+        set _cswl_words = "${PATH:as/ //:as/	//:as/:/ /}"
+        set _cswl_words = ($_cswl_words:x)
+        set _cswl_below = 0
+        foreach _cswl_word ($_cswl_words:q)
+            if ("$_cswl_word:q" == "${_cswl_env:q}/bin") set _cswl_below = 1
+        end
+        if ($_cswl_below) continue
+    endif
+    unsetenv _CUDASWITCH_$_cswl_owner
+end
+# A hook that did not run: its activate script was rewritten, or bypassed.
+if ("$_cswl_now[2]:q" != "" && ! $?_CUDASWITCH_V) then
+    set _cswl_hook = "$_cswl_now[2]:q/etc/cudaswitch/on.csh"
+    if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
+endif
+if ("$_cswl_now[1]:q" != "" && ! $?_CUDASWITCH_C) then
+    set _cswl_hook = "$_cswl_now[1]:q/etc/conda/activate.d/~~cudaswitch.csh"
+    if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
+endif
+if ($_cswl_asked && "$_cswl_now[4]:q" == "") then
+    unsetenv _CUDASWITCH_X
+else if ($_cswl_asked) then
+    set _cswl_ask = "$_cswl_ask want "'$_cswl_now[4]:q'
+    set _cswl_want = "`$_cswl_ask`"
+    if ("${_cswl_want:q}" != "") setenv _CUDASWITCH_X "${_cswl_want:q}"
+endif
+
+# What the directory asks for, else the user.
+set _cswl_of = none
+if ($?_CUDASWITCH_U) then
+    if ("${_CUDASWITCH_U:q}" != "") set _cswl_of = use
+endif
+if ($?_CUDASWITCH_C || $?_CUDASWITCH_V) then
+    unsetenv _CUDASWITCH_D
+else if ($_cswl_of == none) then
+    set _cswl_dir = "${cwd:q}"
+    set _cswl_file = "${_cudaswitch_root:q}/global"
+    while (1)
+        if (-f "${_cswl_dir:q}/.cuda-version") then
+            set _cswl_file = "${_cswl_dir:q}/.cuda-version"
+            break
+        endif
+        if ("${_cswl_dir:q}" == "") break
+        if ($?HOME) then
+            if ("${_cswl_dir:q}" == "${HOME:q}") break
+        endif
+        set _cswl_dir = "${_cswl_dir:h:q}"
+    end
+    set _cswl_want = ""
+    if (-f "${_cswl_file:q}") then
+        # It is read, and complained of, once on the way into a tree and not at every step within.
+        @ _cswl_time = (-M "${_cswl_file:q}")
+        @ _cswl_size = (-Z "${_cswl_file:q}")
+        @ _cswl_inode = (-I "${_cswl_file:q}")
+        set _cswl_key = "${_cswl_file:q}:${_cswl_time}:${_cswl_size}:${_cswl_inode}"
+        if ("${_cswl_key:q}" == "$_cudaswitch_asked[1]:q") then
+            set _cswl_want = "$_cudaswitch_asked[2]:q"
+        else if ("${_cswl_key:q}" == "$_cudaswitch_asked[3]:q") then
+            set _cswl_want = "$_cudaswitch_asked[4]:q"
+        else if ("${_cswl_key:q}" != "${_cudaswitch_refused:q}") then
+            set _cswl_ask = "$_cswl_ask file "'$_cswl_file:q'
+            set _cswl_want = "`$_cswl_ask`"
+            if ("${_cswl_want:q}" == "") then
+                set _cudaswitch_refused = "${_cswl_key:q}"
+            else
+                set _cudaswitch_asked = ("${_cswl_key:q}" "${_cswl_want:q}" "$_cudaswitch_asked[1]:q" "$_cudaswitch_asked[2]:q")
+            endif
+        endif
+    endif
+    if ("${_cswl_want:q}" == "") then
+        unsetenv _CUDASWITCH_D
+    else
+        setenv _CUDASWITCH_D "${_cswl_want:q}"
+    endif
+endif
+
+set _cudaswitch_again = 0
+
+# Without a reason nothing is touched: people put their own folders before ours.
+if (! $_cswl_settle) then
+    set _csw_do = strongest
+    set _csw_texts = "${_cudaswitch_texts:q}"
+    source "${_cudaswitch_texts:q}/core.csh"
+    if ("${_csw_want:q}" != "${_cswl_before:q}" && "${_csw_want:q}:nvcc" != "${_cswl_before:q}") set _cswl_settle = 1
+endif
+if ($_cswl_settle) then
+    set _csw_do = settle
+    set _csw_texts = "${_cudaswitch_texts:q}"
+    source "${_cudaswitch_texts:q}/core.csh"
+endif
+set _cudaswitch_seen = ("$_cswl_now[1]:q" "$_cswl_now[2]:q" "$_cswl_now[3]:q" "$_cswl_now[4]:q")
+set _cswl_after = ""
+if ($?_CUDASWITCH_ON) eval 'set _cswl_after = "${_CUDASWITCH_ON:q}"'
+if ("${_cswl_before:q}" != "${_cswl_after:q}") source "${_cudaswitch_texts:q}/say.csh"
+unset _csw_* _cswl_*
