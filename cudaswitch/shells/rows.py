@@ -22,6 +22,11 @@ def quote_pwsh(value: str) -> str:
     return "'" + re.sub("(['\u2018-\u201b])", r"\1\1", value) + "'"
 
 
+def quote_nu(value: str) -> str:
+    """Quote one value for Nushell."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 @dataclass(frozen=True)
 class Family:
     """Shells that read the same hook files, which end in `suffix`.
@@ -159,6 +164,15 @@ SHELLS = {
             load="cudaswitch init fish | source",
             startup=("{XDG_CONFIG_HOME}/fish/conf.d/cudaswitch.fish",),
             source="if status is-interactive; and test -f {file}; source {file}; end",
+        ),
+        Shell(
+            "nu",
+            "nu",
+            quote_nu,
+            export="$env.{name} = {value}",
+            local="$env.{name} = [{value}]",
+            init=("init.nu",),
+            load="cudaswitch init nu | save -f $'($nu.user-autoload-dirs.0)/cudaswitch.nu'",
         ),
     )
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,20 +12,24 @@ import pytest
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.versions import parse_version_file
 from shells.conda import conda_prefix
-from shells.driver import BASH, FISH, XONSH, ZSH, Shell, ShellResult
+from shells.driver import BASH, FISH, NU, XONSH, ZSH, Shell, ShellResult
 from shells.kits import Person, foreign, switched
 from shells.quick_conda import QuickConda
 
-SHELLS = (BASH, ZSH, FISH, XONSH)
+SHELLS = (BASH, ZSH, FISH, XONSH, NU)
 every = pytest.mark.parametrize("shell", SHELLS, ids=str)
 # In xonsh the integration's own names cannot be reached: test_xonsh.py has its version.
-open_ones = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+open_ones = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, NU), ids=str)
 
 HINTED = "hint: "
 
 
 def prompt(shell: Shell) -> str:
     return shell.prompt
+
+
+def silent(shell: Shell, command: str) -> str:
+    return f"{command} {'err>' if shell is NU else '2>'} /dev/null"
 
 
 def cd(shell: Shell, folder: Path) -> str:
@@ -92,6 +97,8 @@ class TestFollowing:
     def test_the_environment_s_pin_is_stronger(
         self, shell: Shell, person: Person, trees: Path, tmp_path: Path
     ) -> None:
+        if shell is NU:
+            pytest.skip("no conda has a command for Nushell")
         conda = QuickConda()
         for name, request in (("pinned", "11.8"), ("system", "system"), ("free", None)):
             conda_prefix(tmp_path / name)
@@ -104,8 +111,8 @@ class TestFollowing:
         assert homes(person, person.play(shell, *steps).check()) == "--121-121"
 
     def test_the_global_pin_is_the_weakest(self, shell: Shell, person: Person, trees: Path) -> None:
-        pin = "cudaswitch pin 12.4 --global 2>/dev/null"
-        unpin = "cudaswitch unpin --global 2>/dev/null"
+        pin = silent(shell, "cudaswitch pin 12.4 --global")
+        unpin = silent(shell, "cudaswitch unpin --global")
         names = ["outer", "none", "outer"]
         steps = [pin, *(cd(shell, trees / name) for name in names), unpin, cd(shell, trees)]
         assert homes(person, person.play(shell, *steps).check()) == "-31311-"
@@ -114,7 +121,10 @@ class TestFollowing:
         self, shell: Shell, person: Person, trees: Path
     ) -> None:
         words = ["pin 11.8 --dir .", "pin '>=10,<11' --dir .", "unpin --dir ."]
-        steps = [cd(shell, trees / "none"), *(f"cudaswitch {word} 2>/dev/null" for word in words)]
+        steps = [
+            cd(shell, trees / "none"),
+            *(silent(shell, f"cudaswitch {word}") for word in words),
+        ]
         result = person.play(shell, *steps).check()
         assert homes(person, result) == "--21-"
         assert not (trees / "none" / ".cuda-version").exists()
@@ -208,7 +218,7 @@ def test_a_broken_file_is_told_again_on_the_next_visit_and_seen_when_mended(
 ) -> None:
     file = trees / "none" / ".cuda-version"
     file.write_text("nonsense here\n")
-    mend = f"echo 11.8 >{shell.quote(str(file))}"
+    mend = f"sh -c {shell.quote(f'echo 11.8 >{shlex.quote(str(file))}')}"
     steps = [cd(shell, trees / "none"), cd(shell, trees / "outer"), cd(shell, trees / "none")]
     steps += [mend, cd(shell, trees / "none"), f"cd .\n{prompt(shell)}", cd(shell, trees)]
     result = person.play(shell, *steps, cd(shell, trees / "none"))
@@ -240,6 +250,8 @@ def test_python_is_asked_once_in_a_tree(
     program.write_text(f'#!/bin/sh\necho x >>{count}\nexec cudaswitch "$@"\n')
     program.chmod(0o755)
     spy = shell.set("_cudaswitch_program", str(program))
+    if shell is NU:
+        spy = f"$env._cudaswitch_program = [{shell.quote(str(program))}]"
     names = ["outer", "outer/deep", "outer", "outer/deep/inner", "outer"]
     result = person.play(shell, spy, *(cd(shell, trees / name) for name in names)).check()
     assert homes(person, result) == "--11121"
@@ -259,9 +271,13 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
         file = shell.quote(str(tmp_path / str(number)))
         if shell is FISH:
             lines.append(f"set -l want (__cudaswitch_read {file}); or set want refused; echo $want")
+        elif shell is NU:
+            lines.append(f"let text = (__cudaswitch_text {file})")
+            lines.append("let want = if $text != null { __cudaswitch_read $text }")
+            lines.append("print ($want | default refused)")
         else:
             lines.append(f"if __cudaswitch_read {file}; then echo $__csw; else echo refused; fi")
-    quiet = "" if shell is FISH else "unsetopt warn_create_global" if shell is ZSH else ":"
+    quiet = "" if shell in (FISH, NU) else "unsetopt warn_create_global" if shell is ZSH else ":"
     answers = person.play(shell, quiet, *lines).stdout.splitlines()
     assert len(answers) == len(texts)
     ready = 0
