@@ -148,7 +148,7 @@ _cudaswitch_value() {
         *:--libraries) _cudaswitch_add auto always never ;;
         *:-n | *:--name) _cudaswitch_environments ;;
         *:-p | *:--prefix | *:--dir) _cudaswitch_folders ;;
-        *:--shell) _cudaswitch_add sh bash zsh xonsh pwsh fish ;;
+        *:--shell) _cudaswitch_add sh bash zsh xonsh pwsh fish tcsh nu ;;
         *:--format) _cudaswitch_add json dotenv github modulefile cmd ;;
     esac
 }
@@ -201,7 +201,7 @@ _cudaswitch_argument() {
         compat:2) : ;;
         exec:1) _cudaswitch_requests ;;
         env:1) _cudaswitch_requests ;;
-        init:1) _cudaswitch_add bash zsh xonsh pwsh fish ;;
+        init:1) _cudaswitch_add bash zsh xonsh pwsh fish tcsh nu ;;
         shims:1) _cudaswitch_add install path refresh ;;
         completion:1) _cudaswitch_add bash zsh fish ;;
     esac

@@ -55,9 +55,9 @@ def off() -> None:
 def _needs_integration(name: str) -> None:
     shell = Path(os.environ.get("SHELL", "bash")).name
     shell = shell if shell in shells.SHELLS and shells.SHELLS[shell].init else "bash"
-    line = shells.SHELLS[shell].load
     raise CudaswitchError(
-        f"`{name}` changes the shell it is called in, which has not loaded cudaswitch yet", line
+        f"`{name}` changes the shell it is called in, which has not loaded cudaswitch yet",
+        shells.SHELLS[shell].load,
     )
 
 

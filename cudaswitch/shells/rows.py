@@ -31,6 +31,11 @@ def quote_csh(value: str) -> str:
     return "'" + "".join(outside.get(char, char) for char in value) + "'"
 
 
+def quote_nu(value: str) -> str:
+    """Quote one value for Nushell."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 @dataclass(frozen=True)
 class Family:
     """Shells that read the same hook files, which end in `suffix`.
@@ -207,6 +212,15 @@ SHELLS = {
             init=("init.csh",),
             load='eval "`cudaswitch init tcsh`"',
             settle="set _csw_do = settle; set _csw_texts = {texts}; source {texts}/core.csh;",
+        ),
+        Shell(
+            "nu",
+            "nu",
+            quote_nu,
+            export="$env.{name} = {value}",
+            local="$env.{name} = [{value}]",
+            init=("init.nu",),
+            load="cudaswitch init nu | save -f $'($nu.user-autoload-dirs.0)/cudaswitch.nu'",
         ),
     )
 }

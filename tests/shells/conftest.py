@@ -12,7 +12,7 @@ from shells.driver import Shell
 from shells.kits import Person, kits_in
 from shells.pinned import Session, pinned_environments
 
-INTEGRATED = ("bash", "zsh", "fish", "tcsh", "xonsh")
+INTEGRATED = ("bash", "zsh", "fish", "tcsh", "xonsh", "nu")
 
 
 @pytest.fixture(scope="session")

@@ -47,6 +47,11 @@ _command("load_file", lambda path: execx(open(path).read()))"""
 # venv's activate.csh takes for granted that there is a prompt.
 _SNAP_CSH = """set prompt = ''
 alias snap 'set snap_status = $status; {env} -0 >{folder}/\\!:1; set status = $snap_status'"""
+_SNAP_NU = """def --env snap [name: string] {{
+    let before = ($env.LAST_EXIT_CODE? | default 0)
+    ^{env} -0 out> $"{folder}/($name)"
+    $env.LAST_EXIT_CODE = $before
+}}"""
 
 
 def _quote_posix(text: str) -> str:
@@ -56,6 +61,10 @@ def _quote_posix(text: str) -> str:
 
 def _quote_fish(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _quote_nu(text: str) -> str:
+    return f"r###'{text}'###"
 
 
 def _quote_csh(text: str) -> str:
@@ -145,6 +154,21 @@ FISH = Shell(
     source_template="source {path}",
     prompt="emit fish_prompt",
 )
+NU = Shell(
+    hush_template="{command} err> /dev/null",
+    name="nu",
+    options=("--no-config-file",),
+    suffix="nu",
+    quote=_quote_nu,
+    snap=_SNAP_NU,
+    set_template="$env.{name} = {value}",
+    prepend_template="$env.{name} = ([{value} $env.{name}?] | compact --empty | flatten"
+    " | if '{name}' == PATH {{ $in }} else {{ str join : }})",
+    append_template="$env.{name} = ([$env.{name}? {value}] | compact --empty | flatten"
+    " | if '{name}' == PATH {{ $in }} else {{ str join : }})",
+    unset_template="hide-env {name}",
+    source_template="source {path}",
+)
 TCSH = Shell(
     name="tcsh",
     options=("-f",),
@@ -179,8 +203,8 @@ SHELLS = (*POSIX_SHELLS, FISH, TCSH)
 
 Environment = dict[str, str]
 
-_OWN_BUSINESS = "_"
-"""Shells put the command they run into `_`, so it differs at every look."""
+_OWN_BUSINESS = ("_", "LAST_EXIT_CODE", "CURRENT_FILE", "FILE_PWD", "PROCESS_PATH")
+"""The command or file that a shell runs, and how the last one ended, differ at every look."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +235,7 @@ class ShellResult:
 def _read_snap(path: Path) -> Environment:
     text = path.read_bytes().decode(errors="surrogateescape")
     pairs = (entry.partition("=") for entry in text.split("\0") if entry)
-    return {name: value for name, _, value in pairs if name != _OWN_BUSINESS}
+    return {name: value for name, _, value in pairs if name not in _OWN_BUSINESS}
 
 
 def run_shell(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,14 @@ import pytest
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.versions import parse_version_file
 from shells.conda import conda_prefix
-from shells.driver import BASH, FISH, TCSH, XONSH, ZSH, Shell, ShellResult
+from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell, ShellResult
 from shells.kits import Person, foreign, switched
 from shells.quick_conda import QuickConda
 
-SHELLS = (BASH, ZSH, FISH, TCSH, XONSH)
+SHELLS = (BASH, ZSH, FISH, TCSH, XONSH, NU)
 every = pytest.mark.parametrize("shell", SHELLS, ids=str)
 # In xonsh the integration's own names cannot be reached: test_xonsh.py has its version.
-open_ones = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+open_ones = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, NU), ids=str)
 
 HINTED = "hint: "
 
@@ -92,6 +93,8 @@ class TestFollowing:
     def test_the_environment_s_pin_is_stronger(
         self, shell: Shell, person: Person, trees: Path, tmp_path: Path
     ) -> None:
+        if shell is NU:
+            pytest.skip("no conda has a command for Nushell")
         conda = QuickConda()
         for name, request in (("pinned", "11.8"), ("system", "system"), ("free", None)):
             conda_prefix(tmp_path / name)
@@ -208,7 +211,7 @@ def test_a_broken_file_is_told_again_on_the_next_visit_and_seen_when_mended(
 ) -> None:
     file = trees / "none" / ".cuda-version"
     file.write_text("nonsense here\n")
-    mend = f"echo 11.8 >{shell.quote(str(file))}"
+    mend = f"sh -c {shell.quote(f'echo 11.8 >{shlex.quote(str(file))}')}"
     steps = [cd(shell, trees / "none"), cd(shell, trees / "outer"), cd(shell, trees / "none")]
     steps += [mend, cd(shell, trees / "none"), f"cd .\n{prompt(shell)}", cd(shell, trees)]
     result = person.play(shell, *steps, cd(shell, trees / "none"))
@@ -242,6 +245,8 @@ def test_python_is_asked_once_in_a_tree(
     spy = shell.set("_cudaswitch_program", str(program))
     if shell is TCSH:  # where a variable of the shell goes before an exported one
         spy = f"set _cudaswitch_program = {shell.quote(str(program))}"
+    if shell is NU:
+        spy = f"$env._cudaswitch_program = [{shell.quote(str(program))}]"
     names = ["outer", "outer/deep", "outer", "outer/deep/inner", "outer"]
     result = person.play(shell, spy, *(cd(shell, trees / name) for name in names)).check()
     assert homes(person, result) == "--11121"
@@ -265,6 +270,10 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
             ask = "/bin/sh $_cudaswitch_texts:q/ask.sh $_cudaswitch_root:q /bin/false file"
             lines.append(f"set ask = '{ask}' file = {file}\nset want = \"`$ask $file:q`\"")
             lines.append('if ("$want:q" == "") set want = refused\necho "$want:q"')
+        elif shell is NU:
+            lines.append(f"let text = (__cudaswitch_text {file})")
+            lines.append("let want = if $text != null { __cudaswitch_read $text }")
+            lines.append("print ($want | default refused)")
         else:
             lines.append(f"if __cudaswitch_read {file}; then echo $__csw; else echo refused; fi")
     quiet = "unsetopt warn_create_global" if shell is ZSH else ""

@@ -12,11 +12,11 @@ from cudaswitch.errors import CudaswitchError
 from cudaswitch.versions import parse_request, parse_version_file
 from homes import Home
 from made_environments import Env
-from shells.driver import BASH, DASH, FISH, SHELLS, ZSH, Shell
+from shells.driver import BASH, DASH, FISH, NU, SHELLS, ZSH, Shell
 from shells.kits import Person, foreign, read_env, switched
 
 every = pytest.mark.parametrize("shell", SHELLS, ids=str)
-integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, NU), ids=str)
 
 SEEN, ORDER = "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"
 VALUES = {
@@ -186,7 +186,7 @@ def test_gpus_without_a_toolkit_are_refused(person: Person) -> None:
         refused(person.home.run(command, "system", "--gpus", "0"), "GPU", hint=hint)
 
 
-@integrated
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_path: Path) -> None:
     """Where the shell has a ready answer it is the right one; all else it leaves to Python."""
     dice = random.Random(11)

@@ -8,13 +8,25 @@ from pathlib import Path
 import pytest
 
 from homes import make_home
-from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
+from shells.driver import (
+    BASH,
+    DASH,
+    FISH,
+    NU,
+    POSIX_SHELLS,
+    SHELLS,
+    TCSH,
+    XONSH,
+    ZSH,
+    Shell,
+    run_shell,
+)
 from shells.kits import Kit, Person, foreign, read_env, switched
 
-every = pytest.mark.parametrize("shell", (*SHELLS, XONSH), ids=str)
+every = pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
 posix = pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
-integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 
 STRICT = {
     "bash": "set -eu",
@@ -190,7 +202,11 @@ class TestRefusal:
     ) -> None:
         said = dict.fromkeys((FISH, TCSH), "echo rc $status")
         said[XONSH] = "echo rc @(__xonsh__.lastcmd.rtn)"
+        said[NU] = "print $'rc ($env.LAST_EXIT_CODE)'"
         command = person.use(shell, request_)
+        if shell is NU:
+            # There a command that fails ends the script.
+            command = f"try {{ {command} }}"
         if shell is DASH:
             command = command.replace('eval "$(', "text=$(").replace(')"', ")")
         steps = [person.use(shell, "11.8"), f"{command}\n{said.get(shell, 'echo rc $?')}"]
@@ -238,7 +254,10 @@ class TestBackAndForth:
 
     @integrated
     def test_dash_without_an_earlier_choice(self, shell: Shell, person: Person) -> None:
-        result = person.play(shell, "cudaswitch use -")
+        use = "cudaswitch use -"
+        if shell is NU:
+            use = f"try {{ {use} }} catch {{|error| print --stderr $error.msg }}"
+        result = person.play(shell, use)
         assert "there is no earlier choice in this shell" in result.stderr
         assert foreign(result.snaps["1"]) == foreign(result.snaps["0"])
 
@@ -288,7 +307,7 @@ class TestStrictShells:
 
 
 class TestNestedShells:
-    @integrated
+    @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH), ids=str)
     def test_a_child_of_each_other_kind_can_undo(
         self, shell: Shell, person: Person, tmp_path: Path
     ) -> None:

@@ -1,0 +1,272 @@
+# What `cudaswitch init` adds to core.nu: the command that changes this shell, and the
+# look-round that the prompt asks for when environment or directory changed.
+# What is this shell's own is kept in lists and records, which Nushell never exports.
+# $env._cudaswitch_root.0 is the store; requests/NAME in it holds the ready answer to a request.
+# $env._cudaswitch_program.0 is the command itself, which need not be on an environment's PATH.
+
+def __cudaswitch_is_file [path] {
+    try { ($path | path expand --strict | path type) == file } catch { false }
+}
+
+# The ready answer to a request, null where Python must be asked.
+def __cudaswitch_ready [request] {
+    if $request !~ '^[A-Za-z0-9_+][A-Za-z0-9._+-]*$' { return null }
+    let file = $'($env._cudaswitch_root.0)/requests/($request)'
+    if not (__cudaswitch_is_file $file) { return null }
+    let want = (try { open --raw $file | lines | get --optional 0 | default '' } catch { '' })
+    if (__cudaswitch_is_dir $want) { $want }
+}
+
+# The text of a version file, null where it is another user's, or none that a person writes.
+def __cudaswitch_text [file] {
+    try {
+        let own = (ls --long --directory $'/proc/($nu.pid)' | get 0.user)
+        let found = (ls --long --directory ($file | path expand) | get 0)
+        if $found.user == $own and $found.size < 64kB { open --raw $file | decode utf-8 }
+    } catch { null }
+}
+
+# The ready answer to the text of a version file, null where Python must be asked.
+def __cudaswitch_read [text] {
+    mut said: any = {cuda: null, cudnn: null, libraries: null}
+    for line in ($text | lines | str replace --regex '#.*' '' | str trim | where $it != '') {
+        let part = ($line | parse --regex '^(?:(?<key>cuda|cudnn|libraries)(?:\s*=\s*|\s+))?(?<value>[^\s=,]+)$' | get --optional 0)
+        if $part == null { return null }
+        let key = ($part.key | default --empty cuda)
+        if ($said | get $key) != null { return null }
+        $said = ($said | update $key $part.value)
+    }
+    if $said.cuda == null or $said.libraries not-in [null auto always never] { return null }
+    let want = (__cudaswitch_ready ([$said.cuda $said.cudnn] | compact | str join '+cudnn'))
+    if $want != null { [$want $said.libraries] | compact | str join ':lib=' }
+}
+
+# The nearest version file from the working directory upward, not above the home folder;
+# null where there is none.
+def __cudaswitch_file [] {
+    mut dir = $env.PWD
+    loop {
+        let file = ($dir | path join .cuda-version)
+        if (__cudaswitch_is_file $file) { return $file }
+        if $dir in [/ $env.HOME?] { return null }
+        $dir = ($dir | path dirname)
+    }
+}
+
+# The active environment, null where there is none. Of two that one is, whose programs come
+# first on PATH.
+def __cudaswitch_active [] {
+    let conda = ($env.CONDA_PREFIX? | default '')
+    let venv = ($env.VIRTUAL_ENV? | default '')
+    let both = if (__cudaswitch_before $conda $venv) { [$conda $venv] } else { [$venv $conda] }
+    $both | where $it != '' | where {|one|
+        (__cudaswitch_is_dir $'($one)/conda-meta') or (__cudaswitch_is_file $'($one)/pyvenv.cfg') or (__cudaswitch_is_file $'($one)/bin/activate_this.py')
+    } | get --optional 0
+}
+
+# Have the packages of an environment changed since the file was written?
+def __cudaswitch_newer [prefix, file] {
+    let literal = ($prefix | str replace --all --regex '[?*\[\]]' '[$0]')
+    let since = (try { ls --directory ($file | path expand) | get 0.modified } catch { return true })
+    [conda-meta lib/python[23]*/site-packages] | any {|pattern|
+        try { ls --directory ($'($literal)/($pattern)' | into glob) | any { $in.modified > $since } } catch { false }
+    }
+}
+
+# The ready answer to what the frameworks of an environment need, empty where they need
+# nothing; null where Python must be asked.
+def __cudaswitch_automatic [prefix] {
+    let file = $'($env._cudaswitch_root.0)/auto/($prefix | str replace --all / %)'
+    if not (__cudaswitch_is_file $file) or (__cudaswitch_newer $prefix $file) { return null }
+    let said = (try { open --raw $file | decode utf-8 | lines } catch { return null })
+    if $said.0? != $prefix { return null }
+    let want = ($said.1? | default '')
+    if $want == '' or (__cudaswitch_is_dir ($want | split row : | first)) { $want }
+}
+
+# What Python answers, which is asked, and complains, once as long as $about is the same: on
+# the way into a tree and not at every step within.
+def --env __cudaswitch_ask_once [about, ...args] {
+    if $env._cudaswitch_asked? != $about {
+        let program = $env._cudaswitch_program.0
+        $env._cudaswitch_answer = [(try { ^$program want ...$args | collect } catch { '' })]
+        $env._cudaswitch_asked = $about
+    }
+    $env._cudaswitch_answer.0 | str trim --right --char "\n"
+}
+
+# What the directory asks for, else the frameworks of the active environment, else the
+# user: _CUDASWITCH_D. What was read of the directory's file is kept, to see it change.
+def --env __cudaswitch_directory [] {
+    let file = (__cudaswitch_file)
+    let text = if $file != null { __cudaswitch_text $file }
+    $env._cudaswitch_file = [$file $text]
+    let prefix = if $file == null { __cudaswitch_active }
+    let framework = if $prefix != null { __cudaswitch_automatic $prefix }
+    mut want = if $text != null { __cudaswitch_read $text } else { $framework }
+    if $want == null and $file != null { $want = (__cudaswitch_ask_once [$file $text] '--file' $file) }
+    if $want == null and $prefix != null { $want = (__cudaswitch_ask_once [$prefix] '--environment' $prefix) }
+    let own = $'($env._cudaswitch_root.0)/global'
+    if $file == null and ($want | is-empty) and (__cudaswitch_is_file $own) {
+        let text = (__cudaswitch_text $own)
+        $want = if $text != null { __cudaswitch_read $text }
+        if $want == null { $want = (__cudaswitch_ask_once [$own] '--file' $own) }
+    }
+    $env._CUDASWITCH_D = if ($want | is-empty) { null } else { $want }
+}
+
+# Has the version file that decides changed, or is there a nearer one? Not asked where the
+# shell or an environment decides.
+def __cudaswitch_edited [] {
+    if ([$env._CUDASWITCH_U? $env._CUDASWITCH_C? $env._CUDASWITCH_V?] | any { is-not-empty }) { return false }
+    let file = $env._cudaswitch_file?.0?
+    let here = ($env.PWD | path join .cuda-version)
+    if $file != $here and ($here | path exists) { return true }
+    $file != null and (__cudaswitch_text $file) != $env._cudaswitch_file.1
+}
+
+# What the pin of an environment asks for, null where it has none: where `cudaswitch pin`
+# writes it each slash is a line break.
+def __cudaswitch_pin [prefix] {
+    let file = $'($prefix)/etc/cudaswitch/want'
+    if ($prefix | is-empty) or not (__cudaswitch_is_file $file) { return null }
+    let want = (try { open --raw $file | decode utf-8 | str replace --regex '\n$' '' | str replace --all "\n" / } catch { return null })
+    let now = if (__cudaswitch_newer $prefix $file) and (try { open --raw $'($prefix)/etc/cudaswitch/pin' | decode utf-8 } catch { '' }) =~ '^(cuda )?auto\s' {
+        let program = $env._cudaswitch_program.0
+        try { ^$program want --environment $prefix | collect | str trim --right --char "\n" } catch { '' }
+    }
+    let want = if ($now | is-empty) { $want } else { $now }
+    let home = ($want | split row : | first)
+    if $home == system or (__cudaswitch_is_dir $home) { return $'($want):env=($prefix)' }
+    if (is-terminal --stderr) {
+        print --stderr $'cudaswitch: `($home)` is gone, so nothing is switched (char lparen)pinned by `($prefix)`(char rparen)'
+    }
+    $'gone($want | str substring ($home | str length)..):env=($prefix)'
+}
+
+# Drop what belongs to an environment that was left, take up what the environment, the
+# directory or the user asks for, and settle.
+def --env __cudaswitch_look [] {
+    let before = ($env._CUDASWITCH_ON? | default '')
+    let seen = $env._cudaswitch_seen
+    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '')]
+    let conda = ($env._CUDASWITCH_C? | default '' | str replace --regex '(?s).*:env=' '')
+    let venv = ($env._CUDASWITCH_V? | default '' | str replace --regex '(?s).*:env=' '')
+    # Below a stacked environment this one is still active: its folder is on PATH.
+    if $conda != $now.0 and $'($conda)/bin' not-in (__cudaswitch_elements $env.PATH?) or $conda == '' {
+        $env._CUDASWITCH_C = (__cudaswitch_pin $now.0)
+    }
+    if $venv != $now.1 or $venv == '' {
+        $env._CUDASWITCH_V = (__cudaswitch_pin $now.1)
+    }
+    if $now.3 != ($seen | get --optional 3) {
+        if $now.3 == '' {
+            $env._CUDASWITCH_X = null
+        } else {
+            let program = $env._cudaswitch_program.0
+            let want = (__cudaswitch_ready $now.3 | default { try { ^$program want -- $now.3 } catch { '' } })
+            if $want != '' { $env._CUDASWITCH_X = ($want | str trim --right --char "\n") }
+        }
+    }
+    if ([$env._CUDASWITCH_C? $env._CUDASWITCH_V?] | any { is-not-empty }) {
+        $env._CUDASWITCH_D = null
+    } else if ($env._CUDASWITCH_U? | is-empty) {
+        __cudaswitch_directory
+    }
+    # Without a reason nothing is touched: people put their own folders before ours.
+    let moved = ($seen | take 2) != ($now | take 2)
+    if $moved or ($env._CUDASWITCH_GONE? | is-not-empty) or (__cudaswitch_strongest) != ($before | str replace --regex ':nvcc$' '') {
+        __cudaswitch_settle
+    }
+    $env._cudaswitch_seen = $now
+    if $before != ($env._CUDASWITCH_ON? | default '') { __cudaswitch_say }
+}
+
+# One line on what is active now.
+def __cudaswitch_say [] {
+    if ($env.CUDASWITCH_QUIET? | is-not-empty) { return }
+    let on = ($env._CUDASWITCH_ON? | default '')
+    if $on == '' {
+        print --stderr 'cudaswitch: no toolkit'
+        return
+    }
+    let why = if ($env._CUDASWITCH_LIB? | is-not-empty) { '' } else if ':lib=never' in $on { ' (LD_LIBRARY_PATH left alone, as asked)' } else { ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' }
+    print --stderr $'cudaswitch: CUDA ($on | split row : | first | path basename | str replace --regex '^cuda-' '')($why)'
+}
+
+# What is brought back with an overlay: Nushell gives its variables the values that they had
+# in it when it was left, where they are set outside too. $env._cudaswitch_outside holds their
+# values there; $env._cudaswitch_awake is set nowhere else, and so gone in an overlay that
+# was entered just now.
+def --env __cudaswitch_overlay [] {
+    let overlay = (overlay list | where active | last | get name)
+    if $env._cudaswitch_base? == null { $env._cudaswitch_base = [$overlay] }
+    let now = (__cudaswitch_variables | merge ($env | select --optional _CUDASWITCH_U _CUDASWITCH_X _CUDASWITCH_C _CUDASWITCH_V _CUDASWITCH_D _CUDASWITCH_PREVIOUS) | reject PATH)
+    if [$overlay] == $env._cudaswitch_base {
+        $env._cudaswitch_outside = {seen: $env._cudaswitch_seen, variables: $now}
+        return
+    }
+    if $env._cudaswitch_awake? == null {
+        let inside = $env._cudaswitch_inside
+        let stale = ($inside | columns | where {|name| ($inside | get $name) == ($now | get $name) })
+        load-env ($env._cudaswitch_outside.variables | select ...$stale)
+        $env._cudaswitch_seen = $env._cudaswitch_outside.seen
+        $env._cudaswitch_awake = [true]
+    }
+    $env._cudaswitch_inside = $now
+}
+
+def --env __cudaswitch_prompt [] {
+    let code = ($env.LAST_EXIT_CODE? | default 0)
+    __cudaswitch_overlay
+    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '')]
+    if $now != $env._cudaswitch_seen or ($env._CUDASWITCH_GONE? | is-not-empty) or (__cudaswitch_edited) {
+        __cudaswitch_look
+        __cudaswitch_overlay
+        $env.LAST_EXIT_CODE = $code
+    }
+}
+
+# Switch CUDA toolkits: `cudaswitch use 10.1`, `cudaswitch off`, `cudaswitch --help`
+def --env --wrapped cudaswitch [...args: string] {
+    let program = $env._cudaswitch_program.0
+    let command = ($args | get --optional 0)
+    let rest = ($args | skip 1)
+    let own = $command in [use pin unpin install adopt remove alias] or $args == [off]
+    if not $own or ($args | any {|arg| $arg in [-h --help] }) {
+        ^$program ...$args
+    } else if $command in [use off] {
+        let want = if $command == off { '' } else if $rest == [-] {
+            if $env._CUDASWITCH_PREVIOUS? == null {
+                error make --unspanned {msg: 'cudaswitch: there is no earlier choice in this shell', help: 'cudaswitch use VERSION'}
+            }
+            $env._CUDASWITCH_PREVIOUS
+        } else if $rest == [system] {
+            'system'
+        } else {
+            let ready = if ($rest | length) == 1 { __cudaswitch_ready $rest.0 }
+            if $ready == null { ^$program want --for-use ...$rest } else { $ready }
+        }
+        $env._CUDASWITCH_PREVIOUS = ($env._CUDASWITCH_U? | default '')
+        if $want == '' {
+            $env._CUDASWITCH_U = null
+            __cudaswitch_look
+        } else {
+            $env._CUDASWITCH_U = ($want | str trim --right --char "\n")
+            __cudaswitch_settle
+            __cudaswitch_say
+        }
+    } else {
+        ^$program ...$args
+        # What the hook of an active environment asks for may be another thing now.
+        if ($env._CUDASWITCH_C? | default '' | str ends-with $':env=($env.CONDA_PREFIX?)') { $env._CUDASWITCH_C = null }
+        if ($env._CUDASWITCH_V? | default '' | str ends-with $':env=($env.VIRTUAL_ENV?)') { $env._CUDASWITCH_V = null }
+        $env._cudaswitch_seen = []
+        $env._cudaswitch_asked = []
+        __cudaswitch_look
+    }
+}
+
+$env._cudaswitch_inside = {}
+$env.config.hooks.pre_prompt = ($env.config.hooks.pre_prompt | default [] | where {|hook| not (($hook | describe) starts-with record and cudaswitch in $hook) } | append {cudaswitch: true, code: {|| __cudaswitch_prompt }})
+__cudaswitch_look

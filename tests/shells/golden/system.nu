@@ -1,0 +1,3 @@
+<core.nu>
+$env._CUDASWITCH_U = "system"
+__cudaswitch_settle

@@ -1,0 +1,310 @@
+"""What is Nushell's own: overlays for virtualenvs, lists, `null`, other shells below and above."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from shells.conda import conda_prefix
+from shells.driver import BASH, FISH, NU, ZSH, Environment, Shell
+from shells.kits import Person, foreign, read_env, switched
+from tools import require
+
+NAME = "my env [x] é"
+NUSHELLS_OWN = ("NU_VERSION", "CMD_DURATION_MS", "LAST_EXIT_CODE")
+NUSHELLS_OWN += ("CURRENT_FILE", "FILE_PWD", "PROCESS_PATH")
+LIBRARIES = pytest.mark.parametrize("libraries", [None, "", "/own lib:$x"], ids=repr)
+
+
+def with_virtualenv(prefix: Path) -> Path:
+    command = [sys.executable, "-m", "virtualenv", "--no-seed", "--quiet", prefix]
+    subprocess.run(command, check=True, capture_output=True)
+    return prefix
+
+
+@pytest.fixture(scope="module")
+def envs(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make `v` and `x`, pinned to the first two toolkits, and `w`, not pinned."""
+    folder = tmp_path_factory.mktemp("overlays") / NAME
+    for name in "vwx":
+        with_virtualenv(folder / name)
+    person.pin("10.1", folder / "v")
+    person.pin("11.8", folder / "x")
+    return folder
+
+
+def entering(prefix: Path) -> str:
+    return f"overlay use {NU.quote(str(prefix / 'bin' / 'activate.nu'))}"
+
+
+def into(prefix: Path) -> str:
+    return f"{entering(prefix)}\n{NU.prompt}"
+
+
+OUT = f"deactivate\n{NU.prompt}"
+
+
+def bare(env: Environment) -> Environment:
+    own = ("VIRTUAL_", "PKG_CONFIG", "OLDPWD", *NUSHELLS_OWN)
+    return {name: value for name, value in foreign(env).items() if not name.startswith(own)}
+
+
+def inside(before: Environment, prefix: Path) -> Environment:
+    return bare(before | {"PATH": f"{prefix}/bin:{before['PATH']}"})
+
+
+class TestVirtualenv:
+    @LIBRARIES
+    def test_there_and_back(self, person: Person, envs: Path, libraries: str | None) -> None:
+        steps = [into(envs / "v"), "nvcc", OUT]
+        result = person.play(NU, *steps, LD_LIBRARY_PATH=libraries, CUDA_HOME=libraries).check()
+        before = result.snaps["0"]
+        assert bare(result.snaps["1"]) == switched(inside(before, envs / "v"), person.kits[0])
+        assert result.stdout == "nvcc of 10.1.243\n"
+        assert result.snaps["3"] == before
+
+    def test_from_one_to_the_next_without_deactivation(self, person: Person, envs: Path) -> None:
+        result = person.play(NU, *(into(envs / name) for name in "vwxv"), OUT).check()
+        before, kits = result.snaps["0"], {"v": 0, "x": 1}
+        for number, name in enumerate("vwxv", 1):
+            expected = bare(result.snaps[str(number)])
+            home = str(person.kits[kits[name]].home) if name in kits else None
+            assert expected.get("CUDA_HOME") == home
+            folders = expected["PATH"].split(":")
+            ours = [one for one in folders if "toolkits" in one]
+            assert ours == ([f"{home}/bin"] if home else [])
+        assert result.snaps["5"] == before
+
+    def test_what_is_chosen_inside_ends_with_the_overlay(self, person: Person, envs: Path) -> None:
+        steps = ["cudaswitch use 12.4", into(envs / "v"), "cudaswitch off", OUT, "cudaswitch off"]
+        result = person.play(NU, *steps).check()
+        before = result.snaps["0"]
+        assert bare(result.snaps["2"])["CUDA_HOME"] == str(person.kits[2].home)
+        assert bare(result.snaps["3"]) == switched(inside(before, envs / "v"), person.kits[0])
+        assert result.snaps["4"] == result.snaps["1"]
+        assert foreign(result.snaps["5"]) == foreign(before)
+
+    def test_pinned_and_unpinned_while_active(self, person: Person, tmp_path: Path) -> None:
+        prefix = with_virtualenv(tmp_path / "v")
+        at = NU.quote(str(prefix))
+        words = [f"cudaswitch {word} -p {at} err> /dev/null" for word in ("pin 11.8", "unpin")]
+        result = person.play(NU, into(prefix), *words, OUT).check()
+        before = result.snaps["0"]
+        assert bare(result.snaps["2"]) == switched(inside(before, prefix), person.kits[1])
+        assert bare(result.snaps["3"]) == inside(before, prefix)
+        assert result.snaps["4"] == before
+
+    def test_a_pin_whose_toolkit_is_gone_changes_nothing(
+        self, person: Person, tmp_path: Path
+    ) -> None:
+        prefix = with_virtualenv(tmp_path / "v")
+        person.pin("12.4", prefix)
+        want = prefix / "etc" / "cudaswitch" / "want"
+        want.write_text(want.read_text().replace("cuda-12.4", "cuda-99"))
+        result = person.play(NU, into(prefix), OUT).check()
+        assert bare(result.snaps["1"]) == inside(result.snaps["0"], prefix)
+
+
+def test_a_conda_environment_by_its_variables(person: Person, tmp_path: Path) -> None:
+    """No conda has a command for Nushell; whoever sets the variables has activated."""
+    prefix = conda_prefix(tmp_path / NAME)
+    person.pin("11.8", prefix, "--libraries", "never")
+    enter = f"{NU.set('CONDA_PREFIX', str(prefix))}\n{NU.prompt}"
+    result = person.play(NU, enter, f"{NU.unset('CONDA_PREFIX')}\n{NU.prompt}").check()
+    before = result.snaps["0"]
+    expected = switched(before, person.kits[1], libraries=False)
+    assert foreign(result.snaps["1"]) == expected | {"CONDA_PREFIX": str(prefix)}
+    assert result.snaps["2"] == before
+
+
+def test_an_edited_file_is_seen_at_the_next_prompt(person: Person, tmp_path: Path) -> None:
+    def save(text: str) -> str:
+        file = NU.quote(str(tmp_path / ".cuda-version"))
+        return f"{NU.quote(text)} | save --force {file}\n{NU.prompt}"
+
+    steps = [f"cd {NU.quote(str(tmp_path))}\n{NU.prompt}", save("11.8"), save("10.1"), save("#")]
+    result = person.play(NU, *steps)
+    homes = [result.snaps[str(number)].get("CUDA_HOME") for number in range(1, 5)]
+    assert homes == [None, str(person.kits[1].home), str(person.kits[0].home), None]
+
+
+def test_what_frameworks_need_is_known_until_packages_change(
+    person: Person, tmp_path: Path
+) -> None:
+    prefix = with_virtualenv(tmp_path / "v")
+    ready = person.home.store / "auto" / str(prefix).replace("/", "%")
+    ready.parent.mkdir(exist_ok=True)
+    ready.write_text(f"{prefix}\n{person.kits[0].home}\n")
+    site = next(prefix.glob("lib/python*/site-packages"))
+    change = f"touch {NU.quote(str(site / 'new'))}\n$env._cudaswitch_seen = []\n{NU.prompt}"
+    result = person.play(NU, into(prefix), change, OUT).check()
+    assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[0].home)
+    assert "CUDA_HOME" not in result.snaps["2"]
+    assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
+
+
+def test_own_copies_stay_when_ours_was_taken_out_by_hand(person: Person) -> None:
+    kit = person.kits[0]
+    lists = {"PATH": f"{kit.bin}:{person.home.env['PATH']}", "LD_LIBRARY_PATH": f"/x:{kit.lib[0]}"}
+    edit = "\n".join(NU.set(name, value) for name, value in lists.items())
+    result = person.play(NU, "cudaswitch use 10.1", edit, "cudaswitch off", **lists).check()
+    assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
+
+
+def test_search_paths_that_are_lists_stay_lists(person: Person) -> None:
+    """A person may have Nushell convert LD_LIBRARY_PATH as it does PATH."""
+    convert = (
+        "$env.ENV_CONVERSIONS.LD_LIBRARY_PATH = {from_string: {|s| $s | split row :},"
+        " to_string: {|v| $v | str join : }}\n$env.LD_LIBRARY_PATH = [/own '/x y']"
+    )
+    show = "print ($env.LD_LIBRARY_PATH | describe)"
+    steps = [convert, f"cudaswitch use 10.1\n{show}", f"cudaswitch off\n{show}"]
+    result = person.play(NU, *steps).check()
+    assert result.stdout == "list<string>\n" * 2
+    assert foreign(result.snaps["2"]) == switched(result.snaps["1"], person.kits[0])
+    assert result.snaps["3"]["LD_LIBRARY_PATH"] == "/own:/x y"
+
+
+def test_what_env_prints_can_be_sourced(person: Person, tmp_path: Path) -> None:
+    for request in ("10.1", "system"):
+        text = person.home.run("env", request, "--shell", "nu").stdout
+        (tmp_path / f"{request}.nu").write_text(text)
+    steps = [NU.source(tmp_path / f"{request}.nu") for request in ("10.1", "system")]
+    result = Person(person.home, person.kits, {}).play(NU, *steps).check()
+    assert foreign(result.snaps["1"]) == switched(result.snaps["0"], person.kits[0])
+    assert foreign(result.snaps["2"]) == foreign(result.snaps["0"])
+
+
+def test_the_json_can_be_loaded(person: Person) -> None:
+    load = "^cudaswitch env 10.1 --format json | from json | update PATH { split row : } | load-env"
+    result = person.play(NU, load).check()
+    assert foreign(result.snaps["1"]) == switched(result.snaps["0"], person.kits[0])
+
+
+def test_the_program_answers_what_the_shell_does_not(person: Person) -> None:
+    shown = "cudaswitch --version | str trim | print\ncudaswitch use --help | lines | first | print"
+    result = person.play(NU, shown).check()
+    assert result.stdout.startswith("cudaswitch")
+    assert "Usage: cudaswitch use" in result.stdout
+
+
+@pytest.mark.parametrize("outer", (BASH, ZSH, FISH), ids=str)
+def test_other_shells_above_and_below(outer: Shell, person: Person, tmp_path: Path) -> None:
+    """outer → nu → outer: each inherits, switches, undoes, and the one above is as it was."""
+    dump = f"env -0 >{tmp_path}"
+    inner = tmp_path / f"inner.{outer.suffix}"
+    inner.write_text(
+        f"{person.load(outer)}\n{dump}/inherited\ncudaswitch use 10.1\n{dump}/other\n"
+        f"cudaswitch off\n{dump}/undone\n"
+    )
+    call = " ".join(map(NU.quote, [*outer.options, str(inner)]))
+    middle = tmp_path / "middle.nu"
+    middle.write_text(
+        f"{person.load(NU)}\n^env -0 out> {tmp_path}/nu\ncudaswitch use 12.4\n"
+        f"^{outer.name} {call}\ncudaswitch off\n^env -0 out> {tmp_path}/off\n"
+    )
+    child = " ".join(map(outer.quote, [NU.name, *NU.options, str(middle)]))
+    result = person.play(outer, "cudaswitch use 11.8", child, "cudaswitch off").check()
+    ignored = ("SHLVL", "_", "PWD", "OLDPWD", "USER", "LOGNAME", *NUSHELLS_OWN)
+    before = result.snaps["0"]
+
+    def plain(env: Environment) -> Environment:
+        return {name: value for name, value in foreign(env).items() if name not in ignored}
+
+    expected = {"nu": 1, "inherited": 2, "other": 0, "undone": None, "off": None}
+    for name, number in expected.items():
+        seen = plain(read_env(tmp_path / name))
+        kit = None if number is None else person.kits[number]
+        assert seen == plain(switched(before, kit) if kit else before), name
+    assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
+    assert foreign(result.snaps["3"]) == foreign(before)
+
+
+class Prompt:
+    """Nushell at a real prompt, where overlays remember what was set in them."""
+
+    def __init__(self, person: Person, folder: Path, **variables: str) -> None:
+        self.folder, self.number = folder, 0
+        self.child = pexpect.spawn(
+            require("nu"),
+            ["--no-config-file", "--no-history", "--execute", person.load(NU)],
+            env=person.home.env | {"CUDASWITCH_QUIET": "1"} | variables,
+            cwd=str(folder),
+            encoding="utf-8",
+            timeout=20,
+            echo=False,
+            dimensions=(50, 500),
+        )
+
+        self._until("B")
+
+    def _until(self, mark: str) -> None:
+        """Wait for a mark of the prompt: `B` where typing begins, `C` where a command runs.
+
+        The line editor asks the terminal where its cursor is, and waits for an answer.
+        """
+        while self.child.expect([rf"\x1b\]133;{mark}", r"\x1b\[6n"]):
+            self.child.send("\x1b[1;1R")
+
+    def _type(self, line: str) -> None:
+        self.child.send(f"{line}\r")
+        self._until("C")
+        self._until("B")
+
+    def say(self, *lines: str) -> Environment:
+        """Type lines, and return the environment of a program that is run after them."""
+        self.number += 1
+        snap = self.folder / f"snap{self.number}"
+        for line in (*lines, f"^/usr/bin/env -0 out> {snap}"):
+            self._type(line)
+        return read_env(snap)
+
+
+@pytest.fixture
+def at_prompt(person: Person, tmp_path: Path) -> Iterator[Prompt]:
+    prompt = Prompt(person, tmp_path, LD_LIBRARY_PATH="/own")
+    yield prompt
+    prompt.child.close(force=True)
+
+
+def test_overlays_that_are_entered_again(person: Person, envs: Path, at_prompt: Prompt) -> None:
+    """Nushell gives them back what was set in them, which holds no longer."""
+    before = bare(at_prompt.say("null"))
+    for libraries in ("/own", "/mine"):
+        outside = before | {"LD_LIBRARY_PATH": libraries}
+        at_prompt.say(NU.set("LD_LIBRARY_PATH", libraries))
+        for name, number in (("v", 0), ("v", 0), ("w", None), ("x", 1)):
+            now = bare(at_prompt.say(entering(envs / name)))
+            expected = inside(outside, envs / name)
+            kit = None if number is None else person.kits[number]
+            assert now == (bare(switched(expected, kit)) if kit else expected), (libraries, name)
+            assert bare(at_prompt.say("deactivate")) == outside
+    at_prompt.say("cudaswitch use 12.4")
+    at_prompt.say(entering(envs / "w"))
+    assert bare(at_prompt.say("cudaswitch off")) == inside(outside, envs / "w")
+    assert bare(at_prompt.say("deactivate")) == bare(switched(outside, person.kits[2]))
+    assert bare(at_prompt.say("cudaswitch off")) == outside
+
+
+def test_the_prompt_follows_directories_and_keeps_the_exit_status(
+    person: Person, at_prompt: Prompt, tmp_path: Path
+) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / ".cuda-version").write_text(">=11,<12\n")
+    (tmp_path / "tree" / "sub").mkdir()
+    (tmp_path / "tree" / "sub" / ".cuda-version").write_text("9.2\n")
+    other = "{|| $env.OTHER = $env.LAST_EXIT_CODE }"
+    at_prompt.say(f"$env.config.hooks.pre_prompt ++= [{other}]")
+    now = at_prompt.say("cd tree; ^sh -c 'exit 7'", "$env.SEEN = $env.OTHER")
+    assert now["CUDA_HOME"] == str(person.kits[1].home)
+    assert now["SEEN"] == "7"
+    # Asked about this one, our program ends with a status of its own.
+    now = at_prompt.say("cd sub; ^sh -c 'exit 5'", "$env.SEEN = $env.OTHER")
+    assert (now.get("CUDA_HOME"), now["SEEN"]) == (None, "5")
+    at_prompt.say("cd ..")
+    assert "CUDA_HOME" not in at_prompt.say("cd ..")
