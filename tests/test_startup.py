@@ -23,6 +23,20 @@ FILES = {
     "zsh": ".zshrc",
     "fish": "xdg-config/fish/conf.d/cudaswitch.fish",
 }
+OTHERS = {
+    "tcsh": (".tcshrc", ("-c",), "cudaswitch use 10.1; echo $CUDA_HOME"),
+    "xonsh": (
+        "xdg-config/xonsh/rc.xsh",
+        ("--rc", "{file}", "-c"),
+        "cudaswitch use 10.1; echo $CUDA_HOME",
+    ),
+    "nu": (
+        "xdg-config/nushell/autoload/cudaswitch.nu",
+        ("-e",),
+        "cudaswitch use 10.1; print $env.CUDA_HOME; exit",
+    ),
+}
+"""The startup file of each, and how it is told what to do once it has read it."""
 OPEN, CLOSE = b"# >>> cudaswitch >>>", b"# <<< cudaswitch <<<"
 TEXTS = {
     "plain": b"alias ll='ls -l'\n",
@@ -339,3 +353,29 @@ def test_the_same_shell_without_the_line_is_not(stocked: Home, shell: str) -> No
     done = _interactive(stocked, shell, "cudaswitch use 10.1")
     assert done.returncode != 0
     assert "has not loaded cudaswitch" in done.stderr
+
+
+@pytest.mark.parametrize("shell", OTHERS)
+def test_further_shells_find_the_ready_file(stocked: Home, shell: str) -> None:
+    name, options, script = OTHERS[shell]
+    file = stocked.path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("# mine\n")
+    install(stocked, shell)
+    for text in ("", "# the ready file is gone\n"):
+        done = subprocess.run(
+            [require(shell), *(option.format(file=file) for option in options), script],
+            env=stocked.env | {"CUDASWITCH_QUIET": "1"},
+            cwd=stocked.path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        has = f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5" in done.stdout
+        assert has is not bool(text), done.stderr
+        if not text:
+            (stocked.store / "init").rename(stocked.store / "away")
+    remove(stocked, shell)
+    assert file.read_text() == "# mine\n"

@@ -191,7 +191,7 @@ def __cudaswitch_say [] {
         return
     }
     let why = if ($env._CUDASWITCH_LIB? | is-not-empty) { '' } else if ':lib=never' in $on { ' (LD_LIBRARY_PATH left alone, as asked)' } else { ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' }
-    print --stderr $'cudaswitch: CUDA ($on | split row : | first | path basename | str replace --regex '^cuda-' '')($why)'
+    print --stderr $'cudaswitch: CUDA ($on | split row : | first | path basename)($why)'
 }
 
 # What is brought back with an overlay: Nushell gives its variables the values that they had

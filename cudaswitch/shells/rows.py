@@ -181,6 +181,9 @@ SHELLS = {
             use=("shells/use_xonsh.py",),
             init=("errors.py", "versions.py", "shells/init_xonsh.py"),
             load="execx($(cudaswitch init xonsh))",
+            startup=("{XDG_CONFIG_HOME}/xonsh/rc.xsh", "{HOME}/.xonshrc"),
+            source="__import__('os').path.isfile({file}) and execx(open({file}).read())",
+            suffix=".xsh",
         ),
         Shell(
             "pwsh",
@@ -190,6 +193,9 @@ SHELLS = {
             local="$global:{name} = {value}",
             init=("init.ps1",),
             load="cudaswitch init pwsh | Out-String | Invoke-Expression",
+            startup=("{XDG_CONFIG_HOME}/powershell/profile.ps1",),
+            source="if (Test-Path -LiteralPath {file}) {{ . {file} }}",
+            suffix=".ps1",
         ),
         Shell(
             "fish",
@@ -211,6 +217,8 @@ SHELLS = {
             local="set {name} = {value};",
             init=("init.csh",),
             load='eval "`cudaswitch init tcsh`"',
+            startup=("{HOME}/.tcshrc", "{HOME}/.cshrc"),
+            source="if (-f {file}) source {file}",
             settle="set _csw_do = settle; set _csw_texts = {texts}; source {texts}/core.csh;",
         ),
         Shell(
@@ -221,6 +229,9 @@ SHELLS = {
             local="$env.{name} = [{value}]",
             init=("init.nu",),
             load="cudaswitch init nu | save -f $'($nu.user-autoload-dirs.0)/cudaswitch.nu'",
+            startup=("{XDG_CONFIG_HOME}/nushell/autoload/cudaswitch.nu",),
+            source="source (if ({file} | path exists) {{ {file} }} else {{ null }})",
+            suffix=".nu",
         ),
     )
 }

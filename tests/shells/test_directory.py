@@ -265,7 +265,7 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
         (tmp_path / str(number)).write_bytes(text.encode())
         file = shell.quote(str(tmp_path / str(number)))
         if shell is FISH:
-            lines.append(f"set -l want (__cudaswitch_read {file}); or set want refused; echo $want")
+            lines.append(f"if __cudaswitch_read {file}; echo $__csw; else; echo refused; end")
         elif shell is TCSH:
             ask = "/bin/sh $_cudaswitch_texts:q/ask.sh $_cudaswitch_root:q /bin/false file"
             lines.append(f"set ask = '{ask}' file = {file}\nset want = \"`$ask $file:q`\"")

@@ -215,7 +215,7 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
         (tmp_path / str(number)).write_bytes(text.encode())
         file = shell.quote(str(tmp_path / str(number)))
         if shell is FISH:
-            lines.append(f"set -l want (__cudaswitch_read {file}); or set want refused; echo $want")
+            lines.append(f"if __cudaswitch_read {file}; echo $__csw; else; echo refused; end")
         else:
             lines.append(f"if __cudaswitch_read {file}; then echo $__csw; else echo refused; fi")
     quiet = "unsetopt warn_create_global" if shell is ZSH else "true"
