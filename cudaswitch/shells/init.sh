@@ -60,9 +60,14 @@ __cudaswitch_ask_once() {
     about=$1
     if [ "$about" != "${_cudaswitch_asked-}" ]; then
         shift
-        _cudaswitch_answer=$("$_cudaswitch_program" want "$@") || _cudaswitch_answer=''
-        # Only now: a question that Ctrl-C ended is asked again.
-        _cudaswitch_asked=$about
+        _cudaswitch_asked=interrupted
+        if _cudaswitch_answer=$("$_cudaswitch_program" want "$@"); then
+            _cudaswitch_asked=$about
+        else
+            # A question that Ctrl-C ended is asked again.
+            case $? in 130) ;; *) _cudaswitch_asked=$about ;; esac
+            _cudaswitch_answer=''
+        fi
     fi
     __csw=$_cudaswitch_answer
 }
@@ -115,7 +120,9 @@ __cudaswitch_look() {
     if [ -n "$moved${_CUDASWITCH_GONE-}" ] || [ "$__csw" != "${before%:nvcc}" ]; then
         __cudaswitch_settle
     fi
-    _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}"
+    if [ "${_cudaswitch_asked-}" != interrupted ]; then
+        _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}"
+    fi
     if [ "$before" != "${_CUDASWITCH_ON-}" ] && [ -z "${CUDASWITCH_QUIET-}" ]; then
         __cudaswitch_say
     fi
