@@ -71,6 +71,7 @@ def test_an_interrupted_look_round_is_made_up_for(
     terminal.child.sendline(f"cd {asking}")
     while not asking.with_name("asked").exists():
         time.sleep(0.02)
+    time.sleep(0.3)  # the program has begun to sleep
     interrupt(terminal)
     started = time.monotonic()
     terminal.say("")
