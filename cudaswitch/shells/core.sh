@@ -59,6 +59,7 @@ __cudaswitch_before() {
 
 # Run a command with patterns expanded as POSIX has it, whatever the person has set.
 __cudaswitch_globbing() {
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
     \local noglob failglob code
     noglob='' failglob='' code=0
     case $- in *f*) noglob=1 && set +f ;; esac
@@ -280,7 +281,7 @@ __cudaswitch_settle() {
 __cudaswitch_enter() {
     \local home
     home=$3${4:+:$4}
-    if [ -n "$5" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
+    if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
         if [ -n "${_cudaswitch_program-}" ]; then
             home=$("$_cudaswitch_program" want --environment "$2") || home=$3${4:+:$4}
         elif [ -t 2 ]; then

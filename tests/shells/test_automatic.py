@@ -16,6 +16,9 @@ from shells.terminal import Terminal
 from shells.test_directory import cd, homes
 
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+hooked = pytest.mark.parametrize(
+    "shell", [it for it in SHELLS if it.suffix in {"sh", "fish"}], ids=str
+)
 NEW = ("cupy-cuda11x", "11.0.0")
 """A framework for CUDA 11, where OLD is for 10.1; neither brings its own."""
 OLD = ("cupy-cuda101", "7.8.0")
@@ -147,7 +150,7 @@ def test_current_exec_and_shims_agree(shell: Shell, someone: Person, env: Env) -
     ]
 
 
-@pytest.mark.parametrize("shell", [it for it in SHELLS if it.suffix in {"sh", "fish"}], ids=str)
+@hooked
 def test_a_hook_alone_keeps_what_it_was_given(shell: Shell, someone: Person, env: Env) -> None:
     """Without integration there is nobody to ask, and output that is no terminal stays clean."""
     env.write("bin/activate", "")
@@ -198,3 +201,16 @@ def test_a_version_file_that_is_edited_is_seen_at_the_next_prompt(
     steps = [f"{edit}\n{shell.prompt}" for edit in edits]
     result = someone.play(shell, cd(shell, tree / "deep"), *steps).check()
     assert homes(someone, result) == "-1232-1"
+
+
+@hooked
+def test_a_conda_environment_without_python(shell: Shell, someone: Person, tmp_path: Path) -> None:
+    """Its patterns match nothing, which zsh takes for an error."""
+    prefix = tmp_path / "bare"
+    (prefix / "conda-meta").mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    someone.pin("auto", prefix)
+    hook = prefix / "etc" / "conda" / "activate.d" / f"~~cudaswitch.{shell.suffix}"
+    enter = f"{shell.set('CONDA_PREFIX', str(prefix))}\n{shell.source(hook)}"
+    result = Person(someone.home, someone.kits, {}).play(shell, enter).check()
+    assert homes(someone, result) == "--"
