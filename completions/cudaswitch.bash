@@ -139,15 +139,15 @@ _cudaswitch_environments() {
 _cudaswitch_value() {
     case $2:$1 in
         *:--cudnn) _cudaswitch_cudnns ;;
-        install:--from | search:--from) _cudaswitch_add pypi nvidia conda runfile ;;
+        install:--from | search:--from | lock:--from | download:--from | mirror:--from) _cudaswitch_add pypi nvidia conda runfile ;;
         which:--from) _cudaswitch_add cupy jax onnxruntime paddle tensorflow torch ;;
-        *:--mirror | *:--sha256 | *:--as | *:--gpus | *:--driver | *:--cc | *:--gcc) : ;;
+        *:--mirror | *:--sha256 | *:--as | *:-o | *:--output | *:--lock | *:--gpus | *:--driver | *:--cc | *:--gcc) : ;;
         *:--channel) _cudaswitch_add conda-forge nvidia defaults ;;
         *:--components) _cudaswitch_add minimal build full ;;
         *:--platform) _cudaswitch_add linux-64 linux-aarch64 win-64 ;;
+        *:--from-dir | *:-d | *:--directory | *:-p | *:--prefix | *:--dir) _cudaswitch_folders ;;
         *:--libraries) _cudaswitch_add auto always never ;;
         *:-n | *:--name) _cudaswitch_environments ;;
-        *:-p | *:--prefix | *:--dir) _cudaswitch_folders ;;
         *:--shell) _cudaswitch_add sh bash zsh xonsh pwsh fish tcsh nu ;;
         *:--format) _cudaswitch_add json dotenv github modulefile cmd ;;
     esac
@@ -162,6 +162,12 @@ _cudaswitch_options() {
         search) _cudaswitch_add --from --channel --mirror --platform --offline --json -h --help ;;
         list) _cudaswitch_add --json -h --help ;;
         remove) _cudaswitch_add --force -h --help ;;
+        gc) _cudaswitch_add --dry-run --downloads -h --help ;;
+        verify) _cudaswitch_add --repair --offline --json -h --help ;;
+        lock) _cudaswitch_add --cudnn --from --mirror --channel --components --platform -o --output -h --help ;;
+        sync) _cudaswitch_add --lock --from-dir --offline --force -h --help ;;
+        download) _cudaswitch_add --cudnn --from --mirror --channel --components --platform --lock -d --directory -h --help ;;
+        mirror) _cudaswitch_add --cudnn --from --mirror --channel --components --platform --lock -h --help ;;
         alias) _cudaswitch_add --delete -h --help ;;
         use) _cudaswitch_add --cudnn --libraries --gpus -h --help ;;
         off) _cudaswitch_add -h --help ;;
@@ -186,12 +192,17 @@ _cudaswitch_options() {
 _cudaswitch_argument() {
     case $1:$2 in
         :1)
-            _cudaswitch_add install adopt search list remove alias use off pin unpin current which resolve compat exec env init shims completion
+            _cudaswitch_add install adopt search list remove gc verify lock sync download mirror alias use off pin unpin current which resolve compat exec env init shims completion
             ;;
         install:*) _cudaswitch_installable ;;
         adopt:1) _cudaswitch_folders ;;
         search:*) _cudaswitch_add cuda cudnn ;;
         remove:*) _cudaswitch_toolkits ;;
+        verify:*) _cudaswitch_toolkits ;;
+        lock:*) _cudaswitch_installable ;;
+        download:*) _cudaswitch_installable ;;
+        mirror:1) _cudaswitch_folders ;;
+        mirror:*) _cudaswitch_installable ;;
         alias:1) _cudaswitch_aliases ;;
         alias:2) _cudaswitch_requests ;;
         use:1) _cudaswitch_requests ;;
@@ -229,7 +240,7 @@ _cudaswitch() {
                 fi
                 return 0
                 ;;
-            --cudnn | --from | --mirror | --channel | --components | --platform | --sha256 | --as | --libraries | --gpus | -n | --name | -p | --prefix | --dir | --driver | --cc | --gcc | --shell | --format) option=$word ;;
+            --cudnn | --from | --mirror | --channel | --components | --platform | --sha256 | --as | -o | --output | --lock | --from-dir | -d | --directory | --libraries | --gpus | -n | --name | -p | --prefix | --dir | --driver | --cc | --gcc | --shell | --format) option=$word ;;
             -*) ;;
             *)
                 case $command in

@@ -35,13 +35,14 @@ def compose(
     final: Path,
     version: Version,
     base: Path | None = None,
-) -> None:
+) -> dict[str, Entry]:
     """Fill the empty folder `target` with a toolkit composed of `parts`.
 
     `parts` are packages with the folders that hold their files; where two bring the same
     path, the first wins. `final` is the path that the folder will have, which conda's
     placeholders are replaced with. `version` is that of the CUDA toolkit.
     `base` is a toolkit elsewhere that the parts are laid over, by symbolic links to it.
+    Returns the packages' files that have a place of their own in it, by that place.
     Raises StoreError when a placeholder cannot hold the path.
     """
     leaves: dict[str, _Leaf] = {}
@@ -66,14 +67,18 @@ def compose(
     # Where one package has a folder and another a link of that name, the link wins.
     leaves = {at: leaf for at, leaf in leaves.items() if leaves.keys().isdisjoint(_parents(at))}
     linked = _link_whole_folders(leaves, whole, target) if base is None else set()
+    placed = {}
     for where, leaf in leaves.items():
         if not any(folder in linked for folder in _parents(where)):
             _place(leaf, where, target, final)
+            if leaf.entry.target is None:
+                placed[where] = leaf.entry
     platform = platform_of(package for package, _ in parts)
     if base is not None:
         _fill_up(base, target, platform)
     if platform in _TRIPLES:
         _make_usual(target, platform, version)
+    return placed
 
 
 def _fill_up(base: Path, target: Path, platform: str) -> None:
@@ -163,7 +168,7 @@ def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
     if entry.target is not None:
         path.symlink_to(_retarget(leaf.package, entry, where))
     elif entry.placeholder:
-        path.write_bytes(_replaced(leaf.source.read_bytes(), entry, str(final)))
+        path.write_bytes(replaced(leaf.source.read_bytes(), entry, str(final)))
         path.chmod(0o755 if entry.executable else 0o644)
     elif entry.copy:
         shutil.copy2(leaf.source, path)
@@ -193,7 +198,7 @@ def _retarget(package: Package, entry: Entry, where: str) -> str:
     return posixpath.relpath(placed, posixpath.dirname(where) or ".")
 
 
-def _replaced(content: bytes, entry: Entry, prefix: str) -> bytes:
+def replaced(content: bytes, entry: Entry, prefix: str) -> bytes:
     """Put `prefix` for conda's placeholder, in binary files without moving a byte."""
     old, new = (entry.placeholder or "").encode(), prefix.encode()
     if entry.mode != "binary":

@@ -88,6 +88,15 @@ def remove_pin(environment: Environment) -> bool:
     return True
 
 
+def left_behind(environment: Environment) -> list[Path]:
+    """List what `remove_pin` left in an environment that is not pinned."""
+    if environment.pin_file.exists():
+        return []
+    files = [*hook_files(environment, "leave").values()]
+    files += [environment.folder / f"core.{family}" for family in shells.FAMILIES]
+    return [path for path in files if path.is_file()]
+
+
 def pin_text(request: Request) -> str:
     """Spell a request as a pin or a `.cuda-version` file does."""
     lines = {

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from cudaswitch import archives
 from cudaswitch.compose import compose
+from cudaswitch.contents import CONTENTS, Contents, contents_of
 from cudaswitch.errors import ArchiveError, StoreError
+from cudaswitch.paths import write_atomically
 from cudaswitch.planning import Holdings, Recipe, release_of
 from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import (
@@ -46,12 +48,14 @@ def install(
     platform: str | None = None,
     release: Version | None = None,
     force: bool = False,
+    exact: bool = False,
 ) -> list[Toolkit]:
     """Put packages in and compose every toolkit that they make possible.
 
     `release` is the CUDA release that pieces of a toolkit belong together as; without
-    one it is read off nvcc or the runtime among them. Returns the toolkits that can
-    now be used. Nothing is changed where one file cannot be installed.
+    one it is read off nvcc or the runtime among them. With `exact` nothing that is there
+    becomes part of a toolkit too. Returns the toolkits that can now be used. Nothing is
+    changed where one file cannot be installed.
     """
     named = _named(artifacts, platform)
     version = release or release_of([package for _, package in named])
@@ -71,6 +75,7 @@ def install(
                 {kit.name: kit for kit in store.toolkits()},
                 frozenset(package.id for package, _ in staged),
                 force,
+                exact,
             ).recipes(version)
             for package, stage in staged:
                 if stage is not None:
@@ -117,9 +122,9 @@ def _stage(
     if present and archives.sha256_of(artifact.path) == present.sha256:
         return present, None
     stage = held.enter_context(store.staged(f"package-{identity.id}"))
-    unpacked = _unpacked(artifact.path, stage)
-    package = unpacked._replace(
-        source=artifact.source or unpacked.source,
+    fresh = unpacked(artifact.path, stage)
+    package = fresh._replace(
+        source=artifact.source or fresh.source,
         origin=artifact.origin,
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
@@ -137,7 +142,8 @@ def _stage(
     )
 
 
-def _unpacked(path: Path, stage: Path) -> Package:
+def unpacked(path: Path, stage: Path) -> Package:
+    """Unpack an archive in an empty folder of the store's staging, as packages lie there."""
     (stage / "tree").mkdir()
     (stage / "info").mkdir()
     try:
@@ -180,6 +186,15 @@ def _make(store: Store, recipe: Recipe, force: bool, undo: contextlib.ExitStack)
         return
     with store.staged(f"toolkit-{kit.name}") as stage:
         if recipe.packages:
-            parts = [(package, store.tree(package)) for package in recipe.packages]
-            compose(parts, stage, final, kit.version, Path(recipe.base) if recipe.base else None)
+            fill(store, recipe, stage)
         store.publish(stage, final, kit.to_json(), undo)
+
+
+def fill(store: Store, recipe: Recipe, stage: Path) -> Contents:
+    """Compose a toolkit in an empty folder of the store's staging, with the list of its files."""
+    kit, final = recipe.toolkit, store.home.toolkits / recipe.toolkit.name
+    parts = [(package, store.tree(package)) for package in recipe.packages]
+    base = Path(recipe.base) if recipe.base else None
+    contents = contents_of(stage, recipe.packages, compose(parts, stage, final, kit.version, base))
+    write_atomically(stage / CONTENTS, contents.to_text())
+    return contents

@@ -29,6 +29,7 @@ class Home:
         self.init = root / "init"
         self.staging = root / ".staging"
         self.locks = root / "locks"
+        self.set_aside = root / "set-aside"
         self.global_pin = root / "global"
         self.layout = root / "layout"
 

@@ -15,7 +15,7 @@ from cudaswitch.decision import VERSION_FILE, Decision, answer
 from cudaswitch.environments import Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.holders import records
-from cudaswitch.hooks import pin_text, remove_pin, write_pin
+from cudaswitch.hooks import left_behind, pin_text, remove_pin, write_pin
 from cudaswitch.paths import home, write_atomically
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request
@@ -65,9 +65,17 @@ def wanted_by(environment: Environment) -> Want | None:
 
 
 def unpin_environment(environment: Environment) -> bool:
-    """Take an environment's pin away; False when it had none."""
-    _record_of(environment.pin_file).unlink(missing_ok=True)
-    return remove_pin(environment)
+    """Take an environment's pin away; False when it had none.
+
+    Where hooks stay for shells that are in it now, so does the record: `gc` finds them by it,
+    and sees by its time since when nobody new comes to need them.
+    """
+    removed = remove_pin(environment)
+    if left_behind(environment):
+        _register(environment.pin_file, None)
+    else:
+        _record_of(environment.pin_file).unlink(missing_ok=True)
+    return removed
 
 
 def unpin_file(path: Path) -> bool:

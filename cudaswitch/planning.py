@@ -27,7 +27,8 @@ class Holdings:
     """What a store has, together with the packages that are about to come into it.
 
     `folder` is where toolkits are composed, `packages` are by id and `toolkits` by name;
-    `new` are the ids that this install is about, `force` lets them take another's place.
+    `new` are the ids that this install is about, `force` lets them take another's place, and
+    with `exact` a toolkit is made of them alone.
     """
 
     folder: str
@@ -35,6 +36,7 @@ class Holdings:
     toolkits: Mapping[str, Toolkit]
     new: frozenset[str] = frozenset()
     force: bool = False
+    exact: bool = False
 
     def recipes(self, release: Version | None) -> list[Recipe]:
         """Plan every toolkit that the new packages make possible.
@@ -115,7 +117,17 @@ class Holdings:
                 return group
             raise _taken(kit.name, kit.path)
         parts = self._parts(kit)
-        if {package.id for package in group} <= set(kit.packages):
+        ids = {package.id for package in group}
+        if self.exact and (self.force or ids == {part.id for part in parts}):
+            return group
+        if self.exact:
+            others = sorted(ids ^ {part.id for part in parts})
+            raise StoreError(
+                f"toolkit {name} is there already, of other packages ({others[0]}"
+                + (f" and {len(others) - 1} more differ)" if others[1:] else " differs)"),
+                f"cudaswitch remove {name}, or give --force",
+            )
+        if ids <= set(kit.packages):
             return parts
         if whole:
             if self.force:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -23,3 +24,54 @@ def users_of(folders: Iterable[Path]) -> list[str]:
         if any(place in mapped for place in places):
             users.append(f"{name} (process {process.name})")
     return sorted(users)
+
+
+_SHELLS = frozenset(
+    (
+        "sh",
+        "ash",
+        "bash",
+        "csh",
+        "dash",
+        "elvish",
+        "fish",
+        "ksh",
+        "nu",
+        "pwsh",
+        "tcsh",
+        "xonsh",
+        "zsh",
+    )
+)
+
+
+def may_be_in(prefix: Path, since: float) -> list[str]:
+    """List the person's processes that may have been in an environment since before `since`.
+
+    That is in seconds since the epoch. It is those that were started in the environment, and
+    all shells, and whatever has a terminal, that are older: what a shell exports after its
+    start nobody else can see.
+    """
+    entered = {f"{name}={prefix}".encode() for name in ("CONDA_PREFIX", "VIRTUAL_ENV")}
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if process.stat().st_uid != os.geteuid() or process.name == str(os.getpid()):
+                continue
+            variables = (process / "environ").read_bytes().split(b"\0")
+            head, _, tail = (process / "stat").read_text(errors="replace").rpartition(")")
+        except OSError:
+            continue
+        name, fields = head.partition("(")[2], tail.split()
+        has_terminal, started = fields[4] != "0", _booted() + int(fields[19]) / _TICKS
+        is_old = (has_terminal or name in _SHELLS) and started < since
+        if is_old or not entered.isdisjoint(variables):
+            found.append(f"{name} (process {process.name})")
+    return sorted(found)
+
+
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+def _booted() -> float:
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -133,11 +133,17 @@ class Store:
         Gives a stack of what to undo when the change fails. Raises StoreError where the
         store cannot be written. Quick work only: unpacking comes before.
         """
-        with self.lock("store"), self._written(), contextlib.ExitStack() as undo:
+        with self.held(), contextlib.ExitStack() as undo:
             undo.callback(self._publish_again)
             yield undo
             self._publish_requests()
             undo.pop_all()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the store alone for a change of something that nobody asks for by name."""
+        with self.lock("store"), self._written():
+            yield
 
     def _publish_again(self) -> None:
         """Bring the answers back after a failure, as far as that goes."""
@@ -145,17 +151,17 @@ class Store:
             self._publish_requests()
 
     @contextlib.contextmanager
-    def lock(self, name: str) -> Iterator[None]:
-        """Be the only process with the lock of that name."""
+    def lock(self, name: str, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
+        """Be the only process with the lock of that name; StoreError after so many seconds."""
         from filelock import FileLock, Timeout  # noqa: PLC0415  # only writing needs it
 
         path = self.home.locks / f"{name}.lock"
-        held = FileLock(path, timeout=_LOCK_SECONDS)
+        held = FileLock(path, timeout=seconds)
         try:
             held.acquire()
         except Timeout:
             raise StoreError(
-                f"another cudaswitch has been busy with {name} for {_LOCK_SECONDS} s",
+                f"another cudaswitch has been busy with {name} for {seconds:g} s",
                 f"see who holds `{path}`, for example with fuser",
             ) from None
         except OSError as error:
@@ -189,18 +195,18 @@ class Store:
         """
         stage = self.home.staging / name
         with self._written():
-            _sweep(stage)
+            sweep(stage)
             try:
                 stage.mkdir()
                 yield stage
             finally:
-                _sweep(stage)
+                sweep(stage)
 
     def publish(
         self, stage: Path, final: Path, manifest: dict[str, object], undo: contextlib.ExitStack
     ) -> None:
         """Let a staged folder appear under its name; `undo` learns how to take it back."""
-        write_atomically(stage / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+        write_atomically(stage / MANIFEST, manifest_text(manifest))
         if final.exists():
             self.discard(final)
         else:
@@ -210,7 +216,7 @@ class Store:
     def discard(self, folder: Path) -> None:
         """Take a folder out of sight by one rename, then delete it at leisure."""
         aside = self.home.staging / f"discarded-{folder.name}"
-        _sweep(aside)
+        sweep(aside)
         try:
             folder.rename(aside)
         except FileNotFoundError:
@@ -219,8 +225,13 @@ class Store:
             # In a container, a folder of the image cannot be renamed. Without its record it
             # does not count any more.
             (folder / MANIFEST).unlink(missing_ok=True)
-            _sweep(folder)
-        _sweep(aside)
+            sweep(folder)
+        sweep(aside)
+
+
+def manifest_text(manifest: dict[str, object]) -> str:
+    """Spell the record of a toolkit or package."""
+    return json.dumps(manifest, indent=1) + "\n"
 
 
 def own_store() -> Store:
@@ -317,12 +328,11 @@ def _record(folder: Path, read: Callable[[dict[str, Any]], _Kind]) -> _Kind | No
     except OSError as error:
         raise StoreError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RequestError):
-        raise StoreError(
-            f"the record `{path}` is damaged", f"delete `{folder}`, and install it again"
-        ) from None
+        raise StoreError(f"the record `{path}` is damaged", "cudaswitch verify --repair") from None
 
 
-def _sweep(folder: Path) -> None:
+def sweep(folder: Path) -> None:
+    """Delete a folder, if it is there."""
     if os.path.lexists(folder):
         import shutil  # noqa: PLC0415  # only removing needs it
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from cudaswitch import sources
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.detect import facts_of
+from cudaswitch.download.cache import workplace
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import NotInstalledError, RequestError
 from cudaswitch.install import adopt as adopt_toolkit
@@ -74,11 +74,10 @@ def install(
         raise click.UsageError("--cudnn goes with a version: name the file of cuDNN instead")
     sources.use_mirror(source, mirror)
     store = own_store()
-    cache().mkdir(parents=True, exist_ok=True)
     made: dict[str, Toolkit] = {}
-    with tempfile.TemporaryDirectory(dir=cache(), prefix="work-") as work:
+    with workplace(cache()) as work:
         deliveries = [
-            files.obtain(each, cache=cache(), workdir=Path(work), sha256=sha256, offline=offline)
+            files.obtain(each, cache=cache(), workdir=work, sha256=sha256, offline=offline)
             for each in what
             if files.names_file(each)
         ]
@@ -88,13 +87,13 @@ def install(
         for each in what:
             if files.names_file(each):
                 continue
-            request = _wanted(each, cudnn)
+            request = wanted(each, cudnn)
             present = None if force or platform else _present(request)
             if present:
                 made[present.name] = present
                 continue
             bundles.append(
-                _from_index(request, source, channels, components, Path(work), platform, offline)
+                _from_index(request, source, channels, components, work, platform, offline)
             )
         for bundle in bundles:
             kits = install_artifacts(
@@ -109,7 +108,8 @@ def install(
         output.line(name)
 
 
-def _wanted(what: str, cudnn: str | None) -> Request:
+def wanted(what: str, cudnn: str | None) -> Request:
+    """Return the request for a WHAT that names no file; `auto` is what the environment needs."""
     request = dealias(parse_request(what, cudnn))
     if request.text == "system":
         raise RequestError("`system` cannot be installed", "cudaswitch adopt --scan")

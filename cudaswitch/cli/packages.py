@@ -37,7 +37,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     Refuses while something pins a toolkit or a running process maps its files, and says who.
     """
     store = own_store()
-    chosen = list(dict.fromkeys(_one_installed(name) for name in toolkits))
+    chosen = list(dict.fromkeys(one_installed(name) for name in toolkits))
     if not force:
         pinned = holders()
         for kit in chosen:
@@ -60,7 +60,8 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     bring_up_to_date()
 
 
-def _one_installed(name: str) -> Toolkit:
+def one_installed(name: str) -> Toolkit:
+    """Return the toolkit that a name or request means here; refuse where it means several."""
     kits = own_store().toolkits()
     for kit in kits:
         if kit.name == name:

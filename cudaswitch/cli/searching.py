@@ -135,12 +135,6 @@ def _cells(each: Listed, runs: bool | None) -> tuple[str, ...]:
         str(each.version),
         each.cuda or "-" if each.component == "cudnn" else "",
         _ANSWERS[each.has_nvcc],
-        _size(each.size),
+        "-" if each.size is None else output.size(each.size),
         _DRIVER[runs],
     )
-
-
-def _size(count: int | None) -> str:
-    if count is None:
-        return "-"
-    return f"{count / (1 << 30):.1f} GiB" if count >= 1 << 30 else f"{count / (1 << 20):.0f} MiB"

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
+from cudaswitch.download.several import Wanted
 from cudaswitch.errors import RequestError
 from cudaswitch.install import Artifact
 from cudaswitch.versions import Request, Version, parse_request
@@ -24,6 +25,18 @@ class Delivery:
 
     artifacts: tuple[Artifact, ...]
     toolkit: Version | None = None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a source would bring, none of it downloaded: files, and their release as in Delivery.
+
+    `beside` are further files without which the release cannot be asked of a mirror.
+    """
+
+    files: tuple[Wanted, ...]
+    toolkit: Version | None = None
+    beside: tuple[Wanted, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,6 +100,11 @@ class Index(Protocol):
         self, request: Request, *, components: str, workdir: Path, platform: str, offline: bool
     ) -> Delivery:
         """Bring the newest release that satisfies the request, with its cuDNN if it names one."""
+
+    def choose(
+        self, request: Request, *, components: str, workdir: Path, platform: str, offline: bool
+    ) -> Chosen:
+        """Tell what `obtain` would bring."""
 
     def obtain_cudnn(
         self, cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool

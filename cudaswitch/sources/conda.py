@@ -14,7 +14,7 @@ from pathlib import Path
 from cudaswitch.archives.conda import built_for
 from cudaswitch.download import redact
 from cudaswitch.errors import RequestError, SourceError
-from cudaswitch.sources import Delivery, Listed, Sought, split
+from cudaswitch.sources import Chosen, Delivery, Listed, Sought, split
 from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.channels import Channel, Record, chosen_channels
 from cudaswitch.sources.components import FULL, SETS
@@ -48,7 +48,24 @@ class Channels:
         platform: str,
         offline: bool = False,
     ) -> Delivery:
-        """Bring the newest release that satisfies the request, with its cuDNN if it names one.
+        """Bring the newest release that satisfies the request, with its cuDNN if it names one."""
+        found = self.choose(
+            request, components=components, workdir=workdir, platform=platform, offline=offline
+        )
+        return Delivery(
+            bring(found.files, "conda", workdir=workdir, offline=offline), found.toolkit
+        )
+
+    def choose(
+        self,
+        request: Request,
+        *,
+        components: str = "build",
+        workdir: Path,
+        platform: str,
+        offline: bool = False,
+    ) -> Chosen:
+        """Tell what `obtain` would bring.
 
         The first channel that has a fitting one is taken. `components` is for toolkits that
         come in pieces. Raises SourceError or RequestError.
@@ -56,22 +73,24 @@ class Channels:
         channels = list(self._channels(platform, offline))
         channel, toolkit = _first(request, channels)
         release = None
+        beside: list[Record] = []
         if toolkit.name == SINGLE:
             _refuse_choice(components, toolkit)
             records = [toolkit]
         else:
             release = toolkit.version
-            records = split.pieces_of(release, channel, components, platform, workdir)
+            records, beside = split.pieces_of(release, channel, components, platform, workdir)
         if request.cudnn not in (None, "none"):
             records.append(_cudnn(str(request.cudnn), toolkit.version, channels))
-        return _delivery(records, release, workdir, offline)
+        files, others = (tuple(one.wanted() for one in some) for some in (records, beside))
+        return Chosen(files, release, others)
 
     def obtain_cudnn(
         self, cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
     ) -> Delivery:
         """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
         record = _cudnn(cudnn, cuda, list(self._channels(platform, offline)))
-        return _delivery([record], None, workdir, offline)
+        return Delivery(bring([record.wanted()], "conda", workdir=workdir, offline=offline))
 
     def listed(self, sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
         """List what the channels have of what is sought, each version in its newest build."""
@@ -87,13 +106,6 @@ class Channels:
 
     def _channels(self, platform: str, offline: bool) -> Iterable[Channel]:
         return chosen_channels(self.names, platform, offline=offline)
-
-
-def _delivery(
-    records: Sequence[Record], release: Version | None, workdir: Path, offline: bool
-) -> Delivery:
-    wanted = [record.wanted() for record in records]
-    return Delivery(bring(wanted, "conda", workdir=workdir, offline=offline), release)
 
 
 def _sought_in(channel: Channel, sought: Sought) -> Iterator[Record]:

@@ -20,9 +20,8 @@ from cudaswitch.download import fetch, redact
 from cudaswitch.download.pages import read_page
 from cudaswitch.download.several import Wanted
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
-from cudaswitch.install import Artifact
 from cudaswitch.paths import cache
-from cudaswitch.sources import Delivery, Listed, Sought
+from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.licences import tell_once
@@ -55,9 +54,24 @@ def obtain(
 ) -> Delivery:
     """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
 
-    `components` is as for `components.chosen`. The archives lie, under their names, in a
-    fresh folder in `workdir`. Raises SourceError or RequestError.
+    The archives lie, under their names, in a fresh folder in `workdir`.
+    Raises SourceError or RequestError.
     """
+    found = choose(
+        request, components=components, workdir=workdir, platform=platform, offline=offline
+    )
+    return Delivery(bring(found.files, "nvidia", workdir=workdir, offline=offline), found.toolkit)
+
+
+def choose(
+    request: Request,
+    *,
+    components: str = "build",
+    workdir: Path,
+    platform: str,
+    offline: bool = False,
+) -> Chosen:
+    """Tell what `obtain` would bring; `components` is as for `components.chosen`."""
     _require(platform)
     index = _newest(request, offline)
     major = index.release.major
@@ -68,7 +82,7 @@ def obtain(
         raise SourceError(f"NVIDIA's CUDA {index.release} has no {components} for {platform}")
     if request.cudnn not in (None, "none"):
         offers.append(_cudnn(str(request.cudnn), index.release, platform, offline))
-    return Delivery(_bring(offers, workdir, offline), index.release)
+    return Chosen(_wanted(offers), index.release)
 
 
 def obtain_cudnn(
@@ -76,7 +90,8 @@ def obtain_cudnn(
 ) -> Delivery:
     """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
     _require(platform)
-    return Delivery(_bring([_cudnn(cudnn, cuda, platform, offline)], workdir, offline))
+    wanted = _wanted([_cudnn(cudnn, cuda, platform, offline)])
+    return Delivery(bring(wanted, "nvidia", workdir=workdir, offline=offline))
 
 
 def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
@@ -249,8 +264,7 @@ def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> Offer:
     )
 
 
-def _bring(offers: list[Offer], workdir: Path, offline: bool) -> tuple[Artifact, ...]:
+def _wanted(offers: list[Offer]) -> tuple[Wanted, ...]:
     for offer in offers:
         tell_once(offer.licence, offer.licence_url)
-    wanted = [Wanted(offer.url, offer.sha256, offer.size) for offer in offers]
-    return bring(wanted, "nvidia", workdir=workdir, offline=offline)
+    return tuple(Wanted(offer.url, offer.sha256, offer.size) for offer in offers)

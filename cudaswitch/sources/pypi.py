@@ -8,6 +8,7 @@ that list and ask for just these versions, without requirements.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tempfile
@@ -17,15 +18,21 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from email import message_from_string
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
+from cudaswitch.download import redact
+from cudaswitch.download.cache import file_sha256
+from cudaswitch.download.several import Wanted
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.install import Artifact
-from cudaswitch.sources import Delivery, Listed, Sought
+from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.pip_process import run_pip
 from cudaswitch.store import quote_request
@@ -83,13 +90,77 @@ def obtain(
     `components` is as for `components.chosen`. The wheels
     lie in a fresh folder in `workdir`. Raises SourceError or RequestError.
     """
+    release, pins = _pins(request, components, workdir, platform, offline)
+    wheels = _download(pins, workdir, platform, offline)
+    return Delivery(tuple(_artifact(wheel) for wheel in wheels), release)
+
+
+def choose(
+    request: Request,
+    *,
+    components: str = "build",
+    workdir: Path,
+    platform: str,
+    offline: bool = False,
+) -> Chosen:
+    """Tell what `obtain` would bring, as pip's own report has it; sizes are not in that.
+
+    pip downloads a wheel where its index keeps no metadata beside it.
+    """
+    release, pins = _pins(request, components, workdir, platform, offline)
+    beside = _reported({_META: SpecifierSet(f"=={release}")}, workdir, platform, offline)
+    return Chosen(_reported(pins, workdir, platform, offline), release, beside)
+
+
+def _pins(
+    request: Request, components: str, workdir: Path, platform: str, offline: bool
+) -> tuple[Version, dict[str, SpecifierSet]]:
     release = choose_release(request, _offered(offline))
     [meta] = _download({_META: SpecifierSet(f"=={release}")}, workdir, platform, offline)
     pins = parse_pins(_metadata(meta), components, platform, f"CUDA {release}")
     if request.cudnn not in (None, "none"):
         pins |= _cudnn_pin(str(request.cudnn), release)
-    wheels = _download(pins, workdir, platform, offline)
-    return Delivery(tuple(_artifact(wheel) for wheel in wheels), release)
+    return release, pins
+
+
+def _reported(
+    pins: Mapping[str, SpecifierSet], workdir: Path, platform: str, offline: bool
+) -> tuple[Wanted, ...]:
+    """Ask pip which files it would install for the pins."""
+    folder = Path(tempfile.mkdtemp(prefix="pypi-", dir=workdir))
+    report = folder / "report.json"
+    run_pip(
+        [
+            *("install", "--dry-run", "--ignore-installed", "--no-deps", "--only-binary=:all:"),
+            *(*tags_of(platform), "--target", str(folder), "--report", str(report)),
+            *(f"{name}{versions}" for name, versions in pins.items()),
+        ],
+        f"{len(pins)} packages for {platform}",
+        offline=offline,
+    )
+    try:
+        rows = json.loads(report.read_bytes())["install"]
+        files = [
+            (row["download_info"]["url"], row["download_info"]["archive_info"]) for row in rows
+        ]
+        found = tuple(Wanted(redact(url), _hash_of(url, info), None) for url, info in files)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise SourceError("cannot read the report of pip", "pip 23 or newer is needed") from None
+    if len(found) != len(pins):
+        raise SourceError(f"pip reports {len(found)} files for {len(pins)} packages")
+    return found
+
+
+def _hash_of(url: str, info: Mapping[str, Any]) -> str:
+    """Return the sha256 that the index states; a folder of wheels states none."""
+    known = info.get("hashes", {}).get("sha256")
+    if isinstance(known, str):
+        return known
+    if not url.startswith("file:"):
+        raise SourceError(
+            f"the index of pip states no sha256 of `{redact(url)}`", "lock from another index"
+        )
+    return file_sha256(Path(url2pathname(urlsplit(url).path)))
 
 
 def obtain_cudnn(
@@ -129,7 +200,7 @@ def _listed(component: str, version: Version, cuda: str, platform: str) -> Liste
 def _try_versions(project: str, platform: str, offline: bool) -> list[Version] | SourceError:
     """Return the versions, or why there are none: no wheel for a platform is no failure."""
     try:
-        return _versions(project, offline, _tags(platform))
+        return _versions(project, offline, tags_of(platform))
     except SourceError as error:
         return error
 
@@ -155,7 +226,7 @@ def _versions(project: str, offline: bool, tags: Iterable[str] = ()) -> list[Ver
     return sorted({release for text in texts if (release := release_of(text))}, reverse=True)
 
 
-def _tags(platform: str) -> list[str]:
+def tags_of(platform: str) -> list[str]:
     """Describe a platform to pip; it knows this machine best, with its C library."""
     _, tags = _platform(platform)
     return [] if platform == current_platform() else [f"--platform={tag}" for tag in tags]
@@ -252,7 +323,7 @@ def _download(
     pins: Mapping[str, SpecifierSet], workdir: Path, platform: str, offline: bool
 ) -> list[Path]:
     """Let pip download exactly these wheels, and check that it did."""
-    foreign = _tags(platform)
+    foreign = tags_of(platform)
     folder = Path(tempfile.mkdtemp(prefix="pypi-", dir=workdir))
     wanted = [f"{name}{versions}" for name, versions in pins.items()]
     what = wanted[0] if len(wanted) == 1 else f"{len(wanted)} packages for {platform}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from cudaswitch.compat.runfiles import Runfile, runfiles
 from cudaswitch.download.several import Wanted
 from cudaswitch.errors import RequestError, SourceError
-from cudaswitch.sources import Delivery, Listed, Sought
+from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.components import FULL, SETS
 from cudaswitch.versions import Request, Version
@@ -36,6 +36,21 @@ def obtain(
     offline: bool = False,
 ) -> Delivery:
     """Bring the newest release that satisfies `request`; SourceError where it names a cuDNN."""
+    found = choose(
+        request, components=components, workdir=workdir, platform=platform, offline=offline
+    )
+    return Delivery(bring(found.files, "runfile", workdir=workdir, offline=offline))
+
+
+def choose(
+    request: Request,
+    *,
+    components: str = "build",
+    workdir: Path,
+    platform: str,
+    offline: bool = False,
+) -> Chosen:
+    """Tell what `obtain` would bring; nobody is asked."""
     if request.cudnn not in (None, "none"):
         raise SourceError(_NO_CUDNN, _THEN)
     if platform != PLATFORM:
@@ -52,8 +67,7 @@ def obtain(
         asked = f" (asked for by {request.origin})" if request.origin else ""
         there = ", ".join(str(each.cuda) for each in runfiles())
         raise SourceError(f"no runfile of CUDA {request.text} is known{asked}", f"there is {there}")
-    wanted = [Wanted(_url(found), found.sha256, None)]
-    return Delivery(bring(wanted, "runfile", workdir=workdir, offline=offline))
+    return Chosen((Wanted(_url(found), found.sha256, None),))
 
 
 def obtain_cudnn(

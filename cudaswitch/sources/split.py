@@ -40,8 +40,8 @@ _PIECES = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
 def pieces_of(
     release: Version, channel: Channel, components: str, platform: str, workdir: Path
-) -> list[Record]:
-    """Return the packages of that release that make the components.
+) -> tuple[list[Record], list[Record]]:
+    """Return the packages of that release that make the components, and the rest of it.
 
     Raises SourceError where rattler is not installed, finds no solution, or where the
     channel's packages leave it open to which release they belong.
@@ -61,7 +61,8 @@ def pieces_of(
         todo += map(_name, solved[name].depends)
     if not needed:
         raise SourceError(f"CUDA {release} in `{redact(channel.name)}` has no {components}")
-    return [needed[name] for name in sorted(needed)]
+    rest = solved.keys() - needed.keys()
+    return [needed[name] for name in sorted(needed)], [solved[name] for name in sorted(rest)]
 
 
 def _solved(

@@ -1,0 +1,294 @@
+"""Every file of packages and toolkits against the hashes that were recorded when they came.
+
+Nothing is written, so that everybody can check a shared store. Other processes may change the
+store meanwhile: a folder that is another one afterwards is looked at again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from cudaswitch.compose import replaced
+from cudaswitch.contents import CONTENTS, Contents, read_contents, walk
+from cudaswitch.errors import StoreError
+from cudaswitch.store import MANIFEST, Store, read_package, read_toolkit
+from cudaswitch.toolkit import Entry, Package, Toolkit, place
+
+_PIECE = 1 << 20
+_READERS = min(8, os.cpu_count() or 1)
+_TRIES = 3
+_PAUSE = 0.2
+"""Seconds in which a folder that is being replaced is there again."""
+_NEVER = stat.S_ISUID | stat.S_ISGID | stat.S_IWOTH
+"""Modes that nothing in a store has."""
+
+
+Kind = Literal["changed", "missing", "extra"]
+
+
+class Finding(NamedTuple):
+    """A file that is not what was recorded; `owner` is `packages/ID` or `toolkits/NAME`.
+
+    `path` is below that folder, empty where all of it is missing.
+    """
+
+    kind: Kind
+    owner: str
+    path: str
+
+    @property
+    def shown(self) -> str:
+        return f"{self.owner}/{self.path}" if self.path else self.owner
+
+
+@dataclass
+class Report:
+    """What was found, what was looked at, and adopted toolkits (name to place), which were not."""
+
+    findings: list[Finding] = field(default_factory=list)
+    toolkits: list[str] = field(default_factory=list)
+    packages: list[str] = field(default_factory=list)
+    adopted: dict[str, str] = field(default_factory=dict)
+
+
+class Hashes:
+    """The sha256 of files, several at a time, and of each inode once."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._known: dict[tuple[int, ...], Future[str | None]] = {}
+
+    def of(self, path: Path, status: os.stat_result) -> Future[str | None]:
+        """Promise the hash of a regular file, None where it cannot be read."""
+        # The number of a file that is gone is given to another one.
+        key = status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
+        if key not in self._known:
+            self._known[key] = self._pool.submit(_sha256, path)
+        return self._known[key]
+
+
+def _sha256(path: Path) -> str | None:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb", buffering=0) as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
+def check(store: Store, names: Sequence[str] = ()) -> Report:
+    """Check toolkits and the packages they are made of; without names, all that the store has."""
+    report = Report()
+    packages: dict[str, None] = {}
+    with ThreadPoolExecutor(_READERS) as pool:
+        hashes = Hashes(pool)
+        for name in names or names_in(store.home.toolkits):
+            kit = _readable(partial(read_toolkit, store.home.toolkits / name))
+            if kit and not kit.packages:
+                report.adopted[name] = kit.path
+                continue
+            look = partial(check_toolkit, store, name, hashes)
+            report.findings += _settled(store.home.toolkits / name, look)
+            report.toolkits.append(name)
+            packages |= dict.fromkeys(kit.packages if kit else ())
+        if not names:
+            packages |= dict.fromkeys(names_in(store.home.packages))
+        for at in sorted(packages):
+            look = partial(check_package, store, at, hashes)
+            report.findings += _settled(store.home.packages / at, look)
+            report.packages.append(at)
+    return report
+
+
+def names_in(folder: Path) -> list[str]:
+    """List the folders in one of the store's."""
+    try:
+        return sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
+    except FileNotFoundError:
+        return []
+
+
+def _settled(folder: Path, look: Callable[[], list[Finding]]) -> list[Finding]:
+    found: list[Finding] = []
+    for _ in range(_TRIES):
+        before = _inode(folder)
+        found = look()
+        if not found:
+            break
+        if before is None:
+            time.sleep(_PAUSE)
+        if _inode(folder) == before:
+            break
+    return found
+
+
+def _inode(folder: Path) -> int | None:
+    try:
+        return folder.stat().st_ino
+    except OSError:
+        return None
+
+
+def _readable(read: Callable[[], Toolkit | None]) -> Toolkit | None:
+    try:
+        return read()
+    except StoreError:
+        return None
+
+
+def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
+    """Check a composed toolkit: records, files and links. One that is gone has nothing wrong."""
+    folder, owner = store.home.toolkits / name, f"toolkits/{name}"
+    if not folder.exists():
+        return []
+    found: list[Finding] = []
+    try:
+        if read_toolkit(folder) is None:
+            found.append(Finding("missing", owner, MANIFEST))
+    except StoreError:
+        found.append(Finding("changed", owner, MANIFEST))
+    try:
+        contents = read_contents(folder)
+    except StoreError:
+        return [*found, Finding("changed", owner, CONTENTS)]
+    if contents is None:
+        return [*found, Finding("missing", owner, CONTENTS)]
+    own = _own_content(store, name, contents)
+    wrong = compare(folder, contents.entries, hashes, own=own, inside=store.home.packages)
+    records = (MANIFEST, CONTENTS)
+    return [*found, *(Finding(kind, owner, at) for kind, at in wrong if at not in records)]
+
+
+def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
+    """Check a package: its record and files. One that is gone is missed by toolkits alone."""
+    folder, owner = store.home.packages / at, f"packages/{at}"
+    if not folder.exists():
+        return [Finding("missing", owner, "")] if _is_used(store, at) else []
+    try:
+        package = read_package(folder)
+    except StoreError:
+        return [Finding("changed", owner, MANIFEST)]
+    if package is None:
+        return [Finding("missing", owner, MANIFEST)]
+    found = compare(folder / "tree", package.entries, hashes)
+    return [Finding(kind, owner, f"tree/{path}") for kind, path in found]
+
+
+def _is_used(store: Store, at: str) -> bool:
+    kits = (
+        _readable(partial(read_toolkit, store.home.toolkits / name))
+        for name in names_in(store.home.toolkits)
+    )
+    return any(kit and at in kit.packages for kit in kits)
+
+
+Difference = tuple[Kind, str]
+"""What is wrong with a path."""
+
+Own = Mapping[str, tuple[int, str]]
+"""Size and sha256 of files that hold the toolkit's own path."""
+
+
+def compare(
+    folder: Path,
+    entries: Iterable[Entry],
+    hashes: Hashes,
+    *,
+    own: Own | None = None,
+    inside: Path | None = None,
+) -> list[Difference]:
+    """Tell what differs between a folder and the list of its entries.
+
+    A file may be a symbolic link to one that lies `inside` of another folder.
+    """
+    there = {}
+    if folder.is_dir() and not folder.is_symlink():
+        there = dict(walk(folder))
+    wrong: dict[str, Kind] = {}
+    promised: dict[str, tuple[str, Future[str | None]]] = {}
+    for entry in entries:
+        found = there.pop(entry.path, None)
+        if found is None:
+            wrong[entry.path] = "missing"
+            continue
+        path = Path(found.path)
+        if entry.target is not None:
+            if not found.is_symlink() or str(path.readlink()) != entry.target:
+                wrong[entry.path] = "changed"
+            continue
+        size, sha256 = (own or {}).get(entry.path, (entry.size, entry.sha256))
+        status = _status(path, inside)
+        if status is None or not _fits(status, size, entry.executable):
+            wrong[entry.path] = "changed"
+        else:
+            promised[entry.path] = sha256, hashes.of(path, status)
+    wrong |= dict.fromkeys(there, "extra")
+    for where, (sha256, promise) in promised.items():
+        if promise.result() != sha256:
+            wrong[where] = "changed"
+    return [(wrong[where], where) for where in sorted(wrong)]
+
+
+def _status(path: Path, inside: Path | None) -> os.stat_result | None:
+    """Return what a file is, None where it cannot be or is a link that leads elsewhere."""
+    try:
+        status = path.lstat()
+        if (
+            stat.S_ISLNK(status.st_mode)
+            and inside
+            and path.resolve().is_relative_to(inside.resolve())
+        ):
+            status = path.stat()
+    except OSError:
+        return None
+    return status
+
+
+def _fits(status: os.stat_result, size: int, executable: bool) -> bool:
+    mode = status.st_mode
+    return (
+        stat.S_ISREG(mode)
+        and status.st_size == size
+        and bool(mode & stat.S_IXUSR) == executable
+        and not mode & _NEVER
+    )
+
+
+def _own_content(store: Store, name: str, contents: Contents) -> Own:
+    """Work out what files with the toolkit's path in them must hold, from those of the packages."""
+    wanted = {entry.path for entry in contents.entries if entry.placeholder}
+    found: dict[str, tuple[int, str]] = {}
+    if not wanted:
+        return found
+    for at in (package.id for package in contents.packages):
+        for package, entry in _placeholders(store, at):
+            where = place(package, entry.path)
+            if where is None or where not in wanted or where in found:
+                continue
+            try:
+                content = (store.tree(package) / entry.path).read_bytes()
+            except OSError:
+                # The package's own check tells of it.
+                continue
+            made = replaced(content, entry, str(store.home.toolkits / name))
+            found[where] = len(made), hashlib.sha256(made).hexdigest()
+    return found
+
+
+def _placeholders(store: Store, at: str) -> list[tuple[Package, Entry]]:
+    try:
+        package = read_package(store.home.packages / at)
+    except StoreError:
+        return []
+    return [(package, entry) for entry in package.entries if entry.placeholder] if package else []

@@ -1,0 +1,132 @@
+"""What `lock`, `download` and `mirror` are about: a lock file, or what one would be written of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from cudaswitch import sources
+from cudaswitch.cli import output
+from cudaswitch.cli.installing import wanted
+from cudaswitch.decision import version_file, working_directory
+from cudaswitch.download.cache import file_sha256
+from cudaswitch.environments import read_request
+from cudaswitch.errors import RequestError
+from cudaswitch.locking import NAME, Locked, LockedToolkit, locked
+from cudaswitch.paths import cache
+from cudaswitch.sources import files
+from cudaswitch.sources.choosing import usual_source
+from cudaswitch.store import dealias
+from cudaswitch.toolkit import PLATFORMS, current_platform
+from cudaswitch.versions import Request
+
+source_option = click.option(
+    "--from", "source", type=click.Choice(sources.NAMES), help="Where from; else by version."
+)
+platforms_option = click.option(
+    "--platform",
+    "platforms",
+    multiple=True,
+    type=click.Choice(PLATFORMS),
+    help="For which platform; several may be named. Else this machine's.",
+)
+lock_option = click.option(
+    "--lock",
+    "lock_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"What a lock file names, instead of WHAT: by default ./{NAME}.",
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for, and how, as the options say."""
+
+    what: tuple[str, ...]
+    cudnn: str | None
+    source: str | None
+    channels: tuple[str, ...]
+    components: str
+    platforms: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A toolkit's packages, and what a mirror needs beside them."""
+
+    kit: LockedToolkit
+    beside: tuple[Locked, ...] = ()
+
+
+def choose(asked: Asked, work: Path) -> list[Answer]:
+    """Work out the exact packages; nothing is downloaded whose index states its hash."""
+    answers = []
+    named = tuple(each for each in asked.what if files.names_file(each))
+    if named and asked.cudnn:
+        raise click.UsageError("--cudnn goes with a version: name the file of cuDNN instead")
+    for platform in asked.platforms or (current_platform(),):
+        if named:
+            answers.append(Answer(_of_files(named, platform, work)))
+        for request in _requests(asked, named):
+            answers.append(_of_request(request, asked, platform, work))
+    return answers
+
+
+def _requests(asked: Asked, named: Sequence[str]) -> list[Request]:
+    if asked.what:
+        return [wanted(each, asked.cudnn) for each in asked.what if each not in named]
+    file = project_file()
+    if file is None:
+        raise RequestError(
+            "name what, or write it down: there is no `.cuda-version` here or above",
+            "cudaswitch pin VERSION --dir .",
+        )
+    request = dealias(read_request(file))
+    if request.text in ("auto", "system"):
+        raise RequestError(
+            f"`{file}` says `{request.text}`, which is another one on each machine",
+            "name a version: cudaswitch lock VERSION",
+        )
+    return [request._replace(cudnn=asked.cudnn or request.cudnn)]
+
+
+def project_file() -> Path | None:
+    """Return the `.cuda-version` that holds in the working directory."""
+    return version_file(working_directory(os.environ), os.environ)
+
+
+def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> Answer:
+    source, why = asked.source, None
+    if source is None and asked.channels:
+        source = "conda"
+    if source is None:
+        source, why = usual_source(request)
+    index = sources.index(source, asked.channels)
+    found = index.choose(
+        request, components=asked.components, workdir=work, platform=platform, offline=False
+    )
+    if why:
+        output.say(f"from {source}: {why}")
+    rows, beside = (
+        tuple(locked(one.url, one.sha256, one.size, source) for one in some)
+        for some in (found.files, found.beside)
+    )
+    cudnn = None if request.cudnn == "none" else request.cudnn
+    release = str(found.toolkit) if found.toolkit else None
+    return Answer(LockedToolkit(request.text, cudnn, platform, release, rows), beside)
+
+
+def _of_files(named: Sequence[str], platform: str, work: Path) -> LockedToolkit:
+    rows = []
+    for each in named:
+        [artifact] = files.obtain(each, cache=cache(), workdir=work).artifacts
+        origin = artifact.origin
+        url = origin if files.is_url(origin) else Path(origin).as_uri()
+        size = artifact.path.stat().st_size
+        rows.append(locked(url, file_sha256(artifact.path), size, "file"))
+    return LockedToolkit("", None, platform, None, tuple(rows))

@@ -1,0 +1,124 @@
+"""Commands that keep the store in order: gc, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from cudaswitch.checking import Finding, Report, check, names_in
+from cudaswitch.cli import output
+from cudaswitch.cli.packages import bring_up_to_date, one_installed
+from cudaswitch.collecting import collect
+from cudaswitch.download.cache import workplace
+from cudaswitch.install import Artifact
+from cudaswitch.mending import mend_package, mend_toolkits, origins
+from cudaswitch.paths import cache
+from cudaswitch.sources.exact import bring_exactly, of_package
+from cudaswitch.store import Store, all_stores, own_store
+from cudaswitch.toolkit import Package
+
+
+@click.command(epilog="Example: cudaswitch gc --dry-run    cudaswitch gc --downloads")
+@click.option("--dry-run", is_flag=True, help="Only tell what would go.")
+@click.option("--downloads", is_flag=True, help="Also the files that were downloaded.")
+def gc(dry_run: bool, downloads: bool) -> None:
+    """Remove what nobody needs any more.
+
+    Packages that no toolkit is made of, what killed processes left behind, hooks that `unpin`
+    left for running shells, answers for environments that are gone. Processes that are
+    installing lose nothing.
+    """
+    found = collect(own_store(), cache(), downloads=downloads, dry_run=dry_run, say=output.say)
+    output.table([(one.kind, output.size(one.size), str(one.path)) for one in found])
+    total = output.size(sum(one.size for one in found))
+    done = "would remove" if dry_run else "removed"
+    output.say(f"{done} {_counted(len(found), 'thing')}, {total}")
+
+
+@click.command(
+    epilog="Example: cudaswitch verify    cudaswitch verify 10.1.243+cudnn7.6.5 --repair"
+)
+@click.argument("toolkits", nargs=-1, metavar="[TOOLKIT...]")
+@click.option("--repair", is_flag=True, help="Put right what is wrong, from where it came.")
+@click.option("--offline", is_flag=True, help="Repair with what is on this machine.")
+@output.json_option
+def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool) -> None:
+    """Compare every file of toolkits and packages with the hash recorded when it came.
+
+    One line for each that is changed, missing, or should not be there; exit code 1 if there is
+    any. Without TOOLKIT, everything in your store. Files that should not be there are set
+    aside by --repair, not deleted.
+    """
+    store = own_store()
+    names = [_named(store, name) for name in toolkits]
+    stores = [store] if names else [store, *all_stores()[1:]]
+    reports = {one: check(one, names) for one in stores}
+    mended: list[Finding] = []
+    if repair and reports[store].findings:
+        mended = reports[store].findings
+        with workplace(cache()) as work:
+            _mend(store, mended, work, offline)
+        reports[store] = check(store, names)
+    _tell(reports, mended, as_json)
+    if any(report.findings for report in reports.values()):
+        raise click.exceptions.Exit(1)
+
+
+def _named(store: Store, name: str) -> str:
+    # One whose record is damaged cannot be looked up.
+    return name if name in names_in(store.home.toolkits) else one_installed(name).name
+
+
+def _mend(store: Store, findings: Sequence[Finding], work: Path, offline: bool) -> None:
+    owners = dict.fromkeys(finding.owner.partition("/")[::2] for finding in findings)
+    damaged = [name for kind, name in owners if kind == "packages"]
+    known = origins(store, damaged)
+
+    def obtain(package: Package) -> Artifact:
+        [artifact] = bring_exactly([of_package(package)], workdir=work, offline=offline)
+        return artifact
+
+    for package in known.values():
+        mend_package(store, package, obtain)
+    mend_toolkits(store, [name for kind, name in owners if kind == "toolkits"])
+    bring_up_to_date()
+
+
+def _tell(reports: Mapping[Store, Report], mended: Sequence[Finding], as_json: bool) -> None:
+    found = [(store, one) for store, report in reports.items() for one in report.findings]
+    adopted = {name: at for report in reports.values() for name, at in report.adopted.items()}
+    toolkits = [name for report in reports.values() for name in report.toolkits]
+    packages = [name for report in reports.values() for name in report.packages]
+    if as_json:
+        output.data(
+            {
+                "toolkits": toolkits,
+                "packages": packages,
+                "adopted": adopted,
+                "findings": [_row(store, one) for store, one in found],
+                "repaired": [one.shown for one in mended],
+            }
+        )
+        return
+    output.table([(one.kind, str(store.home.root / one.shown)) for store, one in found])
+    for name, at in adopted.items():
+        output.say(f"not verified: {name}, adopted from `{at}`")
+    if mended:
+        output.say(f"repaired {_counted(len(mended), 'file')}")
+    if found:
+        hint = "cudaswitch verify --repair" if not mended else "see who else writes there"
+        output.say(f"{_counted(len(found), 'file')} not as recorded")
+        output.hint(hint)
+    else:
+        told = f"{_counted(len(toolkits), 'toolkit')} of {_counted(len(packages), 'package')}"
+        output.say(f"{told}: every file as recorded")
+
+
+def _row(store: Store, one: Finding) -> dict[str, str]:
+    return {"kind": one.kind, "owner": one.owner, "path": str(store.home.root / one.shown)}
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,85 @@
+"""The command mirror."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cudaswitch import sources
+from cudaswitch.cli import options, output
+from cudaswitch.cli.choosing import (
+    Answer,
+    Asked,
+    choose,
+    lock_option,
+    platforms_option,
+    source_option,
+)
+from cudaswitch.cli.projects import components_option, find_lock
+from cudaswitch.download.cache import workplace
+from cudaswitch.locking import read_lock
+from cudaswitch.mirroring import Item, lay_out, require_indexer
+from cudaswitch.paths import cache
+from cudaswitch.sources.exact import bring_exactly, of_locked
+
+_HINTS = {
+    "conda": "cudaswitch install VERSION --channel URL/conda",
+    "nvidia": "cudaswitch install VERSION --from nvidia --mirror URL/nvidia",
+    "simple": "cudaswitch install VERSION --from pypi --mirror URL/simple",
+    "files": "cudaswitch install URL/files/NAME",
+}
+"""Part of the tree → how it is used, with the URL that the tree has on a server."""
+
+
+@click.command(
+    epilog="Example: cudaswitch mirror /srv/www/cuda 12.4 --cudnn 9.1    "
+    "cudaswitch mirror /srv/www/cuda --lock cuda.lock"
+)
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.argument("what", nargs=-1, metavar="[WHAT...]")
+@options.cudnn
+@source_option
+@options.mirror
+@options.channels
+@components_option
+@platforms_option
+@lock_option
+def mirror(
+    folder: Path,
+    what: tuple[str, ...],
+    cudnn: str | None,
+    source: str | None,
+    mirror: str | None,
+    channels: tuple[str, ...],
+    components: str,
+    platforms: tuple[str, ...],
+    lock_file: Path | None,
+) -> None:
+    """Lay packages out in DIR as a tree of plain files that any web server serves.
+
+    One download then does for a whole lab: `install --channel` and `install --mirror` take from
+    there what they take from the makers' servers. A tree can be added to.
+    """
+    if what and lock_file:
+        raise click.UsageError("name WHAT or give --lock, not both")
+    sources.use_mirror(source, mirror)
+    with workplace(cache()) as work:
+        if what:
+            asked = Asked(what, cudnn, source, channels, components, platforms)
+            answers = choose(asked, work)
+        else:
+            answers = [Answer(kit) for kit in read_lock(find_lock(lock_file))]
+        rows = [(row, one.kit) for one in answers for row in (*one.kit.packages, *one.beside)]
+        if any(row.source == "conda" for row, _ in rows):
+            require_indexer()
+        wanted = [of_locked(row, kit.platform) for row, kit in rows]
+        artifacts = bring_exactly(wanted, workdir=work)
+        items = [
+            Item(row, kit.platform, kit.release, artifact.path)
+            for (row, kit), artifact in zip(rows, artifacts, strict=True)
+        ]
+        parts = lay_out(folder, items)
+    output.line(str(folder))
+    for part in parts:
+        output.hint(_HINTS[part])

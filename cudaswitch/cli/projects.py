@@ -1,0 +1,237 @@
+"""Commands for projects: lock, sync, download."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from cudaswitch import sources
+from cudaswitch.cli import options, output
+from cudaswitch.cli.choosing import (
+    Asked,
+    choose,
+    lock_option,
+    platforms_option,
+    project_file,
+    source_option,
+)
+from cudaswitch.cli.packages import bring_up_to_date
+from cudaswitch.download.cache import workplace
+from cudaswitch.errors import CudaswitchError, RequestError, StoreError
+from cudaswitch.install import Artifact, install
+from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock, read_lock
+from cudaswitch.mirroring import put
+from cudaswitch.paths import cache, write_atomically
+from cudaswitch.sources.exact import bring_exactly, of_locked
+from cudaswitch.store import Store, own_store
+from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.versions import Version
+
+components_option = click.option(
+    "--components",
+    default="build",
+    show_default=True,
+    metavar="SET",
+    help="What of a toolkit: minimal, build, full or a list such as nvcc,cudart.",
+)
+
+
+@click.command(epilog="Example: cudaswitch lock    cudaswitch lock 12.4 --cudnn 9.1")
+@click.argument("what", nargs=-1, metavar="[WHAT...]")
+@options.cudnn
+@source_option
+@options.mirror
+@options.channels
+@components_option
+@platforms_option
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Where to; else {NAME} beside the `.cuda-version`, or here.",
+)
+def lock(
+    what: tuple[str, ...],
+    cudnn: str | None,
+    source: str | None,
+    mirror: str | None,
+    channels: tuple[str, ...],
+    components: str,
+    platforms: tuple[str, ...],
+    target: Path | None,
+) -> None:
+    """Write down the exact packages for WHAT, each with its URL and sha256.
+
+    WHAT is as for `install`; without it, what the project's `.cuda-version` says. Nothing is
+    downloaded where the source states hashes.
+    """
+    sources.use_mirror(source, mirror)
+    with workplace(cache()) as work:
+        answers = choose(Asked(what, cudnn, source, channels, components, platforms), work)
+    file = project_file()
+    path = target or (file.with_name(NAME) if file and not what else Path(NAME))
+    text = _checked([answer.kit for answer in answers], path)
+    try:
+        write_atomically(path, text)
+    except OSError as error:
+        raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
+    for answer in answers:
+        output.say(f"{path}: {_told(answer.kit)}")
+
+
+def _checked(kits: Sequence[LockedToolkit], path: Path) -> str:
+    """Spell a lock file that can be read again, whatever an index has put into its URLs."""
+    text = lock_text(kits)
+    parse_lock(text.encode(), path)
+    return text
+
+
+def _told(kit: LockedToolkit) -> str:
+    what = f"CUDA {kit.cuda}" if kit.cuda else "files"
+    if kit.release and kit.release != kit.cuda:
+        what += f" is {kit.release}"
+    what += f" with cuDNN {kit.cudnn}" if kit.cudnn else ""
+    return f"{what} for {kit.platform}: {len(kit.packages)} packages"
+
+
+@click.command(epilog="Example: cudaswitch sync    cudaswitch sync --offline --from-dir /mnt/usb")
+@lock_option
+@click.option(
+    "--from-dir",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Look for the packages below DIR first, such as one made by `download`.",
+)
+@click.option("--offline", is_flag=True, help="Use only what is on this machine.")
+@click.option("--force", is_flag=True, help="Replace toolkits of the same name.")
+def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool) -> None:
+    """Install exactly the packages that the lock file names for this platform.
+
+    Every file must have its sha256. Nothing is pinned: `.cuda-version` tells which toolkit
+    holds. Toolkits that are there already, of these packages, are left as they are.
+    """
+    path = find_lock(lock_file, folder)
+    platform = current_platform()
+    locked = read_lock(path)
+    mine = [kit for kit in locked if kit.platform == platform]
+    if not mine:
+        there = ", ".join(sorted({kit.platform for kit in locked})) or "nothing"
+        raise CudaswitchError(
+            f"`{path}` has nothing for {platform}, but for {there}",
+            f"cudaswitch lock --platform {platform}",
+        )
+    store = own_store()
+    names: dict[str, None] = {}
+    with workplace(cache()) as work:
+        for kit in mine:
+            present = None if force else _present(store, kit)
+            if present is None:
+                kits = _install(store, kit, bring(kit, work, offline, folder), force)
+                present = _present(store, kit) or (kits[-1] if kits else None)
+            if present:
+                names[present.name] = None
+    bring_up_to_date()
+    for name in names:
+        output.line(name)
+
+
+def find_lock(named: Path | None, folder: Path | None = None) -> Path:
+    """Return the lock file: the one named, that of the project, or that in the folder."""
+    if named is not None:
+        return named
+    file = project_file()
+    places = [Path(), *([file.parent] if file else []), *([folder] if folder else [])]
+    for place in places:
+        if (place / NAME).is_file():
+            return place / NAME
+    raise RequestError(f"there is no {NAME} here", "cudaswitch lock writes one")
+
+
+def bring(
+    kit: LockedToolkit, work: Path, offline: bool, folder: Path | None
+) -> tuple[Artifact, ...]:
+    """Return the files of a locked toolkit, each with the hash that it must have."""
+    wanted = [of_locked(row, kit.platform) for row in kit.packages]
+    return bring_exactly(wanted, workdir=work, offline=offline, folder=folder)
+
+
+def _install(
+    store: Store, kit: LockedToolkit, artifacts: Sequence[Artifact], force: bool
+) -> list[Toolkit]:
+    release = Version(kit.release) if kit.release else None
+    return install(store, artifacts, release=release, force=force, exact=True)
+
+
+def _present(store: Store, kit: LockedToolkit) -> Toolkit | None:
+    """Return the toolkit that is composed of just the locked packages."""
+    hashes = {package.id: package.sha256 for package in store.packages()}
+    wanted = sorted(row.sha256 for row in kit.packages)
+    for one in store.toolkits():
+        if sorted(hashes.get(at, "") for at in one.packages) == wanted:
+            return one
+    return None
+
+
+@click.command(
+    epilog="Example: cudaswitch download 12.4 -d usb    cudaswitch download --lock cuda.lock -d usb"
+)
+@click.argument("what", nargs=-1, metavar="[WHAT...]")
+@options.cudnn
+@source_option
+@options.mirror
+@options.channels
+@components_option
+@platforms_option
+@lock_option
+@click.option(
+    "-d",
+    "--directory",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("cuda-packages"),
+    show_default=True,
+    metavar="DIR",
+    help="The folder to fill.",
+)
+def download(
+    what: tuple[str, ...],
+    cudnn: str | None,
+    source: str | None,
+    mirror: str | None,
+    channels: tuple[str, ...],
+    components: str,
+    platforms: tuple[str, ...],
+    lock_file: Path | None,
+    folder: Path,
+) -> None:
+    """Bring the packages' files into a plain folder, with the lock file that names them.
+
+    For a machine without network, where `cudaswitch sync --offline --from-dir DIR` uses them.
+    """
+    if what and lock_file:
+        raise click.UsageError("name WHAT or give --lock, not both")
+    sources.use_mirror(source, mirror)
+    with workplace(cache()) as work:
+        if what:
+            asked = Asked(what, cudnn, source, channels, components, platforms)
+            kits: Sequence[LockedToolkit] = [one.kit for one in choose(asked, work)]
+        else:
+            kits = read_lock(find_lock(lock_file))
+        text = _checked(kits, folder / NAME)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for kit in kits:
+                artifacts = bring(kit, work, False, None)
+                for row, artifact in zip(kit.packages, artifacts, strict=True):
+                    output.line(str(put(artifact.path, folder, row.file, row.sha256)))
+            write_atomically(folder / NAME, text)
+        except OSError as error:
+            raise StoreError(
+                f"cannot write `{error.filename or folder}`: {error.strerror}",
+                "make room there, or name another folder",
+            ) from None

@@ -1,0 +1,106 @@
+"""What a composed toolkit holds: its files with their hashes, and the packages that they are of.
+
+The list lies in the toolkit, beside its record, which every command reads and which so stays
+small. It says the same on every machine that composed the toolkit of the same packages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from cudaswitch.errors import RequestError, StoreError
+from cudaswitch.toolkit import Entry, Package
+
+CONTENTS = "cudaswitch-files.json"
+"""The list's name in a toolkit."""
+
+_TOLD = frozenset(
+    (
+        "name",
+        "version",
+        "build",
+        "platform",
+        "component",
+        "form",
+        "source",
+        "origin",
+        "sha256",
+        "size",
+    )
+)
+"""What the list says of a package: enough to fetch it again where the store has lost it."""
+
+
+class Contents(NamedTuple):
+    """A toolkit's packages, without their files, and its files and links by path.
+
+    A file with a `placeholder` has size and hash of its package's: in the toolkit it holds
+    the toolkit's own path.
+    """
+
+    packages: tuple[Package, ...]
+    entries: tuple[Entry, ...]
+
+    def to_text(self) -> str:
+        data = {
+            "packages": [
+                {key: value for key, value in each.to_json().items() if key in _TOLD}
+                for each in self.packages
+            ],
+            "files": [entry.to_json() for entry in self.entries],
+        }
+        return json.dumps(data, indent=1) + "\n"
+
+
+def contents_of(folder: Path, packages: Sequence[Package], placed: Mapping[str, Entry]) -> Contents:
+    """Describe a toolkit just composed; `placed` are the packages' files in it, by place."""
+    entries = []
+    for where, found in walk(folder):
+        if where in placed:
+            # Where the file system has no hard links, it is a symbolic link to the package's.
+            entries.append(placed[where]._replace(path=where, copy=False))
+        elif found.is_symlink():
+            entries.append(Entry(where, target=str(Path(found.path).readlink())))
+        else:
+            content = Path(found.path).read_bytes()
+            entries.append(Entry(where, len(content), hashlib.sha256(content).hexdigest()))
+    return Contents(tuple(packages), tuple(sorted(entries)))
+
+
+def read_contents(toolkit: Path) -> Contents | None:
+    """Return the list in a toolkit's folder, None where there is none.
+
+    Raises StoreError when it is damaged.
+    """
+    path = toolkit / CONTENTS
+    try:
+        data = json.loads(path.read_bytes())
+        packages = tuple(Package.from_json({**row, "files": []}) for row in data["packages"])
+        return Contents(packages, tuple(Entry(**row) for row in data["files"]))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RequestError):
+        raise StoreError(
+            f"the list `{path}` is damaged", "cudaswitch verify --repair writes it anew"
+        ) from None
+
+
+def walk(folder: Path, below: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield what is in a folder and is no folder itself, by relative path; links are not followed.
+
+    An empty folder says nothing and is left out.
+    """
+    with os.scandir(folder / below if below else folder) as found:
+        for entry in sorted(found, key=lambda one: one.name):
+            where = f"{below}/{entry.name}" if below else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                yield from walk(folder, where)
+            else:
+                yield where, entry

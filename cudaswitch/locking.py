@@ -1,0 +1,194 @@
+"""`cuda.lock`: the exact packages of a project's toolkits, as text that people can compare.
+
+TOML, with one key a line and everything in a fixed order, so that a change shows as what it is.
+Nobody's path, date or credentials are in it: two people who lock the same write the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cudaswitch.download import file_name
+from cudaswitch.errors import CudaswitchError, RequestError
+from cudaswitch.toolkit import PLATFORMS
+from cudaswitch.versions import Version
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+NAME = "cuda.lock"
+FORMAT = 1
+LIMIT = 16 << 20
+"""Bytes of a lock file. A whole toolkit takes about 20 thousand."""
+
+_HEADER = """\
+# The exact packages of this project's CUDA, written by `cudaswitch lock`. Keep it with the project.
+# `cudaswitch sync` makes a machine so. To change it, run `cudaswitch lock` again.
+"""
+_SOURCES = ("pypi", "nvidia", "conda", "runfile", "file")
+_URL = re.compile(r"(?:https?|file)://[^\s\\\"'`<>\x00-\x1f\x7f]+", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]{0,199}", re.ASCII)
+_OTHER = re.compile(r"[^A-Za-z0-9_.+-]|^[.+-]", re.ASCII)
+_REQUEST = re.compile(r"[A-Za-z0-9_.+<>=!, -]{1,200}", re.ASCII)
+_FORMS = (
+    # conda packages, NVIDIA's archives, wheels, runfiles
+    re.compile(r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.(?:conda|tar\.bz2)"),
+    re.compile(
+        r"(?P<name>[a-z0-9_]+)-(?:linux|windows)-[a-z0-9_]+-(?P<version>[0-9.]+)"
+        r"(?:_(?P<build>cuda[0-9.]+))?-archive\..+"
+    ),
+    re.compile(
+        r"(?P<name>[^-]+)-(?P<version>[^-]+)(?:-[0-9][^-]*)?-[^-]+-[^-]+-(?P<build>.+)\.whl"
+    ),
+    re.compile(r"(?P<name>cuda)_(?P<version>[0-9.]+[0-9])(?:_(?P<build>[0-9.]+))?_linux.*"),
+)
+
+
+@dataclass(frozen=True, order=True)
+class Locked:
+    """One package: what its file's name says of it, and the file; `size` in bytes, if known."""
+
+    name: str
+    version: str
+    build: str
+    source: str
+    url: str
+    sha256: str
+    size: int | None = None
+
+    @property
+    def file(self) -> str:
+        """The file's name, which no folder is part of."""
+        return file_name(self.url)
+
+
+@dataclass(frozen=True)
+class LockedToolkit:
+    """A request, and the packages that it came to on a platform.
+
+    `release` is the CUDA release that pieces belong together as, None where a package says it.
+    """
+
+    cuda: str
+    cudnn: str | None
+    platform: str
+    release: str | None
+    packages: tuple[Locked, ...]
+
+
+def locked(url: str, sha256: str, size: int | None, source: str) -> Locked:
+    """Return the row of a file; name, version and build are as far as its name tells them."""
+    file = file_name(url)
+    for form in _FORMS:
+        if match := form.fullmatch(file):
+            found = match.groupdict()
+            return Locked(
+                found["name"], found["version"], found["build"] or "", source, url, sha256, size
+            )
+    return Locked(_OTHER.sub("_", file), "", "", source, url, sha256, size)
+
+
+def lock_text(toolkits: Sequence[LockedToolkit]) -> str:
+    """Spell a lock file."""
+    lines = [_HEADER, f"version = {FORMAT}"]
+    for kit in sorted(toolkits, key=lambda one: (one.cuda, one.cudnn or "", one.platform)):
+        lines += ["", "[[toolkit]]"]
+        told = {"cuda": kit.cuda, "cudnn": kit.cudnn, "platform": kit.platform}
+        lines += _pairs({**told, "release": kit.release})
+        for package in sorted(kit.packages, key=lambda one: (one.name, one.url)):
+            lines += ["", "[[toolkit.package]]", *_pairs(vars(package))]
+    return "\n".join(lines) + "\n"
+
+
+def _pairs(values: Mapping[str, str | int | None]) -> list[str]:
+    # JSON's strings of printable ASCII are TOML's, and nothing else passes the checks on reading.
+    return [
+        f"{key} = {json.dumps(value)}" for key, value in values.items() if value not in (None, "")
+    ]
+
+
+def read_lock(path: Path) -> tuple[LockedToolkit, ...]:
+    """Read a lock file that anybody may have written; CudaswitchError says what is wrong."""
+    try:
+        if not path.is_file():
+            raise CudaswitchError(f"no file `{path}`", "cudaswitch lock writes one")
+        with path.open("rb") as file:
+            content = file.read(LIMIT + 1)
+    except OSError as error:
+        raise CudaswitchError(f"cannot read `{path}`: {error.strerror}") from None
+    if len(content) > LIMIT:
+        raise _unusable(path, f"it is longer than {LIMIT} bytes")
+    return parse_lock(content, path)
+
+
+def parse_lock(content: bytes, path: Path) -> tuple[LockedToolkit, ...]:
+    """Read the content of a lock file; `path` names it in messages."""
+    try:
+        data = tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise _unusable(path, f"it is no TOML ({error})") from None
+    if data.get("version") != FORMAT:
+        found = data.get("version")
+        raise CudaswitchError(
+            f"`{path}` has format {found!r:.20}, and this cudaswitch reads {FORMAT}",
+            "use the newer cudaswitch that wrote it, or run cudaswitch lock again",
+        )
+    return tuple(_toolkit(row, path) for row in _rows(data, "toolkit", path))
+
+
+def _toolkit(row: Mapping[str, Any], path: Path) -> LockedToolkit:
+    cuda, cudnn, release = (row.get(key) for key in ("cuda", "cudnn", "release"))
+    for key, value in (("cuda", cuda), ("cudnn", cudnn)):
+        if value is not None and not (isinstance(value, str) and _REQUEST.fullmatch(value)):
+            raise _unusable(path, f"a toolkit has no usable `{key}`")
+    if row.get("platform") not in PLATFORMS:
+        raise _unusable(path, "a toolkit has no usable `platform`")
+    try:
+        if release is not None:
+            Version(release)
+    except (RequestError, TypeError, AttributeError):
+        raise _unusable(path, "a toolkit has no usable `release`") from None
+    packages = tuple(_package(one, path) for one in _rows(row, "package", path))
+    if not packages:
+        raise _unusable(path, "a toolkit has no packages")
+    return LockedToolkit(cuda or "", cudnn, str(row["platform"]), release, packages)
+
+
+def _package(row: Mapping[str, Any], path: Path) -> Locked:
+    for key, form in (("url", _URL), ("sha256", _SHA256), ("name", _WORD)):
+        value = row.get(key)
+        if not isinstance(value, str) or not form.fullmatch(value):
+            raise _unusable(path, f"a package has no usable `{key}`")
+    for key in ("version", "build"):
+        value = row.get(key, "")
+        if value and not (isinstance(value, str) and _WORD.fullmatch(value)):
+            raise _unusable(path, f"{row['name']} has no usable `{key}`")
+    size = row.get("size")
+    if size is not None and (type(size) is not int or size <= 0):
+        raise _unusable(path, f"{row['name']} has no usable `size`")
+    if row.get("source") not in _SOURCES:
+        raise _unusable(path, f"{row['name']} has no usable `source`")
+    if row["source"] == "pypi" and not row.get("version"):
+        raise _unusable(path, f"{row['name']} has no usable `version`")
+    texts = {key: row.get(key, "") for key in ("name", "version", "build", "source", "url")}
+    return Locked(**texts, sha256=row["sha256"], size=size)
+
+
+def _rows(data: Mapping[str, Any], key: str, path: Path) -> list[Mapping[str, Any]]:
+    rows = data.get(key, [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise _unusable(path, f"`{key}` is no table")
+    return rows
+
+
+def _unusable(path: Path, reason: str) -> CudaswitchError:
+    return CudaswitchError(f"cannot use `{path}`: {reason}", "run cudaswitch lock again")

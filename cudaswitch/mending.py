@@ -1,0 +1,189 @@
+"""What `checking` found, put right: each damaged file replaced by one rename, nothing else touched.
+
+Nothing is taken away as a whole before its replacement is there, so a repair that is killed has
+mended what it came to, and the next one goes on. Files that do not belong are set aside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import datetime, timezone
+from pathlib import Path
+
+from cudaswitch.checking import Difference, Hashes, compare, names_in
+from cudaswitch.contents import CONTENTS, Contents, read_contents
+from cudaswitch.errors import StoreError
+from cudaswitch.install import Artifact, fill, unpacked
+from cudaswitch.paths import write_atomically
+from cudaswitch.planning import Recipe
+from cudaswitch.store import MANIFEST, Store, manifest_text, read_package, read_toolkit
+from cudaswitch.toolkit import Package, Toolkit, platform_of, toolkit_name
+from cudaswitch.versions import Version
+
+Obtain = Callable[[Package], Artifact]
+"""Brings a package's file, checked against its sha256."""
+
+
+def origins(store: Store, ids: Sequence[str]) -> dict[str, Package]:
+    """Return what is known of packages, from their own records or from those of toolkits.
+
+    Raises StoreError for one that is known nowhere.
+    """
+    found: dict[str, Package] = {}
+    listed = _listed(store)
+    for at in ids:
+        try:
+            package = read_package(store.home.packages / at)
+        except StoreError:
+            package = None
+        package = package or listed.get(at)
+        if package is None:
+            raise StoreError(
+                f"nothing tells any more where {at} came from",
+                f"delete `{store.home.packages / at}`, and install it again",
+            )
+        found[at] = package
+    return found
+
+
+def _listed(store: Store) -> dict[str, Package]:
+    found: dict[str, Package] = {}
+    for name in names_in(store.home.toolkits):
+        try:
+            contents = read_contents(store.home.toolkits / name)
+        except StoreError:
+            continue
+        found |= {package.id: package for package in (contents.packages if contents else ())}
+    return found
+
+
+def mend_package(store: Store, known: Package, obtain: Obtain) -> None:
+    """Replace what is damaged of a package by what its archive holds."""
+    store.home.require_writable()
+    artifact = obtain(known)
+    with ExitStack() as held:
+        held.enter_context(store.lock(known.id))
+        stage = held.enter_context(store.staged(f"package-{known.id}"))
+        fresh = unpacked(artifact.path, stage)._replace(
+            source=known.source, origin=known.origin, date=known.date
+        )
+        if (fresh.id, fresh.sha256) != (known.id, known.sha256):
+            raise StoreError(f"`{artifact.path}` is not the file that {known.id} came from")
+        with store.held(), ExitStack() as undo:
+            final = store.home.packages / known.id
+            if not final.exists():
+                store.publish(stage, final, fresh.to_json(), undo)
+                undo.pop_all()
+                return
+            with ThreadPoolExecutor() as pool:
+                wrong = compare(final / "tree", fresh.entries, Hashes(pool))
+            for kind, path in wrong:
+                _put_right(store, kind, stage / "tree" / path, final / "tree" / path)
+            write_atomically(final / MANIFEST, manifest_text(fresh.to_json()))
+
+
+def mend_toolkits(store: Store, names: Sequence[str]) -> None:
+    """Compose toolkits anew beside those that are there, and replace what differs.
+
+    Raises StoreError where a package of one is not there, or nothing tells of which it is made.
+    """
+    store.home.require_writable()
+    # In one change: what is offered cannot be told before all records are whole.
+    with store.changing():
+        for name in names:
+            final = store.home.toolkits / name
+            recipe = _recipe(store, _toolkit(final))
+            with store.staged(f"toolkit-{name}") as stage:
+                contents = fill(store, recipe, stage)
+                write_atomically(stage / MANIFEST, manifest_text(recipe.toolkit.to_json()))
+                for kind, path in _differences(store, stage, final, contents):
+                    _put_right(store, kind, stage / path, final / path)
+                for record in (CONTENTS, MANIFEST):
+                    (stage / record).replace(final / record)
+
+
+def _differences(store: Store, stage: Path, final: Path, contents: Contents) -> list[Difference]:
+    own = {}
+    for entry in contents.entries:
+        if entry.placeholder:
+            content = (stage / entry.path).read_bytes()
+            own[entry.path] = len(content), hashlib.sha256(content).hexdigest()
+    with ThreadPoolExecutor() as pool:
+        found = compare(final, contents.entries, Hashes(pool), own=own, inside=store.home.packages)
+    return [(kind, path) for kind, path in found if path not in (MANIFEST, CONTENTS)]
+
+
+def _toolkit(folder: Path) -> Toolkit:
+    """Return what a toolkit is, by its record, else by its name and list."""
+    try:
+        kit = read_toolkit(folder)
+    except StoreError:
+        kit = None
+    if kit:
+        return kit
+    contents = read_contents(folder)
+    if contents is None:
+        raise StoreError(
+            f"nothing tells any more what toolkit {folder.name} is made of",
+            f"delete `{folder}`, and install it again",
+        )
+    packages = contents.packages
+    libraries = [package.version for package in packages if package.component == "cudnn"]
+    return Toolkit(
+        folder.name,
+        Version(folder.name.partition("@")[0].partition("+")[0]),
+        libraries[0] if libraries else None,
+        str(folder),
+        packages[0].source,
+        platform_of(packages),
+        tuple(package.id for package in packages),
+    )
+
+
+def _recipe(store: Store, kit: Toolkit) -> Recipe:
+    packages = []
+    for at in kit.packages:
+        package = read_package(store.home.packages / at)
+        if package is None:
+            raise StoreError(f"toolkit {kit.name} lacks its package {at}")
+        packages.append(package)
+    base = None
+    if kit.source == "system":
+        bare = read_toolkit(store.home.toolkits / toolkit_name(kit.version, None, kit.platform))
+        if bare is None:
+            raise StoreError(
+                f"the adopted toolkit below {kit.name} is not known any more",
+                f"cudaswitch remove {kit.name}",
+            )
+        base = bare.path
+    return Recipe(kit, tuple(packages), base)
+
+
+def _put_right(store: Store, kind: str, fresh: Path, at: Path) -> None:
+    """Replace a file by the fresh one; set aside what stands in its way or does not belong."""
+    if kind == "extra":
+        _set_aside(store, at)
+        return
+    inside = at.relative_to(store.home.root).parts
+    for count in range(3, len(inside)):
+        folder = store.home.root.joinpath(*inside[:count])
+        if folder.is_symlink() or folder.is_file():
+            _set_aside(store, folder)
+        folder.mkdir(exist_ok=True)
+    if at.is_dir() and not at.is_symlink():
+        _set_aside(store, at)
+    fresh.replace(at)
+
+
+def _set_aside(store: Store, path: Path) -> None:
+    """Keep what somebody put into the store: it may be their only copy."""
+    if not os.path.lexists(path):
+        return
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S-%f")
+    kept = store.home.set_aside / stamp / path.relative_to(store.home.root)
+    kept.parent.mkdir(parents=True)
+    path.rename(kept)

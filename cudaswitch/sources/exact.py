@@ -1,0 +1,174 @@
+"""Exactly these files, known by their sha256: from a folder, the cache, or where they came from."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cudaswitch.download import file_name
+from cudaswitch.download.cache import Cache, file_sha256
+from cudaswitch.download.several import Wanted, fetch_all
+from cudaswitch.errors import NotFoundError, SourceError, StoreError
+from cudaswitch.install import Artifact
+from cudaswitch.locking import Locked
+from cudaswitch.paths import cache
+from cudaswitch.sources.pip_process import run_pip
+from cudaswitch.sources.pypi import tags_of
+from cudaswitch.toolkit import Package
+
+_PYPI = re.compile(r"pypi:([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A file by its content. `origin` is a URL, `pypi:NAME==VERSION` or a path.
+
+    `name` is the file's, empty where it is not known and does not matter; `size` is None where
+    nobody has said it.
+    """
+
+    name: str
+    origin: str
+    sha256: str
+    size: int | None
+    source: str
+    platform: str
+
+
+def of_package(package: Package) -> Exact:
+    """Return the file that a package was unpacked from."""
+    origin, is_wheel = package.origin, bool(_PYPI.fullmatch(package.origin))
+    name = "" if is_wheel else file_name(origin)
+    return Exact(name, origin, package.sha256, package.size, package.source, package.platform)
+
+
+def of_locked(row: Locked, platform: str) -> Exact:
+    """Return the file that a row of a lock file names, for a toolkit of that platform."""
+    origin = f"pypi:{row.name}=={row.version}" if row.source == "pypi" else row.url
+    return Exact(row.file, origin, row.sha256, row.size, row.source, platform)
+
+
+def bring_exactly(
+    wanted: Sequence[Exact], *, workdir: Path, offline: bool = False, folder: Path | None = None
+) -> tuple[Artifact, ...]:
+    """Return the files in their order, under their names, each with the sha256 that it must have.
+
+    `folder` is looked into first, and all that lies below it. Raises SourceError, or StoreError
+    where the work folder or cache cannot be written.
+    """
+    found: dict[str, Path] = {}
+    if folder is not None:
+        found |= _in_folder(folder, wanted)
+    store = Cache(cache())
+    for each in wanted:
+        if each.sha256 not in found and (path := store.find(each.sha256)):
+            found[each.sha256] = path
+    missing = [each for each in wanted if each.sha256 not in found]
+    found |= _from_pip([one for one in missing if _PYPI.fullmatch(one.origin)], workdir, offline)
+    plain = [one for one in missing if not _PYPI.fullmatch(one.origin)]
+    found |= _fetched(plain, offline, folder)
+    try:
+        return tuple(_named(each, found[each.sha256], workdir) for each in wanted)
+    except OSError as error:
+        raise StoreError(f"cannot write in `{workdir}`: {error.strerror}") from None
+
+
+def _named(each: Exact, path: Path, workdir: Path) -> Artifact:
+    """Give a file the name that it has there: archives tell with theirs what they are."""
+    if each.name and path.name != each.name:
+        name = Path(tempfile.mkdtemp(prefix="exact-", dir=workdir)) / each.name
+        name.symlink_to(path.absolute())
+        path = name
+    return Artifact(path, each.origin, None if each.source == "file" else each.source)
+
+
+def _in_folder(folder: Path, wanted: Sequence[Exact]) -> dict[str, Path]:
+    """Find files by content: those of the right name or size first are all that is read."""
+    if not folder.is_dir():
+        raise SourceError(f"no folder `{folder}`", "cudaswitch download -d DIR makes one")
+    names = {each.name for each in wanted}
+    sizes = {each.size for each in wanted}
+    hashes = {each.sha256 for each in wanted}
+    found = {}
+    for above, _, files in os.walk(folder):
+        for name in files:
+            path = Path(above) / name
+            try:
+                if not path.is_file() or not (name in names or path.stat().st_size in sizes):
+                    continue
+                sha256 = file_sha256(path)
+            except OSError as error:
+                raise SourceError(f"cannot read `{path}`: {error.strerror}") from None
+            if sha256 in hashes:
+                found[sha256] = path
+    return found
+
+
+def _fetched(wanted: Sequence[Exact], offline: bool, folder: Path | None) -> dict[str, Path]:
+    todo = []
+    for each in wanted:
+        url = Path(each.origin).as_uri() if each.origin.startswith("/") else each.origin
+        todo.append(Wanted(url, each.sha256, each.size))
+    try:
+        paths = fetch_all(todo, cache(), offline=offline)
+    except NotFoundError:
+        if not offline:
+            raise
+        where = f"neither in `{folder}` nor in the cache" if folder else "not in the cache"
+        names = [each.name for each in wanted if not each.origin.startswith(("file:", "/"))]
+        raise NotFoundError(
+            f"{', '.join(names)} {'are' if names[1:] else 'is'} {where}, and --offline forbids"
+            " to download",
+            "where there is a network: cudaswitch download -d DIR, then sync with --from-dir DIR",
+        ) from None
+    return {each.sha256: path for each, path in zip(wanted, paths, strict=True)}
+
+
+def _from_pip(wanted: Sequence[Exact], workdir: Path, offline: bool) -> dict[str, Path]:
+    """Let pip download wheels of just these hashes, from the index that it is set up for."""
+    found: dict[str, Path] = {}
+    for platform in sorted({each.platform for each in wanted}):
+        group = [each for each in wanted if each.platform == platform]
+        work = Path(tempfile.mkdtemp(prefix="pip-", dir=workdir))
+        lines = [f"{_requirement(each)} --hash=sha256:{each.sha256}\n" for each in group]
+        listed = work / "requirements.txt"
+        listed.write_text("".join(lines))
+        dest = work / "wheels"
+        what = _requirement(group[0]) if len(group) == 1 else f"{len(group)} packages"
+        run_pip(
+            [
+                *("download", "--no-deps", "--only-binary=:all:", "--require-hashes"),
+                *([] if platform == "noarch" else tags_of(platform)),
+                *("--dest", str(dest), "--requirement", str(listed)),
+            ],
+            what,
+            offline=offline,
+        )
+        brought = {file_sha256(path): path for path in dest.iterdir()}
+        for each in group:
+            if each.sha256 not in brought:
+                raise SourceError(f"pip did not bring {_requirement(each)} as it was locked")
+            found[each.sha256] = brought[each.sha256]
+            _keep(found[each.sha256], each.sha256)
+    return found
+
+
+def _requirement(each: Exact) -> str:
+    match = _PYPI.fullmatch(each.origin)
+    return f"{match[1]}=={match[2]}" if match else each.name
+
+
+def _keep(path: Path, sha256: str) -> None:
+    """Keep a wheel in the cache, for the next time and for --offline."""
+    kept, temporary = cache() / sha256, cache() / f".{sha256}.{os.getpid()}.tmp"
+    try:
+        temporary.unlink(missing_ok=True)
+        os.link(path, temporary)
+        temporary.replace(kept)
+    except OSError:
+        # The cache saves work; nothing rests on it.
+        temporary.unlink(missing_ok=True)

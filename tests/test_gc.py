@@ -1,0 +1,244 @@
+"""gc: what nobody needs goes, what anybody needs stays, whoever is killed or running meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from checks import PYTHON, RUNTIME_ANSWER, bytes_in, snapshot, succeeded
+from homes import Home
+from preloaded import EVERY, preloaded
+from tools import console_script
+
+KITS = ["10.1.243", "10.1.243+cudnn7.6.5"]
+CUDNN = "cudnn-7.6.5-cuda10.1_0"
+LONG_AGO = (1_000_000_000, 1_000_000_000)
+
+
+def virtualenv_in(prefix: Path) -> Path:
+    """Make a virtualenv with the activate scripts of the standard library's."""
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", prefix], check=True)
+    return prefix
+
+
+def kinds(home: Home, *options: str) -> dict[str, str]:
+    """Return what `gc` tells to take: paths and their kinds."""
+    lines = succeeded(home.run("gc", *options))
+    return {line.split()[-1]: line.split()[0] for line in lines}
+
+
+@pytest.fixture
+def leftover(stocked: Home) -> Home:
+    """Both packages, and no toolkit of cuDNN, which is what is left of an old installation."""
+    shutil.rmtree(stocked.store / "toolkits/10.1.243+cudnn7.6.5")
+    return stocked
+
+
+def test_packages_that_no_toolkit_uses(leftover: Home) -> None:
+    at = leftover.store / "packages" / CUDNN
+    before = snapshot(leftover.store)
+    done = leftover.run("gc", "--dry-run")
+    assert snapshot(leftover.store) == before
+    [line] = succeeded(done)
+    assert line.split()[0] == "package"
+    assert line.endswith(str(at))
+    assert "would remove 1 thing, " in done.stderr
+    assert f"{bytes_in(at) / 1024:.0f} KiB" in done.stderr
+    assert kinds(leftover) == {str(at): "package"}
+    assert not at.exists()
+    assert kinds(leftover) == {}
+    answer = leftover.run("exec", "10.1", "--", PYTHON, "-c", RUNTIME_ANSWER, "libcudart.so.10.1")
+    assert succeeded(answer) == ["10010"]
+
+
+def test_all_that_is_used_stays(stocked: Home) -> None:
+    before = snapshot(stocked.store)
+    assert kinds(stocked) == {}
+    assert snapshot(stocked.store) == before
+
+
+def test_a_package_in_use_stays(leftover: Home) -> None:
+    library = leftover.store / "packages" / CUDNN / "tree/lib/libcudnn.so.7.6.5"
+    code = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print(1, flush=True); input()"
+    user = subprocess.Popen(
+        [PYTHON, "-c", code, library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert user.stdout is not None
+        assert user.stdout.readline() == "1\n"
+        done = leftover.run("gc")
+        assert succeeded(done) == []
+        assert f"left alone: {CUDNN}, in use by" in done.stderr
+        assert library.exists()
+    finally:
+        user.kill()
+        user.communicate()
+    assert kinds(leftover)
+
+
+def test_what_is_being_installed_stays(home: Home, tmp_path: Path, pair: list[Path]) -> None:
+    """Slow at every rename, an install has its packages in the store before its toolkits."""
+    slow = preloaded(tmp_path, "sleep", "rename", last=EVERY)
+    child = subprocess.Popen(
+        [console_script(), "install", *pair], env=home.env | slow, stdout=subprocess.DEVNULL
+    )
+    while child.poll() is None:
+        assert home.run("gc", "--downloads").returncode == 0
+    assert child.returncode == 0
+    succeeded(home.run("verify"))
+    assert succeeded(home.run("list"))
+
+
+def test_leftovers_of_killed_processes(stocked: Home, tmp_path: Path, pair: list[Path]) -> None:
+    shutil.rmtree(stocked.store)
+    kill = preloaded(tmp_path, "kill", "rename", 3)
+    assert stocked.run("install", *pair, **kill).returncode == -signal.SIGKILL
+    assert list((stocked.store / ".staging").iterdir())
+    cache = Path(stocked.env["XDG_CACHE_HOME"]) / "cudaswitch"
+    (cache / "urls").mkdir(exist_ok=True)
+    work = list(cache.glob("work-*"))
+    assert work, "a killed install leaves its work folder"
+    part = cache / "urls" / ("a" * 64 + ".part")
+    part.write_bytes(b"x" * 5000)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    old = stocked.store / f".layout.{dead.pid}.tmp"
+    young = stocked.store / f".global.{dead.pid}.tmp"
+    running = stocked.store / f".layout.{os.getpid()}.tmp"
+    for path in (old, young, running):
+        path.write_text("x")
+    for path in (old, running):
+        os.utime(path, LONG_AGO)
+    found = kinds(stocked)
+    assert {str(old), str(part), *map(str, work)} <= found.keys()
+    assert set(found.values()) <= {"leftover", "package"}
+    assert not list((stocked.store / ".staging").iterdir())
+    assert not old.exists() and not part.exists() and not list(cache.glob("work-*"))
+    assert young.exists() and running.exists()
+    assert succeeded(stocked.run("install", *pair)) == KITS
+
+
+def test_downloads_go_only_when_asked(stocked: Home) -> None:
+    cache = Path(stocked.env["XDG_CACHE_HOME"]) / "cudaswitch"
+    (cache / "urls").mkdir(exist_ok=True)
+    whole, other = cache / ("b" * 64), cache / "notes.txt"
+    for path in (whole, other):
+        path.write_text("x" * 2000)
+    assert kinds(stocked) == {}
+    assert kinds(stocked, "--downloads") == {str(whole): "download"}
+    assert not whole.exists()
+    assert other.exists(), "what is not ours stays"
+
+
+def test_a_cache_that_somebody_works_in_is_left_alone(stocked: Home) -> None:
+    cache = Path(stocked.env["XDG_CACHE_HOME"]) / "cudaswitch"
+    whole = cache / ("b" * 64)
+    whole.write_text("x")
+    code = (
+        "import sys; from pathlib import Path; from cudaswitch.download.cache import workplace\n"
+        "with workplace(Path(sys.argv[1])):\n    print(1, flush=True); input()"
+    )
+    worker = subprocess.Popen(
+        [PYTHON, "-c", code, cache], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "1\n"
+        done = stocked.run("gc", "--downloads")
+        assert succeeded(done) == []
+        assert f"left alone: `{cache}`" in done.stderr
+        assert whole.exists()
+    finally:
+        worker.kill()
+        worker.communicate()
+    # Killed, it left its folder.
+    assert sorted(kinds(stocked, "--downloads").values()) == ["download", "leftover"]
+
+
+def test_hooks_that_unpin_left(stocked: Home, tmp_path: Path) -> None:
+    env = virtualenv_in(tmp_path / "env")
+    pristine = snapshot(env)
+    succeeded(stocked.run("pin", "10.1", "-p", env))
+    succeeded(stocked.run("unpin", "-p", env))
+    rest = env / "etc/cudaswitch"
+    assert (rest / "off.sh").exists()
+    # A process that was started in it may have it active.
+    user = subprocess.Popen(["sleep", "60"], env=stocked.env | {"VIRTUAL_ENV": str(env)})
+    [note] = (stocked.store / "pins").iterdir()
+    os.utime(note, LONG_AGO)
+    try:
+        done = stocked.run("gc")
+        assert succeeded(done) == []
+        assert f"for sleep (process {user.pid})" in done.stderr
+        assert (rest / "off.sh").exists()
+    finally:
+        user.kill()
+        user.wait()
+    # So may a shell that is older than the unpinning.
+    shell = subprocess.Popen(["sh", "-c", "sleep 60; :"], env=stocked.env)
+    os.utime(note, (time.time() + 5, time.time() + 5))
+    try:
+        assert f"sh (process {shell.pid})" in stocked.run("gc").stderr
+    finally:
+        shell.kill()
+        shell.wait()
+    os.utime(note, LONG_AGO)
+    assert set(kinds(stocked).values()) == {"hook"}
+    assert {at: text for at, text in snapshot(env).items() if at != "etc"} == pristine
+    assert not list((stocked.store / "pins").iterdir())
+
+
+def test_a_pinned_environment_keeps_its_hooks(stocked: Home, tmp_path: Path) -> None:
+    env = virtualenv_in(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", env))
+    succeeded(stocked.run("unpin", "-p", env))
+    succeeded(stocked.run("pin", "10.1", "-p", env))
+    for note in (stocked.store / "pins").iterdir():
+        os.utime(note, LONG_AGO)
+    before = snapshot(env)
+    assert kinds(stocked) == {}
+    assert snapshot(env) == before
+    assert len(list((stocked.store / "pins").iterdir())) == 1
+
+
+def test_notes_of_what_is_gone(stocked: Home, tmp_path: Path) -> None:
+    """The folder of a project is never ours to take, however empty it is."""
+    project = tmp_path / "a/b/project"
+    project.mkdir(parents=True)
+    succeeded(stocked.run("pin", "10.1", "--dir", project))
+    (project / ".cuda-version").unlink()
+    assert kinds(stocked) == {}
+    assert not list((stocked.store / "pins").iterdir())
+    assert project.is_dir()
+    answers = stocked.store / "auto"
+    answers.mkdir(exist_ok=True)
+    gone, there = answers / "%gone%env", answers / str(project).replace("/", "%")
+    gone.write_text("/gone/env\n\n")
+    there.write_text(f"{project}\n\n")
+    assert kinds(stocked) == {str(gone): "answer"}
+    assert there.exists()
+
+
+@pytest.mark.parametrize("step", ["rename", "unlink"])
+def test_killed_while_collecting_the_next_run_ends_it(
+    leftover: Home, tmp_path: Path, step: str
+) -> None:
+    kill = preloaded(tmp_path, "kill", step, 1)
+    assert leftover.run("gc", **kill).returncode == -signal.SIGKILL
+    assert succeeded(leftover.run("list"))
+    succeeded(leftover.run("gc"))
+    assert kinds(leftover) == {}
+    assert not (leftover.store / "packages" / CUDNN).exists()
+    assert not list((leftover.store / ".staging").iterdir())
+    succeeded(leftover.run("verify"))
+
+
+def test_without_a_store_there_is_nothing_to_do(home: Home) -> None:
+    assert kinds(home, "--downloads") == {}
+    assert not home.store.exists()

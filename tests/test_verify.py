@@ -1,0 +1,248 @@
+"""verify: each kind of damage found and mended from where it came, and nothing else touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import builders
+from checks import snapshot, succeeded
+from folder_server import FolderServer
+from homes import Home
+from preloaded import preloaded
+
+KIT = "toolkits/10.1.243+cudnn7.6.5"
+CUDNN = "packages/cudnn-7.6.5-cuda10.1_0"
+LIBRARY = f"{CUDNN}/tree/lib/libcudnn.so.7.6.5"
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    # In place, and with the time that it had: only the hash can tell.
+    status = path.stat()
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def retarget(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("libcublas.so.10")
+
+
+def into_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    (path / "inside").write_text("x")
+
+
+DAMAGE: dict[str, tuple[str, Callable[[Path], object], set[tuple[str, str]]]] = {
+    "a byte of a package and so of toolkits": (
+        LIBRARY,
+        flip,
+        {("changed", LIBRARY), ("changed", f"{KIT}/lib64/libcudnn.so.7.6.5")},
+    ),
+    "a file gone from a package": (LIBRARY, Path.unlink, {("missing", LIBRARY)}),
+    "a file gone from a toolkit": (
+        f"{KIT}/lib64/libcudnn.so.7.6.5",
+        Path.unlink,
+        {("missing", f"{KIT}/lib64/libcudnn.so.7.6.5")},
+    ),
+    "a file too many in a package": (
+        f"{CUDNN}/tree/lib/libevil.so",
+        lambda at: at.write_text("x"),
+        {("extra", f"{CUDNN}/tree/lib/libevil.so")},
+    ),
+    "a file too many in a toolkit": (
+        f"{KIT}/bin/nvcc",
+        lambda at: at.write_text("x"),
+        {("extra", f"{KIT}/bin/nvcc")},
+    ),
+    "a link that leads elsewhere": (
+        f"{KIT}/lib64/libcudnn.so.7",
+        retarget,
+        {("changed", f"{KIT}/lib64/libcudnn.so.7")},
+    ),
+    "a folder for a file": (
+        f"{KIT}/version.json",
+        into_a_folder,
+        {("missing", f"{KIT}/version.json"), ("extra", f"{KIT}/version.json/inside")},
+    ),
+    "a mode": (
+        LIBRARY,
+        lambda at: at.chmod(0o4755),
+        {("changed", LIBRARY), ("changed", f"{KIT}/lib64/libcudnn.so.7.6.5")},
+    ),
+    "a whole package": (CUDNN, shutil.rmtree, {("missing", CUDNN)}),
+    "a package's record": (
+        f"{CUDNN}/cudaswitch.json",
+        lambda at: at.write_text("{"),
+        {("changed", f"{CUDNN}/cudaswitch.json")},
+    ),
+    "a toolkit's record": (
+        f"{KIT}/cudaswitch.json",
+        lambda at: at.write_text("{"),
+        {("changed", f"{KIT}/cudaswitch.json")},
+    ),
+    "a toolkit's list": (
+        f"{KIT}/cudaswitch-files.json",
+        Path.unlink,
+        {("missing", f"{KIT}/cudaswitch-files.json")},
+    ),
+}
+
+
+def findings(home: Home, *arguments: str) -> set[tuple[str, str]]:
+    """Return what `verify --json` finds, by paths below the store."""
+    done = home.run("verify", "--json", *arguments)
+    rows = json.loads(done.stdout)["findings"]
+    assert done.returncode == (1 if rows else 0), done.stderr
+    return {(row["kind"], str(Path(row["path"]).relative_to(home.store))) for row in rows}
+
+
+def without_dates(home: Home) -> dict[str, str]:
+    """Describe the store but for what was set aside, and packages' records, which hold dates."""
+    return {
+        name: text
+        for name, text in snapshot(home.store).items()
+        if not name.startswith("set-aside")
+        and not (name.startswith("packages") and name.endswith("/cudaswitch.json"))
+    }
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_found_and_mended(stocked: Home, damage: str) -> None:
+    before = without_dates(stocked)
+    at, harm, expected = DAMAGE[damage]
+    harm(stocked.store / at)
+    found = {
+        (kind, path)
+        for kind, path in findings(stocked)
+        # The record of what is in the toolkit without cuDNN is not touched by any of it.
+        if not path.startswith("toolkits/10.1.243/")
+    }
+    assert found == expected
+    lines = [f"{kind}  {stocked.store}/{path}" for kind, path in expected]
+    told = stocked.run("verify")
+    assert told.returncode == 1
+    assert sorted(" ".join(line.split()) for line in told.stdout.splitlines()) == sorted(
+        " ".join(line.split()) for line in lines
+    )
+    assert "hint: cudaswitch verify --repair" in told.stderr
+    succeeded(stocked.run("verify", "--repair"))
+    assert findings(stocked) == set()
+    assert without_dates(stocked) == before
+
+
+def test_what_does_not_belong_is_set_aside(stocked: Home) -> None:
+    (stocked.store / KIT / "lib64/libmine.so").write_text("my only copy")
+    succeeded(stocked.run("verify", "--repair"))
+    [kept] = stocked.store.glob("set-aside/*/toolkits/*/lib64/libmine.so")
+    assert kept.read_text() == "my only copy"
+
+
+def test_it_names_what_it_looked_at(stocked: Home) -> None:
+    done = stocked.run("verify", "10.1.243")
+    assert succeeded(done) == []
+    assert "1 toolkit of 1 package: every file as recorded" in done.stderr
+    flip(stocked.store / LIBRARY)
+    assert succeeded(stocked.run("verify", "10.1.243")) == []
+    assert findings(stocked, "10.1.243+cudnn7.6.5")
+
+
+def test_an_adopted_toolkit_is_said_to_be_unverified(home: Home, tmp_path: Path) -> None:
+    place = tmp_path / "cuda"
+    (place / "bin").mkdir(parents=True)
+    (place / "version.json").write_text('{"cuda": {"version": "11.2.152"}}')
+    (place / "bin/nvcc").write_text("#!/bin/sh\n")
+    (place / "bin/nvcc").chmod(0o755)
+    succeeded(home.run("adopt", place))
+    done = home.run("verify")
+    succeeded(done)
+    assert f"not verified: 11.2.152, adopted from `{place}`" in done.stderr
+
+
+def test_files_with_the_toolkits_own_path(home: Home, tmp_path: Path) -> None:
+    """conda's placeholder: the file differs from store to store, the list does not."""
+    prefix = "/opt/build/" + "placehold_" * 20
+    script = builders.File(f"#!/bin/sh\necho {prefix}/bin\n".encode(), placeholder=prefix)
+    tree = {"bin/nvcc.profile": script, "lib/libcudart.so.10.1": b"x"}
+    package = builders.conda_package(tmp_path, "cudatoolkit", "10.1.243", "0", "linux-64", tree)
+    succeeded(home.run("install", package))
+    file = home.store / "toolkits/10.1.243/bin/nvcc.profile"
+    assert f"echo {file.parent}\n" in file.read_text()
+    assert findings(home) == set()
+    file.write_text(file.read_text().replace("echo", "evil"))
+    assert findings(home) == {("changed", "toolkits/10.1.243/bin/nvcc.profile")}
+    succeeded(home.run("verify", "--repair"))
+    assert findings(home) == set()
+
+
+def test_mended_from_the_url_that_it_came_from(home: Home, pair: list[Path]) -> None:
+    with FolderServer(pair[0].parent) as server:
+        succeeded(home.run("install", *(f"{server.url}/{path.name}" for path in pair)))
+        succeeded(home.run("gc", "--downloads"))
+        flip(home.store / LIBRARY)
+        succeeded(home.run("verify", "--repair"))
+        assert findings(home) == set()
+        flip(home.store / LIBRARY)
+        succeeded(home.run("gc", "--downloads"))
+        # Another file is served under the name now: that is refused, and nothing is touched.
+        server.instead[f"/{pair[1].name}"] = b"another file"
+        before = snapshot(home.store)
+        done = home.run("verify", "--repair")
+        assert done.returncode == 1
+        assert "sha256" in done.stderr or "bytes" in done.stderr
+        assert snapshot(home.store) == before
+
+
+def test_where_the_file_is_gone_it_says_so(stocked: Home, pair: list[Path]) -> None:
+    pair[1].unlink()
+    flip(stocked.store / LIBRARY)
+    done = stocked.run("verify", "--repair")
+    assert done.returncode == 1
+    assert str(pair[1]) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("step", ["rename", "link", "unlink"])
+def test_killed_while_mending_the_next_run_ends_right(
+    stocked: Home, tmp_path: Path, step: str
+) -> None:
+    before = without_dates(stocked)
+    kills = 0
+    for number in (1, 3):
+        flip(stocked.store / LIBRARY)
+        (stocked.store / KIT / "lib64/libcudart.so.10.1.243").unlink()
+        (stocked.store / KIT / "version.json").unlink()
+        done = stocked.run("verify", "--repair", **preloaded(tmp_path, "kill", step, number))
+        kills += done.returncode == -signal.SIGKILL
+        assert stocked.run("list").returncode == 0
+        succeeded(stocked.run("verify", "--repair"))
+        assert findings(stocked) == set()
+        succeeded(stocked.run("gc"))
+        left = {
+            name: text for name, text in without_dates(stocked).items() if not name.endswith(".tmp")
+        }
+        assert left == before
+    assert kills, f"no call of {step}"
+
+
+def test_a_store_that_cannot_be_written_is_verified(stocked: Home) -> None:
+    for path in [stocked.store, *stocked.store.rglob("*")]:
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o555)
+    before = snapshot(stocked.store)
+    try:
+        assert findings(stocked) == set()
+        assert snapshot(stocked.store) == before
+    finally:
+        for path in [stocked.store, *stocked.store.rglob("*")]:
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o755)
