@@ -207,6 +207,25 @@ def test_a_pinned_environment_keeps_its_hooks(stocked: Home, tmp_path: Path) -> 
     assert len(list((stocked.store / "pins").iterdir())) == 1
 
 
+def test_a_directory_in_an_environment_is_not_the_environment(
+    stocked: Home, tmp_path: Path
+) -> None:
+    env = virtualenv_in(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", env))
+    succeeded(stocked.run("unpin", "-p", env))
+    [note] = (stocked.store / "pins").iterdir()
+    note.unlink()
+    project = env / "src/project"
+    project.mkdir(parents=True)
+    succeeded(stocked.run("pin", "10.1", "--dir", project))
+    (project / ".cuda-version").unlink()
+    [note] = (stocked.store / "pins").iterdir()
+    os.utime(note, LONG_AGO)
+    before = snapshot(env)
+    assert kinds(stocked) == {}
+    assert snapshot(env) == before
+
+
 def test_notes_of_what_is_gone(stocked: Home, tmp_path: Path) -> None:
     """The folder of a project is never ours to take, however empty it is."""
     project = tmp_path / "a/b/project"

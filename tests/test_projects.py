@@ -249,6 +249,21 @@ def archive(folder: Path, name: str, version: str) -> Path:
     return builders.tar_archive(folder / f"{top}.tar.xz", top, tree)
 
 
+def test_sync_joins_no_pieces(home: Home, tmp_path: Path) -> None:
+    """`install` adds pieces to a toolkit that is there; what is locked is all that there is."""
+    pieces = [("cuda_nvcc", "12.4.131"), ("cuda_cudart", "12.4.127"), ("cuda_cccl", "12.4.127")]
+    files = [archive(tmp_path, *piece) for piece in pieces]
+    lock = tmp_path / "cuda.lock"
+    succeeded(home.run("lock", *files[:2], "-o", lock))
+    [name] = succeeded(home.run("install", *files))
+    before = snapshot(home.store)
+    refused(home.run("sync", "--lock", lock), f"{name} is there already", "cuda_cccl")
+    assert snapshot(home.store) == before
+    succeeded(home.run("remove", name))
+    assert succeeded(home.run("sync", "--lock", lock)) == [name]
+    assert succeeded(home.run("sync", "--lock", lock)) == [name]
+
+
 def test_a_mirrored_redist_tree(machines: list[Home], tmp_path: Path) -> None:
     made, base, tree = tmp_path / "made", tmp_path / "base", tmp_path / "www"
     pieces = [("cuda_nvcc", "12.4.131"), ("cuda_cudart", "12.4.127")]
