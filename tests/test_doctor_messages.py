@@ -22,12 +22,14 @@ MESSAGES = json.loads((Path(__file__).parent / "pasted_messages.json").read_text
 """Thread → the message as people met it, and words of the cause and of the command."""
 
 
-@pytest.fixture
-def facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Facts:
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
     """A machine with nothing installed, whatever this one has."""
-    monkeypatch.setenv("CUDASWITCH_HOME", str(tmp_path / "store"))
-    variables = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/bash", "HOME": str(tmp_path), "PWD": "/"}
-    return gather(variables)
+    at = str(tmp_path_factory.mktemp("nobody"))
+    variables = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/bash", "HOME": at, "PWD": "/"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDASWITCH_HOME", f"{at}/store")
+        return gather(variables)
 
 
 @pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row["thread"])

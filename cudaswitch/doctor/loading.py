@@ -10,7 +10,7 @@ from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.doctor.model import Stranger
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError
-from cudaswitch.lookup import Found, look_up
+from cudaswitch.lookup import Found, found_at
 from cudaswitch.lookup.consumers import Package, World
 from cudaswitch.resolver import Resolution
 
@@ -23,11 +23,16 @@ def found_by_loader(
     variables: Mapping[str, str], sonames: Iterable[str]
 ) -> dict[str, Found | None]:
     """Map libraries to the file that the environment's Python gets for them."""
-    found = {}
+    try:
+        process, _, caller = World(variables).interpreter()
+    except CudaswitchError:
+        return {}
+    found: dict[str, Found | None] = {}
     for name in dict.fromkeys((*_ALWAYS, *sonames)):
-        with suppress(CudaswitchError):
-            answer = look_up(name, variables)
-            found[name] = answer.found[0] if answer.found else None
+        # What is preloaded answers before any search.
+        there = next((one for one in process.loaded if one.answers_to(name)), None)
+        first = there or next(process.candidates(name, caller), None)
+        found[name] = found_at(first.path, first.why) if first else None
     return found
 
 

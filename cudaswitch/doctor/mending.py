@@ -63,7 +63,7 @@ def _difference(edit: startup.Edit) -> list[str]:
 
 def _backup(path: Path) -> Path:
     """Name a copy beside a file that overwrites no other."""
-    numbers = ("", *(f".{number}" for number in range(2, 1000)))
+    numbers = ("", *range(2, 1000))
     names = (path.with_name(f"{path.name}.bak{number}") for number in numbers)
     free = next((name for name in names if not os.path.lexists(name)), None)
     if free is None:

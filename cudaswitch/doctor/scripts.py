@@ -9,15 +9,18 @@ from pathlib import Path
 from cudaswitch.detect.reading import Reading
 from cudaswitch.doctor.model import Setting
 
+_START = r"(?P<before>\s*|[^#\n]*?(?:[;&|({]|\b(?:then|do|else|and|or))\s*)"
+"""What may stand before a statement in its line: another one, or the head of a block."""
+
 _LINE = re.compile(
-    r"""^(?P<before>[^#\n]*?)(?<![\w$-])
-    (?:(?:export|declare\s+-x|typeset\s+-x)\s+)?
+    rf"""^{_START}
+    (?P<export>(?:export|declare\s+-x|typeset\s+-x)\s+)?
     (?P<name>[A-Za-z_]\w*)=(?P<value>"[^"\n]*"|'[^'\n]*'|[^\s;&|"'#]*)
     (?P<after>[^\n]*)$""",
     re.VERBOSE,
 )
 _FISH = re.compile(
-    r"""^(?P<before>[^#\n]*?)(?<![\w$-])(?:set\s+(?:-\w+\s+|--\w+\s+)+|setenv\s+)
+    rf"""^{_START}(?:set\s+(?:-\w+\s+|--\w+\s+)+|setenv\s+)
     (?P<name>[A-Za-z_]\w*)\s+(?P<value>[^;#\n]*)(?P<after>[^\n]*)$""",
     re.VERBOSE,
 )
@@ -25,6 +28,8 @@ _FISH_PATH = re.compile(
     r"^(?P<before>\s*)fish_add_path\s+(?:-\w+\s+|--\w+\s+)*(?P<value>[^;#\n]*)(?P<after>[^\n]*)$"
 )
 _EXIT = re.compile(r"(?<![\w$-])exit(?![\w-])")
+_COMMAND = re.compile(r"\s+[^\s;&|#)}]")
+"""Behind an assignment, a command that alone gets the variable."""
 _PLAIN_AFTER = re.compile(r"\s*;?\s*(#.*)?")
 _MARKED = re.compile(r"# >>> (?:cudaswitch|conda initialize) >>>.*?# <<< .*? <<<", re.DOTALL)
 
@@ -60,6 +65,8 @@ def _settings(file: str, text: str) -> Iterator[Setting]:
         if match is None:
             continue
         fields = match.groupdict()
+        if match.re is _LINE and not fields["export"] and _COMMAND.match(fields["after"]):
+            continue
         alone = not fields["before"].strip() and bool(_PLAIN_AFTER.fullmatch(fields["after"]))
         value = fields["value"].strip().strip("\"'")
         name = fields.get("name") or "PATH"
