@@ -142,6 +142,7 @@ def test_a_healthy_machine(patient: Patient) -> None:
         '# a person\'s own\nexport PATH="$HOME/bin:$PATH"\nexport LD_LIBRARY_PATH='
         '"$HOME/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n# export CUDA_HOME=/usr/local/cuda\n'
         "export CUDASWITCH_HOME=/srv/cudaswitch\n"
+        "export PATH=/opt/cuda-samples/bin:$HOME/barracuda/bin:$PATH\n"
     )
     patient.run("init", "--install", "bash", "--yes")
     patient.before = f". '{env.prefix}/bin/activate'"

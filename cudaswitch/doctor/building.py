@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from cudaswitch.compat.compilers import host_compilers
+from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import Facts, Found, Kit, Rule
 from cudaswitch.doctor.spelling import put_first, setting
-from cudaswitch.resolver.machine import check_compilers
 
 HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
 _DEBIAN = ("/usr/bin/nvcc", "/usr/lib/nvidia-cuda-toolkit/bin/nvcc")
@@ -155,21 +156,15 @@ def _host_too_new(facts: Facts) -> Iterator[Found]:
     chosen = any(facts.get(name) for name in ("CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS"))
     if not kit or not kit.version or chosen or "bin/nvcc" not in kit.has:
         return
-    for reason in check_compilers(kit.version, facts.needs):
-        if "gcc" in reason.text and "glibc" not in reason.text:
-            fitting = [word for word in reason.text.split() if word.isdecimal()]
-            there = "fits" in reason.text and "none that fits" not in reason.text
-            best = fitting[-1] if there else None
-            fix = (
-                setting(facts, "NVCC_PREPEND_FLAGS", f"-ccbin=g++-{best}")
-                if best
-                else f"sudo apt install g++-{_newest_gcc(reason.text)}"
-            )
-            yield Found(f"{reason.text} ({reason.source})", fix)
-
-
-def _newest_gcc(text: str) -> str:
-    return text.partition(", the default")[0].split()[-1]
+    row, found = host_compilers(kit.version), facts.needs.gcc
+    if row is None or not found or row.accepts_gcc(found[0]):
+        return
+    fitting = [major for major in found if row.accepts_gcc(major)]
+    evidence = f"nvcc {kit.version.minor} takes gcc up to {row.gcc_max}, the default is {found[0]}"
+    fix = f"sudo apt install g++-{row.gcc_max}"
+    if fitting:
+        fix = setting(facts, "NVCC_PREPEND_FLAGS", f"-ccbin=g++-{max(fitting)}")
+    yield Found(f"{evidence} ({cite(row)})", fix)
 
 
 RULES = (

@@ -54,6 +54,12 @@ def kit_at(path: str) -> Kit | None:
     return Kit(str(home), version, frozenset(at for at in PROBED if (home / at).exists()))
 
 
+def forget() -> None:
+    """Look at everything anew."""
+    kit_at.cache_clear()
+    folder_at.cache_clear()
+
+
 def homes(variables: Mapping[str, str]) -> Iterator[tuple[str, Kit]]:
     """Yield the toolkits that variables name; for a list each under `NAME:folder`."""
     for name in _HOMES:

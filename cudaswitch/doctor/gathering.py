@@ -34,6 +34,7 @@ _STARTUP = {
 
 def gather(variables: Mapping[str, str]) -> Facts:
     """Look at the shell with these variables, at its environment, and at this machine."""
+    folders.forget()
     environment = active_environment(variables)
     prefix = environment.prefix if environment else None
     needs = facts_of(prefix)

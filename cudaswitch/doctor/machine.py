@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.compat.architectures import architectures, gpu_name
-from cudaswitch.compat.drivers import newest_cuda, releases
+from cudaswitch.compat.drivers import newest_cuda, releases, required
 from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.environment import runtime_soname
 from cudaswitch.doctor.model import ConfLine, Facts, Found, Rule
@@ -43,11 +43,16 @@ def _install_for_driver(facts: Facts) -> str:
 
 def _framework_driver(facts: Facts) -> Iterator[Found]:
     for one in facts.resolution.frameworks:
-        if facts.needs.driver and one.cuda and one.known:
-            for block in check_driver(Version(one.cuda), facts.needs).blocks:
-                step = facts.resolution.hint or "install a newer NVIDIA driver"
-                yield Found(f"{one.title} {one.version}: {block.text} ({block.source})", step)
-                return
+        if not facts.needs.driver or not one.cuda or not one.known:
+            continue
+        cuda = Version(one.cuda)
+        least = required(cuda, facts.needs.os)
+        for block in check_driver(cuda, facts.needs).blocks:
+            bound = least.on(facts.needs.os) if least else None
+            other = f"; {facts.resolution.hint}" if facts.resolution.hint else ""
+            evidence = f"{one.title} {one.version}: {block.text} ({block.source}){other}"
+            yield Found(evidence, f"sudo apt install nvidia-driver-{bound.major if bound else ''}")
+            return
 
 
 def _gpu_too_new(facts: Facts) -> Iterator[Found]:

@@ -20,12 +20,18 @@ from cudaswitch.doctor.model import (
     WrapKernel,
 )
 from cudaswitch.doctor.spelling import use_command
+from cudaswitch.shells import SHELLS
 
 CUDA_VARIABLES = (
     *("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_DIR", "CUDAToolkit_ROOT", "CUDACXX"),
     *("CUDNN_HOME", "CUDNN_PATH"),
 )
-_CUDA_FOLDER = re.compile(r"cuda(?!switch)|cudnn", re.IGNORECASE)
+_CUDA_FOLDER = re.compile(
+    r"(?:^|/)(?:cuda(?:[-_]?\d[\d.]*)?|cuda[-_]?toolkit|cudnn[\w.-]*)(?=/|$)"
+    r"|\$\{?(?:CUDA_(?:HOME|PATH|ROOT)|CUDNN_\w+)",
+    re.IGNORECASE,
+)
+"""A toolkit's folder or cuDNN's; not what lies beside them, such as cuda-samples."""
 _OPEN_END = re.compile(r"(?<!\+):\$\{?LD_LIBRARY_PATH\}?$")
 _OPEN_START = re.compile(r"^\$\{?LD_LIBRARY_PATH\}?:")
 
@@ -34,7 +40,7 @@ def _is_leftover(one: Setting) -> bool:
     if one.name in CUDA_VARIABLES:
         return True
     parts = one.value.split(":") if one.name in ("PATH", "LD_LIBRARY_PATH") else []
-    return any(_CUDA_FOLDER.search(part) and "cudaswitch" not in part for part in parts)
+    return any(map(_CUDA_FOLDER.search, parts))
 
 
 def _by_file(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
@@ -184,9 +190,7 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
         name = next((kit.name for kit in facts.installed if kit.path == home), "system")
         yield Found(evidence, use_command(facts, name))
         return
-    line = {"fish": "cudaswitch init fish | source"}.get(
-        shell, f'eval "$(cudaswitch init {shell})"'
-    )
+    line = SHELLS[shell].load
     evidence += f", and `{facts.integration.file}` does not load cudaswitch"
     yield Found(evidence, f"cudaswitch init --install {shell} --yes && {line}", Install(shell))
 

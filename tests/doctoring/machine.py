@@ -23,14 +23,14 @@ def old_driver(it: Patient) -> None:
 
 @case("CS051")
 def framework_driver(it: Patient) -> None:
-    """The cure is a driver or another build: here the driver is told to be a newer one."""
+    """No test installs a driver: `apt` does nothing, and CUDASWITCH_DRIVER tells the newer one."""
     env = it.virtualenv()
     env.torch("2.4.0+cu121", "12.1", "nvidia-cublas-cu12==12.1.3.1")
     env.dist("nvidia-cublas-cu12", "12.1.3.1")
     it.activate(env)
     it.env["CUDASWITCH_DRIVER"] = "418.39"
-    it.before = "sh() { :; }"
-    it.after = "export CUDASWITCH_DRIVER=580.65.06"
+    it.program(it.work / "bin/apt", '#!/bin/sh\n[ "$*" = "install nvidia-driver-525" ]\n')
+    it.after = "[ $? = 0 ] && export CUDASWITCH_DRIVER=525.60.13"
 
 
 @case("CS052")
