@@ -16,8 +16,10 @@ from cudaswitch.doctor import RULES
 from cudaswitch.doctor.messages import messages
 from cudaswitch.doctor.scripts import settings_of
 from doctoring import CASES, Patient
+from doctoring.environment import link
 from doctoring.startup import RC
 from homes import HOSTILE_NAME
+from test_which import TORCH
 from tools import console_script
 
 SAFE = ("CS072", "CS077", "CS078", "CS081", "CS083", "CS084")
@@ -153,6 +155,50 @@ def test_a_healthy_machine(patient: Patient) -> None:
     patient.in_shell("none")
     assert told.read_text() == "cudaswitch: nothing is wrong that is known here\n0\n"
     assert kit.is_dir()
+
+
+@pytest.mark.parametrize("preloads", [True, False])
+def test_libraries_that_torch_loads_by_path_are_its_own(patient: Patient, preloads: bool) -> None:
+    """The same toolkit on LD_LIBRARY_PATH: harmless for a torch that preloads, else a finding."""
+    env = patient.virtualenv()
+    env.torch("2.4.0+cu121", "12.1", "nvidia-cublas-cu12==12.1.3.1")
+    env.dist("nvidia-cublas-cu12", "12.1.3.1")
+    nvidia, lib = env.packages / "nvidia", env.packages / "torch/lib"
+    runtime = link(nvidia / "cuda_runtime/lib/libcudart.so.12")
+    bundled = link(nvidia / "nvjitlink/lib/libnvJitLink.so.12")
+    path = "$ORIGIN:$ORIGIN/../../nvjitlink/lib"
+    cusparse = link(nvidia / "cusparse/lib/libcusparse.so.12", bundled, runpath=path)
+    deps = "$ORIGIN/../../nvidia/cuda_runtime/lib:$ORIGIN/../../nvidia/cusparse/lib"
+    link(lib / "libtorch_global_deps.so", runtime, runpath=deps)
+    link(lib / "libtorch_cuda.so", cusparse, runpath=deps)
+    code = TORCH.replace("PRELOAD", "_preload_cuda_deps()" if preloads else "pass")
+    code = code if preloads else re.sub(r'\("\w+", "lib.*\),', "", code)
+    (lib.parent / "__init__.py").write_text(code)
+    older = link(patient.work / "old/libnvJitLink.so.12")
+    patient.activate(env)
+    patient.env["LD_LIBRARY_PATH"] = str(older.parent)
+    patient.in_shell("none")
+    assert patient.codes(1) == ([] if preloads else ["CS040"])
+
+
+def test_two_copies_that_undoing_needs(patient: Patient) -> None:
+    """A person's own entry behind the applied one is no mistake; without a toolkit on it is."""
+    kit = patient.adopt("12.4.131")
+    patient.env["PATH"] = f"{kit}/bin:{patient.path}"
+    patient.before = 'eval "$(cudaswitch env 12.4 --shell bash)"'
+    patient.in_shell("none")
+    assert patient.findings(1) == []
+    patient.before = f"export PATH='{kit}/bin':$PATH"
+    patient.in_shell("none")
+    assert patient.codes(1) == ["CS004"]
+
+
+def test_a_line_with_more_in_it_is_the_persons(patient: Patient) -> None:
+    """Taking it out would take the rest out too: an editor is what mends it."""
+    file = patient.rc("alias a=b; export CUDA_HOME=/usr/local/cuda; umask 022\n")
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert f"${{EDITOR:-vi}} +1 {file}" in done.stdout
+    assert (done.returncode, file.read_text().count("CUDA_HOME")) == (1, 1)
 
 
 def test_a_bare_machine(patient: Patient) -> None:

@@ -181,9 +181,8 @@ def _wsl_other(facts: Facts) -> Iterator[Found]:
     found = facts.loads.get("libcuda.so.1")
     if not facts.wsl or found is None or found.path.startswith("/usr/lib/wsl/"):
         return
-    if "stubs" not in Path(found.path).parts:
-        fix = put_first(facts, "LD_LIBRARY_PATH", _WSL)
-        yield Found(f"the loader finds `{found.path}` for libcuda.so.1", fix)
+    fix = put_first(facts, "LD_LIBRARY_PATH", _WSL)
+    yield Found(f"the loader finds `{found.path}` for libcuda.so.1", fix)
 
 
 def _stub_loaded(facts: Facts) -> Iterator[Found]:

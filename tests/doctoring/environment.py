@@ -12,7 +12,7 @@ from cudaswitch.detect.packages import normalised
 from doctoring.patient import OwnEnv, Patient, case
 
 
-def _link(path: Path, *needed: Path, runpath: str = "") -> Path:
+def link(path: Path, *needed: Path, runpath: str = "") -> Path:
     """Link a real library that finds its neighbours by RUNPATH."""
     path.parent.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-shared", "-nostdlib", f"-Wl,-soname,{path.name}", "-Wl,--no-as-needed"]
@@ -37,14 +37,14 @@ def toolkit_first(it: Patient) -> None:
     env = it.virtualenv()
     env.dist("nvidia-cusparse-cu12", "12.3.1.170")
     nvidia = env.packages / "nvidia"
-    link = _link(nvidia / "nvjitlink/lib/libnvJitLink.so.12")
-    _link(
+    bundled = link(nvidia / "nvjitlink/lib/libnvJitLink.so.12")
+    link(
         nvidia / "cusparse/lib/libcusparse.so.12",
-        link,
+        bundled,
         runpath="$ORIGIN/../../nvjitlink/lib",
     )
     it.activate(env)
-    older = _link(it.work / "cuda-12.1/lib64/libnvJitLink.so.12")
+    older = link(it.work / "cuda-12.1/lib64/libnvJitLink.so.12")
     it.env["LD_LIBRARY_PATH"] = f"{older.parent}:/usr/lib"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from doctoring.environment import _link
+from doctoring.environment import link
 from doctoring.patient import Patient, case
 
 
@@ -85,13 +85,13 @@ def number_of_smi(it: Patient) -> None:
 
 @case("CS059")
 def wsl(it: Patient) -> None:
-    _link(it.work / "usr-lib/wsl/lib/libcuda.so.1")
+    link(it.work / "usr-lib/wsl/lib/libcuda.so.1")
 
 
 @case("CS060")
 def wsl_other(it: Patient) -> None:
     wsl(it)
-    other = _link(it.work / "linux driver/libcuda.so.1")
+    other = link(it.work / "linux driver/libcuda.so.1")
     it.env["LD_LIBRARY_PATH"] = str(other.parent)
 
 
@@ -99,7 +99,7 @@ def wsl_other(it: Patient) -> None:
 def stub(it: Patient) -> None:
     kit = it.toolkit(it.work / "kit", "12.4.131", nvcc=False)
     (kit / "lib64/stubs").mkdir()
-    made = _link(kit / "lib64/stubs/libcuda.so.1")
+    made = link(kit / "lib64/stubs/libcuda.so.1")
     made.rename(made.with_name("libcuda.so"))
     (kit / "lib64/libcuda.so.1").symlink_to("stubs/libcuda.so")
     it.env["LD_LIBRARY_PATH"] = f"{kit}/lib64"
