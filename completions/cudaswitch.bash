@@ -175,6 +175,7 @@ _cudaswitch_options() {
         unpin) _cudaswitch_add -n --name -p --prefix --dir --global -h --help ;;
         current) _cudaswitch_add --json -h --help ;;
         which) _cudaswitch_add --from --json -h --help ;;
+        doctor) _cudaswitch_add --json --fix --yes -h --help ;;
         resolve) _cudaswitch_add -n --name -p --prefix --driver --cc --gcc --platform --json -h --help ;;
         compat) _cudaswitch_add --json -h --help ;;
         exec) _cudaswitch_add --cudnn --libraries --gpus -h --help ;;
@@ -192,7 +193,7 @@ _cudaswitch_options() {
 _cudaswitch_argument() {
     case $1:$2 in
         :1)
-            _cudaswitch_add install adopt search list remove gc verify lock sync download mirror alias use off pin unpin current which resolve compat exec env init shims completion
+            _cudaswitch_add install adopt search list remove gc verify lock sync download mirror alias use off pin unpin current which doctor resolve compat exec env init shims completion
             ;;
         install:*) _cudaswitch_installable ;;
         adopt:1) _cudaswitch_folders ;;

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import Literal
 
 from cudaswitch import shells
 from cudaswitch.activation import Want
@@ -14,6 +15,7 @@ from cudaswitch.errors import StoreError
 from cudaswitch.paths import write_atomically
 from cudaswitch.versions import Request
 
+_HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
 _OPEN, _CLOSE = "# >>> cudaswitch >>>\n", "# <<< cudaswitch <<<"
 # A script whose last line has no end keeps it that way: there the line break is ours.
 _BLOCK = re.compile(rf"\n{_OPEN}.*?^{_CLOSE}\Z|^{_OPEN}.*?^{_CLOSE}\n", re.MULTILINE | re.DOTALL)
@@ -30,6 +32,32 @@ def hook_files(environment: Environment, half: str) -> dict[str, Path]:
     return {family: place / f"~~cudaswitch.{family}" for family in shells.FAMILIES}
 
 
+def hook_texts(environment: Environment, request: Request, want: Want) -> dict[Path, str]:
+    """Map each file of an environment's hooks to its text, in the order of writing.
+
+    The half that undoes comes before the half that does.
+    """
+    texts = {
+        environment.folder / f"core.{family}": shells.core(family) for family in shells.FAMILIES
+    }
+    for half in _HALVES:
+        for family, path in hook_files(environment, half).items():
+            texts[path] = shells.hook(
+                family,
+                half,
+                environment.owner,
+                want.home,
+                want.options,
+                automatic=request.text == "auto",
+            )
+    return texts
+
+
+def unhooked_scripts(environment: Environment) -> list[Path]:
+    """List the activate scripts of a virtualenv that do not run its hooks."""
+    return [] if environment.owner == "C" else list(_activate_scripts(environment, put_in=True))
+
+
 def write_pin(environment: Environment, request: Request, want: Want, seen: int) -> None:
     """Write the pin and the hooks, the half that undoes before the half that does.
 
@@ -37,21 +65,9 @@ def write_pin(environment: Environment, request: Request, want: Want, seen: int)
     newer than that are not in `want`.
     """
     try:
-        environment.folder.mkdir(parents=True, exist_ok=True)
-        for family in shells.FAMILIES:
-            write_atomically(environment.folder / f"core.{family}", shells.core(family))
-        for half in ("leave", "enter"):
-            for family, path in hook_files(environment, half).items():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                text = shells.hook(
-                    family,
-                    half,
-                    environment.owner,
-                    want.home,
-                    want.options,
-                    automatic=request.text == "auto",
-                )
-                write_atomically(path, text)
+        for path, text in hook_texts(environment, request, want).items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, text)
         if environment.owner == "V":
             _edit_activate_scripts(environment, put_in=True)
         write_atomically(environment.want_file, str(want).replace("/", "\n") + "\n")
@@ -112,6 +128,13 @@ def pin_text(request: Request) -> str:
 
 
 def _edit_activate_scripts(environment: Environment, *, put_in: bool) -> None:
+    for path, text in _activate_scripts(environment, put_in=put_in).items():
+        write_atomically(path, text, stat.S_IMODE(path.stat().st_mode))
+
+
+def _activate_scripts(environment: Environment, *, put_in: bool) -> dict[Path, str]:
+    """Map the activate scripts that are not yet as they should be to what they should be."""
+    texts = {}
     named = [
         (family, name)
         for family in shells.FAMILIES.values()
@@ -126,7 +149,8 @@ def _edit_activate_scripts(environment: Environment, *, put_in: bool) -> None:
         if put_in:
             after = _leave(family) + after if name == family.leaver else _hooked(after, family)
         if after != before:
-            write_atomically(path, after, stat.S_IMODE(path.stat().st_mode))
+            texts[path] = after
+    return texts
 
 
 def _hooked(text: str, family: shells.Family) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +91,57 @@ def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     made_by_us = any(match["note"] == _NEW for match in _BLOCK.finditer(text))
     after = _without_line(text)
     return Edit(path, target, before, None if made_by_us and not after else after)
+
+
+def editing(path: Path, change: Callable[[bytes], bytes]) -> Edit:
+    """Work out an edit of a file of the person's, which must be there.
+
+    Raises StoreError for one that is not theirs to edit.
+    """
+    target, before = _read(path)
+    if before is None:
+        raise StoreError(f"`{path}` is not there", "do it again")
+    return Edit(path, target, before, change(before))
+
+
+def loaded_by(shell: shells.Shell, variables: Mapping[str, str]) -> tuple[Path, bool]:
+    """Tell which startup file of a shell loads cudaswitch, and whether one does in any way."""
+    places = _places(shell, variables)
+    ours = next(filter(_has_line, places), None)
+    if ours:
+        return ours, True
+    path = startup_file(shell, variables)
+    return path, second_line(path) is not None
+
+
+def second_line(path: Path) -> int | None:
+    """Return the number of the line that loads cudaswitch without its markers."""
+    with contextlib.suppress(OSError):
+        text = path.read_bytes()
+        # The lines between the markers count, and are not looked at.
+        plain = _BLOCK.sub(lambda match: b"\n" * match[0].count(b"\n"), text)
+        if match := _BY_HAND.search(plain):
+            return plain.count(b"\n", 0, match.start()) + 1
+    return None
+
+
+def ready_fault(shell: shells.Shell, path: Path) -> tuple[str, str | None] | None:
+    """Name the file that the marked line in `path` loads, and what is wrong with it.
+
+    None where there is no such line.
+    """
+    if not _has_line(path):
+        return None
+    ready = _ready(shell)
+    if not ready.is_file():
+        return str(ready), "it is not there"
+    bound = ""
+    with contextlib.suppress(OSError):
+        bound = _bound().read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
+    command = bound.partition(" ")[2]
+    if command and not os.access(command, os.X_OK):
+        return str(ready), f"it starts `{command}`, which is not there"
+    return str(ready), None
 
 
 def apply(edit: Edit) -> None:

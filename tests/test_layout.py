@@ -55,7 +55,7 @@ ORDER = (
         "shims",
         "lookup",
     ),
-    *("startup", "completion", "telling", "running", "cli", "__main__"),
+    *("startup", "doctor", "completion", "telling", "running", "cli", "__main__"),
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""
 

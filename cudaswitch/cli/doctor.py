@@ -1,0 +1,120 @@
+"""The command that finds what is wrong: doctor."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+
+import click
+
+from cudaswitch import talk
+from cudaswitch.cli import output
+from cudaswitch.doctor import examine
+from cudaswitch.doctor.gathering import gather
+from cudaswitch.doctor.mending import steps
+from cudaswitch.doctor.messages import LONGEST, explain
+from cudaswitch.doctor.model import Finding
+from cudaswitch.errors import CudaswitchError
+
+_PATIENCE = 2.0
+"""Seconds that a pipe may take until its first byte: one that nobody writes to never ends."""
+
+
+@click.command(
+    epilog="Example: cudaswitch doctor    cudaswitch doctor --fix    cudaswitch doctor < error.txt"
+)
+@output.json_option
+@click.option("--fix", is_flag=True, help="Mend what is safe to mend, after showing it.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
+    """Tell what is wrong with this shell, environment and machine, and what mends it.
+
+    With an error message on standard input, explains that. Exits with 1 on findings.
+    """
+    if fix and as_json:
+        raise click.UsageError("choose one of --fix and --json")
+    pasted = "" if fix else _pasted()
+    facts = gather(os.environ)
+    findings = examine(facts)
+    if pasted.strip():
+        explained = explain(pasted, facts, findings)
+        if not explained:
+            output.say("no message that is known here was found in what was pasted")
+        findings = explained or findings
+    if as_json:
+        output.data({"findings": [finding.to_json() for finding in findings]})
+    else:
+        _tell(findings)
+    if fix:
+        _mend(findings, yes)
+        findings = examine(gather(os.environ))
+    if findings:
+        ctx.exit(1)
+
+
+def _pasted() -> str:
+    """Read standard input where somebody wrote something to it; never wait for nobody."""
+    try:
+        handle = sys.stdin.fileno()
+        kind = os.fstat(handle).st_mode
+    except (AttributeError, OSError, ValueError):
+        return ""
+    if stat.S_ISCHR(kind):  # a terminal, /dev/null
+        return ""
+    if not stat.S_ISREG(kind) and not select.select([handle], [], [], _PATIENCE)[0]:
+        output.say("nothing came on standard input")
+        return ""
+    with os.fdopen(os.dup(handle), "rb") as file:
+        return file.read(LONGEST).decode("utf-8", "replace")
+
+
+def _tell(findings: list[Finding]) -> None:
+    if not findings:
+        output.say("nothing is wrong that is known here")
+        return
+    for finding in findings:
+        rule, found = finding.rule, finding.found
+        output.line(f"{rule.code} {rule.severity}: {rule.title}")
+        output.line(f"  found  {found.evidence}")
+        output.line(f"  cause  {rule.cause}")
+        output.line(f"  fix    {found.fix}")
+    count = len(findings)
+    output.say(f"{count} finding{'s' if count > 1 else ''}; docs/doctor.md has a part on each")
+
+
+def _mend(findings: list[Finding], yes: bool) -> None:
+    """Do what is safe, each after it was shown and agreed to; name what is left to the person."""
+    done = set()
+    for finding in findings:
+        safe = finding.found.safe
+        if safe is None or repr(safe) in done:
+            continue
+        done.add(repr(safe))
+        try:
+            step = steps(safe)
+            for line in step.shown:
+                click.echo(line, err=True)
+            if _agreed(finding, yes):
+                output.say(step.do())
+        except CudaswitchError as error:
+            output.say(error.message)
+            if error.hint:
+                output.hint(error.hint)
+    left = [finding for finding in findings if finding.found.safe is None]
+    if left:
+        output.say("in your shell, or as somebody who may:")
+        for finding in left:
+            talk.hint(finding.found.fix)
+
+
+def _agreed(finding: Finding, yes: bool) -> bool:
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        output.say(f"{finding.rule.code} is not mended: nobody agreed")
+        output.hint("cudaswitch doctor --fix --yes")
+        return False
+    return click.confirm("Do it?", default=False, err=True)

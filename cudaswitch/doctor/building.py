@@ -1,0 +1,285 @@
+"""Rules about what compiles CUDA here: CUDA_HOME and its kin, nvcc, ptxas, the host compiler."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from cudaswitch.compat.compilers import host_compilers
+from cudaswitch.compat.tables import cite
+from cudaswitch.doctor.model import Facts, Found, Kit, Rule
+from cudaswitch.doctor.spelling import put_first, setting
+
+HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
+_DEBIAN = ("/usr/bin/nvcc", "/usr/lib/nvidia-cuda-toolkit/bin/nvcc")
+
+
+def _disagree(facts: Facts) -> Iterator[Found]:
+    first = next((name for name in HOMES if name in facts.homes), None)
+    for name in HOMES:
+        if first and name in facts.homes and facts.homes[name].home != facts.homes[first].home:
+            evidence = f"{first} is `{facts.get(first)}`, {name} is `{facts.get(name)}`"
+            yield Found(evidence, setting(facts, name, facts.get(first)))
+
+
+def _is_list(text: str) -> bool:
+    return ":" in text
+
+
+def _lists(facts: Facts) -> Iterator[Found]:
+    for name in HOMES:
+        value = facts.get(name)
+        if _is_list(value):
+            parts = [part for part in value.split(":") if part]
+            there = [part for part in parts if _kit_of(facts, name, part)]
+            yield Found(f"{name} is `{value}`", setting(facts, name, (there or parts or [""])[-1]))
+
+
+def _kit_of(facts: Facts, name: str, part: str) -> Kit | None:
+    return facts.homes.get(f"{name}:{part}")
+
+
+def _nowhere(facts: Facts) -> Iterator[Found]:
+    for name in HOMES:
+        value = facts.get(name)
+        if value and not _is_list(value) and name not in facts.homes and not _inside(value):
+            yield Found(f"{name} is `{value}`", setting(facts, name, ""))
+
+
+def _inside(value: str) -> str | None:
+    """Return the toolkit of a value that names its bin folder or its nvcc instead."""
+    path = value.rstrip("/")
+    for end in ("/bin/nvcc", "/bin", "/lib64"):
+        if path.endswith(end):
+            return path.removesuffix(end)
+    return None
+
+
+def _names_inside(facts: Facts) -> Iterator[Found]:
+    for name in HOMES:
+        home = _inside(facts.get(name))
+        if home and name not in facts.homes:
+            yield Found(f"{name} is `{facts.get(name)}`", setting(facts, name, home))
+
+
+def _only_path(facts: Facts) -> Iterator[Found]:
+    if "CUDA_PATH" in facts.homes and not facts.get("CUDA_HOME"):
+        fix = setting(facts, "CUDA_HOME", facts.get("CUDA_PATH"))
+        yield Found(f"CUDA_PATH is `{facts.get('CUDA_PATH')}`, CUDA_HOME is not set", fix)
+
+
+def _other_nvcc(facts: Facts) -> Iterator[Found]:
+    home = facts.homes.get("CUDA_HOME")
+    if home and facts.nvcc and "bin/nvcc" in home.has and not _is_debian(facts):
+        first = facts.nvcc[0]
+        if first.kit.home != home.home:
+            evidence = f"CUDA_HOME is `{facts.get('CUDA_HOME')}`, `nvcc` is `{first.path}`"
+            yield Found(evidence, put_first(facts, "PATH", f"{facts.get('CUDA_HOME')}/bin"))
+
+
+def _is_debian(facts: Facts) -> bool:
+    return bool(facts.nvcc) and facts.nvcc[0].real in _DEBIAN
+
+
+def _debian(facts: Facts) -> Iterator[Found]:
+    if not _is_debian(facts):
+        return
+    first = facts.nvcc[0]
+    home = facts.homes.get("CUDA_HOME")
+    others = [tool.path for tool in facts.nvcc[1:] if tool.kit.home != first.kit.home]
+    better = home.home if home and "bin/nvcc" in home.has and home.home != first.kit.home else ""
+    better = better or (str(Path(others[0]).parent.parent) if others else "")
+    if better:
+        evidence = f"`nvcc` is `{first.path}` of Debian's package, before `{better}/bin/nvcc`"
+        yield Found(evidence, put_first(facts, "PATH", f"{better}/bin"))
+
+
+def _no_nvcc(facts: Facts) -> Iterator[Found]:
+    home = facts.homes.get("CUDA_HOME")
+    if home and "bin/nvcc" in home.has and not facts.nvcc and not facts.get("CUDACXX"):
+        evidence = f"`{home.home}/bin/nvcc` is there, and PATH has none"
+        yield Found(evidence, put_first(facts, "PATH", f"{facts.get('CUDA_HOME')}/bin"))
+
+
+def _compiler_variable(facts: Facts) -> Iterator[Found]:
+    value, home = facts.get("CUDACXX"), facts.homes.get("CUDA_HOME")
+    if not value:
+        return
+    if "CUDACXX" in facts.hosts:
+        nvcc = f"{facts.get('CUDA_HOME')}/bin/nvcc" if home and "bin/nvcc" in home.has else ""
+        yield Found(f"CUDACXX is `{value}`, which is no program", setting(facts, "CUDACXX", nvcc))
+    elif home and "bin/nvcc" in home.has and os.path.isabs(value):  # noqa: PTH117  # a text
+        own = facts.homes.get("CUDACXX")
+        if own and own.home != home.home:
+            nvcc = f"{facts.get('CUDA_HOME')}/bin/nvcc"
+            evidence = f"CUDACXX is `{value}`, CUDA_HOME is `{facts.get('CUDA_HOME')}`"
+            yield Found(evidence, setting(facts, "CUDACXX", nvcc))
+
+
+def _other_ptxas(facts: Facts) -> Iterator[Found]:
+    if facts.nvcc and facts.ptxas and facts.ptxas[0].kit.home != facts.nvcc[0].kit.home:
+        nvcc, ptxas = facts.nvcc[0], facts.ptxas[0]
+        if "bin/ptxas" in nvcc.kit.has:
+            evidence = f"`nvcc` is `{nvcc.path}`, `ptxas` is `{ptxas.path}`"
+            yield Found(evidence, put_first(facts, "PATH", str(Path(nvcc.path).parent)))
+
+
+def _no_lib64(facts: Facts) -> Iterator[Found]:
+    home = facts.homes.get("CUDA_HOME")
+    if home and "bin/nvcc" in home.has and "lib" in home.has and "lib64" not in home.has:
+        yield Found(f"`{home.home}` has `lib` and no `lib64`", f"ln -s lib {home.home}/lib64")
+
+
+def _headers_below_targets(facts: Facts) -> Iterator[Found]:
+    home = facts.homes.get("CUDA_HOME")
+    at = "targets/x86_64-linux/include"
+    if (
+        home
+        and f"{at}/cuda_runtime_api.h" in home.has
+        and ("include/cuda_runtime_api.h" not in home.has)
+    ):
+        folder = f"{home.home}/{at}"
+        if folder not in facts.get("CPATH").split(":"):
+            yield Found(f"the headers are in `{folder}`", put_first(facts, "CPATH", folder))
+
+
+def _no_host(facts: Facts) -> Iterator[Found]:
+    for name in ("CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS"):
+        if name in facts.hosts:
+            evidence = f"{name} names `{facts.hosts[name]}`, which is no program"
+            yield Found(evidence, setting(facts, name, ""))
+
+
+def _host_too_new(facts: Facts) -> Iterator[Found]:
+    kit = facts.active
+    chosen = any(facts.get(name) for name in ("CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS"))
+    if not kit or not kit.version or chosen or "bin/nvcc" not in kit.has:
+        return
+    row, found = host_compilers(kit.version), facts.needs.gcc
+    if row is None or not found or row.accepts_gcc(found[0]):
+        return
+    fitting = [major for major in found if row.accepts_gcc(major)]
+    evidence = f"nvcc {kit.version.minor} takes gcc up to {row.gcc_max}, the default is {found[0]}"
+    fix = f"sudo apt install g++-{row.gcc_max}"
+    if fitting:
+        fix = setting(facts, "NVCC_PREPEND_FLAGS", f"-ccbin=g++-{max(fitting)}")
+    yield Found(f"{evidence} ({cite(row)})", fix)
+
+
+RULES = (
+    Rule(
+        "CS020",
+        "error",
+        "CUDA_HOME, CUDA_PATH and CUDAToolkit_ROOT disagree",
+        "some build tools read one of them, some another: one build then mixes two toolkits",
+        ("Jimver/cuda-toolkit#374", "Cytnx-dev/Cytnx#949"),
+        _disagree,
+    ),
+    Rule(
+        "CS021",
+        "error",
+        "A list where one toolkit belongs",
+        "CUDA_HOME and its kin hold one folder; a list with colons is taken for its name",
+        ("numba/numba#9216", "NVIDIA/MinkowskiEngine#12"),
+        _lists,
+    ),
+    Rule(
+        "CS022",
+        "error",
+        "CUDA_HOME names no toolkit",
+        "builds look there first and nowhere else",
+        ("conda/conda#7757", "NVIDIA/nvidia-container-toolkit#1088"),
+        _nowhere,
+    ),
+    Rule(
+        "CS023",
+        "error",
+        "CUDA_HOME names something inside the toolkit",
+        "it is the folder above `bin`, not `bin` and not nvcc itself",
+        ("pytorch/pytorch#172394", "Dao-AILab/flash-attention#447"),
+        _names_inside,
+    ),
+    Rule(
+        "CS024",
+        "warning",
+        "CUDA_PATH is set and CUDA_HOME is not",
+        "PyTorch's and most Python builds read CUDA_HOME first, CMake reads neither",
+        ("Jimver/cuda-toolkit#374", "conda/conda#7757"),
+        _only_path,
+    ),
+    Rule(
+        "CS025",
+        "error",
+        "The nvcc on PATH is not that of CUDA_HOME",
+        "CMake compiles with the one on PATH, PyTorch extensions with that of CUDA_HOME",
+        ("prefix-dev/pixi#2145", "pytorch/pytorch#73047"),
+        _other_nvcc,
+    ),
+    Rule(
+        "CS026",
+        "error",
+        "Debian's nvcc is found first",
+        "the package nvidia-cuda-toolkit puts an nvcc of its own release into /usr/bin, and CMake"
+        " takes it",
+        ("ggml-org/llama.cpp#1832", "vllm-project/vllm#4313"),
+        _debian,
+    ),
+    Rule(
+        "CS027",
+        "warning",
+        "CUDA_HOME has an nvcc that is not on PATH",
+        "CMake looks at CUDACXX and PATH, not at CUDA_HOME: `No CMAKE_CUDA_COMPILER could be"
+        " found`",
+        ("Cytnx-dev/Cytnx#949", "Dao-AILab/flash-attention#509"),
+        _no_nvcc,
+    ),
+    Rule(
+        "CS028",
+        "error",
+        "CUDACXX is not the nvcc of CUDA_HOME",
+        "CMake takes CUDACXX before all else",
+        ("ggml-org/llama.cpp#1832", "pytorch/pytorch#172394"),
+        _compiler_variable,
+    ),
+    Rule(
+        "CS029",
+        "error",
+        "ptxas is found in another toolkit than nvcc",
+        "an older ptxas refuses what a newer compiler writes: `Unsupported .version`",
+        ("tinygrad/tinygrad#7729", "PRONTOLab/GB-25#7"),
+        _other_ptxas,
+    ),
+    Rule(
+        "CS030",
+        "warning",
+        "The toolkit has `lib` and no `lib64`",
+        "PyTorch's extension builds link against lib64: `cannot find -lcudart`",
+        ("ar4/deepwave#51",),
+        _no_lib64,
+    ),
+    Rule(
+        "CS031",
+        "warning",
+        "The toolkit's headers are below `targets`",
+        "a host compiler does not look there: `cuda_runtime_api.h: No such file or directory`",
+        ("pytorch/pytorch#89533", "conda-forge/pytorch-cpu-feedstock#487"),
+        _headers_below_targets,
+    ),
+    Rule(
+        "CS032",
+        "error",
+        "The host compiler that is named is not there",
+        "nvcc starts what CUDAHOSTCXX, NVCC_CCBIN or `-ccbin` name, and fails",
+        ("conda-forge/nvcc-feedstock#56", "3dem/relion#1010"),
+        _no_host,
+    ),
+    Rule(
+        "CS033",
+        "error",
+        "The default gcc is too new for this toolkit",
+        "nvcc refuses it: `unsupported GNU version`",
+        ("3dem/relion#1010", "Turoad/lanedet#77", "Eyeline-Labs/FlashDepth#2"),
+        _host_too_new,
+    ),
+)

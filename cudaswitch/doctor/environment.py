@@ -1,0 +1,273 @@
+"""Rules about the active environment: what it brings, what it needs, and what it gets instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from cudaswitch.doctor.model import Facts, Found, Rule
+from cudaswitch.doctor.spelling import first_that_fits, put_first, setting, use_command, without
+from cudaswitch.resolver import ResolvedFramework
+from cudaswitch.versions import Version
+
+XLA = ("tensorflow", "jax")
+"""Frameworks that compile with XLA, which looks for libdevice in places of its own."""
+
+
+def runtime_soname(cuda: Version) -> str:
+    """Name the runtime library of a CUDA release: by minor until 10, 11.0 for all of 11."""
+    if cuda.major >= 12:
+        return f"libcudart.so.{cuda.major}"
+    return "libcudart.so.11.0" if cuda.major == 11 else f"libcudart.so.{cuda.minor}"
+
+
+def _toolkit_first(facts: Facts) -> Iterator[Found]:
+    """The loader's own order, followed for each library that the environment brings."""
+    if not facts.strangers:
+        return
+    shown = ", ".join(
+        f"`{Path(one.asked_by).name}` gets `{one.path}` for {one.name}"
+        for one in facts.strangers[:3]
+    )
+    at_fault = {str(Path(one.path).parent) for one in facts.strangers}
+    bad = [one for one in facts.library_path if str(Path(one.path).resolve()) in at_fault]
+    if facts.applied and any(one.path.startswith(facts.applied) for one in bad):
+        fix = use_command(facts, _name_of(facts, facts.applied)).replace(
+            " --shell", " --libraries auto --shell"
+        )
+    else:
+        fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, *bad)
+    yield Found(f"{shown} ({facts.strangers[0].why})", fix)
+
+
+def _name_of(facts: Facts, home: str) -> str:
+    return next((kit.name for kit in facts.installed if kit.path == home), home)
+
+
+def _auto(facts: Facts) -> str:
+    """Spell the command that gives the environment the toolkit that it needs."""
+    use = use_command(facts, "auto")
+    return use if facts.resolution.toolkit else f"cudaswitch install auto && {use}"
+
+
+def _lacks_runtime(facts: Facts) -> Iterator[Found]:
+    for one in _leaning(facts):
+        soname = runtime_soname(Version(one.cuda or ""))
+        if soname in facts.loads and facts.loads[soname] is None:
+            evidence = f"{one.title} {one.version} needs CUDA {one.cuda}: no {soname} is found"
+            yield Found(evidence, _auto(facts))
+            return
+
+
+def _leaning(facts: Facts) -> list[ResolvedFramework]:
+    """List the frameworks that need a toolkit because they bring none."""
+    found = facts.resolution.frameworks
+    return [one for one in found if one.cuda and one.known and not one.bundled]
+
+
+def _wrong_cudnn(facts: Facts) -> Iterator[Found]:
+    for one in _leaning(facts):
+        major = Version(one.cudnn).major if one.cudnn else None
+        found = {
+            name: at
+            for name, at in facts.loads.items()
+            if re.fullmatch(r"libcudnn\.so\.\d+", name) and at
+        }
+        if major and found and f"libcudnn.so.{major}" not in found:
+            name, at = next(iter(found.items()))
+            evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}, found is {name}"
+            yield Found(f"{evidence} (`{at.path}`)", _auto(facts))
+            return
+
+
+def _other_nvcc(facts: Facts) -> Iterator[Found]:
+    kit = facts.active
+    if kit is None or kit.version is None or "bin/nvcc" not in kit.has:
+        return
+    for one in facts.resolution.frameworks:
+        if one.cuda and one.known and Version(one.cuda).major != kit.version.major:
+            evidence = (
+                f"{one.title} {one.version} is for CUDA {one.cuda},"
+                f" `{kit.home}/bin/nvcc` is {kit.version}"
+            )
+            yield Found(evidence, first_that_fits(facts, Version(one.cuda).minor))
+            return
+
+
+def _two_majors(facts: Facts) -> Iterator[Found]:
+    by_major: dict[str, list[str]] = {}
+    for part in facts.needs.carried:
+        match = re.fullmatch(r"nvidia-[\w-]+-cu(\d+)", part.name)
+        if part.kind == "dist" and match:
+            by_major.setdefault(match[1], []).append(part.name)
+    if len(by_major) > 1:
+        wanted = str(Version(facts.resolution.cuda).major) if facts.resolution.cuda else ""
+        keep = wanted if wanted in by_major else max(by_major, key=int)
+        others = [name for major, names in by_major.items() if major != keep for name in names]
+        shown = "; ".join(f"CUDA {major}: {', '.join(by_major[major])}" for major in by_major)
+        # What both own is gone with the first, and comes back with the second.
+        stems = {re.sub(r"-cu\d+$", "", name) for name in others}
+        again = [name for name in by_major[keep] if re.sub(r"-cu\d+$", "", name) in stems]
+        fix = f"{_pip(facts)} uninstall -y {' '.join(others)}"
+        if again:
+            pinned = {part.name: part.version for part in facts.needs.carried}
+            named = " ".join(f"{name}=={pinned[name]}" for name in again)
+            fix += f" && {_pip(facts)} install --force-reinstall --no-deps {named}"
+        yield Found(shown, fix)
+
+
+def _pip(facts: Facts) -> str:
+    prefix = facts.environment.prefix if facts.environment else Path("/usr")
+    return f"{prefix}/bin/python -m pip"
+
+
+def _wrong_cudnn_wheel(facts: Facts) -> Iterator[Found]:
+    for one in facts.resolution.frameworks:
+        for part in facts.needs.carried:
+            if part.component != "cudnn" or not one.cudnn or not one.bundled:
+                continue
+            wanted = Version(one.cudnn)
+            if part.kind == "dist" and Version(part.version).major != wanted.major:
+                evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}"
+                same = "" if str(wanted) == str(wanted.major) else f"=={wanted}.*"
+                spec = f"{part.name}{same or f'=={wanted.major}.*'}"
+                fix = f"{_pip(facts)} install --no-deps '{spec}'"
+                yield Found(f"{evidence}, {part.name} is {part.version}", fix)
+                return
+
+
+def _compiles_with_xla(facts: Facts) -> bool:
+    return any(one.name in XLA and one.cuda for one in facts.resolution.frameworks)
+
+
+def _no_libdevice(facts: Facts) -> Iterator[Found]:
+    if _compiles_with_xla(facts) and not facts.xla_sees and facts.libdevice:
+        home = re.sub(r"/nvvm/libdevice/[^/]+$", "", facts.libdevice)
+        evidence = f"libdevice is `{facts.libdevice}`, where XLA does not look"
+        if home != facts.libdevice:
+            yield Found(evidence, _with_data(facts, home))
+            return
+        # conda's cudatoolkit keeps it in `lib`, which no option of XLA's names.
+        prefix = str(Path(home).parent.parent)
+        copy = f"mkdir -p {prefix}/nvvm/libdevice && cp {home} {prefix}/nvvm/libdevice/"
+        yield Found(evidence, f"{copy} && {_with_data(facts, prefix)}")
+
+
+def _with_data(facts: Facts, home: str) -> str:
+    rest = [one for one in facts.get("XLA_FLAGS").split() if "xla_gpu_cuda_data_dir" not in one]
+    return setting(facts, "XLA_FLAGS", " ".join([*rest, f"--xla_gpu_cuda_data_dir={home}"]))
+
+
+def _flags_lead_nowhere(facts: Facts) -> Iterator[Found]:
+    if facts.xla_data:
+        rest = [one for one in facts.get("XLA_FLAGS").split() if "cuda_data_dir" not in one]
+        home = re.sub(r"/nvvm/libdevice/[^/]+$", "", facts.libdevice or "")
+        fix = _with_data(facts, home) if home else setting(facts, "XLA_FLAGS", " ".join(rest))
+        yield Found(f"XLA_FLAGS names `{facts.xla_data}`, which has no nvvm/libdevice", fix)
+
+
+def _cuda_dir(facts: Facts) -> Iterator[Found]:
+    if facts.get("CUDA_DIR") and _compiles_with_xla(facts):
+        yield Found(f"CUDA_DIR is `{facts.get('CUDA_DIR')}`", setting(facts, "CUDA_DIR", ""))
+
+
+def _nvcc_in_wheels(facts: Facts) -> Iterator[Found]:
+    home = facts.own_nvcc
+    if home and not facts.nvcc and not facts.get("CUDA_HOME") and not facts.get("CUDA_PATH"):
+        fix = f"{setting(facts, 'CUDA_HOME', home)}; {put_first(facts, 'PATH', f'{home}/bin')}"
+        yield Found(f"`{home}/bin/nvcc` is there, and nothing leads to it", fix)
+
+
+RULES = (
+    Rule(
+        "CS040",
+        "error",
+        "A toolkit goes before the libraries that the environment brings",
+        "wheels find their neighbours by RUNPATH, which LD_LIBRARY_PATH goes before; another"
+        " release lacks what they need: `undefined symbol: __nvJitLink…`",
+        (
+            "pytorch/pytorch#152783",
+            "infiniflow/ragflow#4466",
+            "jax-ml/jax#28929",
+            "jax-ml/jax#17497",
+        ),
+        _toolkit_first,
+    ),
+    Rule(
+        "CS041",
+        "error",
+        "The CUDA runtime that a framework needs is not found",
+        "the framework does not bring CUDA with it, and neither a toolkit for it is active nor"
+        " does the loader know one",
+        ("tensorflow/tensorflow#60854", "PaddlePaddle/PaddleOCR#9049", "talmolab/sleap#1496"),
+        _lacks_runtime,
+    ),
+    Rule(
+        "CS042",
+        "error",
+        "Another cuDNN major than the framework needs",
+        "libcudnn.so.7, .8 and .9 do not replace each other: the framework looks for one by name",
+        ("tensorflow/tensorflow#45200", "SYSTRAN/faster-whisper#516", "bmaltais/kohya_ss#1096"),
+        _wrong_cudnn,
+    ),
+    Rule(
+        "CS043",
+        "warning",
+        "nvcc and the framework are of different CUDA majors",
+        "extensions that are compiled here are refused: `The detected CUDA version mismatches the"
+        " version that was used to compile PyTorch`",
+        ("pytorch/pytorch#73047", "boschresearch/DroidCalib#5", "icip-cas/AutoAlign#25"),
+        _other_nvcc,
+    ),
+    Rule(
+        "CS044",
+        "error",
+        "CUDA wheels of two majors in one environment",
+        "they write the same files, such as nvidia/cudnn/lib/libcudnn.so.8: what was installed"
+        " last is what is there",
+        ("SYSTRAN/faster-whisper#153", "cupy/cupy#7560"),
+        _two_majors,
+    ),
+    Rule(
+        "CS045",
+        "error",
+        "The cuDNN wheel is of another major than the framework needs",
+        "pip changes one package for another's sake and leaves the framework with a cuDNN that it"
+        " cannot load",
+        ("pytorch/pytorch#80637", "SYSTRAN/faster-whisper#1320"),
+        _wrong_cudnn_wheel,
+    ),
+    Rule(
+        "CS046",
+        "error",
+        "libdevice is not where XLA looks for it",
+        "XLA looks in the folder that XLA_FLAGS names, in /usr/local/cuda and in NVIDIA's wheels",
+        ("tensorflow/tensorflow#58681", "jax-ml/jax#989", "jax-ml/jax#4452"),
+        _no_libdevice,
+    ),
+    Rule(
+        "CS047",
+        "error",
+        "XLA_FLAGS names a folder without libdevice",
+        "`--xla_gpu_cuda_data_dir` is the toolkit, the folder above nvvm/libdevice",
+        ("tensorflow/tensorflow#58681", "tensorflow/tensorflow#56927"),
+        _flags_lead_nowhere,
+    ),
+    Rule(
+        "CS048",
+        "warning",
+        "CUDA_DIR is set, and nothing reads it",
+        "`${CUDA_DIR}` in XLA's message is no variable; XLA_FLAGS is",
+        ("tensorflow/tensorflow#57055", "jax-ml/jax#4452"),
+        _cuda_dir,
+    ),
+    Rule(
+        "CS049",
+        "warning",
+        "The nvcc in the environment's wheels is not found",
+        "the wheel puts it into site-packages/nvidia, which is neither on PATH nor a CUDA_HOME",
+        ("marimo-team/marimo#10929", "pytorch/pytorch#197483"),
+        _nvcc_in_wheels,
+    ),
+)

@@ -1,0 +1,203 @@
+"""What is in the folders that lists and variables name: toolkits, libraries, tools."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+from cudaswitch.binaries import read_elf
+from cudaswitch.detect.packages import sites_of
+from cudaswitch.doctor.model import ConfLine, Folder, Kit, Library, Tool
+from cudaswitch.elf import ElfError
+from cudaswitch.environments import Environment
+from cudaswitch.errors import CudaswitchError
+from cudaswitch.sources.system import resolved, version_of
+from cudaswitch.tools import is_shim, is_toolkit_tool
+
+PROBED = (
+    *("bin/nvcc", "bin/ptxas", "lib", "lib64", "targets/x86_64-linux/lib"),
+    *("targets/sbsa-linux/lib", "include/cuda_runtime_api.h"),
+    "targets/x86_64-linux/include/cuda_runtime_api.h",
+)
+"""Files and folders of a toolkit that rules ask for."""
+
+_HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
+_HOST_VARIABLES = ("CUDACXX", "CUDAHOSTCXX", "NVCC_CCBIN")
+_LIBRARY = re.compile(
+    r"lib(?:cuda|cudart|cublas|cublasLt|cudnn\w*|cufft\w*|curand|cusolver\w*|cusparse\w*|cupti"
+    r"|nvJitLink|nvrtc|nvrtc-builtins|nvidia-ml|nvToolsExt|npp\w+|nvjpeg)\.so(?:\.\d+)*"
+)
+_LIBRARY_FOLDER = re.compile(
+    r"/(?:targets/[^/]+/lib|lib64|lib|extras/CUPTI/lib64)(?:/stubs)?$|/compat$"
+)
+_LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
+_DATA_DIR = re.compile(r"--xla_gpu_cuda_data_dir=(\S+)")
+_CCBIN = re.compile(r"(?:--compiler-bindir|-ccbin)[= ]\s*(\S+)")
+_LOADER_FILES = ("/etc/ld.so.conf", "/etc/ld.so.conf.d")
+
+
+@lru_cache
+def kit_at(path: str) -> Kit | None:
+    """Look at a folder as a toolkit; None where it is none."""
+    try:
+        home = resolved(Path(path))
+    except CudaswitchError:
+        return None
+    version = None
+    with suppress(CudaswitchError):
+        version = version_of(home)
+    return Kit(str(home), version, frozenset(at for at in PROBED if (home / at).exists()))
+
+
+def forget() -> None:
+    """Look at everything anew."""
+    kit_at.cache_clear()
+    folder_at.cache_clear()
+
+
+def homes(variables: Mapping[str, str]) -> Iterator[tuple[str, Kit]]:
+    """Yield the toolkits that variables name; for a list each under `NAME:folder`."""
+    for name in _HOMES:
+        value = variables.get(name, "")
+        parts = [(name, value)] if ":" not in value else []
+        parts += [(f"{name}:{part}", part) for part in value.split(":") if part and not parts]
+        for key, part in parts:
+            if part.startswith("/") and (kit := kit_at(part)):
+                yield key, kit
+    compiler = variables.get("CUDACXX", "")
+    if compiler.startswith("/") and (kit := kit_at(str(Path(compiler).parent.parent))):
+        yield "CUDACXX", kit
+
+
+def tools(name: str, variables: Mapping[str, str]) -> Iterator[Tool]:
+    """Yield the programs of that name on PATH, shims left out: these follow what is asked for."""
+    seen = set()
+    for folder in variables.get("PATH", "").split(os.pathsep):
+        path = Path(folder, name)
+        if not folder or not path.is_file() or not os.access(path, os.X_OK) or is_shim(path):
+            continue
+        real = os.path.realpath(path)
+        if real not in seen:
+            seen.add(real)
+            at = str(Path(real).parent.parent)
+            kit = kit_at(at) or Kit(at, None, frozenset())
+            yield Tool(str(path), real, kit)
+
+
+def listed(variables: Mapping[str, str], name: str) -> tuple[Folder, ...]:
+    """Describe the elements of PATH or LD_LIBRARY_PATH, in their order."""
+    value = variables.get(name, "")
+    # The loader takes `;` for a separator too.
+    texts = re.split("[:;]" if name == "LD_LIBRARY_PATH" else ":", value) if value else []
+    return tuple(folder_at(text) for text in texts)
+
+
+@lru_cache
+def folder_at(text: str) -> Folder:
+    """Describe a folder by the CUDA libraries and tools in it."""
+    path = os.path.abspath(text) if text else ""  # noqa: PTH100  # a text
+    names: list[str] = []
+    with suppress(OSError):
+        names = os.listdir(path) if text else []  # noqa: PTH208  # names, and many
+    libraries = [_library(path, name) for name in sorted(filter(_LIBRARY.fullmatch, names))]
+    found = tuple(filter(None, libraries))
+    above = _LIBRARY_FOLDER.sub("", path)
+    return Folder(
+        text,
+        path,
+        os.path.isdir(path),  # noqa: PTH112  # a text
+        found,
+        frozenset(filter(is_toolkit_tool, names)),
+        kit_at(above) if found and above != path else None,
+    )
+
+
+def _library(folder: str, name: str) -> Library | None:
+    path = f"{folder}/{name}"
+    soname = None
+    try:
+        soname = read_elf(path).soname
+    except ElfError:
+        pass  # a linker script, or damaged: `which` tells
+    except OSError:
+        return None
+    return Library(name, os.path.realpath(path), soname)
+
+
+def loader_configuration() -> Iterator[ConfLine]:
+    """Yield the folders that /etc/ld.so.conf and the files in its folder name."""
+    files = [Path(_LOADER_FILES[0]), *sorted(Path(_LOADER_FILES[1]).glob("*.conf"))]
+    for file in files:
+        text = ""
+        with suppress(OSError):
+            text = file.read_text(encoding="utf-8", errors="replace")
+        for number, line in enumerate(text.splitlines(), 1):
+            folder = line.partition("#")[0].strip()
+            if folder.startswith("/"):
+                yield ConfLine(str(file), number, folder_at(folder))
+
+
+def link_to_nothing(link: Path) -> tuple[str, str] | None:
+    """Return a link and what it names, where that is not there."""
+    if link.is_symlink() and not link.exists():
+        return str(link), str(link.readlink())
+    return None
+
+
+def usual_toolkits() -> tuple[str, ...]:
+    """List the toolkits beside /usr/local/cuda, the newest last."""
+    found = [at for at in Path("/usr/local").glob("cuda-*") if kit_at(str(at))]
+    return tuple(
+        map(str, sorted(found, key=lambda at: [int(n) for n in re.findall(r"\d+", at.name)]))
+    )
+
+
+def nvcc_in_wheels(prefix: Path) -> str | None:
+    """Find the toolkit that wheels have put into an environment: it has an nvcc since 13."""
+    for site in sites_of(prefix):
+        for tool in sorted(site.glob("nvidia/cu*/bin/nvcc")):
+            return str(tool.parent.parent)
+    return None
+
+
+def libdevice(environment: Environment | None, active: Kit | None) -> str | None:
+    """Find a libdevice: of the active toolkit, else what conda has put into the environment."""
+    places = [Path(active.home, _LIBDEVICE)] if active else []
+    if environment:
+        places += [environment.prefix / _LIBDEVICE, environment.prefix / "lib/libdevice.10.bc"]
+    return next((str(at) for at in places if at.is_file()), None)
+
+
+def seen_by_xla(variables: Mapping[str, str], prefix: Path | None) -> str | None:
+    """Find libdevice where XLA looks: the folder of XLA_FLAGS, /usr/local/cuda, the wheels."""
+    roots = [Path(match) for match in _DATA_DIR.findall(variables.get("XLA_FLAGS", ""))]
+    roots.append(Path("/usr/local/cuda"))
+    for site in sites_of(prefix) if prefix else ():
+        roots += [*site.glob("nvidia/cuda_nvcc"), *site.glob("nvidia/cu[0-9]*")]
+    found = (root / _LIBDEVICE for root in roots)
+    return next((str(at) for at in found if at.is_file()), None)
+
+
+def bad_xla_data(variables: Mapping[str, str]) -> str | None:
+    """Return the folder that XLA_FLAGS names and that has no libdevice."""
+    named = _DATA_DIR.findall(variables.get("XLA_FLAGS", ""))
+    return next((at for at in named if not Path(at, _LIBDEVICE).is_file()), None)
+
+
+def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:
+    """Map the variables that name a compiler that is no program to what they name."""
+    named = {name: variables.get(name, "") for name in _HOST_VARIABLES}
+    match = _CCBIN.search(variables.get("NVCC_PREPEND_FLAGS", ""))
+    named["NVCC_PREPEND_FLAGS"] = match[1] if match else ""
+    path = variables.get("PATH", "")
+    return {
+        name: value
+        for name, value in named.items()
+        # -ccbin may name the folder of the compiler.
+        if value and not shutil.which(value, path=path) and not Path(value).is_dir()
+    }

@@ -1,0 +1,141 @@
+"""Gather the facts that rules look at: everything is read here, once, and nothing changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from cudaswitch import shells, startup
+from cudaswitch.activation import applied
+from cudaswitch.decision import decide, version_file, working_directory
+from cudaswitch.detect import bundles_cuda, facts_of
+from cudaswitch.doctor import folders
+from cudaswitch.doctor.environment import runtime_soname
+from cudaswitch.doctor.hooked import hooks_of, kernels_of, pinned, scripts_of
+from cudaswitch.doctor.loading import found_by_loader, strangers
+from cudaswitch.doctor.model import Facts, Integration
+from cudaswitch.doctor.scripts import settings_of
+from cudaswitch.environments import Environment, active_environment, read_request
+from cudaswitch.errors import CudaswitchError
+from cudaswitch.paths import home
+from cudaswitch.resolver import resolve
+from cudaswitch.store import all_stores
+from cudaswitch.versions import Version
+
+_STARTUP = {
+    "bash": ("{HOME}/.bash_profile", "{HOME}/.bash_login", "{HOME}/.profile"),
+    "zsh": ("{ZDOTDIR}/.zshenv", "{ZDOTDIR}/.zprofile"),
+    "fish": ("{XDG_CONFIG_HOME}/fish/config.fish",),
+    "sh": ("{HOME}/.profile",),
+}
+"""Where settings are beside the files of `shells.Shell.startup`: shells whose syntax is read."""
+
+
+def gather(variables: Mapping[str, str]) -> Facts:
+    """Look at the shell with these variables, at its environment, and at this machine."""
+    folders.forget()
+    environment = active_environment(variables)
+    prefix = environment.prefix if environment else None
+    needs = facts_of(prefix)
+    kits = [kit for store in all_stores() for kit in store.toolkits()]
+    resolution = resolve(needs, kits)
+    nvcc = tuple(folders.tools("nvcc", variables))
+    homes = dict(folders.homes(variables))
+    active = homes.get("CUDA_HOME") or (nvcc[0].kit if nvcc else None)
+    cudas = [Version(one.cuda) for one in resolution.frameworks if one.cuda]
+    cudas += [active.version] if active and active.version else []
+    shell = Path(variables.get("SHELL", "")).name
+    shell = shell if shell in _STARTUP else "bash"
+    pins = pinned(variables)
+    on = applied(variables)
+    brings = bundles_cuda(prefix) if prefix else None
+    return Facts(
+        variables=variables,
+        shell=shell,
+        path=folders.listed(variables, "PATH"),
+        library_path=folders.listed(variables, "LD_LIBRARY_PATH"),
+        homes=homes,
+        nvcc=nvcc,
+        ptxas=tuple(folders.tools("ptxas", variables)),
+        needs=needs,
+        resolution=resolution,
+        installed=tuple(sorted(kits, key=lambda kit: kit.version)),
+        wanted=dict(_wanted(variables, environment)),
+        applied=on.home if on else None,
+        decided=_decided(variables),
+        environment=environment,
+        brings=brings,
+        own_nvcc=folders.nvcc_in_wheels(prefix) if prefix else None,
+        strangers=strangers(variables, environment, resolution) if environment and brings else (),
+        loads=found_by_loader(variables, map(runtime_soname, cudas)),
+        conf=tuple(folders.loader_configuration()),
+        local_cuda=folders.link_to_nothing(Path("/usr/local/cuda")),
+        other_kits=folders.usual_toolkits(),
+        wsl=Path("/usr/lib/wsl/lib/libcuda.so.1").exists(),
+        settings=tuple(one for at in _startup_files(shell, variables) for one in settings_of(at)),
+        scripts=tuple(scripts_of(environment)) if environment else (),
+        hooks=tuple(hooks_of(pins)),
+        kernels=tuple(kernels_of(variables, pins)),
+        project=_project(working_directory(variables), variables),
+        integration=_integration(shell, variables),
+        libdevice=folders.libdevice(environment, active),
+        xla_sees=folders.seen_by_xla(variables, prefix),
+        xla_data=folders.bad_xla_data(variables),
+        lost=tuple(kit.name for kit in kits if not Path(kit.path).is_dir()),
+        hosts=folders.lost_compilers(variables),
+    )
+
+
+def _wanted(
+    variables: Mapping[str, str], environment: Environment | None
+) -> Iterator[tuple[str, str]]:
+    """Yield who asks here, and the request; what cannot be read asks for nothing."""
+    if variables.get("CUDASWITCH_VERSION"):
+        yield "CUDASWITCH_VERSION", variables["CUDASWITCH_VERSION"]
+    files = [environment.pin_file] if environment and environment.pin_file.is_file() else []
+    with suppress(CudaswitchError):
+        nearest = version_file(working_directory(variables), variables)
+        files += [nearest] if nearest else []
+    files += [home().global_pin] if home().global_pin.is_file() else []
+    for file in files:
+        with suppress(CudaswitchError):
+            yield f"`{file}`", read_request(file).text
+
+
+def _decided(variables: Mapping[str, str]) -> tuple[str, str] | None:
+    with suppress(CudaswitchError):
+        decision = decide(variables, working_directory(variables))
+        return decision.want.home, decision.origin
+    return None
+
+
+def _startup_files(shell: str, variables: Mapping[str, str]) -> list[Path]:
+    places = startup.folders(variables)
+    row = shells.SHELLS[shell]
+    found = [Path(text.format(**places)) for text in (*row.startup, *_STARTUP[shell])]
+    return [path for path in dict.fromkeys(found) if path.is_file()]
+
+
+def _project(directory: Path, variables: Mapping[str, str]) -> tuple[str, str] | None:
+    top = Path(variables.get("HOME") or "/")
+    for folder in (directory, *directory.parents):
+        if folder == top:
+            return None
+        if (folder / ".vscode").is_dir():
+            text = ""
+            with suppress(OSError):
+                text = (folder / ".env").read_text(encoding="utf-8", errors="replace")
+            return str(folder), text
+    return None
+
+
+def _integration(shell: str, variables: Mapping[str, str]) -> Integration | None:
+    row = shells.SHELLS[shell]
+    if not row.startup:
+        return None
+    path, loads = startup.loaded_by(row, variables)
+    ready = startup.ready_fault(row, path)
+    if ready is None:
+        return Integration(shell, str(path), loads)
+    return Integration(shell, str(path), loads, *ready, startup.second_line(path))

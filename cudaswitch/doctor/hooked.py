@@ -1,0 +1,136 @@
+"""In which state the hooks of pinned environments are, held against what would be written now."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from cudaswitch.activation import Want
+from cudaswitch.decision import answer
+from cudaswitch.detect.reading import Reading
+from cudaswitch.doctor.model import Hook, Kernel, Script
+from cudaswitch.doctor.scripts import exit_in, settings_of
+from cudaswitch.environments import (
+    Environment,
+    active_environment,
+    environment_at,
+    read_request,
+)
+from cudaswitch.errors import CudaswitchError
+from cudaswitch.holders import records
+from cudaswitch.hooks import hook_texts, unhooked_scripts
+from cudaswitch.versions import Request
+
+
+def pinned(variables: Mapping[str, str]) -> list[Environment]:
+    """List the environments that are pinned, as far as the store knows, and the active one."""
+    found: dict[Path, Environment] = {}
+    for record in records():
+        if record.hooked is not None:
+            with suppress(CudaswitchError):
+                one = environment_at(record.path.parent.parent.parent)
+                found[one.prefix] = one
+    active = active_environment(variables)
+    if active and active.pin_file.is_file():
+        found[active.prefix] = active
+    return list(found.values())
+
+
+def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
+    """Look at the hooks of each."""
+    for environment in environments:
+        try:
+            request = read_request(environment.pin_file)
+        except CudaswitchError as error:
+            yield Hook(environment, "", refused=error.message)
+            continue
+        spelled = _spelled(request)
+        try:
+            want = answer(request, environment).want
+        except CudaswitchError as error:
+            yield Hook(environment, spelled, refused=error.message)
+            continue
+        yield _compare(environment, spelled, request, want)
+
+
+def _compare(environment: Environment, spelled: str, request: Request, want: Want) -> Hook:
+    texts = hook_texts(environment, request, want)
+    missing = tuple(str(path) for path in texts if not path.is_file())
+    written = _written(environment)
+    unhooked = tuple(map(str, unhooked_scripts(environment)))
+    if written and written.home != want.home:
+        is_there = written.home == "system" or Path(written.home).is_dir()
+        gone, behind = (None, want.home) if is_there else (written.home, None)
+        return Hook(environment, spelled, gone, behind, missing, unhooked=unhooked)
+    edited = tuple(
+        str(path)
+        for path, text in texts.items()
+        if path.is_file() and path.read_bytes() != text.encode("utf-8", "surrogateescape")
+    )
+    return Hook(environment, spelled, missing=missing, edited=edited, unhooked=unhooked)
+
+
+def _written(environment: Environment) -> Want | None:
+    with suppress(OSError):
+        text = environment.want_file.read_text(encoding="utf-8", errors="surrogateescape")
+        return Want.parse(text.rstrip("\n").replace("\n", "/"))
+    return None
+
+
+def _spelled(request: Request) -> str:
+    options = {"cudnn": request.cudnn, "libraries": request.libraries, "gpus": request.gpus}
+    words = [shlex.quote(request.text)]
+    words += [f"--{name} {shlex.quote(value)}" for name, value in options.items() if value]
+    return " ".join(words)
+
+
+def scripts_of(environment: Environment) -> Iterator[Script]:
+    """Read what an environment runs on activation: conda's scripts, a virtualenv's own."""
+    prefix = environment.prefix
+    if environment.owner == "V":
+        for name in ("activate", "activate.fish"):
+            path = prefix / "bin" / name
+            if path.is_file():
+                yield Script(str(path), settings_of(path))
+        return
+    for half in ("activate.d", "deactivate.d"):
+        folder = prefix / "etc/conda" / half
+        for path in sorted(folder.glob("*.*")) if folder.is_dir() else ():
+            ours = path.name.startswith("~~cudaswitch.")
+            if path.suffix not in (".sh", ".fish", ".zsh", ".bash") or ours:
+                continue
+            settings, exits = settings_of(path), exit_in(path)
+            if (settings or exits) and not _is_packaged(prefix, f"etc/conda/{half}/{path.name}"):
+                yield Script(str(path), settings, exits)
+            elif exits:
+                yield Script(str(path), (), exits)
+
+
+def _is_packaged(prefix: Path, name: str) -> bool:
+    """Tell whether a conda package brought a file; records are large and only searched."""
+    wanted = f'"{name}"'.encode()
+    for record in (prefix / "conda-meta").glob("*.json"):
+        with suppress(OSError):
+            if wanted in record.read_bytes():
+                return True
+    return False
+
+
+def kernels_of(variables: Mapping[str, str], environments: list[Environment]) -> Iterator[Kernel]:
+    """List the person's Jupyter kernels that start a pinned environment's Python by its path.
+
+    Where Jupyter keeps them: jupyter_core/paths.py, `jupyter_data_dir`.
+    """
+    home = variables.get("HOME", "")
+    data = variables.get("XDG_DATA_HOME") or f"{home}/.local/share"
+    root = Path(variables.get("JUPYTER_DATA_DIR") or f"{data}/jupyter") / "kernels"
+    for file in sorted(root.glob("*/kernel.json")):
+        values = Reading(file.parent).json_values(file)
+        argv = values.get("argv")
+        first = argv[0] if isinstance(argv, list) and argv else None
+        knows = any(name in values for name in ("env.CUDA_HOME", "env.CUDASWITCH_VERSION"))
+        for environment in environments:
+            if isinstance(first, str) and first.startswith(f"{environment.prefix}/") and not knows:
+                yield Kernel(str(file), file.parent.name, str(environment.prefix))

@@ -1,0 +1,67 @@
+"""What the loader would give the programs of this shell, asked of `lookup`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from cudaswitch.compat.frameworks import frameworks
+from cudaswitch.doctor.model import Stranger
+from cudaswitch.environments import Environment
+from cudaswitch.errors import CudaswitchError
+from cudaswitch.lookup import Found, found_at
+from cudaswitch.lookup.consumers import Package, World
+from cudaswitch.resolver import Resolution
+
+_ALWAYS = ("libcuda.so.1", "libcudnn.so.7", "libcudnn.so.8", "libcudnn.so.9")
+_MOST = 400
+"""Libraries of one package that are followed; the widest of today's have half of it."""
+
+
+def found_by_loader(
+    variables: Mapping[str, str], sonames: Iterable[str]
+) -> dict[str, Found | None]:
+    """Map libraries to the file that the environment's Python gets for them."""
+    try:
+        process, _, caller = World(variables).interpreter()
+    except CudaswitchError:
+        return {}
+    found: dict[str, Found | None] = {}
+    for name in dict.fromkeys((*_ALWAYS, *sonames)):
+        # What is preloaded answers before any search.
+        there = next((one for one in process.loaded if one.answers_to(name)), None)
+        first = there or next(process.candidates(name, caller), None)
+        found[name] = found_at(first.path, first.why) if first else None
+    return found
+
+
+def strangers(
+    variables: Mapping[str, str], environment: Environment, resolution: Resolution
+) -> tuple[Stranger, ...]:
+    """List the libraries that an environment brings and that come from elsewhere all the same.
+
+    Each package is followed as it loads its libraries, in a fresh process for each library:
+    which of them meet in one process is not known.
+    """
+    if not variables.get("LD_LIBRARY_PATH"):
+        return ()
+    found: dict[str, Stranger] = {}
+    with suppress(CudaswitchError):
+        world = World(variables)
+        names = [frameworks()[one.name].folders for one in resolution.frameworks]
+        packages = [Package(name, environment.prefix) for group in names for name in group[:1]]
+        packages = [one for one in packages if one.folders]
+        wheels = Package("nvidia", environment.prefix)
+        brought = {Path(path).name for one in (*packages, wheels) for path in one.libraries()}
+        for package in packages or [wheels]:
+            for library in list(package.libraries())[:_MOST]:
+                process, importer, caller = world.interpreter()
+                package.start(process, caller)
+                process.dlopen(library, importer)
+                for one in process.loaded:
+                    inside = Path(one.path).is_relative_to(environment.prefix)
+                    name = next(iter(one.names), "")
+                    if name in brought and not inside and one.asked:
+                        found.setdefault(name, Stranger(name, one.path, one.why, one.asked.path))
+    return tuple(found.values())

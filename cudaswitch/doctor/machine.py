@@ -1,0 +1,323 @@
+"""Rules about this machine: driver, GPUs, the loader's configuration, /usr/local/cuda, WSL."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.compat.architectures import architectures, gpu_name
+from cudaswitch.compat.drivers import newest_cuda, releases, required
+from cudaswitch.compat.tables import cite
+from cudaswitch.doctor.environment import runtime_soname
+from cudaswitch.doctor.model import ConfLine, Facts, Found, Rule
+from cudaswitch.doctor.spelling import first_that_fits, put_first, setting, use_command, without
+from cudaswitch.resolver.machine import check_driver
+from cudaswitch.versions import Version
+
+_WSL = "/usr/lib/wsl/lib"
+
+
+def _driver_too_old(facts: Facts) -> Iterator[Found]:
+    kit = facts.active
+    if not facts.needs.driver:
+        return
+    if kit and kit.version:
+        for block in check_driver(kit.version, facts.needs).blocks:
+            best = _installed_for_driver(facts)
+            fix = use_command(facts, best) if best else _install_for_driver(facts)
+            yield Found(f"`{kit.home}`: {block.text} ({block.source})", fix)
+
+
+def _installed_for_driver(facts: Facts) -> str | None:
+    fits = [kit for kit in facts.installed if not check_driver(kit.version, facts.needs).blocks]
+    return max(fits, key=lambda kit: kit.version).name if fits else None
+
+
+def _install_for_driver(facts: Facts) -> str:
+    newest = newest_cuda(Version(facts.needs.driver or "0"), facts.needs.os)
+    return f"cudaswitch install {newest} && {use_command(facts, str(newest))}"
+
+
+def _framework_driver(facts: Facts) -> Iterator[Found]:
+    for one in facts.resolution.frameworks:
+        if not facts.needs.driver or not one.cuda or not one.known:
+            continue
+        cuda = Version(one.cuda)
+        least = required(cuda, facts.needs.os)
+        for block in check_driver(cuda, facts.needs).blocks:
+            bound = least.on(facts.needs.os) if least else None
+            other = f"; {facts.resolution.hint}" if facts.resolution.hint else ""
+            evidence = f"{one.title} {one.version}: {block.text} ({block.source}){other}"
+            yield Found(evidence, f"sudo apt install nvidia-driver-{bound.major if bound else ''}")
+            return
+
+
+def _gpu_too_new(facts: Facts) -> Iterator[Found]:
+    """Code for an older GPU of its family may run; nvcc still refuses to be asked for this one."""
+    kit = facts.active
+    if kit is None or kit.version is None:
+        return
+    for cc in facts.needs.cc:
+        rows = architectures(kit.version)
+        if rows and all(row.max_cc < Version(cc) for row in rows):
+            text = f"knows GPUs up to {rows[-1].max_cc}, here is {gpu_name(Version(cc))}"
+            evidence = f"CUDA {kit.version} in `{kit.home}` {text} ({cite(rows[-1])})"
+            yield Found(evidence, _toolkit_for_gpu(facts, Version(cc)))
+            return
+
+
+def _gpu_too_old(facts: Facts) -> Iterator[Found]:
+    kit = facts.active
+    if kit is None or kit.version is None:
+        return
+    for cc in facts.needs.cc:
+        rows = architectures(kit.version)
+        if rows and all(Version(cc) < row.min_cc for row in rows):
+            text = f"needs {rows[0].min_cc} or newer, here is {gpu_name(Version(cc))}"
+            evidence = f"CUDA {kit.version} in `{kit.home}` {text} ({cite(rows[0])})"
+            yield Found(evidence, _toolkit_for_gpu(facts, Version(cc)))
+            return
+
+
+def _toolkit_for_gpu(facts: Facts, cc: Version) -> str:
+    """Bring the newest CUDA that knows a GPU and that the driver runs, an installed one first."""
+
+    def serves(version: Version) -> bool:
+        known = any(row.min_cc <= cc <= row.max_cc for row in architectures(version))
+        runs = facts.needs.driver is None or not check_driver(version, facts.needs).blocks
+        return known and runs
+
+    fits = [kit for kit in facts.installed if serves(kit.version)]
+    if fits:
+        return use_command(facts, fits[-1].name)
+    best = next(filter(serves, releases()), None)
+    return first_that_fits(facts, str(best)) if best else "cudaswitch compat"
+
+
+def _other_in_cache(facts: Facts) -> Iterator[Found]:
+    """The toolkit that is active is not the one whose runtime programs get."""
+    kit = facts.active
+    if kit is None or kit.version is None or facts.brings:
+        return
+    soname = runtime_soname(kit.version)
+    found = facts.loads.get(soname)
+    if found is None or "cache" not in found.why or found.path.startswith(f"{kit.home}/"):
+        return
+    line = next((one for one in facts.conf if _holds(one, found.path)), None)
+    folder = next((at for at in LIBRARY_FOLDERS if at in kit.has), None)
+    if line and folder:
+        fix = put_first(facts, "LD_LIBRARY_PATH", f"{facts.get('CUDA_HOME') or kit.home}/{folder}")
+        evidence = f"`{line.file}`:{line.number} supplies `{found.path}`, not that of `{kit.home}`"
+        yield Found(evidence, fix)
+
+
+def _holds(line: ConfLine, path: str) -> bool:
+    return any(one.real == path for one in line.folder.libraries)
+
+
+def _conf_gone(facts: Facts) -> Iterator[Found]:
+    for line in facts.conf:
+        text = line.folder.text
+        if not line.folder.exists and re.search(r"cuda|cudnn|nvidia", text, re.IGNORECASE):
+            yield Found(
+                f"`{line.file}`:{line.number} names `{text}`, which is not there", _edit(line)
+            )
+
+
+def _two_in_conf(facts: Facts) -> Iterator[Found]:
+    """Two releases under one name: which one programs get is up to the order of the files."""
+    having: dict[str, list[ConfLine]] = {}
+    for line in facts.conf:
+        for library in line.folder.libraries:
+            if library.soname and library.soname.startswith("libcudart"):
+                having.setdefault(library.soname, []).append(line)
+    for soname, lines in having.items():
+        real = {one.real for line in lines for one in line.folder.libraries if one.soname == soname}
+        if len(real) > 1:
+            shown = ", ".join(dict.fromkeys(f"`{one.file}`:{one.number}" for one in lines))
+            yield Found(f"{shown} both have {soname}", _edit(lines[-1]))
+
+
+def _edit(line: ConfLine) -> str:
+    return f"sudo sed -i.bak {line.number}d {shlex.quote(line.file)} && sudo ldconfig"
+
+
+def _dangling(facts: Facts) -> Iterator[Found]:
+    if facts.local_cuda:
+        link, target = facts.local_cuda
+        versioned = [at for at in facts.other_kits if at != link]
+        fix = f"sudo ln -sfn {versioned[-1]} {link}" if versioned else f"sudo rm {link}"
+        yield Found(f"`{link}` is a link to `{target}`, which is not there", fix)
+
+
+def _smi_number(facts: Facts) -> Iterator[Found]:
+    """A version is asked for that is not installed and that nvidia-smi shows."""
+    shown = newest_cuda(Version(facts.needs.driver), facts.needs.os) if facts.needs.driver else None
+    if shown is None:
+        return
+    for origin, request in facts.wanted.items():
+        if request == str(shown) and not _is_installed(facts, request):
+            evidence = f"{origin} asks for {request}, which `nvidia-smi` shows and nothing provides"
+            fix = f"cudaswitch install {request}"
+            if origin == "CUDASWITCH_VERSION":
+                fix = setting(facts, origin, facts.installed[-1].name if facts.installed else "")
+            yield Found(evidence, fix)
+
+
+def _is_installed(facts: Facts, request: str) -> bool:
+    return any(kit.version.starts_with(Version(request)) for kit in facts.installed)
+
+
+def _wsl_missing(facts: Facts) -> Iterator[Found]:
+    if facts.wsl and facts.loads.get("libcuda.so.1") is None:
+        fix = put_first(facts, "LD_LIBRARY_PATH", _WSL)
+        yield Found(f"`{_WSL}/libcuda.so.1` is there, and the loader does not find it", fix)
+
+
+def _wsl_other(facts: Facts) -> Iterator[Found]:
+    found = facts.loads.get("libcuda.so.1")
+    if not facts.wsl or found is None or found.path.startswith("/usr/lib/wsl/"):
+        return
+    fix = put_first(facts, "LD_LIBRARY_PATH", _WSL)
+    yield Found(f"the loader finds `{found.path}` for libcuda.so.1", fix)
+
+
+def _stub_loaded(facts: Facts) -> Iterator[Found]:
+    found = facts.loads.get("libcuda.so.1")
+    if found and "stubs" in Path(found.path).parts:
+        links = [
+            (one, library)
+            for one in facts.library_path
+            for library in one.libraries
+            if library.real == found.path and "stubs" not in Path(one.path).parts
+        ]
+        if links:
+            folder, library = links[0]
+            evidence = f"`{folder.path}/{library.name}` leads to the stub `{found.path}`"
+            yield Found(evidence, without(facts, "LD_LIBRARY_PATH", facts.library_path, folder))
+
+
+def _lost(facts: Facts) -> Iterator[Found]:
+    for name in facts.lost:
+        yield Found(f"`{name}` was adopted, and its folder is gone", f"cudaswitch remove {name}")
+
+
+RULES = (
+    Rule(
+        "CS050",
+        "error",
+        "The driver is too old for the toolkit",
+        "what it compiles fails with `CUDA driver version is insufficient for CUDA runtime"
+        " version` or cudaErrorUnsupportedPtxVersion",
+        ("NVIDIA/nvbandwidth#40", "ComputationalRadiationPhysics/cuda_memtest#31"),
+        _driver_too_old,
+    ),
+    Rule(
+        "CS051",
+        "error",
+        "The driver is too old for the framework",
+        "the framework brings or needs a CUDA that this driver cannot run",
+        ("NVIDIA/nvbandwidth#61", "marimo-team/marimo#10929"),
+        _framework_driver,
+    ),
+    Rule(
+        "CS052",
+        "error",
+        "The GPU is newer than the toolkit",
+        "nvcc refuses to compile for it: `Unsupported gpu architecture`; what it does compile may"
+        " not run: `no kernel image is available`",
+        ("facebookresearch/3detr#59", "NVIDIA/cub#741", "ingonyama-zk/icicle#226"),
+        _gpu_too_new,
+    ),
+    Rule(
+        "CS053",
+        "error",
+        "The GPU is too old for the toolkit",
+        "each CUDA major gives the oldest GPUs up",
+        ("facebookresearch/3detr#59", "ingonyama-zk/icicle#226"),
+        _gpu_too_old,
+    ),
+    Rule(
+        "CS054",
+        "error",
+        "/etc/ld.so.conf.d supplies another CUDA than the active one",
+        "LD_LIBRARY_PATH has no libraries of the active toolkit, so programs get those that the"
+        " loader's cache knows",
+        ("NVIDIA/TransformerEngine#2373", "run-ai/genv#11"),
+        _other_in_cache,
+    ),
+    Rule(
+        "CS055",
+        "warning",
+        "/etc/ld.so.conf.d names a CUDA folder that is not there",
+        "the toolkit was removed without its configuration",
+        ("NVIDIA/libnvidia-container#117", "NVIDIA/nvidia-container-toolkit#1088"),
+        _conf_gone,
+    ),
+    Rule(
+        "CS056",
+        "warning",
+        "/etc/ld.so.conf.d has one CUDA library twice",
+        "which of the two programs get is up to the order of the files",
+        ("bitsandbytes-foundation/bitsandbytes#877", "NVIDIA/TransformerEngine#2373"),
+        _two_in_conf,
+    ),
+    Rule(
+        "CS057",
+        "error",
+        "/usr/local/cuda leads nowhere",
+        "it is a link to a toolkit that was removed, and most builds look there",
+        ("NVIDIA/libnvidia-container#117", "NVIDIA/nvidia-container-toolkit#1088"),
+        _dangling,
+    ),
+    Rule(
+        "CS058",
+        "error",
+        "nvidia-smi's number was taken for an installed toolkit",
+        "`CUDA Version` of nvidia-smi is the newest CUDA that the driver was made for; it says"
+        " nothing about toolkits, and never changes when one is switched",
+        (
+            "phohenecker/switch-cuda#4",
+            "bycloudai/SwapCudaVersionWindows#1",
+            "devcontainers/features#1295",
+        ),
+        _smi_number,
+    ),
+    Rule(
+        "CS059",
+        "error",
+        "WSL's libcuda is not found",
+        "Windows' driver puts it into /usr/lib/wsl/lib, and the loader's cache lacks it",
+        ("bitsandbytes-foundation/bitsandbytes#17", "NVIDIA/cuda-python#17", "microsoft/WSL#8587"),
+        _wsl_missing,
+    ),
+    Rule(
+        "CS060",
+        "error",
+        "Another libcuda goes before WSL's",
+        "a Linux driver was installed in WSL; only Windows' driver in /usr/lib/wsl/lib reaches the"
+        " GPU",
+        ("microsoft/WSL#8587", "bitsandbytes-foundation/bitsandbytes#17"),
+        _wsl_other,
+    ),
+    Rule(
+        "CS061",
+        "error",
+        "A link makes the stub of libcuda the driver's library",
+        "somebody linked libcuda.so.1 to the stub to get a build through; programs then fail with"
+        ' "CUDA driver is a stub library"',
+        ("NVIDIA/warp#219", "pytorch/tensorpipe#294"),
+        _stub_loaded,
+    ),
+    Rule(
+        "CS062",
+        "warning",
+        "An adopted toolkit is gone",
+        "its folder was removed behind our back; what is pinned to it changes nothing any more",
+        ("NVIDIA/nvidia-container-toolkit#1088", "NVIDIA/libnvidia-container#117"),
+        _lost,
+    ),
+)

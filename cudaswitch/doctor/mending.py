@@ -1,0 +1,113 @@
+"""What `--fix` does by itself: shown first, done on consent, and each can be undone."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cudaswitch import shells, startup
+from cudaswitch.doctor.model import Aside, Install, LinesOut, Repin, Safe, WrapKernel
+from cudaswitch.environments import environment_at, read_request
+from cudaswitch.errors import StoreError, printable
+from cudaswitch.paths import program
+from cudaswitch.pins import pin_environment
+
+
+class Step(NamedTuple):
+    """One thing to do: what to show before it, and the doing, which returns what to say."""
+
+    shown: list[str]
+    do: Callable[[], str]
+
+
+def steps(safe: Safe) -> Step:
+    """Work out what a safe fix does. Raises StoreError for a file that may not be edited."""
+    if isinstance(safe, LinesOut):
+        return _edit(Path(safe.file), lambda text: _without_lines(text, safe))
+    if isinstance(safe, WrapKernel):
+        return _edit(Path(safe.file), lambda text: _wrapped(text, safe))
+    if isinstance(safe, Aside):
+        file = Path(safe.file)
+        shown = [f"move {file} to {_backup(file)}"]
+        return Step(shown, lambda: f"moved to {file.rename(_backup(file))}")
+    if isinstance(safe, Repin):
+        return Step([f"write the hooks of {safe.prefix} anew"], lambda: _repin(safe))
+    return _install(safe)
+
+
+def _edit(path: Path, change: Callable[[bytes], bytes]) -> Step:
+    edit = startup.editing(path, change)
+
+    def do() -> str:
+        backup = _backup(edit.target)
+        shutil.copy2(edit.target, backup)
+        startup.apply(edit)
+        return f"`{path}` is changed, and kept as it was in `{backup}`"
+
+    return Step(_difference(edit), do)
+
+
+def _difference(edit: startup.Edit) -> list[str]:
+    before, after = (
+        [line.decode("utf-8", "replace") for line in (text or b"").splitlines()]
+        for text in (edit.before, edit.after)
+    )
+    names = str(edit.path), str(edit.path)
+    return [printable(line) for line in difflib.unified_diff(before, after, *names, "", "", 1, "")]
+
+
+def _backup(path: Path) -> Path:
+    """Name a copy beside a file that overwrites no other."""
+    numbers = ("", *range(2, 1000))
+    names = (path.with_name(f"{path.name}.bak{number}") for number in numbers)
+    free = next((name for name in names if not os.path.lexists(name)), None)
+    if free is None:
+        raise StoreError(f"`{path}` has a thousand copies beside it", "remove them")
+    return free
+
+
+def _without_lines(text: bytes, safe: LinesOut) -> bytes:
+    lines = text.split(b"\n")
+    kept = []
+    for number, line in enumerate(lines, 1):
+        if number in safe.instead:
+            kept.append(safe.instead[number].encode("utf-8", "surrogateescape"))
+        elif number not in safe.lines:
+            kept.append(line)
+    return b"\n".join(kept)
+
+
+def _wrapped(text: bytes, safe: WrapKernel) -> bytes:
+    """Start a kernel through `exec`, which asks the environment's pin each time."""
+    try:
+        spec: dict[str, Any] = json.loads(text)
+    except ValueError:
+        raise StoreError(f"`{safe.file}` is no JSON", "register the kernel again") from None
+    environment = environment_at(Path(safe.prefix))
+    name = shells.ENVIRONMENT_VARIABLE[environment.owner]
+    spec["argv"] = [program(), "exec", "--", *spec["argv"]]
+    spec["env"] = {**spec.get("env", {}), name: safe.prefix}
+    return (json.dumps(spec, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def _repin(safe: Repin) -> str:
+    environment = environment_at(Path(safe.prefix))
+    pin_environment(environment, read_request(environment.pin_file))
+    return f"the hooks of `{safe.prefix}` are new: activate it again"
+
+
+def _install(safe: Install) -> Step:
+    row = shells.shell_named(safe.shell)
+    edit = startup.installing(row, os.environ)
+
+    def do() -> str:
+        ready = startup.write_ready(row)
+        startup.apply(edit)
+        return f"`{edit.path}` loads `{ready}` in every new {row.name}"
+
+    return Step(_difference(edit) or [f"write the file that {edit.path} loads anew"], do)

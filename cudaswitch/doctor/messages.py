@@ -1,0 +1,169 @@
+"""Error messages that people paste: which cause each has, with the facts of this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from cudaswitch.compat.architectures import architectures
+from cudaswitch.compat.drivers import newest_cuda, releases, required
+from cudaswitch.doctor.model import Facts, Finding, Found, Rule
+from cudaswitch.doctor.spelling import first_that_fits, use_command, without
+from cudaswitch.versions import Version
+
+LONGEST = 1 << 20
+"""Bytes of a pasted text that are read."""
+_WIDEST = 2_000
+"""Characters of a line that patterns are held against."""
+
+
+_NAME = re.compile(r"(?<!\$)\{(\w+)\}")
+
+
+class Message(NamedTuple):
+    """A row of the table: `pattern` matches one line; texts hold `{names}` of groups and facts."""
+
+    code: str
+    pattern: re.Pattern[str]
+    title: str
+    cause: str
+    fix: str
+    rules: tuple[str, ...]
+    source: str
+
+
+@lru_cache
+def messages() -> tuple[Message, ...]:
+    """Return the table, the most telling messages first."""
+    file = Path(__file__).parent / "data" / "messages.json"
+    rows = json.loads(file.read_text(encoding="utf-8"))["messages"]
+    return tuple(
+        Message(**{**row, "pattern": re.compile(row["pattern"]), "rules": tuple(row["rules"])})
+        for row in rows
+    )
+
+
+def explain(text: str, facts: Facts, here: Sequence[Finding]) -> list[Finding]:
+    """Explain what is known of a pasted text, each cause once.
+
+    `here` is what the rules find on this machine: where one of those is the cause, its
+    evidence and its command are given.
+    """
+    found: dict[str, Finding] = {}
+    for line in text.splitlines():
+        for message, match in _matches(line[:_WIDEST]):
+            if message.code not in found:
+                found[message.code] = _finding(message, match, facts, here)
+            break
+    return list(found.values())
+
+
+def _matches(line: str) -> Iterator[tuple[Message, re.Match[str]]]:
+    for message in messages():
+        if match := message.pattern.search(line):
+            yield message, match
+
+
+def _finding(
+    message: Message, match: re.Match[str], facts: Facts, here: Sequence[Finding]
+) -> Finding:
+    values = _values(match, facts)
+    evidence = match.string.strip()
+    fix = message.fix
+    related = [one for code in message.rules for one in here if one.rule.code == code]
+    if related:
+        evidence += f" | here, {related[0].rule.code}: {related[0].found.evidence}"
+        fix = related[0].found.fix
+    else:
+        fix = _spell(_fill(fix, values), facts)
+    rule = Rule(
+        message.code,
+        "error",
+        _fill(message.title, values),
+        _fill(message.cause, values),
+        tuple(message.source.split(", ")),
+        lambda _: (),
+    )
+    return Finding(rule, Found(evidence, fix))
+
+
+def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
+    """Take the values out of the message and add those of this machine."""
+    values = defaultdict(str, {key: it for key, it in match.groupdict().items() if it})
+    driver, active = facts.needs.driver, facts.active
+    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
+    # The runtime of all CUDA 11 is libcudart.so.11.0.
+    values["request"] = "11" if values["cuda"] == "11.0" else values["cuda"]
+    values["driver"] = driver or "not found"
+    values["newest"] = str(newest) if newest else "latest"
+    values["active"] = str(active.version) if active and active.version else "none"
+    values["gcc_here"] = str(facts.needs.gcc[0]) if facts.needs.gcc else "none"
+    values["cc_here"] = ", ".join(facts.needs.cc) or "unknown"
+    return values
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    """Put values in for `{names}`; `${NAME}` is a shell's."""
+    return _NAME.sub(lambda match: values[match[1]], text)
+
+
+def _spell(fix: str, facts: Facts) -> str:
+    """Spell out what stands behind an `@` for this shell and machine."""
+    if not fix.startswith("@"):
+        return fix
+    what, _, value = fix[1:].partition(" ")
+    return _SPELLED[what](facts, value)
+
+
+def _clean(facts: Facts, _: str) -> str:
+    """Leave CUDA's folders out of LD_LIBRARY_PATH."""
+    cuda = [one for one in facts.library_path if one.libraries]
+    return without(facts, "LD_LIBRARY_PATH", facts.library_path, *cuda)
+
+
+def _auto(facts: Facts, _: str) -> str:
+    return f"cudaswitch install auto && {use_command(facts, 'auto')}"
+
+
+def _build(facts: Facts, _: str) -> str:
+    """Bring a toolkit to build with: of the framework's release, else the newest that fits."""
+    if facts.resolution.cuda:
+        return first_that_fits(facts, Version(facts.resolution.cuda).minor)
+    if facts.installed:
+        return use_command(facts, facts.installed[-1].name)
+    driver = facts.needs.driver
+    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
+    return first_that_fits(facts, str(newest or releases()[0]))
+
+
+def _cudnn(facts: Facts, major: str) -> str:
+    fits = [kit for kit in facts.installed if kit.cudnn and kit.cudnn.major == int(major)]
+    if fits:
+        return use_command(facts, fits[-1].name)
+    cuda = facts.resolution.cuda or (str(facts.active.version) if facts.active else "auto")
+    return f"cudaswitch install {cuda} --cudnn {major} && {use_command(facts, cuda)}"
+
+
+def _gpu(facts: Facts, number: str) -> str:
+    """Bring the oldest CUDA that has code for a GPU."""
+    cc = Version(f"{number[:-1]}.{number[-1]}")
+    for cuda in reversed(releases()):
+        rows = architectures(cuda)
+        if any(row.min_cc <= cc <= row.max_cc for row in rows) and required(cuda, facts.needs.os):
+            return first_that_fits(facts, str(cuda))
+    return "cudaswitch compat"
+
+
+_SPELLED: dict[str, Callable[[Facts, str], str]] = {
+    "clean": _clean,
+    "auto": _auto,
+    "build": _build,
+    "cudnn": _cudnn,
+    "gpu": _gpu,
+    "use": first_that_fits,
+}

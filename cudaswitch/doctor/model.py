@@ -1,0 +1,294 @@
+"""What a rule is, what it finds, and the facts that it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from cudaswitch.environments import Environment
+from cudaswitch.lookup import Found as FoundFile
+from cudaswitch.resolver import Facts as Needs
+from cudaswitch.resolver import Resolution
+from cudaswitch.toolkit import Toolkit
+from cudaswitch.versions import Version
+
+Severity = Literal["error", "warning"]
+"""An error breaks programs as things are; a warning breaks them as soon as something changes."""
+
+
+class Library(NamedTuple):
+    """A CUDA library in a folder: its name there, the real file, and its SONAME if it is ELF."""
+
+    name: str
+    real: str
+    soname: str | None
+
+
+class Kit(NamedTuple):
+    """A folder taken for a toolkit, links resolved; `version` is None where none can be told.
+
+    `has` are the files of `gathering.PROBED` that are there.
+    """
+
+    home: str
+    version: Version | None
+    has: frozenset[str]
+
+
+class Folder(NamedTuple):
+    """An element of a list of folders: `text` as it stands there, `path` made absolute.
+
+    `kit` is the toolkit that it belongs to.
+    """
+
+    text: str
+    path: str
+    exists: bool
+    libraries: tuple[Library, ...] = ()
+    tools: frozenset[str] = frozenset()
+    kit: Kit | None = None
+
+    def versions_of(self, stem: str) -> list[Version]:
+        """List the versions in the real names of a library: libcudnn.so.8.9.7 is 8.9.7."""
+        start = f"{stem}.so."
+        texts = {
+            Path(one.real).name.removeprefix(start)
+            for one in self.libraries
+            if one.name.startswith(start)
+        }
+        return sorted(Version(text) for text in texts if text and text[0].isdecimal())
+
+
+class Tool(NamedTuple):
+    """A program on PATH: as it is found, links resolved, and the toolkit that it belongs to."""
+
+    path: str
+    real: str
+    kit: Kit
+
+
+class ConfLine(NamedTuple):
+    """A line of the loader's configuration."""
+
+    file: str
+    number: int
+    folder: Folder
+
+
+class Setting(NamedTuple):
+    """A statement in a script that sets a variable; `lines` are the numbers of its lines.
+
+    `alone` tells that nothing else stands in them.
+    """
+
+    file: str
+    lines: tuple[int, ...]
+    text: str
+    name: str
+    value: str
+    alone: bool
+
+
+class Hook(NamedTuple):
+    """A pinned environment: what its pin asks for and in which state its hooks are.
+
+    `gone` is the toolkit in its hooks that is not there any more, `behind` the newer answer,
+    `missing` and `edited` are files, `unhooked` an activate script without its lines.
+    """
+
+    environment: Environment
+    request: str
+    gone: str | None = None
+    behind: str | None = None
+    missing: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    unhooked: tuple[str, ...] = ()
+    refused: str | None = None
+
+
+class Script(NamedTuple):
+    """A script that an environment runs on activation and that no package brought.
+
+    `exits` is the number of a line with `exit`, which ends the shell that sources it.
+    """
+
+    file: str
+    settings: tuple[Setting, ...]
+    exits: int | None = None
+
+
+class Kernel(NamedTuple):
+    """A Jupyter kernel whose Python is in a pinned environment, started without the pin."""
+
+    file: str
+    name: str
+    prefix: str
+
+
+class Stranger(NamedTuple):
+    """A library that an environment brings, and the other file that is loaded in its place."""
+
+    name: str
+    path: str
+    why: str
+    asked_by: str
+
+
+class Integration(NamedTuple):
+    """How the person's shell loads cudaswitch.
+
+    `loads` tells whether its startup file does; `ready` is the file that the line there loads,
+    `twice` the number of a second line that does the same.
+    """
+
+    shell: str
+    file: str
+    loads: bool
+    ready: str | None = None
+    ready_fault: str | None = None
+    twice: int | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that rules look at, gathered once; rules open no file.
+
+    `homes` are the toolkits that variables name, those of a list under `NAME:folder`; `nvcc`
+    and `ptxas` are the programs on PATH.
+    `active` is the toolkit that builds here: CUDA_HOME, else that of the first nvcc.
+    `loads` maps names of libraries to the file that the loader takes, None for none.
+    """
+
+    variables: Mapping[str, str]
+    shell: str
+    path: tuple[Folder, ...]
+    library_path: tuple[Folder, ...]
+    homes: Mapping[str, Kit]
+    nvcc: tuple[Tool, ...]
+    ptxas: tuple[Tool, ...]
+    needs: Needs
+    resolution: Resolution
+    installed: tuple[Toolkit, ...]
+    wanted: Mapping[str, str]
+    """Requests that hold here, by who makes them."""
+    applied: str | None = None
+    decided: tuple[str, str] | None = None
+    """The toolkit's folder that is asked for here, and by whom."""
+    environment: Environment | None = None
+    brings: str | None = None
+    """What shows that the environment brings its own CUDA."""
+    own_nvcc: str | None = None
+    """The toolkit folder in the environment's wheels that has an nvcc."""
+    strangers: tuple[Stranger, ...] = ()
+    loads: Mapping[str, FoundFile | None] = field(default_factory=dict)
+    conf: tuple[ConfLine, ...] = ()
+    local_cuda: tuple[str, str] | None = None
+    """/usr/local/cuda where it is a link to nothing, with what it names."""
+    other_kits: tuple[str, ...] = ()
+    """The toolkits of the machine, in their usual places."""
+    wsl: bool = False
+    settings: tuple[Setting, ...] = ()
+    scripts: tuple[Script, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    kernels: tuple[Kernel, ...] = ()
+    project: tuple[str, str] | None = None
+    """A folder with settings of VS Code above the working directory, and its `.env` text."""
+    integration: Integration | None = None
+    xla_sees: str | None = None
+    """A libdevice in a place where XLA looks, and in `libdevice` one that is elsewhere."""
+    libdevice: str | None = None
+    xla_data: str | None = None
+    """The folder that XLA_FLAGS names, where that has no libdevice."""
+    lost: tuple[str, ...] = ()
+    """Names of adopted toolkits whose folder is gone."""
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    """Host compilers that variables name and that are not there, by variable."""
+
+    @property
+    def active(self) -> Kit | None:
+        if "CUDA_HOME" in self.homes:
+            return self.homes["CUDA_HOME"]
+        return self.nvcc[0].kit if self.nvcc else None
+
+    def get(self, name: str) -> str:
+        return self.variables.get(name, "")
+
+
+class LinesOut(NamedTuple):
+    """Take lines out of a file, by number; `instead` maps numbers to what stands there then."""
+
+    file: str
+    lines: tuple[int, ...]
+    instead: Mapping[int, str]
+
+
+class Aside(NamedTuple):
+    """Put a file aside, where nothing runs it."""
+
+    file: str
+
+
+class Repin(NamedTuple):
+    """Write the hooks of a pinned environment anew."""
+
+    prefix: str
+
+
+class Install(NamedTuple):
+    """Write the line and the ready file that load cudaswitch into a shell."""
+
+    shell: str
+
+
+class WrapKernel(NamedTuple):
+    """Let a Jupyter kernel start in its environment's toolkit."""
+
+    file: str
+    prefix: str
+
+
+Safe = LinesOut | Aside | Repin | Install | WrapKernel
+"""What `--fix` may do by itself: each can be undone."""
+
+
+class Found(NamedTuple):
+    """What a rule has found: what shows it, the command that mends it, and what --fix does."""
+
+    evidence: str
+    fix: str
+    safe: Safe | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that can be wrong.
+
+    `code` is for ever; `cause` says why it hurts; `threads` are where people met it.
+    """
+
+    code: str
+    severity: Severity
+    title: str
+    cause: str
+    threads: tuple[str, ...]
+    check: Callable[[Facts], Iterable[Found]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule and what it has found."""
+
+    rule: Rule
+    found: Found
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "code": self.rule.code,
+            "severity": self.rule.severity,
+            "title": self.rule.title,
+            "evidence": self.found.evidence,
+            "cause": self.rule.cause,
+            "fix": self.found.fix,
+        }

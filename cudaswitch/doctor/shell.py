@@ -1,0 +1,284 @@
+"""Rules about the lists of this shell: LD_LIBRARY_PATH, PATH, LD_PRELOAD."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from cudaswitch.doctor.model import Facts, Folder, Found, Rule
+from cudaswitch.doctor.spelling import put_first, setting, without
+
+_LISTS = ("LD_LIBRARY_PATH", "PATH")
+_CUDA_NAME = re.compile(r"cuda(?!switch)|cudnn|tensorrt|nvidia", re.IGNORECASE)
+_CONDA_LIBRARY = re.compile(r"/(?:ana|mini|mamba|micromamba|miniforge|conda)[^/]*/")
+
+
+def _lists(facts: Facts) -> Iterator[tuple[str, tuple[Folder, ...]]]:
+    yield from zip(_LISTS, (facts.library_path, facts.path), strict=True)
+
+
+def _leaving_out(
+    name: str, is_bad: Callable[[Facts, Folder], bool], shown: str
+) -> Callable[[Facts], Iterable[Found]]:
+    """Make a check of one list that finds folders and mends it by leaving them out."""
+
+    def check(facts: Facts) -> Iterator[Found]:
+        folders = dict(_lists(facts))[name]
+        bad = [one for one in folders if is_bad(facts, one)]
+        if bad:
+            named = ", ".join(dict.fromkeys(f"`{one.text}`" for one in bad))
+            fix = without(facts, name, folders, *bad)
+            yield Found(shown.format(folders=named, name=name), fix)
+
+    return check
+
+
+def _empty(name: str) -> Callable[[Facts], Iterable[Found]]:
+    def check(facts: Facts) -> Iterator[Found]:
+        value, folders = facts.get(name), dict(_lists(facts))[name]
+        # The loader takes `;` for a separator, too; an empty list has no elements.
+        if value and any(not one.text for one in folders):
+            yield Found(f"{name} is `{value}`", without(facts, name, folders))
+
+    return check
+
+
+def _duplicates(facts: Facts) -> Iterator[Found]:
+    for name, folders in _lists(facts):
+        texts = [one.text for one in folders if one.text]
+        twice = {text for text in texts if texts.count(text) > 1}
+        if name == "PATH":
+            twice = {one.text for one in folders if one.text in twice and one.tools}
+        # What is applied may stand before a copy of the person's own: undoing it needs both.
+        twice = {text for text in twice if not _is_applied(facts, text)}
+        if twice:
+            shown = ", ".join(f"`{text}` {texts.count(text)} times" for text in sorted(twice))
+            fix = setting(facts, name, ":".join(dict.fromkeys(texts)))
+            yield Found(f"{name} holds {shown}", fix)
+
+
+def _is_applied(facts: Facts, folder: str) -> bool:
+    return facts.applied is not None and folder.startswith(f"{facts.applied}/")
+
+
+def _is_stub(facts: Facts, folder: Folder) -> bool:
+    del facts
+    return "stubs" in Path(folder.text).parts
+
+
+def _is_gone(facts: Facts, folder: Folder) -> bool:
+    del facts
+    return bool(folder.text) and not folder.exists and bool(_CUDA_NAME.search(folder.text))
+
+
+def _is_conda_library(facts: Facts, folder: Folder) -> bool:
+    path = folder.path
+    prefixes = [facts.get("CONDA_PREFIX")]
+    if facts.environment and facts.environment.owner == "C":
+        prefixes.append(str(facts.environment.prefix))
+    own = any(prefix and path == f"{prefix}/lib" for prefix in prefixes)
+    usual = path.endswith("/lib") and _CONDA_LIBRARY.search(path) and not folder.tools
+    return own or bool(usual and folder.exists)
+
+
+def _two_toolkits(facts: Facts) -> Iterator[Found]:
+    """Two folders that both have the runtime or compiler library, of different releases."""
+    for stem in ("libcudart", "libnvrtc", "libcublas"):
+        having = [(one, one.versions_of(stem)) for one in facts.library_path]
+        kits = [
+            (one, found[-1]) for one, found in having if found and not _of_environment(facts, one)
+        ]
+        if len({str(version) for _, version in kits}) > 1:
+            shown = ", ".join(f"{stem} {version} in `{one.text}`" for one, version in kits)
+            first = kits[0][0].kit
+            others = [
+                one
+                for one in facts.library_path
+                if one.libraries and one.kit and first and one.kit.home != first.home
+            ]
+            fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, *others)
+            yield Found(f"LD_LIBRARY_PATH reaches {shown}", fix)
+            return
+
+
+def _of_environment(facts: Facts, folder: Folder) -> bool:
+    prefix = facts.environment.prefix if facts.environment else None
+    return prefix is not None and Path(folder.path).is_relative_to(prefix)
+
+
+def _mixed_cudnn(facts: Facts) -> Iterator[Found]:
+    """A cuDNN library of one release beside sub-libraries of another."""
+    found: dict[str, Folder] = {}
+    for folder in facts.library_path:
+        names = [one for one in folder.libraries if one.name.startswith("libcudnn")]
+        for library in names:
+            match = re.search(r"\.so\.(\d+\.\d+\.\d+)", library.real)
+            if match:
+                found.setdefault(match[1], folder)
+    if len(found) > 1:
+        shown = ", ".join(f"cuDNN {version} in `{at.text}`" for version, at in found.items())
+        first, *others = dict.fromkeys(found.values())
+        if not others:
+            yield Found(f"LD_LIBRARY_PATH reaches {shown}", f"ls -l {first.path}/libcudnn*")
+            return
+        fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, *others)
+        yield Found(f"LD_LIBRARY_PATH reaches {shown}", fix)
+
+
+def _wrong_soname(facts: Facts) -> Iterator[Found]:
+    """A link to a library under the name of another, as the file's own SONAME tells."""
+    for folder in facts.library_path:
+        for library in folder.libraries:
+            name, soname = library.name, library.soname
+            is_link = Path(library.real).name != name
+            if is_link and soname and ".so." in name and not f"{soname}.".startswith(f"{name}."):
+                path = f"{folder.path}/{name}"
+                yield Found(f"`{path}` is {soname} under another name", f"rm {shlex.quote(path)}")
+
+
+def _libraries_on_path(facts: Facts) -> Iterator[Found]:
+    for folder in facts.path:
+        own = [one.name for one in folder.libraries if ".so" in one.name]
+        reached = any(folder.path == one.path for one in facts.library_path)
+        if own and not folder.tools and not reached:
+            evidence = f"`{folder.text}` is on PATH and holds {own[0]}"
+            yield Found(evidence, put_first(facts, "LD_LIBRARY_PATH", folder.path))
+
+
+def _preloaded(facts: Facts) -> Iterator[Found]:
+    value = facts.get("LD_PRELOAD")
+    named = [one for one in re.split(r"[ :]+", value) if re.search(r"libcu|libnv", one)]
+    if named:
+        rest = [one for one in re.split(r"[ :]+", value) if one not in named]
+        yield Found(
+            f"LD_PRELOAD holds {', '.join(f'`{one}`' for one in named)}",
+            setting(facts, "LD_PRELOAD", ":".join(rest)),
+        )
+
+
+def _old_compat(facts: Facts) -> Iterator[Found]:
+    """NVIDIA's compat folder holds a driver library that is older than the driver."""
+    driver = facts.needs.driver
+    for folder in facts.library_path:
+        versions = folder.versions_of("libcuda")
+        newest = next((one for one in reversed(versions) if one.major >= 100), None)
+        if driver and newest and str(newest) != driver and newest.major <= int(driver[:3]):
+            fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, folder)
+            yield Found(f"`{folder.text}` has libcuda {newest}, the driver is {driver}", fix)
+
+
+RULES = (
+    Rule(
+        "CS001",
+        "error",
+        "A folder of stubs in LD_LIBRARY_PATH",
+        "stubs serve the linker only: a program that finds libcuda.so there fails with"
+        ' "CUDA driver is a stub library" or an undefined symbol',
+        ("numba/numba#8985", "xmake-io/xmake#4686", "NVIDIA/warp#219", "pytorch/tensorpipe#294"),
+        _leaving_out("LD_LIBRARY_PATH", _is_stub, "{name} holds {folders}"),
+    ),
+    Rule(
+        "CS002",
+        "error",
+        "An empty element in LD_LIBRARY_PATH",
+        "an empty element is the working directory: programs load whatever library lies there."
+        " It comes of `X:$LD_LIBRARY_PATH` where that was unset",
+        ("torch/distro#276", "NixOS/nixpkgs#76802", "Witko/nvidia-xrun#146"),
+        _empty("LD_LIBRARY_PATH"),
+    ),
+    Rule(
+        "CS003",
+        "warning",
+        "An empty element in PATH",
+        "an empty element is the working directory: a file named `ls` there would be run",
+        ("torch/distro#276", "NixOS/nixpkgs#76802"),
+        _empty("PATH"),
+    ),
+    Rule(
+        "CS004",
+        "warning",
+        "Entries that stand in a list more than once",
+        "each activation or `source ~/.bashrc` has added one more; a switcher that takes one out"
+        " leaves the others in force",
+        ("conda/conda#14762", "bgribble/mfp#221", "pypa/virtualenv#1190"),
+        _duplicates,
+    ),
+    Rule(
+        "CS005",
+        "warning",
+        "LD_LIBRARY_PATH names CUDA folders that are not there",
+        "the toolkit was removed or moved, and its libraries are looked for in vain",
+        ("NVIDIA/libnvidia-container#117", "NVIDIA/nvidia-container-toolkit#1088"),
+        _leaving_out("LD_LIBRARY_PATH", _is_gone, "{folders} in {name} is not there"),
+    ),
+    Rule(
+        "CS006",
+        "warning",
+        "PATH names CUDA folders that are not there",
+        "the toolkit was removed or moved, so `nvcc` is another one or none",
+        ("NVIDIA/libnvidia-container#117", "conda/conda#8070"),
+        _leaving_out("PATH", _is_gone, "{folders} on {name} is not there"),
+    ),
+    Rule(
+        "CS007",
+        "warning",
+        "conda's library folder in LD_LIBRARY_PATH",
+        "it holds far more than CUDA (libstdc++, Tcl, OpenSSL), which then shadows what the"
+        " system's own programs need",
+        ("pytorch/pytorch#134929", "tensorflow/tensorflow#52988", "rcgsheffield/sheffield_hpc#564"),
+        _leaving_out("LD_LIBRARY_PATH", _is_conda_library, "{name} holds {folders}"),
+    ),
+    Rule(
+        "CS008",
+        "error",
+        "Two CUDA releases in LD_LIBRARY_PATH",
+        "libraries of one release load parts of the other, such as libnvrtc and its builtins",
+        ("cupy/cupy#7560", "bitsandbytes-foundation/bitsandbytes#358"),
+        _two_toolkits,
+    ),
+    Rule(
+        "CS009",
+        "error",
+        "Two cuDNN releases in LD_LIBRARY_PATH",
+        "cuDNN opens its own parts by name and gets those of the other release:"
+        " CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH, or a version error",
+        ("pytorch/pytorch#189043", "pytorch/pytorch#80637", "bmaltais/kohya_ss#1096"),
+        _mixed_cudnn,
+    ),
+    Rule(
+        "CS010",
+        "error",
+        "A library under the name of another",
+        "a link was made to silence `cannot open shared object file`; what is called through it"
+        " has another release's functions and structures",
+        ("tensorflow/tensorflow#45200", "tensorflow/tensorflow#26289", "pop-os/pop#844"),
+        _wrong_soname,
+    ),
+    Rule(
+        "CS011",
+        "warning",
+        "A folder of libraries on PATH",
+        "the loader does not look for libraries on PATH; LD_LIBRARY_PATH is its list",
+        ("SYSTRAN/faster-whisper#516", "SYSTRAN/faster-whisper#297"),
+        _libraries_on_path,
+    ),
+    Rule(
+        "CS012",
+        "warning",
+        "LD_PRELOAD forces a CUDA library into every program",
+        "it goes before what each program and environment brings, whatever they need",
+        ("pytorch/pytorch#152783", "pytorch/pytorch#134929"),
+        _preloaded,
+    ),
+    Rule(
+        "CS013",
+        "error",
+        "A compat folder that is older than the driver",
+        "its libcuda serves to run a newer CUDA on an older driver; before a newer driver it"
+        " fails with error 803, `unsupported display driver / cuda driver combination`",
+        ("NVIDIA/libnvidia-container#117", "NVIDIA/nvidia-container-toolkit#1088"),
+        _old_compat,
+    ),
+)

@@ -1,0 +1,364 @@
+"""Rules about what runs before a person types: startup files, hooks, kernels, scripts."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from cudaswitch.doctor.model import (
+    Aside,
+    Facts,
+    Found,
+    Hook,
+    Install,
+    LinesOut,
+    Repin,
+    Rule,
+    Setting,
+    WrapKernel,
+)
+from cudaswitch.doctor.spelling import use_command
+from cudaswitch.shells import SHELLS
+
+CUDA_VARIABLES = (
+    *("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_DIR", "CUDAToolkit_ROOT", "CUDACXX"),
+    *("CUDNN_HOME", "CUDNN_PATH"),
+)
+_CUDA_FOLDER = re.compile(
+    r"(?:^|/)(?:cuda(?:[-_]?\d[\d.]*)?|cuda[-_]?toolkit|cudnn[\w.-]*)(?=/|$)"
+    r"|\$\{?(?:CUDA_(?:HOME|PATH|ROOT)|CUDNN_\w+)",
+    re.IGNORECASE,
+)
+"""A toolkit's folder or cuDNN's; not what lies beside them, such as cuda-samples."""
+_OPEN_END = re.compile(r"(?<!\+):\$\{?LD_LIBRARY_PATH\}?$")
+_OPEN_START = re.compile(r"^\$\{?LD_LIBRARY_PATH\}?:")
+
+
+def _is_leftover(one: Setting) -> bool:
+    if one.name in CUDA_VARIABLES:
+        return True
+    parts = one.value.split(":") if one.name in ("PATH", "LD_LIBRARY_PATH") else []
+    return any(map(_CUDA_FOLDER.search, parts))
+
+
+def _by_file(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
+    found: dict[str, list[Setting]] = {}
+    for one in settings:
+        found.setdefault(one.file, []).append(one)
+    return found
+
+
+def _removal(file: str, settings: list[Setting], evidence: str) -> Found:
+    """Make the finding that takes whole lines out; a line with more in it is the person's."""
+    shown = f"{evidence}: " + "; ".join(f"`{file}`:{one.lines[0]} `{one.text}`" for one in settings)
+    shared = [one for one in settings if not one.alone]
+    if shared:
+        return Found(shown, f"${{EDITOR:-vi}} +{shared[0].lines[0]} {shlex.quote(file)}")
+    # A block that loses its only statement is no longer a block.
+    instead = {
+        one.lines[0]: f"{_indent(one.text)}:  # {one.text.strip()}"
+        for one in settings
+        if _indent(one.text)
+    }
+    lines = tuple(number for one in settings for number in one.lines)
+    return Found(shown, sed(file, lines, instead), LinesOut(file, lines, instead))
+
+
+def _indent(text: str) -> str:
+    return text[: len(text) - len(text.lstrip())]
+
+
+def sed(file: str, lines: Iterable[int], instead: Mapping[int, str]) -> str:
+    """Spell the command that takes lines out of a file or replaces them, keeping a copy."""
+    parts = [
+        f"{number}c\\{instead[number].replace(chr(92), chr(92) * 2)}"
+        if number in instead
+        else f"{number}d"
+        for number in lines
+    ]
+    scripts = " ".join(f"-e {shlex.quote(part)}" for part in parts)
+    return f"sed --follow-symlinks -i.bak {scripts} {shlex.quote(file)}"
+
+
+def _leftovers(facts: Facts) -> Iterator[Found]:
+    for file, settings in _by_file(filter(_is_leftover, facts.settings)).items():
+        yield _removal(file, settings, "set for every shell")
+
+
+def _open_lists(facts: Facts) -> Iterator[Found]:
+    """A line that leaves an empty element where the variable is unset."""
+    for one in facts.settings:
+        if one.name != "LD_LIBRARY_PATH" or _is_leftover(one) or not one.alone:
+            continue
+        guarded = "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+        value = _OPEN_END.sub(guarded, one.value)
+        value = _OPEN_START.sub("${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}", value)
+        if value != one.value and one.value in one.text:
+            instead = {one.lines[0]: one.text.replace(one.value, value)}
+            yield Found(
+                f"`{one.file}`:{one.lines[0]} `{one.text.strip()}`",
+                sed(one.file, one.lines, instead),
+                LinesOut(one.file, one.lines, instead),
+            )
+
+
+def _environment_scripts(facts: Facts) -> Iterator[Found]:
+    for script in facts.scripts:
+        settings = [
+            one
+            for one in script.settings
+            if _is_leftover(one) or one.name in ("LD_LIBRARY_PATH", "OLD_LD_LIBRARY_PATH")
+        ]
+        if not settings:
+            continue
+        if "/activate.d/" in script.file or "/deactivate.d/" in script.file:
+            shown = f"`{script.file}`:{settings[0].lines[0]} `{settings[0].text.strip()}`"
+            aside = f"mv {shlex.quote(script.file)} {shlex.quote(script.file + '.bak')}"
+            yield Found(shown, aside, Aside(script.file))
+        else:
+            yield _removal(script.file, settings, "added to an activate script")
+
+
+def _ending_scripts(facts: Facts) -> Iterator[Found]:
+    for script in facts.scripts:
+        if script.exits is not None:
+            aside = f"mv {shlex.quote(script.file)} {shlex.quote(script.file + '.bak')}"
+            yield Found(f"`{script.file}`:{script.exits}", aside, Aside(script.file))
+
+
+def _pin_again(hook: Hook, evidence: str) -> Found:
+    prefix = str(hook.environment.prefix)
+    fix = f"cudaswitch pin {hook.request} -p {shlex.quote(prefix)}"
+    return Found(evidence, fix, Repin(prefix))
+
+
+def _gone(facts: Facts) -> Iterator[Found]:
+    for hook in facts.hooks:
+        if hook.gone:
+            text = f"the hooks of `{hook.environment.prefix}` lead to `{hook.gone}`"
+            yield _pin_again(hook, f"{text}, which is not there")
+
+
+def _behind(facts: Facts) -> Iterator[Found]:
+    for hook in facts.hooks:
+        if hook.behind:
+            text = f"`{hook.environment.prefix}` is pinned to {hook.request}"
+            yield _pin_again(hook, f"{text}, its hooks lack `{hook.behind}`")
+
+
+def _missing(facts: Facts) -> Iterator[Found]:
+    for hook in facts.hooks:
+        if hook.missing:
+            yield _pin_again(hook, f"`{hook.missing[0]}` is not there")
+
+
+def _edited(facts: Facts) -> Iterator[Found]:
+    for hook in facts.hooks:
+        if hook.edited:
+            yield _pin_again(hook, f"`{hook.edited[0]}` is not as it was written")
+
+
+def _unhooked(facts: Facts) -> Iterator[Found]:
+    for hook in facts.hooks:
+        if hook.unhooked:
+            yield _pin_again(hook, f"`{hook.unhooked[0]}` does not run the hook")
+
+
+def _refused(facts: Facts) -> Iterator[Found]:
+    for hook in facts.hooks:
+        if hook.refused:
+            prefix = shlex.quote(str(hook.environment.prefix))
+            fix = f"cudaswitch install {hook.request} && cudaswitch pin {hook.request} -p {prefix}"
+            if facts.installed:
+                fix = f"cudaswitch pin {shlex.quote(facts.installed[-1].name)} -p {prefix}"
+            yield Found(hook.refused, fix)
+
+
+def _not_loaded(facts: Facts) -> Iterator[Found]:
+    """Something is asked for here, and this shell has something else."""
+    if facts.decided is None or facts.integration is None:
+        return
+    home, origin = facts.decided
+    if home == (facts.applied or "system"):
+        return
+    loads, shell = facts.integration.loads, facts.integration.shell
+    has = f"`{facts.applied}`" if facts.applied else "none"
+    evidence = f"{origin} asks for `{home}`, this shell has {has}"
+    if loads:
+        name = next((kit.name for kit in facts.installed if kit.path == home), "system")
+        yield Found(evidence, use_command(facts, name))
+        return
+    line = SHELLS[shell].load
+    evidence += f", and `{facts.integration.file}` does not load cudaswitch"
+    yield Found(evidence, f"cudaswitch init --install {shell} --yes && {line}", Install(shell))
+
+
+def _ready_file(facts: Facts) -> Iterator[Found]:
+    mine = facts.integration
+    if mine and mine.ready_fault:
+        fix = f"cudaswitch init --install {mine.shell} --yes"
+        yield Found(
+            f"`{mine.file}` loads `{mine.ready}`: {mine.ready_fault}", fix, Install(mine.shell)
+        )
+
+
+def _twice(facts: Facts) -> Iterator[Found]:
+    mine = facts.integration
+    if mine and mine.twice:
+        evidence = f"`{mine.file}`:{mine.twice} loads it a second time, and starts Python for it"
+        lines = (mine.twice,)
+        yield Found(evidence, sed(mine.file, lines, {}), LinesOut(mine.file, lines, {}))
+
+
+def _kernels(facts: Facts) -> Iterator[Found]:
+    for kernel in facts.kernels:
+        yield Found(
+            f"`{kernel.file}` starts the Python of `{kernel.prefix}` by its path",
+            "cudaswitch doctor --fix",
+            WrapKernel(kernel.file, kernel.prefix),
+        )
+
+
+def _project(facts: Facts) -> Iterator[Found]:
+    """VS Code reads `.env` for the Python that it starts, and no startup file."""
+    if facts.project is None or facts.decided is None or facts.decided[0] == "system":
+        return
+    folder, text = facts.project
+    home = facts.decided[0]
+    if re.search(rf"^CUDA_HOME=[\"']?{re.escape(home)}[\"']?\s*$", text, re.MULTILINE):
+        return
+    lines = [f"CUDA_HOME={home}", f"CUDA_PATH={home}"]
+    if not facts.brings:
+        lines.append(f"LD_LIBRARY_PATH={home}/lib64")
+    words = " ".join(map(shlex.quote, lines))
+    fix = f"printf '%s\\n' {words} >> {shlex.quote(str(Path(folder, '.env')))}"
+    evidence = f"`{folder}/.vscode` is there, and `{folder}/.env` does not name `{home}`"
+    yield Found(evidence, fix)
+
+
+RULES = (
+    Rule(
+        "CS070",
+        "error",
+        "A pinned environment's hooks lead to a toolkit that is gone",
+        "activating it changes nothing",
+        ("NVIDIA/nvidia-container-toolkit#1088", "conda-forge/nvcc-feedstock#11"),
+        _gone,
+    ),
+    Rule(
+        "CS071",
+        "warning",
+        "A pinned environment's hooks are behind its pin",
+        "a pin is a request: what answers it now is not what the hooks hold",
+        ("tensorflow/tensorflow#60183", "prefix-dev/pixi#2145"),
+        _behind,
+    ),
+    Rule(
+        "CS072",
+        "error",
+        "A pinned environment lacks a part of its hooks",
+        "activating it does nothing, or leaving it does not undo",
+        ("tensorflow/tensorflow#60183", "talmolab/sleap#1496"),
+        _missing,
+    ),
+    Rule(
+        "CS073",
+        "warning",
+        "A pinned environment's hooks were edited",
+        "they no longer undo exactly what they do, and the next pin overwrites the edit",
+        ("tensorflow/tensorflow#60183", "conda-forge/cudatoolkit-dev-feedstock#24"),
+        _edited,
+    ),
+    Rule(
+        "CS074",
+        "error",
+        "A pinned virtualenv's activate script does not run its hook",
+        "creating the environment again, or another tool, has overwritten the script",
+        ("pypa/virtualenv#707", "pypa/virtualenv#2078", "bgribble/mfp#221"),
+        _unhooked,
+    ),
+    Rule(
+        "CS075",
+        "error",
+        "An environment is pinned to what is not installed",
+        "its pin has no answer",
+        ("tensorflow/tensorflow#22441", "run-ai/genv#11"),
+        _refused,
+    ),
+    Rule(
+        "CS076",
+        "error",
+        "This shell does not have what is asked for here",
+        "it never loaded cudaswitch, or was there before the pin was",
+        ("conda/conda#12674", "conda/conda#12800", "tensorflow/tensorflow#66987"),
+        _not_loaded,
+    ),
+    Rule(
+        "CS077",
+        "error",
+        "The file that loads cudaswitch into shells is missing or old",
+        "new shells start without it, or with that of a program that is gone",
+        ("tensorflow/tensorflow#60183", "conda-forge/nvcc-feedstock#11"),
+        _ready_file,
+    ),
+    Rule(
+        "CS078",
+        "warning",
+        "A startup file loads cudaswitch twice",
+        "every new shell starts Python for nothing",
+        ("conda/conda#8070", "bgribble/mfp#221"),
+        _twice,
+    ),
+    Rule(
+        "CS080",
+        "warning",
+        "A startup file sets CUDA variables",
+        "the line holds for every shell and environment, whatever is switched; each new shell"
+        " brings it back",
+        ("jax-ml/jax#17497", "tensorflow/tensorflow#52988", "numba/numba#9216"),
+        _leftovers,
+    ),
+    Rule(
+        "CS081",
+        "warning",
+        "A startup file may leave an empty element in LD_LIBRARY_PATH",
+        "where the variable is unset, `X:$LD_LIBRARY_PATH` ends with one: the working directory",
+        ("torch/distro#276", "torch/distro#228", "NixOS/nixpkgs#76802"),
+        _open_lists,
+    ),
+    Rule(
+        "CS082",
+        "warning",
+        "An environment's own script sets library paths",
+        "such scripts keep one old value for all: nested environments and later edits are lost,"
+        " and `set -u` stops them",
+        ("tensorflow/tensorflow#60183", "tensorflow/tensorflow#58681", "bgribble/mfp#221"),
+        _environment_scripts,
+    ),
+    Rule(
+        "CS083",
+        "error",
+        "An activation script calls `exit`",
+        "it is sourced, so it ends the shell, and with it the SSH connection",
+        ("conda-forge/nvcc-feedstock#22",),
+        _ending_scripts,
+    ),
+    Rule(
+        "CS084",
+        "warning",
+        "A Jupyter kernel starts without its environment's toolkit",
+        "Jupyter and IDEs start the Python of a kernel by its path: no activation, no hooks",
+        ("microsoft/vscode-jupyter#4156", "microsoft/vscode-jupyter#12242"),
+        _kernels,
+    ),
+    Rule(
+        "CS085",
+        "warning",
+        "VS Code does not know the toolkit of this project",
+        "it starts Python and debuggers itself, with what `.env` holds and nothing of the shell",
+        ("microsoft/vscode-jupyter#4156", "tensorflow/tensorflow#60790"),
+        _project,
+    ),
+)

@@ -1,0 +1,236 @@
+"""Somebody with a problem: an account, a machine of its own, and a shell in which it is mended."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import builders
+from checks import succeeded
+from cudaswitch.versions import Version
+from homes import Home, make_home
+from made_environments import Env
+from mounts import in_own_mounts
+from tools import console_script
+
+MACHINE = r"""
+work=$1
+mkdir -p "$work/local" "$work/conf"
+for at in /usr/local/*; do
+    case $at in /usr/local/cuda*) continue ;; esac
+    if [ -d "$at" ] && [ ! -L "$at" ]; then
+        mkdir -p "$work/local/${at##*/}"
+        mount --rbind "$at" "$work/local/${at##*/}"
+    fi
+done
+if [ -e "$work/etc" ]; then cp -a /etc/. "$work/etc"; mount --rbind "$work/etc" /etc; fi
+if [ -d "$work/usr-lib" ]; then
+    mount -t overlay overlay -o "lowerdir=$work/usr-lib:/usr/lib" /usr/lib
+fi
+if [ -d "$work/usr-bin" ]; then
+    mount -t overlay overlay -o "lowerdir=$work/usr-bin:/usr/bin" /usr/bin
+fi
+mount --rbind "$work/local" /usr/local
+mount --rbind "$work/conf" /etc/ld.so.conf.d
+if [ -e "$work/etc" ]; then ldconfig; fi
+shift
+exec "$@"
+"""
+"""Programs see no CUDA of this machine; what a case lays into WORK is there instead."""
+
+SHELLS = {
+    "bash": r"""
+{before}
+cudaswitch doctor --json > '{work}/1.json' < /dev/null
+fix=$('{python}' '{work}/pick.py' '{work}/1.json' {code})
+printf '%s\n' "$fix" > '{work}/fix'
+eval "$fix"
+{after}
+cudaswitch doctor --json > '{work}/2.json' < /dev/null
+true
+""",
+    "fish": r"""
+{before}
+cudaswitch doctor --json > '{work}/1.json' < /dev/null
+set fix ('{python}' '{work}/pick.py' '{work}/1.json' {code} | string collect)
+printf '%s\n' $fix > '{work}/fix'
+eval $fix
+{after}
+cudaswitch doctor --json > '{work}/2.json' < /dev/null
+true
+""",
+}
+_PICK = """
+import json, sys
+found = json.load(open(sys.argv[1]))["findings"]
+print(next((one["fix"] for one in found if one["code"] == sys.argv[2]), "false"))
+"""
+_SUDO = '#!/bin/sh\nexec "$@"\n'
+CASES: dict[str, Callable[[Patient], Any]] = {}
+"""Code of a rule → what makes a machine so that it finds something."""
+
+
+def case(code: str) -> Callable[[Callable[[Patient], Any]], Callable[[Patient], Any]]:
+    """Enter a case; what it returns are the codes of other rules that also find something."""
+
+    def enter(make: Callable[[Patient], Any]) -> Callable[[Patient], Any]:
+        assert code not in CASES
+        CASES[code] = make
+        return make
+
+    return enter
+
+
+class OwnEnv(Env):
+    """A real virtualenv, or the shape of a conda prefix, to be filled."""
+
+    def __init__(self, prefix: Path, *, conda: bool = False) -> None:
+        self.prefix = prefix
+        if conda:
+            (prefix / "conda-meta").mkdir(parents=True)
+            (prefix / "bin").mkdir()
+            (prefix / "bin/python").symlink_to(os.path.realpath(sys.executable))
+        else:
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+        self.site = f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+        (prefix / self.site).mkdir(parents=True, exist_ok=True)
+
+    @property
+    def packages(self) -> Path:
+        return self.prefix / self.site
+
+
+@dataclass
+class Patient:
+    """`before` and `after` are lines that the shell runs around; `env` goes over the account's."""
+
+    home: Home
+    work: Path
+    env: dict[str, str] = field(default_factory=dict)
+    before: str = ""
+    after: str = ""
+    shell: str = "bash"
+    remains: frozenset[str] = frozenset()
+    """Codes of the rules that may still find something afterwards."""
+
+    @classmethod
+    def new(cls, folder: Path) -> Patient:
+        home = make_home(folder)
+        work = folder / "work"
+        for name in ("local", "conf", "bin"):
+            (work / name).mkdir(parents=True)
+        patient = cls(home, work)
+        patient.program(work / "bin/sudo", _SUDO)
+        # Which gcc this machine has must not decide: one that every toolkit here accepts.
+        patient.program(work / "gcc-10")
+        (work / "bin/gcc").symlink_to(work / "gcc-10")
+        (work / "pick.py").write_text(_PICK)
+        path = f"{console_script().parent}:{work}/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+        patient.env = {"PATH": path, "SHELL": "/bin/bash", "CUDASWITCH_DRIVER": "580.65.06"}
+        return patient
+
+    @property
+    def path(self) -> str:
+        return self.env["PATH"]
+
+    def on_path(self, *folders: Path | str) -> None:
+        self.env["PATH"] = ":".join([*map(str, folders), self.path])
+
+    def program(self, path: Path, text: str = "#!/bin/sh\n") -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def library(self, folder: Path, stem: str, soname: str, full: str) -> Path:
+        """Lay a real library with its links: libcudart.so.11.8.89, .so.11.0 and .so."""
+        number = {"made_as": full}
+        real = builders.elf_library(folder / f"{stem}.so.{full}", soname, number)
+        for name in (soname, f"{stem}.so"):
+            if not (folder / name).exists():
+                (folder / name).symlink_to(real.name)
+        return real
+
+    def toolkit(self, path: Path, version: str = "12.4.131", *, nvcc: bool = True) -> Path:
+        """Lay a toolkit: its runtime, its version, nvcc and ptxas, a header, libdevice."""
+        cuda = Version(version)
+        soname = {10: f"libcudart.so.{cuda.minor}", 11: "libcudart.so.11.0"}.get(
+            cuda.major, f"libcudart.so.{cuda.major}"
+        )
+        self.library(path / "lib64", "libcudart", soname, version)
+        text = json.dumps({"cuda": {"name": "CUDA SDK", "version": version}})
+        (path / "version.json").write_text(text)
+        for name in ("include/cuda_runtime_api.h", "nvvm/libdevice/libdevice.10.bc"):
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_text("")
+        if nvcc:
+            says = f"#!/bin/sh\necho 'Cuda compilation tools, release {cuda.minor}, V{version}'\n"
+            self.program(path / "bin/nvcc", says)
+            self.program(path / "bin/ptxas")
+        return path
+
+    def adopt(self, version: str) -> Path:
+        """Lay a toolkit beside the account and register it."""
+        kit = self.toolkit(self.work / f"kits/{version}", version)
+        self.run("adopt", kit)
+        return kit
+
+    def run(self, *arguments: str | Path) -> list[str]:
+        return succeeded(self.home.run(*arguments, **self.env))
+
+    def activate(self, env: OwnEnv) -> None:
+        """Be in an environment as its scripts and conda's leave a shell."""
+        conda = (env.prefix / "conda-meta").is_dir()
+        self.env["CONDA_PREFIX" if conda else "VIRTUAL_ENV"] = str(env.prefix)
+        self.on_path(env.prefix / "bin")
+
+    def virtualenv(self, *, conda: bool = False) -> OwnEnv:
+        return OwnEnv(self.work / "env", conda=conda)
+
+    def rc(self, text: str, name: str = ".bashrc") -> Path:
+        path = self.home.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def gpu(self, cc: str) -> None:
+        """Have an nvidia-smi that answers as the real one does with such a card."""
+        says = f'#!/bin/sh\necho "{self.env["CUDASWITCH_DRIVER"]}, {cc}"\n'
+        self.program(self.work / "bin/nvidia-smi", says)
+
+    def in_shell(self, code: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Find, run the printed command of one finding in the same shell, find again."""
+        text = SHELLS[self.shell].format(
+            before=self.before,
+            after=self.after,
+            work=self.work,
+            python=sys.executable,
+            code=code,
+        )
+        script = self.work / "script"
+        script.write_text(text)
+        options = ["--norc"] if self.shell == "bash" else ["--no-config"]
+        return in_own_mounts(
+            MACHINE,
+            self.work,
+            self.shell,
+            *options,
+            script,
+            cwd=cwd or self.home.path,
+            env=self.home.env | self.env,
+        )
+
+    def findings(self, number: int) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = json.loads((self.work / f"{number}.json").read_text())[
+            "findings"
+        ]
+        return found
+
+    def codes(self, number: int) -> list[str]:
+        return [one["code"] for one in self.findings(number)]

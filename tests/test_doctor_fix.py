@@ -1,0 +1,282 @@
+"""`doctor --fix`: shown first, done on consent only, with copies of what it changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checks import snapshot
+from cudaswitch.doctor import RULES
+from cudaswitch.doctor.messages import messages
+from cudaswitch.doctor.scripts import settings_of
+from doctoring import CASES, Patient
+from doctoring.environment import link
+from doctoring.startup import RC
+from homes import HOSTILE_NAME
+from test_which import TORCH
+from tools import console_script
+
+SAFE = ("CS072", "CS077", "CS078", "CS081", "CS083", "CS084")
+"""One for each kind of thing that is done."""
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Patient:
+    return Patient.new(tmp_path)
+
+
+@pytest.mark.parametrize("code", SAFE)
+def test_what_is_safe_is_mended_after_it_was_agreed_to(patient: Patient, code: str) -> None:
+    CASES[code](patient)
+    patient.before = ""
+    before = snapshot(patient.home.path) | snapshot(patient.work)
+    refused = patient.home.run("doctor", "--fix", **patient.env)
+    assert refused.returncode == 1
+    assert f"{code} is not mended: nobody agreed" in refused.stderr
+    assert "cudaswitch doctor --fix --yes" in refused.stderr
+    assert snapshot(patient.home.path) | snapshot(patient.work) == before
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert "Traceback" not in done.stderr
+    left = patient.home.run("doctor", "--json", **patient.env)
+    assert code not in [one["code"] for one in json.loads(left.stdout)["findings"]], done.stderr
+
+
+def test_lines_go_and_the_file_is_kept(patient: Patient) -> None:
+    file = patient.rc(RC)
+    file.chmod(0o600)
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert "-export CUDA_HOME=/usr/local/cuda-11.8" in done.stderr.splitlines()
+    assert file.read_text() == (
+        "# mine\nalias ll='ls -l'\nif [ -d /usr/local/cuda-11.8 ]; then\n"
+        "    :  # export PATH=/usr/local/cuda-11.8/bin:$PATH\nfi\nexport EDITOR=vi\n"
+    )
+    assert subprocess.run(["bash", "-n", file], check=False).returncode == 0
+    assert file.with_name(".bashrc.bak").read_text() == RC
+    assert {path.stat().st_mode & 0o777 for path in (file, file.with_name(".bashrc.bak"))} == {
+        0o600
+    }
+    file.write_text(RC)
+    patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert file.with_name(".bashrc.bak2").read_text() == RC
+
+
+def test_a_person_is_asked(patient: Patient) -> None:
+    """At a terminal: `n` leaves all as it is, `y` does it."""
+    file = patient.rc(RC)
+    for answer, changed in (("n", False), ("y", True)):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [console_script(), "doctor", "--fix"],
+            env=patient.home.env | patient.env,
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        os.close(theirs)
+        os.write(ours, f"{answer}\n".encode())
+        said = process.communicate(timeout=60)[1]
+        os.close(ours)
+        assert "Do it? [y/N]" in said
+        assert (file.read_text() != RC) == changed
+        assert process.returncode == (0 if changed else 1)
+
+
+def test_another_persons_file_is_left(patient: Patient) -> None:
+    file = patient.rc(RC)
+    file.chmod(0o400)
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert f"cannot edit `{file}`: it is read-only" in done.stderr
+    assert (done.returncode, file.read_text()) == (1, RC)
+    assert [path.name for path in file.parent.glob(".bashrc*")] == [".bashrc"]
+
+
+def test_a_kernel_starts_with_its_pin(patient: Patient) -> None:
+    """Run as Jupyter runs it: the command of kernel.json with the variables of kernel.json."""
+    CASES["CS084"](patient)
+    patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    file = patient.home.path / "xdg-data/jupyter/kernels/mine/kernel.json"
+    spec = json.loads(file.read_text())
+    assert spec["display_name"] == "mine"
+    program = spec["argv"][: spec["argv"].index("-m")]
+    done = subprocess.run(
+        [*program, "-c", "import os, sys; print(os.environ['CUDA_HOME'], sys.prefix)"],
+        env=patient.home.env | patient.env | spec["env"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [f"{patient.work}/kits/12.4.131", f"{patient.work}/env"]
+
+
+def test_in_fish(patient: Patient, require) -> None:
+    require("fish")
+    patient.shell = "fish"
+    kit = patient.toolkit(patient.work / "kit")
+    patient.env |= {"SHELL": "/usr/bin/fish", "LD_LIBRARY_PATH": f"{kit}/lib64:"}
+    patient.env["CUDA_HOME"] = f"{kit}/bin"
+    config = "xdg-config/fish/config.fish"
+    patient.rc(
+        "set -gx CUDA_HOME /usr/local/cuda-11.8\nfish_add_path /usr/local/cuda/bin\n", config
+    )
+    for code in ("CS002", "CS023", "CS080"):
+        done = patient.in_shell(code)
+        assert code in patient.codes(1), done.stderr
+        assert code not in patient.codes(2), done.stderr
+    assert patient.home.path.joinpath(config).read_text() == ""
+
+
+def test_a_healthy_machine(patient: Patient) -> None:
+    """A toolkit in use, an active environment that is pinned, and rc files of the usual kind."""
+    kit = patient.adopt("12.4.131")
+    env = patient.virtualenv()
+    env.torch("2.4.0+cu124", "12.4", "nvidia-cublas-cu12==12.4.5.8")
+    env.dist("nvidia-cublas-cu12", "12.4.5.8")
+    (env.packages / "nvidia/cublas/lib").mkdir(parents=True)
+    patient.run("pin", "12.4", "-p", env.prefix)
+    patient.rc(
+        '# a person\'s own\nexport PATH="$HOME/bin:$PATH"\nexport LD_LIBRARY_PATH='
+        '"$HOME/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n# export CUDA_HOME=/usr/local/cuda\n'
+        "export CUDASWITCH_HOME=/srv/cudaswitch\n"
+        "export PATH=/opt/cuda-samples/bin:$HOME/barracuda/bin:$PATH\n"
+    )
+    patient.run("init", "--install", "bash", "--yes")
+    patient.before = f". '{env.prefix}/bin/activate'"
+    patient.in_shell("none")
+    assert patient.findings(1) == []
+    told = patient.work / "told"
+    patient.before += f"; cudaswitch doctor > '{told}' 2>&1 < /dev/null; echo $? >> '{told}'"
+    patient.in_shell("none")
+    assert told.read_text() == "cudaswitch: nothing is wrong that is known here\n0\n"
+    assert kit.is_dir()
+
+
+@pytest.mark.parametrize("preloads", [True, False])
+def test_libraries_that_torch_loads_by_path_are_its_own(patient: Patient, preloads: bool) -> None:
+    """The same toolkit on LD_LIBRARY_PATH: harmless for a torch that preloads, else a finding."""
+    env = patient.virtualenv()
+    env.torch("2.4.0+cu121", "12.1", "nvidia-cublas-cu12==12.1.3.1")
+    env.dist("nvidia-cublas-cu12", "12.1.3.1")
+    nvidia, lib = env.packages / "nvidia", env.packages / "torch/lib"
+    runtime = link(nvidia / "cuda_runtime/lib/libcudart.so.12")
+    bundled = link(nvidia / "nvjitlink/lib/libnvJitLink.so.12")
+    path = "$ORIGIN:$ORIGIN/../../nvjitlink/lib"
+    cusparse = link(nvidia / "cusparse/lib/libcusparse.so.12", bundled, runpath=path)
+    deps = "$ORIGIN/../../nvidia/cuda_runtime/lib:$ORIGIN/../../nvidia/cusparse/lib"
+    link(lib / "libtorch_global_deps.so", runtime, runpath=deps)
+    link(lib / "libtorch_cuda.so", cusparse, runpath=deps)
+    code = TORCH.replace("PRELOAD", "_preload_cuda_deps()" if preloads else "pass")
+    code = code if preloads else re.sub(r'\("\w+", "lib.*\),', "", code)
+    (lib.parent / "__init__.py").write_text(code)
+    older = link(patient.work / "old/libnvJitLink.so.12")
+    patient.activate(env)
+    patient.env["LD_LIBRARY_PATH"] = str(older.parent)
+    patient.in_shell("none")
+    assert patient.codes(1) == ([] if preloads else ["CS040"])
+
+
+def test_two_copies_that_undoing_needs(patient: Patient) -> None:
+    """A person's own entry behind the applied one is no mistake; without a toolkit on it is."""
+    kit = patient.adopt("12.4.131")
+    patient.env["PATH"] = f"{kit}/bin:{patient.path}"
+    patient.before = 'eval "$(cudaswitch env 12.4 --shell bash)"'
+    patient.in_shell("none")
+    assert patient.findings(1) == []
+    patient.before = f"export PATH='{kit}/bin':$PATH"
+    patient.in_shell("none")
+    assert patient.codes(1) == ["CS004"]
+
+
+def test_a_line_with_more_in_it_is_the_persons(patient: Patient) -> None:
+    """Taking it out would take the rest out too: an editor is what mends it."""
+    file = patient.rc("alias a=b; export CUDA_HOME=/usr/local/cuda; umask 022\n")
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert f"${{EDITOR:-vi}} +1 {file}" in done.stdout
+    assert (done.returncode, file.read_text().count("CUDA_HOME")) == (1, 1)
+
+
+def test_a_bare_machine(patient: Patient) -> None:
+    patient.in_shell("none")
+    assert patient.findings(1) == []
+
+
+def test_hostile_surroundings(patient: Patient) -> None:
+    """Whatever variables and files hold, there is an answer in JSON, and nothing is run."""
+    trap = patient.work / "trap"
+    bad = patient.work / HOSTILE_NAME
+    bad.mkdir()
+    patient.env |= {
+        "CUDA_HOME": f"$(touch '{trap}')`touch '{trap}'`",
+        "CUDA_PATH": "\x1b[31m:\n",
+        "LD_LIBRARY_PATH": f"{bad}:relative:/proc/self/fd::$(touch {trap})",
+        "XLA_FLAGS": "--xla_gpu_cuda_data_dir=",
+        "SHELL": str(bad),
+        "JUPYTER_DATA_DIR": str(patient.work / "jupyter"),
+    }
+    (patient.work / "jupyter/kernels/a").mkdir(parents=True)
+    (patient.work / "jupyter/kernels/a/kernel.json").write_text("[" * 5000)
+    rc = patient.rc("")
+    rc.write_bytes(b"export PATH=\xff\xfe/cuda:$PATH; touch x\n" + b"=" * 10_000 + b"\n")
+    os.mkfifo(patient.home.path / ".profile")
+    done = patient.home.run("doctor", "--json", timeout=30, **patient.env)
+    assert "internal error" not in done.stderr
+    codes = [one["code"] for one in json.loads(done.stdout)["findings"]]
+    assert {"CS002", "CS022", "CS080"} <= set(codes)
+    human = patient.home.run("doctor", timeout=30, **patient.env)
+    assert "\x1b" not in human.stdout
+    for one in json.loads(done.stdout)["findings"]:
+        if "export" in one["fix"] or "unset" in one["fix"]:
+            subprocess.run(["bash", "-c", one["fix"]], check=False, env=patient.home.env)
+    assert not trap.exists()
+
+
+def test_statements_of_scripts(tmp_path: Path) -> None:
+    text = """
+export A=1
+  B="x y" # why
+if true; then C=3; fi
+export D=/a:\\
+/b
+# E=5
+echo F=6
+declare -x G='7'
+alias H=8
+set -gx I /a /b
+fish_add_path -m /c
+FOO=1 command
+# >>> conda initialize >>>
+export J=9
+# <<< conda initialize <<<
+export K=10; export L=11
+"""
+    file = tmp_path / "rc"
+    file.write_text(text)
+    found = {one.name: (one.lines, one.value, one.alone) for one in settings_of(file)}
+    assert found == {
+        "A": ((2,), "1", True),
+        "B": ((3,), "x y", True),
+        "C": ((4,), "3", False),
+        "D": ((5, 6), "/a:/b", True),
+        "G": ((9,), "7", True),
+        "I": ((11,), "/a:/b", True),
+        "PATH": ((12,), "/c", True),
+        "K": ((17,), "10", False),
+    }
+
+
+def test_each_code_has_its_part_of_the_page() -> None:
+    page = (Path(__file__).parent.parent / "docs/doctor.md").read_text(encoding="utf-8")
+    parts = {part.split("\n")[0]: part for part in re.split(r"^### ", page, flags=re.MULTILINE)[1:]}
+    known = [(rule.code, rule.title, rule.threads) for rule in RULES]
+    known += [(row.code, re.sub(r"\{(\w+)\}", "…", row.title), ()) for row in messages()]
+    assert list(parts) == [code for code, _, _ in known]
+    for code, title, threads in known:
+        assert title in parts[code]
+        for thread in threads:
+            assert thread in parts[code]

@@ -1,0 +1,136 @@
+"""Messages from real threads, pasted into `doctor`: each gets its cause and a next command."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checks import refused
+from cudaswitch.doctor import RULES
+from cudaswitch.doctor.gathering import gather
+from cudaswitch.doctor.messages import LONGEST, explain, messages
+from cudaswitch.doctor.model import Facts
+from doctoring import Patient
+from tools import console_script
+
+MESSAGES = json.loads((Path(__file__).parent / "pasted_messages.json").read_text(encoding="utf-8"))
+"""Thread → the message as people met it, and words of the cause and of the command."""
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
+    """A machine with nothing installed, whatever this one has."""
+    at = str(tmp_path_factory.mktemp("nobody"))
+    variables = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/bash", "HOME": at, "PWD": "/"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDASWITCH_HOME", f"{at}/store")
+        return gather(variables)
+
+
+@pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row["thread"])
+def test_a_message_gets_its_cause(facts: Facts, row: dict[str, Any]) -> None:
+    text = f'Traceback (most recent call last):\n  File "x.py", line 1\n{row["message"]}\nDone\n'
+    [finding] = explain(text, facts, [])
+    told = finding.to_json()
+    assert row["thread"] in finding.rule.threads, told
+    for key in ("title", "cause", "fix"):
+        for word in row.get(key, []):
+            assert word in told[key], told
+        assert "{" not in told[key].replace("${", ""), told
+    assert told["fix"]
+
+
+def test_the_table() -> None:
+    rows = messages()
+    codes = [row.code for row in rows]
+    assert len(rows) >= 30
+    assert codes == sorted(set(codes))
+    known = {rule.code for rule in RULES}
+    assert not known & set(codes)
+    threads = {row["thread"] for row in MESSAGES}
+    for row in rows:
+        assert set(row.rules) <= known
+        assert threads & set(row.source.split(", ")), f"{row.code} has no message here"
+    assert len(MESSAGES) >= 30
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Patient:
+    return Patient.new(tmp_path)
+
+
+PASTED = "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1\n"
+
+
+def test_facts_of_this_machine_are_the_evidence(patient: Patient) -> None:
+    """The rule that finds the cause here gives its command; without it the table's stands."""
+    from doctoring.environment import toolkit_first
+
+    toolkit_first(patient)
+    done = patient.home.run("doctor", "--json", stdin=PASTED, **patient.env)
+    assert done.returncode == 1, done.stderr
+    [found] = json.loads(done.stdout)["findings"]
+    assert found["code"] == "CS101"
+    assert "CUDA 12.1" in found["cause"]
+    assert "CS040: " in found["evidence"]
+    assert str(patient.work / "cuda-12.1/lib64") in found["evidence"]
+    assert found["fix"] == "export LD_LIBRARY_PATH=/usr/lib"
+
+
+def test_a_file_a_pipe_and_nothing(patient: Patient) -> None:
+    file = patient.work / "error.txt"
+    file.write_text(PASTED)
+    env = patient.home.env | patient.env
+
+    def doctor(line: str) -> subprocess.CompletedProcess[str]:
+        command = line.replace("DOCTOR", f"'{console_script()}' doctor").replace("FILE", str(file))
+        return subprocess.run(
+            ["bash", "-c", command],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    for line in ("DOCTOR < FILE", "cat FILE | DOCTOR", "(sleep 0.3; cat FILE) | DOCTOR"):
+        assert "CS101 error: " in doctor(line).stdout, line
+    for line in ("DOCTOR < /dev/null", ": | DOCTOR", "DOCTOR <&-"):
+        assert "CS101" not in doctor(line).stdout, line
+    with subprocess.Popen(
+        [console_script(), "doctor"],
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as silent:
+        assert silent.stderr
+        assert "nothing came on standard input" in silent.stderr.readline()
+
+
+def test_what_is_not_known(patient: Patient) -> None:
+    hostile = "\x1b[31m" + "libcudnn.so." * 50_000 + "\n" + "\0" * 100 + "\n(((((\n"
+    done = patient.home.run("doctor", stdin=hostile, **patient.env)
+    assert "no message that is known here" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    long = patient.home.run("doctor", "--json", stdin="x" * (LONGEST + 10), **patient.env)
+    assert "Traceback" not in long.stderr
+    refused(patient.home.run("doctor", "--fix", "--json"), "choose one of", code=2)
+
+
+def test_nothing_of_a_message_is_run(patient: Patient, facts: Facts) -> None:
+    """Values of a message that end up in a command are numbers, never words."""
+    grown = [group for row in messages() for group in re.findall(r"\{(\w+)\}", row.fix)]
+    assert grown
+    for row in messages():
+        for name in re.findall(r"\{(\w+)\}", row.fix):
+            if name in row.pattern.groupindex:
+                inside = re.search(rf"\(\?P<{name}>(.*?)\)", row.pattern.pattern)
+                assert inside
+                assert re.fullmatch(r"(\\d\+|\[\\d\.\]\+|\\d\+\(\?:\\\.\\d\+)", inside[1]), row
