@@ -68,6 +68,7 @@ EDGES = {
     "compression": ("archives",),
     "conda_package_streaming": ("archives",),
     "filelock": ("collecting", "download", "store"),
+    "isal": ("archives",),
     "packaging": ("mirroring", "sources"),
     "platformdirs": ("paths",),
     "rattler": ("mirroring", "sources"),
