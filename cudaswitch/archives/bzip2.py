@@ -236,7 +236,7 @@ class _Scanner:
         while True:
             found = self.bits.next_block(start)
             if found is not None:
-                return self._end_before_header(start, found)
+                return self._before_header(start, found)
             if self.bits.end - start > MOST_BLOCK_BYTES * 8:
                 raise DamagedError(_BROKEN)
             if not self.bits.more():
@@ -244,19 +244,22 @@ class _Scanner:
         ends = self.bits.positions(END, start, self.bits.end)
         if not ends:
             raise DamagedError(_CUT)
-        return ends[-1]
+        return self._before_header(start, ends[-1])
 
-    def _end_before_header(self, start: int, block: int) -> int:
-        """A block that a stream begins with has the end of the stream before in front of it."""
-        header = block - 32
-        if (
-            block % 8
-            or header < start
-            or self.bits.number(header, 24) != int.from_bytes(HEADER, "big")
-        ):
-            return block
-        ends = self.bits.positions(END, max(start, header - MAGIC_BITS - 32 - 7), header)
-        return ends[0] if ends else block
+    def _before_header(self, start: int, magic: int) -> int:
+        """A header may stand before a magic number, and before it the end of another stream.
+
+        Returns where that end begins, of several streams with nothing in them the first;
+        `magic` where there is none.
+        """
+        while True:
+            header = magic - 32
+            if magic % 8 or header < start or not self.bits.is_header(header):
+                return magic
+            ends = self.bits.positions(END, max(start, header - MAGIC_BITS - 32 - 7), header)
+            if not ends:
+                return magic
+            magic = ends[0]
 
     def _cut_out(self, start: int, end: int) -> tuple[bytes, int, int]:
         """Return the bytes that hold the bits from `start` to `end`, where and how many."""

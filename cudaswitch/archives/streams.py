@@ -198,7 +198,9 @@ DECODERS: dict[str, Callable[[], Decoder]] = {
     "xz": XzDecoder,
     "zstd": _zstd_decoder,
 }
-DECODE_ERRORS = (OSError, ValueError, EOFError, isal_zlib.error, lzma.LZMAError, zstd.ZstdError)
+# Its stub names an instance, not the class.
+InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # see above
+DECODE_ERRORS = (OSError, ValueError, EOFError, InflateError, lzma.LZMAError, zstd.ZstdError)
 
 
 def decoded(pieces: Iterator[bytes], form: str) -> Iterator[bytes]:

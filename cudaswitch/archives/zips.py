@@ -17,7 +17,7 @@ from isal import isal_zlib
 
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, shown
 from cudaswitch.archives.members import Kind, Member, check_text, decode_name, safe_path
-from cudaswitch.archives.streams import PIECE, InflateDecoder, Source
+from cudaswitch.archives.streams import PIECE, InflateDecoder, InflateError, Source
 from cudaswitch.archives.threads import ahead
 
 LOCAL = struct.Struct("<4s5H3I2H")
@@ -249,7 +249,7 @@ def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
         while not decoder.eof:
             try:
                 output = decoder.decompress(data, PIECE)
-            except isal_zlib.error as error:
+            except InflateError as error:
                 raise DamagedError("its zip data is broken") from error
             data = b""
             if output:
