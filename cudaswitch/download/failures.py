@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
+from cudaswitch import settings
 from cudaswitch.download.redaction import redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 
@@ -44,9 +45,9 @@ class Limits:
 
     @classmethod
     def from_environment(cls) -> Limits:
-        """Read CUDASWITCH_TIMEOUT, CUDASWITCH_RETRIES and CUDASWITCH_MAX_DOWNLOAD."""
+        """Read the setting `timeout`, CUDASWITCH_RETRIES and CUDASWITCH_MAX_DOWNLOAD."""
         return cls(
-            timeout=max(0.1, _number("CUDASWITCH_TIMEOUT", 30)),
+            timeout=max(0.1, settings.value("timeout")),
             retries=int(_number("CUDASWITCH_RETRIES", 6)),
             size=int(_number("CUDASWITCH_MAX_DOWNLOAD", 64 << 30)),
         )

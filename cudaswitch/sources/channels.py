@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from cudaswitch import settings
 from cudaswitch.archives.components import COMPONENTS, named_component
 from cudaswitch.download import redact
 from cudaswitch.download.several import Wanted
@@ -18,10 +19,10 @@ from cudaswitch.sources.repodata import read_channel
 from cudaswitch.versions import Version
 
 ALIAS = "https://conda.anaconda.org"
-"""Where the channels that have a plain name lie; CUDASWITCH_CHANNEL_ALIAS names a mirror."""
+"""Where the channels that have a plain name lie; the setting `mirrors.conda` names a mirror."""
 NAMED = {"defaults": "https://repo.anaconda.com/pkgs/main"}
 CHANNELS = ("conda-forge", "nvidia", "defaults")
-"""The channels that are asked, in this order, where CUDASWITCH_CHANNELS names no others."""
+"""The channels that are asked, in this order, where the setting `channels` names no others."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*", re.ASCII)
 _URL = re.compile(r"(?:https?|file)://.+")
@@ -102,7 +103,7 @@ def channel_url(name: str) -> str:
             f"`{redact(name)}` is not a channel",
             "name one as conda-forge, nvidia/label/cuda-12.4.1, a URL or a path",
         )
-    alias = os.environ.get("CUDASWITCH_CHANNEL_ALIAS") or ALIAS
+    alias = settings.value("mirrors.conda") or ALIAS
     return NAMED.get(name) or f"{alias.rstrip('/')}/{name}"
 
 
@@ -114,7 +115,7 @@ def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> It
 
 def usual_channels() -> Sequence[str]:
     """Return the names of the channels that are asked where nobody names any."""
-    return os.environ.get("CUDASWITCH_CHANNELS", "").replace(",", " ").split() or CHANNELS
+    return settings.value("channels") or CHANNELS
 
 
 def is_cuda(name: str) -> bool:
