@@ -78,6 +78,7 @@ EDGES = {
     "tqdm": ("download",),
     "urllib3": ("download",),
     "xonsh": ("shells",),
+    "yaml": ("sources",),
 }
 """Library → the only modules that may import it."""
 

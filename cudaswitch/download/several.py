@@ -10,6 +10,7 @@ from threading import Event, Thread
 
 from cudaswitch import settings
 from cudaswitch.download import fetch
+from cudaswitch.download.client import ANYBODY, Access
 from cudaswitch.download.failures import StoppedError
 
 _GRACE = 1.0
@@ -25,6 +26,7 @@ class Wanted:
     url: str
     sha256: str
     size: int | None
+    access: Access = ANYBODY
 
 
 def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -> list[Path]:
@@ -44,7 +46,13 @@ def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -
             try:
                 each = todo.get_nowait()
                 found[each] = fetch(
-                    each.url, cache, sha256=each.sha256, size=each.size, offline=offline, stop=stop
+                    each.url,
+                    cache,
+                    sha256=each.sha256,
+                    size=each.size,
+                    offline=offline,
+                    stop=stop,
+                    access=each.access,
                 )
             except (Empty, StoppedError):
                 return

@@ -19,6 +19,9 @@ from tqdm import tqdm
 
 from cudaswitch.download.cache import PIECE, Cache, Part, Record, feed, read_record
 from cudaswitch.download.client import (
+    ANYBODY,
+    Access,
+    Session,
     ask,
     begun_record,
     continued_size,
@@ -54,12 +57,13 @@ class Transfer:
     known: Record | None
     show: bool
     stop: Event = field(default_factory=Event)
+    access: Access = ANYBODY
     resume: bool = True
 
     def run(self) -> Path:
         """Return the file's path in the cache, or raise SourceError or StoreError."""
         failures, reached = 0, self.part.size
-        with new_session() as session:
+        with new_session(self.access) as session:
             while True:
                 try:
                     return self._attempt(session)
@@ -81,7 +85,7 @@ class Transfer:
             return "the same command goes on where this one stopped"
         return "check the network and the URL, then try again"
 
-    def _attempt(self, session: requests.Session) -> Path:
+    def _attempt(self, session: Session) -> Path:
         note = read_record(self.part.note_path)
         offset = self._resumable(note)
         digest = hashlib.sha256()
