@@ -32,8 +32,9 @@ def file_name(url: str) -> str:
 class Access(NamedTuple):
     """How a server is reached; what is empty or None is as for every other.
 
-    `proxies` are pairs of a scheme, or scheme and host, and a URL; `verify` a file or folder of authorities, or False;
-    `certificate` the client's own, with its key in another file if there are two.
+    `proxies` are pairs of a scheme, or scheme and host, and a URL; `verify` a file or folder of
+    authorities, or False; `certificate` the client's own, with its key in another file if there
+    are two.
     """
 
     proxies: tuple[tuple[str, str], ...] = ()
@@ -172,6 +173,26 @@ def continued_size(response: requests.Response, offset: int, note: Record) -> in
         and note.size in (None, total)
     )
     return total if right else None
+
+
+def takes_ranges(response: requests.Response) -> bool:
+    """Tell whether the server says that it sends parts of a file too."""
+    return response.headers.get("Accept-Ranges", "").strip().lower() == "bytes"
+
+
+def range_of(response: requests.Response, span: tuple[int, int], note: Record) -> bool:
+    """Tell whether a 206 is just the span that was asked for, of the file that was begun."""
+    headers = response.headers
+    match = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
+    if response.status_code != 206 or match is None or "Content-Encoding" in headers:
+        return False
+    start, end = span
+    return (
+        tuple(map(int, match.groups())) == (start, end - 1, note.size)
+        and body_length(response) in (None, end - start)
+        and (not note.etag or headers.get("ETag", note.etag) == note.etag)
+        and (not note.modified or headers.get("Last-Modified", note.modified) == note.modified)
+    )
 
 
 def refuse_coding(url: str, response: requests.Response) -> SourceError | None:

@@ -122,7 +122,7 @@ def _table(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(table, dict):
         raise SourceError(f"`{path}` has no settings of conda", "conda config --validate")
-    return {_ALIASES.get(name, name): value for name, value in table.items()}
+    return {_ALIASES.get(str(name), str(name)): value for name, value in table.items()}
 
 
 _ALIASES = {
