@@ -281,6 +281,11 @@ def limited(handler: _Handler, argument: str) -> None:
     tags = dict(handler.tagged())
     size = len(handler.data)
     condition = handler.headers.get("If-Range", tags["ETag"])
+    # Little in the socket, so that what was sent is what has been read.
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
+    if handler.headers.get("If-None-Match") == tags["ETag"]:
+        handler.head(304)
+        return
     if ranged and kind == "denied":
         handler.head(403, ("Content-Length", 0))
         return

@@ -28,6 +28,8 @@ LEAST = 8 << 20
 _SHARES = 4
 """Requests for each connection, so that a slow one does not keep all waiting at the end."""
 _LEAST_SHARE = 2 << 20
+_NOTED_AT_ONCE = 256 << 10
+"""Bytes of each connection that a kill may lose."""
 _LOOK = 0.05
 
 
@@ -118,6 +120,7 @@ class Ranges:
     def _fetch(self, session: Session, descriptor: int, span: Span) -> None:
         """Fetch one span; what fails gives back what it has not done."""
         at, end = span
+        noted = at
         headers = {
             "Range": f"bytes={at}-{end - 1}",
             "If-Range": self.record.etag or self.record.modified,
@@ -132,21 +135,29 @@ class Ranges:
                 while not self._end.is_set() and (piece := read_some(response, self.limits)):
                     if at + len(piece) > end:
                         raise ChangedError
-                    self._keep(descriptor, at, piece)
+                    _write(descriptor, at, piece)
                     at += len(piece)
+                    if at - noted >= _NOTED_AT_ONCE:
+                        self._note((noted, at))
+                        noted = at
                     pace.check(len(piece))
                 if at < end:
                     raise TransientError("the connection was cut")
         finally:
+            self._note((noted, at))
             if at < end:
                 with self._lock:
                     self._todo.appendleft((at, end))
 
-    def _keep(self, descriptor: int, at: int, piece: bytes) -> None:
-        view, place = memoryview(piece), at
-        while view:
-            count = os.pwrite(descriptor, view, place)
-            view, place = view[count:], place + count
+    def _note(self, span: Span) -> None:
+        """Write down what lies in the file already."""
         with self._lock:
-            self.part.note((at, at + len(piece)))
-            self._arrived += len(piece)
+            self.part.note(span)
+            self._arrived += span[1] - span[0]
+
+
+def _write(descriptor: int, at: int, piece: bytes) -> None:
+    view = memoryview(piece)
+    while view:
+        count = os.pwrite(descriptor, view, at)
+        view, at = view[count:], at + count
