@@ -186,6 +186,11 @@ _cudaswitch_options() {
         shims\ path) _cudaswitch_add -h --help ;;
         shims\ refresh) _cudaswitch_add -h --help ;;
         completion) _cudaswitch_add -h --help ;;
+        config) _cudaswitch_add -h --help ;;
+        config\ get) _cudaswitch_add -h --help ;;
+        config\ list) _cudaswitch_add --json -h --help ;;
+        config\ set) _cudaswitch_add -h --help ;;
+        config\ unset) _cudaswitch_add -h --help ;;
     esac
 }
 
@@ -193,7 +198,7 @@ _cudaswitch_options() {
 _cudaswitch_argument() {
     case $1:$2 in
         :1)
-            _cudaswitch_add install adopt search list remove gc verify lock sync download mirror alias use off pin unpin current which doctor resolve compat exec env init shims completion
+            _cudaswitch_add install adopt search list remove gc verify lock sync download mirror alias use off pin unpin current which doctor resolve compat exec env init shims completion config
             ;;
         install:*) _cudaswitch_installable ;;
         adopt:1) _cudaswitch_folders ;;
@@ -216,6 +221,11 @@ _cudaswitch_argument() {
         init:1) _cudaswitch_add bash zsh xonsh pwsh fish tcsh nu ;;
         shims:1) _cudaswitch_add install path refresh ;;
         completion:1) _cudaswitch_add bash zsh fish ;;
+        config:1) _cudaswitch_add get list set unset ;;
+        config\ get:1) _cudaswitch_add libraries stores cache offline jobs timeout channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
+        config\ set:1) _cudaswitch_add libraries stores cache offline jobs timeout channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
+        config\ set:*) : ;;
+        config\ unset:1) _cudaswitch_add libraries stores cache offline jobs timeout channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
     esac
 }
 
@@ -246,7 +256,7 @@ _cudaswitch() {
             *)
                 case $command in
                     '') command=$word ;;
-                    shims) command+=" $word" ;;
+                    shims | config) command+=" $word" ;;
                     *) count=$((count + 1)) ;;
                 esac
                 ;;

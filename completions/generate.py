@@ -17,6 +17,7 @@ from cudaswitch.cli import COMMANDS, cli
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.completion import SCRIPTS
+from cudaswitch.settings import SETTINGS
 from cudaswitch.shells import SHELLS, quote_fish, quote_posix
 from cudaswitch.versions import Version
 
@@ -30,6 +31,9 @@ KINDS = {
     "cc": FREE,
     "channels": "conda-forge nvidia defaults",
     "components": "minimal build full",
+    "config get.name": " ".join(SETTINGS),
+    "config set.name": " ".join(SETTINGS),
+    "config unset.name": " ".join(SETTINGS),
     "consumer": "cupy jax onnxruntime paddle tensorflow torch",
     "cudnn": "cudnns",
     "directory": "folders",
@@ -49,6 +53,7 @@ KINDS = {
     "sha256": FREE,
     "target": FREE,
     "toolkits": "toolkits",
+    "values": FREE,
     "version": FREE,
     "what": "installable",
     "which.name": "tools",

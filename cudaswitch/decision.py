@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from cudaswitch import automatic
+from cudaswitch import automatic, settings
 from cudaswitch.activation import Want, chosen
 from cudaswitch.environments import Environment, active_environment, read_request
 from cudaswitch.errors import (
@@ -18,7 +18,7 @@ from cudaswitch.errors import (
 from cudaswitch.paths import home
 from cudaswitch.store import all_stores, find
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Request, parse_request
+from cudaswitch.versions import Libraries, Request, parse_request
 
 VERSION_FILE = ".cuda-version"
 
@@ -81,7 +81,12 @@ def answer(request: Request, environment: Environment | None = None) -> Decision
 
 
 def _want(home: str, request: Request) -> Want:
-    return Want(home, request.libraries, request.gpus)
+    return Want(home, request.libraries or _usual_libraries(), request.gpus)
+
+
+def _usual_libraries() -> Libraries | None:
+    mode: Libraries = settings.value("libraries")
+    return None if mode == "auto" else mode
 
 
 def _automatic(request: Request, environment: Environment | None) -> Decision:

@@ -7,6 +7,7 @@ import sys
 from functools import cached_property
 from pathlib import Path
 
+from cudaswitch import settings
 from cudaswitch.errors import StoreError
 from cudaswitch.toolkit import refuse_unsafe_path
 
@@ -75,14 +76,14 @@ def home() -> Home:
 
 
 def stores() -> list[Home]:
-    """Return all stores in order: the person's own, then those of CUDASWITCH_STORES."""
-    shared = os.environ.get("CUDASWITCH_STORES", "").split(os.pathsep)
-    return [home(), *(Home(Path(os.path.normpath(path))) for path in shared if path)]
+    """Return all stores in order: the person's own, then the shared ones (setting `stores`)."""
+    shared = (Path(path).expanduser() for path in settings.value("stores"))
+    return [home(), *(Home(Path(os.path.normpath(path))) for path in shared)]
 
 
 def cache() -> Path:
-    """Return the folder of downloads: CUDASWITCH_CACHE, else the platform's cache folder."""
-    chosen = os.environ.get("CUDASWITCH_CACHE")
+    """Return the folder of downloads: the setting `cache`, else the platform's cache folder."""
+    chosen = settings.value("cache")
     if chosen:
         return Path(chosen).expanduser().absolute()
     from platformdirs import user_cache_path  # noqa: PLC0415  # only installs need it

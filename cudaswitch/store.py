@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cudaswitch import settings
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
 from cudaswitch.paths import Home, stores, write_atomically
 from cudaswitch.toolkit import (
@@ -110,6 +111,9 @@ class Store:
 
     def _answers(self) -> dict[str, Toolkit]:
         """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias."""
+        # A shell that takes an answer that is ready does not look at settings.
+        if settings.value("libraries") != "auto":
+            return {}
         kits = [kit for kit in self.toolkits() if kit.platform == current_platform()]
         answers: dict[str, Toolkit] = {}
         for kit in kits:

@@ -45,6 +45,8 @@ class Server:
         self.content = content or random_bytes(1 << 20)
         self.asked: list[Asked] = []
         self.sent = 0
+        self.ranges = 0
+        self.busy = 0
         self.hits: Counter[str] = Counter()
         self.elsewhere = ""
         """Where the redirecting modes lead."""
@@ -263,6 +265,50 @@ def range_ignored(handler: _Handler, _: str) -> None:
     handler.whole(send=HALF if handler.first else 1.0, ranges=False)
 
 
+def limited(handler: _Handler, argument: str) -> None:
+    """Ranges as they should be, each at `limited:RATE` bytes a second; `RATE,KIND` misbehaves.
+
+    `cut`: every third range is cut in half. `few`: of more than four at a time one is refused.
+    `whole`: a range gets the whole file. `changing`: other content from the third range on.
+    `wrong`: the bytes of another range. `denied`: ranges are forbidden.
+    """
+    rate, _, kind = argument.partition(",")
+    owner, ranged = handler.owner, "Range" in handler.headers
+    owner.ranges += ranged
+    number = owner.ranges
+    if kind == "changing" and number == 3:
+        owner.content = random_bytes(len(handler.data), seed=99)
+    tags = dict(handler.tagged())
+    size = len(handler.data)
+    condition = handler.headers.get("If-Range", tags["ETag"])
+    # Little in the socket, so that what was sent is what has been read.
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
+    if handler.headers.get("If-None-Match") == tags["ETag"]:
+        handler.head(304)
+        return
+    if ranged and kind == "denied":
+        handler.head(403, ("Content-Length", 0))
+        return
+    if not ranged or kind == "whole" or condition != tags["ETag"]:
+        handler.head(200, ("Content-Length", size), ("Accept-Ranges", "bytes"), *tags.items())
+        handler.body(handler.data, float(rate))
+        return
+    first, _, last = handler.headers["Range"].removeprefix("bytes=").partition("-")
+    start, end = int(first), int(last) + 1 if last else size
+    if kind == "few" and owner.busy >= 4:
+        handler.head(503, ("Content-Length", 0))
+        return
+    owner.busy += 1
+    try:
+        shift = 5 if kind == "wrong" else 0
+        span = f"bytes {start + shift}-{end - 1 + shift}/{size}"
+        handler.head(206, ("Content-Length", end - start), ("Content-Range", span), *tags.items())
+        half = (end - start) // 2 if kind == "cut" and number % 3 == 0 else end - start
+        handler.body(handler.data[start : start + half], float(rate))
+    finally:
+        owner.busy -= 1
+
+
 def _partials(start: int, data: bytes) -> dict[str, tuple[bytes, str | None]]:
     """Bodies and Content-Ranges that do not answer a request for `start` and on."""
     size = len(data)
@@ -380,8 +426,8 @@ MODES: dict[str, Callable[[_Handler, str], None]] = {
         function.__name__: function
         for function in (
             cut, reset, no_length, chunked, lie, stall, silent, slow, empty, flip, html, status,
-            then_ok, redirect, loop, away, range_ignored, range_odd, changing, dated, untagged,
-            endless, longer, gz, odd_head,
+            then_ok, redirect, loop, away, range_ignored, range_odd, limited, changing, dated,
+            untagged, endless, longer, gz, odd_head,
         )
     },
 }  # fmt: skip

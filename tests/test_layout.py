@@ -40,7 +40,7 @@ ORDER = (
         "binaries",
         "loader",
     ),
-    *("shells", "paths", "archives", "compose", "contents", "download"),
+    *("shells", "settings", "paths", "archives", "compose", "contents", "download"),
     *("store", "install", "checking", "mending", "locking", "sources", "mirroring"),
     *(
         "detect",
@@ -68,14 +68,17 @@ EDGES = {
     "compression": ("archives",),
     "conda_package_streaming": ("archives",),
     "filelock": ("collecting", "download", "store"),
+    "isal": ("archives",),
     "packaging": ("mirroring", "sources"),
-    "platformdirs": ("paths",),
+    "platformdirs": ("settings", "paths"),
     "rattler": ("mirroring", "sources"),
     "requests": ("download",),
-    "tomli": ("locking",),
+    "tomli": ("locking", "settings"),
+    "tomlkit": ("cli",),
     "tqdm": ("download",),
     "urllib3": ("download",),
     "xonsh": ("shells",),
+    "yaml": ("sources",),
 }
 """Library → the only modules that may import it."""
 

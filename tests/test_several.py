@@ -14,8 +14,9 @@ import pytest
 
 from cudaswitch.download import fetch
 from cudaswitch.download.pages import read_page
-from cudaswitch.download.several import AT_ONCE, Wanted, fetch_all
+from cudaswitch.download.several import Wanted, fetch_all
 from cudaswitch.errors import NotFoundError, SourceError
+from cudaswitch.settings import value
 from folder_server import FolderServer
 from http_server import Server, random_bytes
 
@@ -35,7 +36,7 @@ def wanted(url: str, content: bytes = CONTENT) -> Wanted:
 
 
 def test_in_order_and_not_again(tmp_path: Path) -> None:
-    contents = [random_bytes(1000 + seed, seed) for seed in range(2 * AT_ONCE)]
+    contents = [random_bytes(1000 + seed, seed) for seed in range(2 * value("jobs"))]
     root = tmp_path / "root"
     root.mkdir()
     for number, content in enumerate(contents):
@@ -53,12 +54,12 @@ def test_in_order_and_not_again(tmp_path: Path) -> None:
 def test_at_the_same_time(tmp_path: Path) -> None:
     # 1 MiB at 1 MB a second each: one after the other they would take four seconds.
     with Server(CONTENT) as server:
-        urls = [server.url("slow:1000000", f"{number}.bin") for number in range(AT_ONCE)]
+        urls = [server.url("slow:1000000", f"{number}.bin") for number in range(value("jobs"))]
         began = time.monotonic()
         # One content: what the first has finished would serve the others from the cache.
         fetch_all([wanted(url) for url in urls], tmp_path / "cache")
         assert time.monotonic() - began < 3
-        assert server.hits["slow"] == AT_ONCE
+        assert server.hits["slow"] == value("jobs")
 
 
 def test_the_first_failure_stops_the_others_and_they_go_on_later(tmp_path: Path) -> None:

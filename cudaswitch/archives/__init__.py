@@ -18,6 +18,7 @@ from cudaswitch.archives.members import Content, Member
 from cudaswitch.archives.opening import layout_of
 from cudaswitch.archives.placing import Folders, Placing
 from cudaswitch.archives.streams import Source
+from cudaswitch.archives.writing import Writers
 from cudaswitch.toolkit import Package
 
 __all__ = ["identify", "sha256_of", "unpack"]
@@ -61,7 +62,8 @@ def unpack(
         layout = layout_of(source, path.name)
         folders = open_things.enter_context(Folders(tree))
         aside = open_things.enter_context(Folders(info)) if info else None
-        placing = Placing(folders, layout.aside, aside)
+        writers = open_things.enter_context(Writers())
+        placing = Placing(folders, layout.aside, aside, writers)
         members = open_things.enter_context(closing(layout.members()))
         package, reported = None, 0
         for member in Budget.for_archive(source.size).watch(members):

@@ -29,8 +29,9 @@ from cudaswitch.archives.layout import Layout, checked_package, release_of, whol
 from cudaswitch.archives.limits import FILE_LIST_BYTES, METADATA_BYTES, Budget
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.placing import Placing
-from cudaswitch.archives.streams import Source, ahead, decoded
+from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.archives.tarball import Pieces, TarReader
+from cudaswitch.archives.threads import ahead
 from cudaswitch.archives.zips import Record, ZipDirectory
 from cudaswitch.errors import RequestError
 from cudaswitch.toolkit import Package

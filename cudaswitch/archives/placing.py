@@ -7,17 +7,17 @@ last, when the whole tree is known; modes are ours, not the archive's.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from cudaswitch.archives.faults import UnsafeError, shown
 from cudaswitch.archives.members import Member, parents
 from cudaswitch.archives.streams import PIECE
+from cudaswitch.archives.writing import Writers, Written, write_all
 from cudaswitch.errors import ArchiveError
 from cudaswitch.toolkit import Entry
 
@@ -74,6 +74,12 @@ class Folders:
         return descriptor
 
 
+class _File(NamedTuple):
+    written: Written
+    size: int
+    executable: bool
+
+
 class Placing:
     """Writes the members of one archive below `tree`.
 
@@ -82,13 +88,16 @@ class Placing:
     once `finish` has run. Raises UnsafeError for every member that has no one lawful place.
     """
 
-    def __init__(self, tree: Folders, aside: str | None, aside_tree: Folders | None) -> None:
+    def __init__(
+        self, tree: Folders, aside: str | None, aside_tree: Folders | None, writers: Writers
+    ) -> None:
         self.entries: dict[str, Entry] = {}
         self._aside = aside
         self._kinds: dict[str, Placed] = {"": "directory"}
         self._folded: dict[str, str] = {}
         self._links: dict[str, str] = {}
-        self._files: dict[str, Entry] = {}
+        self._files: dict[str, _File] = {}
+        self._writers = writers
         self._tree = tree
         self._aside_tree = aside_tree
 
@@ -106,7 +115,9 @@ class Placing:
             yield from self._write(member.path, executable, member.content)
 
     def finish(self) -> None:
-        """Make the symbolic links, each checked against the whole tree."""
+        """Wait for the files, then make the symbolic links, each checked against the whole tree."""
+        for path in self._files:
+            self._note(self._entry(path))
         for path, target in sorted(self._links.items()):
             self._check_target(path, target)
             folders, inner = self._place(path)
@@ -169,27 +180,26 @@ class Placing:
     def _write(
         self, path: str, executable: bool, content: Iterable[bytes | memoryview]
     ) -> Iterator[int]:
-        digest, size = hashlib.sha256(), 0
         folders, inner = self._place(path)
         descriptor = _create(folders, inner) if folders else None
+        file = self._writers.file(descriptor, EXECUTABLE_MODE if executable else FILE_MODE)
+        size = 0
         try:
             for piece in content:
-                digest.update(piece)
                 size += len(piece)
-                if descriptor is not None:
-                    _write_all(descriptor, piece)
+                file.add(piece)
                 yield len(piece)
-            if descriptor is not None:
-                os.fchmod(descriptor, EXECUTABLE_MODE if executable else FILE_MODE)
         finally:
-            if descriptor is not None:
-                os.close(descriptor)
-        self._files[path] = Entry(path, size, digest.hexdigest(), executable)
-        self._note(self._files[path])
+            file.close()
+        self._files[path] = _File(file, size, executable)
+
+    def _entry(self, path: str) -> Entry:
+        """Wait for a file to be written and return its entry."""
+        found = self._files[path]
+        return Entry(path, found.size, found.written.sha256(), found.executable)
 
     def _repeat(self, path: str, target: str) -> None:
-        earlier = self._files.get(target)
-        if earlier is None:
+        if target not in self._files:
             raise UnsafeError(
                 f"{shown(path)} is a hard link to {shown(target)}, which is no earlier file"
             )
@@ -198,9 +208,9 @@ class Placing:
         if to_folders:
             if from_folders is None:
                 raise UnsafeError(f"{shown(path)} is a hard link to a file that is not kept")
+            earlier = self._entry(target)
             _link_or_copy(from_folders, from_inner, to_folders, to_inner, earlier)
-        self._files[path] = earlier._replace(path=path)
-        self._note(self._files[path])
+        self._files[path] = self._files[target]
 
     def _check_target(self, path: str, target: str) -> None:
         """Refuse a link that leaves its root by name, or steps back from what is no folder."""
@@ -229,12 +239,6 @@ def _create(folders: Folders, inner: str) -> int:
     return os.open(inner.rpartition("/")[2], flags, 0o600, dir_fd=folders.above(inner))
 
 
-def _write_all(descriptor: int, data: bytes | memoryview) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
 def _link_or_copy(
     from_folders: Folders, from_inner: str, to_folders: Folders, to_inner: str, earlier: Entry
 ) -> None:
@@ -254,7 +258,7 @@ def _link_or_copy(
         copy = _create(to_folders, to_inner)
         try:
             while piece := os.read(original, PIECE):
-                _write_all(copy, piece)
+                write_all(copy, piece)
             os.fchmod(copy, EXECUTABLE_MODE if earlier.executable else FILE_MODE)
         finally:
             os.close(copy)

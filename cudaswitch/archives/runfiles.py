@@ -27,8 +27,9 @@ from cudaswitch.archives.makeself import SCRIPT_BYTES, Header, read_header
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.nvidia import ELF_HEADER_BYTES, ELF_MACHINES
 from cudaswitch.archives.placing import Placing
-from cudaswitch.archives.streams import Source, ahead
+from cudaswitch.archives.streams import Source
 from cudaswitch.archives.tarball import Pieces, TarReader
+from cudaswitch.archives.threads import ahead
 from cudaswitch.toolkit import Package
 from cudaswitch.versions import Version
 

@@ -6,22 +6,20 @@ checksum holds, and nothing but further streams follows it.
 
 from __future__ import annotations
 
-import bz2
 import errno
-import hashlib
 import lzma
 import os
-import queue
 import stat
 import sys
-import threading
-import zlib
-from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
+from isal import isal_zlib
+
+from cudaswitch.archives.bzip2 import decoded_blocks
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError
+from cudaswitch.archives.threads import Hash
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -30,10 +28,9 @@ else:
 
 PIECE = 256 * 1024
 """Bytes that are read, decoded or written at a time."""
-QUEUED_PIECES = 8
-"""Decoded pieces that may wait for the writer."""
 MAX_WINDOW_LOG = 27
 """128 MiB: the largest window or dictionary that a decoder may be told to keep."""
+GZIP_MAGIC = b"\x1f\x8b"
 XZ_CHECKS = (lzma.CHECK_CRC32, lzma.CHECK_CRC64, lzma.CHECK_SHA256)
 
 
@@ -63,13 +60,14 @@ class Source:
             raise ForeignError(refusal)
         self.size = status.st_size
         self.position = 0
-        self._hash = hashlib.sha256()
+        self._hash = Hash()
         self._gaps = False
 
     def __enter__(self) -> Source:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._hash.stop()
         os.close(self._fd)
 
     def read_at(self, offset: int, count: int) -> bytes:
@@ -89,7 +87,7 @@ class Source:
         data = self.read_at(self.position, count)
         self.position += count
         if not self._gaps:
-            self._hash.update(data)
+            self._hash.add(data)
         return data
 
     def pieces(self, end: int | None = None) -> Iterator[bytes]:
@@ -105,7 +103,8 @@ class Source:
 
     def rewind(self) -> None:
         """Begin the pass anew."""
-        self._gaps, self.position, self._hash = False, 0, hashlib.sha256()
+        self._hash.stop()
+        self._gaps, self.position, self._hash = False, 0, Hash()
 
     @property
     def sha256(self) -> str:
@@ -128,13 +127,21 @@ class Decoder(Protocol):
 
 
 class InflateDecoder:
-    """zlib with the interface of the others; `wbits` 31 is gzip, -15 bare deflate."""
+    """Inflate with the interface of the others: ISA-L's.
+
+    `wbits` 31 is gzip, -15 bare deflate.
+    """
 
     def __init__(self, wbits: int) -> None:
-        self._inflate = zlib.decompressobj(wbits)
+        # ISA-L waits for a whole header before it looks at the first byte.
+        self._magic = GZIP_MAGIC if wbits == 31 else b""
+        self._inflate = isal_zlib.decompressobj(wbits)
         self._full = False
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
+        if not data.startswith(self._magic[: len(data)]):
+            raise ValueError("no gzip header")
+        self._magic = b""
         output = self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
         self._full = len(output) == max_length
         return output
@@ -187,16 +194,23 @@ def _zstd_decoder() -> Decoder:
 
 
 DECODERS: dict[str, Callable[[], Decoder]] = {
-    "bzip2": bz2.BZ2Decompressor,
     "gzip": lambda: InflateDecoder(31),
     "xz": XzDecoder,
     "zstd": _zstd_decoder,
 }
-DECODE_ERRORS = (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError)
+# Its stub names an instance, not the class.
+InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # see above
+DECODE_ERRORS = (OSError, ValueError, EOFError, InflateError, lzma.LZMAError, zstd.ZstdError)
 
 
 def decoded(pieces: Iterator[bytes], form: str) -> Iterator[bytes]:
-    """Yield the decoded bytes of one or more concatenated streams of `form` (see DECODERS)."""
+    """Yield the decoded bytes of one or more concatenated streams of `form`.
+
+    That is `bzip2`, or one of DECODERS.
+    """
+    if form == "bzip2":
+        yield from decoded_blocks(pieces)
+        return
     decoder: Decoder | None = None
     padding = 0
     for piece in pieces:
@@ -231,41 +245,3 @@ def _without_padding(data: bytes, padding: int, form: str) -> tuple[bytes, int]:
     if rest and padding % 4:
         raise DamagedError("its xz data is broken")
     return rest, padding
-
-
-def ahead(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
-    """Yield what `pieces` yields, produced in a thread of its own a few pieces ahead.
-
-    Decoders and hashes let go of the interpreter lock, so reading, decoding and writing
-    overlap. Closing the iterator ends the thread; its errors are raised here.
-    """
-    waiting: queue.Queue[bytes | BaseException | None] = queue.Queue(QUEUED_PIECES)
-    given_up = threading.Event()
-
-    def hand_over(item: bytes | BaseException | None) -> None:
-        while not given_up.is_set():
-            with suppress(queue.Full):
-                waiting.put(item, timeout=0.1)
-                break
-
-    def produce() -> None:
-        try:
-            for piece in pieces:
-                hand_over(piece)
-                if given_up.is_set():
-                    return
-        except BaseException as error:
-            hand_over(error)
-        else:
-            hand_over(None)
-
-    thread = threading.Thread(target=produce, name="archive decoder", daemon=True)
-    thread.start()
-    try:
-        while (item := waiting.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        given_up.set()
-        thread.join()

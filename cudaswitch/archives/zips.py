@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import stat
 import struct
-import zlib
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from isal import isal_zlib
+
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, shown
 from cudaswitch.archives.members import Kind, Member, check_text, decode_name, safe_path
-from cudaswitch.archives.streams import PIECE, InflateDecoder, Source, ahead
+from cudaswitch.archives.streams import PIECE, InflateDecoder, InflateError, Source
+from cudaswitch.archives.threads import ahead
 
 LOCAL = struct.Struct("<4s5H3I2H")
 CENTRAL = struct.Struct("<4s6H3I5H2I")
@@ -227,7 +229,7 @@ def _contents(source: Source, record: Record) -> Generator[bytes, None, None]:
     found_crc, found_size = 0, 0
     packed_pieces = source.pieces(end)
     for piece in _inflated(packed_pieces) if method == DEFLATED else packed_pieces:
-        found_crc = zlib.crc32(piece, found_crc)
+        found_crc = isal_zlib.crc32(piece, found_crc)
         found_size += len(piece)
         if found_size > record.size:
             break
@@ -247,7 +249,7 @@ def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
         while not decoder.eof:
             try:
                 output = decoder.decompress(data, PIECE)
-            except zlib.error as error:
+            except InflateError as error:
                 raise DamagedError("its zip data is broken") from error
             data = b""
             if output:

@@ -35,6 +35,7 @@ COMMANDS = {
     "init": ("init", "Load cudaswitch into your shell"),
     "shims": ("shims", "Keep commands that find the right toolkit without a shell's help"),
     "completion": ("completing", "Print the completion script of a shell"),
+    "config": ("config", "Settings: list, get, set, unset"),
     "want": ("switching", ""),
 }
 """Command → (module that holds it, its line in `--help`; hidden when empty)."""

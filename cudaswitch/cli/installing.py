@@ -47,7 +47,7 @@ from cudaswitch.versions import Request, Version, parse_request
 )
 @click.option("--platform", type=click.Choice(PLATFORMS), help="Keep it for another platform.")
 @click.option("--sha256", metavar="H", help="The hash that the one file must have.")
-@click.option("--offline", is_flag=True, help="Use only what is on this machine.")
+@options.offline
 @click.option("--force", is_flag=True, help="Replace what is installed under the same name.")
 def install(
     what: tuple[str, ...],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from cudaswitch import settings
 from cudaswitch.versions import LIBRARIES
 
 cudnn = click.option("--cudnn", metavar="V", help="cuDNN to go with it, such as 7.6, or none.")
@@ -17,5 +18,11 @@ channels = click.option(
     multiple=True,
     metavar="C",
     help="A conda channel: a name, URL or path. Several are asked in their order.",
+)
+offline = click.option(
+    "--offline",
+    is_flag=True,
+    default=lambda: settings.value("offline"),
+    help="Use only what is on this machine.",
 )
 mirror = click.option("--mirror", metavar="URL", help="With --from: a mirror of that source.")

@@ -33,7 +33,7 @@ _DRIVER = {True: "runs it", False: "too old", None: "-"}
 @options.channels
 @options.mirror
 @click.option("--platform", type=click.Choice(PLATFORMS), help="For another platform.")
-@click.option("--offline", is_flag=True, help="Use only what is on this machine.")
+@options.offline
 @output.json_option
 def search(
     request: tuple[str, ...],

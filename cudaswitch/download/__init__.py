@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from cudaswitch.download.cache import Cache, file_sha256
-from cudaswitch.download.client import file_name
+from cudaswitch.download.client import ANYBODY, Access, file_name
 from cudaswitch.download.failures import Limits, refused
 from cudaswitch.download.redaction import redact
 from cudaswitch.download.transfer import Transfer
 from cudaswitch.errors import NotFoundError, RequestError, SourceError, StoreError
 
-__all__ = ["fetch", "file_name", "open_local", "redact"]
+__all__ = ["ANYBODY", "Access", "fetch", "file_name", "open_local", "redact"]
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -34,6 +34,7 @@ def fetch(
     offline: bool = False,
     show: bool | None = None,
     stop: Event | None = None,
+    access: Access = ANYBODY,
 ) -> Path:
     """Return the file behind an http, https or file URL, downloaded into `cache` if need be.
 
@@ -41,6 +42,7 @@ def fetch(
     asked whether what the URL delivered last still stands. `limit` is what it may have at
     most, in bytes. `offline` takes it from the cache or refuses. `show` a progress bar on
     stderr: None means if that is a terminal. Another thread ends the download with `stop`.
+    `access` is how the server is reached where that is not as for everybody.
     A download goes on where an earlier one was interrupted, also by a kill.
 
     Raises SourceError (not delivered, or not what was expected; NotFoundError if there is no
@@ -70,7 +72,7 @@ def fetch(
                 return path
             known = store.known(url) if sha256 is None else None
             transfer = Transfer(
-                url, part, store, limits, sha256, size, known, show, stop or Event()
+                url, part, store, limits, sha256, size, known, show, stop or Event(), access
             )
             return transfer.run()
     except OSError as error:

@@ -4,6 +4,7 @@
     urls/<key>.json          what a URL delivered last: its sha256, size, name and validators
     urls/<key>.part          what has arrived of a URL so far, and beside it as .part.json
                              the size and validators under which the server sent it
+    urls/<key>.part.ranges   which bytes of the part are there, where it has holes
     urls/<key>.lock          held by the process that writes the part
     work-*                   what a process works with, as long as it runs
     in-use                   locked, shared, by each of these processes
@@ -18,11 +19,13 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from filelock import BaseFileLock, FileLock, Timeout
@@ -32,6 +35,7 @@ PIECE = 1 << 20
 
 IN_USE = "in-use"
 _POLL = 0.2
+_JOURNAL_LINE = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})\n")
 
 
 @dataclass(frozen=True)
@@ -88,11 +92,32 @@ def write_record(path: Path, record: Record) -> None:
     Path(name).replace(path)
 
 
-@dataclass(frozen=True)
-class Part:
-    """The file that a download grows in, and its note: the record it began under."""
+Span = tuple[int, int]
+"""From the first byte to the one after the last."""
 
-    path: Path
+
+def gaps(spans: list[Span], total: int) -> list[Span]:
+    """Return what is missing of `total` bytes, in order, where `spans` (sorted) are there."""
+    missing, at = [], 0
+    for start, end in spans:
+        if start > at:
+            missing.append((at, min(start, total)))
+        at = max(at, end)
+    return [*missing, (at, total)] if at < total else missing
+
+
+class Part:
+    """The file that a download grows in, and its note: the record it began under.
+
+    What came in ranges is written down in a journal, one line for each piece; without a
+    journal the file has no holes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.journal_path = path.with_name(path.name + ".ranges")
+        self._journal: BinaryIO | None = None
+        self._spans: list[Span] | None = None
 
     @property
     def note_path(self) -> Path:
@@ -105,13 +130,76 @@ class Part:
         except FileNotFoundError:
             return 0
 
+    @property
+    def arrived(self) -> int:
+        """Bytes that are there, without the holes."""
+        return sum(end - start for start, end in self.spans())
+
+    @property
+    def has_holes(self) -> bool:
+        return self.journal_path.exists()
+
+    def spans(self) -> list[Span]:
+        """Return what is there, sorted and put together."""
+        if self._spans is None:
+            if not self.has_holes:
+                return [(0, size)] if (size := self.size) else []
+            self._spans = []
+            for line in self.journal_path.read_bytes().splitlines(keepends=True):
+                # A kill may have cut the last line, and then its end is another number.
+                if match := _JOURNAL_LINE.fullmatch(line):
+                    self._insert((int(match[1]), min(int(match[2]), self.size)))
+        return self._spans
+
+    def begin_ranges(self) -> None:
+        """From now on the file may have holes: write down what is there so far."""
+        if self._journal is None:
+            spans = self.spans()
+            self._spans = list(spans)
+            self._journal = self.journal_path.open("ab", buffering=0)
+            self._journal.write(b"\n" + b"".join(b"%d %d\n" % span for span in spans))
+
+    def note(self, span: Span) -> None:
+        """Write down what has just been written. One thread at a time."""
+        if self._journal is None:
+            raise ValueError("begin_ranges comes first")
+        self._journal.write(b"%d %d\n" % span)
+        self._insert(span)
+
+    def open(self) -> BinaryIO:
+        return self.path.open("r+b", buffering=0)
+
+    def _insert(self, span: Span) -> None:
+        # Another thread may be reading the list that was.
+        merged: list[Span] = []
+        for start, end in sorted([*(self._spans or ()), span]):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            elif start < end:
+                merged.append((start, end))
+        self._spans = merged
+
+    def _forget_ranges(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+        self._journal, self._spans = None, None
+        self.journal_path.unlink(missing_ok=True)
+
     def begin(self, record: Record) -> None:
         """Empty the part, then note under which validators its bytes come."""
+        self.path.unlink(missing_ok=True)
+        self._forget_ranges()
         self.path.write_bytes(b"")
         write_record(self.note_path, record)
 
+    def finish(self) -> None:
+        """Leave nothing beside the file, which has its final name."""
+        self._forget_ranges()
+        self.note_path.unlink(missing_ok=True)
+
     def drop(self) -> None:
         self.path.unlink(missing_ok=True)
+        self._forget_ranges()
         self.note_path.unlink(missing_ok=True)
 
 
@@ -141,7 +229,7 @@ class Cache:
         """Give a verified part its final name and remember the URL."""
         path = self.root / record.sha256
         part.path.replace(path)
-        part.note_path.unlink(missing_ok=True)
+        part.finish()
         write_record(self.urls / f"{url_key(url)}.json", record)
         return path
 
@@ -185,8 +273,8 @@ def _acquire(lock: BaseFileLock, part: Part, patience: float, waiting: Callable[
         except Timeout:
             if seen == -1:
                 waiting()
-            if part.size != seen:
-                seen, since = part.size, time.monotonic()
+            if (arrived := Part(part.path).arrived) != seen:
+                seen, since = arrived, time.monotonic()
             elif time.monotonic() - since > patience:
                 return False
             time.sleep(_POLL)

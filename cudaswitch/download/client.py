@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 import requests
@@ -28,18 +29,43 @@ def file_name(url: str) -> str:
     return "download" if name in ("", ".", "..") else printable(name)
 
 
-def new_session() -> requests.Session:
+class Access(NamedTuple):
+    """How a server is reached; what is empty or None is as for every other.
+
+    `proxies` are pairs of a scheme, or scheme and host, and a URL; `verify` a file or folder of
+    authorities, or False; `certificate` the client's own, with its key in another file if there
+    are two.
+    """
+
+    proxies: tuple[tuple[str, str], ...] = ()
+    verify: bool | str | None = None
+    certificate: str | tuple[str, str] | None = None
+
+
+ANYBODY = Access()
+
+
+class Session(requests.Session):
+    """A session with the way in which it reaches servers."""
+
+    def __init__(self, access: Access) -> None:
+        super().__init__()
+        self.access = access
+        if access.verify is False:
+            # Whoever has set it knows; a warning for each request tells nothing new.
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+
+
+def new_session(access: Access = ANYBODY) -> Session:
     """A session that asks for the file's own bytes; netrc, proxies and TLS as configured."""
-    session = requests.Session()
+    session = Session(access)
     session.headers.update(
         {"User-Agent": f"cudaswitch/{__version__}", "Accept-Encoding": "identity"}
     )
     return session
 
 
-def ask(
-    session: requests.Session, url: str, headers: dict[str, str], limits: Limits
-) -> requests.Response:
+def ask(session: Session, url: str, headers: dict[str, str], limits: Limits) -> requests.Response:
     """Return the answer behind at most 10 redirects; credentials stay with the host of `url`.
 
     Raises TransientError or SourceError.
@@ -54,7 +80,9 @@ def ask(
                 auth=credentials if own else None,
                 headers=headers,
                 timeout=limits.timeout,
-                verify=_trust(),
+                verify=_trust() if session.access.verify is None else session.access.verify,
+                proxies=dict(session.access.proxies),
+                cert=session.access.certificate,
                 stream=True,
                 allow_redirects=False,
             )
@@ -145,6 +173,26 @@ def continued_size(response: requests.Response, offset: int, note: Record) -> in
         and note.size in (None, total)
     )
     return total if right else None
+
+
+def takes_ranges(response: requests.Response) -> bool:
+    """Tell whether the server says that it sends parts of a file too."""
+    return response.headers.get("Accept-Ranges", "").strip().lower() == "bytes"
+
+
+def range_of(response: requests.Response, span: tuple[int, int], note: Record) -> bool:
+    """Tell whether a 206 is just the span that was asked for, of the file that was begun."""
+    headers = response.headers
+    match = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
+    if response.status_code != 206 or match is None or "Content-Encoding" in headers:
+        return False
+    start, end = span
+    return (
+        tuple(map(int, match.groups())) == (start, end - 1, note.size)
+        and body_length(response) in (None, end - start)
+        and (not note.etag or headers.get("ETag", note.etag) == note.etag)
+        and (not note.modified or headers.get("Last-Modified", note.modified) == note.modified)
+    )
 
 
 def refuse_coding(url: str, response: requests.Response) -> SourceError | None:

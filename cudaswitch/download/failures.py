@@ -6,6 +6,7 @@ import http.client
 import os
 import random
 import ssl
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -15,13 +16,14 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
+from cudaswitch import settings
 from cudaswitch.download.redaction import redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 
 RETRY_AFTER = 60.0
 """Seconds that a server may make us wait at most."""
 
-_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _GONE = frozenset({404, 410})
 _HINTS = {
     401: "put user and password into ~/.netrc",
@@ -44,9 +46,9 @@ class Limits:
 
     @classmethod
     def from_environment(cls) -> Limits:
-        """Read CUDASWITCH_TIMEOUT, CUDASWITCH_RETRIES and CUDASWITCH_MAX_DOWNLOAD."""
+        """Read the setting `timeout`, CUDASWITCH_RETRIES and CUDASWITCH_MAX_DOWNLOAD."""
         return cls(
-            timeout=max(0.1, _number("CUDASWITCH_TIMEOUT", 30)),
+            timeout=max(0.1, settings.value("timeout")),
             retries=int(_number("CUDASWITCH_RETRIES", 6)),
             size=int(_number("CUDASWITCH_MAX_DOWNLOAD", 64 << 30)),
         )
@@ -138,7 +140,7 @@ def refused(url: str, reason: str, hint: str, kind: type[SourceError] = SourceEr
 def broken(url: str, response: requests.Response) -> Exception:
     """Tell a status that delivers nothing: worth another try, or final."""
     status = f"the server answered {response.status_code} {response.reason or ''}".rstrip()
-    if response.status_code in _AGAIN:
+    if response.status_code in AGAIN:
         return TransientError(status, _retry_after(response.headers.get("Retry-After", "")))
     host = urlsplit(response.url).hostname
     if host != urlsplit(url).hostname:
@@ -163,3 +165,20 @@ def http_date(text: str) -> datetime | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+
+
+class Pace:
+    """Demands a least speed: a server may send a byte now and then for ever."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.began, self.arrived = time.monotonic(), 0
+
+    def check(self, arrived: int) -> None:
+        self.arrived += arrived
+        spent = time.monotonic() - self.began
+        if spent <= self.limits.timeout:
+            return
+        if self.arrived < self.limits.floor * spent:
+            raise TransientError(f"less than {self.limits.floor} bytes a second came")
+        self.began, self.arrived = time.monotonic(), 0

@@ -8,11 +8,10 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
+from cudaswitch import settings
 from cudaswitch.download import fetch
+from cudaswitch.download.client import ANYBODY, Access
 from cudaswitch.download.failures import StoppedError
-
-AT_ONCE = 4
-"""Connections. The servers of packages give each its own speed, and refuse greedy clients."""
 
 _GRACE = 1.0
 
@@ -27,6 +26,7 @@ class Wanted:
     url: str
     sha256: str
     size: int | None
+    access: Access = ANYBODY
 
 
 def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -> list[Path]:
@@ -46,7 +46,13 @@ def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -
             try:
                 each = todo.get_nowait()
                 found[each] = fetch(
-                    each.url, cache, sha256=each.sha256, size=each.size, offline=offline, stop=stop
+                    each.url,
+                    cache,
+                    sha256=each.sha256,
+                    size=each.size,
+                    offline=offline,
+                    stop=stop,
+                    access=each.access,
                 )
             except (Empty, StoppedError):
                 return
@@ -55,7 +61,8 @@ def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -
                 stop.set()
 
     # Daemons: an interrupt must not wait for a server that has stopped talking.
-    threads = [Thread(target=work, daemon=True) for _ in range(min(AT_ONCE, len(wanted)))]
+    count = min(settings.value("jobs"), len(wanted))
+    threads = [Thread(target=work, daemon=True) for _ in range(count)]
     for thread in threads:
         thread.start()
     try:

@@ -13,24 +13,31 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
+from typing import NoReturn
 
 import requests
 from tqdm import tqdm
 
 from cudaswitch.download.cache import PIECE, Cache, Part, Record, feed, read_record
 from cudaswitch.download.client import (
+    ANYBODY,
+    Access,
+    Session,
     ask,
     begun_record,
     continued_size,
     new_session,
     read_some,
     refuse_coding,
+    takes_ranges,
 )
-from cudaswitch.download.failures import Limits, StoppedError, TransientError, broken, refused
+from cudaswitch.download.failures import Limits, Pace, StoppedError, TransientError, broken, refused
+from cudaswitch.download.ranges import ChangedError, Ranges, is_worth_it
 from cudaswitch.errors import SourceError, StoreError
 
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
 _SNIFF = 64
+_HASHED_AT_ONCE = 16 << 20
 
 
 class _DoubtError(Exception):
@@ -54,22 +61,24 @@ class Transfer:
     known: Record | None
     show: bool
     stop: Event = field(default_factory=Event)
+    access: Access = ANYBODY
     resume: bool = True
 
     def run(self) -> Path:
         """Return the file's path in the cache, or raise SourceError or StoreError."""
-        failures, reached = 0, self.part.size
-        with new_session() as session:
+        failures, reached = 0, self.part.arrived
+        with new_session(self.access) as session:
             while True:
                 try:
                     return self._attempt(session)
-                except _DoubtError:
+                except (_DoubtError, ChangedError):
                     self.part.drop()
                     self.resume = False
                 except TransientError as cut:
                     # Getting on counts, or no large file would ever arrive over a bad line.
-                    failures = 1 if self.part.size >= reached + PIECE else failures + 1
-                    reached = max(reached, self.part.size)
+                    arrived = self.part.arrived
+                    failures = 1 if arrived >= reached + PIECE else failures + 1
+                    reached = max(reached, arrived)
                     if failures > self.limits.retries:
                         raise refused(self.url, cut.reason, self._what_next()) from None
                     self.stop.wait(cut.delay(failures))
@@ -81,9 +90,11 @@ class Transfer:
             return "the same command goes on where this one stopped"
         return "check the network and the URL, then try again"
 
-    def _attempt(self, session: requests.Session) -> Path:
+    def _attempt(self, session: Session) -> Path:
         note = read_record(self.part.note_path)
         offset = self._resumable(note)
+        if note is not None and offset and self.part.has_holes:
+            return self._in_ranges(note)
         digest = hashlib.sha256()
         if note is None or offset == 0:
             headers = self._since_known()
@@ -107,7 +118,10 @@ class Transfer:
                 raise _DoubtError
             else:
                 raise broken(self.url, response)
-            self._receive(response, offset, digest, record)
+            may_split = self.resume and takes_ranges(response) and _is_validated(record)
+            whole = self._receive(response, offset, digest, record, may_split=may_split)
+        if not whole:
+            return self._in_ranges(record, digest)
         return self._finish(record, digest.hexdigest(), resumed=offset > 0)
 
     def _resumable(self, note: Record | None) -> int:
@@ -157,21 +171,59 @@ class Transfer:
                 "free some space, or set CUDASWITCH_CACHE to a folder elsewhere",
             )
 
+    def _in_ranges(self, record: Record, digest: hashlib._Hash | None = None) -> Path:
+        """Fetch what is missing over several connections; `digest` is of the part so far."""
+        hashed = 0 if digest is None else self.part.size
+        digest = digest or hashlib.sha256()
+        self.part.begin_ranges()
+
+        def hash_up_to(front: int) -> None:
+            nonlocal hashed
+            # A piece at a time: the connections are to be looked after as well.
+            end = min(front, hashed + _HASHED_AT_ONCE)
+            out.seek(hashed)
+            while hashed < end and (piece := out.read(min(PIECE, end - hashed))):
+                digest.update(piece)
+                hashed += len(piece)
+
+        with self.part.open() as out, self._bar(record, self.part.arrived) as bar:
+
+            def on_arrival(count: int) -> None:
+                bar.update(count)
+
+            ranges = Ranges(
+                self.url, self.part, record, self.limits, self.access, self.stop, on_arrival
+            )
+            ranges.run(hash_up_to)
+            while hashed < (record.size or 0):
+                hash_up_to(record.size or 0)
+        return self._finish(record, digest.hexdigest(), resumed=True)
+
+    def _bar(self, record: Record, initial: int) -> tqdm[NoReturn]:
+        total = record.size if self.size is None else self.size
+        return tqdm(
+            desc=record.name, total=total, initial=initial, disable=not self.show,
+            unit="B", unit_scale=True, unit_divisor=1024, leave=False,
+        )  # fmt: skip
+
     def _receive(
-        self, response: requests.Response, offset: int, digest: hashlib._Hash, record: Record
-    ) -> None:
-        """Append the body to the part, counting, hashing and timing it."""
+        self,
+        response: requests.Response,
+        offset: int,
+        digest: hashlib._Hash,
+        record: Record,
+        *,
+        may_split: bool,
+    ) -> bool:
+        """Append the body to the part, counting, hashing and timing it.
+
+        False where, after a while, more connections are worth it for the rest.
+        """
         total = record.size if self.size is None else self.size
         most = self.limits.size if total is None else total
         head, got = b"", offset
-        pace = _Pace(self.limits)
-        with (
-            self.part.path.open("r+b") as out,
-            tqdm(
-                desc=record.name, total=total, initial=offset, disable=not self.show,
-                unit="B", unit_scale=True, unit_divisor=1024, leave=False,
-            ) as bar,
-        ):  # fmt: skip
+        pace, began = Pace(self.limits), time.monotonic()
+        with self.part.path.open("r+b") as out, self._bar(record, offset) as bar:
             out.seek(offset)
             while piece := read_some(response, self.limits):
                 if got < _SNIFF:
@@ -186,10 +238,14 @@ class Transfer:
                 if self.stop.is_set():
                     raise StoppedError
                 pace.check(len(piece))
+                spent = time.monotonic() - began
+                if may_split and total and is_worth_it(spent, got - offset, total - got):
+                    return False
         if total is not None and got < total:
             raise TransientError(f"the connection was cut after {got} of {total} bytes")
         if got == 0:
             raise self._rejected("an empty file came")
+        return True
 
     def _refuse_web_page(self, head: bytes) -> None:
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_WEB_PAGE):
@@ -216,18 +272,5 @@ class Transfer:
         return refused(self.url, reason, hint)
 
 
-class _Pace:
-    """Demands a least speed: a server may send a byte now and then for ever."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self.began, self.arrived = time.monotonic(), 0
-
-    def check(self, arrived: int) -> None:
-        self.arrived += arrived
-        spent = time.monotonic() - self.began
-        if spent <= self.limits.timeout:
-            return
-        if self.arrived < self.limits.floor * spent:
-            raise TransientError(f"less than {self.limits.floor} bytes a second came")
-        self.began, self.arrived = time.monotonic(), 0
+def _is_validated(record: Record) -> bool:
+    return record.size is not None and bool(record.etag or record.modified)

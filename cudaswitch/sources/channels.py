@@ -8,20 +8,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from cudaswitch import settings
 from cudaswitch.archives.components import COMPONENTS, named_component
-from cudaswitch.download import redact
+from cudaswitch.download import ANYBODY, Access, redact
 from cudaswitch.download.several import Wanted
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
+from cudaswitch.sources.condarc import NOTHING_SET, Condarc, read_condarc
 from cudaswitch.sources.repodata import read_channel
 from cudaswitch.versions import Version
 
 ALIAS = "https://conda.anaconda.org"
-"""Where the channels that have a plain name lie; CUDASWITCH_CHANNEL_ALIAS names a mirror."""
+"""Where the channels that have a plain name lie; the setting `mirrors.conda` names a mirror."""
 NAMED = {"defaults": "https://repo.anaconda.com/pkgs/main"}
 CHANNELS = ("conda-forge", "nvidia", "defaults")
-"""The channels that are asked, in this order, where CUDASWITCH_CHANNELS names no others."""
+"""The channels that are asked, in this order, where the setting `channels` names no others."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*", re.ASCII)
 _URL = re.compile(r"(?:https?|file)://.+")
@@ -42,6 +44,7 @@ class Record:
     build: str
     depends: tuple[str, ...]
     data: Mapping[str, Any]
+    access: Access = ANYBODY
 
     @property
     def rank(self) -> tuple[Version, int, bool]:
@@ -56,7 +59,7 @@ class Record:
             raise self._unusable("sha256")
         if type(size) is not int or size <= 0:
             raise self._unusable("size")
-        return Wanted(f"{self.folder}/{self.file}", sha256.lower(), size)
+        return Wanted(f"{self.folder}/{self.file}", sha256.lower(), size, self.access)
 
     def _unusable(self, what: str) -> SourceError:
         return SourceError(
@@ -68,9 +71,14 @@ class Record:
 class Channel:
     """A channel, and its records of CUDA for one platform, read when they are first asked for."""
 
-    def __init__(self, name: str, platform: str, *, offline: bool) -> None:
-        self.name, self.url = name, channel_url(name)
+    def __init__(self, place: Place, platform: str, *, offline: bool) -> None:
+        self.name, self._urls, self.access = place
         self._platform, self._offline = platform, offline
+
+    @property
+    def url(self) -> str:
+        """Where it lies: of several mirrors the first that has answered."""
+        return self._urls[0]
 
     @cached_property
     def own(self) -> tuple[Record, ...]:
@@ -83,16 +91,51 @@ class Channel:
         return (*self.own, *self._records("noarch"))
 
     def _records(self, subdir: str) -> tuple[Record, ...]:
-        folder = f"{self.url}/{subdir}"
-        try:
-            found = read_channel(folder, is_cuda, offline=self._offline)
-        except NotFoundError:
-            return ()
-        return tuple(filter(None, (_record(file, folder, data) for file, data in found.items())))
+        first: SourceError | None = None
+        for url in self._urls:
+            try:
+                found = read_channel(
+                    f"{url}/{subdir}", is_cuda, offline=self._offline, access=self.access
+                )
+            except NotFoundError:
+                return ()
+            except SourceError as error:
+                first = first or error
+                continue
+            # What belongs together comes from one mirror.
+            self._urls = (url,)
+            records = (_record(file, self, subdir, data) for file, data in found.items())
+            return tuple(filter(None, records))
+        raise first or SourceError(f"channel {self.name} has no place")
 
 
-def channel_url(name: str) -> str:
-    """Return where a channel lies: a URL, a path, `defaults` or a name such as `nvidia`."""
+class Place(NamedTuple):
+    """A channel's name, the URLs of its mirrors in their order, and how they are reached."""
+
+    name: str
+    urls: tuple[str, ...]
+    access: Access = ANYBODY
+
+
+def places(name: str, conda: Condarc) -> list[Place]:
+    """Return where a channel lies: a URL, a path, `defaults` or a name such as `nvidia`.
+
+    What `conda` has set under that name comes first: mirrors, several channels under one name,
+    a place of its own.
+    """
+    if name in conda.mirrored_channels:
+        urls = tuple(channel_url(one, conda) for one in conda.mirrored_channels[name])
+        return [Place(name, urls, conda.access)] if urls else []
+    several = conda.custom_multichannels.get(name)
+    if name == "defaults":
+        several = several or conda.default_channels
+    if several:
+        return [Place(one, (channel_url(one, conda),), conda.access) for one in several]
+    return [Place(name, (channel_url(name, conda),), conda.access)]
+
+
+def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
+    """Return the URL of one channel."""
     if _URL.fullmatch(name):
         return name.rstrip("/")
     if name.startswith((".", "~", os.sep)):
@@ -102,19 +145,28 @@ def channel_url(name: str) -> str:
             f"`{redact(name)}` is not a channel",
             "name one as conda-forge, nvidia/label/cuda-12.4.1, a URL or a path",
         )
-    alias = os.environ.get("CUDASWITCH_CHANNEL_ALIAS") or ALIAS
+    for known in (name, *(name[:at] for at in _slashes(name))):
+        if known in conda.custom_channels:
+            return f"{conda.custom_channels[known]}/{name}"
+    alias = settings.value("mirrors.conda") or conda.channel_alias or ALIAS
     return NAMED.get(name) or f"{alias.rstrip('/')}/{name}"
 
 
 def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> Iterator[Channel]:
     """Yield the channels of these names, or else the usual ones, in their order."""
+    conda = read_condarc(os.environ)
     for name in names or usual_channels():
-        yield Channel(name, platform, offline=offline)
+        for place in places(name, conda):
+            yield Channel(place, platform, offline=offline or conda.offline)
 
 
 def usual_channels() -> Sequence[str]:
     """Return the names of the channels that are asked where nobody names any."""
-    return os.environ.get("CUDASWITCH_CHANNELS", "").replace(",", " ").split() or CHANNELS
+    return settings.value("channels") or read_condarc(os.environ).channels or CHANNELS
+
+
+def _slashes(name: str) -> list[int]:
+    return [at for at in range(len(name) - 1, 0, -1) if name[at] == "/"]
 
 
 def is_cuda(name: str) -> bool:
@@ -122,7 +174,7 @@ def is_cuda(name: str) -> bool:
     return name.startswith("cuda-") or named_component(name) in _KNOWN
 
 
-def _record(file: str, folder: str, data: Mapping[str, Any]) -> Record | None:
+def _record(file: str, channel: Channel, subdir: str, data: Mapping[str, Any]) -> Record | None:
     """Check a record as far as choosing needs it; None where it is of no use."""
     name, text, build = (data.get(key) for key in ("name", "version", "build"))
     depends = data.get("depends", [])
@@ -135,4 +187,6 @@ def _record(file: str, folder: str, data: Mapping[str, Any]) -> Record | None:
         return None
     if not _VERSION.fullmatch(text):
         return None
-    return Record(file, folder, name, Version(text), build, tuple(depends), data)
+    folder = f"{channel.url}/{subdir}"
+    access = channel.access
+    return Record(file, folder, name, Version(text), build, tuple(depends), data, access)

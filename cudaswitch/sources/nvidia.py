@@ -6,7 +6,6 @@ the archives. CUDASWITCH_NVIDIA_URL names another base, such as a mirror or `fil
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from cudaswitch import settings
 from cudaswitch.archives.components import COMPONENTS, named_component
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.download import fetch, redact
@@ -174,7 +174,7 @@ def _require(platform: str) -> None:
 
 
 def _folder(product: str) -> str:
-    base = os.environ.get("CUDASWITCH_NVIDIA_URL") or BASE
+    base = settings.value("mirrors.nvidia") or BASE
     return f"{base.rstrip('/')}/{product}/redist/"
 
 

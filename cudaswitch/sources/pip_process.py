@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cudaswitch import settings
 from cudaswitch.download.redaction import redact
 from cudaswitch.errors import SourceError, printable
 
@@ -50,7 +51,7 @@ def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = 
     try:
         done = subprocess.run(
             [*pip_command(), command, *searched, *rest],
-            env=os.environ | _SETTINGS,
+            env=os.environ | _SETTINGS | _index(),
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr if show else subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -61,6 +62,11 @@ def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = 
     if done.returncode == 0:
         return (done.stdout or b"").decode(errors="replace")
     raise _failure(what, done.stderr.decode(errors="replace"), offline)
+
+
+def _index() -> dict[str, str]:
+    url = settings.value("mirrors.pypi")
+    return {"PIP_INDEX_URL": url} if url else {}
 
 
 def _failure(what: str, said: str, offline: bool) -> SourceError:

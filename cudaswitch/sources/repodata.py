@@ -16,7 +16,7 @@ from typing import Any
 
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.streams import Source, decoded
-from cudaswitch.download import fetch, redact
+from cudaswitch.download import ANYBODY, Access, fetch, redact
 from cudaswitch.errors import NotFoundError, SourceError, StoreError
 from cudaswitch.paths import cache, write_atomically
 
@@ -37,7 +37,9 @@ _KEPT = 1
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-def read_channel(folder: str, wanted: Callable[[str], bool], *, offline: bool) -> Records:
+def read_channel(
+    folder: str, wanted: Callable[[str], bool], *, offline: bool, access: Access = ANYBODY
+) -> Records:
     """Return the records of a channel's folder (URL up to the platform) by file name.
 
     `wanted` tells by a package's name whether its records are. NotFoundError is raised where
@@ -47,7 +49,7 @@ def read_channel(folder: str, wanted: Callable[[str], bool], *, offline: bool) -
     for name, form in _FORMS:
         url = f"{folder}/{name}"
         try:
-            path = fetch(url, cache(), limit=LIMIT, offline=offline)
+            path = fetch(url, cache(), limit=LIMIT, offline=offline, access=access)
         except NotFoundError as error:
             missing = error
             continue

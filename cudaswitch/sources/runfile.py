@@ -6,9 +6,9 @@ another base, as for `sources.nvidia`. They are taken apart, never run (archives
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from cudaswitch import settings
 from cudaswitch.compat.runfiles import Runfile, runfiles
 from cudaswitch.download.several import Wanted
 from cudaswitch.errors import RequestError, SourceError
@@ -98,5 +98,5 @@ def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[List
 
 
 def _url(each: Runfile) -> str:
-    base = os.environ.get("CUDASWITCH_NVIDIA_URL") or each.base
+    base = settings.value("mirrors.nvidia") or each.base
     return f"{base.rstrip('/')}/{each.path}"

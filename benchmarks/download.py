@@ -1,0 +1,116 @@
+"""Time downloads from a local nginx, as fast as it goes and limited for each connection.
+
+Ours ends with the sha256 known and the file in the cache; the others only fetch, except where
+`+ sha256sum` stands. Runs alternate; medians count. Needs nginx; rivals that are not installed
+are left out.
+
+Run: python benchmarks/download.py [RUNS] [RESULTS.json] [MEGABYTES]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+LIMIT = "20m"
+"""Bytes a second for each connection to the limited server."""
+OURS = """
+import sys
+from pathlib import Path
+from cudaswitch.download import fetch
+fetch(sys.argv[1], Path(sys.argv[2]), show=False)
+"""
+REQUESTS = """
+import sys, requests
+with requests.get(sys.argv[1], stream=True) as response, open(sys.argv[2], "wb") as out:
+    for piece in response.iter_content(1 << 20):
+        out.write(piece)
+"""
+TOOLS = {
+    "cudaswitch": [sys.executable, "-c", OURS, "{url}", "{to}"],
+    "requests": [sys.executable, "-c", REQUESTS, "{url}", "{to}"],
+    "curl": ["curl", "-s", "-o", "{to}", "{url}"],
+    "curl + sha256sum": ["sh", "-c", "curl -s -o '{to}' '{url}' && sha256sum '{to}'"],
+    "aria2c -x8": ["aria2c", "-q", "-x8", "-s8", "-d", "/", "-o", "{to}", "{url}"],
+}
+CONFIGURATION = """
+daemon off; worker_processes 2; pid {folder}/pid; error_log /dev/null;
+events {{ }}
+http {{
+  access_log off; sendfile on;
+  client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
+  uwsgi_temp_path {folder}; scgi_temp_path {folder};
+  server {{
+    listen 127.0.0.1:{port};
+    location /fast/ {{ alias {folder}/files/; }}
+    location /limited/ {{ alias {folder}/files/; limit_rate {limit}; }}
+  }}
+}}
+"""
+
+
+def serve(folder: Path, size: int) -> tuple[subprocess.Popen[bytes], str]:
+    """Start nginx over a file of `size` bytes and return it with its URL."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (folder / "files").mkdir()
+    with (folder / "files" / "file").open("wb") as out:
+        for _ in range(size >> 20):
+            out.write(os.urandom(1 << 20))
+    folder.chmod(0o755)
+    configuration = folder / "nginx.conf"
+    configuration.write_text(CONFIGURATION.format(folder=folder, port=port, limit=LIMIT))
+    nginx = subprocess.Popen(["nginx", "-c", configuration], stderr=subprocess.DEVNULL)
+    for _ in range(100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return nginx, f"http://127.0.0.1:{port}"
+        time.sleep(0.05)
+    raise SystemExit("nginx did not start")
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    size = (int(sys.argv[3]) if len(sys.argv) > 3 else 363) << 20
+    tools = {name: tool for name, tool in TOOLS.items() if shutil.which(tool[0])}
+    results: dict[str, dict[str, list[float]]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        nginx, base = serve(folder, size)
+        try:
+            for kind in ("fast", "limited"):
+                of_kind = results[kind] = {tool: [] for tool in tools}
+                for _ in range(runs):
+                    for tool, words in tools.items():
+                        to = folder / "to"
+                        url = f"{base}/{kind}/file"
+                        command = [word.format(url=url, to=to) for word in words]
+                        began = time.monotonic()
+                        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+                        of_kind[tool].append(time.monotonic() - began)
+                        shutil.rmtree(to) if to.is_dir() else to.unlink()
+                ours = statistics.median(of_kind["cudaswitch"])
+                for tool, found in of_kind.items():
+                    middle = statistics.median(found)
+                    ratio = ours / middle
+                    print(f"{kind:8} {tool:17} {middle:6.2f} s  ours: {ratio:.2f}", flush=True)
+        finally:
+            nginx.terminate()
+            nginx.wait()
+    if len(sys.argv) > 2:
+        about = {"machine": platform.platform(), "cores": os.cpu_count(), "runs": runs}
+        Path(sys.argv[2]).write_text(json.dumps({**about, "results": results}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Time unpacking against the tools people use: the same real toolkit in each format.
+
+Ours verifies every file against the package's own hashes and hashes the archive; the others do
+what they do. Runs alternate, so that a machine that gets slower slows all of them; medians count.
+On a busy machine look at the processor time: its ratio is what wall time tends to. Rivals that
+are not installed are left out. Peak memory is of the process itself.
+
+Run: python benchmarks/install.py [RUNS] [RESULTS.json]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+import builders  # noqa: E402  # beside the tests, not installed
+
+OURS = """
+import sys
+from pathlib import Path
+from cudaswitch import archives
+Path(sys.argv[2]).mkdir(); archives.unpack(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+RATTLER = """
+import asyncio, sys
+from rattler.package_streaming import extract
+extract(sys.argv[1], sys.argv[2])
+"""
+Command = Callable[[Path, Path], list[str]]
+
+
+def python(text: str) -> Command:
+    return lambda archive, to: [sys.executable, "-c", text, str(archive), str(to)]
+
+
+def tar(option: str) -> Command:
+    return lambda archive, to: ["sh", "-c", f"mkdir '{to}' && tar x{option}f '{archive}' -C '{to}'"]
+
+
+def cph(archive: Path, to: Path) -> list[str]:
+    program = "from conda_package_handling.cli import main; main()"
+    return [sys.executable, "-c", program, "x", str(archive), "--dest", str(to)]
+
+
+def uv(archive: Path, to: Path) -> list[str]:
+    return ["uv", "pip", "install", "-q", "--no-deps", "--no-cache", "--target", str(to),
+            str(archive)]  # fmt: skip
+
+
+def pip(archive: Path, to: Path) -> list[str]:
+    return [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-cache-dir",
+            "--no-compile", "--target", str(to), str(archive)]  # fmt: skip
+
+
+RIVALS: dict[str, dict[str, Command]] = {
+    "tar.bz2": {"tar": tar("j"), "cph": cph, "rattler": python(RATTLER)},
+    "conda": {"cph": cph, "rattler": python(RATTLER)},
+    "whl": {"uv": uv, "pip": pip},
+    "tar.xz": {"tar": tar("J")},
+}
+
+
+def corpus(folder: Path) -> dict[str, Path]:
+    """The toolkit as one conda package of each kind, its largest wheel and redist archive.
+
+    The `.tar.bz2` is packed again as conda packs it: in one stream, as hard as it goes.
+    """
+    plain = builders.toolkit_conda_package("tar.bz2")
+    single = folder / plain.name
+    # Not in this process: exec hands its peak memory down to those that are measured.
+    subprocess.run(["sh", "-c", f"bzip2 -dc '{plain}' | bzip2 -9 > '{single}'"], check=True)
+    largest = {
+        form: max(found, key=lambda path: path.stat().st_size)
+        for form, found in (
+            ("whl", builders.toolkit_wheels()),
+            ("tar.xz", builders.redist_archives()),
+        )
+    }
+    return {"tar.bz2": single, "conda": builders.toolkit_conda_package("conda"), **largest}
+
+
+def run(command: list[str]) -> dict[str, float]:
+    """Run one and return its seconds of wall and processor time and its peak memory (MiB)."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command} failed")
+    return {
+        "wall": time.monotonic() - began,
+        "cpu": used.ru_utime + used.ru_stime,
+        "peak": used.ru_maxrss / 1024,
+    }
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    results: dict[str, dict[str, dict[str, list[float]]]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for form, archive in corpus(folder).items():
+            tools = {"cudaswitch": python(OURS), **RIVALS[form]}
+            tools = {
+                tool: command
+                for tool, command in tools.items()
+                if tool != "uv" or shutil.which("uv")
+            }
+            of_form = results[form] = {tool: {} for tool in tools}
+            for _ in range(runs):
+                for tool, command in tools.items():
+                    to = folder / "to"
+                    for measure, value in run(command(archive, to)).items():
+                        of_form[tool].setdefault(measure, []).append(value)
+                    shutil.rmtree(to)
+            ours = {key: statistics.median(found) for key, found in of_form["cudaswitch"].items()}
+            for tool, found in of_form.items():
+                middle = {key: statistics.median(values) for key, values in found.items()}
+                wall, cpu = (ours[key] / middle[key] for key in ("wall", "cpu"))
+                print(
+                    f"{form:8} {tool:11} wall {middle['wall']:6.2f} s  cpu {middle['cpu']:6.2f} s"
+                    f"  peak {middle['peak']:4.0f} MiB  ours: {wall:.2f} of wall, {cpu:.2f} of cpu",
+                    flush=True,
+                )
+    if len(sys.argv) > 2:
+        about = {"machine": platform.platform(), "cores": os.cpu_count(), "runs": runs}
+        Path(sys.argv[2]).write_text(json.dumps({**about, "results": results}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Work that overlaps: what is read ahead, and hashed behind."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import queue
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+
+QUEUED_PIECES = 8
+"""Pieces that may wait for the reader."""
+
+
+def cores(most: int) -> int:
+    """Return how many processors this process may use, `most` at most."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return min(most, len(usable(0)) if usable else os.cpu_count() or 1)
+
+
+def ahead(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
+    """Yield what `pieces` yields, produced in a thread of its own a few pieces ahead.
+
+    Decoders and hashes let go of the interpreter lock, so reading, decoding and writing
+    overlap. Closing the iterator ends the thread; its errors are raised here.
+    """
+    waiting: queue.Queue[bytes | BaseException | None] = queue.Queue(QUEUED_PIECES)
+    given_up = threading.Event()
+
+    def hand_over(item: bytes | BaseException | None) -> None:
+        while not given_up.is_set():
+            with suppress(queue.Full):
+                waiting.put(item, timeout=0.1)
+                break
+
+    def produce() -> None:
+        try:
+            for piece in pieces:
+                hand_over(piece)
+                if given_up.is_set():
+                    return
+        except BaseException as error:
+            hand_over(error)
+        else:
+            hand_over(None)
+
+    thread = threading.Thread(target=produce, name="archive decoder", daemon=True)
+    thread.start()
+    try:
+        while (item := waiting.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        given_up.set()
+        thread.join()
+
+
+class Hash:
+    """The sha256 of what goes by, worked out in a thread: as dear as reading from memory."""
+
+    BATCH = 64 * 1024
+    """Fewer bytes are not worth waking a thread."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._batch = bytearray()
+        self._queue: queue.Queue[bytes | None] = queue.Queue(QUEUED_PIECES)
+        self._thread: threading.Thread | None = None
+
+    def add(self, data: bytes) -> None:
+        """Take the next bytes."""
+        if not self._batch and len(data) >= self.BATCH:
+            self._put(data)
+            return
+        self._batch += data
+        if len(self._batch) >= self.BATCH:
+            self._put(bytes(self._batch))
+            self._batch.clear()
+
+    def stop(self) -> None:
+        """End the thread, once it has done what it was given."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def hexdigest(self) -> str:
+        """Return the hash of all bytes so far; none may come after."""
+        self.stop()
+        self._hash.update(self._batch)
+        self._batch.clear()
+        return self._hash.hexdigest()
+
+    def _put(self, data: bytes) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="archive hash", daemon=True)
+            self._thread.start()
+        self._queue.put(data)
+
+    def _run(self) -> None:
+        while (data := self._queue.get()) is not None:
+            self._hash.update(data)

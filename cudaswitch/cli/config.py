@@ -1,0 +1,131 @@
+"""The command for settings: config."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from cudaswitch import settings
+from cudaswitch.cli import output
+from cudaswitch.download import redact
+from cudaswitch.errors import RequestError, StoreError
+from cudaswitch.paths import write_atomically
+from cudaswitch.settings import SETTINGS, Value
+from cudaswitch.store import own_store
+
+_PRIVATE = 0o600
+"""A mirror's URL may hold a password."""
+
+
+@click.group(epilog="Example: cudaswitch config set channels conda-forge nvidia")
+def config() -> None:
+    """Settings that hold in every shell, kept in config.toml.
+
+    A variable of the environment is stronger, and an option of a command stronger still.
+    """
+
+
+@config.command("list")
+@output.json_option
+def listed(as_json: bool) -> None:
+    """Show every setting, its value and who set it."""
+    found = {name: settings.asked(name) for name in SETTINGS}
+    if as_json:
+        rows = [
+            {"name": name, "value": _public(each.value), "origin": each.origin}
+            for name, each in found.items()
+        ]
+        output.data({"settings": rows, "file": settings.config_file()})
+        return
+    output.table(
+        [(name, _text(each.value), each.origin, SETTINGS[name].doc) for name, each in found.items()]
+    )
+
+
+@config.command("get")
+@click.argument("name")
+def get(name: str) -> None:
+    """Print one setting's value, a list in several lines."""
+    found = settings.value(settings.known(name))
+    for each in found if isinstance(found, tuple) else (found,):
+        if each is not None:
+            output.line(_text(each))
+
+
+@config.command("set")
+@click.argument("name")
+@click.argument("values", nargs=-1, required=True, metavar="VALUE...")
+def set_(name: str, values: tuple[str, ...]) -> None:
+    """Write a setting into config.toml; comments and the rest of the file stay."""
+    kind = SETTINGS[settings.known(name)].kind
+    many = kind in (settings.NAMES, settings.PATHS)
+    if len(values) > 1 and not many:
+        raise click.UsageError(f"{name} takes one value")
+    _change(name, settings.checked(name, values if many else kind.from_text(values[0])))
+
+
+@config.command("unset")
+@click.argument("name")
+def unset(name: str) -> None:
+    """Take a setting out of config.toml."""
+    _change(settings.known(name), None)
+
+
+def _change(name: str, value: Value | None) -> None:
+    # Where the file is a link into somebody's dotfiles, the file there is written.
+    path = Path(settings.config_file()).resolve()
+    try:
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        document = tomlkit.parse(before)
+        *outer, last = name.split(".")
+        table = document
+        for each in outer:
+            table = table.setdefault(each, tomlkit.table())
+        if value is None:
+            table.pop(last, None)
+        else:
+            table[last] = list(value) if isinstance(value, tuple) else value
+        text = tomlkit.dumps(document)
+        if text != before:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, text, _PRIVATE)
+    except (TOMLKitError, UnicodeDecodeError, AttributeError) as error:
+        raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
+    except OSError as error:
+        raise StoreError(f"cannot write `{path}`: {error.strerror}", "see who owns it") from None
+    settings.forget()
+    _tell_of_variable(name)
+    if name == "libraries":
+        _publish_answers()
+
+
+def _tell_of_variable(name: str) -> None:
+    found = settings.asked(name)
+    if found.origin == SETTINGS[name].variable:
+        output.say(f"{found.origin} is set, and is stronger than the file")
+
+
+def _publish_answers() -> None:
+    """The answers that shells have ready hold only where nothing is set."""
+    store = own_store()
+    if store.home.exists:
+        store.home.require_writable()
+        with store.changing():
+            """What is offered stays; how it is answered changes."""
+
+
+def _public(value: Value | None) -> object:
+    if isinstance(value, tuple):
+        return [redact(each) for each in value]
+    return redact(value) if isinstance(value, str) else value
+
+
+def _text(value: Value | None) -> str:
+    found = _public(value)
+    if isinstance(found, list):
+        return ", ".join(found)
+    return found if isinstance(found, str) else "" if found is None else json.dumps(found)

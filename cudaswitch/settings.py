@@ -1,0 +1,202 @@
+"""What people set once: a table of names, each read from its variable, else from `config.toml`.
+
+A flag on the command line is stronger than both. Nothing is read before it is asked for, and
+the file only where it is there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from cudaswitch.errors import RequestError
+from cudaswitch.versions import LIBRARIES
+
+Value = str | int | float | bool | tuple[str, ...]
+
+
+class Kind(NamedTuple):
+    """How a value is written: in the file, and as text (a variable, the command line)."""
+
+    what: str
+    is_right: Callable[[Any], bool]
+    from_text: Callable[[str], Value]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and value.isprintable()
+
+
+def _is_url(value: Any) -> bool:
+    return _is_text(value) and value.startswith(("https://", "http://", "file://"))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_text, value))
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 1 <= value <= 64
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < float("inf")
+
+
+def _flag(text: str) -> bool | str:
+    return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(
+        text.lower(), text
+    )
+
+
+def _number(text: str, kind: type[int] | type[float]) -> Value:
+    try:
+        return kind(text)
+    except ValueError:
+        return text
+
+
+TEXT = Kind("a text", _is_text, str)
+URL = Kind("a URL", _is_url, str)
+NAMES = Kind("a list of texts", _is_list, lambda text: tuple(text.replace(",", " ").split()))
+PATHS = Kind(
+    "a list of folders", _is_list, lambda text: tuple(filter(None, text.split(os.pathsep)))
+)
+FLAG = Kind("true or false", lambda value: isinstance(value, bool), _flag)
+COUNT = Kind("a number from 1 to 64", _is_count, lambda text: _number(text, int))
+SECONDS = Kind("a number of seconds", _is_number, lambda text: _number(text, float))
+MODE = Kind("auto, always or never", lambda value: value in LIBRARIES, str)
+
+
+class Setting(NamedTuple):
+    """One name; `variable` is the one of the environment that is stronger than the file."""
+
+    kind: Kind
+    default: Value | None
+    variable: str | None
+    doc: str
+
+
+SETTINGS = {
+    # No variable: what shells have ready must not differ from one shell to the next.
+    "libraries": Setting(MODE, "auto", None, "Whether toolkits go on LD_LIBRARY_PATH"),
+    "stores": Setting(PATHS, (), "CUDASWITCH_STORES", "Shared stores, searched after your own"),
+    "cache": Setting(TEXT, None, "CUDASWITCH_CACHE", "The folder of downloads"),
+    "offline": Setting(FLAG, False, "CUDASWITCH_OFFLINE", "Use only what is on this machine"),
+    "jobs": Setting(COUNT, 4, "CUDASWITCH_JOBS", "Files downloaded at once"),
+    "timeout": Setting(SECONDS, 30, "CUDASWITCH_TIMEOUT", "Seconds to wait for a server"),
+    "channels": Setting(NAMES, (), "CUDASWITCH_CHANNELS", "conda channels, in their order"),
+    "mirrors.conda": Setting(
+        URL, None, "CUDASWITCH_CHANNEL_ALIAS", "Where channels with plain names lie"
+    ),
+    "mirrors.nvidia": Setting(URL, None, "CUDASWITCH_NVIDIA_URL", "A mirror of NVIDIA's server"),
+    "mirrors.pypi": Setting(TEXT, None, "PIP_INDEX_URL", "The package index that pip asks"),
+}
+
+
+class Set(NamedTuple):
+    """A value and who set it: a variable, the file, or `default`."""
+
+    value: Value | None
+    origin: str
+
+
+def config_file() -> str:
+    """Return the path of the file: CUDASWITCH_CONFIG, else in the platform's config folder."""
+    chosen = os.environ.get("CUDASWITCH_CONFIG")
+    if chosen:
+        return os.path.abspath(os.path.expanduser(chosen))  # noqa: PTH100, PTH111  # pathlib is slow to load
+    if sys.platform == "linux":
+        folder = os.environ.get("XDG_CONFIG_HOME", "")
+        folder = folder if folder.startswith("/") else os.path.expanduser("~/.config")  # noqa: PTH111  # the same
+    else:
+        from platformdirs import user_config_dir  # noqa: PLC0415  # not needed elsewhere
+
+        folder = user_config_dir(appauthor=False)
+    return os.path.join(folder, "cudaswitch", "config.toml")  # noqa: PTH118  # the same
+
+
+def asked(name: str) -> Set:
+    """Return a setting's value and origin. Raises RequestError where it is none of its kind."""
+    setting = SETTINGS[name]
+    text = os.environ.get(setting.variable) if setting.variable else None
+    if setting.variable and text:
+        where = f", as {setting.variable} sets it,"
+        return Set(checked(name, setting.kind.from_text(text), where), setting.variable)
+    path = config_file()
+    written = _of_file(path)
+    if name in written:
+        return Set(written[name], path)
+    return Set(setting.default, "default")
+
+
+def value(name: str) -> Any:
+    """Return a setting's value."""
+    return asked(name).value
+
+
+def checked(name: str, found: Any, where: str = "") -> Value:
+    """Return a value that is of the setting's kind, or raise RequestError, `where` in it."""
+    kind = SETTINGS[name].kind
+    if not kind.is_right(found):
+        # Without the value, in which there may be a password.
+        raise RequestError(
+            f"`{name}`{where} is not {kind.what}", f"cudaswitch config set {name} VALUE"
+        )
+    return tuple(found) if isinstance(found, list) else found
+
+
+def known(name: str, where: str = "") -> str:
+    """Return the name of a setting, or raise RequestError with the nearest one."""
+    if name in SETTINGS:
+        return name
+    from difflib import get_close_matches  # noqa: PLC0415  # only mistakes need it
+
+    near = get_close_matches(name, SETTINGS, 1, 0.4)
+    behind = f" in `{where}`" if where else ""
+    raise RequestError(
+        f"`{name}`{behind} is no setting",
+        f"did you mean `{near[0]}`?" if near else "cudaswitch config list names them all",
+    )
+
+
+@cache
+def _of_file(path: str) -> dict[str, Value]:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123  # pathlib is slow to load
+            data = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise RequestError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415  # only where there is a file
+    else:
+        import tomli as tomllib  # noqa: PLC0415  # the same
+    try:
+        table = tomllib.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
+    return {
+        known(name, path): checked(name, found, f" in `{path}`")
+        for name, found in _flat(table).items()
+    }
+
+
+def _flat(table: dict[str, Any]) -> dict[str, Any]:
+    """Write `[mirrors] conda` as `mirrors.conda`."""
+    flat: dict[str, Any] = {}
+    for name, found in table.items():
+        if isinstance(found, dict) and name not in SETTINGS:
+            flat |= {f"{name}.{inner}": each for inner, each in found.items()}
+        else:
+            flat[name] = found
+    return flat
+
+
+def forget() -> None:
+    """Read the file anew, as it was changed."""
+    _of_file.cache_clear()

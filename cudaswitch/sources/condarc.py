@@ -1,0 +1,186 @@
+"""What people have set for conda already: channels, mirrors, proxies, certificates.
+
+Files, their order and how they are merged: conda's documentation, "Using the .condarc conda
+configuration file", section "Searching for .condarc". Lists and tables of several files are put
+together, what comes from the stronger file first. Not read: the marks `#!final`, `#!top`,
+`#!bottom`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cudaswitch.download import ANYBODY, Access
+from cudaswitch.errors import SourceError
+
+_NAMES = (".condarc", "condarc", "condarc.d")
+_VARIABLES = ("channel_alias", "ssl_verify", "offline", "client_ssl_cert", "client_ssl_cert_key")
+"""Settings that `CONDA_<NAME>` overrides."""
+_TRUSTED_STORE = "truststore"
+_LIMIT = 1 << 20
+"""Bytes of a file; real ones have a few hundred."""
+
+
+@dataclass(frozen=True)
+class Condarc:
+    """The settings of conda that matter here, merged; empty where nothing is set."""
+
+    channels: tuple[str, ...] = ()
+    channel_alias: str = ""
+    default_channels: tuple[str, ...] = ()
+    custom_channels: Mapping[str, str] = field(default_factory=dict)
+    custom_multichannels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    mirrored_channels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    access: Access = ANYBODY
+    offline: bool = False
+
+
+NOTHING_SET = Condarc()
+
+
+def read_condarc(variables: Mapping[str, str]) -> Condarc:
+    """Read conda's files, and the variables that go with them. SourceError where one is broken."""
+    found: dict[str, Any] = {}
+    for path in _files(variables):
+        found = _merged(_table(path), found)
+    for name in (
+        "channel_alias",
+        "ssl_verify",
+        "offline",
+        "client_ssl_cert",
+        "client_ssl_cert_key",
+    ):
+        if text := variables.get(f"CONDA_{name.upper()}"):
+            found[name] = yaml.safe_load(text)
+    if text := variables.get("CONDA_CHANNELS"):
+        found["channels"] = [*text.split(","), *found.get("channels", ())]
+    proxies = _mapping(found, "proxy_servers").items()
+    return Condarc(
+        channels=_texts(found.get("channels")),
+        channel_alias=str(found.get("channel_alias") or "").rstrip("/"),
+        default_channels=_texts(found.get("default_channels")),
+        custom_channels={
+            str(name).strip("/"): str(url).rstrip("/")
+            for name, url in _mapping(found, "custom_channels").items()
+        },
+        custom_multichannels=_lists(found, "custom_multichannels"),
+        mirrored_channels=_lists(found, "mirrored_channels"),
+        access=Access(
+            tuple((str(key), str(url)) for key, url in proxies if url),
+            _trust(found.get("ssl_verify")),
+            _certificate(found),
+        ),
+        offline=found.get("offline") is True,
+    )
+
+
+def _files(variables: Mapping[str, str]) -> Iterator[Path]:
+    """Yield conda's files that are there, the weakest first."""
+    home = Path(variables.get("HOME") or Path.home())
+    folders = [Path("/etc/conda"), Path("/var/lib/conda")]
+    if root := variables.get("CONDA_ROOT") or _root(variables.get("CONDA_EXE", "")):
+        folders.append(Path(root))
+    if config := variables.get("XDG_CONFIG_HOME"):
+        folders.append(Path(config) / "conda")
+    folders += [home / ".config" / "conda", home / ".conda"]
+    places = [folder / name for folder in folders for name in _NAMES]
+    places.append(home / ".condarc")
+    if prefix := variables.get("CONDA_PREFIX"):
+        places += [Path(prefix) / name for name in _NAMES]
+    if chosen := variables.get("CONDARC"):
+        places.append(Path(chosen).expanduser())
+    for place in dict.fromkeys(places):
+        if place.is_dir():
+            yield from sorted(path for path in place.iterdir() if path.suffix in (".yml", ".yaml"))
+        elif place.is_file():
+            yield place
+
+
+def _root(executable: str) -> str:
+    return str(Path(executable).parent.parent) if executable.startswith("/") else ""
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LIMIT).decode()
+        table = _expanded(yaml.safe_load(text))
+    except OSError as error:
+        raise SourceError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
+        # Without the library's words, which quote the line, and there may be a token in it.
+        raise SourceError(
+            f"`{path}` is no YAML, as conda's settings are", "conda config --validate"
+        ) from None
+    if table is None:
+        return {}
+    if not isinstance(table, dict):
+        raise SourceError(f"`{path}` has no settings of conda", "conda config --validate")
+    return {_ALIASES.get(str(name), str(name)): value for name, value in table.items()}
+
+
+_ALIASES = {
+    "channel": "channels",
+    "verify_ssl": "ssl_verify",
+    "client_cert": "client_ssl_cert",
+    "client_cert_key": "client_ssl_cert_key",
+}
+"""conda's other names for the same."""
+
+
+def _expanded(value: Any) -> Any:
+    """Put in the variables that a file names, as conda does: tokens are often kept so."""
+    if isinstance(value, dict):
+        return {str(key): _expanded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_expanded(each) for each in value]
+    return os.path.expandvars(value) if isinstance(value, str) else value
+
+
+def _merged(strong: dict[str, Any], weak: dict[str, Any]) -> dict[str, Any]:
+    merged = weak | strong
+    for name in strong.keys() & weak.keys():
+        first, second = strong[name], weak[name]
+        if isinstance(first, list) and isinstance(second, list):
+            merged[name] = [*first, *(each for each in second if each not in first)]
+        elif isinstance(first, dict) and isinstance(second, dict):
+            merged[name] = second | first
+    return merged
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = [value]
+    return tuple(str(each) for each in value if each) if isinstance(value, list) else ()
+
+
+def _mapping(found: dict[str, Any], name: str) -> dict[str, Any]:
+    value = found.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _lists(found: dict[str, Any], name: str) -> dict[str, tuple[str, ...]]:
+    return {str(key): _texts(each) for key, each in _mapping(found, name).items()}
+
+
+def _trust(value: Any) -> bool | str | None:
+    """Return what to check servers against: None is the usual authorities."""
+    if value is False:
+        return False
+    if isinstance(value, str) and value not in ("", _TRUSTED_STORE):
+        return str(Path(value).expanduser())
+    return None
+
+
+def _certificate(found: dict[str, Any]) -> str | tuple[str, str] | None:
+    certificate, key = found.get("client_ssl_cert"), found.get("client_ssl_cert_key")
+    if not certificate:
+        return None
+    plain = str(Path(str(certificate)).expanduser())
+    return (plain, str(Path(str(key)).expanduser())) if key else plain

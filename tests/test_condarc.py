@@ -1,0 +1,199 @@
+"""conda's own settings hold for conda channels, over real servers, a proxy and TLS."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import builders
+from cudaswitch.download import ANYBODY
+from cudaswitch.errors import NotFoundError, SourceError
+from cudaswitch.sources import Delivery
+from cudaswitch.sources.channels import places, usual_channels
+from cudaswitch.sources.conda import Channels
+from cudaswitch.sources.condarc import read_condarc
+from cudaswitch.versions import parse_request
+from folder_server import FolderServer
+from http_server import self_signed
+
+SECRET = "hunter2-token"
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("channels")
+    packages = [builders.cudatoolkit_10_1(folder), builders.cudnn_7_6_5(folder)]
+    builders.local_channel(folder / "tree/lab/cuda", packages)
+    return folder / "tree"
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("CONDA", "XDG_", "CUDASWITCH_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
+    monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
+    (tmp_path / "work").mkdir()
+
+
+@pytest.fixture
+def server(tree: Path) -> Iterator[FolderServer]:
+    with FolderServer(tree) as running:
+        yield running
+
+
+def obtain(home: Path, *channels: str, offline: bool = False) -> Delivery:
+    return Channels(channels).obtain(
+        parse_request("10.1", "7.6"),
+        workdir=home / "work",
+        components="build",
+        platform="linux-64",
+        offline=offline,
+    )
+
+
+def condarc(home: Path, text: str) -> None:
+    (home / ".condarc").write_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "channels: [{url}/lab/cuda]",
+        "channels: [lab/cuda]\nchannel_alias: {url}/",
+        "channels: [lab/cuda]\ncustom_channels:\n  lab: {url}",
+        "channels: [cuda]\ncustom_channels:\n  cuda: {url}/lab",
+        "channels: [defaults]\ndefault_channels:\n  - {url}/lab/cuda",
+        "channels: [ours]\ncustom_multichannels:\n  ours: [{url}/lab/none, {url}/lab/cuda]",
+        "channels: [ours]\nmirrored_channels:\n  ours: [{dead}/a, {url}/lab/cuda]",
+        "channels: ['${{THE_LAB}}/lab/cuda']",
+    ],
+    ids=("url", "alias", "prefix", "custom", "defaults", "several", "mirrors", "variable"),
+)
+def test_channels(
+    tmp_path: Path, server: FolderServer, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        dead = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        monkeypatch.setenv("THE_LAB", server.url)
+        condarc(tmp_path, text.format(url=server.url, dead=dead))
+        assert len(obtain(tmp_path).artifacts) == 2
+
+
+def test_what_is_said_here_is_stronger(
+    tmp_path: Path, server: FolderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    condarc(tmp_path, "channels: [a, b]\nchannel_alias: http://nowhere.invalid")
+    assert list(usual_channels()) == ["a", "b"]
+    monkeypatch.setenv("CUDASWITCH_CHANNEL_ALIAS", server.url)
+    assert len(obtain(tmp_path, "lab/cuda").artifacts) == 2
+    monkeypatch.setenv("CUDASWITCH_CHANNELS", "c")
+    assert list(usual_channels()) == ["c"]
+
+
+def test_files_in_their_order(tmp_path: Path) -> None:
+    """The stronger file's lists come first, its tables and plain values win."""
+    places_ = {
+        ".config/conda/condarc.d/a.yml": "channels: [one]\noffline: true\nssl_verify: /one",
+        ".conda/.condarc": "channels: [two]\ncustom_channels: {x: http://two, y: http://two}",
+        ".condarc": "channels: [three]\ncustom_channels: {x: http://three}",
+        "env/.condarc": "channels: [four, one]",
+        "chosen": "channels: five\nverify_ssl: /five",
+        ".config/conda/condarc.d/not.txt": "channels: [never]",
+    }
+    for name, text in places_.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    variables = {
+        "HOME": str(tmp_path),
+        "CONDA_PREFIX": str(tmp_path / "env"),
+        "CONDARC": str(tmp_path / "chosen"),
+    }
+    found = read_condarc(variables)
+    assert found.custom_channels == {"x": "http://three", "y": "http://two"}
+    assert (found.offline, found.access.verify) == (True, "/five")
+    assert read_condarc(variables | {"CONDA_OFFLINE": "false"}).offline is False
+    assert read_condarc(variables | {"CONDA_CHANNELS": "six,seven"}).channels[:2] == (
+        "six",
+        "seven",
+    )
+    del variables["CONDARC"]
+    assert read_condarc(variables).channels == ("four", "one", "three", "two")
+
+
+def test_nothing_set_is_nothing() -> None:
+    found = read_condarc({"HOME": "/nowhere"})
+    assert found.access == ANYBODY
+    assert places("nvidia", found)[0].urls == ("https://conda.anaconda.org/nvidia",)
+
+
+@pytest.mark.parametrize(
+    "text", [f"channels: [http://me:{SECRET}@x", "- a\n- b", "just words", "\x00", "a: &a [*a]"]
+)
+def test_a_broken_file_is_named_and_not_quoted(tmp_path: Path, text: str) -> None:
+    condarc(tmp_path, text)
+    with pytest.raises(SourceError) as caught:
+        read_condarc({"HOME": str(tmp_path)})
+    assert f"`{tmp_path / '.condarc'}`" in caught.value.message
+    assert SECRET not in caught.value.message
+
+
+def test_credentials_stay_where_they_are(tmp_path: Path, tree: Path, server: FolderServer) -> None:
+    """In no origin, no message, and no file of the cache, whether it works or not."""
+    (tree / "t").mkdir(exist_ok=True)
+    inside = tree / "t" / SECRET
+    if not inside.exists():
+        inside.symlink_to(tree)
+    host = server.url.removeprefix("http://")
+    condarc(tmp_path, f"channels: [http://me:{SECRET}@{host}/t/{SECRET}/lab/cuda]")
+    for artifact in obtain(tmp_path).artifacts:
+        assert SECRET not in artifact.origin
+        assert "/t/***/lab/cuda" in artifact.origin
+    server.instead[f"/t/{SECRET}/lab/cuda/linux-64/repodata.json"] = b"no index"
+    with pytest.raises(SourceError) as caught:
+        obtain(tmp_path)
+    assert SECRET not in f"{caught.value.message}{caught.value.hint}"
+    for path in (tmp_path / "cache").rglob("*"):
+        if path.is_file():
+            assert SECRET.encode() not in path.read_bytes()
+
+
+def test_proxies(tmp_path: Path, server: FolderServer) -> None:
+    """A proxy gets the whole URL, of a host that nobody but it could reach."""
+    condarc(
+        tmp_path,
+        f"channels: ['http://lab.invalid/lab/cuda']\nproxy_servers:\n  http: {server.url}",
+    )
+    assert len(obtain(tmp_path).artifacts) == 2
+    assert server.asked
+
+
+def test_a_certificate_authority_and_none(tmp_path: Path, tree: Path) -> None:
+    certificate = self_signed(tmp_path)
+    with FolderServer(tree) as server:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.http.socket = context.wrap_socket(server.http.socket, server_side=True)
+        channel = f"channels: ['{server.url.replace('http:', 'https:')}/lab/cuda']\n"
+        condarc(tmp_path, channel)
+        with pytest.raises(SourceError, match="certificate is not trusted"):
+            obtain(tmp_path)
+        for verify in (tmp_path / "cert.pem", "false"):
+            condarc(tmp_path, f"{channel}ssl_verify: {verify}")
+            assert len(obtain(tmp_path).artifacts) == 2
+
+
+def test_offline(tmp_path: Path, server: FolderServer) -> None:
+    condarc(tmp_path, f"channels: [{server.url}/lab/cuda]\noffline: true")
+    with pytest.raises((NotFoundError, SourceError)):
+        obtain(tmp_path)
+    assert not server.asked

@@ -1,0 +1,232 @@
+"""Settings: one table, kept in a file that people edit too, weaker than variables and flags."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cudaswitch import settings
+from cudaswitch.settings import SETTINGS
+from tools import console_script
+
+
+class Person:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.file = home / ".config" / "cudaswitch" / "config.toml"
+        self.variables = {
+            "HOME": str(home),
+            "PATH": os.environ["PATH"],
+            "CUDASWITCH_HOME": str(home / "store"),
+        }
+
+    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(console_script()), *arguments],
+            env=self.variables | variables,
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def says(self, *arguments: str, **variables: str) -> str:
+        done = self.run(*arguments, **variables)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    def refused(self, *arguments: str, **variables: str) -> str:
+        done = self.run(*arguments, **variables)
+        assert done.returncode == 1
+        assert done.stdout == ""
+        return done.stderr
+
+    def write(self, text: str) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(text)
+
+    def setting(self, name: str, **variables: str) -> dict[str, Any]:
+        rows = json.loads(self.says("config", "list", "--json", **variables))["settings"]
+        [row] = [row for row in rows if row["name"] == name]
+        return dict(row)
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    return Person(tmp_path)
+
+
+def made(kit: Path) -> None:
+    (kit / "lib64").mkdir(parents=True)
+    (kit / "lib64" / "libcudart.so").touch()
+
+
+GOOD = {
+    "libraries": (["never"], "never"),
+    "stores": (["/lab/one", "/lab/two"], ["/lab/one", "/lab/two"]),
+    "cache": (["/big/cache"], "/big/cache"),
+    "offline": (["true"], True),
+    "jobs": (["8"], 8),
+    "timeout": (["2.5"], 2.5),
+    "channels": (["conda-forge", "nvidia"], ["conda-forge", "nvidia"]),
+    "mirrors.conda": (["https://mirror.example/conda"], "https://mirror.example/conda"),
+    "mirrors.nvidia": (["file:///usb/nvidia"], "file:///usb/nvidia"),
+    "mirrors.pypi": (["https://mirror.example/simple"], "https://mirror.example/simple"),
+}
+BAD = {
+    "libraries": "sometimes",
+    "offline": "maybe",
+    "jobs": "0",
+    "timeout": "soon",
+    "mirrors.conda": "mirror.example",
+    "mirrors.nvidia": "ftp://mirror.example",
+}
+
+
+def test_every_setting_is_tested() -> None:
+    assert GOOD.keys() == SETTINGS.keys()
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_set_get_unset(person: Person, name: str) -> None:
+    words, value = GOOD[name]
+    before = person.setting(name)
+    assert before["origin"] == "default"
+    person.says("config", "set", name, *words)
+    assert person.setting(name) == {"name": name, "value": value, "origin": str(person.file)}
+    assert person.says("config", "get", name).splitlines() == words
+    person.says("config", "unset", name)
+    assert person.setting(name) == before
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_not_of_the_kind_is_refused(person: Person, name: str) -> None:
+    """On the command line, in a variable and in the file, which stays as it is."""
+    assert f"`{name}` is not" in person.refused("config", "set", name, BAD[name])
+    assert not person.file.exists()
+    variable = SETTINGS[name].variable
+    if variable:
+        said = person.refused("config", "list", **{variable: BAD[name]})
+        assert f"as {variable} sets it" in said
+    person.write(f'{name} = "{BAD[name]}"\n')
+    assert str(person.file) in person.refused("config", "list")
+
+
+@pytest.mark.parametrize("name", [name for name, row in SETTINGS.items() if row.variable])
+def test_a_variable_is_stronger(person: Person, name: str) -> None:
+    words, value = GOOD[name]
+    person.write("jobs = 3\n")
+    text = (os.pathsep if name == "stores" else ",").join(words)
+    row = person.setting(name, **{str(SETTINGS[name].variable): text})
+    assert (row["value"], row["origin"]) == (value, SETTINGS[name].variable)
+    done = person.run("config", "set", name, *words, **{str(SETTINGS[name].variable): text})
+    assert f"{SETTINGS[name].variable} is set, and is stronger" in done.stderr
+
+
+def test_the_file_stays_as_people_wrote_it(person: Person) -> None:
+    text = "# of the lab\njobs = 2  # the server is small\n\n[mirrors]\n# ours\nconda = 'https://a/b'\n"
+    person.write(text)
+    person.says("config", "set", "jobs", "6")
+    assert person.file.read_text() == text.replace("jobs = 2", "jobs = 6")
+    person.says("config", "set", "mirrors.nvidia", "https://c/d")
+    assert person.file.read_text().startswith(text.replace("jobs = 2", "jobs = 6"))
+    assert person.file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_into_dotfiles_stays_a_link(person: Person) -> None:
+    real = person.home / "dotfiles.toml"
+    real.write_text("jobs = 2\n")
+    person.file.parent.mkdir(parents=True)
+    person.file.symlink_to(real)
+    person.says("config", "set", "jobs", "6")
+    assert person.file.is_symlink()
+    assert real.read_text() == "jobs = 6\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("chanels = ['a']", "did you mean `channels`?"),
+        ("[mirror]\nconda = 'https://a'", "did you mean `mirrors.conda`?"),
+        ("[jobs]\na = 1", "`jobs`"),
+        ("jobs = ", "is no TOML"),
+        ("jobs = true", "`jobs`"),
+        ("mirrors = 'https://a'", "`mirrors`"),
+        ("a = " + "[" * 5000, "is no TOML"),
+    ],
+)
+def test_a_wrong_file_is_named(person: Person, text: str, said: str) -> None:
+    person.write(text)
+    for command in (["list"], ["config", "list"]):
+        errors = person.refused(*command)
+        assert said in errors
+        assert len(errors.splitlines()) == 2
+    assert person.file.read_text() == text
+
+
+def test_the_hint_for_a_wrong_value_mends_it(person: Person) -> None:
+    person.write("jobs = true\n")
+    assert "cudaswitch config set jobs VALUE" in person.refused("list")
+    person.says("config", "set", "jobs", "3")
+    assert person.run("list").returncode == 0
+
+
+def test_an_unknown_name_is_refused_with_the_nearest(person: Person) -> None:
+    for command in (["get"], ["set"], ["unset"]):
+        said = person.refused("config", *command, "ofline", *(["1"] if command == ["set"] else []))
+        assert "did you mean `offline`?" in said
+
+
+def test_passwords_are_not_shown(person: Person) -> None:
+    person.says("config", "set", "mirrors.conda", "https://me:hunter2@mirror.example/x")
+    for command in (["list"], ["list", "--json"], ["get", "mirrors.conda"]):
+        said = person.says("config", *command)
+        assert "hunter2" not in said
+        assert "mirror.example" in said
+    assert "hunter2" not in person.refused("config", "set", "mirrors.nvidia", "htp://me:hunter2@x")
+
+
+def test_the_variable_for_the_file(person: Person, tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    person.says("config", "set", "jobs", "9", CUDASWITCH_CONFIG=str(other))
+    assert other.read_text() == "jobs = 9\n"
+    assert not person.file.exists()
+
+
+def test_defaults_are_of_their_kind() -> None:
+    for name, row in SETTINGS.items():
+        assert row.default is None or settings.checked(name, row.default) == row.default
+
+
+def test_shared_stores_are_searched(person: Person, tmp_path: Path) -> None:
+    """A store of the file counts for `list` as one of CUDASWITCH_STORES does."""
+    kit = tmp_path / "cuda-12.4"
+    made(kit)
+    shared = tmp_path / "lab"
+    done = person.run("adopt", str(kit), "--as", "12.4", CUDASWITCH_HOME=str(shared))
+    assert done.returncode == 0, done.stderr
+    assert "12.4" not in person.run("list").stdout
+    person.says("config", "set", "stores", str(shared))
+    assert "12.4" in person.says("list")
+
+
+def test_no_library_folder_unless_asked(person: Person, tmp_path: Path) -> None:
+    """`libraries` holds where nothing was said, and takes away what shells would not look at."""
+    kit = tmp_path / "cuda-12.4"
+    made(kit)
+    assert person.run("adopt", str(kit), "--as", "12.4").returncode == 0
+    answers = person.home / "store" / "requests"
+    show = ("env", "12.4", "--format", "json")
+    assert "LD_LIBRARY_PATH" in json.loads(person.says(*show))
+    assert list(answers.iterdir())
+    person.says("config", "set", "libraries", "never")
+    assert "LD_LIBRARY_PATH" not in json.loads(person.says(*show))
+    assert "LD_LIBRARY_PATH" in json.loads(person.says(*show, "--libraries", "always"))
+    assert not list(answers.iterdir())
+    person.says("config", "unset", "libraries")
+    assert list(answers.iterdir())

@@ -1,0 +1,138 @@
+"""Several connections for one file: only where one is the limit, and never other bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cudaswitch.download import fetch
+from cudaswitch.download.cache import Part, gaps
+from cudaswitch.download.ranges import is_worth_it
+from cudaswitch.errors import SourceError
+from http_server import Server, random_bytes
+
+CONTENT = random_bytes(24 << 20)
+HASH = hashlib.sha256(CONTENT).hexdigest()
+RATE = 4 << 20
+FETCH = """
+import sys
+from pathlib import Path
+from cudaswitch.download import fetch
+fetch(sys.argv[1], Path(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(CONTENT) as running:
+        yield running
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "3")
+    monkeypatch.setenv("CUDASWITCH_RETRIES", "3")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def left(cache: Path) -> list[str]:
+    return sorted(path.suffix for path in (cache / "urls").iterdir() if path.suffix != ".lock")
+
+
+@pytest.mark.parametrize("kind", ["", ",cut", ",few"])
+@pytest.mark.parametrize("known", [HASH, None], ids=["sha256", "no hash"])
+def test_a_limit_for_each_connection(
+    server: Server, cache: Path, kind: str, known: str | None
+) -> None:
+    """It takes far less than one connection would, and nothing much is sent twice."""
+    began = time.monotonic()
+    path = fetch(server.url(f"limited:{RATE}{kind}"), cache, sha256=known)
+    assert path.read_bytes() == CONTENT
+    assert time.monotonic() - began < len(CONTENT) / RATE * (0.6 if not kind else 0.9)
+    assert server.ranges >= 8
+    # What the first connection has on its way when it is given up is sent for nothing.
+    assert server.sent < len(CONTENT) + (6 << 20)
+    assert left(cache) == [".json"]
+
+
+@pytest.mark.parametrize("kind", ["whole", "changing", "wrong", "denied"])
+def test_a_server_that_does_not_deliver_ranges(server: Server, cache: Path, kind: str) -> None:
+    """It is begun again, over one connection, and is what the server has in the end."""
+    path = fetch(server.url(f"limited:{RATE * 4 if kind == 'x' else RATE},{kind}"), cache)
+    assert path.read_bytes() == server.content
+    assert left(cache) == [".json"]
+
+
+def test_other_bytes_than_expected_are_refused(server: Server, cache: Path) -> None:
+    with pytest.raises(SourceError, match="its sha256 is"):
+        fetch(server.url(f"limited:{RATE},changing"), cache, sha256=HASH)
+    assert left(cache) == []
+
+
+def test_a_fast_server_is_asked_once(server: Server, cache: Path) -> None:
+    fetch(server.url("limited:0"), cache)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("spent", "arrived", "missing", "answer"),
+    [
+        (0.1, 1 << 20, 1 << 30, False),
+        (0.3, 1 << 20, 1 << 30, True),
+        (0.3, 100 << 20, 200 << 20, False),
+        (0.3, 1 << 10, 7 << 20, False),
+        (5.0, 0, 1 << 30, True),
+    ],
+    ids=("too early", "slow", "fast", "small", "nothing yet"),
+)
+def test_what_is_worth_it(spent: float, arrived: int, missing: int, answer: bool) -> None:
+    assert is_worth_it(spent, arrived, missing) is answer
+
+
+def test_killed_again_and_again(server: Server, cache: Path) -> None:
+    """At 8 random moments: what has arrived is not fetched again, and it ends right."""
+    random_ = random.Random(5)
+    command = [sys.executable, "-c", FETCH, server.url(f"limited:{RATE // 2}"), str(cache)]
+    killed = 0
+    for _ in range(8):
+        with subprocess.Popen(command, env=os.environ) as process:
+            try:
+                process.wait(0.3 + random_.random() * 0.8)
+                break
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                killed += 1
+    assert killed >= 2
+    path = fetch(server.url(f"limited:{RATE // 2}"), cache)
+    assert path.read_bytes() == CONTENT
+    # What was in the sockets of up to nine connections is lost with each kill.
+    assert server.sent < len(CONTENT) + (killed + 1) * (9 << 20)
+
+
+def test_a_journal_that_was_cut(tmp_path: Path) -> None:
+    """A last line without an end does not count, nor does what the file does not hold."""
+    part = Part(tmp_path / "x.part")
+    part.path.write_bytes(bytes(100))
+    part.journal_path.write_bytes(b"\n0 10\n5 20\n90 300\nx y\n40 5")
+    assert part.spans() == [(0, 20), (90, 100)]
+    assert gaps(part.spans(), 120) == [(20, 90), (100, 120)]
+    part.begin_ranges()
+    part.note((40, 50))
+    assert Part(part.path).spans() == [(0, 20), (40, 50), (90, 100)]
