@@ -218,7 +218,7 @@ def _of_url(path: Path, downloads: bool, dry_run: bool) -> list[Waste]:
             if not dry_run:
                 Part(path).drop()
             return taken
-    elif path.name.endswith((".tmp", ".part")) and _age(path) > _LONG:
+    elif path.name.endswith((".tmp", ".part", ".part.ranges")) and _age(path) > _LONG:
         return [_take("leftover", path, dry_run)]
     elif downloads and path.name.endswith(".json") and not path.name.endswith(".part.json"):
         return [_take("download", path, dry_run)]
