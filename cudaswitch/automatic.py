@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 from cudaswitch.activation import Want
@@ -61,12 +60,10 @@ def recall(environment: Environment) -> Answer:
     A refusal is told to who has to ask, and then kept as no answer: shells look here
     (`__cudaswitch_automatic`) each time that the environment is entered.
     """
-    file = _file(environment)
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        prefix, path = file.read_text(encoding="utf-8").split("\n")[:2]
-        is_current = prefix == str(environment.prefix) and not changed_since(environment, file)
-        if is_current and (not path or Path(path).is_dir()):
-            return Answer(path or None)
+    kept = environment.answer_kept(home().automatic)
+    if kept is not None:
+        return Answer(kept or None)
+    file = environment.answer_file(home().automatic)
     # What changes while it is looked at is looked at again the next time.
     began = time.time_ns()
     answer = ask(environment)
@@ -79,23 +76,11 @@ def recall(environment: Environment) -> Answer:
     return answer
 
 
-def changed_since(environment: Environment, file: Path) -> bool:
-    """Have the environment's packages changed since a file was written? By file times."""
-    folders = [environment.prefix / "conda-meta"]
-    folders += environment.prefix.glob("lib/python[23]*/site-packages")
-    written = file.stat().st_mtime_ns
-    return any(folder.is_dir() and folder.stat().st_mtime_ns > written for folder in folders)
-
-
 def forget() -> None:
     """Drop all answers: other toolkits are installed now."""
     for file in home().automatic.glob("%*"):
         with contextlib.suppress(OSError):
             file.unlink()
-
-
-def _file(environment: Environment) -> Path:
-    return home().automatic / str(environment.prefix).replace("/", "%")
 
 
 def want_of(environment: Environment) -> Want | None:

@@ -36,6 +36,30 @@ class Environment(NamedTuple):
         """
         return self.folder / "want"
 
+    def changed_since(self, file: Path) -> bool:
+        """Have the packages changed since a file was written? By file times; raises OSError."""
+        folders = [self.prefix / "conda-meta"]
+        folders += self.prefix.glob("lib/python[23]*/site-packages")
+        written = file.stat().st_mtime_ns
+        return any(folder.is_dir() and folder.stat().st_mtime_ns > written for folder in folders)
+
+    def answer_file(self, folder: Path) -> Path:
+        """Where `folder` keeps what the frameworks need: the prefix, and a path or nothing."""
+        return folder / str(self.prefix).replace("/", "%")
+
+    def answer_kept(self, folder: Path) -> str | None:
+        """Return the toolkit that the frameworks need, as `folder` keeps it, "" for none.
+
+        None where it is not there, packages have changed since or the toolkit is gone.
+        """
+        file = self.answer_file(folder)
+        try:
+            prefix, path = file.read_text(encoding="utf-8").split("\n")[:2]
+            is_current = prefix == str(self.prefix) and not self.changed_since(file)
+        except (OSError, ValueError):
+            return None
+        return path if is_current and (not path or Path(path).is_dir()) else None
+
 
 def environment_at(prefix: Path) -> Environment:
     """Return the environment at `prefix`; raises EnvironmentNotFoundError when there is none."""

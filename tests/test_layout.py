@@ -39,12 +39,12 @@ ORDER = (
         "elf",
         "binaries",
         "loader",
+        "environments",
     ),
     *("shells", "settings", "paths", "archives", "compose", "contents", "download"),
     *("store", "install", "checking", "mending", "locking", "sources", "mirroring"),
     *(
         "detect",
-        "environments",
         "automatic",
         "decision",
         "holders",

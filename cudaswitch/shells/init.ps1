@@ -12,26 +12,101 @@ function global:__cudaswitch_ready([string] $Request) {
     if ([IO.Directory]::Exists($want)) { $want }
 }
 
-# What the directory asks for, else the user. Python is asked once on the way into a tree.
+# Have the packages of an environment changed since the file was written?
+function global:__cudaswitch_newer([string] $Prefix, [string] $File) {
+    $written = [IO.File]::GetLastWriteTimeUtc($File)
+    $folders = @("$Prefix/conda-meta")
+    if ([IO.Directory]::Exists("$Prefix/lib")) {
+        foreach ($python in [IO.Directory]::GetDirectories("$Prefix/lib")) {
+            if ($python -cmatch '/python[23][^/]*\z') { $folders += "$python/site-packages" }
+        }
+    }
+    foreach ($folder in $folders) {
+        if ([IO.Directory]::Exists($folder) -and
+            [IO.Directory]::GetLastWriteTimeUtc($folder) -gt $written) { return $true }
+    }
+    $false
+}
+
+# The active environment, nothing where there is none. Of two that one is, whose programs come
+# first on PATH.
+function global:__cudaswitch_active {
+    $both = @($env:VIRTUAL_ENV, $env:CONDA_PREFIX)
+    if ($env:CONDA_PREFIX -and (__cudaswitch_before $env:CONDA_PREFIX "$env:VIRTUAL_ENV")) {
+        $both = @($env:CONDA_PREFIX, $env:VIRTUAL_ENV)
+    }
+    foreach ($prefix in $both) {
+        if (-not $prefix) { continue }
+        if ([IO.Directory]::Exists("$prefix/conda-meta") -or
+            [IO.File]::Exists("$prefix/pyvenv.cfg") -or
+            [IO.File]::Exists("$prefix/bin/activate_this.py")) { return $prefix }
+    }
+}
+
+# The ready answer to what the frameworks of an environment need, empty where they need
+# nothing; $null where Python must be asked.
+function global:__cudaswitch_automatic([string] $Prefix) {
+    $file = "$global:_cudaswitch_root/auto/$($Prefix.Replace('/', '%'))"
+    if (-not [IO.File]::Exists($file) -or (__cudaswitch_newer $Prefix $file)) { return $null }
+    $said = [IO.File]::ReadAllText($file).Split("`n")
+    if ($said.Count -lt 2 -or $said[0] -cne $Prefix) { return $null }
+    if ($said[1] -and -not [IO.Directory]::Exists($said[1])) { return $null }
+    $said[1]
+}
+
+# What Python answers, which is asked, and complains, once as long as $About is the same.
+function global:__cudaswitch_ask_once([string] $About, [string] $Option, [string] $Value) {
+    if ($About -cne $global:_cudaswitch_asked) {
+        # A question that Ctrl-C ended is asked again.
+        $global:_cudaswitch_asked = ''
+        $global:_cudaswitch_answer = & $global:_cudaswitch_program want $Option $Value
+        $global:_cudaswitch_asked = $About
+    }
+    $global:_cudaswitch_answer
+}
+
+# The content of a version file, to see it change.
+function global:__cudaswitch_content([string] $File) {
+    "$(Get-Content -LiteralPath $File -Raw -ErrorAction Ignore)"
+}
+
+# What the directory asks for, else the frameworks of the active environment, else the user.
+# $_cudaswitch_file is the version file of the directory, $_cudaswitch_text what it holds.
 function global:__cudaswitch_directory {
     $folder = $PWD.ProviderPath
-    $file = "$global:_cudaswitch_root/global"
+    $global:_cudaswitch_file = ''
+    $global:_cudaswitch_text = ''
     while ($folder) {
         $near = [IO.Path]::Combine($folder, '.cuda-version')
         if ([IO.File]::Exists($near)) {
-            $file = $near
-            break
+            $global:_cudaswitch_file = $near
+            $global:_cudaswitch_text = __cudaswitch_content $near
+            return __cudaswitch_ask_once "$near`:$global:_cudaswitch_text" '--file' $near
         }
         if ($folder -ceq $env:HOME) { break }
         $folder = [IO.Path]::GetDirectoryName($folder)
     }
-    if (-not [IO.File]::Exists($file)) { return }
-    $asked = "$file`:$(Get-Content -LiteralPath $file -Raw -ErrorAction Ignore)"
-    if ($asked -cne $global:_cudaswitch_asked) {
-        $global:_cudaswitch_asked = $asked
-        $global:_cudaswitch_answer = & $global:_cudaswitch_program want --file $file
+    $prefix = __cudaswitch_active
+    if ($prefix) {
+        $want = __cudaswitch_automatic $prefix
+        if ($null -eq $want) { $want = __cudaswitch_ask_once $prefix '--environment' $prefix }
+        if ($want) { return $want }
     }
-    $global:_cudaswitch_answer
+    $file = "$global:_cudaswitch_root/global"
+    if ([IO.File]::Exists($file)) {
+        __cudaswitch_ask_once "$file`:$(__cudaswitch_content $file)" '--file' $file
+    }
+}
+
+# Has the version file that decides changed, or is there a nearer one? Not asked where the
+# shell or an environment decides.
+function global:__cudaswitch_edited {
+    if ($env:_CUDASWITCH_U -or $env:_CUDASWITCH_C -or $env:_CUDASWITCH_V) { return $false }
+    $file = $global:_cudaswitch_file
+    $here = [IO.Path]::Combine($PWD.ProviderPath, '.cuda-version')
+    if ($file -cne $here -and [IO.File]::Exists($here)) { return $true }
+    if (-not $file) { return $false }
+    -not [IO.File]::Exists($file) -or (__cudaswitch_content $file) -cne $global:_cudaswitch_text
 }
 
 # What an environment's pin wants, nothing where there is none.
@@ -39,6 +114,11 @@ function global:__cudaswitch_pinned([string] $Prefix) {
     $file = "$Prefix/etc/cudaswitch/want"
     if (-not $Prefix -or -not [IO.File]::Exists($file)) { return }
     $want = [IO.File]::ReadAllText($file).TrimEnd("`n").Replace("`n", '/')
+    $pin = "$(Get-Content -LiteralPath "$Prefix/etc/cudaswitch/pin" -Raw -ErrorAction Ignore)"
+    if ($pin -cmatch '\A(cuda )?auto\s' -and (__cudaswitch_newer $Prefix $file)) {
+        $now = & $global:_cudaswitch_program want --environment $Prefix
+        if ($now) { $want = $now }
+    }
     $toolkit = $want.Split(':')[0]
     if ($toolkit -cne 'system' -and -not [IO.Directory]::Exists($toolkit)) {
         $want = 'gone' + $want.Substring($toolkit.Length)
@@ -61,6 +141,8 @@ function global:__cudaswitch_look {
         }
         $global:_cudaswitch_kept = "$env:_CUDASWITCH_BIN"
     }
+    $moved = $was[0] -cne "$env:CONDA_PREFIX" -or $was[1] -cne "$env:VIRTUAL_ENV"
+    if ($moved) { $global:_cudaswitch_asked = '' }
     $owners = [ordered] @{ _CUDASWITCH_V = 'VIRTUAL_ENV'; _CUDASWITCH_C = 'CONDA_PREFIX' }
     foreach ($owner in $owners.Keys) {
         $prefix = __cudaswitch_get $owners[$owner]
@@ -82,11 +164,11 @@ function global:__cudaswitch_look {
     }
     if ($env:_CUDASWITCH_C -or $env:_CUDASWITCH_V) {
         __cudaswitch_set '_CUDASWITCH_D' $null
+        $global:_cudaswitch_file = ''
     } elseif (-not $env:_CUDASWITCH_U) {
         __cudaswitch_set '_CUDASWITCH_D' (__cudaswitch_directory)
     }
     # Without a reason nothing is touched: people put their own folders before ours.
-    $moved = $was[0] -cne "$env:CONDA_PREFIX" -or $was[1] -cne "$env:VIRTUAL_ENV"
     if ($moved -or $env:_CUDASWITCH_GONE -or
         (__cudaswitch_strongest) -cne ($on -creplace ':nvcc\z', '')) {
         __cudaswitch_settle
@@ -173,7 +255,8 @@ if (-not $global:_cudaswitch_prompt) {
     $global:_cudaswitch_prompt = $function:prompt
     function global:prompt {
         $code = $global:LASTEXITCODE
-        if ((__cudaswitch_watched) -cne $global:_cudaswitch_seen -or $env:_CUDASWITCH_GONE) {
+        if ((__cudaswitch_watched) -cne $global:_cudaswitch_seen -or $env:_CUDASWITCH_GONE -or
+            (__cudaswitch_edited)) {
             __cudaswitch_look
         }
         $global:LASTEXITCODE = $code

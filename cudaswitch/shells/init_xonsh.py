@@ -1,13 +1,11 @@
 """What `cudaswitch init xonsh` adds to core_xonsh.py: the command, and the look-round.
 
-Runs in xonsh: see `shells.carried`, which sets `root` (the store; requests/NAME in it holds
-the ready answer to a request) and `program` (the command itself).
+Runs in xonsh: see `shells.carried`.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +15,18 @@ from xonsh.built_ins import XSH
 from xonsh.events import events
 from xonsh.tools import unthreadable
 
-from cudaswitch.errors import CudaswitchError
+from cudaswitch.environments import active_environment
+from cudaswitch.shells.answers_xonsh import (
+    answer,
+    ask,
+    asked,
+    content_of,
+    framework,
+    pinned,
+    program,
+    ready,
+    root,
+)
 from cudaswitch.shells.core_xonsh import (
     OWNERS,
     environment_of,
@@ -26,10 +35,6 @@ from cudaswitch.shells.core_xonsh import (
     variables,
     write,
 )
-from cudaswitch.versions import VERSION_FILE_LIMIT, parse_version_file
-
-root: str = globals()["root"]
-program: str = globals()["program"]
 
 CHANGING = ("pin", "unpin", "install", "adopt", "remove", "alias")
 """Commands after which an active environment's hook may ask for another thing."""
@@ -43,8 +48,8 @@ seen: tuple[str, ...] | None = None
 kept = ""
 """What was applied, in the form of BIN, when the virtualenv was entered."""
 
-asked: dict[tuple[str, bytes], str | None] = {}
-"""Python's answer to the version file last asked about, and its content then."""
+deciding: tuple[Path, bytes | None] | None = None
+"""The version file that decides, and its content, to see it change."""
 
 
 def watched() -> tuple[str, ...]:
@@ -53,84 +58,47 @@ def watched() -> tuple[str, ...]:
     return tuple(str(XSH.env.get(name, "")) for name in names)
 
 
-def ready(request: str) -> str | None:
-    """Return the ready answer to a request, None where Python must be asked."""
-    if not re.fullmatch("[A-Za-z0-9_+][A-Za-z0-9._+-]*", request):
-        return None
-    try:
-        want = Path(root, "requests", request).read_text(encoding="utf-8").partition("\n")[0]
-    except OSError:
-        return None
-    return want if Path(want).is_dir() else None
-
-
-def ask(*arguments: str, stderr: Any = None) -> str | None:
-    """Return Python's answer, None when it refuses, which it says itself."""
-    done = subprocess.run(
-        [program, "want", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        env=XSH.env.detype(),
-        check=False,
-    )
-    return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
-
-
-def answer(file: Path) -> str | None:
-    """Return the answer to a version file; Python is asked once on the way into a tree."""
-    content = b""
-    try:
-        content = file.read_bytes()
-        if file.stat().st_uid == os.geteuid() and len(content) <= VERSION_FILE_LIMIT:
-            request = parse_version_file(content.decode(), str(file))
-            want = ready(str(request))
-            options = {"lib": request.libraries, "gpus": request.gpus}
-            if want:
-                return ":".join([want, *(f"{key}={said}" for key, said in options.items() if said)])
-    except (OSError, ValueError, CudaswitchError):
-        pass
-    key = (str(file), content)
-    if key not in asked:
-        asked.clear()
-        asked[key] = ask("--file", str(file))
-    return asked[key]
-
-
 def directory(state: dict[str, str]) -> str | None:
-    """Return what the directory asks for, else the user."""
+    """Return what the directory asks for, else the environment's frameworks, else the user."""
+    global deciding  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     start = Path(state.get("PWD") or "/")
+    deciding = None
     for folder in (start, *start.parents):
         if (folder / ".cuda-version").is_file():
-            return answer(folder / ".cuda-version")
+            deciding = folder / ".cuda-version", content_of(folder / ".cuda-version")
+            return answer(*deciding)
         if str(folder) == state.get("HOME"):
             break
+    environment = active_environment(state)
+    if environment and (want := framework(environment)):
+        return want
     chosen = Path(root, "global")
-    return answer(chosen) if chosen.is_file() else None
+    return answer(chosen, content_of(chosen)) if chosen.is_file() else None
 
 
-def pinned(prefix: str) -> str:
-    """Return what an environment's pin wants, "" where there is none (see `want_file`)."""
-    try:
-        text = Path(prefix, "etc/cudaswitch/want").read_text(encoding="utf-8")
-    except OSError:
-        return ""
-    home, colon, options = text.rstrip("\n").replace("\n", "/").partition(":")
-    if home != "system" and not Path(home).is_dir():
-        if sys.stderr.isatty():
-            print(
-                f"cudaswitch: `{home}` is gone, so nothing is switched (pinned by `{prefix}`)",
-                file=sys.stderr,
-            )
-        home = "gone"
-    return f"{home}{colon}{options}:env={prefix}"
+def edited() -> bool:
+    """Has the version file that decides changed, or is there a nearer one?
+
+    False where the shell or an environment decides.
+    """
+    if any(XSH.env.get(f"_CUDASWITCH_{owner}") for owner in "UCV"):
+        return False
+    here = Path(str(XSH.env.get("PWD", "/")), ".cuda-version")
+    file, content = deciding or (None, None)
+    if file != here and here.is_file():
+        return True
+    return file is not None and (content_of(file) != content or not file.is_file())
 
 
 def look(**_: Any) -> None:
     """Drop what belongs to an environment that was left, take up what is asked for, settle."""
-    global seen, kept  # noqa: PLW0603  # a namespace of its own, carried into xonsh
+    global seen, kept, deciding  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     before = variables()
     now, was = watched(), seen
     state = dict(before)
+    moved = was is None or was[:2] != now[:2]
+    if moved:
+        asked.clear()
     if was and was[0] != now[0]:
         # `vox deactivate` brings back the PATH of its activation.
         gone = [record for record in (state.get("_CUDASWITCH_GONE"), was[0] and kept) if record]
@@ -146,26 +114,30 @@ def look(**_: Any) -> None:
         if prefix and not state.get(key) and (want := pinned(prefix)):
             state[key] = want
     if was is None or was[-1] != now[-1]:
-        version = now[-1]
-        if not version:
-            state.pop("_CUDASWITCH_X", None)
-        elif want := ready(version) or ask("--", version) or "":
-            state["_CUDASWITCH_X"] = want
+        take_version(state, now[-1])
     if state.get("_CUDASWITCH_C") or state.get("_CUDASWITCH_V"):
         state.pop("_CUDASWITCH_D", None)
+        deciding = None
     elif not state.get("_CUDASWITCH_U"):
         state.pop("_CUDASWITCH_D", None)
         if want := directory(state) or "":
             state["_CUDASWITCH_D"] = want
     on = before.get("_CUDASWITCH_ON", "")
     # Without a reason nothing is touched: people put their own folders before ours.
-    moved = was is None or was[:2] != now[:2] or bool(state.get("_CUDASWITCH_GONE"))
-    if moved or strongest(state) != on.removesuffix(":nvcc"):
+    if moved or state.get("_CUDASWITCH_GONE") or strongest(state) != on.removesuffix(":nvcc"):
         state = settled(state)
     write(before, state)
     seen = watched()
     if state.get("_CUDASWITCH_ON", "") != on:
         say(state)
+
+
+def take_version(state: dict[str, str], version: str) -> None:
+    """Let CUDASWITCH_VERSION decide as it is now; where Python refuses, as it was."""
+    if not version:
+        state.pop("_CUDASWITCH_X", None)
+    elif want := ready(version) or ask("--", version):
+        state["_CUDASWITCH_X"] = want
 
 
 def say(state: dict[str, str]) -> None:
@@ -259,7 +231,7 @@ def change_here(
 
 def prompt(**_: Any) -> None:
     """Look round where something changed; handlers of events are given keywords."""
-    if watched() != seen or XSH.env.get("_CUDASWITCH_GONE"):
+    if watched() != seen or XSH.env.get("_CUDASWITCH_GONE") or edited():
         look()
 
 

@@ -14,6 +14,8 @@ if ($#_cudaswitch_seen == 4) then
 else
     set _cswl_settle = 1
 endif
+# What frameworks need is asked once an activation: a list of one, and empty before.
+if ($_cswl_settle || ! $?_cudaswitch_framework) set _cudaswitch_framework = ()
 
 # The text of a command: the shell that runs it puts in what the variables hold.
 set _cswl_ask = '/bin/sh "${_cudaswitch_texts:q}/ask.sh" $_cudaswitch_root:q $_cudaswitch_program:q'
@@ -64,19 +66,23 @@ else if ($_cswl_asked) then
     if ("${_cswl_want:q}" != "") setenv _CUDASWITCH_X "${_cswl_want:q}"
 endif
 
-# What the directory asks for, else the user.
+# What the directory asks for, else the frameworks of the active environment, else the user.
+# $_cudaswitch_file is the version file of the directory, $_cudaswitch_key tells it from itself
+# after an edit.
 set _cswl_of = none
 if ($?_CUDASWITCH_U) then
     if ("${_CUDASWITCH_U:q}" != "") set _cswl_of = use
 endif
 if ($?_CUDASWITCH_C || $?_CUDASWITCH_V) then
     unsetenv _CUDASWITCH_D
+    set _cudaswitch_file = ""
 else if ($_cswl_of == none) then
     set _cswl_dir = "${cwd:q}"
-    set _cswl_file = "${_cudaswitch_root:q}/global"
+    set _cudaswitch_file = ""
+    set _cudaswitch_key = ""
     while (1)
         if (-f "${_cswl_dir:q}/.cuda-version") then
-            set _cswl_file = "${_cswl_dir:q}/.cuda-version"
+            set _cudaswitch_file = "${_cswl_dir:q}/.cuda-version"
             break
         endif
         if ("${_cswl_dir:q}" == "") break
@@ -86,23 +92,31 @@ else if ($_cswl_of == none) then
         set _cswl_dir = "${_cswl_dir:h:q}"
     end
     set _cswl_want = ""
-    if (-f "${_cswl_file:q}") then
+    if ("${_cudaswitch_file:q}" == "" && "$_cswl_now[1]:q$_cswl_now[2]:q" != "") then
+        if (! $#_cudaswitch_framework) then
+            set _cswl_framework = "$_cswl_ask framework"
+            set _cswl_framework = "`$_cswl_framework`"
+            set _cudaswitch_framework = ("${_cswl_framework:q}")
+        endif
+        set _cswl_want = "$_cudaswitch_framework[1]:q"
+    endif
+    set _cswk_file = "${_cudaswitch_file:q}"
+    if ("${_cswk_file:q}" == "") set _cswk_file = "${_cudaswitch_root:q}/global"
+    if ("${_cswl_want:q}" == "" && -f "${_cswk_file:q}") then
         # It is read, and complained of, once on the way into a tree and not at every step within.
-        @ _cswl_time = (-M "${_cswl_file:q}")
-        @ _cswl_size = (-Z "${_cswl_file:q}")
-        @ _cswl_inode = (-I "${_cswl_file:q}")
-        set _cswl_key = "${_cswl_file:q}:${_cswl_time}:${_cswl_size}:${_cswl_inode}"
-        if ("${_cswl_key:q}" == "$_cudaswitch_asked[1]:q") then
+        source "${_cudaswitch_texts:q}/key.csh"
+        if ("${_cudaswitch_file:q}" != "") set _cudaswitch_key = "${_cswk_key:q}"
+        if ("${_cswk_key:q}" == "$_cudaswitch_asked[1]:q") then
             set _cswl_want = "$_cudaswitch_asked[2]:q"
-        else if ("${_cswl_key:q}" == "$_cudaswitch_asked[3]:q") then
+        else if ("${_cswk_key:q}" == "$_cudaswitch_asked[3]:q") then
             set _cswl_want = "$_cudaswitch_asked[4]:q"
-        else if ("${_cswl_key:q}" != "${_cudaswitch_refused:q}") then
-            set _cswl_ask = "$_cswl_ask file "'$_cswl_file:q'
+        else if ("${_cswk_key:q}" != "${_cudaswitch_refused:q}") then
+            set _cswl_ask = "$_cswl_ask file "'$_cswk_file:q'
             set _cswl_want = "`$_cswl_ask`"
             if ("${_cswl_want:q}" == "") then
-                set _cudaswitch_refused = "${_cswl_key:q}"
+                set _cudaswitch_refused = "${_cswk_key:q}"
             else
-                set _cudaswitch_asked = ("${_cswl_key:q}" "${_cswl_want:q}" "$_cudaswitch_asked[1]:q" "$_cudaswitch_asked[2]:q")
+                set _cudaswitch_asked = ("${_cswk_key:q}" "${_cswl_want:q}" "$_cudaswitch_asked[1]:q" "$_cudaswitch_asked[2]:q")
             endif
         endif
     endif
@@ -131,4 +145,4 @@ set _cudaswitch_seen = ("$_cswl_now[1]:q" "$_cswl_now[2]:q" "$_cswl_now[3]:q" "$
 set _cswl_after = ""
 if ($?_CUDASWITCH_ON) eval 'set _cswl_after = "${_CUDASWITCH_ON:q}"'
 if ("${_cswl_before:q}" != "${_cswl_after:q}") source "${_cudaswitch_texts:q}/say.csh"
-unset _csw_* _cswl_*
+unset _csw_* _cswl_* _cswk_*

@@ -1,9 +1,23 @@
-# Before each prompt, and on `cd`: look round when environment or directory changed.
+# Before each prompt, and on `cd`: look round when environment, directory or version file changed.
 set _cswp_status = $status
 set _cswp_now = ("" "" "${cwd:q}" "")
 if ($?CONDA_PREFIX) eval 'set _cswp_now[1] = "${CONDA_PREFIX:q}"'
 if ($?VIRTUAL_ENV) eval 'set _cswp_now[2] = "${VIRTUAL_ENV:q}"'
 if ($?CUDASWITCH_VERSION) eval 'set _cswp_now[4] = "${CUDASWITCH_VERSION:q}"'
-if ($?_CUDASWITCH_GONE || "${_cswp_now:q}" != "${_cudaswitch_seen:q}") source "${_cudaswitch_texts:q}/look.csh"
+set _cswp_look = 0
+if ($?_CUDASWITCH_GONE || "${_cswp_now:q}" != "${_cudaswitch_seen:q}") then
+    set _cswp_look = 1
+else if ($?_cudaswitch_file && ! $?_CUDASWITCH_U && ! $?_CUDASWITCH_C && ! $?_CUDASWITCH_V) then
+    # Has the version file that decides changed, or is there a nearer one?
+    set _cswk_file = "${_cudaswitch_file:q}"
+    if (-f .cuda-version && "${_cswk_file:q}" != "${cwd:q}/.cuda-version") then
+        set _cswp_look = 1
+    else if ("${_cswk_file:q}" != "") then
+        source "${_cudaswitch_texts:q}/key.csh"
+        if ("${_cswk_key:q}" != "${_cudaswitch_key:q}") set _cswp_look = 1
+        unset _cswk_*
+    endif
+endif
+if ($_cswp_look) source "${_cudaswitch_texts:q}/look.csh"
 set status = $_cswp_status
 unset _cswp_*

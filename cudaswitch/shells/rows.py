@@ -179,7 +179,10 @@ SHELLS = {
             local="{name} = {value}",
             core=("activation.py", "shells/core_xonsh.py"),
             use=("shells/use_xonsh.py",),
-            init=("errors.py", "versions.py", "shells/init_xonsh.py"),
+            init=(
+                *("errors.py", "versions.py", "environments.py"),
+                *("shells/answers_xonsh.py", "shells/init_xonsh.py"),
+            ),
             load="execx($(cudaswitch init xonsh))",
             startup=("{XDG_CONFIG_HOME}/xonsh/rc.xsh", "{HOME}/.xonshrc"),
             source="__import__('os').path.isfile({file}) and execx(open({file}).read())",

@@ -21,14 +21,14 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
     return make_person(tmp_path_factory.mktemp("person") / HOSTILE_FOLDER)
 
 
-def make_person(folder: Path) -> Person:
+def make_person(folder: Path, integrated: tuple[str, ...] = INTEGRATED) -> Person:
     home = make_home(folder)
     kits = kits_in(folder / "toolkits")
     for kit in kits:
         done = home.run("adopt", str(kit.build().home))
         assert done.returncode == 0, done.stderr
     init = {}
-    for shell in INTEGRATED:
+    for shell in integrated:
         done = home.run("init", shell)
         assert done.returncode == 0, done.stderr
         init[shell] = folder / f"init.{shell}"

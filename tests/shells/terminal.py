@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pexpect
 
-from shells.driver import FISH, Shell
+from shells.driver import FISH, TCSH, Shell
 from shells.kits import Person
 from tools import require
 
@@ -24,14 +24,19 @@ class Terminal:
             "bash": "PS1='ready> '",
             "zsh": "PS1='ready> '; unsetopt zle prompt_cr prompt_sp",
             "fish": "function fish_prompt; echo -n 'ready> '; end; function fish_right_prompt; end",
+            "tcsh": "set prompt = 'ready> '; unset edit",
         }
         rc.write_text(f"{prompts[shell.name]}\n{text}")
-        (folder / ".zshrc").symlink_to(rc)
+        for name in (".zshrc", ".tcshrc"):
+            (folder / name).symlink_to(rc)
         env = person.home.env | {"CUDASWITCH_QUIET": "1", "TERM": "dumb", "ZDOTDIR": str(folder)}
+        if shell is TCSH:
+            env["HOME"] = str(folder)
         options = {
             "bash": ["--noprofile", "--rcfile", str(rc), "-i"],
             "zsh": ["-d", "-i"],
             "fish": ["--no-config", "-C", f"source {shell.quote(str(rc))}", "-i"],
+            "tcsh": ["-i"],
         }[shell.name]
         self.child = pexpect.spawn(
             require(shell.name),
@@ -50,7 +55,7 @@ class Terminal:
         """Type a command and return what it printed."""
         mark = f"m{time.monotonic_ns()}"
         half = len(mark) // 2
-        status = "$status" if self.shell is FISH else "$?"
+        status = "$status" if self.shell in {FISH, TCSH} else "$?"
         self.child.sendline(command)
         self.child.sendline(f"echo {mark[:half]}''{mark[half:]}{status}")
         self.child.expect(mark + r"(\d+)\s")

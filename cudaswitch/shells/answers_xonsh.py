@@ -1,0 +1,118 @@
+"""What `init xonsh` knows of the answers that are ready, and when it asks Python.
+
+Runs in xonsh: see `shells.carried`, which sets `root` (the store; requests/NAME in it holds
+the ready answer to a request) and `program` (the command itself).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from xonsh.built_ins import XSH
+
+from cudaswitch.environments import Environment, environment_at, read_request
+from cudaswitch.errors import CudaswitchError
+from cudaswitch.versions import VERSION_FILE_LIMIT, parse_version_file
+
+root: str = globals()["root"]
+program: str = globals()["program"]
+
+
+asked: dict[tuple[Path, bytes | None], str | None] = {}
+"""Python's answer about the version file, and its content then, or environment last asked about."""
+
+
+def ready(request: str) -> str | None:
+    """Return the ready answer to a request, None where Python must be asked."""
+    if not re.fullmatch("[A-Za-z0-9_+][A-Za-z0-9._+-]*", request):
+        return None
+    try:
+        want = Path(root, "requests", request).read_text(encoding="utf-8").partition("\n")[0]
+    except OSError:
+        return None
+    return want if Path(want).is_dir() else None
+
+
+def ask(*arguments: str, stderr: Any = None) -> str | None:
+    """Return Python's answer, None when it refuses, which it says itself."""
+    done = subprocess.run(
+        [program, "want", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env=XSH.env.detype(),
+        check=False,
+    )
+    return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
+
+
+def ask_once(about: Path, content: bytes | None, option: str) -> str | None:
+    """Return Python's answer, which is asked once as long as it is about the same."""
+    if (about, content) not in asked:
+        asked.clear()
+        asked[about, content] = ask(option, str(about))
+    return asked[about, content]
+
+
+def content_of(file: Path) -> bytes | None:
+    """Return what a version file holds, None where it is another user's, or none."""
+    try:
+        status = file.stat()
+        is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+        return file.read_bytes() if is_own and status.st_size <= VERSION_FILE_LIMIT else None
+    except OSError:
+        return None
+
+
+def answer(file: Path, content: bytes | None) -> str | None:
+    """Return the answer to a version file; Python is asked once on the way into a tree."""
+    try:
+        request = parse_version_file((content or b"").decode(), str(file))
+        want = ready(str(request))
+        options = {"lib": request.libraries, "gpus": request.gpus}
+        if want:
+            return ":".join([want, *(f"{key}={said}" for key, said in options.items() if said)])
+    except (ValueError, CudaswitchError):
+        pass
+    return ask_once(file, content, "--file")
+
+
+def framework(environment: Environment) -> str | None:
+    """Return what the frameworks in an environment need; Python is asked once in it."""
+    want = environment.answer_kept(Path(root, "auto"))
+    return ask_once(environment.prefix, None, "--environment") if want is None else want
+
+
+def is_outdated(environment: Environment) -> bool:
+    """Have the packages of an environment that is pinned to `auto` changed since?"""
+    try:
+        changed = environment.changed_since(environment.want_file)
+        return changed and read_request(environment.pin_file).text == "auto"
+    except (OSError, CudaswitchError):
+        return False
+
+
+def pinned(prefix: str) -> str:
+    """Return what an environment's pin wants, "" where there is none (see `want_file`)."""
+    try:
+        environment = environment_at(Path(prefix))
+        text = environment.want_file.read_text(encoding="utf-8")
+    except (OSError, ValueError, CudaswitchError):
+        return ""
+    text = text.rstrip("\n").replace("\n", "/")
+    if is_outdated(environment):
+        text = ask("--environment", prefix) or text
+    home, colon, options = text.partition(":")
+    if home != "system" and not Path(home).is_dir():
+        if sys.stderr.isatty():
+            print(
+                f"cudaswitch: `{home}` is gone, so nothing is switched (pinned by `{prefix}`)",
+                file=sys.stderr,
+            )
+        home = "gone"
+    return f"{home}{colon}{options}:env={prefix}"

@@ -1,0 +1,6 @@
+# $_cswk_key is another one after an edit of the file $_cswk_file: csh reads no file, and starts
+# no program for this. It sees times to the second.
+@ _cswk_time = (-M "${_cswk_file:q}")
+@ _cswk_size = (-Z "${_cswk_file:q}")
+@ _cswk_inode = (-I "${_cswk_file:q}")
+set _cswk_key = "${_cswk_file:q}:${_cswk_time}:${_cswk_size}:${_cswk_inode}"
