@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from measure import Loop
@@ -221,7 +222,7 @@ def flat(small: Scene, big: Scene) -> Iterator[Row]:
                 yield Row(
                     "flat",
                     f"{name}, {scene.count} installed",
-                    row.loop,
+                    replace(row.loop, variables={**scene.variables, **row.loop.variables}),
                     "" if first else f"{name}, {small.count} installed",
                     None if first else 1.1,
                 )
