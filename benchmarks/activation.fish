@@ -1,0 +1,23 @@
+# What conda has fish do to activate and deactivate an environment, without the Python that
+# decides it: what a hook adds to that is measured.
+
+function plain_activate
+    set -gx PATH $argv[1]/bin $PATH
+    set -gx CONDA_PREFIX $argv[1]
+    set -gx CONDA_SHLVL 1
+    set -gx CONDA_DEFAULT_ENV $argv[1]
+    if test -f $argv[1]/etc/conda/activate.d/~~cudaswitch.fish
+        source $argv[1]/etc/conda/activate.d/~~cudaswitch.fish
+    end
+end
+
+function plain_deactivate
+    set -l at (contains --index -- $CONDA_PREFIX/bin $PATH)
+    set -e PATH[$at]
+    if test -f $CONDA_PREFIX/etc/conda/deactivate.d/~~cudaswitch.fish
+        source $CONDA_PREFIX/etc/conda/deactivate.d/~~cudaswitch.fish
+    end
+    set -e CONDA_PREFIX
+    set -e CONDA_DEFAULT_ENV
+    set -gx CONDA_SHLVL 0
+end

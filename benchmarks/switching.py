@@ -1,0 +1,110 @@
+"""Time what people do a hundred times a day, and what other tools take for it, in one run.
+
+Switching in a live shell, the hook of an environment, the prompt, `cd`, shims, completion,
+shell start and the command's own start: each a loop of thousands less an empty loop, ours and
+the others' in turn, so that a machine that gets slower slows all of them. Medians; processor
+time (of the shell and all its children) beside wall time, since only the first stays what it
+is on a machine that others use too; forks, execs and system calls where strace is there.
+
+A tool that is not found is left out with a line that says how to have it: see rivals.py.
+
+Run: python benchmarks/switching.py [--json FILE] [--only NAME] [--times N] [--nvcc FILE]
+with an interpreter that cudaswitch is installed for; from an editable installation it starts
+more slowly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+import operations
+import rivals
+from measure import Bench, Cost, median
+from rows import Row
+from scene import Scene, build
+
+MANY = 200
+GROUPS = {
+    "use": operations.use,
+    "hook": operations.activation,
+    "prompt": operations.prompt,
+    "cd": operations.directory,
+    "shim": operations.shims,
+    "completion": operations.completion,
+    "start": operations.start,
+    "command": operations.cold,
+}
+
+
+def measured(rows: Iterable[Row], bench: Bench, times: int) -> dict[str, list[Cost]]:
+    """Measure the rows that work, and say why others do not."""
+    loops = {}
+    for row in rows:
+        trouble = bench.check(row.loop)
+        if trouble:
+            print(f"  {row.name}: left out, {trouble.strip()}")
+        else:
+            loops[row.name] = row.loop
+    return bench.measure(loops, times)
+
+
+def show(rows: Iterable[Row], costs: dict[str, Cost]) -> None:
+    """Print a group as a table: microseconds, counts, ratio, and whether the target is met."""
+    print(f"  {'':<44}{'cpu us':>9}{'wall us':>9}{'forks':>7}{'execs':>7}{'calls':>7}  ratio")
+    for row in rows:
+        if row.name not in costs:
+            continue
+        cost = costs[row.name]
+        counts = (cost.forks, cost.execs, cost.calls)
+        line = f"  {row.name:<44}{cost.cpu:9.0f}{cost.wall:9.0f}"
+        line += "".join(f"{'-' if count is None else f'{count:.1f}':>7}" for count in counts)
+        ratio = cost.cpu / costs[row.against].cpu if row.against in costs else None
+        if ratio is not None:
+            line += f"  {ratio:6.2f} x"
+        value = cost.cpu if row.absolute else ratio
+        if row.most is not None and value is not None:
+            unit = "us" if row.absolute else "x"
+            line += f"  target {row.most:g} {unit}: {'met' if value <= row.most else 'missed'}"
+        print(line)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, help="file for every single measurement")
+    parser.add_argument("--only", choices=[*GROUPS, "flat"], help="one group of rows")
+    parser.add_argument("--times", type=int, default=5, help="measurements of each row")
+    parser.add_argument("--nvcc", type=Path, help="a real nvcc to measure shims with")
+    parser.add_argument("--ours", action="store_true", help="leave other tools out")
+    options = parser.parse_args()
+    kept = {}
+    with tempfile.TemporaryDirectory(prefix="switching-") as folder:
+        scene = build(Path(folder) / "two", 2, options.nvcc)
+        groups = {name: list(make(scene)) for name, make in GROUPS.items()
+                  if options.only in (None, name)}  # fmt: skip
+        if not options.ours:
+            for row in rivals.rows(scene, groups):
+                groups[row.group].append(row)
+        if options.only in (None, "flat"):
+            groups["flat"] = list(operations.flat(*_one_and_many(Path(folder), options.nvcc)))
+        bench = Bench(scene.variables, scene.home)
+        for name, rows in groups.items():
+            print(f"\n{name}")
+            kept[name] = measured(rows, bench, options.times)
+            show(rows, {row: median(costs) for row, costs in kept[name].items()})
+    if options.json:
+        raw = {name: {row: [asdict(cost) for cost in costs] for row, costs in rows.items()}
+               for name, rows in kept.items()}  # fmt: skip
+        options.json.write_text(json.dumps(raw, indent=1) + "\n")
+
+
+def _one_and_many(folder: Path, nvcc: Path | None) -> tuple[Scene, Scene]:
+    return build(folder / "one", 1, nvcc), build(folder / "many", MANY, nvcc)
+
+
+if __name__ == "__main__":
+    main()
