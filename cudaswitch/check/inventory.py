@@ -73,17 +73,19 @@ class Inventory:
         stated = _stated(Path(self.kit.path))
         seen: set[tuple[int, int]] = set()
         found = {path.relative_to(self.kit.path).as_posix(): path for path in self._files()}
+        missing = [at for at in shipped if not os.path.lexists(Path(self.kit.path, at))]
         # A file is taken under the name that programs ask for, before its other names.
-        order = sorted(found, key=lambda at: (found[at].name != _soname(found[at]), at))
+        order = sorted(
+            found, key=lambda at: (found[at].name != _soname(found[at]), found[at].is_symlink(), at)
+        )
         libraries = [
             self._library(found[at], shipped.get(at), stated)
             for at in order
-            if _is_new(found[at], seen)
+            if _is_new(found[at], seen) and not _leads_to(found[at], missing)
         ]
         libraries += [
-            Library(Path(at).name, Path(self.kit.path, at), "it is missing", package, entry)
-            for at, (package, entry) in shipped.items()
-            if not os.path.lexists(Path(self.kit.path, at))
+            Library(Path(at).name, Path(self.kit.path, at), "it is missing", *shipped[at])
+            for at in missing
         ]
         return iter(sorted(libraries, key=lambda one: (one.name.lower(), str(one.path))))
 
@@ -166,6 +168,11 @@ def _is_new(path: Path, seen: set[tuple[int, int]]) -> bool:
     is_new = key not in seen
     seen.add(key)
     return is_new
+
+
+def _leads_to(path: Path, missing: list[str]) -> bool:
+    """Tell whether it is a link to what is missing, which then is what to tell of."""
+    return path.is_symlink() and path.readlink().name in map(_name, missing)
 
 
 def _soname(path: Path) -> str | None:
