@@ -93,11 +93,11 @@ HEADERS = {
 
 
 def library(path: Path, soname: str, code: str, needed: Sequence[str] = ()) -> Path:
-    """Compile a library; what it needs lies beside it, and is found there."""
+    """Compile a library; what it needs lies beside it, and is found by LD_LIBRARY_PATH alone."""
     path.parent.mkdir(parents=True, exist_ok=True)
     links = [f"-l:{name}" for name in needed]
     command = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", f"-Wl,-soname,{soname}"]
-    command += ["-Wl,--no-as-needed", f"-L{path.parent}", "-Wl,-rpath,$ORIGIN", *links]
+    command += ["-Wl,--no-as-needed", f"-L{path.parent}", *links]
     subprocess.run([*command, "-o", path], input=code, text=True, check=True)
     return path
 
