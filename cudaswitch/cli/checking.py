@@ -10,6 +10,7 @@ from cudaswitch.check import checked
 from cudaswitch.check.results import WORDS, Result, passed, summary
 from cudaswitch.cli import options, output
 from cudaswitch.decision import answer, decide, working_directory
+from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import parse_request
 
 _WIDTH = 80
@@ -45,7 +46,7 @@ def check(ctx: click.Context, request: str | None, cudnn: str | None, as_json: b
         output.data({"passed": good, "results": [result.to_json() for result in results]})
     else:
         output.line(f"CUDA {kit.name}: {summary(results)}")
-        _blame([result for result in results if result.status == "failed"], kit.packages != ())
+        _blame([result for result in results if result.status == "failed"], kit)
     if not good:
         ctx.exit(1)
 
@@ -61,9 +62,9 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _blame(failed: list[Result], is_ours: bool) -> None:
+def _blame(failed: list[Result], kit: Toolkit) -> None:
     """Name each file that failed in full, and what mends it."""
     for result in failed:
         output.say(f"`{result.path or result.name}`: {result.detail}")
-    if is_ours and any(result.kind == "library" for result in failed):
-        output.hint("cudaswitch install what it came from with --force puts its files back")
+    if kit.packages and any(result.kind == "library" for result in failed):
+        output.hint(f"cudaswitch verify --repair {kit.name}")
