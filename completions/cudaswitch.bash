@@ -176,6 +176,7 @@ _cudaswitch_options() {
         current) _cudaswitch_add --json -h --help ;;
         which) _cudaswitch_add --from --json -h --help ;;
         doctor) _cudaswitch_add --json --fix --yes -h --help ;;
+        check) _cudaswitch_add --cudnn --json -h --help ;;
         resolve) _cudaswitch_add -n --name -p --prefix --driver --cc --gcc --platform --json -h --help ;;
         compat) _cudaswitch_add --json -h --help ;;
         exec) _cudaswitch_add --cudnn --libraries --gpus -h --help ;;
@@ -198,7 +199,7 @@ _cudaswitch_options() {
 _cudaswitch_argument() {
     case $1:$2 in
         :1)
-            _cudaswitch_add install adopt search list remove gc verify lock sync download mirror alias use off pin unpin current which doctor resolve compat exec env init shims completion config
+            _cudaswitch_add install adopt search list remove gc verify lock sync download mirror alias use off pin unpin current which doctor check resolve compat exec env init shims completion config
             ;;
         install:*) _cudaswitch_installable ;;
         adopt:1) _cudaswitch_folders ;;
@@ -214,6 +215,7 @@ _cudaswitch_argument() {
         use:1) _cudaswitch_requests ;;
         pin:1) _cudaswitch_requests ;;
         which:1) _cudaswitch_tools ;;
+        check:1) _cudaswitch_requests ;;
         compat:1) _cudaswitch_add bitsandbytes cntk cupy jax mxnet numba onnxruntime paddle tensorflow torch vllm xformers ;;
         compat:2) : ;;
         exec:1) _cudaswitch_requests ;;

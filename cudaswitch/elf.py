@@ -71,6 +71,8 @@ class Elf:
     rpath: str | None = None
     runpath: str | None = None
     flags: int = 0
+    extent: int = 0
+    """How many bytes the file has at least, by its headers; the loader may not miss the last."""
 
     @property
     def loads_like(self) -> tuple[int, bool, int]:
@@ -102,13 +104,17 @@ def parse(read: Read, name: str) -> Elf:
     if head[:4] != b"\x7fELF" or head[4] not in (1, 2) or head[5] not in (1, 2):
         raise ElfError(name, "invalid ELF header")
     wide, order = head[4] == 2, ">" if head[5] == 2 else "<"
-    header = struct.Struct(order + ("16xHHIQQQIHHH" if wide else "16xHHIIIIIHHH"))
-    kind, machine, version, _, at, _, _, _, size, count = header.unpack_from(head)
+    header = struct.Struct(order + ("16xHHIQQQIHHHHH" if wide else "16xHHIIIIIHHHHH"))
+    kind, machine, version, _, at, sections, _, _, size, count, each, number = header.unpack_from(
+        head
+    )
     elf = Elf(64 if wide else 32, order == ">", machine, kind)
     try:
         _refuse_odd(elf, version if head[6] == 1 else head[6], size, count)
         segments = list(_segments(within(at, size * count), count, wide, order))
-        return _dynamic(within, elf, segments)
+        ends = (one.offset + one.size for one in segments if one.kind == _LOAD)
+        extent = max(sections + each * number, *ends, 0)
+        return _dynamic(within, elf, segments, extent)
     except _FaultError as error:
         raise ElfError(name, str(error), elf.loads_like) from None
 
@@ -134,7 +140,7 @@ def _segments(table: bytes, count: int, wide: bool, order: str) -> Iterator[_Seg
     yield from (_Segment(*fields) for fields in row.iter_unpack(table[: row.size * count]))
 
 
-def _dynamic(read: Read, elf: Elf, segments: list[_Segment]) -> Elf:
+def _dynamic(read: Read, elf: Elf, segments: list[_Segment], extent: int) -> Elf:
     values: dict[int, int] = {}
     needed: list[int] = []
     for tag, value in _entries(read, elf, segments):
@@ -165,6 +171,7 @@ def _dynamic(read: Read, elf: Elf, segments: list[_Segment]) -> Elf:
         rpath=string(_RPATH),
         runpath=string(_RUNPATH),
         flags=values.get(_FLAGS_1, 0),
+        extent=extent,
     )
 
 

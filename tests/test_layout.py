@@ -55,7 +55,8 @@ ORDER = (
         "shims",
         "lookup",
     ),
-    *("startup", "doctor", "completion", "telling", "running", "cli", "__main__"),
+    *("hostcompiler", "startup", "doctor", "completion", "telling", "running", "check"),
+    *("cli", "__main__"),
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""
 

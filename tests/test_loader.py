@@ -69,6 +69,7 @@ def test_everything_that_a_library_says(library: bytes) -> None:
         needed=loader_corpus.NAMES[1:],
         runpath="$ORIGIN:/x y",
         flags=0x800,
+        extent=len(library),
     )
 
 

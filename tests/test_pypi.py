@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -15,7 +16,6 @@ from builders import wheel
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Delivery, index, pypi
 from cudaswitch.sources.pip_process import _failure, pip_command
-from cudaswitch.store import quote_request
 from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request, Version, parse_request
 from http_server import Server
@@ -176,26 +176,20 @@ OFFERED = [Version(text) for text in ("13.0.2", "11.8.0", "13.4.3", "12.9.1", "1
     ("asked", "chosen"),
     [
         ("13", "13.4.3"), ("13.0", "13.0.3"), ("13.0.2", "13.0.2"), ("latest", "13.4.3"),
-        (">=13,<13.2", "13.1.0"), (">=11.2", "13.4.3"),
+        (">=13,<13.2", "13.1.0"), (">=11.2", "13.4.3"), ("12", "12.9.1"), (">=11,<12", "11.8.0"),
+        ("<13", "12.9.1"),
     ],
 )  # fmt: skip
 def test_choose_release(asked: str, chosen: str) -> None:
     assert pypi.choose_release(parse_request(asked), OFFERED).text == chosen
 
 
-@pytest.mark.parametrize("asked", ["12.9", "12", "10.1", "<13", ">=11,<12"])
-def test_before_13_there_is_no_nvcc(asked: str) -> None:
-    with pytest.raises(SourceError, match="PyPI has no nvcc before CUDA 13") as caught:
-        pypi.choose_release(parse_request(asked), OFFERED)
-    assert f"cudaswitch search {quote_request(asked)}" == caught.value.hint
-
-
-@pytest.mark.parametrize("asked", ["14", "13.9", "13.10", "auto", "work"])
+@pytest.mark.parametrize("asked", ["14", "13.9", "13.10", "10.1", "<11.8", "auto", "work"])
 def test_a_release_that_is_not_there(asked: str) -> None:
-    with pytest.raises(SourceError, match=f"no CUDA {asked}") as caught:
+    with pytest.raises(SourceError, match=re.escape(f"no CUDA {asked}")) as caught:
         pypi.choose_release(Request(asked, origin="./.cuda-version:1"), OFFERED)
     assert "asked for by ./.cuda-version:1" in caught.value.message
-    assert caught.value.hint == "there is 13.4.3, 13.1.0, 13.0.3, 13.0.2"
+    assert caught.value.hint == "there is 13.4.3, 13.1.0, 13.0.3, 13.0.2, 12.9.1, 11.8.0"
 
 
 def native_tag() -> str:
@@ -280,7 +274,7 @@ def test_offline_uses_local_folders(wheelhouse: Path, tmp_path: Path) -> None:
 
 def test_available(wheelhouse: Path) -> None:
     add_meta(wheelhouse, "13.1.2.0", PINS_13_0_2)
-    assert [str(release) for release in pypi.available()] == ["13.1.2", "13.0.2"]
+    assert [str(release) for release in pypi.available()] == ["13.1.2", "13.0.2", "12.9.1"]
 
 
 def test_an_open_range_takes_the_newest_of_its_release(wheelhouse: Path, tmp_path: Path) -> None:
@@ -291,6 +285,32 @@ def test_an_open_range_takes_the_newest_of_its_release(wheelhouse: Path, tmp_pat
     delivery = bring("13.0", tmp_path, components="nvjitlink")
     assert names(delivery) == ["pypi:nvidia-nvjitlink==13.0.92"]
     assert str(delivery.toolkit) == "13.0.3"
+
+
+def test_before_13_there_is_a_runtime_and_it_says_so(
+    wheelhouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in the METADATA of cuda-toolkit 12.9.1: each piece has the major in its name."""
+    runtime = {
+        "cudart": ("nvidia-cuda-runtime-cu12==12.9.79.*", BOTH),
+        "cublas": ("nvidia-cublas-cu12==12.9.1.4.*", BOTH),
+        "nvcc": ("nvidia-cuda-nvcc-cu12==12.9.86.*", BOTH),
+    }
+    add_meta(wheelhouse, "12.9.1", runtime)
+    for piece, _ in runtime.values():
+        name, _, version = piece.removesuffix(".*").partition("==")
+        add(wheelhouse, name, version)
+    delivery = bring("12", tmp_path, components="build")
+    assert delivery.toolkit == Version("12.9.1")
+    assert set(names(delivery)) == {
+        "pypi:nvidia-cuda-runtime-cu12==12.9.79",
+        "pypi:nvidia-cublas-cu12==12.9.1.4",
+        "pypi:nvidia-cuda-nvcc-cu12==12.9.86",
+    }
+    said = capsys.readouterr().err
+    assert "no nvcc: PyPI has none before CUDA 13; for building use --from nvidia" in said
+    bring("13", tmp_path)
+    assert "nvcc" not in capsys.readouterr().err
 
 
 def test_other_platforms(wheelhouse: Path, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_everything_by_source_and_newest_first(
     home, server = sources
     rows = search(home)
     assert brief(without_runfiles(rows)) == [
-        ("pypi", "13.0.3", "13.0"), ("pypi", "13.0.2", "13.0"),
+        ("pypi", "13.0.3", "13.0"), ("pypi", "13.0.2", "13.0"), ("pypi", "12.9.1", "12.9"),
         ("pypi", "9.14.0.64", "12"), ("pypi", "8.9.7.29", "12"),
         ("nvidia", "12.4.1", "12.4"), ("nvidia", "12.4.0", "12.4"),
         ("nvidia", "8.9.7.29", "12"), ("nvidia", "8.9.7.29", "11"),
@@ -131,6 +131,7 @@ def test_everything_by_source_and_newest_first(
     assert found["conda", "12.4.1", "12.4"]["has_nvcc"] is True
     assert found["conda", "12.4.1", "12.4"]["size"] is None
     assert found["pypi", "13.0.2", "13.0"]["has_nvcc"] is True
+    assert found["pypi", "12.9.1", "12.9"]["has_nvcc"] is False
     # The driver 525.60.13 runs CUDA 12 and what is older, not 13.
     runs = {row["cuda"]: row["runs"] for row in rows if row["component"] == "cuda"}
     assert (runs["13.0"], runs["12.4"], runs["10.1"]) == (False, True, True)
@@ -146,8 +147,8 @@ def test_everything_by_source_and_newest_first(
         (["10.1+cudnn7"], [("conda", "10.1.243"), ("conda", "7.6.5")]),
         (["cudnn", "8"], [("pypi", "8.9.7.29")] + [("nvidia", "8.9.7.29")] * 2),
         (["cudnn 8.9.7.29"], [("pypi", "8.9.7.29")] + [("nvidia", "8.9.7.29")] * 2),
-        (["12+cudnn8"], [("pypi", "8.9.7.29"), ("nvidia", "12.4.1"), ("nvidia", "12.4.0"),
-                         ("nvidia", "8.9.7.29"), ("conda", "12.4.1")]),
+        (["12+cudnn8"], [("pypi", "12.9.1"), ("pypi", "8.9.7.29"), ("nvidia", "12.4.1"),
+                         ("nvidia", "12.4.0"), ("nvidia", "8.9.7.29"), ("conda", "12.4.1")]),
         (["11+cudnn8"], [("nvidia", "8.9.7.29")]),
         (["9+cudnn7"], []),
         (["12.4", "--from", "nvidia"], [("nvidia", "12.4.1"), ("nvidia", "12.4.0")]),

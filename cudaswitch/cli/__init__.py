@@ -28,6 +28,7 @@ COMMANDS = {
     "current": ("asking", "Tell what is active and who asked for it"),
     "which": ("asking", "Tell which file wins for a tool or library"),
     "doctor": ("doctor", "Tell what is wrong here, and what mends it"),
+    "check": ("checking", "Prove that a toolkit loads, compiles and runs"),
     "resolve": ("resolving", "Tell which CUDA an environment needs, and why"),
     "compat": ("compat", "Tell what goes with what: CUDA, drivers, GPUs, frameworks"),
     "exec": ("switching", "Run one command with a toolkit"),

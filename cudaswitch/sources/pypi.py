@@ -1,4 +1,7 @@
-"""CUDA 13 and later from PyPI, through pip: all pieces of exactly one release.
+"""CUDA 11.8 and later from PyPI, through pip: all pieces of exactly one release.
+
+Before 13 they are for running only: PyPI has all but nvcc of these (facts/distribution.json,
+`nvcc_wheels`).
 
 NVIDIA's `cuda-toolkit` says for each release which version of which piece belongs to it. Left
 to itself pip mixes releases: the wheels' own requirements name no versions, and nvcc 13.0
@@ -35,12 +38,12 @@ from cudaswitch.install import Artifact
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.pip_process import run_pip
-from cudaswitch.store import quote_request
+from cudaswitch.talk import say
 from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request, Version
 
-FIRST = 13
-"""The first CUDA whose wheels hold nvcc (facts/distribution.json, `nvcc_wheels`)."""
+_FIRST_NVCC = 13
+"""The first CUDA whose wheels hold nvcc; those of 11 and 12 have only what it calls."""
 
 _CUDNN_FOR = (13, 12, 11)
 """The CUDA majors that cuDNN has wheels for."""
@@ -74,7 +77,7 @@ def _platform(name: str) -> tuple[dict[str, str], tuple[str, ...]]:
 
 def available(*, offline: bool = False) -> list[Version]:
     """List the CUDA releases that can be obtained, newest first."""
-    return [release for release in _offered(offline) if release.major >= FIRST]
+    return _offered(offline)
 
 
 def obtain(
@@ -88,7 +91,8 @@ def obtain(
     """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
 
     `components` is as for `components.chosen`. The wheels
-    lie in a fresh folder in `workdir`. Raises SourceError or RequestError.
+    lie in a fresh folder in `workdir`. Says on stderr where there is no nvcc among them.
+    Raises SourceError or RequestError.
     """
     release, pins = _pins(request, components, workdir, platform, offline)
     wheels = _download(pins, workdir, platform, offline)
@@ -116,6 +120,8 @@ def _pins(
     request: Request, components: str, workdir: Path, platform: str, offline: bool
 ) -> tuple[Version, dict[str, SpecifierSet]]:
     release = choose_release(request, _offered(offline))
+    if not _has_nvcc(release):
+        say(f"no nvcc: PyPI has none before CUDA {_FIRST_NVCC}; for building use --from nvidia")
     [meta] = _download({_META: SpecifierSet(f"=={release}")}, workdir, platform, offline)
     pins = parse_pins(_metadata(meta), components, platform, f"CUDA {release}")
     if request.cudnn not in (None, "none"):
@@ -185,7 +191,7 @@ def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[List
             continue
         for version in answer:
             if name == _META:
-                if version.major >= FIRST and sought.wants_toolkit(version):
+                if sought.wants_toolkit(version):
                     found.append(_listed("cuda", version, version.minor, platform))
             elif sought.wants_cudnn(version) and sought.wants_built_for(name[-2:]):
                 found.append(_listed("cudnn", version, name[-2:], platform))
@@ -193,7 +199,7 @@ def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[List
 
 
 def _listed(component: str, version: Version, cuda: str, platform: str) -> Listed:
-    has_nvcc = True if component == "cuda" else None
+    has_nvcc = _has_nvcc(version) if component == "cuda" else None
     return Listed(component, version, cuda, platform, "pypi", has_nvcc=has_nvcc)
 
 
@@ -238,20 +244,18 @@ def release_of(text: str) -> Version | None:
     return Version(match[1] or match[0]) if match else None
 
 
+def _has_nvcc(release: Version) -> bool:
+    return release.major >= _FIRST_NVCC
+
+
 def choose_release(request: Request, offered: Iterable[Version]) -> Version:
-    """Return the newest of the offered releases that satisfies the request and has nvcc."""
+    """Return the newest of the offered releases that satisfies the request."""
     offered = sorted(offered, reverse=True)
-    fitting = [release for release in offered if request.accepts(release)]
-    for release in fitting:
-        if release.major >= FIRST:
+    for release in offered:
+        if request.accepts(release):
             return release
     asked = f" (asked for by {request.origin})" if request.origin else ""
-    if fitting or (request.prefix and request.prefix.major < FIRST):
-        raise SourceError(
-            f"PyPI has no nvcc before CUDA {FIRST}, so no CUDA {request.text}{asked}",
-            f"cudaswitch search {quote_request(request.text)}",
-        )
-    there = ", ".join(str(release) for release in offered if release.major >= FIRST)
+    there = ", ".join(str(release) for release in offered)
     raise SourceError(
         f"PyPI has no CUDA {request.text}{asked}", f"there is {there}" if there else None
     )

@@ -1,0 +1,75 @@
+"""Child processes that end: each with a limit of time, its whole group ended with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from cudaswitch.errors import printable
+
+
+class Done(NamedTuple):
+    """How a child ended. `code` is negative for a signal, None where the time was up."""
+
+    code: int | None
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def ended(self) -> str | None:
+        """Say how it ended other than by itself; None where it did by itself."""
+        if self.code is None:
+            return f"gave no answer in {self.seconds:.0f} s"
+        if self.code < 0:
+            return f"crashed ({signal.Signals(-self.code).name})"
+        return None
+
+    @property
+    def trouble(self) -> str:
+        """Return the line of its output that says most about why it failed."""
+        lines = [line.strip() for line in f"{self.out}\n{self.err}".splitlines() if line.strip()]
+        telling = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
+        said = printable((telling or lines[-1:] or ["it said nothing"])[0])
+        return self.ended or said
+
+
+def run(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, seconds: float
+) -> Done:
+    """Run a command in `folder` for at most `seconds`; what it started ends with it.
+
+    Raises OSError where it cannot be started.
+    """
+    child = subprocess.Popen(
+        command,
+        env=environment,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    code: int | None = None
+    with child:
+        try:
+            out, err = child.communicate(timeout=seconds)
+            code = child.returncode
+        except subprocess.TimeoutExpired:
+            _end(child)
+            out, err = child.communicate()
+        except BaseException:
+            _end(child)
+            raise
+    return Done(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), seconds)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        child.kill()

@@ -1,0 +1,129 @@
+"""Compile with a toolkit as people do: nvcc, and a CMake project; and run what came of it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from cudaswitch.check import bounded
+from cudaswitch.check.results import Result
+from cudaswitch.hostcompiler import host_compiler
+from cudaswitch.toolkit import Toolkit
+
+_PROJECT = Path(__file__).parent / "project"
+_COMPILING = 300.0
+_RUNNING = 60.0
+_NOTHING_TO_RUN_ON = 77
+"""What the program returns where there is no driver or no GPU."""
+_CMAKE = (3, 18)
+"""The first that knows both the toolkit (3.17) and its architectures."""
+
+
+def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterator[Result]:
+    """Prove that the toolkit compiles, and that its programs run, in `environment`.
+
+    Everything is written into `folder`.
+    """
+    path = environment.get("PATH", "")
+    nvcc = shutil.which("nvcc", path=path)
+    if not (Path(kit.path) / "bin" / "nvcc").exists():
+        yield Result("nvcc", "build", "skipped", "not in this toolkit")
+        return
+    if nvcc is None or not Path(nvcc).samefile(Path(kit.path) / "bin" / "nvcc"):
+        yield Result("nvcc", "build", "failed", f"PATH has `{nvcc}` before it", nvcc)
+        return
+    found = host_compiler(Path(kit.path), kit.version, environment)
+    expected = found.bounds.source if found.bounds else None
+    if found.chosen is None:
+        detail = f"{found}: {found.hint}" if found.hint else str(found)
+        yield Result("host compiler", "compiler", "failed", detail, None, None, expected)
+        return
+    compiler = found.chosen
+    yield Result(
+        "host compiler", "compiler", "passed", str(found), compiler.path, str(compiler), expected
+    )
+    variables = {**environment, **found.variables(environment)}
+    yield from _program(kit, nvcc, variables, folder)
+    yield _cmake(kit, variables, folder / "cmake")
+
+
+def _program(
+    kit: Toolkit, nvcc: str, variables: Mapping[str, str], folder: Path
+) -> Iterator[Result]:
+    source = str(shutil.copy(_PROJECT / "program.cu", folder))
+    name = "nvcc: a program"
+    done = bounded.run([nvcc, source, "-o", "program"], variables, folder, _COMPILING)
+    if done.code != 0:
+        yield Result(name, "build", "failed", done.trouble, nvcc)
+        return
+    yield _run(name, kit, folder / "program", variables, "compiled and run")
+    done = bounded.run([str(folder / "program"), "kernel"], variables, folder, _RUNNING)
+    name = "nvcc: a kernel"
+    if done.code == _NOTHING_TO_RUN_ON:
+        yield Result(name, "gpu", "needs-gpu", done.out.strip())
+    elif done.code:
+        yield Result(name, "gpu", "failed", done.trouble, nvcc)
+    else:
+        yield Result(name, "gpu", "passed", done.out.strip())
+
+
+def _run(
+    name: str, kit: Toolkit, program: Path, variables: Mapping[str, str], detail: str
+) -> Result:
+    """Run the host's part of the program, which says for which CUDA it was compiled."""
+    done = bounded.run([str(program)], variables, program.parent, _RUNNING)
+    number = int(done.out) if re.fullmatch(r"(?a:\d{4,6})\n", done.out) else 0
+    version, expected = f"{number // 1000}.{number % 1000 // 10}", kit.version.minor
+    if done.code != 0 or not number:
+        return Result(name, "build", "failed", f"it was compiled, and {done.trouble}", None)
+    if version != expected:
+        said = f"it was compiled for CUDA {version} instead of {expected}"
+        return Result(name, "build", "failed", said, None, version, expected)
+    return Result(name, "build", "passed", detail, None, version, expected)
+
+
+def _cmake(kit: Toolkit, variables: Mapping[str, str], folder: Path) -> Result:
+    name = "CMake: a project"
+    path = variables.get("PATH", "")
+    cmake = shutil.which("cmake", path=path)
+    generators = {"Ninja": "ninja", "Unix Makefiles": "make"}
+    generator = next((at for at, tool in generators.items() if shutil.which(tool, path=path)), None)
+    if cmake is None or generator is None:
+        lacking = "neither ninja nor make is" if cmake else "cmake is not"
+        return Result(name, "build", "skipped", f"{lacking} on PATH", cmake)
+    shutil.copytree(_PROJECT, folder)
+    if _is_old(cmake, variables, folder):
+        wanted = ".".join(map(str, _CMAKE))
+        return Result(name, "build", "skipped", f"cmake is older than {wanted}", cmake)
+    build = str(folder / "build")
+    configure = [cmake, "-G", generator, "-S", str(folder), "-B", build]
+    for command in (configure, [cmake, "--build", build]):
+        done = bounded.run(command, variables, folder, _COMPILING)
+        fault = _of_cmake(done) if done.code != 0 else None
+        if fault is None and command is configure:
+            fault = _other_toolkit(done.out, Path(kit.path))
+        if fault:
+            return Result(name, "build", "failed", fault, cmake)
+    detail = "configured, built and run"
+    return _run(name, kit, folder / "build" / "program", variables, detail)._replace(path=cmake)
+
+
+def _is_old(cmake: str, variables: Mapping[str, str], folder: Path) -> bool:
+    said = bounded.run([cmake, "--version"], variables, folder, _RUNNING)
+    match = re.search(r"version (?a:(\d+)\.(\d+))", said.out)
+    return match is not None and (int(match[1]), int(match[2])) < _CMAKE
+
+
+def _other_toolkit(said: str, home: Path) -> str | None:
+    taken = re.search(r"^-- cudaswitch: \S+ (.*)$", said, re.MULTILINE)
+    if taken and Path(taken[1]).samefile(home / "bin"):
+        return None
+    return f"CMake takes `{taken[1] if taken else ''}` for the toolkit"
+
+
+def _of_cmake(done: bounded.Done) -> str:
+    """Return CMake's reason, which stands in the lines behind `CMake Error`."""
+    match = re.search(r"^CMake Error[^\n]*\n+\s*(\S[^\n]*)", done.err, re.MULTILINE)
+    return match[1].strip() if match and not done.ended else done.trouble

@@ -1,0 +1,112 @@
+"""The framework of the active environment: its extensions compile, and it sees the GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from cudaswitch.check import bounded
+from cudaswitch.check.results import Result
+from cudaswitch.detect import facts_of
+from cudaswitch.environments import Environment
+from cudaswitch.hostcompiler import host_compiler
+from cudaswitch.toolkit import Toolkit
+
+_SECONDS = 600.0
+"""PyTorch's headers take a minute on a machine that is not busy."""
+
+_EXTENSION = """\
+import json, sys
+import torch
+from torch.utils import cpp_extension
+
+if not cpp_extension.is_ninja_available():
+    print(json.dumps({"skipped": "PyTorch compiles with ninja, which is not on PATH"}))
+    sys.exit()
+host = "int answer() { return 42; }"
+device = "__global__ void kernel(int *cell) { *cell = 42; }\\nint answer() { return 42; }"
+if torch.version.cuda and cpp_extension.CUDA_HOME:
+    sources = {"cpp_sources": "int answer();", "cuda_sources": device}
+    what = "with nvcc"
+else:
+    sources = {"cpp_sources": host}
+    what = "C++ only: this PyTorch is built without CUDA" if not torch.version.cuda else "C++ only"
+module = cpp_extension.load_inline("cudaswitch_check", functions=["answer"], **sources)
+assert module.answer() == 42
+print(json.dumps({"version": torch.__version__, "what": what, "home": cpp_extension.CUDA_HOME}))
+"""
+
+_SEES = {
+    "torch": (
+        "torch.cuda.is_available()",
+        "import torch; print(int(torch.cuda.is_available()))",
+    ),
+    "tensorflow": (
+        "tf.config.list_physical_devices",
+        "import tensorflow as tf; print(len(tf.config.list_physical_devices('GPU')))",
+    ),
+}
+"""Framework → what its own test is called, and a program that prints how many GPUs it sees."""
+
+_ARCHITECTURES = "7.5"
+"""What PyTorch compiles for where no GPU says it: every CUDA from 10.0 on knows it."""
+
+
+def prove(
+    kit: Toolkit,
+    environment: Environment,
+    variables: Mapping[str, str],
+    folder: Path,
+    has_gpu: bool,
+) -> Iterator[Result]:
+    """Prove what the environment's frameworks can do with the toolkit. Runs its Python."""
+    python = environment.prefix / "bin" / "python"
+    names = {framework.name for framework in facts_of(environment.prefix).frameworks}
+    if not python.exists():
+        return
+    if "torch" in names and "CUDACXX" in variables:
+        yield _extension(kit, python, variables, folder)
+    for name in sorted(names & _SEES.keys()):
+        yield _sees(name, python, variables, folder, has_gpu)
+
+
+def _extension(kit: Toolkit, python: Path, variables: Mapping[str, str], folder: Path) -> Result:
+    name, at = "PyTorch: an extension", str(python)
+    compiler = host_compiler(Path(kit.path), kit.version, variables, packages=False)
+    own = {"TORCH_EXTENSIONS_DIR": str(folder / "extensions")}
+    if "TORCH_CUDA_ARCH_LIST" not in variables:
+        own["TORCH_CUDA_ARCH_LIST"] = _ARCHITECTURES
+    asked = {**variables, **compiler.variables(variables), **own}
+    done = bounded.run([at, "-c", _EXTENSION], asked, folder, _SECONDS)
+    if done.code != 0:
+        return Result(name, "framework", "failed", _reason(done), at)
+    said = json.loads(done.out.splitlines()[-1])
+    if "skipped" in said:
+        return Result(name, "framework", "skipped", said["skipped"], at)
+    if said["home"] and not os.path.samefile(said["home"], kit.path):  # noqa: PTH121  # as text
+        detail = f"PyTorch takes `{said['home']}` for the toolkit"
+        return Result(name, "framework", "failed", detail, at, said["version"])
+    return Result(name, "framework", "passed", said["what"], at, said["version"])
+
+
+def _sees(
+    name: str, python: Path, variables: Mapping[str, str], folder: Path, has_gpu: bool
+) -> Result:
+    title, program = _SEES[name]
+    if not has_gpu:
+        return Result(title, "framework", "needs-gpu", "no GPU answers on this machine")
+    done = bounded.run([str(python), "-c", program], variables, folder, _SECONDS)
+    if done.code != 0:
+        return Result(title, "framework", "failed", _reason(done), str(python))
+    seen = done.out.split()[-1:] not in ([], ["0"])
+    detail = "it sees the GPU" if seen else "it sees no GPU, and there is one"
+    return Result(title, "framework", "passed" if seen else "failed", detail, str(python))
+
+
+def _reason(done: bounded.Done) -> str:
+    """Return the compiler's own error, else the last line of Python's, which says the kind."""
+    lines = [line.strip() for line in done.err.splitlines() if line.strip()]
+    errors = [line for line in (done.out + done.err).splitlines() if "error: " in line]
+    return done.ended or (errors or lines[-1:] or [done.trouble])[0].strip()

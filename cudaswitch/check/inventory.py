@@ -1,0 +1,242 @@
+"""The libraries of a toolkit: those that are there, those that should be, and their versions."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.archives.components import CUDA_NUMBERED, named_component
+from cudaswitch.binaries import read_elf
+from cudaswitch.check.calls import CALLS, component, stem
+from cudaswitch.elf import ElfError
+from cudaswitch.errors import RequestError
+from cudaswitch.store import Store, read_package
+from cudaswitch.toolkit import Entry, Package, Toolkit, place
+from cudaswitch.versions import Version
+
+_LIBRARY = re.compile(r"lib[^/]+\.so(?:\.[^/]*)?")
+_BESIDE = ("extras/CUPTI/lib64", "nvvm/lib64")
+_SCRIPT = re.compile(rb"\A[\s\0-\x7f]{0,2000}?\b(?:INPUT|GROUP)\s*\(")
+"""What the linker takes for a library and the loader never sees: a text that names others."""
+_READ_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library file. `name` is what a program asks for: its SONAME, else the file's name.
+
+    `fault` says what is wrong with it, as far as that shows without loading it. `shipped` is
+    what its package says about it, where there is one. `version` is what it should say of
+    itself, and `source` who says so.
+    """
+
+    name: str
+    path: Path
+    fault: str | None = None
+    package: Package | None = None
+    shipped: Entry | None = None
+    version: Version | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """A toolkit with the packages that it was composed of, none for an adopted one."""
+
+    kit: Toolkit
+    packages: Sequence[Package] = ()
+    folders: Sequence[Path] = field(default=())
+
+    @classmethod
+    def of(cls, kit: Toolkit, stores: Iterable[Store]) -> Inventory:
+        """Read what the store knows about a toolkit. Raises StoreError for damaged records."""
+        root = Path(kit.path)
+        main = next((at for at in LIBRARY_FOLDERS if (root / at).is_dir()), None)
+        folders = [root / at for at in ([main] if main else []) + list(_BESIDE)]
+        known: dict[str, Package] = {}
+        for store in stores:
+            for name in kit.packages:
+                package = None if name in known else read_package(store.home.packages / name)
+                if package:
+                    known[name] = package
+        packages = [known[name] for name in kit.packages if name in known]
+        return cls(kit, packages, [folder for folder in folders if folder.is_dir()])
+
+    def libraries(self) -> Iterator[Library]:
+        """Yield each library once, sorted by name, and each that is missing."""
+        shipped = self._shipped()
+        stated = _stated(Path(self.kit.path))
+        seen: set[tuple[int, int]] = set()
+        found = {path.relative_to(self.kit.path).as_posix(): path for path in self._files()}
+        missing = [at for at in shipped if not os.path.lexists(Path(self.kit.path, at))]
+        # A file is taken under the name that programs ask for, before its other names.
+        order = sorted(
+            found, key=lambda at: (found[at].name != _soname(found[at]), found[at].is_symlink(), at)
+        )
+        libraries = [
+            self._library(found[at], shipped.get(at), stated)
+            for at in order
+            if _is_new(found[at], seen) and not _leads_to(found[at], missing)
+        ]
+        libraries += [
+            Library(Path(at).name, Path(self.kit.path, at), "it is missing", *shipped[at])
+            for at in missing
+        ]
+        return iter(sorted(libraries, key=lambda one: (one.name.lower(), str(one.path))))
+
+    def names(self) -> dict[str, str]:
+        """Map the name of each library file to its path."""
+        return {path.name: str(path) for path in reversed(list(self._files()))}
+
+    def _files(self) -> Iterator[Path]:
+        for folder in self.folders:
+            for path in sorted(folder.iterdir()):
+                if _LIBRARY.fullmatch(path.name) and not _is_script(path):
+                    yield path
+
+    def _shipped(self) -> dict[str, tuple[Package, Entry]]:
+        """Map each place of a library in the toolkit to what was put there; the first wins."""
+        root = Path(self.kit.path)
+        folders = {folder.relative_to(root).as_posix() for folder in self.folders}
+        found: dict[str, tuple[Package, Entry]] = {}
+        for package in self.packages:
+            for entry in package.entries:
+                at = place(package, entry.path)
+                if at is None or not _LIBRARY.fullmatch(at.rpartition("/")[2]):
+                    continue
+                leads_to_itself = entry.target is not None and _name(entry.target) == _name(at)
+                if at.rpartition("/")[0] in folders and not leads_to_itself:
+                    found.setdefault(at, (package, entry))
+        return found
+
+    def _library(
+        self,
+        path: Path,
+        shipped: tuple[Package, Entry] | None,
+        stated: dict[str, Version],
+    ) -> Library:
+        package, entry = shipped or (None, None)
+        name = path.name
+        fault = None
+        try:
+            elf = read_elf(path)
+            name = elf.soname if elf.soname and (path.parent / elf.soname).exists() else name
+            size = path.stat().st_size
+            if size < elf.extent:
+                fault = f"it is cut short: {size} of at least {elf.extent} bytes are there"
+        except ElfError as error:
+            fault = error.reason
+        except OSError as error:
+            fault = f"it leads to nothing: {path.readlink()}" if path.is_symlink() else str(error)
+        if fault is None and entry is not None:
+            fault = _elsewhere(path, entry)
+        version, source = self._expected(stem(path.name), package, stated)
+        return Library(name, path, fault, package, entry, version, source)
+
+    def _expected(
+        self, name: str, package: Package | None, stated: dict[str, Version]
+    ) -> tuple[Version | None, str]:
+        """Tell which version a library should say: by package, version.json, header, release."""
+        part = component(name)
+        if package and package.component not in ("cuda", ""):
+            return package.version, package.name
+        if part in stated:
+            return stated[part], "version.json"
+        header = _of_header(Path(self.kit.path), name)
+        if header:
+            return header
+        if part in CUDA_NUMBERED:
+            return Version(self.kit.version.minor), "the toolkit's release"
+        return None, ""
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _is_new(path: Path, seen: set[tuple[int, int]]) -> bool:
+    try:
+        status = path.stat()
+    except OSError:
+        return True
+    key = (status.st_dev, status.st_ino)
+    is_new = key not in seen
+    seen.add(key)
+    return is_new
+
+
+def _leads_to(path: Path, missing: list[str]) -> bool:
+    """Tell whether it is a link to what is missing, which then is what to tell of."""
+    return path.is_symlink() and path.readlink().name in map(_name, missing)
+
+
+def _soname(path: Path) -> str | None:
+    try:
+        return read_elf(path).soname
+    except (ElfError, OSError):
+        return None
+
+
+def _is_script(path: Path) -> bool:
+    if path.suffix != ".so" or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return bool(_SCRIPT.match(file.read(2048)))
+    except OSError:
+        return False
+
+
+def _elsewhere(path: Path, entry: Entry) -> str | None:
+    """Tell where a link of a package leads now, if that is not where it led."""
+    if entry.target is None or "/" in entry.target:
+        return None
+    meant = path.parent / entry.target
+    if meant.exists() and path.exists() and not path.samefile(meant):
+        return f"it leads to `{path.resolve()}` instead of {entry.target}"
+    return None
+
+
+def _stated(root: Path) -> dict[str, Version]:
+    """Read the versions of components that NVIDIA's own version.json states (11.1 and later)."""
+    try:
+        with (root / "version.json").open("rb") as file:
+            data = json.loads(file.read(_READ_LIMIT))
+        rows = {key: str(row["version"]) for key, row in data.items() if "version" in row}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return {}
+    found: dict[str, Version] = {}
+    for key, text in rows.items():
+        part = named_component(key)
+        try:
+            if part and part != "cuda":
+                found[part] = Version(text)
+        except RequestError:
+            continue
+    return found
+
+
+def _of_header(root: Path, name: str) -> tuple[Version, str] | None:
+    call = CALLS.get(name)
+    for header in call.headers if call else ():
+        try:
+            with (root / "include" / header).open("rb") as file:
+                text = file.read(_READ_LIMIT).decode("utf-8", "replace")
+        except OSError:
+            continue
+        parts = (
+            [
+                re.search(rf"^\s*#\s*define {call.macros}{part}\s+(\d+)\s", text, re.M | re.ASCII)
+                for part in ("MAJOR", "MINOR", "PATCH(?:LEVEL)?")
+            ]
+            if call
+            else []
+        )
+        if all(parts):
+            return Version(".".join(match[1] for match in parts if match)), header
+    return None

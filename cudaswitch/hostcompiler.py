@@ -1,0 +1,282 @@
+"""Which compiler nvcc would call here, whether the toolkit accepts it, and which one it would.
+
+nvcc stops in its own `crt/host_config.h` when gcc or clang is newer than it was made for; so
+that header is read, and the table only where it is not there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from cudaswitch.compat.compilers import host_compilers
+from cudaswitch.versions import Version
+
+_HEADERS = ("include/crt/host_config.h", "include/host_config.h")
+"""Where toolkits keep it: since 9.0, and before."""
+_REFUSAL = re.compile(
+    r"^\s*#\s*if ([^\n]*)\n\s*#\s*error -- unsupported (GNU|clang) version", re.MULTILINE
+)
+_LIMIT = {"GNU": "__GNUC__", "clang": "__clang_major__"}
+_NAMED = re.compile(r"(?a:(g\+\+|clang\+\+)-(\d{1,2}))")
+_CLANG = re.compile(r"clang version (?a:(\d{1,3}))")
+_MAJOR = re.compile(r"(?a:(\d{1,3})(?:\.\d+)*\s*)")
+_OF_CONDA = 7
+"""The oldest gcc that conda-forge has as `gxx_linux-64`."""
+_READ_LIMIT = 1 << 20
+_SECONDS = 10.0
+"""How long a compiler may take to tell its version; ccache on a slow disk needs some."""
+
+
+class Bounds(NamedTuple):
+    """The majors that a toolkit accepts, None where no bound is known; `source` says so."""
+
+    gcc_min: int | None
+    gcc_max: int | None
+    clang_min: int | None
+    clang_max: int | None
+    source: str
+
+    def of(self, kind: str) -> tuple[int | None, int | None]:
+        """Return the least and greatest major of `gcc` or `clang`."""
+        if kind == "gcc":
+            return self.gcc_min, self.gcc_max
+        return self.clang_min, self.clang_max
+
+    def accepts(self, compiler: Compiler) -> bool:
+        least, most = self.of(compiler.kind)
+        return (least or 0) <= compiler.major <= (most or compiler.major)
+
+
+class Compiler(NamedTuple):
+    """A host compiler: `kind` is gcc or clang, `path` what `-ccbin` would name.
+
+    `chosen_by` says who made it the one: a variable, or PATH.
+    """
+
+    kind: str
+    major: int
+    path: str
+    chosen_by: str = "PATH"
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.major}"
+
+
+class HostCompiler(NamedTuple):
+    """What was found out for one toolkit.
+
+    `default` is what nvcc would call, None where there is none; `better` the newest that is
+    installed and accepted, where the default is not; `packages` bring one, where none is.
+    """
+
+    cuda: str
+    bounds: Bounds | None
+    default: Compiler | None
+    better: Compiler | None = None
+    packages: tuple[str, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        if self.default is None:
+            return False
+        return self.bounds is None or self.bounds.accepts(self.default)
+
+    @property
+    def chosen(self) -> Compiler | None:
+        """The one to compile with; None where nothing that fits is installed."""
+        return self.default if self.fits else self.better
+
+    def __str__(self) -> str:
+        """Say it in one line: what is there, what is accepted, what is used."""
+        if self.fits:
+            return f"{self.default} ({self._accepted()})" if self.bounds else str(self.default)
+        if self.default is None:
+            trouble = "there is no gcc on PATH"
+        else:
+            _, most = self.bounds.of(self.default.kind) if self.bounds else (None, None)
+            is_newer = most is not None and self.default.major > most
+            trouble = (
+                f"{self.default} is {'newer' if is_newer else 'older'} than CUDA {self.cuda}"
+                f" accepts ({most if is_newer else self._accepted()})"
+            )
+        if self.better:
+            return f"{trouble}: using {os.path.basename(self.better.path)}"  # noqa: PTH119  # as text
+        return f"{trouble}, and none that fits is installed"
+
+    def _accepted(self) -> str:
+        kind = self.default.kind if self.default else "gcc"
+        least, most = self.bounds.of(kind) if self.bounds else (None, None)
+        upto = f"up to {most}" if most else "any"
+        return f"CUDA {self.cuda} accepts {f'{least} ' if least else ''}{upto}"
+
+    @property
+    def hint(self) -> str | None:
+        """Name what brings a compiler that fits, where none is installed."""
+        return " or ".join(f"`{each}`" for each in self.packages) or None
+
+    def variables(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return what makes nvcc and CMake take the better one; nothing where none is needed.
+
+        A compiler that somebody named, as conda's packages do, stays. Flags that are there stay,
+        behind ours: of two `-ccbin` nvcc takes the last.
+        """
+        if self.fits or self.better is None or (self.default and self.default.chosen_by != "PATH"):
+            return {}
+        variables = {} if environment.get("CUDAHOSTCXX") else {"CUDAHOSTCXX": self.better.path}
+        # nvcc splits these flags at blanks and knows no quotes.
+        if not re.search(r"\s", self.better.path):
+            already = environment.get("NVCC_PREPEND_FLAGS")
+            flag = f"-ccbin={self.better.path}"
+            variables["NVCC_PREPEND_FLAGS"] = f"{flag} {already}" if already else flag
+        return variables
+
+
+def host_compiler(
+    home: Path, cuda: Version, environment: Mapping[str, str], *, packages: bool = True
+) -> HostCompiler:
+    """Find out for the toolkit in `home`, of release `cuda`, what compiles in `environment`.
+
+    Starts compilers to ask their version. Without `packages`, none are looked for.
+    """
+    accepted = bounds(home, cuda)
+    path = environment.get("PATH", os.defpath)
+    found = HostCompiler(cuda.minor, accepted, default_compiler(environment))
+    if found.fits:
+        return found
+    fitting = [each for each in installed(path) if accepted is None or accepted.accepts(each)]
+    best = max(fitting, key=lambda each: (each.kind == "gcc", each.major), default=None)
+    wanted = bringing(accepted) if best is None and packages else ()
+    return found._replace(better=best, packages=wanted)
+
+
+def bounds(home: Path, cuda: Version) -> Bounds | None:
+    """Read what a toolkit accepts: from its own header, else from the table of releases."""
+    for name in _HEADERS:
+        try:
+            with (home / name).open("rb") as file:
+                text = file.read(_READ_LIMIT).decode("utf-8", "replace")
+        except OSError:
+            continue
+        found = read_bounds(text, str(home / name))
+        if found:
+            return found
+    row = host_compilers(cuda)
+    if row is None:
+        return None
+    return Bounds(row.gcc_min, row.gcc_max, row.clang_min, row.clang_max, row.source)
+
+
+def read_bounds(header: str, source: str) -> Bounds | None:
+    """Read the bounds off the conditions of a host_config.h, None where it has none.
+
+    The conditions count; the text of some `#error` differs from them.
+    """
+    least: dict[str, int] = {}
+    most: dict[str, int] = {}
+    for condition, kind in _REFUSAL.findall(re.sub(r"\n\s*\n", "\n", header)):
+        for sign, number in re.findall(rf"{_LIMIT[kind]} (>=|>|<) (\d+)", condition):
+            if sign == "<":
+                least[kind] = int(number)
+            else:
+                most[kind] = int(number) - (sign == ">=")
+    if "GNU" not in most:
+        return None
+    return Bounds(least.get("GNU"), most["GNU"], least.get("clang"), most.get("clang"), source)
+
+
+def default_compiler(environment: Mapping[str, str]) -> Compiler | None:
+    """Tell which compiler nvcc calls in an environment: by its flags, its variable, then PATH.
+
+    CUDAHOSTCXX is CMake's alone. Raises nothing: what does not answer is not there.
+    """
+    path = environment.get("PATH", os.defpath)
+    named = {
+        "NVCC_APPEND_FLAGS": _ccbin(environment.get("NVCC_APPEND_FLAGS", "")),
+        "NVCC_PREPEND_FLAGS": _ccbin(environment.get("NVCC_PREPEND_FLAGS", "")),
+        "NVCC_CCBIN": environment.get("NVCC_CCBIN"),
+    }
+    chosen_by, name = next(((by, each) for by, each in named.items() if each), ("PATH", "gcc"))
+    program = _program(name, path)
+    return _asked(program, environment, chosen_by) if program else None
+
+
+def installed(path: str) -> list[Compiler]:
+    """List the compilers on `path`, and in /usr/bin, that have their major in their name."""
+    found: dict[str, Compiler] = {}
+    for folder in dict.fromkeys([*filter(None, path.split(os.pathsep)), "/usr/bin"]):
+        try:
+            names = sorted(os.listdir(folder))  # noqa: PTH208  # a folder of PATH may be no folder
+        except OSError:
+            continue
+        for name in names:
+            match = _NAMED.fullmatch(name)
+            at = f"{folder}/{name}"
+            if match and os.access(at, os.X_OK):
+                kind = "gcc" if match[1] == "g++" else "clang"
+                found.setdefault(name, Compiler(kind, int(match[2]), at))
+    return list(found.values())
+
+
+def bringing(accepted: Bounds | None) -> tuple[str, ...]:
+    """Name the commands that install a gcc that fits: the system's, if it has one, and conda's."""
+    if accepted is None or accepted.gcc_max is None:
+        return ()
+    least, most = accepted.gcc_min or 0, accepted.gcc_max
+    majors = [major for major in _of_debian() if least <= major <= most]
+    apt = (f"apt install g++-{max(majors)}",) if majors else ()
+    conda = (f"conda install -c conda-forge gxx_linux-64={most}",) if most >= _OF_CONDA else ()
+    return (*apt, *conda)
+
+
+def _of_debian() -> Iterable[int]:
+    said = _output(["apt-cache", "pkgnames", "g++-"], os.environ)
+    return {int(match[1]) for match in re.finditer(r"^g\+\+-(\d{1,2})$", said, re.M | re.ASCII)}
+
+
+def _ccbin(flags: str) -> str | None:
+    """Return what the last `-ccbin` among nvcc's flags names."""
+    words = flags.split()
+    named = None
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name in ("-ccbin", "--compiler-bindir"):
+            named = value if equals else next(iter(words[at + 1 :]), None)
+    return named
+
+
+def _program(name: str, path: str) -> str | None:
+    """Find a compiler by name or path; a folder, which nvcc takes too, holds its gcc."""
+    folders = [""] if "/" in name else path.split(os.pathsep)
+    for folder in folders:
+        for at in (os.path.join(folder, name), os.path.join(folder, name, "gcc")):  # noqa: PTH118  # as text
+            if os.path.isfile(at) and os.access(at, os.X_OK):  # noqa: PTH113  # as text
+                return at
+    return None
+
+
+def _asked(program: str, environment: Mapping[str, str], chosen_by: str) -> Compiler | None:
+    clang = _CLANG.search(_output([program, "--version"], environment))
+    if clang:
+        return Compiler("clang", int(clang[1]), program, chosen_by)
+    gcc = _MAJOR.fullmatch(_output([program, "-dumpversion"], environment))
+    return Compiler("gcc", int(gcc[1]), program, chosen_by) if gcc else None
+
+
+def _output(command: list[str], environment: Mapping[str, str]) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            env=dict(environment) | {"LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode("utf-8", "replace")

@@ -1,0 +1,320 @@
+"""`check` on small real libraries: what passes, and what is found in each that is damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import made_libraries
+from checks import refused, succeeded
+from cudaswitch import paths
+from cudaswitch.check import bounded, libraries
+from cudaswitch.check.inventory import Inventory
+from cudaswitch.check.results import Result
+from cudaswitch.store import Store, read_toolkit
+from cudaswitch.toolkit import current_platform
+from homes import Home, make_home
+from made_libraries import LIBRARIES, Made
+
+pytestmark = pytest.mark.skipif(
+    current_platform() != "linux-64", reason="the made wheels are for linux-64"
+)
+
+NAMES = [each.soname for each in LIBRARIES]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home with the made toolkit, which every test leaves as it was."""
+    folder = tmp_path_factory.mktemp("made")
+    home = make_home(folder)
+    succeeded(home.run("install", *made_libraries.wheels(folder / "made")))
+    return home
+
+
+def place(home: Home) -> Path:
+    return home.store / "toolkits" / "12.9.79+cudnn9.10.2" / "lib64"
+
+
+def proven(home: Home, *words: str, code: int = 0, **variables: str) -> dict[str, dict[str, Any]]:
+    done = home.run("check", *(words or ("12.9",)), "--json", **variables)
+    assert done.returncode == code, done.stdout + done.stderr
+    said = json.loads(done.stdout)
+    assert said["passed"] == (code == 0)
+    return {result["name"]: result for result in said["results"]}
+
+
+def test_all_of_it_passes(made: Home) -> None:
+    found = proven(made)
+    assert set(found) == {*NAMES, "nvcc"}
+    assert {found[name]["status"] for name in NAMES} == {"passed"}
+    assert found["libcublas.so.12"] == {
+        "name": "libcublas.so.12",
+        "kind": "library",
+        "status": "passed",
+        "detail": "12.9.1",
+        "path": str(place(made) / "libcublas.so.12"),
+        "version": "12.9.1",
+        "expected": "12.9.1.4",
+    }
+    versions = {name: found[name]["version"] for name in NAMES}
+    assert versions == {
+        "libcudart.so.12": "12.9",
+        "libcublasLt.so.12": "12.9.1",
+        "libcublas.so.12": "12.9.1",
+        "libnppc.so.12": "12.4.1",
+        "libnvJitLink.so.12": "12.9",
+        "libnvToolsExt.so.1": None,
+        "libcudnn.so.9": "9.10.2",
+        "libcudnn_ops.so.9": None,
+    }
+    assert (found["nvcc"]["status"], found["nvcc"]["kind"]) == ("skipped", "build")
+
+
+def test_a_person_gets_lines_that_fit(made: Home) -> None:
+    lines = succeeded(made.run("check", "12.9"))
+    assert max(map(len, lines)) <= 80
+    assert len(lines) == len(NAMES) + 2
+    assert "passed     libcublas.so.12               12.9.1" in lines
+    assert lines[-1] == "CUDA 12.9.79+cudnn9.10.2: 8 passed, 0 failed, 1 skipped"
+
+
+def other_version(path: Path, library: Made) -> None:
+    path.unlink()
+    made_libraries.library(path, library.soname, library.other, library.needed)
+
+
+def truncated(path: Path, _: Made) -> None:
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(content[: len(content) * 9 // 10])
+
+
+def emptied(path: Path, _: Made) -> None:
+    path.unlink()
+    path.touch()
+
+
+def removed(path: Path, _: Made) -> None:
+    path.unlink()
+
+
+def flipped(path: Path, _: Made) -> None:
+    """A byte that no loader looks at."""
+    content = bytearray(path.read_bytes())
+    at = content.index(b"GCC: (")
+    content[at] ^= 1
+    path.unlink()
+    path.write_bytes(bytes(content))
+
+
+SAYS = {
+    truncated: ("cut short", "file too short"),
+    emptied: ("file too short",),
+    removed: ("it is missing",),
+    flipped: ("its content is not that of",),
+    other_version: ("it says", "its content is not that of"),
+}
+
+
+@contextlib.contextmanager
+def damaged(path: Path, damage: Callable[[Path, Made], None], library: Made) -> Iterator[None]:
+    """Damage a library of the toolkit; its package keeps the file, which comes back."""
+    kept = path.with_name("kept")
+    path.rename(kept)
+    shutil.copy2(kept, path)
+    try:
+        damage(path, library)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        kept.rename(path)
+
+
+def proven_here(home: Home, folder: Path) -> dict[str, Result]:
+    """Prove the libraries without a process for the command itself."""
+    kit = read_toolkit(place(home).parent)
+    assert kit is not None
+    inventory = Inventory.of(kit, [Store(paths.Home(home.store))])
+    environment = home.env | {"LD_LIBRARY_PATH": str(place(home))}
+    return {each.name: each for each in libraries.prove(inventory, environment, folder)}
+
+
+@pytest.mark.parametrize("damage", SAYS)
+def test_any_library_that_is_damaged_is_named(
+    made: Home, tmp_path: Path, damage: Callable[[Path, Made], None]
+) -> None:
+    for library in LIBRARIES:
+        path = place(made) / library.soname
+        with damaged(path, damage, library):
+            found = proven_here(made, tmp_path)
+        mine = found[library.soname]
+        assert (mine.status, mine.path) == ("failed", str(path))
+        assert any(text in mine.detail for text in SAYS[damage]), mine
+        failed = {name for name, result in found.items() if result.status == "failed"}
+        # One that needs a broken one cannot be loaded either.
+        assert failed <= {library.soname, "libcublas.so.12"}
+    assert {each.status for each in proven_here(made, tmp_path).values()} == {"passed"}
+
+
+def test_a_version_that_is_wrong_is_said(made: Home) -> None:
+    library = next(each for each in LIBRARIES if each.soname == "libcublas.so.12")
+    path = place(made) / library.soname
+    with damaged(path, other_version, library):
+        done = made.run("check", "12.9")
+    assert done.returncode == 1
+    said = f"`{path}`: it says 12.4.5; nvidia-cublas-cu12 says 12.9.1.4"
+    assert f"cudaswitch: {said}" in done.stderr.splitlines()
+    assert "hint: cudaswitch verify --repair 12.9.79+cudnn9.10.2" in done.stderr.splitlines()
+    assert "1 failed" in done.stdout.splitlines()[-1]
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_library_from_elsewhere_is_found_out(made: Home, tmp_path: Path) -> None:
+    """LD_PRELOAD stays, as in the shell; what it brings is not the toolkit's."""
+    lt = next(each for each in LIBRARIES if each.soname == "libcublasLt.so.12")
+    path = made_libraries.library(tmp_path / lt.soname, lt.soname, lt.code)
+    found = proven(made, code=1, LD_PRELOAD=str(path))
+    assert found["libcublasLt.so.12"]["detail"] == f"`{path}` is loaded instead of it"
+    assert found["libcublas.so.12"]["detail"] == (
+        f"it brings in `{path}`, which is not the toolkit's"
+    )
+
+
+def test_what_is_active_here_is_checked(made: Home, tmp_path: Path) -> None:
+    (tmp_path / ".cuda-version").write_text("cuda 12.9\ncudnn none\n")
+    done = made.run("check", cwd=tmp_path)
+    assert succeeded(done)[-1].startswith("CUDA 12.9.79: 6 passed")
+    refused(made.run("check"), "no toolkit is active here", hint="cudaswitch check VERSION")
+    refused(made.run("check", "system"), "no toolkit is active here", hint="cudaswitch check")
+    refused(made.run("check", "10.1"), "not installed", hint="cudaswitch install 10.1")
+    assert made.run("check", "--cudnn", "9").returncode == 2
+
+
+def test_nothing_is_left_behind(made: Home, tmp_path: Path) -> None:
+    proven(made, TMPDIR=str(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_environment_that_brings_its_own_cuda(made: Home, tmp_path: Path) -> None:
+    """There `use` leaves LD_LIBRARY_PATH alone; the toolkit is proven all the same."""
+    prefix = tmp_path / "env"
+    bundled = prefix / "lib/python3.11/site-packages/nvidia/cublas/lib"
+    bundled.mkdir(parents=True)
+    (bundled / "libcublas.so.12").touch()
+    (prefix / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (prefix / "bin").mkdir()
+    path = f"{prefix}/bin:{made.env['PATH']}"
+    found = proven(made, VIRTUAL_ENV=str(prefix), PATH=path)
+    assert {found[name]["status"] for name in NAMES} == {"passed"}
+
+
+class TestAnotherKindOfLibrary:
+    """The runtime with one more library."""
+
+    def check(self, folder: Path, soname: str, source: str, **options: Any) -> dict[str, Any]:
+        needed = options.pop("needed", ())
+        other = "nvidia-cuda-cupti-cu12", "12.9.79", "cuda_cupti"
+        extra = Made(*other, soname, source, "", needed)
+        (folder / "lib").mkdir(exist_ok=True)
+        home = make_home(folder / "home")
+        succeeded(home.run("install", *made_libraries.wheels(folder, [LIBRARIES[0], extra])))
+        return proven(home, "12.9", **options)[soname]
+
+    def test_that_needs_the_driver(self, tmp_path: Path) -> None:
+        made_libraries.library(tmp_path / "lib/libcuda.so.1", "libcuda.so.1", "")
+        found = self.check(tmp_path, "libcuinj64.so.12", "", needed=["libcuda.so.1"])
+        assert found["status"] == "needs-gpu"
+        assert found["detail"] == "it needs libcuda.so.1 of the driver"
+
+    def test_that_needs_what_the_machine_lacks(self, tmp_path: Path) -> None:
+        made_libraries.library(tmp_path / "lib/libstrange.so.4", "libstrange.so.4", "")
+        found = self.check(tmp_path, "libx.so.1", "", needed=["libstrange.so.4"], code=1)
+        assert found["status"] == "failed"
+
+    def test_that_crashes(self, tmp_path: Path) -> None:
+        code = "__attribute__((constructor)) static void start(void) { __builtin_trap(); }"
+        found = self.check(tmp_path, "libx.so.1", code, code=1)
+        assert found["status"] == "failed"
+        assert found["detail"].startswith("loading it crashed (SIG")
+
+
+def test_a_child_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    program = "sleep 60 & echo $! > child; wait"
+    done = bounded.run(["sh", "-c", program], {"PATH": "/usr/bin:/bin"}, tmp_path, 0.5)
+    assert time.monotonic() - begun < 20
+    assert done.code is None
+    assert done.ended == "gave no answer in 0 s"
+    pid = (tmp_path / "child").read_text().strip()
+    state = Path("/proc", pid, "stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+class TestAdopted:
+    """A toolkit that was adopted: no manifest says what belongs to it, so its own files do."""
+
+    @pytest.fixture
+    def folder(self, made: Home, tmp_path: Path) -> Path:
+        folder = tmp_path / "cuda-12.9"
+        shutil.copytree(place(made), folder / "lib64", symlinks=True)
+        shutil.copytree(place(made).parent / "include", folder / "include")
+        stated = {
+            "cuda": {"name": "CUDA SDK", "version": "12.9.1"},
+            "libnpp": {"name": "CUDA NPP", "version": "12.4.1.87"},
+        }
+        (folder / "version.json").write_text(json.dumps(stated))
+        return folder
+
+    def check(self, folder: Path, code: int = 0) -> dict[str, dict[str, Any]]:
+        home = make_home(folder.parent / "person")
+        succeeded(home.run("adopt", folder))
+        return proven(home, code=code)
+
+    def test_its_headers_and_version_json_say_what_to_expect(self, folder: Path) -> None:
+        found = self.check(folder)
+        expected = {name: found[name]["expected"] for name in NAMES}
+        assert expected == {
+            "libcudart.so.12": "12.9",
+            "libcublasLt.so.12": "12.9.1",
+            "libcublas.so.12": "12.9.1",
+            "libnppc.so.12": "12.4.1.87",
+            "libnvJitLink.so.12": "12.9",
+            "libnvToolsExt.so.1": None,
+            "libcudnn.so.9": "9.10.2",
+            "libcudnn_ops.so.9": None,
+        }
+        assert found["libnvToolsExt.so.1"]["status"] == "not-asked"
+        assert found["libcudnn.so.9"]["status"] == "passed"
+
+    def test_other_versions_are_found_by_what_they_say(self, folder: Path) -> None:
+        for library in LIBRARIES:
+            other_version(folder / "lib64" / library.soname, library)
+        found = self.check(folder, 1)
+        failed = {name for name in NAMES if found[name]["status"] == "failed"}
+        # It has no call for its version, and no manifest tells its content.
+        assert failed == {*NAMES} - {"libnvToolsExt.so.1"}
+        details = {name: found[name]["detail"] for name in failed}
+        assert details["libcublas.so.12"] == "it says 12.4.5; cublas_api.h says 12.9.1"
+        assert details["libnppc.so.12"] == "it says 12.3.1; version.json says 12.4.1.87"
+        assert details["libcudart.so.12"] == "it says 12.4; the toolkit's release says 12.9"
+        assert details["libcudnn_ops.so.9"] == "cudnnOpsVersionCheck answers with error 1007"
+
+    def test_a_link_that_leads_to_nothing(self, folder: Path) -> None:
+        (folder / "lib64" / "libnppc.so.12").unlink()
+        found = self.check(folder, 1)
+        assert found["libnppc.so"]["detail"] == "it leads to nothing: libnppc.so.12"
+
+    def test_a_linker_script_is_no_library(self, folder: Path) -> None:
+        (folder / "lib64" / "libtext.so").write_text("/* GNU ld script */\nINPUT(libx.so.1)\n")
+        (folder / "lib64" / "libnotes.so").write_text("this is no library\n")
+        found = self.check(folder, 1)
+        assert "libtext.so" not in found
+        assert found["libnotes.so"]["status"] == "failed"

@@ -1,0 +1,252 @@
+"""Which host compiler fits a toolkit: real headers, real compilers, real nvcc."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import builders
+from cudaswitch import hostcompiler
+from cudaswitch.compat.compilers import host_compilers
+from cudaswitch.hostcompiler import Bounds, Compiler, bounds, host_compiler, read_bounds
+from cudaswitch.versions import Version
+from tools import require
+
+HEADER = """\
+#if defined(__GNUC__)
+
+#if __GNUC__ > {most}
+
+#error -- unsupported GNU version! gcc versions later than {most} are not supported! The nvcc \
+flag '-allow-unsupported-compiler' can be used to override this version check
+
+#endif /* __GNUC__ > {most} */
+
+#if defined(__clang__) && !defined(__ibmxl_vrm__)
+
+#if (__clang_major__ >= 15) || (__clang_major__ < 3) || ((__clang_major__ == 3) &&  \
+(__clang_minor__ < 3))
+#error -- unsupported clang version! clang version must be less than 16 and greater than 3.2
+#endif
+#endif
+#endif
+"""
+"""As in crt/host_config.h of 11 and 12; the text of its #error on clang is wrong by one there."""
+
+GCC = 12
+
+
+def run(
+    command: list[str], folder: Path, environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def toolkit(folder: Path, most: int) -> Path:
+    header = folder / "include" / "crt" / "host_config.h"
+    header.parent.mkdir(parents=True)
+    header.write_text(HEADER.format(most=most))
+    return folder
+
+
+def compilers(folder: Path, *versions: str, default: str | None = None) -> dict[str, str]:
+    """A PATH with links to this machine's real compilers, under the names that Debian gives."""
+    folder.mkdir()
+    for version in versions:
+        (folder / f"g++-{version}").symlink_to(require(f"g++-{version}"))
+    if default:
+        (folder / "gcc").symlink_to(require(f"gcc-{default}"))
+    return {"PATH": str(folder)}
+
+
+def test_the_conditions_of_the_header_count(tmp_path: Path) -> None:
+    found = bounds(toolkit(tmp_path, GCC), Version("9.0"))
+    source = str(tmp_path / "include/crt/host_config.h")
+    assert found == Bounds(None, GCC, 3, 14, source)
+    assert read_bounds("#define __HOST_CONFIG_H__\n", "x") is None
+
+
+def test_of_a_header_before_9_too() -> None:
+    header = "#if __GNUC__ > 5 || __GNUC__ < 4\n#error -- unsupported GNU version! gcc\n#endif\n"
+    assert read_bounds(header, "x") == Bounds(4, 5, None, None, "x")
+
+
+def test_without_a_header_the_table_counts(tmp_path: Path) -> None:
+    found = bounds(tmp_path, Version("11.1.105"))
+    assert found is not None
+    assert (found.gcc_min, found.gcc_max) == (6, 10)
+    assert "nvcc-compatibilities" in found.source
+    assert bounds(tmp_path, Version("99.0")) is None
+
+
+@pytest.mark.toolkit
+def test_the_header_of_the_real_toolkit_says_what_the_table_says() -> None:
+    kit = builders.real_toolkit()
+    version = Version(builders.toolkit_version())
+    found, row = bounds(kit, version), host_compilers(version)
+    assert found is not None
+    assert row is not None
+    assert (found.gcc_max, found.clang_max) == (row.gcc_max, row.clang_max)
+    assert found.source.startswith(str(kit))
+
+
+def test_a_default_that_fits_is_left_alone(tmp_path: Path) -> None:
+    environment = compilers(tmp_path / "bin", "11", "12", default="12")
+    found = host_compiler(toolkit(tmp_path / "kit", 12), Version("12.1"), environment)
+    assert found.fits
+    assert found.chosen == found.default == Compiler("gcc", 12, f"{tmp_path}/bin/gcc")
+    assert str(found) == "gcc 12 (CUDA 12.1 accepts up to 12)"
+    assert found.variables(environment) == {}
+
+
+def test_the_newest_that_fits_is_chosen(tmp_path: Path) -> None:
+    environment = compilers(tmp_path / "bin", "11", "12", default="12")
+    found = host_compiler(toolkit(tmp_path / "kit", 11), Version("11.8.89"), environment)
+    assert not found.fits
+    assert found.chosen == Compiler("gcc", 11, f"{tmp_path}/bin/g++-11")
+    assert str(found) == "gcc 12 is newer than CUDA 11.8 accepts (11): using g++-11"
+    set_ = found.variables(environment | {"NVCC_PREPEND_FLAGS": "-O2"})
+    assert set_ == {
+        "CUDAHOSTCXX": f"{tmp_path}/bin/g++-11",
+        "NVCC_PREPEND_FLAGS": f"-ccbin={tmp_path}/bin/g++-11 -O2",
+    }
+    assert "CUDAHOSTCXX" not in found.variables({"CUDAHOSTCXX": "/opt/mine/g++"})
+
+
+def test_without_any_gcc_on_path_one_that_is_installed_is_taken(tmp_path: Path) -> None:
+    environment = compilers(tmp_path / "bin", "11")
+    found = host_compiler(toolkit(tmp_path / "kit", 11), Version("11.8"), environment)
+    assert found.default is None
+    assert found.chosen is not None
+    assert str(found) == "there is no gcc on PATH: using g++-11"
+
+
+def test_none_fits_says_which_package_brings_one(tmp_path: Path) -> None:
+    environment = compilers(tmp_path / "bin", "12", default="12")
+    found = host_compiler(toolkit(tmp_path / "kit", 9), Version("11.0"), environment)
+    assert found.chosen is None
+    assert found.variables(environment) == {}
+    assert str(found) == (
+        "gcc 12 is newer than CUDA 11.0 accepts (9), and none that fits is installed"
+    )
+    assert "`conda install -c conda-forge gxx_linux-64=9`" in (found.hint or "")
+
+
+def test_the_system_is_asked_what_it_has() -> None:
+    require("apt-cache")
+    said = subprocess.run(
+        ["apt-cache", "pkgnames", "g++-"], capture_output=True, text=True, check=False
+    )
+    majors = [int(one) for one in re.findall(r"^g\+\+-(\d+)$", said.stdout, re.MULTILINE)]
+    most = max(majors) if majors else 12
+    expected = (f"apt install g++-{most}",) if majors else ()
+    conda = f"conda install -c conda-forge gxx_linux-64={most}"
+    assert hostcompiler.bringing(Bounds(None, most, None, None, "x")) == (*expected, conda)
+    if majors:
+        [*_, last] = hostcompiler.bringing(Bounds(None, most + 1, None, None, "x"))
+        assert last.endswith(f"={most + 1}")
+    assert hostcompiler.bringing(Bounds(None, 3, None, None, "x")) == ()
+
+
+@pytest.mark.parametrize(
+    ("variables", "major", "by"),
+    [
+        ({"NVCC_PREPEND_FLAGS": "-O2 -ccbin={}"}, 11, "NVCC_PREPEND_FLAGS"),
+        ({"NVCC_PREPEND_FLAGS": "-ccbin g++-12 --compiler-bindir {}"}, 11, "NVCC_PREPEND_FLAGS"),
+        ({"NVCC_APPEND_FLAGS": "-ccbin={}", "NVCC_PREPEND_FLAGS": "-ccbin=g++-12"}, 11,
+         "NVCC_APPEND_FLAGS"),
+        ({"NVCC_CCBIN": "{}"}, 11, "NVCC_CCBIN"),
+        ({"NVCC_CCBIN": "{}", "NVCC_PREPEND_FLAGS": "-ccbin=g++-12"}, 12, "NVCC_PREPEND_FLAGS"),
+        ({"CUDAHOSTCXX": "{}"}, 12, "PATH"),
+        ({"NVCC_PREPEND_FLAGS": "-ccbin"}, 12, "PATH"),
+    ],
+)  # fmt: skip
+@pytest.mark.toolkit
+def test_who_chooses_is_who_chooses_for_nvcc(
+    tmp_path: Path, variables: dict[str, str], major: int, by: str
+) -> None:
+    """The same flags and variables for nvcc itself, and for us."""
+    environment = compilers(tmp_path / "bin", "11", "12", default="12")
+    environment["PATH"] += ":/usr/bin:/bin"
+    environment |= {key: value.format("g++-11") for key, value in variables.items()}
+    found = hostcompiler.default_compiler(environment)
+    assert found is not None
+    assert (found.major, found.chosen_by) == (major, by)
+    if by == "PATH" and "CUDAHOSTCXX" not in variables:
+        return  # nvcc refuses such flags
+    (tmp_path / "x.cu").write_text("int compiler = __GNUC__;\n")
+    nvcc = str(builders.real_toolkit() / "bin/nvcc")
+    said = run([nvcc, "-E", "x.cu"], tmp_path, environment)
+    assert f"int compiler = {major};" in said.stdout, said.stderr
+
+
+def test_what_somebody_named_is_never_overridden(tmp_path: Path) -> None:
+    """As conda's packages do with NVCC_PREPEND_FLAGS."""
+    environment = compilers(tmp_path / "bin", "11", "12", default="11")
+    environment["NVCC_PREPEND_FLAGS"] = "-ccbin=g++-12"
+    found = host_compiler(toolkit(tmp_path / "kit", 11), Version("11.8"), environment)
+    assert not found.fits
+    assert found.variables(environment) == {}
+
+
+def test_an_odd_compiler_is_none(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for text in ("#!/bin/sh\necho Homebrew\n", "#!/bin/sh\nexit 3\n", "not a program"):
+        (folder / "gcc").write_text(text)
+        (folder / "gcc").chmod(0o755)
+        assert hostcompiler.default_compiler({"PATH": str(folder)}) is None
+
+
+def test_clang_called_gcc_is_clang(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    said = "Debian clang version 16.0.6 (27)\\nTarget: x86_64-pc-linux-gnu"
+    (folder / "gcc").write_text(f"#!/bin/sh\nprintf '{said}'\n")
+    (folder / "gcc").chmod(0o755)
+    environment = {"PATH": f"{folder}:{os.defpath}"}
+    found = host_compiler(toolkit(tmp_path / "kit", 12), Version("12.2"), environment)
+    assert found.default == Compiler("clang", 16, str(folder / "gcc"))
+    assert str(found).startswith("clang 16 is newer than CUDA 12.2 accepts (14)")
+
+
+@pytest.mark.toolkit
+def test_what_is_set_makes_a_refused_default_compile(tmp_path: Path) -> None:
+    """The real nvcc with a header that refuses the default; before, and after."""
+    kit, real = tmp_path / "kit", builders.real_toolkit()
+    for folder in ("bin", "include", "include/crt"):
+        (kit / folder).mkdir(parents=True)
+        for file in (real / folder).iterdir():
+            if file.name != "crt" or folder == "bin":
+                (kit / folder / file.name).symlink_to(file)
+    for folder in ("nvvm", "lib64"):
+        (kit / folder).symlink_to(real / folder)
+    for changed, old, new in (
+        ("bin/nvcc", b"", b""),  # a file, so that it finds the headers beside itself
+        ("include/crt/host_config.h", b"__GNUC__ > 15", b"__GNUC__ > 11"),
+    ):
+        content = (kit / changed).read_bytes()
+        (kit / changed).unlink()
+        (kit / changed).write_bytes(content.replace(old, new) if old else content)
+    (kit / "bin/nvcc").chmod(0o755)
+    environment = compilers(tmp_path / "bin", "11", "12", default="12")
+    environment["PATH"] += ":/usr/bin:/bin"
+    (tmp_path / "x.cu").write_text("int main() { return __GNUC__; }\n")
+
+    def compiles(variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        command = [str(kit / "bin/nvcc"), "x.cu", "-o", "x"]
+        return run(command, tmp_path, variables)
+
+    before = compiles(environment)
+    assert before.returncode != 0
+    assert "unsupported GNU version" in before.stderr
+    found = host_compiler(kit, Version(builders.toolkit_version()), environment)
+    after = compiles(environment | found.variables(environment))
+    assert after.returncode == 0, after.stderr
+    assert run([str(tmp_path / "x")], tmp_path, environment).returncode == 11
