@@ -24,7 +24,7 @@ from checks import (
 from homes import Home
 from http_server import Server
 from preloaded import no_hard_links
-from shells.driver import BASH, DASH, FISH, SHELLS, Shell, run_shell
+from shells.driver import BASH, DASH, FISH, SHELLS, TCSH, Shell, run_shell
 
 FORM = pytest.mark.parametrize("form", FORMS)
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
@@ -92,6 +92,7 @@ def test_the_loader_finds_the_runtime_after_use(home: Home, tmp_path: Path, shel
     load = {
         FISH: "cudaswitch init fish | source\ncudaswitch use 10.1",
         DASH: 'eval "$(cudaswitch env --shell sh 10.1)"',
+        TCSH: 'eval "`cudaswitch init tcsh`"\ncudaswitch use 10.1',
     }.get(shell, f'eval "$(cudaswitch init {shell})"\ncudaswitch use 10.1')
     ask = " ".join(map(shell.quote, (PYTHON, "-c", RUNTIME_ANSWER, "libcudart.so.10.1")))
     result = run_shell(shell, f"{load}\n{ask}\nsnap on\n", home.env)

@@ -16,8 +16,9 @@ import pytest
 from builders import HELLO_CU, real_toolkit, runtime_number
 from cudaswitch import install as installing
 from cudaswitch import shims
+from cudaswitch.automatic import recall
 from cudaswitch.decision import decide
-from cudaswitch.environments import Environment
+from cudaswitch.environments import Environment, environment_at
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.store import own_store
 from cudaswitch.versions import Version
@@ -114,6 +115,9 @@ def test_it_decides_as_the_command_does(place: Place, tmp_path: Path) -> None:
         for kind in "VC"
         for pin in (None, old, new)
     }
+    # Which frameworks stand in them is asked once; the shims read the answer.
+    for kind in "VC":
+        recall(environment_at(Path(environments[kind, None])))
     below = place.home.path / HOSTILE_NAME / "below"
     below.mkdir(parents=True)
     (below.parent / ".cuda-version").write_text(new)

@@ -58,14 +58,14 @@ shells with integration keep."""
 
 
 def with_names_for_texts(text: str) -> str:
-    """Put the name of each shipped text in the place of the text itself."""
+    """Put the name of each shipped text in the place of the text itself, and of their folder."""
     shipped = [(at.name, at) for at in files(shells).iterdir() if not at.name.endswith(".py")]
     texts = {name: at.read_text(encoding="utf-8") for name, at in shipped if at.is_file()}
     # The longest first: one may be a part of another.
     for name, kept in sorted(texts.items(), key=lambda item: -len(item[1])):
         for form in (kept, shells.without_comments(kept)):
             text = text.replace(form, f"<{name}>\n")
-    return text
+    return text.replace(str(files(shells)), "<texts>")
 
 
 def assert_golden(name: str, text: str) -> None:

@@ -1,2 +1,2 @@
 setenv _CUDASWITCH_U 'system';
-set _csw_do = settle; set _csw_texts = '/work/main/cudaswitch/shells'; source '/work/main/cudaswitch/shells'/core.csh;
+set _csw_do = settle; set _csw_texts = '<texts>'; source '<texts>'/core.csh;
