@@ -196,12 +196,13 @@ def test_runtimes_of_pypi_with_cudnn(
 @pytest.mark.toolkit
 @pytest.mark.slow
 def test_an_extension_of_pytorch(home: Home, tmp_path: Path) -> None:
-    """A PyTorch without CUDA suffices to compile with; with CUDA, nvcc does."""
+    """A PyTorch without CUDA suffices to compile with; one with CUDA wants Thrust, too."""
     prefix = tmp_path / "env"
     subprocess.run([sys.executable, "-m", "venv", prefix], check=True)
     install = [prefix / "bin/python", "-m", "pip", "install", "--quiet"]
-    subprocess.run([*install, "torch", "ninja", "setuptools", "numpy"], check=True, timeout=900)
-    succeeded(home.run("adopt", builders.real_toolkit()))
+    packages = ["torch==2.13.0", "ninja", "setuptools", "numpy"]
+    subprocess.run([*install, *packages], check=True, timeout=900)
+    succeeded(home.run("adopt", builders.whole_toolkit()))
     active = {"VIRTUAL_ENV": str(prefix), "PATH": f"{prefix}/bin:{home.env['PATH']}"}
     found = proven(home, builders.toolkit_version(), **active)
     extension = found["PyTorch: an extension"]
