@@ -106,7 +106,36 @@ function __cudaswitch_newer
     return 1
 end
 
-# $argv[1] = set or give: the variables that the applied want $argv[2] has.
+# Take what we put there, the value $argv[2] of the variable $argv[1] or the record $argv[2] of its
+# folders, out of the copies that conda keeps: as in core.sh. $argv[3] = the value before us.
+function __cudaswitch_copies
+    for level in (seq 0 (math "0$CONDA_SHLVL"))
+        set -l copy __CONDA_SHLVL_{$level}_$argv[1]
+        test -n "$$copy"; or continue
+        set -l kept $$copy
+        set -g __csw $argv[3]
+        if test $argv[1] = LD_LIBRARY_PATH
+            set __csw $kept
+            __cudaswitch_without "$argv[2]"
+        else if test "$kept" != "$argv[2]"
+            continue
+        end
+        set -l names $copy
+        # That of this level has been brought back already.
+        set -l now $$argv[1]
+        test $level = "$CONDA_SHLVL" -a "$now" = "$kept"; and set -a names $argv[1]
+        for name in $names
+            if test -n "$__csw"
+                set -gx $name $__csw
+            else
+                set -e $name
+            end
+        end
+    end
+end
+
+# $argv[1] = set or give: the variables that the applied want $argv[2] has. $argv[1] = forget:
+# what conda keeps of those that the want had, whose values before are in _cudaswitch_was_NAME.
 function __cudaswitch_scalars
     set -l home (string split --fields 1 : -- $argv[2])
     set -l names CUDA_HOME CUDA_PATH CUDAToolkit_ROOT
@@ -128,7 +157,13 @@ function __cudaswitch_scalars
                 set -gx $was "$$name"
             end
             set -gx $name $ours
+        else if test $argv[1] = forget
+            set -l was _cudaswitch_was_$name
+            __cudaswitch_copies $name $ours (set -q _cudaswitch_gave; and echo "$$was")
         else
+            set -g _cudaswitch_gave 1
+            set -g _cudaswitch_was_$name "$$was"
+            test -n "$CONDA_PREFIX"; and __cudaswitch_copies $name $ours "$$was"
             if test "$$name" = $ours
                 if set -q $was
                     set -gx $name "$$was"
@@ -209,6 +244,9 @@ function __cudaswitch_settle
                 set ld $_cudaswitch_ld_was
                 set ld_set $_cudaswitch_ld_was_set
             else
+                if test -n "$CONDA_PREFIX"
+                    __cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
+                end
                 set __csw $ld
                 __cudaswitch_without $_CUDASWITCH_LIB
                 if test (count $__csw) -ne (count $ld)
@@ -353,6 +391,12 @@ function __cudaswitch_enter
         end
         set want gone
     end
+    # The conda environment that was left had a toolkit, and this one has variables of its own.
+    if test $argv[1] = C -a -n "$_cudaswitch_undone"
+        and test "$LD_LIBRARY_PATH|$CUDA_HOME$CUDA_PATH$CUDACXX" != "$_cudaswitch_ld_was|"
+        __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
+        __cudaswitch_scalars forget $_cudaswitch_undone
+    end
     set -gx _CUDASWITCH_$argv[1] $want:env=$argv[2]
     __cudaswitch_settle
 end
@@ -362,6 +406,9 @@ function __cudaswitch_leave
     set -l owner _CUDASWITCH_$argv[1]
     test -n "$$owner"; or return 0
     set -l before $_CUDASWITCH_BIN
+    set -g _cudaswitch_undone $_CUDASWITCH_ON
+    set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
+    set -e _cudaswitch_gave
     set -e $owner
     set -g __csw_left $argv[2]
     __cudaswitch_settle

@@ -47,6 +47,35 @@ __cudaswitch_record() {
     done
 }
 
+# Take what we put there, the value $2 of the variable $1 or the record $2 of its folders, out of
+# the copies __CONDA_SHLVL_LEVEL_NAME: conda keeps in them what the variables of an environment
+# (`conda env config vars`) replace, and brings it back. $3 = the value before us.
+__cudaswitch_copies() {
+    \local level value
+    level=${CONDA_SHLVL:-0}
+    while [ "$level" -ge 0 ]; do
+        \eval "value=\${__CONDA_SHLVL_${level}_$1-}"
+        case $1:$value in
+            LD_LIBRARY_PATH:?*) __cudaswitch_without "$value" "$2" ;;
+            "$1:$2") __csw=$3 ;;
+            *) __csw=$value ;;
+        esac
+        if [ "$__csw" != "$value" ]; then
+            __cudaswitch_put "__CONDA_SHLVL_${level}_$1"
+            # That of this level has been brought back already.
+            if [ "$level" = "${CONDA_SHLVL:-0}" ]; then
+                \eval "if [ \"\${$1-}\" = \"\$value\" ]; then __cudaswitch_put $1; fi"
+            fi
+        fi
+        level=$((level - 1))
+    done
+}
+
+# The variable $1 = __csw, unset where that is empty, which is the same to conda.
+__cudaswitch_put() {
+    if [ -n "$__csw" ]; then \export "$1=$__csw"; else \unset "$1"; fi
+}
+
 # Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
 __cudaswitch_before() {
     \local head
@@ -132,9 +161,10 @@ __cudaswitch_site() {
     return 1
 }
 
-# $1 = set or give: the variables that the applied want $2 has.
+# $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of
+# those that the want $2 had, whose values before are in _cudaswitch_was_NAME.
 __cudaswitch_scalars() {
-    \local way home name ours was
+    \local __csw way home name ours was
     way=$1 home=${2%%:*}
     set -- "$2:" CUDA_HOME "$home" CUDA_PATH "$home" CUDAToolkit_ROOT "$home"
     case $1 in *:nvcc:*) set -- "$@" CUDACXX "$home/bin/nvcc" ;; esac
@@ -151,7 +181,15 @@ __cudaswitch_scalars() {
         if [ "$way" = set ]; then
             \eval "if [ -n \"\${$name+x}\" ]; then \\export $was=\"\$$name\"; fi"
             \export "$name=$ours"
+        elif [ "$way" = forget ]; then
+            was=''
+            if [ -n "$_cudaswitch_gave" ]; then \eval "was=\${_cudaswitch_was_$name-}"; fi
+            __cudaswitch_copies "$name" "$ours" "$was"
         else
+            \eval "_cudaswitch_gave=1 _cudaswitch_was_$name=\${$was-}"
+            if [ -n "${CONDA_PREFIX-}" ]; then
+                \eval "__cudaswitch_copies $name \"\$ours\" \"\${$was-}\""
+            fi
             \eval "if [ \"\${$name-}\" != \"\$ours\" ]; then :
                 elif [ -n \"\${$was+x}\" ]; then $name=\$$was
                 else \\unset $name
@@ -201,6 +239,9 @@ __cudaswitch_settle() {
         if [ "${_CUDASWITCH_LIB-}|$ld" = "${_cudaswitch_ld-}" ]; then
             ld=$_cudaswitch_ld_was ld_set=$_cudaswitch_ld_was_set
         elif [ -n "${_CUDASWITCH_LIB-}" ]; then
+            if [ -n "${CONDA_PREFIX-}" ]; then
+                __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
+            fi
             __cudaswitch_without "$ld" "$_CUDASWITCH_LIB"
             if [ "$__csw" != "$ld" ]; then
                 ld=$__csw
@@ -296,6 +337,14 @@ __cudaswitch_enter() {
         fi
         home=gone
     fi
+    # The conda environment that was left had a toolkit, and this one has variables of its own.
+    case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}} in
+        C | "C:${_cudaswitch_ld_was-}|") ;;
+        C:*)
+            __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib" ''
+            __cudaswitch_scalars forget "$_cudaswitch_undone"
+            ;;
+    esac
     \export "_CUDASWITCH_$1=${home}:env=$2"
     __cudaswitch_settle
 }
@@ -307,6 +356,8 @@ __cudaswitch_leave() {
     \eval "before=\${_CUDASWITCH_$1-}"
     if [ -z "$before" ]; then return 0; fi
     before=${_CUDASWITCH_BIN-}
+    _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
+    _cudaswitch_gave=''
     \unset "_CUDASWITCH_$1"
     __cudaswitch_settle
     if [ "$1" = V ]; then return 0; fi
