@@ -203,6 +203,11 @@ class Framework:
         rows = (Code(**_typed(row | {"archs": tuple(row["archs"])})) for row in self._code)
         return next((row for row in rows if row.speaks_of(version, cuda, os)), None)
 
+    @property
+    def knows_code(self) -> bool:
+        """Tell whether it is known of some releases at all what they hold code for."""
+        return bool(self._code)
+
     @cached_property
     def _code(self) -> tuple[dict[str, Any], ...]:
         return tuple(rows_of(self._data, "code"))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cudaswitch.compat.architectures import Architectures, architectures, gpu_name
 from cudaswitch.compat.compilers import glibc_limit, host_compilers
-from cudaswitch.compat.cudnn import lowest_capability
+from cudaswitch.compat.cudnn import highest_capability, lowest_capability
 from cudaswitch.compat.drivers import corresponding, newest_served, required
 from cudaswitch.compat.frameworks import Build
 from cudaswitch.compat.tables import cite
@@ -93,8 +93,8 @@ def _gpu(
         )
     if code:
         fits, text = _own_code(code.archs, cc)
-        if not fits or text:
-            return fits, Reason(f"{text} for {name}, only for {' '.join(code.archs)}", code.source)
+        if not fits:
+            return False, Reason(f"{text}: {name}", code.source)
     elif rows and not any(has_code(row.sm, cc) for row in rows):
         row = rows[-1]
         text = f"CUDA {row.cuda} is older than {name}; only PTX would run, which is not promised"
@@ -103,6 +103,12 @@ def _gpu(
     if bound and bound.cc_min and cc < bound.cc_min:
         text = f"cuDNN {cudnn} serves {bound.cc_min} or newer, not {name}"
         return False, Reason(text, cite(bound))
+    bound = highest_capability(cudnn) if cudnn else None
+    if bound and bound.cc_max and cc.major > bound.cc_max.major:
+        text = f"cuDNN {bound.cudnn.major} serves {bound.cc_max} or older, not {name}"
+        return False, Reason(text, cite(bound))
+    if code and text:
+        return True, Reason(f"{text}: {name}", code.source)
     return True, _served(cuda, rows, cc)
 
 
@@ -143,9 +149,10 @@ def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
                 portable.append(number)
     if not numbers or has_code(tuple(numbers), cc):
         return True, ""
+    listed = f"this build has code for {' '.join(archs)}"
     if any(number <= _number(cc) for number in portable):
-        return True, "it has only PTX, which the driver compiles at the first start,"
-    return False, "this build has no code"
+        return True, f"{listed}; the driver compiles its PTX at the first start for the GPU"
+    return False, f"{listed}, none of it for the GPU"
 
 
 def check(need: Need, facts: Facts) -> Verdict:
@@ -179,7 +186,8 @@ def nearest(need: Need, facts: Facts) -> str:
                 cuda=build.cuda,
                 tag=build.tag,
             )
-            return f"{what} runs here"
+            sure = code or not facts.cc or not need.framework.knows_code
+            return f"{what} {'runs' if sure else 'may run'} here"
     bound = required(need.cuda, facts.os) if need.cuda else None
     if bound and facts.driver and (least := bound.on(facts.os)) and Version(facts.driver) < least:
         return f"install an NVIDIA driver {least} or newer"
