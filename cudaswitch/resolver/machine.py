@@ -99,17 +99,23 @@ def _gpu(
         row = rows[-1]
         text = f"CUDA {row.cuda} is older than {name}; only PTX would run, which is not promised"
         return False, Reason(text, cite(row))
-    bound = lowest_capability(cudnn) if cudnn else None
-    if bound and bound.cc_min and cc < bound.cc_min:
-        text = f"cuDNN {cudnn} serves {bound.cc_min} or newer, not {name}"
-        return False, Reason(text, cite(bound))
-    bound = highest_capability(cudnn) if cudnn else None
-    if bound and bound.cc_max and cc.major > bound.cc_max.major:
-        text = f"cuDNN {bound.cudnn.major} serves {bound.cc_max} or older, not {name}"
-        return False, Reason(text, cite(bound))
+    if cudnn and (reason := _cudnn_bound(cudnn, cc)):
+        return False, reason
     if code and text:
         return True, Reason(f"{text}: {name}", code.source)
     return True, _served(cuda, rows, cc)
+
+
+def _cudnn_bound(cudnn: Version, cc: Version) -> Reason | None:
+    """Say when a GPU is too old for a cuDNN, or too new for any of its major."""
+    low, high = lowest_capability(cudnn), highest_capability(cudnn)
+    if low and low.cc_min and cc < low.cc_min:
+        text = f"cuDNN {cudnn} serves {low.cc_min} or newer, not {gpu_name(cc)}"
+        return Reason(text, cite(low))
+    if high and high.cc_max and cc.major > high.cc_max.major:
+        text = f"cuDNN {cudnn.major} serves {high.cc_max} or older, not {gpu_name(cc)}"
+        return Reason(text, cite(high))
+    return None
 
 
 def _served(cuda: Version, rows: list[Architectures], cc: Version) -> Reason | None:
