@@ -98,10 +98,6 @@ class Code(Row):
     cuda: Version | None = None
     os: str | None = None
 
-    def speaks_of(self, version: Version, cuda: Version, os: str) -> bool:
-        fits = self.since <= version < self.before and self.os in (None, os)
-        return fits and (self.cuda is None or cuda.starts_with(self.cuda))
-
 
 class CpuBuild(Row):
     """Builds without CUDA: of a distribution (regular expression), system or version range.
@@ -200,8 +196,13 @@ class Framework:
 
     def code_of(self, version: Version, cuda: Version, os: str) -> Code | None:
         """Find what the published build of a release for `cuda` holds code for."""
-        rows = (Code(**_typed(row | {"archs": tuple(row["archs"])})) for row in self._code)
-        return next((row for row in rows if row.speaks_of(version, cuda, os)), None)
+        for row in self._code:
+            # The text is compared first here, too; a row for 12.1 is not one for 12.10.
+            if f"{cuda}.".startswith(f"{row['cuda']}." if "cuda" in row else ""):
+                code = Code(**_typed(row | {"archs": tuple(row["archs"])}))
+                if code.os in (None, os) and code.since <= version < code.before:
+                    return code
+        return None
 
     @property
     def knows_code(self) -> bool:

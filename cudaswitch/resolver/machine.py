@@ -145,16 +145,22 @@ def _number(cc: Version) -> int:
 
 
 def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
-    numbers: list[int] = []
+    """Tell whether a build's code, or else its PTX, runs on a GPU; empty if it names none."""
+    native: list[int] = []
     portable: list[int] = []
     for arch in archs:
         if match := re.fullmatch(_ARCH, arch):
             number = int(match[2]) * 10 + int(match[3]) if match[3] else int(match[2])
-            numbers.append(number)
+            if match[1] != "compute_":
+                native.append(number)
             if match[1] == "compute_" or match[4]:
                 portable.append(number)
-    if not numbers or has_code(tuple(numbers), cc):
+    if not native and not portable:
         return True, ""
+    runs = max((number for number in native if has_code((number,), cc)), default=None)
+    if runs is not None:
+        same = runs == _number(cc)
+        return True, f"this build has code for {runs / 10:.1f}" + ("" if same else ", which runs")
     listed = f"this build has code for {' '.join(archs)}"
     if any(number <= _number(cc) for number in portable):
         return True, f"{listed}; the driver compiles its PTX at the first start for the GPU"
