@@ -119,22 +119,6 @@ class HostCompiler(NamedTuple):
         """Name what brings a compiler that fits, where none is installed."""
         return " or ".join(f"`{each}`" for each in self.packages) or None
 
-    def variables(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return what makes nvcc and CMake take the better one; nothing where none is needed.
-
-        A compiler that somebody named, as conda's packages do, stays. Flags that are there stay,
-        behind ours: of two `-ccbin` nvcc takes the last.
-        """
-        if self.fits or self.better is None or (self.default and self.default.chosen_by != "PATH"):
-            return {}
-        variables = {} if environment.get("CUDAHOSTCXX") else {"CUDAHOSTCXX": self.better.path}
-        # nvcc splits these flags at blanks and knows no quotes.
-        if not re.search(r"\s", self.better.path):
-            already = environment.get("NVCC_PREPEND_FLAGS")
-            flag = f"-ccbin={self.better.path}"
-            variables["NVCC_PREPEND_FLAGS"] = f"{flag} {already}" if already else flag
-        return variables
-
 
 def host_compiler(
     home: Path, cuda: Version, environment: Mapping[str, str], *, packages: bool = True
@@ -152,6 +136,37 @@ def host_compiler(
     best = max(fitting, key=lambda each: (each.kind == "gcc", each.major), default=None)
     wanted = bringing(accepted) if best is None and packages else ()
     return found._replace(better=best, packages=wanted)
+
+
+def choice(home: Path, cuda: Version) -> str | None:
+    """Return the compiler to name for the toolkit in `home`, None where the default one will do.
+
+    It is the newest that is installed and accepted, else the newest accepted under the name that
+    distributions give it, for the day that it is installed. An answer for every shell: who is in
+    an environment now, and has it on PATH, does not count. None too where nvcc or its headers
+    are not there, or no default compiler is.
+    """
+    headers = [home / name for name in _HEADERS]
+    if not (home / "bin/nvcc").exists() or not any(at.exists() for at in headers):
+        return None
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    path = os.pathsep.join(at for at in folders if at and not _of_environment(Path(at).parent))
+    found = host_compiler(home, cuda, {"PATH": path}, packages=False)
+    if found.default is None or found.fits:
+        return None
+    if found.better:
+        return found.better.path if is_plain(found.better.path) else None
+    most = found.bounds.gcc_max if found.bounds else None
+    return f"/usr/bin/g++-{most}" if most else None
+
+
+def is_plain(path: str) -> bool:
+    """Tell whether nvcc's flags and our wants can hold a path: neither knows quotes."""
+    return re.search(r"[\s:'\"$`\\!]", path) is None
+
+
+def _of_environment(prefix: Path) -> bool:
+    return (prefix / "conda-meta").is_dir() or (prefix / "pyvenv.cfg").is_file()
 
 
 def bounds(home: Path, cuda: Version) -> Bounds | None:

@@ -59,6 +59,7 @@ function __cudaswitch_bundled
 end
 
 # Does the environment $argv bring its own CUDA? Looks where `detect.bundled` does: change both.
+# $__csw_xla is set where it has a framework that looks for libdevice outside.
 function __cudaswitch_brings
     set -l base
     set -l python
@@ -74,6 +75,14 @@ function __cudaswitch_brings
         set -q shared[1]; or set base
     end
     set -l sites $argv/lib/python*/site-packages
+    for site in $sites
+        if test -e $site/tensorflow; or test -e $site/jaxlib
+            set -l found $site/nvidia/cu*/nvvm/libdevice
+            test -e $argv/nvvm/libdevice -o -e $site/jaxlib/cuda/nvvm/libdevice
+            or string match --quiet --regex '/(cuda_nvcc|cu[0-9][^/]*)/nvvm/libdevice$' -- $found
+            or set -g __csw_xla yes
+        end
+    end
     # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
     if test -z "$PYTHONNOUSERSITE"; and test -n "$base" -o -d $argv/conda-meta
         set -l user $PYTHONUSERBASE
@@ -118,6 +127,11 @@ function __cudaswitch_scalars
     if set -l gpus (string replace --filter --regex '.*:gpus=([^:]*).*' '$1' -- $argv[2])
         set -a names CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
         set -a values $gpus PCI_BUS_ID
+    end
+    if test $argv[1] = set
+        __cudaswitch_flags_set $argv[2] $home
+    else
+        __cudaswitch_flags_give
     end
     for name in $names
         set -l ours $values[1]
@@ -223,6 +237,7 @@ function __cudaswitch_settle
         if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX" = "$home:$home:$home:$home/bin/nvcc"
             and string match --quiet --regex ':nvcc$' -- $_CUDASWITCH_ON
             and not string match --quiet '*:gpus=*' -- $_CUDASWITCH_ON
+            and test -z "$_CUDASWITCH_CC$_CUDASWITCH_XLA"
             and not set -q _CUDASWITCH_WAS_CUDA_HOME
             and not set -q _CUDASWITCH_WAS_CUDA_PATH
             and not set -q _CUDASWITCH_WAS_CUDAToolkit_ROOT
@@ -249,10 +264,13 @@ function __cudaswitch_settle
         set -l bin $home/bin
         set -l lib
         set -l libs 1
+        set -e __csw_xla
         switch $want:
             case '*:lib=never:*'
+                __cudaswitch_bundled
                 set libs
             case '*:lib=always:*'
+                __cudaswitch_bundled
             case '*'
                 if test -n "$CONDA_PREFIX$VIRTUAL_ENV"; and __cudaswitch_bundled
                     set libs
@@ -302,7 +320,8 @@ function __cudaswitch_settle
         test -x $bin/nvcc; and set want $want:nvcc
         set -gx _CUDASWITCH_ON $want
         if string match --quiet --regex ':nvcc$' -- $want
-            and not string match --quiet '*:gpus=*' -- $want
+            and not string match --quiet --regex ':(gpus|cc)=' -- $want
+            and not set -q __csw_xla
             and not set -q CUDA_HOME
             and not set -q CUDA_PATH
             and not set -q CUDAToolkit_ROOT
@@ -316,6 +335,7 @@ function __cudaswitch_settle
         end
     end
     set -e __csw
+    set -e __csw_xla
 
     test "$path" = "$path_was"; or set -gx PATH $path
     test "$old" = "$old_was"; or set -gx _OLD_VIRTUAL_PATH $old

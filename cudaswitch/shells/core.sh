@@ -9,6 +9,7 @@
 #   _CUDASWITCH_BIN OLD LIB  what it put into PATH, _OLD_VIRTUAL_PATH and LD_LIBRARY_PATH:
 #                          COUNT/dir:COUNT/dir, COUNT = copies that were there before us
 #   _CUDASWITCH_LD         `unset` when LD_LIBRARY_PATH was
+#   _CUDASWITCH_CC XLA     the word that it put into NVCC_PREPEND_FLAGS, and XLA_FLAGS
 #   _CUDASWITCH_GONE       what a PATH computed earlier may bring back, in the form of BIN
 #   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset
 
@@ -84,9 +85,10 @@ __cudaswitch_bundled() {
 }
 
 # Does the environment $1 bring its own CUDA? Looks where `detect.bundled` does: change both.
+# $xla is set where it has a framework that looks for libdevice outside.
 __cudaswitch_brings() {
-    \local file line base shared python user
-    base='' shared='' python='' user=''
+    \local file line base shared python user brings
+    base='' shared='' python='' user='' brings=''
     if [ -r "$1/pyvenv.cfg" ]; then
         while IFS= \read -r line || [ -n "$line" ]; do
             case $line in
@@ -104,9 +106,14 @@ __cudaswitch_brings() {
         user=${PYTHONUSERBASE:-${HOME-}/.local}
     fi
     for file in "$1"/lib/python[23]*/site-packages; do
-        if __cudaswitch_site "$file"; then return 0; fi
-        if [ -n "$user" ] && __cudaswitch_site "$user${file#"$1"}"; then return 0; fi
+        if [ -e "$file/tensorflow" ] || [ -e "$file/jaxlib" ]; then
+            __cudaswitch_libdevice "$1" "$file" || xla=1
+        fi
+        if __cudaswitch_site "$file"; then brings=1
+        elif [ -n "$user" ] && __cudaswitch_site "$user${file#"$1"}"; then brings=1
+        fi
     done
+    if [ -n "$brings" ]; then return 0; fi
     if [ -n "$base" ]; then
         for file in "lib/python$python/site-packages" lib/python3/dist-packages \
             "local/lib/python$python/dist-packages"; do
@@ -132,6 +139,15 @@ __cudaswitch_site() {
     return 1
 }
 
+# Is libdevice where XLA looks in the environment $1, or beside it in the folder $2?
+__cudaswitch_libdevice() {
+    \local file
+    for file in "$1" "$2"/nvidia/cuda_nvcc "$2"/nvidia/cu[0-9]* "$2"/jaxlib/cuda; do
+        if [ -e "$file/nvvm/libdevice" ]; then return 0; fi
+    done
+    return 1
+}
+
 # $1 = set or give: the variables that the applied want $2 has.
 __cudaswitch_scalars() {
     \local way home name ours was
@@ -144,6 +160,7 @@ __cudaswitch_scalars() {
             set -- "$@" CUDA_VISIBLE_DEVICES "${ours%%:*}" CUDA_DEVICE_ORDER PCI_BUS_ID
             ;;
     esac
+    if [ "$way" = set ]; then __cudaswitch_flags_set "$1"; else __cudaswitch_flags_give; fi
     shift
     while [ $# -gt 0 ]; do
         name=$1 ours=$2 was=_CUDASWITCH_WAS_$1
@@ -176,8 +193,8 @@ __cudaswitch_strongest() {
 # stands in front and variables that nobody else has set, takes the short ways.
 __cudaswitch_settle() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-    \local __csw want home search bin old ld ld_set lib lib0 dir IFS
-    IFS=' ' bin=${_CUDASWITCH_BIN-} want=${_CUDASWITCH_ON-} search=${PATH-}
+    \local __csw want home search bin old ld ld_set lib lib0 dir xla IFS
+    IFS=' ' xla='' bin=${_CUDASWITCH_BIN-} want=${_CUDASWITCH_ON-} search=${PATH-}
     old=${_OLD_VIRTUAL_PATH-} ld=${LD_LIBRARY_PATH-} ld_set=${LD_LIBRARY_PATH+set}
 
     if [ -n "$want$bin${_CUDASWITCH_GONE-}" ]; then
@@ -210,7 +227,8 @@ __cudaswitch_settle() {
         home=${want%%:*}
         dir=$want:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
         dir=$dir:${_CUDASWITCH_WAS_CUDA_HOME+x}${_CUDASWITCH_WAS_CUDA_PATH+x}
-        case $dir:${_CUDASWITCH_WAS_CUDAToolkit_ROOT+x}${_CUDASWITCH_WAS_CUDACXX+x} in
+        dir=$dir:${_CUDASWITCH_WAS_CUDAToolkit_ROOT+x}${_CUDASWITCH_WAS_CUDACXX+x}
+        case $dir${_CUDASWITCH_CC-}${_CUDASWITCH_XLA-} in
             :*) ;;
             *:gpus=*) __cudaswitch_scalars give "$want" ;;
             *":nvcc:$home:$home:$home:$home/bin/nvcc::")
@@ -227,8 +245,12 @@ __cudaswitch_settle() {
     case $home in /*) ;; *) home='' ;; esac
     if [ -n "$home" ] && [ -d "$home/." ]; then
         case $want:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
-            *:lib=never:*) home='' ;;
-            *:lib=always:* | "$want:") ;;
+            *:lib=never:*)
+                __cudaswitch_bundled || :
+                home=''
+                ;;
+            *:lib=always:*) __cudaswitch_bundled || : ;;
+            "$want:") ;;
             *) if __cudaswitch_bundled; then home=''; fi ;;
         esac
         if [ -n "$home" ]; then
@@ -259,8 +281,8 @@ __cudaswitch_settle() {
         fi
         if [ -x "$dir/nvcc" ]; then want=$want:nvcc; fi
         \export "_CUDASWITCH_BIN=$bin" "_CUDASWITCH_ON=$want"
-        case $want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
-            *:gpus=*) __cudaswitch_scalars set "$want" ;;
+        case $want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$xla in
+            *:gpus=* | *:cc=*) __cudaswitch_scalars set "$want" ;;
             *:nvcc:)
                 \export "CUDA_HOME=$home" "CUDA_PATH=$home" "CUDAToolkit_ROOT=$home" \
                     "CUDACXX=$dir/nvcc"
