@@ -19,6 +19,14 @@ __cudaswitch_host() {
     esac
 }
 
+# Print what the applied want $1 lacks, if the compiler for its nvcc is to be named and not there.
+__cudaswitch_lacking() {
+    case ${_CUDASWITCH_CC-}$1 in /*:cc=*) __cudaswitch_host "$1" ;; *) return 0 ;; esac
+    if [ -n "$__csw" ] && ! [ -x "$__csw" ]; then
+        printf ' (its nvcc refuses the gcc here: install %s)' "${__csw##*/}"
+    fi
+}
+
 # Put words among the flags: what the want $1 has for nvcc, and for XLA what $home has.
 __cudaswitch_flags_set() {
     \local __csw

@@ -142,14 +142,7 @@ __cudaswitch_say() {
         /*:lib=never*) printf ' (LD_LIBRARY_PATH left alone, as asked)' >&2 ;;
         /*) printf ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' >&2 ;;
     esac
-    case ${_CUDASWITCH_CC-}$_CUDASWITCH_ON in
-        /*:cc=*)
-            __cudaswitch_host "$_CUDASWITCH_ON"
-            if [ -n "$__csw" ] && ! [ -x "$__csw" ]; then
-                printf ' (its nvcc refuses the gcc here: install %s)' "${__csw##*/}" >&2
-            fi
-            ;;
-    esac
+    __cudaswitch_lacking "$_CUDASWITCH_ON" >&2
     printf '\n' >&2
 }
 
