@@ -192,30 +192,38 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
     result.pop(_STATE + "LD", None)
     on = result.pop(_STATE + "ON", "")
     if on:
+        words = {name: result.pop(_STATE + record, "") for name, record in _WORDS.items()}
         plain = Want.parse(on)._replace(compiler=None)
         values = change(plain, lambda _: on.endswith(":nvcc"), True).set
-        words = {name: result.pop(_STATE + record, "") for name, record in _WORDS.items()}
         if words["NVCC_PREPEND_FLAGS"]:
             values["CUDAHOSTCXX"] = words["NVCC_PREPEND_FLAGS"].removeprefix("-ccbin=")
-            # What conda's nvcc keeps aside would bring ours back when it is left.
-            name = "NVCC_PREPEND_FLAGS_BACKUP"
-            if name in result:
-                result[name] = _without_word(result[name], words["NVCC_PREPEND_FLAGS"])
-        for name, value in values.items():
-            was = result.pop(f"{_STATE}WAS_{name}", None)
-            if result.get(name) == value:
-                if was is None:
-                    del result[name]
-                else:
-                    result[name] = was
-        for name, word in words.items():
-            was = result.pop(f"{_STATE}WAS_{name}", None)
-            if word and name in result:
-                before = result[name]
-                result[name] = _without_word(before, word)
-                if before == word and was is None:
-                    del result[name]
+        _give_back(result, values)
+        _take_out(result, words)
     return result
+
+
+def _give_back(result: dict[str, str], values: Mapping[str, str]) -> None:
+    for name, value in values.items():
+        was = result.pop(f"{_STATE}WAS_{name}", None)
+        if result.get(name) == value:
+            if was is None:
+                del result[name]
+            else:
+                result[name] = was
+
+
+def _take_out(result: dict[str, str], words: Mapping[str, str]) -> None:
+    # What conda's nvcc keeps aside would bring ours back when it is left.
+    aside = "NVCC_PREPEND_FLAGS_BACKUP"
+    if aside in result:
+        result[aside] = _without_word(result[aside], words["NVCC_PREPEND_FLAGS"])
+    for name, word in words.items():
+        was = result.pop(f"{_STATE}WAS_{name}", None)
+        if word and name in result:
+            before = result[name]
+            result[name] = _without_word(before, word)
+            if before == word and was is None:
+                del result[name]
 
 
 def without_choices(environment: Mapping[str, str]) -> dict[str, str]:
@@ -248,8 +256,8 @@ def _without(value: str, record: str) -> str:
 
 def _without_word(flags: str, word: str) -> str:
     """Take a word out, once, and the blank that came with it."""
-    if flags == word:
-        return ""
+    if not word or flags == word:
+        return "" if word else flags
     if flags.startswith(f"{word} "):
         return flags.removeprefix(f"{word} ")
     if flags.endswith(f" {word}"):

@@ -86,15 +86,12 @@ class HostCompiler(NamedTuple):
             return False
         return self.bounds is None or self.bounds.accepts(self.default)
 
-    @property
-    def chosen(self) -> Compiler | None:
-        """The one to compile with; None where nothing that fits is installed."""
-        return self.default if self.fits else self.better
-
     def __str__(self) -> str:
-        """Say it in one line: what is there, what is accepted, what is used."""
+        """Say it in one line: what is there, what is accepted, what would do."""
         if self.fits:
-            return f"{self.default} ({self._accepted()})" if self.bounds else str(self.default)
+            named = self.default.chosen_by if self.default else "PATH"
+            who = f"{self.default}{f' of {named}' if named != 'PATH' else ''}"
+            return f"{who} ({self._accepted()})" if self.bounds else who
         if self.default is None:
             trouble = "there is no gcc on PATH"
         else:
@@ -105,7 +102,7 @@ class HostCompiler(NamedTuple):
                 f" accepts ({most if is_newer else self._accepted()})"
             )
         if self.better:
-            return f"{trouble}: using {os.path.basename(self.better.path)}"  # noqa: PTH119  # as text
+            return f"{trouble}: {os.path.basename(self.better.path)} fits"  # noqa: PTH119  # as text
         return f"{trouble}, and none that fits is installed"
 
     def _accepted(self) -> str:

@@ -259,7 +259,7 @@ def manifest_text(manifest: dict[str, object]) -> str:
 
 def chosen(kit: Toolkit) -> str | None:
     """Choose the host compiler to name for a toolkit (see `hostcompiler.choice`)."""
-    if not (Path(kit.path) / "bin" / "nvcc").exists():
+    if kit.platform != current_platform() or not (Path(kit.path) / "bin" / "nvcc").exists():
         return None
     from cudaswitch.hostcompiler import choice  # noqa: PLC0415  # starts compilers, if need be
 

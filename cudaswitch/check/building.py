@@ -36,17 +36,15 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
         return
     found = host_compiler(Path(kit.path), kit.version, environment)
     expected = found.bounds.source if found.bounds else None
-    if found.chosen is None:
+    compiler = found.default
+    named = (compiler.path, str(compiler)) if compiler else (None, None)
+    if not found.fits:
         detail = f"{found}: {found.hint}" if found.hint else str(found)
-        yield Result("host compiler", "compiler", "failed", detail, None, None, expected)
+        yield Result("host compiler", "compiler", "failed", detail, *named, expected)
         return
-    compiler = found.chosen
-    yield Result(
-        "host compiler", "compiler", "passed", str(found), compiler.path, str(compiler), expected
-    )
-    variables = {**environment, **found.variables(environment)}
-    yield from _program(kit, nvcc, variables, folder)
-    yield _cmake(kit, variables, folder / "cmake")
+    yield Result("host compiler", "compiler", "passed", str(found), *named, expected)
+    yield from _program(kit, nvcc, environment, folder)
+    yield _cmake(kit, environment, folder / "cmake")
 
 
 def _program(

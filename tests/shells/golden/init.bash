@@ -2,6 +2,7 @@ _cudaswitch_root='/home/o'\''neill/a $store'
 _cudaswitch_program='/opt/a "program"/cudaswitch'
 _cudaswitch_seen=''
 <packages.sh>
+<flags.sh>
 <core.sh>
 <answers.sh>
 <init.sh>

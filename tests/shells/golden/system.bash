@@ -1,4 +1,5 @@
 <packages.sh>
+<flags.sh>
 <core.sh>
 \export _CUDASWITCH_U='system'
 __cudaswitch_settle

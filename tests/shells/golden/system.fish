@@ -1,3 +1,4 @@
+<flags.fish>
 <core.fish>
 set -gx _CUDASWITCH_U 'system'
 __cudaswitch_settle
