@@ -214,9 +214,9 @@ def _give_back(result: dict[str, str], values: Mapping[str, str]) -> None:
 
 def _take_out(result: dict[str, str], words: Mapping[str, str]) -> None:
     # What conda's nvcc keeps aside would bring ours back when it is left.
-    aside = "NVCC_PREPEND_FLAGS_BACKUP"
-    if aside in result:
-        result[aside] = _without_word(result[aside], words["NVCC_PREPEND_FLAGS"])
+    aside, named = "NVCC_PREPEND_FLAGS_BACKUP", words["NVCC_PREPEND_FLAGS"]
+    if named and aside in result:
+        result[aside] = _without_word(result[aside], named)
     for name, word in words.items():
         was = result.pop(f"{_STATE}WAS_{name}", None)
         if word and name in result:
@@ -256,8 +256,8 @@ def _without(value: str, record: str) -> str:
 
 def _without_word(flags: str, word: str) -> str:
     """Take a word out, once, and the blank that came with it."""
-    if not word or flags == word:
-        return "" if word else flags
+    if flags == word:
+        return ""
     if flags.startswith(f"{word} "):
         return flags.removeprefix(f"{word} ")
     if flags.endswith(f" {word}"):

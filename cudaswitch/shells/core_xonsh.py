@@ -56,10 +56,8 @@ def settled(state: dict[str, str]) -> dict[str, str]:
     """Return a state with what the strongest wants, in place of what was applied."""
     want = strongest(state)
     if want.startswith("/") and Path(want.partition(":")[0]).is_dir():
-        made = change(
-            Want.parse(want), os.path.exists, bundled(state), lacks_libdevice(state), state
-        )
-        return made.applied(state)
+        own = bundled(state), lacks_libdevice(state)
+        return change(Want.parse(want), os.path.exists, *own, state).applied(state)
     return undone(state)
 
 
