@@ -15,7 +15,7 @@ from cudaswitch.decision import VERSION_FILE, Decision, answer
 from cudaswitch.environments import Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.holders import records
-from cudaswitch.hooks import left_behind, pin_text, remove_pin, write_pin
+from cudaswitch.hooks import kept_want, left_behind, pin_text, remove_pin, write_pin
 from cudaswitch.paths import home, write_atomically
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request
@@ -54,7 +54,7 @@ def wanted_by(environment: Environment) -> Want | None:
         found = automatic.recall(environment)
         if found.refusal:
             raise found.refusal
-        return Want(found.path) if found.path else None
+        return found.want
     request = read_request(environment.pin_file)
     try:
         return pin_environment(environment, request).want
@@ -107,7 +107,7 @@ def refresh() -> None:
             request = read_request(record.path)
             seen = time.time_ns()
             want = answer(request, environment).want
-            if record.hooked != want.home:
+            if record.hooked != want.home or kept_want(environment) != want:
                 write_pin(environment, request, want, seen)
                 _register(record.path, want.home)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cudaswitch import settings
+from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
 from cudaswitch.paths import Home, stores, write_atomically
 from cudaswitch.toolkit import (
@@ -99,8 +100,10 @@ class Store:
                 write_atomically(self.home.aliases / name, request + "\n")
 
     def _publish_requests(self) -> None:
-        """Write the ready answers that shells read: requests/NAME holds a toolkit's path."""
-        wanted = {name: kit.path + "\n" for name, kit in self._answers().items()}
+        """Write the ready answers that shells read: requests/NAME holds a want."""
+        answers = self._answers()
+        wants = {kit.path: str(Want(kit.path, compiler=chosen(kit))) for kit in answers.values()}
+        wanted = {name: wants[kit.path] + "\n" for name, kit in answers.items()}
         for path in self.home.requests.iterdir():
             if path.name not in wanted:
                 path.unlink(missing_ok=True)
@@ -127,6 +130,22 @@ class Store:
             with contextlib.suppress(CudaswitchError):
                 answers[name] = find(parse_request(text), [self])
         return answers
+
+    def compiler_of(self, kit: Toolkit) -> str | None:
+        """Return the host compiler to name for a toolkit, as shells are told it (see `choice`)."""
+        name = f"{kit.version}+cudnn{kit.cudnn or 'none'}"
+        with contextlib.suppress(OSError, ValueError):
+            text = (self.home.requests / name).read_text(encoding="utf-8")
+            want = Want.parse(text.partition("\n")[0])
+            if want.home == kit.path:
+                return want.compiler
+        return chosen(kit)
+
+    def decide_anew(self) -> None:
+        """Choose host compilers again: others are installed now."""
+        self.home.require_writable()
+        with self.changing():
+            pass
 
     # -- changing --------------------------------------------------------------------
 
@@ -236,6 +255,15 @@ class Store:
 def manifest_text(manifest: dict[str, object]) -> str:
     """Spell the record of a toolkit or package."""
     return json.dumps(manifest, indent=1) + "\n"
+
+
+def chosen(kit: Toolkit) -> str | None:
+    """Choose the host compiler to name for a toolkit (see `hostcompiler.choice`)."""
+    if kit.platform != current_platform() or not (Path(kit.path) / "bin" / "nvcc").exists():
+        return None
+    from cudaswitch.hostcompiler import choice  # noqa: PLC0415  # starts compilers, if need be
+
+    return choice(Path(kit.path), kit.version)
 
 
 def own_store() -> Store:

@@ -41,7 +41,8 @@ ORDER = (
         "loader",
         "environments",
     ),
-    *("shells", "settings", "paths", "archives", "compose", "contents", "download"),
+    *("shells", "hostcompiler", "settings", "paths"),
+    *("archives", "compose", "contents", "download"),
     *("store", "install", "checking", "mending", "locking", "sources", "mirroring"),
     *(
         "detect",
@@ -55,7 +56,7 @@ ORDER = (
         "shims",
         "lookup",
     ),
-    *("hostcompiler", "startup", "doctor", "completion", "telling", "running", "check"),
+    *("startup", "doctor", "completion", "telling", "running", "check"),
     *("cli", "__main__"),
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""
