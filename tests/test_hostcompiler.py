@@ -197,3 +197,58 @@ def test_clang_called_gcc_is_clang(tmp_path: Path) -> None:
     found = host_compiler(toolkit(tmp_path / "kit", 12), Version("12.2"), environment)
     assert found.default == Compiler("clang", 16, str(folder / "gcc"))
     assert str(found).startswith("clang 16 is newer than CUDA 12.2 accepts (14)")
+
+
+def with_nvcc(folder: Path, most: int) -> Path:
+    nvcc = toolkit(folder, most) / "bin/nvcc"
+    nvcc.parent.mkdir()
+    nvcc.touch()
+    return folder
+
+
+class TestChoice:
+    """What every shell is told."""
+
+    def test_the_newest_that_fits(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", compilers(tmp_path / "bin", "11", "12", default="12")["PATH"])
+        kit = with_nvcc(tmp_path / "kit", 11)
+        assert hostcompiler.choice(kit, Version("11.8")) == f"{tmp_path}/bin/g++-11"
+        assert hostcompiler.choice(with_nvcc(tmp_path / "new", 12), Version("12.1")) is None
+
+    def test_none_is_there_yet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", compilers(tmp_path / "bin", "12", default="12")["PATH"])
+        kit = with_nvcc(tmp_path / "kit", 7)
+        assert hostcompiler.choice(kit, Version("9.2")) == "/usr/bin/g++-7"
+
+    def test_who_is_in_an_environment_now_does_not_count(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        own = compilers(tmp_path / "bin", "11", "12", default="12")["PATH"]
+        path = own
+        for name in ("conda", "venv"):
+            (tmp_path / name).mkdir()
+            path = f"{compilers(tmp_path / name / 'bin', '11', default='11')['PATH']}::{path}"
+        (tmp_path / "conda/conda-meta").mkdir()
+        (tmp_path / "venv/pyvenv.cfg").touch()
+        monkeypatch.setenv("PATH", path)
+        kit = with_nvcc(tmp_path / "kit", 11)
+        assert hostcompiler.choice(kit, Version("11.8")) == f"{tmp_path}/bin/g++-11"
+
+    def test_nothing_to_choose(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", compilers(tmp_path / "bin", "11", "12", default="12")["PATH"])
+        without_headers = tmp_path / "bare"
+        (without_headers / "bin").mkdir(parents=True)
+        (without_headers / "bin/nvcc").touch()
+        without_nvcc = toolkit(tmp_path / "runtime", 11)
+        for kit in (without_headers, without_nvcc, tmp_path / "gone"):
+            assert hostcompiler.choice(kit, Version("11.8")) is None
+        monkeypatch.setenv("PATH", compilers(tmp_path / "none", "11")["PATH"])
+        assert hostcompiler.choice(with_nvcc(tmp_path / "kit", 11), Version("11.8")) is None
+
+    @pytest.mark.parametrize("name", ["a b", "a'b", 'a"b', "a$b", "a`b", "a\\b", "a!b"])
+    def test_a_place_that_flags_cannot_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        monkeypatch.setenv("PATH", compilers(tmp_path / name, "11", default="12")["PATH"])
+        kit = with_nvcc(tmp_path / "kit", 11)
+        assert hostcompiler.choice(kit, Version("11.8")) in (None, "/usr/bin/g++-11")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -240,6 +241,54 @@ def test_other_formats_have_them(person: Person, kit: Kit, framework: Path) -> N
     assert flag in module
 
 
+def test_pins_and_version_files_say_it_too(compilers: Path, tmp_path: Path) -> None:
+    """And are told anew by `install` of what is there, when another compiler fits."""
+    person = make_person(tmp_path / "person", ("bash",), compilers)
+    kit, path = person.kits[1], f"{compilers}:{person.home.env['PATH']}"
+    prefix = conda_prefix(tmp_path / "env")
+    done = person.home.run("pin", "11.8", "--prefix", prefix, PATH=path)
+    assert "gcc 13 is newer than CUDA 11.8 accepts (11): g++-11 fits" in done.stderr
+    want = f"{kit.home}:cc={kit.compiler}"
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / ".cuda-version").write_text("cuda 11.8\nlibraries never\n")
+    look = f"cd '{folder}'\n__cudaswitch_prompt"
+    hook = f". '{prefix}/etc/conda/activate.d/~~cudaswitch.sh'"
+
+    def told() -> list[str]:
+        result = person.play(BASH, look, f"export CONDA_PREFIX='{prefix}'\n{hook}").check()
+        kept = (prefix / "etc/cudaswitch/want").read_text().rstrip().replace("\n", "/")
+        asked = succeeded(person.home.run("want", "--file", folder / ".cuda-version"))[0]
+        states = (result.snaps["1"][f"{STATE}D"], result.snaps["2"][f"{STATE}C"])
+        return [kept, asked, *states]
+
+    ours = [want, f"{want}:lib=never", f"{want}:lib=never", f"{want}:env={prefix}"]
+    assert told() == ours
+    header = kit.home / "include/crt/host_config.h"
+    header.write_text(header.read_text().replace("11", "13"))
+    assert told() == ours
+    assert succeeded(person.home.run("install", "11.8", PATH=path)) == ["11.8.0"]
+    assert told() == [each.replace(f":cc={kit.compiler}", "") for each in ours]
+
+
+def test_no_compiler_fits(compilers: Path, tmp_path: Path) -> None:
+    """The package that brings one is named where the toolkit is put in, and where it is pinned."""
+    person = make_person(tmp_path / "person", ("bash",), compilers)
+    kit, path = person.kits[1], f"{compilers}:{person.home.env['PATH']}"
+    header = kit.home / "include/crt/host_config.h"
+    header.write_text(header.read_text().replace("11", "7"))
+    prefix = conda_prefix(tmp_path / "env")
+    for words in (("install", "11.8"), ("pin", "11.8", "--prefix", str(prefix))):
+        done = person.home.run(*words, PATH=path)
+        assert done.returncode == 0
+        lines = done.stderr.splitlines()
+        said = "gcc 13 is newer than CUDA 11.8 accepts (7), and none that fits is installed"
+        assert lines[-2] == f"cudaswitch: {said}"
+        assert lines[-1].endswith("`conda install -c conda-forge gxx_linux-64=7`")
+    result = person.play(BASH, "cudaswitch use 11.8", CUDASWITCH_QUIET=None)
+    assert result.stderr.endswith("(its nvcc refuses the gcc here: install g++-7)\n")
+
+
 def refusing(folder: Path, most: int = 11) -> Path:
     """Make the real toolkit refuse every gcc that is newer than `most`."""
     real = builders.real_toolkit()
@@ -307,3 +356,19 @@ def test_it_compiles_after_use_and_not_before(
     assert done.stdout.split() == ["refused", "compiled", "refused"], done.stderr
     assert done.stderr.count("unsupported GNU version") >= 2
     assert subprocess.run([tmp_path / "out.1"], check=False).returncode == 11
+
+
+@pytest.mark.toolkit
+def test_the_doctor_has_nothing_to_say_after_use(builder: tuple[Home, Path, str]) -> None:
+    home, kit, path = builder
+
+    def found(**variables: str) -> dict[str, str]:
+        done = home.run("doctor", "--json", PATH=f"{kit}/bin:{path}", **variables)
+        findings = json.loads(done.stdout)["findings"]
+        return {one["code"]: one["fix"] for one in findings}
+
+    fix = found(CUDA_HOME=str(kit), SHELL="/bin/bash")["CS033"]
+    version = builders.toolkit_version()
+    assert fix.startswith(f"cudaswitch install {version} && eval ")
+    after = json.loads(home.run("env", version, "--format", "json", PATH=path).stdout)
+    assert "CS033" not in found(**{key: value for key, value in after.items() if key != "PATH"})
