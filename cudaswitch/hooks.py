@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from pathlib import Path
 from typing import Literal
 
 from cudaswitch import shells
 from cudaswitch.activation import Want
+from cudaswitch.durable import write_all
 from cudaswitch.environments import Environment
 from cudaswitch.errors import StoreError
-from cudaswitch.paths import write_atomically
 from cudaswitch.versions import Request
 
 _HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
@@ -64,15 +63,14 @@ def write_pin(environment: Environment, request: Request, want: Want, seen: int)
     `seen` is when the environment was looked at, in ns since the epoch: packages that are
     newer than that are not in `want`.
     """
+    texts: dict[Path, str | None] = {**hook_texts(environment, request, want)}
     try:
-        for path, text in hook_texts(environment, request, want).items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, text)
         if environment.owner == "V":
-            _edit_activate_scripts(environment, put_in=True)
-        write_atomically(environment.want_file, str(want).replace("/", "\n") + "\n")
+            texts |= _activate_scripts(environment, put_in=True)
+        texts[environment.want_file] = str(want).replace("/", "\n") + "\n"
+        texts[environment.pin_file] = pin_text(request)
+        write_all(texts, kept=True)
         os.utime(environment.want_file, ns=(seen, seen))
-        write_atomically(environment.pin_file, pin_text(request))
     except OSError as error:
         raise StoreError(
             f"cannot pin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
@@ -89,13 +87,12 @@ def remove_pin(environment: Environment) -> bool:
         path.exists() for path in hook_files(environment, "enter").values()
     ):
         return False
+    texts: dict[Path, str | None] = dict.fromkeys(hook_files(environment, "enter").values())
     try:
-        for path in hook_files(environment, "enter").values():
-            path.unlink(missing_ok=True)
         if environment.owner == "V":
-            _edit_activate_scripts(environment, put_in=False)
-        environment.want_file.unlink(missing_ok=True)
-        environment.pin_file.unlink(missing_ok=True)
+            texts |= _activate_scripts(environment, put_in=False)
+        texts |= dict.fromkeys((environment.want_file, environment.pin_file))
+        write_all({path: text for path, text in texts.items() if text or path.exists()}, kept=True)
     except OSError as error:
         raise StoreError(
             f"cannot unpin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
@@ -125,11 +122,6 @@ def pin_text(request: Request) -> str:
     if len(said) == 1:
         return f"{request.text}\n"
     return "".join(f"{key} {value}\n" for key, value in said.items())
-
-
-def _edit_activate_scripts(environment: Environment, *, put_in: bool) -> None:
-    for path, text in _activate_scripts(environment, put_in=put_in).items():
-        write_atomically(path, text, stat.S_IMODE(path.stat().st_mode))
 
 
 def _activate_scripts(environment: Environment, *, put_in: bool) -> dict[Path, str]:

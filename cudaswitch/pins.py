@@ -7,16 +7,18 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch import automatic
 from cudaswitch.activation import Want
 from cudaswitch.decision import VERSION_FILE, Decision, answer
+from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.environments import Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.holders import records
 from cudaswitch.hooks import left_behind, pin_text, remove_pin, write_pin
-from cudaswitch.paths import home, write_atomically
+from cudaswitch.paths import home
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request
 
@@ -25,22 +27,21 @@ def pin_environment(environment: Environment, request: Request) -> Decision:
     """Pin an environment to a request."""
     seen = time.time_ns()
     decision = answer(request, environment)
-    write_pin(environment, request, decision.want, seen)
-    _register(environment.pin_file, decision.want.home)
+    with _registered(environment.pin_file, decision.want.home):
+        write_pin(environment, request, decision.want, seen)
     return decision
 
 
 def pin_file(path: Path, request: Request) -> Toolkit | None:
     """Pin a directory (its `.cuda-version`) or the user to a request."""
     kit = None if request.text == "auto" else answer(request).toolkit
-    home().require_writable()
     try:
-        write_atomically(path, pin_text(request))
+        with _registered(path, None):
+            write_atomically(path, pin_text(request))
     except OSError as error:
         raise StoreError(
             f"cannot write `{path}`: {error.strerror}", "pin a directory that you may write"
         ) from None
-    _register(path, None)
     return kit
 
 
@@ -108,8 +109,8 @@ def refresh() -> None:
             seen = time.time_ns()
             want = answer(request, environment).want
             if record.hooked != want.home:
-                write_pin(environment, request, want, seen)
-                _register(record.path, want.home)
+                with _registered(record.path, want.home):
+                    write_pin(environment, request, want, seen)
 
 
 def _record_of(path: Path) -> Path:
@@ -118,6 +119,25 @@ def _record_of(path: Path) -> Path:
 
 def _register(path: Path, hooked: str | None) -> None:
     home().require_writable()
-    home().pins.mkdir(exist_ok=True)
     text = json.dumps({"path": str(path), "hooked": hooked})
-    write_atomically(_record_of(path), text + "\n")
+    try:
+        write_atomically(_record_of(path), text + "\n")
+    except OSError as error:
+        raise StoreError(
+            f"cannot write `{error.filename}`: {error.strerror}",
+            "make room there, or set CUDASWITCH_HOME to a folder that you may write",
+        ) from None
+
+
+@contextlib.contextmanager
+def _registered(path: Path, hooked: str | None) -> Iterator[None]:
+    """Note a pin before it is written: a pin that nobody knows of would hold no toolkit."""
+    record = _record_of(path)
+    before = record.read_bytes() if record.exists() else None
+    _register(path, hooked)
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            write_all({record: before})
+        raise

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from cudaswitch import settings
+from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
-from cudaswitch.paths import Home, stores, write_atomically
+from cudaswitch.paths import Home, stores
+from cudaswitch.staging import MANIFEST, Staging, written
 from cudaswitch.toolkit import (
     Package,
     Toolkit,
@@ -24,10 +25,6 @@ from cudaswitch.toolkit import (
 )
 from cudaswitch.versions import Request, Version, is_alias_name, parse_request
 
-MANIFEST = "cudaswitch.json"
-"""The record in a toolkit's or package's folder; a folder without one does not count."""
-
-_LOCK_SECONDS = 600
 _Kind = TypeVar("_Kind", Package, Toolkit)
 
 
@@ -36,6 +33,10 @@ class Store:
 
     def __init__(self, home: Home) -> None:
         self.home = home
+        self.alone = False
+        """Whether the store is held, and nobody else can hold it."""
+        self.staging = Staging(home)
+        self._locked: set[str] = set()
 
     def toolkits(self) -> list[Toolkit]:
         """List the toolkits, oldest version first, the bare one before those with cuDNN."""
@@ -64,18 +65,28 @@ class Store:
 
     # -- taking out ------------------------------------------------------------------
 
-    def remove(self, kit: Toolkit) -> list[Package]:
-        """Take a toolkit out, and the packages that only it used; return those."""
+    def remove(
+        self, kit: Toolkit, refuse: Callable[[list[Path]], None] = lambda _: None
+    ) -> list[Package]:
+        """Take a toolkit out, and the packages that only it used; return those.
+
+        `refuse` is shown the folders when nobody finds them any more and none is deleted yet;
+        when it raises, they come back.
+        """
         self.home.require_writable()
         with contextlib.ExitStack() as held:
             # An install holds its packages until they are part of a toolkit.
             for package_id in sorted(kit.packages):
                 held.enter_context(self.lock(package_id))
-            with self.changing():
+            with self.changing() as undo:
                 orphans = self.lost_with([kit])
-                self.discard(self.home.toolkits / kit.name)
-                for package in orphans:
-                    self.discard(self.home.packages / package.id)
+                for folder in self.folders_of([kit]):
+                    self.staging.discard(folder, undo)
+                refuse(self.staging.discarded)
+                # Where locks do not work, somebody may have begun to use one.
+                used = {at for other in self.toolkits() for at in other.packages}
+                if again := used & {package.id for package in orphans}:
+                    raise StoreError(f"{min(again)} is used again", "try again")
         return orphans
 
     # -- requests --------------------------------------------------------------------
@@ -92,11 +103,7 @@ class Store:
         """Give a name to a request, or take it away with None."""
         self.home.require_writable()
         with self.changing():
-            self.home.aliases.mkdir(exist_ok=True)
-            if request is None:
-                (self.home.aliases / name).unlink(missing_ok=True)
-            else:
-                write_atomically(self.home.aliases / name, request + "\n")
+            write_all({self.home.aliases / name: request and request + "\n"})
 
     def _publish_requests(self) -> None:
         """Write the ready answers that shells read: requests/NAME holds a toolkit's path."""
@@ -107,7 +114,8 @@ class Store:
         for name, text in wanted.items():
             path = self.home.requests / name
             if not path.exists() or path.read_text(encoding="utf-8") != text:
-                write_atomically(path, text)
+                # Whole is enough: what is lost, Python answers and the next change writes.
+                write_atomically(path, text, lasting=False)
 
     def _answers(self) -> dict[str, Toolkit]:
         """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias."""
@@ -131,23 +139,35 @@ class Store:
     # -- changing --------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def changing(self) -> Iterator[contextlib.ExitStack]:
+    def changing(self, *, heals: bool = True) -> Iterator[contextlib.ExitStack]:
         """Hold the store alone for a change of what it offers, and publish the answers after it.
 
         Gives a stack of what to undo when the change fails. Raises StoreError where the
         store cannot be written. Quick work only: unpacking comes before.
         """
-        with self.held(), contextlib.ExitStack() as undo:
+        with self.held(heals=heals), contextlib.ExitStack() as undo:
             undo.callback(self._publish_again)
             yield undo
             self._publish_requests()
             undo.pop_all()
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the store alone for a change of something that nobody asks for by name."""
-        with self.lock("store"), self._written():
-            yield
+    def held(self, *, heals: bool = True) -> Iterator[None]:
+        """Hold the store alone for a change of something that nobody asks for by name.
+
+        What killed runs left is removed first (`heals`), what is discarded last.
+        """
+        from cudaswitch.healing import heal, leftovers  # noqa: PLC0415  # only writing needs it
+
+        with self.lock("store") as alone, written(self.home):
+            self.alone = alone
+            if alone and heals:
+                heal(leftovers(self.home, self._locked, self.staging.folders))
+            try:
+                yield
+            finally:
+                self.alone = False
+                self.staging.delete_discarded()
 
     def _publish_again(self) -> None:
         """Bring the answers back after a failure, as far as that goes."""
@@ -155,87 +175,21 @@ class Store:
             self._publish_requests()
 
     @contextlib.contextmanager
-    def lock(self, name: str, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
-        """Be the only process with the lock of that name; StoreError after so many seconds."""
-        from filelock import FileLock, Timeout  # noqa: PLC0415  # only writing needs it
+    def lock(self, name: str, seconds: float | None = None) -> Iterator[bool]:
+        """Be the only process with the lock of that name; StoreError after so many seconds.
 
-        path = self.home.locks / f"{name}.lock"
-        held = FileLock(path, timeout=seconds)
-        try:
-            held.acquire()
-        except Timeout:
-            raise StoreError(
-                f"another cudaswitch has been busy with {name} for {seconds:g} s",
-                f"see who holds `{path}`, for example with fuser",
-            ) from None
-        except OSError as error:
-            raise self._unwritable(error) from None
-        try:
-            yield
-        finally:
-            held.release()
-
-    @contextlib.contextmanager
-    def _written(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise self._unwritable(error) from None
-
-    def _unwritable(self, error: OSError) -> StoreError:
-        # Where folders are written by descriptor, the name alone says nothing.
-        named = error.filename if Path(error.filename or "").is_absolute() else self.home.root
-        return StoreError(
-            f"cannot write `{named}`: {error.strerror}",
-            "make room there, or set CUDASWITCH_HOME to a folder that you may write",
-        )
-
-    @contextlib.contextmanager
-    def staged(self, name: str) -> Iterator[Path]:
-        """Give an empty folder to fill; whatever is left of it afterwards is swept.
-
-        The caller holds the lock of what it fills, so what an earlier process left there
-        is nobody's.
+        Gives False where the file system has no locks, so that others may be at work too.
         """
-        stage = self.home.staging / name
-        with self._written():
-            sweep(stage)
-            try:
-                stage.mkdir()
-                yield stage
-            finally:
-                sweep(stage)
+        from cudaswitch.locks import held  # noqa: PLC0415  # only writing needs it
 
-    def publish(
-        self, stage: Path, final: Path, manifest: dict[str, object], undo: contextlib.ExitStack
-    ) -> None:
-        """Let a staged folder appear under its name; `undo` learns how to take it back."""
-        write_atomically(stage / MANIFEST, manifest_text(manifest))
-        if final.exists():
-            self.discard(final)
-        else:
-            undo.callback(self.discard, final)
-        stage.rename(final)
-
-    def discard(self, folder: Path) -> None:
-        """Take a folder out of sight by one rename, then delete it at leisure."""
-        aside = self.home.staging / f"discarded-{folder.name}"
-        sweep(aside)
-        try:
-            folder.rename(aside)
-        except FileNotFoundError:
-            return
-        except OSError:
-            # In a container, a folder of the image cannot be renamed. Without its record it
-            # does not count any more.
-            (folder / MANIFEST).unlink(missing_ok=True)
-            sweep(folder)
-        sweep(aside)
-
-
-def manifest_text(manifest: dict[str, object]) -> str:
-    """Spell the record of a toolkit or package."""
-    return json.dumps(manifest, indent=1) + "\n"
+        patience = float(settings.value("wait")) if seconds is None else seconds
+        with contextlib.ExitStack() as stack:
+            with written(self.home):
+                works = stack.enter_context(held(self.home.locks / f"{name}.lock", name, patience))
+            if works:
+                self._locked.add(name)
+                stack.callback(self._locked.discard, name)
+            yield works
 
 
 def own_store() -> Store:
@@ -333,14 +287,6 @@ def _record(folder: Path, read: Callable[[dict[str, Any]], _Kind]) -> _Kind | No
         raise StoreError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RequestError):
         raise StoreError(f"the record `{path}` is damaged", "cudaswitch verify --repair") from None
-
-
-def sweep(folder: Path) -> None:
-    """Delete a folder, if it is there."""
-    if os.path.lexists(folder):
-        import shutil  # noqa: PLC0415  # only removing needs it
-
-        shutil.rmtree(folder, ignore_errors=False)
 
 
 def _prefixes(version: Version) -> list[str]:

@@ -41,8 +41,8 @@ ORDER = (
         "loader",
         "environments",
     ),
-    *("shells", "settings", "paths", "archives", "compose", "contents", "download"),
-    *("store", "install", "checking", "mending", "locking", "sources", "mirroring"),
+    *("shells", "settings", "durable", "locks", "paths", "healing", "archives", "compose", "contents", "download"),
+    *("staging", "store", "install", "checking", "mending", "locking", "sources", "mirroring"),
     *(
         "detect",
         "automatic",
@@ -68,7 +68,6 @@ EDGES = {
     "click": ("cli", "__main__"),
     "compression": ("archives",),
     "conda_package_streaming": ("archives",),
-    "filelock": ("collecting", "download", "store"),
     "isal": ("archives",),
     "packaging": ("mirroring", "sources"),
     "platformdirs": ("settings", "paths"),

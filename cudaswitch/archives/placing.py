@@ -26,7 +26,7 @@ FILE_MODE = 0o644
 EXECUTABLE_MODE = 0o755
 OPEN_FOLDERS = 64
 """Folders held open at a time; more than MAX_DEPTH, so that opening a path closes none of it."""
-LINK_REFUSALS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
+LINK_REFUSALS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS)
 """Why a file system may refuse a hard link that a copy can stand in for."""
 
 Placed = Literal["directory", "file", "symlink"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import click
 
 from cudaswitch import pins, shims, startup, telling
@@ -46,18 +49,20 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
                     f"{kit.name} is pinned by {', '.join(pinned[kit.name])}",
                     f"unpin it there, or cudaswitch remove --force {kit.name}",
                 )
-        users = users_of(store.folders_of(chosen))
-        if users:
-            names = [kit.name for kit in chosen]
-            raise StoreError(
-                f"{', '.join(names)} {'are' if len(names) > 1 else 'is'} in use by"
-                f" {', '.join(users)}",
-                f"end it, or cudaswitch remove --force {' '.join(names)}",
-            )
+        _refuse_used([kit.name for kit in chosen], store.folders_of(chosen))
     for kit in chosen:
-        store.remove(kit)
+        # Who came to use it since has its files open where they are then.
+        store.remove(kit, (lambda _: None) if force else partial(_refuse_used, [kit.name]))
         output.say(f"removed {kit.name}")
     bring_up_to_date()
+
+
+def _refuse_used(names: list[str], folders: list[Path]) -> None:
+    if users := users_of(folders):
+        raise StoreError(
+            f"{', '.join(names)} {'are' if len(names) > 1 else 'is'} in use by {', '.join(users)}",
+            f"end it, or cudaswitch remove --force {' '.join(names)}",
+        )
 
 
 def one_installed(name: str) -> Toolkit:
