@@ -186,7 +186,7 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
     found = []
     with idle(cache) as nobody:
         if not nobody:
-            say(f"left alone: `{cache}`, in use by another cudaswitch")
+            say(f"left alone: `{cache}`, in use by another cudaswitch or not to be locked")
             return []
         for path in _in(cache):
             if path.name.startswith(WORK):

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+\.tmp")
@@ -23,6 +23,9 @@ _FLUSHERS = 8
 """Threads that flush a tree; more do not make it faster (docs/reliability.md)."""
 _MOST_OF_NAME = 60
 """Characters of a file's name in that of its temporary file, which may not be too long."""
+NO_HARD_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS)
+"""Why a file system may refuse a hard link that something else can stand in for."""
+
 _FLUSHES_NONE = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 """How file systems say that they flush no folders: they have nothing to flush."""
 _TRIES = 5
@@ -50,36 +53,41 @@ def write_all(
     it are put back. Their mode is `mode` less the umask; with `kept`, a file that is replaced
     hands on its mode and group. Raises OSError that names a file.
     """
-    with contextlib.ExitStack() as undo:
-        for folder in dict.fromkeys(path.parent for path in texts):
-            _make_folders(folder, undo, lasting=lasting)
-            _sweep_abandoned(folder, {_stem(path) for path in texts if path.parent == folder})
-        with contextlib.ExitStack() as open_files:
-            staged = {
-                path: open_files.enter_context(
-                    _temporary(path, text, mode, kept=kept, lasting=lasting)
-                )
-                for path, text in texts.items()
-                if text is not None
-            }
+    sweep_beside(texts)
+    texts = {path: text for path, text in texts.items() if text is not None or path.exists()}
+    folders = list(dict.fromkeys(path.parent for path in texts))
+    stack = contextlib.ExitStack
+    with stack() as made, stack() as temporaries, stack() as undo:
+        for folder in folders:
+            _make_folders(folder, made, lasting=lasting)
+        fresh = {
+            path: temporaries.enter_context(
+                _temporary(path, text, mode, kept=kept, lasting=lasting)
+            )
+            for path, text in texts.items()
+            if text is not None
+        }
+        if lasting or len(texts) > 1:
             for path in texts:
-                with _naming(path):
-                    _put_back_on(undo, path)
-                    if path in staged:
-                        rename(staged[path], path)
-                    else:
-                        path.unlink(missing_ok=True)
+                undo.callback(_put_back, path, temporaries.enter_context(_before(path)))
+        for path in texts:
+            with _naming(path):
+                if path in fresh:
+                    rename(fresh[path], path)
+                else:
+                    path.unlink(missing_ok=True)
         if lasting:
-            for folder in dict.fromkeys(path.parent for path in texts):
+            for folder in folders:
                 sync_folder(folder)
         undo.pop_all()
+        made.pop_all()
 
 
 def copy_atomically(source: Path, final: Path) -> None:
     """Copy a file whole or not at all, and flush it."""
     import shutil  # noqa: PLC0415  # reading commands do without
 
-    _sweep_abandoned(final.parent, {_stem(final)})
+    sweep_beside([final])
     with _temporary(final, None, 0o644) as temporary:
         with _naming(final), temporary.open("r+b") as target, source.open("rb") as file:
             shutil.copyfileobj(file, target, 1 << 20)
@@ -175,11 +183,21 @@ def abandoned(folder: Path) -> Iterator[Path]:
                 os.close(descriptor)
 
 
-def _sweep_abandoned(folder: Path, stems: set[str]) -> None:
-    for path in abandoned(folder):
-        match = TEMPORARY.fullmatch(path.name)
-        if match and match["name"] in stems:
-            path.unlink(missing_ok=True)
+def sweep_beside(files: Iterable[Path]) -> None:
+    """Delete what killed runs that wrote these files left beside them."""
+    stems: dict[Path, set[str]] = {}
+    for file in files:
+        stems.setdefault(file.parent, set()).add(_stem(file))
+    for folder, names in stems.items():
+        for path in abandoned(folder):
+            match = TEMPORARY.fullmatch(path.name)
+            if match and match["name"] in names:
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{_stem(path)}.{os.urandom(4).hex()}.tmp")
 
 
 def _stem(path: Path) -> str:
@@ -219,7 +237,7 @@ def _created(final: Path, mode: int) -> tuple[Path, int]:
     import fcntl  # noqa: PLC0415  # reading commands do without
 
     while True:
-        temporary = final.with_name(f".{_stem(final)}.{os.urandom(4).hex()}.tmp")
+        temporary = _beside(final)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(temporary, flags, mode)
         try:
@@ -254,30 +272,45 @@ def _make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) ->
         if not folder.is_dir():
             raise
         return
-    undo.callback(_quietly, folder.rmdir)
+    undo.callback(_remove_folder, folder)
     if lasting:
         sync_folder(folder.parent)
 
 
-def _put_back_on(undo: contextlib.ExitStack, path: Path) -> None:
-    """Let `undo` know how a file was."""
-    try:
-        before, mode = path.read_bytes(), stat.S_IMODE(path.stat().st_mode)
-    except FileNotFoundError:
-        undo.callback(_quietly, path.unlink)
+@contextlib.contextmanager
+def _before(path: Path) -> Iterator[Path | None]:
+    """Give a second name of the file that is to be replaced; None where there is no file."""
+    if not os.path.lexists(path):
+        yield None
         return
+    name = _beside(path)
+    try:
+        with _naming(path):
+            os.link(path, name, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in NO_HARD_LINKS:
+            raise
+        with _temporary(path, path.read_bytes(), 0o600, kept=True, lasting=False) as copy:
+            yield copy
+        return
+    try:
+        yield name
+    finally:
+        with contextlib.suppress(OSError):
+            name.unlink(missing_ok=True)
 
-    def put_back() -> None:
-        if not path.exists() or path.read_bytes() != before:
-            with _temporary(path, before, mode, kept=True, lasting=False) as temporary:
-                rename(temporary, path)
 
-    undo.callback(_quietly, put_back)
-
-
-def _quietly(act: Callable[[], object]) -> None:
+def _put_back(path: Path, before: Path | None) -> None:
     with contextlib.suppress(OSError):
-        act()
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            rename(before, path)
+
+
+def _remove_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 @contextlib.contextmanager

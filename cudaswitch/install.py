@@ -25,7 +25,6 @@ from cudaswitch.toolkit import (
 from cudaswitch.versions import Version
 
 
-
 @dataclass(frozen=True)
 class Artifact:
     """A file to install and where it came from, without credentials.

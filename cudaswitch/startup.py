@@ -12,9 +12,10 @@ from io import FileIO
 from pathlib import Path
 
 from cudaswitch import __version__, shells
-from cudaswitch.durable import write_all, write_atomically
+from cudaswitch.durable import sweep_beside, write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, RequestError, StoreError
 from cudaswitch.paths import home, program
+from cudaswitch.staging import written
 from cudaswitch.toolkit import refuse_unsafe_path
 
 _OPEN, _CLOSE = b"# >>> cudaswitch >>>", b"# <<< cudaswitch <<<"
@@ -148,6 +149,7 @@ def ready_fault(shell: shells.Shell, path: Path) -> tuple[str, str | None] | Non
 
 def apply(edit: Edit) -> None:
     """Make the edit; raises StoreError where somebody changed the file since it was read."""
+    sweep_beside([edit.target])
     if edit.before == edit.after:
         return
     try:
@@ -192,13 +194,16 @@ def write_ready(shell: shells.Shell) -> Path:
     """Write the file that the line loads: the whole integration, bound to this program."""
     store = home()
     store.require_writable()
-    store.init.mkdir(exist_ok=True)
     path = _ready(shell)
     text = shells.init(shell, root=str(store.root), program=program())
-    if not path.is_file() or path.read_bytes() != text.encode("utf-8", "surrogateescape"):
-        write_atomically(path, text)
-    write_atomically(_bound(), _binding() + "\n")
+    with written(store):
+        write_all({path: text, _bound(): _binding() + "\n"})
     return path
+
+
+def is_ready(shell: shells.Shell) -> bool:
+    """Tell whether the file that the line loads is there."""
+    return _ready(shell).is_file()
 
 
 def remove_ready(shell: shells.Shell) -> None:

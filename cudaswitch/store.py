@@ -108,6 +108,7 @@ class Store:
     def _publish_requests(self) -> None:
         """Write the ready answers that shells read: requests/NAME holds a toolkit's path."""
         wanted = {name: kit.path + "\n" for name, kit in self._answers().items()}
+        failure: OSError | None = None
         for path in self.home.requests.iterdir():
             if path.name not in wanted:
                 path.unlink(missing_ok=True)
@@ -115,7 +116,14 @@ class Store:
             path = self.home.requests / name
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 # Whole is enough: what is lost, Python answers and the next change writes.
-                write_atomically(path, text, lasting=False)
+                try:
+                    write_atomically(path, text, lasting=False)
+                except OSError as error:
+                    # None is better than one that is wrong.
+                    path.unlink(missing_ok=True)
+                    failure = failure or error
+        if failure:
+            raise failure
 
     def _answers(self) -> dict[str, Toolkit]:
         """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias."""
@@ -150,6 +158,19 @@ class Store:
             yield undo
             self._publish_requests()
             undo.pop_all()
+
+    def settle(self) -> None:
+        """Finish what a killed run left undone, if there is anything."""
+        home = self.home
+        if not home.layout.exists():
+            return
+        staged = home.staging.is_dir() and any(home.staging.iterdir())
+        wanted = {name: kit.path + "\n" for name, kit in self._answers().items()}
+        found = {path.name: path.read_text(encoding="utf-8") for path in _listed(home.requests)}
+        if staged or found != wanted:
+            home.require_writable()
+            with self.changing():
+                """Healed before, and the answers written after."""
 
     @contextlib.contextmanager
     def held(self, *, heals: bool = True) -> Iterator[None]:

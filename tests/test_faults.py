@@ -35,14 +35,16 @@ def numbers(count: int, name: str) -> list[int]:
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
     """A folder in memory where there is one: what is on disk is another test's matter."""
-    memory = Path("/dev/shm")  # noqa: S108  # for what only one test uses
+    memory = Path("/dev/shm")  # for what only one test uses
     within = memory if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="faults-", dir=within) as made:
         yield Path(made)
 
 
 @pytest.fixture
-def trial(request: pytest.FixtureRequest, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+def trial(
+    request: pytest.FixtureRequest, folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Trial]:
     operation: Operation = request.param
     root = folder / operation.name.replace(" ", "") / "world"
     root.parent.mkdir()

@@ -18,7 +18,11 @@ from cudaswitch.versions import is_alias_name, parse_request
 
 
 def bring_up_to_date() -> None:
-    """Let hooks, shims and ready files follow a change of what is installed."""
+    """Let hooks, shims and ready files follow a change of what is installed.
+
+    What a killed run did not come to is done too.
+    """
+    own_store().settle()
     pins.refresh()
     shims.refresh()
     startup.refresh()
@@ -40,7 +44,12 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     Refuses while something pins a toolkit or a running process maps its files, and says who.
     """
     store = own_store()
-    chosen = list(dict.fromkeys(one_installed(name) for name in toolkits))
+    try:
+        chosen = list(dict.fromkeys(one_installed(name) for name in toolkits))
+    except NotInstalledError:
+        # It may be gone because a run was killed behind the removal itself.
+        bring_up_to_date()
+        raise
     if not force:
         pinned = holders()
         for kit in chosen:

@@ -21,7 +21,16 @@ from typing import Any
 from cudaswitch import __main__ as program
 from cudaswitch.cli import COMMANDS
 
-_LOADED = ("archives", "collecting", "compose", "healing", "install", "locks", "mirroring", "sources")
+_LOADED = (
+    "archives",
+    "collecting",
+    "compose",
+    "healing",
+    "install",
+    "locks",
+    "mirroring",
+    "sources",
+)
 _LIMIT = 60.0
 """Seconds after which a run hangs."""
 

@@ -25,8 +25,8 @@ static char root[PATH_MAX];
 static size_t root_length;
 static atomic_int count;
 
-/* LIE does what is asked, and then says that it failed. FILL fails from there on, but for what
- * makes room. */
+/* LIE does what is asked, and then says that it failed. FILL fails from there on what takes
+ * room. */
 void faults_arm(const char *folder, int doing, int at, int error, int descriptor) {
   root_length = strlen(folder);
   memcpy(root, folder, root_length + 1);
@@ -62,8 +62,8 @@ static enum act due(const char *name, int folder, const char *path) {
   errno = before;
   if (!fits) return OFF;
   int here = atomic_fetch_add(&count, 1) + 1;
-  int makes_room = !strcmp(name, "unlink") || !strcmp(name, "rmdir") || !strcmp(name, "truncate");
-  if (act == FILL ? here < wanted || makes_room : act != COUNT && here != wanted) return OFF;
+  int takes_room = strstr("open write mkdir link symlink fsync", name) != NULL;
+  if (act == FILL ? here < wanted || !takes_room : act != COUNT && here != wanted) return OFF;
   int length = snprintf(line, sizeof line, "%d %s %s\n", here, name, full);
   syscall(SYS_write, log_file, line, (size_t)length);
   if (act == KILL) syscall(SYS_kill, getpid(), SIGKILL);

@@ -88,7 +88,9 @@ class World:
         [site] = self.env.glob("lib/python3*/site-packages")
         folder = site / "tensorflow_gpu-2.3.0.dist-info"
         folder.mkdir()
-        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: tensorflow-gpu\nVersion: 2.3.0\n")
+        (folder / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: tensorflow-gpu\nVersion: 2.3.0\n"
+        )
 
     def make_adoptable(self) -> None:
         self.install()
@@ -97,6 +99,11 @@ class World:
 
     def pin(self) -> None:
         self.make_env()
+        self.ran("pin", "10.1", "-p", self.env)
+
+    def pin_half(self) -> None:
+        self.install_half()
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.env], check=True)
         self.ran("pin", "10.1", "-p", self.env)
 
     def pin_directory(self) -> None:
@@ -134,6 +141,10 @@ class World:
         self.ran("config", "set", "jobs", "2")
 
 
+PINNED = ("env/", "store/pins/")
+"""What follows a change of the store: hooks."""
+
+
 def _nothing(_: World) -> None:
     """A store that is not there yet."""
 
@@ -142,9 +153,9 @@ def _nothing(_: World) -> None:
 class Operation:
     """`command` in the world that `before` makes.
 
-    `settled` is what a second run may say where the first, killed, had done it all already.
-    `steps` are the parts of it, as beginnings of paths, that end before or after on their own
-    when one of them fails.
+    `settled` is what a second run may say where the first, killed, had done it all already: it
+    may then leave the clearing away to the next command. `steps` are the parts of it, as
+    beginnings of paths, that end before or after on their own when one of them fails.
     """
 
     name: str
@@ -159,27 +170,51 @@ OPERATIONS = (
     Operation("install other forms", lambda it: ["install", *it.others]),
     Operation("install --force", lambda it: ["install", "--force", *it.pair], World.install),
     Operation("compose", lambda it: ["install", it.pair[1]], World.install_half),
-    Operation("install for a pin", lambda it: ["install", it.pair[1]], World.pin),
+    Operation(
+        "install for a pin", lambda it: ["install", it.pair[1]], World.pin_half, steps=PINNED
+    ),
     Operation("adopt", lambda it: ["adopt", it.adopted], World.make_adoptable),
     Operation("remove", lambda it: ["remove", KITS[1]], World.install, "no toolkit"),
-    Operation("remove --force", lambda it: ["remove", "--force", KITS[1]], World.pin, "no toolkit"),
+    Operation(
+        "remove --force", lambda it: ["remove", "--force", KITS[1]], World.pin, "no toolkit", PINNED
+    ),
     Operation("pin", lambda it: ["pin", "10.1", "-p", it.env], World.make_env),
     Operation("pin again", lambda it: ["pin", "10.1", "--cudnn", "none", "-p", it.env], World.pin),
     Operation("unpin", lambda it: ["unpin", "-p", it.env], World.pin, "no pin"),
     Operation("pin --dir", lambda it: ["pin", "10.1", "--dir", it.project], World.install),
     Operation("unpin --dir", lambda it: ["unpin", "--dir", it.project], World.pin_directory, "no"),
     Operation("pin --global", lambda it: ["pin", "10.1", "--global"], World.install),
-    Operation("want", lambda it: ["want", "--environment", it.env], World.make_framework),
+    Operation(
+        "want",
+        lambda it: ["want", "--environment", it.env],
+        World.make_framework,
+        steps=("store/auto",),
+    ),
     Operation("alias", lambda it: ["alias", "lab", "10.1"], World.install),
     Operation("config", lambda it: ["config", "set", "jobs", "3"], World.config),
     Operation("config libraries", lambda it: ["config", "set", "libraries", "never"], World.config),
     Operation("init", lambda it: ["init", "--install", "bash", "--yes"], World.write_rc),
-    Operation("init --remove", lambda it: ["init", "--remove", "bash", "--yes"], World.init),
+    Operation(
+        "init --remove",
+        lambda it: ["init", "--remove", "bash", "--yes"],
+        World.init,
+        steps=("store/init/",),
+    ),
     Operation("shims", lambda it: ["shims", "install"], World.install),
     Operation("gc", lambda it: ["gc"], World.leave),
     Operation("lock", lambda it: ["lock", *it.pair]),
     Operation("sync", lambda it: ["sync"], World.lock),
-    Operation("download", lambda it: ["download", *it.pair, "-d", it.root / "usb"]),
-    Operation("mirror", lambda it: ["mirror", it.root / "tree", *it.pair], World.mirror),
-    Operation("verify --repair", lambda it: ["verify", "--repair"], World.damage),
+    Operation(
+        "download", lambda it: ["download", *it.pair, "-d", it.root / "usb"], steps=("usb/",)
+    ),
+    Operation(
+        "mirror", lambda it: ["mirror", it.root / "tree", *it.pair], World.mirror, steps=("tree/",)
+    ),
+    Operation(
+        "verify --repair",
+        lambda it: ["verify", "--repair"],
+        World.damage,
+        "",
+        ("store/packages/", "store/toolkits/"),
+    ),
 )

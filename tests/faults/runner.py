@@ -14,7 +14,15 @@ from typing import Literal
 from tools import console_script
 
 Act = Literal["run", "count", "kill", "fail", "lie", "halve", "fill"]
-_ACTS: dict[Act, int] = {"run": 0, "count": 1, "kill": 2, "fail": 3, "lie": 4, "halve": 5, "fill": 6}
+_ACTS: dict[Act, int] = {
+    "run": 0,
+    "count": 1,
+    "kill": 2,
+    "fail": 3,
+    "lie": 4,
+    "halve": 5,
+    "fill": 6,
+}
 _HERE = Path(__file__).parent
 
 
@@ -55,7 +63,10 @@ class Runner:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         self._process.kill()
         self._process.communicate()
