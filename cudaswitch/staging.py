@@ -20,6 +20,7 @@ from cudaswitch.paths import Home
 MANIFEST = "cudaswitch.json"
 """The record in a toolkit's or package's folder; a folder without one does not count."""
 
+REMOVED = "removed"
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
 
 
@@ -76,12 +77,14 @@ class Staging:
         undo.callback(self._withdraw, final)
         sync_folder(final.parent)
 
-    def discard(self, folder: Path, undo: contextlib.ExitStack) -> Path | None:
+    def discard(
+        self, folder: Path, undo: contextlib.ExitStack, kind: str = "discarded"
+    ) -> Path | None:
         """Take a folder out of sight by one rename; it is deleted when the change is done.
 
-        Returns where it is until then.
+        Returns where it is until then. With the `kind` REMOVED its packages are to go too.
         """
-        aside = self._aside(f"discarded-{folder.name}")
+        aside = self._aside(f"{kind}-{folder.name}")
         try:
             rename(folder, aside)
         except FileNotFoundError:

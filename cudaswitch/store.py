@@ -17,7 +17,7 @@ from cudaswitch import settings
 from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
 from cudaswitch.paths import Home, stores
-from cudaswitch.staging import MANIFEST, Staging, written
+from cudaswitch.staging import MANIFEST, REMOVED, Staging, written
 from cudaswitch.toolkit import (
     Package,
     Toolkit,
@@ -80,8 +80,9 @@ class Store:
                 held.enter_context(self.lock(package_id))
             with self.changing() as undo:
                 orphans = self.lost_with([kit])
-                for folder in self.folders_of([kit]):
-                    self.staging.discard(folder, undo)
+                self.staging.discard(self.home.toolkits / kit.name, undo, REMOVED)
+                for package in orphans:
+                    self.staging.discard(self.home.packages / package.id, undo)
                 refuse(self.staging.discarded)
                 # Where locks do not work, somebody may have begun to use one.
                 used = {at for other in self.toolkits() for at in other.packages}
@@ -182,6 +183,8 @@ class Store:
 
         with self.lock("store") as alone, written(self.home):
             self.alone = alone
+            if alone:
+                self._finish_removals()
             if alone and heals:
                 heal(leftovers(self.home, self._locked, self.staging.folders))
             try:
@@ -189,6 +192,15 @@ class Store:
             finally:
                 self.alone = False
                 self.staging.delete_discarded()
+
+    def _finish_removals(self) -> None:
+        """Take the packages out, too, of toolkits whose removal was killed in between."""
+        removed = filter(None, map(read_toolkit, self.home.staging.glob(f"{REMOVED}-*")))
+        lost = {at for kit in removed for at in kit.packages}
+        for at in sorted(lost - {at for kit in self.toolkits() for at in kit.packages}):
+            # A package that somebody installs is wanted again.
+            with contextlib.suppress(StoreError), self.lock(at, 0):
+                self.staging.discard(self.home.packages / at, contextlib.ExitStack())
 
     def _publish_again(self) -> None:
         """Bring the answers back after a failure, as far as that goes."""

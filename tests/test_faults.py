@@ -10,17 +10,17 @@ import errno
 import os
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from faults.operations import OPERATIONS, Operation, World
+from faults.operations import OPERATIONS, Operation, World, archives_in
 from faults.runner import Runner
 from faults.trial import Trial
 
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EMFILE", "EROFS", "EACCES")
-SAMPLE = 3
+SAMPLE = 1
 
 
 def numbers(count: int, name: str) -> list[int]:
@@ -33,35 +33,26 @@ def numbers(count: int, name: str) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """A folder in memory where there is one: what is on disk is another test's matter."""
-    memory = Path("/dev/shm")  # for what only one test uses
+def worlds() -> Iterator[Callable[[], World]]:
+    """Make worlds, one after another, in memory where that is a place: what reaches a disk is
+    another test's matter."""
+    memory = Path("/dev/shm")
     within = memory if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="faults-", dir=within) as made:
-        yield Path(made)
+        folder = Path(made)
+        archives = archives_in(folder / "files")
+        with Runner(folder / "runner", folder / "world") as runner:
+            yield lambda: World(runner, *archives)
 
 
-@pytest.fixture
-def trial(
-    request: pytest.FixtureRequest, folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Trial]:
-    operation: Operation = request.param
-    root = folder / operation.name.replace(" ", "") / "world"
-    root.parent.mkdir()
-    with Runner(root.parent / "runner", root) as runner:
-        yield Trial(operation, World(root, root.parent / "files", runner))
-
-
-every_operation = pytest.mark.parametrize(
-    "trial", OPERATIONS, indirect=True, ids=[one.name for one in OPERATIONS]
-)
-
-
-@every_operation
-def test_a_call_that_fails_and_a_kill_at_each(trial: Trial) -> None:
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_a_fault_at_a_call(worlds: Callable[[], World], operation: Operation) -> None:
+    """A call fails; all do from one on, as on a full disk; the process is killed at one."""
+    trial = Trial(operation, worlds())
     total = len(trial.calls)
-    for at in numbers(total, trial.operation.name):
-        name = ERRORS[at % len(ERRORS)]
-        trial.failed("fail", at, getattr(errno, name))
-    for at in numbers(total, f"{trial.operation.name} killed"):
+    for at in numbers(total, operation.name):
+        trial.failed("fail", at, getattr(errno, ERRORS[at % len(ERRORS)]))
+    for at in numbers(total, f"{operation.name} on a full disk"):
+        trial.failed("fill", at, errno.ENOSPC)
+    for at in numbers(total, f"{operation.name} killed"):
         trial.killed(at)

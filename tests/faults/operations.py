@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,23 +17,33 @@ KITS = ["10.1.243", "10.1.243+cudnn7.6.5"]
 CUDNN = "cudnn-7.6.5-cuda10.1_0"
 
 
+def archives_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return a toolkit and its cuDNN as conda packages, and the two in other forms."""
+    pair = [builders.cudatoolkit_10_1(folder), builders.cudnn_7_6_5(folder)]
+    others = [
+        builders.cudatoolkit_10_1(folder / "conda", form="conda"),
+        builders.cudnn_archive(folder, "7.2-8.3.0", "7.5.0.56", "10.1"),
+    ]
+    return pair, others
+
+
 @dataclass
 class World:
-    """A person's account in one folder, with what commands work on; `files` lie outside of it."""
+    """A person's account in one folder, with what commands work on; archives lie outside of it."""
 
-    root: Path
-    files: Path
     runner: Runner
+    pair: list[Path]
+    others: list[Path]
     home: Home = field(init=False)
 
     def __post_init__(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
         self.home = make_home(self.root)
         self.project.mkdir()
-        self.pair = [builders.cudatoolkit_10_1(self.files), builders.cudnn_7_6_5(self.files)]
-        self.others = [
-            builders.cudatoolkit_10_1(self.files / "conda", form="conda"),
-            builders.cudnn_archive(self.files, "7.2-8.3.0", "7.5.0.56", "10.1"),
-        ]
+
+    @property
+    def root(self) -> Path:
+        return self.runner.root
 
     @property
     def project(self) -> Path:
@@ -80,7 +91,7 @@ class World:
 
     def make_env(self) -> None:
         self.install()
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.env], check=True)
+        make_virtualenv(self.env)
 
     def make_framework(self) -> None:
         """An environment whose framework needs the toolkit, and no pin."""
@@ -103,7 +114,7 @@ class World:
 
     def pin_half(self) -> None:
         self.install_half()
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.env], check=True)
+        make_virtualenv(self.env)
         self.ran("pin", "10.1", "-p", self.env)
 
     def pin_directory(self) -> None:
@@ -139,6 +150,10 @@ class World:
     def config(self) -> None:
         self.install()
         self.ran("config", "set", "jobs", "2")
+
+
+def make_virtualenv(prefix: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
 
 
 PINNED = ("env/", "store/pins/")

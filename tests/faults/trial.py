@@ -71,6 +71,7 @@ class Trial:
     def __post_init__(self) -> None:
         self.operation.before(self.world)
         self._kept = self.world.root.with_name("kept")
+        shutil.rmtree(self._kept, ignore_errors=True)
         subprocess.run(["cp", "-a", self.world.root, self._kept], check=True)
         self.before, self._left = state_of(self.world.root)
         done = self.run()
@@ -196,10 +197,8 @@ class Trial:
         again = self.run()
         settled = self.operation.settled
         if settled is not None and settled in again.err:
-            # It had been done; the next command that writes clears away. A removal that was
-            # killed behind the toolkit leaves packages that are nobody's.
+            # It had been done; the next command that writes clears away.
             self.world.ran("install", self.world.pair[0])
-            self.world.ran("gc")
         else:
             assert again.code == 0, f"{done.shown}\nagain: {again.shown}"
         state, left = state_of(self.world.root)
