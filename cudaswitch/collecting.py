@@ -145,30 +145,38 @@ def _answers(store: Store, dry_run: bool, say: Say) -> list[Waste]:
 
 def _hooks(store: Store, dry_run: bool, say: Say) -> list[Waste]:
     """What `unpin` left in environments that no running shell can be in any more."""
-    found = []
-    for note in _in(store.home.pins):
-        try:
-            pin = Path(json.loads(note.read_text(encoding="utf-8"))["path"])
-            since = note.stat().st_mtime
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        if pin.is_file():
-            continue
-        environment = _environment_of(pin)
-        rest = left_behind(environment) if environment else []
-        if environment and rest and (users := may_be_in(environment.prefix, since)):
-            say(f"left alone: the hooks of `{environment.prefix}`, for {', '.join(users)}")
-            continue
-        try:
-            found += [_take("hook", path, dry_run) for path in rest]
-        except OSError as error:
-            say(f"left alone: `{error.filename}`: {error.strerror}")
-            continue
+    found: list[Waste] = []
+    with contextlib.ExitStack() as held:
         if not dry_run:
-            if environment:
-                with contextlib.suppress(OSError):
-                    environment.folder.rmdir()
-            note.unlink(missing_ok=True)
+            held.enter_context(store.pinning())
+        for note in _in(store.home.pins):
+            found += _hooks_of(note, dry_run, say)
+    return found
+
+
+def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
+    try:
+        pin = Path(json.loads(note.read_text(encoding="utf-8"))["path"])
+        since = note.stat().st_mtime
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    if pin.is_file():
+        return []
+    environment = _environment_of(pin)
+    rest = left_behind(environment) if environment else []
+    if environment and rest and (users := may_be_in(environment.prefix, since)):
+        say(f"left alone: the hooks of `{environment.prefix}`, for {', '.join(users)}")
+        return []
+    try:
+        found = [_take("hook", path, dry_run) for path in rest]
+    except OSError as error:
+        say(f"left alone: `{error.filename}`: {error.strerror}")
+        return []
+    if not dry_run:
+        if environment:
+            with contextlib.suppress(OSError):
+                environment.folder.rmdir()
+        note.unlink(missing_ok=True)
     return found
 
 

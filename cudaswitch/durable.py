@@ -28,6 +28,8 @@ NO_HARD_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno
 
 _FLUSHES_NONE = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 """How file systems say that they flush no folders: they have nothing to flush."""
+_GRACE = 2.0
+"""Seconds from making an empty file to locking it."""
 _TRIES = 5
 _PAUSE = 0.02
 """Seconds between tries to remove a folder that still holds a file somewhere else on NFS."""
@@ -178,9 +180,15 @@ def abandoned(folder: Path) -> Iterator[Path]:
             descriptor = os.open(path, flags)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                yield path
+                if not _is_just_made(os.fstat(descriptor)):
+                    yield path
             finally:
                 os.close(descriptor)
+
+
+def _is_just_made(status: os.stat_result) -> bool:
+    """Tell whether the writer may not have come to lock it; then it can wait."""
+    return not status.st_size and 0 <= time.time() - status.st_ctime < _GRACE
 
 
 def sweep_beside(files: Iterable[Path]) -> None:
@@ -280,24 +288,45 @@ def _make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) ->
 @contextlib.contextmanager
 def _before(path: Path) -> Iterator[Path | None]:
     """Give a second name of the file that is to be replaced; None where there is no file."""
-    if not os.path.lexists(path):
-        yield None
-        return
-    name = _beside(path)
+    name: Path | None = _beside(path)
+    with contextlib.ExitStack() as held:
+        try:
+            with _naming(path):
+                held.enter_context(_locked(path))
+                os.link(path, str(name), follow_symlinks=False)
+        except FileNotFoundError:
+            name = None
+        except OSError as error:
+            if error.errno not in NO_HARD_LINKS:
+                raise
+            name = held.enter_context(
+                _temporary(path, path.read_bytes(), 0o600, kept=True, lasting=False)
+            )
+        try:
+            yield name
+        finally:
+            if name is not None:
+                with contextlib.suppress(OSError):
+                    name.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock on a file, as far as it and the file system have any."""
+    import fcntl  # noqa: PLC0415  # reading commands do without
+
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
-        with _naming(path):
-            os.link(path, name, follow_symlinks=False)
-    except OSError as error:
-        if error.errno not in NO_HARD_LINKS:
-            raise
-        with _temporary(path, path.read_bytes(), 0o600, kept=True, lasting=False) as copy:
-            yield copy
+        descriptor = os.open(path, flags)
+    except OSError:
+        yield
         return
     try:
-        yield name
-    finally:
         with contextlib.suppress(OSError):
-            name.unlink(missing_ok=True)
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _put_back(path: Path, before: Path | None) -> None:

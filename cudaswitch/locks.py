@@ -84,11 +84,16 @@ class Lock:
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         # Who may write beside it may lock it; others could hold it for ever.
-        mode = self.path.parent.stat().st_mode & 0o660 | 0o600
+        group = self.path.parent.stat().st_mode & stat.S_IWGRP
+        mode = 0o660 if group else 0o600
         descriptor = os.open(self.path, flags, mode)
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             os.close(descriptor)
             raise OSError(errno.EINVAL, "it is not a regular file", str(self.path))
+        if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) != mode:
+            with contextlib.suppress(OSError):
+                os.fchmod(descriptor, mode)
         return descriptor
 
     def _is_there(self, descriptor: int) -> bool:

@@ -15,9 +15,10 @@ from cudaswitch.decision import VERSION_FILE, Decision, answer
 from cudaswitch.durable import write_all
 from cudaswitch.environments import Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
-from cudaswitch.holders import records
+from cudaswitch.holders import Record, records
 from cudaswitch.hooks import pin_text, remove_pin, staying, sweep_leftovers, write_pin
 from cudaswitch.paths import home
+from cudaswitch.store import own_store
 from cudaswitch.talk import say
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request
@@ -25,18 +26,22 @@ from cudaswitch.versions import Request
 
 def pin_environment(environment: Environment, request: Request) -> Decision:
     """Pin an environment to a request."""
-    seen = time.time_ns()
-    decision = answer(request, environment)
-    note = _note(environment.pin_file, decision.want.home)
-    write_pin(environment, request, decision.want, seen, note)
+    home().require_writable()
+    with own_store().pinning():
+        seen = time.time_ns()
+        decision = answer(request, environment)
+        note = _note(environment.pin_file, decision.want.home)
+        write_pin(environment, request, decision.want, seen, note)
     return decision
 
 
 def pin_file(path: Path, request: Request) -> Toolkit | None:
     """Pin a directory (its `.cuda-version`) or the user to a request."""
     kit = None if request.text == "auto" else answer(request).toolkit
+    home().require_writable()
     try:
-        write_all({**_note(path, None), path: pin_text(request)})
+        with own_store().pinning():
+            write_all({**_note(path, None), path: pin_text(request)})
     except OSError as error:
         raise StoreError(
             f"cannot write `{error.filename}`: {error.strerror}",
@@ -71,14 +76,16 @@ def unpin_environment(environment: Environment) -> bool:
     Where hooks stay for shells that are in it now, so does the record: `gc` finds them by it,
     and sees by its time since when nobody new comes to need them.
     """
-    note: dict[Path, str | None] = {_record_of(environment.pin_file): None}
-    if staying(environment):
-        note |= _note(environment.pin_file, None)
-    if remove_pin(environment, note):
-        return True
-    if _record_of(environment.pin_file).exists():
-        # A killed run came no further.
-        write_all(note)
+    record = _record_of(environment.pin_file)
+    with own_store().pinning():
+        note: dict[Path, str | None] = {record: None}
+        if staying(environment):
+            note |= _note(environment.pin_file, None)
+        if remove_pin(environment, note):
+            return True
+        if record.exists():
+            # A killed run came no further.
+            write_all(note)
     return False
 
 
@@ -86,8 +93,9 @@ def unpin_file(path: Path) -> bool:
     """Take a directory's or the user's pin away; False when there was none."""
     was_there = path.is_file()
     try:
-        # The note last: it is what holds the toolkit while the pin is there.
-        write_all({path: None, _record_of(path): None})
+        with own_store().pinning():
+            # The note last: it is what holds the toolkit while the pin is there.
+            write_all({path: None, _record_of(path): None})
     except OSError as error:
         raise StoreError(
             f"cannot remove `{error.filename}`: {error.strerror}", "see who may write there"
@@ -108,7 +116,14 @@ def refresh() -> None:
     rewritten.
     """
     automatic.forget()
-    for record in records():
+    if any(record.hooked is not None for record in records()):
+        with own_store().pinning():
+            # Who held it may have changed them.
+            _refresh(records())
+
+
+def _refresh(noted: list[Record]) -> None:
+    for record in noted:
         if record.hooked is None:
             continue
         try:
@@ -131,5 +146,4 @@ def _record_of(path: Path) -> Path:
 
 def _note(path: Path, hooked: str | None) -> dict[Path, str]:
     """Return the note of a pin. It is written first: a pin that nobody knows of holds nothing."""
-    home().require_writable()
     return {_record_of(path): json.dumps({"path": str(path), "hooked": hooked}) + "\n"}

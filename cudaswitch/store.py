@@ -208,6 +208,14 @@ class Store:
             self._publish_requests()
 
     @contextlib.contextmanager
+    def pinning(self) -> Iterator[None]:
+        """Be the only one to change pins, their notes and hooks; where there is no store, as is."""
+        with contextlib.ExitStack() as stack:
+            if self.home.locks.is_dir():
+                stack.enter_context(self.lock("pins"))
+            yield
+
+    @contextlib.contextmanager
     def lock(self, name: str, seconds: float | None = None) -> Iterator[bool]:
         """Be the only process with the lock of that name; StoreError after so many seconds.
 

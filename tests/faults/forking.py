@@ -1,9 +1,10 @@
 """A process that has loaded cudaswitch, and forks for each run of it, with or without a fault.
 
-    python -m faults.forking      requests and replies as lines of JSON
+    python -m faults.forking SOCKET      requests and replies as lines of JSON
 
 Starting Python takes most of a short command's time, and thousands of runs are wanted. Each run
-is a process of its own all the same: it can be killed, and its locks and files go with it.
+is a process of its own all the same: it can be killed, and its locks and files go with it. Each
+connection has a process of its own too, so that runs of several go on at once.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
 import time
 from importlib import import_module
@@ -85,11 +87,27 @@ def _run(asked: dict[str, Any]) -> dict[str, Any]:
     return {"code": code, "hung": hung, "seconds": time.monotonic() - begun}
 
 
+def _serve(connection: socket.socket) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with connection, connection.makefile("rw", encoding="utf-8") as lines:
+        for line in lines:
+            print(json.dumps(_run(json.loads(line))), file=lines, flush=True)
+
+
 def main() -> None:
     _load()
-    answers = os.fdopen(os.dup(1), "w")
-    for line in sys.stdin:
-        print(json.dumps(_run(json.loads(line))), file=answers, flush=True)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(sys.argv[1])
+        server.listen()
+        print("ready", flush=True)
+        while True:
+            connection, _ = server.accept()
+            if os.fork() == 0:
+                server.close()
+                _serve(connection)
+                os._exit(0)
+            connection.close()
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ CALL(int, linkat, "link", d, b, (int c, const char *a, int d, const char *b, int
 CALL(int, symlink, "symlink", AT_FDCWD, b, (const char *a, const char *b), (a, b))
 CALL(int, symlinkat, "symlink", d, b, (const char *a, int d, const char *b), (a, d, b))
 CALL(int, unlink, "unlink", AT_FDCWD, a, (const char *a), (a))
-CALL(int, unlinkat, "unlink", d, a, (int d, const char *a, int f), (d, a, f))
+CALL(int, unlinkat, f & AT_REMOVEDIR ? "rmdir" : "unlink", d, a, (int d, const char *a, int f), (d, a, f))
 CALL(int, rmdir, "rmdir", AT_FDCWD, a, (const char *a), (a))
 CALL(int, fsync, "fsync", f, NULL, (int f), (f))
 CALL(int, fdatasync, "fsync", f, NULL, (int f), (f))

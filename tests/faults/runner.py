@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -41,12 +43,12 @@ class Ran:
         return f"exit {self.code} after {self.calls[:1]}\n{self.out}\n{self.err}"
 
 
-class Runner:
-    """The process that forks. `root` is the folder whose changes count."""
+class Forking:
+    """The process that forks. A context manager; as many runners as one likes connect to it."""
 
-    def __init__(self, folder: Path, root: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.root = root
+        self._connections: list[socket.socket] = []
         folder.mkdir(exist_ok=True)
         library = folder / "injected.so"
         subprocess.run(
@@ -54,13 +56,28 @@ class Runner:
             check=True,
         )
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "faults.forking"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_HERE.parent,
-            env=os.environ | {"LD_PRELOAD": str(library), "PYTHONDONTWRITEBYTECODE": "1"},
+            [sys.executable, "-m", "faults.forking", "socket"],
+            stdout=subprocess.PIPE, text=True, cwd=folder,
+            env=os.environ | {
+                "LD_PRELOAD": str(library),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONPATH": str(_HERE.parent),
+            },
         )  # fmt: skip
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == "ready\n"
 
-    def __enter__(self) -> Runner:
+    def __enter__(self) -> Forking:
         return self
+
+    def connect(self) -> socket.socket:
+        # The path of a socket may not be long.
+        connection = socket.socket(socket.AF_UNIX)
+        folder = os.open(self.folder, os.O_PATH)
+        connection.connect(f"/proc/self/fd/{folder}/socket")
+        os.close(folder)
+        self._connections.append(connection)
+        return connection
 
     def __exit__(
         self,
@@ -68,8 +85,21 @@ class Runner:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
+        for connection in self._connections:
+            connection.shutdown(socket.SHUT_RDWR)
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+class Runner:
+    """One run after another. `root` is the folder whose changes count."""
+
+    def __init__(self, forking: Forking, root: Path) -> None:
+        self.root = root
+        self.folder = Path(tempfile.mkdtemp(dir=forking.folder))
+        self._lines = forking.connect().makefile("rw", encoding="utf-8")
 
     def run(
         self,
@@ -95,9 +125,8 @@ class Runner:
             "files": [os.devnull, str(out), str(err)],
             "log": str(log),
         }
-        assert self._process.stdin and self._process.stdout
-        print(json.dumps(asked), file=self._process.stdin, flush=True)
-        reply = json.loads(self._process.stdout.readline())
+        print(json.dumps(asked), file=self._lines, flush=True)
+        reply = json.loads(self._lines.readline())
         ran = Ran(
             reply["code"],
             out.read_text(encoding="utf-8", errors="replace"),
