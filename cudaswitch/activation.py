@@ -14,6 +14,8 @@ LIBRARY_FOLDERS = ("lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"
 
 _STATE = "_CUDASWITCH_"
 _LISTS = (("PATH", "BIN"), ("_OLD_VIRTUAL_PATH", "OLD"), ("LD_LIBRARY_PATH", "LIB"))
+_WORDS = {"NVCC_PREPEND_FLAGS": "CC", "XLA_FLAGS": "XLA"}
+_DATA_DIR = "xla_gpu_cuda_data_dir"
 
 
 class Want(NamedTuple):
@@ -21,36 +23,44 @@ class Want(NamedTuple):
 
     `home` is a toolkit's folder, or `system` for none; `libraries` governs
     LD_LIBRARY_PATH; `gpus` is the value for CUDA_VISIBLE_DEVICES; `env` the environment
-    whose hook asked.
+    whose hook asked; `compiler` the host compiler where nvcc refuses the usual one, which
+    need not be there.
     """
 
     home: str
     libraries: str | None = None
     gpus: str | None = None
     env: str | None = None
+    compiler: str | None = None
 
     def __str__(self) -> str:
-        options = {"lib": self.libraries, "gpus": self.gpus, "env": self.env}
+        options = {
+            "cc": self.compiler,
+            "lib": self.libraries,
+            "gpus": self.gpus,
+            "env": self.env,
+        }
         return ":".join([self.home, *(f"{key}={value}" for key, value in options.items() if value)])
 
     @property
     def options(self) -> str:
         """What stands behind the home, without the environment."""
-        return str(Want("", self.libraries, self.gpus)).removeprefix(":")
+        return str(self._replace(home="", env=None)).removeprefix(":")
 
     @classmethod
     def parse(cls, text: str) -> Want:
         home, *fields = text.split(":")
         found = dict(field.split("=", 1) for field in fields if "=" in field)
-        return cls(home, found.get("lib"), found.get("gpus"), found.get("env"))
+        return cls(home, *map(found.get, ("lib", "gpus", "env", "cc")))
 
 
 class EnvironmentChange(NamedTuple):
-    """What a toolkit adds: folders in front of lists, and variables set."""
+    """What a toolkit adds: folders in front of lists, variables set, a word among flags."""
 
     want: Want
     prepend: dict[str, tuple[str, ...]]
     set: dict[str, str]
+    flags: dict[str, str]
 
     def applied(self, environment: Mapping[str, str], owner: str | None = None) -> dict[str, str]:
         """Return the environment with the change in place of the one before.
@@ -72,18 +82,32 @@ class EnvironmentChange(NamedTuple):
             elements = before.split(":") if before else []
             result[_STATE + record] = ":".join(f"{elements.count(at)}{at}" for at in folders)
             result[name] = ":".join([*folders, *elements])
-        for name, value in self.set.items():
+        values = dict(self.set)
+        for name, word in self.flags.items():
+            result[_STATE + _WORDS[name]] = word
+            before = result.get(name, "")
+            # Of two compilers nvcc takes the last: one that is named later wins.
+            parts = (word, before) if name == "NVCC_PREPEND_FLAGS" else (before, word)
+            values[name] = " ".join(filter(None, parts))
+        for name, value in values.items():
             if name in result:
                 result[f"{_STATE}WAS_{name}"] = result[name]
             result[name] = value
         return result
 
 
-def change(want: Want, is_there: Callable[[str], bool], bundled: bool) -> EnvironmentChange:
+def change(
+    want: Want,
+    is_there: Callable[[str], bool],
+    bundled: bool,
+    xla: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> EnvironmentChange:
     """Work out what a toolkit adds.
 
     `is_there` tells whether a path exists; `bundled` whether the active environment
-    brings its own CUDA, which then is left alone in LD_LIBRARY_PATH.
+    brings its own CUDA, which then is left alone in LD_LIBRARY_PATH; `xla` whether it looks
+    for libdevice; `environment` are the variables in which the change is made.
     """
     home = want.home
     libraries: tuple[str, ...] = ()
@@ -95,9 +119,53 @@ def change(want: Want, is_there: Callable[[str], bool], bundled: bool) -> Enviro
     if is_there(f"{home}/bin/nvcc"):
         variables["CUDACXX"] = f"{home}/bin/nvcc"
     variables |= gpu_variables(want.gpus)
-    return EnvironmentChange(
-        want, {"PATH": (f"{home}/bin",), "LD_LIBRARY_PATH": libraries}, variables
+    before = undone(environment or {})
+    flags = {}
+    compiler = host_compiler(want, before, is_there)
+    if compiler and is_there(compiler):
+        variables["CUDAHOSTCXX"] = compiler
+        flags["NVCC_PREPEND_FLAGS"] = f"-ccbin={compiler}"
+    if xla and is_there(f"{home}/nvvm/libdevice") and _takes_flags(before.get("XLA_FLAGS", "")):
+        flags["XLA_FLAGS"] = _data_dir(home)
+    lists = {"PATH": (f"{home}/bin",), "LD_LIBRARY_PATH": libraries}
+    return EnvironmentChange(want, lists, variables, flags)
+
+
+def host_compiler(
+    want: Want, environment: Mapping[str, str], is_there: Callable[[str], bool]
+) -> str:
+    """Return the compiler that is to be named for nvcc, which need not be there, "" for none.
+
+    Where conda's compilers are active it is theirs, as conda-forge's own nvcc has it. Any other
+    that somebody has named stays, as does a gcc that an environment has put on PATH.
+    """
+    conda, named = environment.get("CONDA_PREFIX", ""), environment.get("CXX", "")
+    found = want.compiler or ""
+    if not found or _names_compiler(environment):
+        return ""
+    if named:
+        found = named if conda and named.startswith(f"{conda}/") else ""
+    elif conda and is_there(f"{conda}/bin/gcc"):
+        return ""
+    # nvcc cuts its flags at blanks and knows no quotes.
+    return "" if " " in found or "\t" in found else found
+
+
+def _names_compiler(environment: Mapping[str, str]) -> bool:
+    flags = " ".join(environment.get(f"NVCC_{at}_FLAGS", "") for at in ("PREPEND", "APPEND"))
+    return bool(environment.get("CUDAHOSTCXX") or environment.get("NVCC_CCBIN")) or any(
+        option in flags for option in ("-ccbin", "--compiler-bindir")
     )
+
+
+def _takes_flags(named: str) -> bool:
+    """Tell whether XLA_FLAGS has room for our flag: it may be the name of a file of flags."""
+    return (not named or named[0] in "- \t") and _DATA_DIR not in named
+
+
+def _data_dir(home: str) -> str:
+    """Spell the flag that tells XLA where a toolkit is: it takes a quoted value for one word."""
+    return f'--{_DATA_DIR}="{home}"' if " " in home or "\t" in home else f"--{_DATA_DIR}={home}"
 
 
 def gpu_variables(gpus: str | None) -> dict[str, str]:
@@ -124,14 +192,38 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
     result.pop(_STATE + "LD", None)
     on = result.pop(_STATE + "ON", "")
     if on:
-        for name, value in change(Want.parse(on), lambda _: on.endswith(":nvcc"), True).set.items():
-            was = result.pop(f"{_STATE}WAS_{name}", None)
-            if result.get(name) == value:
-                if was is None:
-                    del result[name]
-                else:
-                    result[name] = was
+        words = {name: result.pop(_STATE + record, "") for name, record in _WORDS.items()}
+        plain = Want.parse(on)._replace(compiler=None)
+        values = change(plain, lambda _: on.endswith(":nvcc"), True).set
+        if words["NVCC_PREPEND_FLAGS"]:
+            values["CUDAHOSTCXX"] = words["NVCC_PREPEND_FLAGS"].removeprefix("-ccbin=")
+        _give_back(result, values)
+        _take_out(result, words)
     return result
+
+
+def _give_back(result: dict[str, str], values: Mapping[str, str]) -> None:
+    for name, value in values.items():
+        was = result.pop(f"{_STATE}WAS_{name}", None)
+        if result.get(name) == value:
+            if was is None:
+                del result[name]
+            else:
+                result[name] = was
+
+
+def _take_out(result: dict[str, str], words: Mapping[str, str]) -> None:
+    # What conda's nvcc keeps aside would bring ours back when it is left.
+    aside, named = "NVCC_PREPEND_FLAGS_BACKUP", words["NVCC_PREPEND_FLAGS"]
+    if named and aside in result:
+        result[aside] = _without_word(result[aside], named)
+    for name, word in words.items():
+        was = result.pop(f"{_STATE}WAS_{name}", None)
+        if word and name in result:
+            before = result[name]
+            result[name] = _without_word(before, word)
+            if before == word and was is None:
+                del result[name]
 
 
 def without_choices(environment: Mapping[str, str]) -> dict[str, str]:
@@ -160,3 +252,14 @@ def _without(value: str, record: str) -> str:
         if count.isascii() and count.isdigit() and elements.count(folder) > int(count):
             elements.remove(folder)
     return ":".join(elements)
+
+
+def _without_word(flags: str, word: str) -> str:
+    """Take a word out, once, and the blank that came with it."""
+    if flags == word:
+        return ""
+    if flags.startswith(f"{word} "):
+        return flags.removeprefix(f"{word} ")
+    if flags.endswith(f" {word}"):
+        return flags.removesuffix(f" {word}")
+    return flags.replace(f" {word} ", " ", 1)

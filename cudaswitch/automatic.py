@@ -12,16 +12,16 @@ from cudaswitch.durable import write_atomically
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError, NotInstalledError
 from cudaswitch.paths import home
-from cudaswitch.store import all_stores
+from cudaswitch.store import all_stores, own_store
 
 
 class Answer(NamedTuple):
-    """The toolkit for an environment, None where it needs none or none may be chosen.
+    """What an environment asks for, None where it needs nothing or none may be chosen.
 
     `refusal` says why none may be: nothing fits this machine, or it is not installed.
     """
 
-    path: str | None
+    want: Want | None
     refusal: CudaswitchError | None = None
 
 
@@ -42,7 +42,8 @@ def ask(environment: Environment) -> Answer:
             ),
         )
     if resolution.toolkit is not None:
-        return Answer(next(kit.path for kit in kits if kit.name == resolution.toolkit))
+        kit = next(kit for kit in kits if kit.name == resolution.toolkit)
+        return Answer(Want(kit.path, compiler=own_store().compiler_of(kit)))
     if resolution.cuda is None or resolution.bundled:
         return Answer(None)
     library = f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""
@@ -63,7 +64,7 @@ def recall(environment: Environment) -> Answer:
     """
     kept = environment.answer_kept(home().automatic)
     if kept is not None:
-        return Answer(kept or None)
+        return Answer(Want.parse(kept) if kept else None)
     file = environment.answer_file(home().automatic)
     # What changes while it is looked at is looked at again the next time.
     began = time.time_ns()
@@ -73,7 +74,7 @@ def recall(environment: Environment) -> Answer:
         file.parent.mkdir(exist_ok=True)
         if "\n" not in str(environment.prefix):
             # It can be worked out again.
-            write_atomically(file, f"{environment.prefix}\n{answer.path or ''}\n", lasting=False)
+            write_atomically(file, f"{environment.prefix}\n{answer.want or ''}\n", lasting=False)
             os.utime(file, ns=(began, began))
     return answer
 
@@ -87,5 +88,4 @@ def forget() -> None:
 
 def want_of(environment: Environment) -> Want | None:
     """Return what an environment's frameworks ask for, None for nothing. Never refuses."""
-    path = recall(environment).path
-    return Want(path) if path else None
+    return recall(environment).want

@@ -16,7 +16,7 @@ from cudaswitch.errors import (
     RequestError,
 )
 from cudaswitch.paths import home
-from cudaswitch.store import all_stores, find
+from cudaswitch.store import all_stores, find, own_store
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Libraries, Request, parse_request
 
@@ -71,7 +71,7 @@ def answer(request: Request, environment: Environment | None = None) -> Decision
     elif request.text == "auto":
         decision = _automatic(request, environment or active_environment(os.environ))
     else:
-        decision = Decision(_want(find(request).path, request), request.origin)
+        decision = Decision(_want(find(request), request), request.origin)
     if request.gpus and decision.want.home == "system":
         raise RequestError(
             "GPUs are chosen together with a toolkit, and none is active here",
@@ -80,8 +80,9 @@ def answer(request: Request, environment: Environment | None = None) -> Decision
     return decision
 
 
-def _want(home: str, request: Request) -> Want:
-    return Want(home, request.libraries or _usual_libraries(), request.gpus)
+def _want(kit: Toolkit, request: Request) -> Want:
+    libraries = request.libraries or _usual_libraries()
+    return Want(kit.path, libraries, request.gpus, compiler=own_store().compiler_of(kit))
 
 
 def _usual_libraries() -> Libraries | None:
@@ -97,9 +98,10 @@ def _automatic(request: Request, environment: Environment | None) -> Decision:
     found = automatic.ask(environment)
     if found.refusal:
         raise found.refusal
-    if found.path is None:
+    if found.want is None:
         return Decision(Want("system"), request.origin)
-    return Decision(_want(found.path, request), request.origin)
+    libraries = request.libraries or _usual_libraries()
+    return Decision(found.want._replace(libraries=libraries, gpus=request.gpus), request.origin)
 
 
 def version_file(directory: Path, variables: Mapping[str, str]) -> Path | None:

@@ -44,21 +44,22 @@ class Environment(NamedTuple):
         return any(folder.is_dir() and folder.stat().st_mtime_ns > written for folder in folders)
 
     def answer_file(self, folder: Path) -> Path:
-        """Where `folder` keeps what the frameworks need: the prefix, and a path or nothing."""
+        """Where `folder` keeps what the frameworks need: the prefix, and a want or nothing."""
         return folder / str(self.prefix).replace("/", "%")
 
     def answer_kept(self, folder: Path) -> str | None:
-        """Return the toolkit that the frameworks need, as `folder` keeps it, "" for none.
+        """Return the want of the frameworks, as `folder` keeps it, "" for none.
 
         None where it is not there, packages have changed since or the toolkit is gone.
         """
         file = self.answer_file(folder)
         try:
-            prefix, path = file.read_text(encoding="utf-8").split("\n")[:2]
+            prefix, want = file.read_text(encoding="utf-8").split("\n")[:2]
             is_current = prefix == str(self.prefix) and not self.changed_since(file)
         except (OSError, ValueError):
             return None
-        return path if is_current and (not path or Path(path).is_dir()) else None
+        home = want.partition(":")[0]
+        return want if is_current and (not want or Path(home).is_dir()) else None
 
 
 def environment_at(prefix: Path) -> Environment:

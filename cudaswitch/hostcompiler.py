@@ -86,15 +86,12 @@ class HostCompiler(NamedTuple):
             return False
         return self.bounds is None or self.bounds.accepts(self.default)
 
-    @property
-    def chosen(self) -> Compiler | None:
-        """The one to compile with; None where nothing that fits is installed."""
-        return self.default if self.fits else self.better
-
     def __str__(self) -> str:
-        """Say it in one line: what is there, what is accepted, what is used."""
+        """Say it in one line: what is there, what is accepted, what would do."""
         if self.fits:
-            return f"{self.default} ({self._accepted()})" if self.bounds else str(self.default)
+            named = self.default.chosen_by if self.default else "PATH"
+            who = f"{self.default}{f' of {named}' if named != 'PATH' else ''}"
+            return f"{who} ({self._accepted()})" if self.bounds else who
         if self.default is None:
             trouble = "there is no gcc on PATH"
         else:
@@ -105,7 +102,7 @@ class HostCompiler(NamedTuple):
                 f" accepts ({most if is_newer else self._accepted()})"
             )
         if self.better:
-            return f"{trouble}: using {os.path.basename(self.better.path)}"  # noqa: PTH119  # as text
+            return f"{trouble}: {os.path.basename(self.better.path)} fits"  # noqa: PTH119  # as text
         return f"{trouble}, and none that fits is installed"
 
     def _accepted(self) -> str:
@@ -118,22 +115,6 @@ class HostCompiler(NamedTuple):
     def hint(self) -> str | None:
         """Name what brings a compiler that fits, where none is installed."""
         return " or ".join(f"`{each}`" for each in self.packages) or None
-
-    def variables(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return what makes nvcc and CMake take the better one; nothing where none is needed.
-
-        A compiler that somebody named, as conda's packages do, stays. Flags that are there stay,
-        behind ours: of two `-ccbin` nvcc takes the last.
-        """
-        if self.fits or self.better is None or (self.default and self.default.chosen_by != "PATH"):
-            return {}
-        variables = {} if environment.get("CUDAHOSTCXX") else {"CUDAHOSTCXX": self.better.path}
-        # nvcc splits these flags at blanks and knows no quotes.
-        if not re.search(r"\s", self.better.path):
-            already = environment.get("NVCC_PREPEND_FLAGS")
-            flag = f"-ccbin={self.better.path}"
-            variables["NVCC_PREPEND_FLAGS"] = f"{flag} {already}" if already else flag
-        return variables
 
 
 def host_compiler(
@@ -152,6 +133,37 @@ def host_compiler(
     best = max(fitting, key=lambda each: (each.kind == "gcc", each.major), default=None)
     wanted = bringing(accepted) if best is None and packages else ()
     return found._replace(better=best, packages=wanted)
+
+
+def choice(home: Path, cuda: Version) -> str | None:
+    """Return the compiler to name for the toolkit in `home`, None where the default one will do.
+
+    It is the newest that is installed and accepted, else the newest accepted under the name that
+    distributions give it, for the day that it is installed. An answer for every shell: who is in
+    an environment now, and has it on PATH, does not count. None too where nvcc or its headers
+    are not there, or no default compiler is.
+    """
+    headers = [home / name for name in _HEADERS]
+    if not (home / "bin/nvcc").exists() or not any(at.exists() for at in headers):
+        return None
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    path = os.pathsep.join(at for at in folders if at and not _of_environment(Path(at).parent))
+    found = host_compiler(home, cuda, {"PATH": path}, packages=False)
+    if found.default is None or found.fits:
+        return None
+    if found.better:
+        return found.better.path if is_plain(found.better.path) else None
+    most = found.bounds.gcc_max if found.bounds else None
+    return f"/usr/bin/g++-{most}" if most else None
+
+
+def is_plain(path: str) -> bool:
+    """Tell whether nvcc's flags and our wants can hold a path: neither knows quotes."""
+    return re.search(r"[\s:'\"$`\\!]", path) is None
+
+
+def _of_environment(prefix: Path) -> bool:
+    return (prefix / "conda-meta").is_dir() or (prefix / "pyvenv.cfg").is_file()
 
 
 def bounds(home: Path, cuda: Version) -> Bounds | None:

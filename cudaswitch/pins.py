@@ -16,7 +16,14 @@ from cudaswitch.durable import write_all
 from cudaswitch.environments import Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.holders import Record, records
-from cudaswitch.hooks import pin_text, remove_pin, staying, sweep_leftovers, write_pin
+from cudaswitch.hooks import (
+    kept_want,
+    pin_text,
+    remove_pin,
+    staying,
+    sweep_leftovers,
+    write_pin,
+)
 from cudaswitch.paths import home
 from cudaswitch.store import own_store
 from cudaswitch.talk import say
@@ -60,7 +67,7 @@ def wanted_by(environment: Environment) -> Want | None:
         found = automatic.recall(environment)
         if found.refusal:
             raise found.refusal
-        return Want(found.path) if found.path else None
+        return found.want
     request = read_request(environment.pin_file)
     try:
         return pin_environment(environment, request).want
@@ -132,7 +139,7 @@ def _refresh(noted: list[Record]) -> None:
             request = read_request(record.path)
             seen = time.time_ns()
             want = answer(request, environment).want
-            if record.hooked != want.home:
+            if record.hooked != want.home or kept_want(environment) != want:
                 write_pin(environment, request, want, seen, _note(record.path, want.home))
         except StoreError as error:
             say(error.message)

@@ -29,13 +29,13 @@ def change_here(want: Want) -> EnvironmentChange | None:
     if not Path(want.home).is_dir():
         raise StoreError(f"toolkit `{want.home}` is gone", "cudaswitch list")
     environment = active_environment(os.environ)
-    bundled = None
+    bundled, xla = None, False
     if environment:
-        from cudaswitch.detect import bundles_cuda  # noqa: PLC0415  # environments alone need it
+        from cudaswitch.detect import bundles_cuda, lacks_libdevice  # noqa: PLC0415  # environments alone need it
 
-        bundled = bundles_cuda(environment.prefix)
+        bundled, xla = bundles_cuda(environment.prefix), lacks_libdevice(environment.prefix)
     talk.warn_of_forced_libraries(want.libraries, bundled)
-    return change(want, os.path.exists, bool(bundled))
+    return change(want, os.path.exists, bool(bundled), xla, os.environ)
 
 
 def run(

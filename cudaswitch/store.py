@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cudaswitch import settings
+from cudaswitch.activation import Want
 from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
 from cudaswitch.paths import Home, stores
@@ -107,8 +108,10 @@ class Store:
             write_all({self.home.aliases / name: request and request + "\n"})
 
     def _publish_requests(self) -> None:
-        """Write the ready answers that shells read: requests/NAME holds a toolkit's path."""
-        wanted = {name: kit.path + "\n" for name, kit in self._answers().items()}
+        """Write the ready answers that shells read: requests/NAME holds a want."""
+        answers = self._answers()
+        wants = {kit.path: str(Want(kit.path, compiler=chosen(kit))) for kit in answers.values()}
+        wanted = {name: wants[kit.path] + "\n" for name, kit in answers.items()}
         failure: OSError | None = None
         for path in self.home.requests.iterdir():
             if path.name not in wanted:
@@ -145,6 +148,22 @@ class Store:
                 answers[name] = find(parse_request(text), [self])
         return answers
 
+    def compiler_of(self, kit: Toolkit) -> str | None:
+        """Return the host compiler to name for a toolkit, as shells are told it (see `choice`)."""
+        name = f"{kit.version}+cudnn{kit.cudnn or 'none'}"
+        with contextlib.suppress(OSError, ValueError):
+            text = (self.home.requests / name).read_text(encoding="utf-8")
+            want = Want.parse(text.partition("\n")[0])
+            if want.home == kit.path:
+                return want.compiler
+        return chosen(kit)
+
+    def decide_anew(self) -> None:
+        """Choose host compilers again: others are installed now."""
+        self.home.require_writable()
+        with self.changing():
+            pass
+
     # -- changing --------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -166,8 +185,12 @@ class Store:
         if not home.layout.exists():
             return
         staged = home.staging.is_dir() and any(home.staging.iterdir())
-        wanted = {name: kit.path + "\n" for name, kit in self._answers().items()}
-        found = {path.name: path.read_text(encoding="utf-8") for path in _listed(home.requests)}
+        wanted = {name: kit.path for name, kit in self._answers().items()}
+        found = {
+            path.name: Want.parse(path.read_text(encoding="utf-8").rstrip("\n")).home
+            for path in _listed(home.requests)
+            if not path.name.startswith(".")
+        }
         if staged or found != wanted:
             home.require_writable()
             with self.changing():
@@ -231,6 +254,15 @@ class Store:
                 self._locked.add(name)
                 stack.callback(self._locked.discard, name)
             yield works
+
+
+def chosen(kit: Toolkit) -> str | None:
+    """Choose the host compiler to name for a toolkit (see `hostcompiler.choice`)."""
+    if kit.platform != current_platform() or not (Path(kit.path) / "bin" / "nvcc").exists():
+        return None
+    from cudaswitch.hostcompiler import choice  # noqa: PLC0415  # starts compilers, if need be
+
+    return choice(Path(kit.path), kit.version)
 
 
 def own_store() -> Store:

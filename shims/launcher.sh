@@ -19,6 +19,7 @@ __cudaswitch_survey() {
             # An adopted toolkit lies elsewhere; the answer to its full name says where.
             case $kit in *+*) at=$store/requests/$kit ;; *) at=$store/requests/$kit+cudnnnone ;; esac
             if [ -f "$at" ] && IFS= \read -r at < "$at"; then
+                at=${at%%:*}
                 if [ "$at" = "$__csw" ]; then _cudaswitch_name=$kit; fi
                 if [ -x "$at/bin/$_cudaswitch_tool" ]; then
                     _cudaswitch_having="${_cudaswitch_having:+$_cudaswitch_having, }$kit"

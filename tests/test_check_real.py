@@ -96,7 +96,7 @@ class TestCuda13:
         assert [*damage_each(person, name, tmp_path, other)] == [f"libcudart.so.{major}"]
 
     def test_a_compiler_that_is_refused_is_replaced(self, person: Home, tmp_path: Path) -> None:
-        """The header of the toolkit refuses the default; `check` compiles with an older one."""
+        """The header of the toolkit refuses the default; `use`, and so `check`, names an older."""
         [kit] = (person.store / "toolkits").iterdir()
         header = kit / "include" / "crt" / "host_config.h"
         text = header.read_text()
@@ -106,11 +106,17 @@ class TestCuda13:
         bin_.mkdir()
         for link, tool in {"gcc": "gcc-12", "g++": "g++-12", "g++-11": "g++-11"}.items():
             (bin_ / link).symlink_to(require(tool))
+        path = f"{bin_}:{person.env['PATH']}"
         try:
-            found = proven(person, "13", PATH=f"{bin_}:{person.env['PATH']}")
+            refused = proven(person, "13", PATH=path)
+            person.run("install", "13", PATH=path)
+            found = proven(person, "13", PATH=path)
         finally:
             header.write_text(text)
-        assert found["host compiler"]["detail"].endswith("accepts (11): using g++-11")
+            person.run("install", "13", PATH=path)
+        assert refused["host compiler"]["status"] == "failed"
+        assert refused["host compiler"]["detail"].endswith("accepts (11): g++-11 fits")
+        assert found["host compiler"]["detail"].startswith("gcc 11 of NVCC_PREPEND_FLAGS (")
         assert found["nvcc: a program"]["status"] == "passed"
         assert found["CMake: a project"]["status"] == "passed"
 
@@ -196,12 +202,13 @@ def test_runtimes_of_pypi_with_cudnn(
 @pytest.mark.toolkit
 @pytest.mark.slow
 def test_an_extension_of_pytorch(home: Home, tmp_path: Path) -> None:
-    """A PyTorch without CUDA suffices to compile with; with CUDA, nvcc does."""
+    """A PyTorch without CUDA suffices to compile with; one with CUDA wants Thrust, too."""
     prefix = tmp_path / "env"
     subprocess.run([sys.executable, "-m", "venv", prefix], check=True)
     install = [prefix / "bin/python", "-m", "pip", "install", "--quiet"]
-    subprocess.run([*install, "torch", "ninja", "setuptools", "numpy"], check=True, timeout=900)
-    succeeded(home.run("adopt", builders.real_toolkit()))
+    packages = ["torch==2.13.0", "ninja", "setuptools", "numpy"]
+    subprocess.run([*install, *packages], check=True, timeout=900)
+    succeeded(home.run("adopt", builders.whole_toolkit()))
     active = {"VIRTUAL_ENV": str(prefix), "PATH": f"{prefix}/bin:{home.env['PATH']}"}
     found = proven(home, builders.toolkit_version(), **active)
     extension = found["PyTorch: an extension"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -37,8 +38,8 @@ def texts(answer):
         (b"\x00\x01\x7fELF", "binary"),
         (b"\xff\xfe\xfa = (", "not Python"),
         (b"cuda = (" + b"(" * 5000, "not Python"),
-        (b"cuda = " + b"-" * 90000 + b"1", "not Python"),
-        (b"cuda = 1" + b"+1" * 90000, "not Python"),
+        (b"cuda = " + b"-" * 60000 + b"1", "not Python"),
+        (b"cuda = 1" + b"+1" * 30000, "not Python"),
     ],
     ids=["binary", "syntax", "parentheses", "unary", "sum"],
 )
@@ -58,7 +59,7 @@ def test_a_version_file_of_a_gigabyte_is_not_read(env):
         file.truncate(1 << 30)
     answer = env.resolve()
     assert answer.cuda == "11.6"
-    assert any("larger than 1 MiB" in text for text in texts(answer))
+    assert any("larger than 64 KiB" in text for text in texts(answer))
 
 
 def test_nothing_is_executed(env, tmp_path):
@@ -153,6 +154,89 @@ def test_folders_in_a_circle(tmp_path):
 def test_a_conda_record_that_lies(env, content):
     env.write("conda-meta/pytorch-2.1.0-py3.10_cuda12.1_cudnn8.9.2_0.json", content)
     assert env.resolve().cuda == "12.1"
+
+
+@pytest.mark.parametrize("name", ["METADATA", "WHEEL", "direct_url.json"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])
+def test_what_is_no_file_in_a_dist_info(env, name, make):
+    record = env.dist("torch", "2.5.1").parent
+    (record / name).unlink(missing_ok=True)
+    make(record / name)
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn) == ("12.4", "9.1.0.70")
+    assert any(f"{name}]" in text and "was not read" in text for text in texts(answer))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])
+def test_what_is_no_file_among_the_records_of_conda(env, make):
+    record = env.write("conda-meta/pytorch-2.1.0-py3.10_cuda12.1_cudnn8.9.2_0.json", "")
+    record.unlink()
+    make(record)
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn) == ("12.1", "8.9.2")  # its name says so
+    assert sum("was not read" in text for text in texts(answer)) == 1
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.touch], ids=["fifo", "file"])
+@pytest.mark.parametrize("folder", [SITE, "conda-meta", "lib", "pyvenv.cfg"])
+def test_what_is_no_folder_in_a_prefix(tmp_path, folder, make):
+    place = tmp_path / "env" / folder
+    place.parent.mkdir(parents=True)
+    make(place)
+    assert resolve(facts_of(tmp_path / "env", driver=NEW_DRIVER), []).frameworks == ()
+
+
+def test_a_folder_that_is_a_link_out_is_told(env, tmp_path):
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch/version.py").write_text("__version__ = '1.8.1'\ncuda = '11.1'\n")
+    env.dist("torch", "1.8.1")
+    (env.prefix / SITE / "torch").symlink_to(tmp_path / "torch")
+    answer = env.resolve()
+    assert answer.cuda == "11.1"
+    assert any("link out of the environment" in text for text in texts(answer))
+
+
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize("number", [LONG, f"1.{LONG}", "9" * 150, f"1.{'9' * 150}"])
+def test_numbers_too_long_to_be_versions(env, number):
+    for name in ("torch", "jaxlib", "nvidia-cuda-runtime-cu12", "nvidia-cudnn-cu12"):
+        env.dist(name, number[:150])
+    env.dist("numba", "0.60.0")
+    env.file("torch/version.py", f"__version__ = {number!r}\ncuda = {number!r}\n")
+    env.file("cupy/.data/_wheel.json", f'{{"cuda": "{number}", "cudnn": {{"version": {LONG}}}}}')
+    env.dist("cupy-cuda12x", "13.0.0")
+    env.conda("cudatoolkit", number[:100], "0")
+    env.conda("pytorch", number[:100], f"cuda{number[:50]}_cudnn{number[:50]}_0", f"cudnn {number}")
+    answer = env.resolve()
+    assert {it.name for it in answer.frameworks} >= {"torch", "jax", "cupy", "numba"}
+
+
+def test_a_python_file_that_takes_long_to_parse_is_not_read(env):
+    env.dist("torch", "1.12.1+cu116")
+    env.file("torch/version.py", "".join(f"a{number} = 1\n" for number in range(60_000)))
+    answer = env.resolve()
+    assert answer.cuda == "11.6"
+    assert any("larger than 64 KiB" in text for text in texts(answer))
+
+
+def test_a_hundred_thousand_requirements_are_not_a_hundred_thousand_reasons(env):
+    record = env.dist("torch", "2.5.1")
+    record.write_text("Requires-Dist: nvidia-cudnn-cu12 (==9.1.0.70)\n" * 100_000)
+    answer = env.resolve()
+    assert answer.cudnn == "9.1.0.70"
+    assert len(answer.reasons) < 20
+
+
+def test_the_record_of_a_package_with_many_files_is_read(env):
+    """Of PyTorch's and TensorFlow's the lists of files have megabytes."""
+    name = "tensorflow-base-2.4.1-gpu_py39h29c2da4_0"
+    paths = [{"_path": f"lib/{n:064}", "sha256": f"{n:064x}"} for n in range(20_000)]
+    record = {"depends": ["cudatoolkit 10.1.*", "cudnn 7.6.*"], "paths_data": {"paths": paths}}
+    env.write(f"conda-meta/{name}.json", json.dumps(record))
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn) == ("10.1", "7.6")
 
 
 def test_names_that_are_no_packages(env):

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cudaswitch.compat.architectures import architectures
+from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.compilers import host_compilers
+from cudaswitch.compat.cudnn import unsupported_cuda
 from cudaswitch.compat.drivers import corresponding, required
 from cudaswitch.versions import Version
 from made_environments import SITE, WINDOWS_SITE, Env
@@ -23,7 +24,11 @@ def test_known_builds_are_answered(tmp_path, section):
     for number, case in enumerate(case for case in KNOWN["cases"] if case["of"] == section):
         windows = case.get("os") == "win"
         env = Env(tmp_path / str(number), WINDOWS_SITE if windows else SITE)
-        env.dist(case["dist"], case["version"], *case.get("requires", ()))
+        if "conda" in case:
+            name, version, build, depends = case["conda"]
+            env.conda(name, version, build, *depends)
+        else:
+            env.dist(case["dist"], case["version"], *case.get("requires", ()))
         for path, text in case.get("files", {}).items():
             env.file(path, text)
         answer = env.resolve(driver="700.1")
@@ -54,6 +59,27 @@ def _architectures(row):
     )
 
 
+def _first_and_last(row):
+    """Only releases from 7.0 on are in the table: an older first one is cut there."""
+    number = int(row["cc"].replace(".", ""))
+    listed = [it for major in range(7, 14) for it in architectures(Version(str(major)))]
+    having = sorted(it.cuda for it in listed if number in it.sm)
+    newest = max(it.cuda for it in listed)
+    first = max(Version(row["first"]), Version("7.0"))
+    return (having[0], having[-1]) == (first, Version(row["last"]) if row["last"] else newest)
+
+
+def _names(row):
+    return row["examples"] in gpu_name(Version(row["cc"]))
+
+
+def _cudnn(row):
+    cudnn = Version(row["cudnn"])
+    listed = [unsupported_cuda(cudnn, Version(cuda)) for cuda in row["cuda"]]
+    refused = [unsupported_cuda(cudnn, Version(cuda)) for cuda in row["unsupported"]]
+    return not any(listed) and all(refused)
+
+
 def _compilers(row):
     found = host_compilers(Version(row["cuda"]))
     return found is not None and found.gcc_max == row["gcc_max"]
@@ -65,6 +91,9 @@ def _compilers(row):
         ("Drivers that came with a release", _drivers),
         ("Drivers that run a major", _bounds),
         ("Architectures of a release", _architectures),
+        ("Architectures, first and last release", _first_and_last),
+        ("Architectures, names of GPUs", _names),
+        ("cuDNN, support matrices", _cudnn),
         ("Host compilers", _compilers),
     ],
 )

@@ -41,18 +41,8 @@ ORDER = (
         "loader",
         "environments",
     ),
-    *(
-        "shells",
-        "settings",
-        "durable",
-        "locks",
-        "paths",
-        "healing",
-        "archives",
-        "compose",
-        "contents",
-        "download",
-    ),
+    *("shells", "hostcompiler", "settings", "durable", "locks", "paths", "healing"),
+    *("archives", "compose", "contents", "download"),
     *("staging", "store", "install", "checking", "mending", "locking", "sources", "mirroring"),
     *(
         "detect",
@@ -66,7 +56,7 @@ ORDER = (
         "shims",
         "lookup",
     ),
-    *("hostcompiler", "startup", "doctor", "completion", "telling", "running", "check"),
+    *("startup", "doctor", "completion", "telling", "running", "check"),
     *("cli", "__main__"),
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""

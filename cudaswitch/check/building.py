@@ -26,8 +26,7 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
 
     Everything is written into `folder`.
     """
-    path = environment.get("PATH", "")
-    nvcc = shutil.which("nvcc", path=path)
+    nvcc = shutil.which("nvcc", path=environment.get("PATH", ""))
     if not (Path(kit.path) / "bin" / "nvcc").exists():
         yield Result("nvcc", "build", "skipped", "not in this toolkit")
         return
@@ -36,17 +35,15 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
         return
     found = host_compiler(Path(kit.path), kit.version, environment)
     expected = found.bounds.source if found.bounds else None
-    if found.chosen is None:
+    compiler = found.default
+    at, version = (compiler.path, str(compiler)) if compiler else (None, None)
+    if not found.fits:
         detail = f"{found}: {found.hint}" if found.hint else str(found)
-        yield Result("host compiler", "compiler", "failed", detail, None, None, expected)
+        yield Result("host compiler", "compiler", "failed", detail, at, version, expected)
         return
-    compiler = found.chosen
-    yield Result(
-        "host compiler", "compiler", "passed", str(found), compiler.path, str(compiler), expected
-    )
-    variables = {**environment, **found.variables(environment)}
-    yield from _program(kit, nvcc, variables, folder)
-    yield _cmake(kit, variables, folder / "cmake")
+    yield Result("host compiler", "compiler", "passed", str(found), at, version, expected)
+    yield from _program(kit, nvcc, environment, folder)
+    yield _cmake(kit, environment, folder / "cmake")
 
 
 def _program(

@@ -11,7 +11,6 @@ from cudaswitch.check import bounded
 from cudaswitch.check.results import Result
 from cudaswitch.detect import facts_of
 from cudaswitch.environments import Environment
-from cudaswitch.hostcompiler import host_compiler
 from cudaswitch.toolkit import Toolkit
 
 _SECONDS = 600.0
@@ -74,12 +73,10 @@ def prove(
 
 def _extension(kit: Toolkit, python: Path, variables: Mapping[str, str], folder: Path) -> Result:
     name, at = "PyTorch: an extension", str(python)
-    compiler = host_compiler(Path(kit.path), kit.version, variables, packages=False)
     own = {"TORCH_EXTENSIONS_DIR": str(folder / "extensions")}
     if "TORCH_CUDA_ARCH_LIST" not in variables:
         own["TORCH_CUDA_ARCH_LIST"] = _ARCHITECTURES
-    asked = {**variables, **compiler.variables(variables), **own}
-    done = bounded.run([at, "-c", _EXTENSION], asked, folder, _SECONDS)
+    done = bounded.run([at, "-c", _EXTENSION], {**variables, **own}, folder, _SECONDS)
     if done.code != 0:
         return Result(name, "framework", "failed", _reason(done), at)
     said = json.loads(done.out.splitlines()[-1])

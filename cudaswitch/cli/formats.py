@@ -88,6 +88,9 @@ def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
         lines += [f"$keep {name} {_tcl(value)}" for name, value in made.set.items()]
         for name, folders in made.prepend.items():
             lines += [f"prepend-path {name} {_tcl(folder)}" for folder in reversed(folders)]
+        for name, word in made.flags.items():
+            way = "prepend" if name == "NVCC_PREPEND_FLAGS" else "append"
+            lines.append(f'{way}-path --delim " " {name} {_tcl(word)}')
     return "\n".join(lines) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.detect import facts_of
 from cudaswitch.download.cache import workplace
 from cudaswitch.environments import active_environment
-from cudaswitch.errors import NotInstalledError, RequestError
+from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError
 from cudaswitch.install import adopt as adopt_toolkit
 from cudaswitch.install import install as install_artifacts
 from cudaswitch.paths import cache
@@ -91,6 +92,8 @@ def install(
             present = None if force or platform else _present(request)
             if present:
                 made[present.name] = present
+                with contextlib.suppress(CudaswitchError):
+                    store.decide_anew()
                 continue
             bundles.append(
                 _from_index(request, source, channels, components, work, platform, offline)
@@ -104,8 +107,9 @@ def install(
     if not made:
         output.say("installed; no toolkit fits it yet")
         output.hint("install a CUDA toolkit of its version, and both are put together")
-    for name in made:
+    for name, kit in made.items():
         output.line(name)
+        output.tell_of_compiler(kit, store.compiler_of(kit))
 
 
 def wanted(what: str, cudnn: str | None) -> Request:
@@ -202,6 +206,8 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         output.data({"toolkits": rows})
         return
     output.table([(kit.name, kit.path) for kit in kits])
+    for kit in kits if path is not None or yes else []:
+        output.tell_of_compiler(kit, store.compiler_of(kit))
     if scan and not yes:
         if kits:
             output.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")

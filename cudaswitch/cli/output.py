@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import click
 
 from cudaswitch.talk import data, hint, line, say, table, warn_of_forced_libraries
+from cudaswitch.toolkit import Toolkit
 
 __all__ = [
     "data",
@@ -14,10 +18,26 @@ __all__ = [
     "say",
     "size",
     "table",
+    "tell_of_compiler",
     "warn_of_forced_libraries",
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
+
+
+def tell_of_compiler(kit: Toolkit, compiler: str | None) -> None:
+    """Tell which host compiler is named for a toolkit whose nvcc refuses the usual one.
+
+    Where that one is not there, name the package that brings it.
+    """
+    if compiler is None:
+        return
+    from cudaswitch.hostcompiler import host_compiler  # noqa: PLC0415  # few toolkits need it
+
+    found = host_compiler(Path(kit.path), kit.version, {"PATH": os.environ.get("PATH", os.defpath)})
+    say(str(found))
+    if not Path(compiler).exists() and found.hint:
+        hint(found.hint)
 
 
 def size(count: int) -> str:

@@ -95,8 +95,11 @@ def pin(
         kit = pins.pin_file(place, asked)
         output.say(f"`{place}` asks for {kit.name if kit else 'no toolkit'}")
         return
-    kit = pins.pin_environment(place, asked).toolkit
+    decision = pins.pin_environment(place, asked)
+    kit = decision.toolkit
     output.say(f"`{place.prefix}` is pinned to {kit.name if kit else 'no toolkit'}")
+    if kit:
+        output.tell_of_compiler(kit, decision.want.compiler)
     if bundled and asked.libraries is None:
         output.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
 

@@ -34,7 +34,7 @@ def _typed(row: dict[str, Any]) -> Architectures:
 @lru_cache
 def _families() -> dict[str, str]:
     rows = rows_of(read_table("architectures"), "families")
-    return {row["cc"]: f"{row['family']}: {row['examples']}" for row in rows}
+    return {row["cc"]: ": ".join(dict.fromkeys((row["family"], row["examples"]))) for row in rows}
 
 
 def architectures(cuda: Version) -> list[Architectures]:

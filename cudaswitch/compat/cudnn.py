@@ -17,6 +17,7 @@ class Support(Row):
     cuda: tuple[Version, ...]
     complete: bool
     cc_min: Version | None
+    cc_max: Version | None
 
 
 @lru_cache
@@ -27,6 +28,7 @@ def _table(major: int) -> tuple[Support, ...]:
             cuda=tuple(Version(cuda) for cuda in row["cuda"]),
             complete=row["complete"],
             cc_min=version_or_none(row["cc_min"]),
+            cc_max=version_or_none(row["cc_max"]),
             source=row["source"],
             confidence=row["confidence"],
         )
@@ -58,3 +60,12 @@ def lowest_capability(cudnn: Version) -> Support | None:
     exact = [row for row in rows if cudnn.starts_with(row.cudnn) or row.cudnn.starts_with(cudnn)]
     before = [row for row in rows if row.cudnn <= cudnn]
     return max(exact or before, key=lambda row: row.cudnn, default=None)
+
+
+def highest_capability(cudnn: Version) -> Support | None:
+    """Find the row with the newest GPUs that any cuDNN of the same major lists.
+
+    A framework takes a newer library of its major, but never one of another.
+    """
+    rows = [row for row in _table(cudnn.major) if row.cc_max]
+    return max(rows, key=lambda row: row.cc_max or row.cudnn, default=None)

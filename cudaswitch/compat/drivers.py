@@ -71,12 +71,19 @@ def required(cuda: Version, os: str) -> Driver | None:
     return min(rows, key=lambda row: row.on(os) or row.cuda, default=None)
 
 
-def newest_cuda(driver: Version, os: str) -> Version | None:
-    """Tell the newest CUDA release (as `X.Y`) whose own driver is not newer than `driver`.
+def newest_served(driver: Version, os: str) -> Driver | None:
+    """Find the newest CUDA release whose own driver is not newer than `driver`.
 
-    This is the number that nvidia-smi prints as `CUDA Version`.
+    This is the number that nvidia-smi prints as `CUDA Version`, or a newer one where the
+    driver is of a later branch than that release's own.
     """
     for row in _rows("corresponding"):  # the newest first
         if row[os] and Version(row[os]) <= driver:
-            return Version(Version(row["cuda"]).minor)
+            return _driver(row)
     return None
+
+
+def newest_cuda(driver: Version, os: str) -> Version | None:
+    """Tell the newest CUDA release (as `X.Y`) that a driver came with or is newer than."""
+    row = newest_served(driver, os)
+    return Version(row.cuda.minor) if row else None

@@ -21,6 +21,7 @@ Read = Literal[
     "version",
     "name",
     "requires",
+    "wheel",
     "listing",
     "elf",
     "conda-build",
@@ -49,7 +50,7 @@ class Field(Row):
 class Reader(Row):
     """One place to look: a `file` or `folder` below site-packages, or the package's record.
 
-    Of an `elf` file the names of the libraries that it needs are read.
+    Of an `elf` file the names of the libraries that it needs are read, of a `wheel` the tags.
     """
 
     read: Read
@@ -62,8 +63,7 @@ class Build(Row):
     """A published build: framework `version` (prefix) for `cuda` and `cudnn`.
 
     `default` is what a plain install gives; others carry their `tag`. `cuda_min` is the
-    oldest toolkit that serves it, where that is not `cuda` itself. `archs` are the compute
-    capabilities it holds code for (`12.0+PTX`), empty when unknown. `before` is the first
+    oldest toolkit that serves it, where that is not `cuda` itself. `before` is the first
     release that is not built so any more, where rows apply onward.
     """
 
@@ -76,12 +76,27 @@ class Build(Row):
     cuda_min: Version | None = None
     tag: str | None = None
     default: bool = True
-    archs: tuple[str, ...] = ()
     before: Version | None = None
 
     def holds(self, version: Version) -> bool:
         """Tell whether the row speaks of a release that is not older than its own."""
         return self.version <= version and (self.before is None or version < self.before)
+
+
+class Code(Row):
+    """The compute capabilities that releases from `since` on hold code for: `8.6`, `12.0+PTX`.
+
+    Of their builds for `cuda` only, where that is said. It is told of what the project
+    publishes itself; other people's builds choose their own.
+    """
+
+    source: str
+    confidence: str
+    since: Version
+    before: Version
+    archs: tuple[str, ...]
+    cuda: Version | None = None
+    os: str | None = None
 
 
 class CpuBuild(Row):
@@ -105,7 +120,8 @@ class CpuBuild(Row):
 class OwnCuda(Row):
     """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, `since` when.
 
-    `never` is a regular expression over versions that do not, such as builds from source.
+    `never` is a regular expression over versions that do not: builds from source, for example,
+    of which the table of published builds says nothing either.
     """
 
     source: str
@@ -113,6 +129,10 @@ class OwnCuda(Row):
     pip: Literal["always", "wheels"]
     since: Version | None = None
     never: str | None = None
+
+    def foreign(self, version: str) -> bool:
+        """Tell whether a version is of a build that the project does not publish."""
+        return bool(self.never and re.search(self.never, version))
 
 
 class Loading(Row):
@@ -136,7 +156,8 @@ class Framework:
     `dists` are regular expressions over normalised distribution names, the most telling
     first. `rows_apply`: a row holds for its `minor` series, or `onward` until the next row.
     `follows` names the framework whose CUDA it uses, or `environment` for the CUDA that
-    the environment brings; None when it is built for a CUDA of its own.
+    the environment brings; None when it is built for a CUDA of its own. With `one_only` its
+    distributions write the same files, so that one of them is all that can be installed.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -147,6 +168,7 @@ class Framework:
         self.folders: tuple[str, ...] = tuple(data["folders"])
         self.rows_apply: Literal["minor", "onward"] = data["rows_apply"]
         self.follows: str | None = data.get("follows")
+        self.one_only: bool = data.get("one_only", False)
         self.other_build: str = data.get("other_build", "{title} {version} (CUDA {cuda})")
         self._data = data
 
@@ -171,6 +193,25 @@ class Framework:
     @cached_property
     def builds(self) -> tuple[Build, ...]:
         return tuple(_build(row) for row in rows_of(self._data, "rows"))
+
+    def code_of(self, version: Version, cuda: Version, os: str) -> Code | None:
+        """Find what the published build of a release for `cuda` holds code for."""
+        for row in self._code:
+            # The text is compared first here, too; a row for 12.1 is not one for 12.10.
+            if f"{cuda}.".startswith(f"{row['cuda']}." if "cuda" in row else ""):
+                code = Code(**_typed(row | {"archs": tuple(row["archs"])}))
+                if code.os in (None, os) and code.since <= version < code.before:
+                    return code
+        return None
+
+    @property
+    def knows_code(self) -> bool:
+        """Tell whether it is known of some releases at all what they hold code for."""
+        return bool(self._code)
+
+    @cached_property
+    def _code(self) -> tuple[dict[str, Any], ...]:
+        return tuple(rows_of(self._data, "code"))
 
     @cached_property
     def own_cuda(self) -> OwnCuda | None:
@@ -212,8 +253,8 @@ def _fields(rows: list[dict[str, Any]]) -> tuple[Field, ...]:
 
 
 def _reader(data: dict[str, Any]) -> Reader:
-    shared = {"conda-build": "build", "conda-depends": "depends"}
-    rows = data["fields"] if "fields" in data else read_table("conda")[shared[data["read"]]]
+    shared = {"conda-build": "build", "conda-depends": "depends", "wheel": "wheel"}
+    rows = data["fields"] if "fields" in data else read_table("records")[shared[data["read"]]]
     return Reader(**{**data, "fields": _fields(rows)})
 
 
@@ -225,7 +266,7 @@ def _typed(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _build(row: dict[str, Any]) -> Build:
-    return Build(**(_typed(row) | {"archs": tuple(row.get("archs", ()))}))
+    return Build(**_typed(row))
 
 
 def _series(version: str) -> str:

@@ -7,18 +7,18 @@ from pathlib import Path
 
 from cudaswitch.compat.carriers import carried_by, carrier_starts
 from cudaswitch.compat.frameworks import framework_starts
-from cudaswitch.detect.bundled import bundles_cuda
-from cudaswitch.detect.frameworks import inspect, places
+from cudaswitch.detect.bundled import bundles_cuda, lacks_libdevice
+from cudaswitch.detect.frameworks import Place, inspect, places
 from cudaswitch.detect.machine import Machine, asked_driver, probe
 from cudaswitch.detect.packages import Dist, Layer, Record, layers
-from cudaswitch.detect.reading import Reading
+from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
 from cudaswitch.resolver import Carried, Facts
 from cudaswitch.resolver.needs import release_of
 from cudaswitch.toolkit import PLATFORMS, current_platform
 from cudaswitch.versions import Version
 
-__all__ = ["bundles_cuda", "facts_of"]
+__all__ = ["bundles_cuda", "facts_of", "lacks_libdevice"]
 
 
 def facts_of(
@@ -100,12 +100,13 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
     found = layers(prefix, reading, framework_starts() + carrier_starts())
     if not any(layer.sites or layer.records for layer in found):
         reading.note("has no site-packages and no conda-meta: not an environment?", prefix)
-    platform = platform or _layout(found)
+    placed = list(places(found, reading))
+    platform = platform or _platform(prefix, found, placed, reading)
     os_name = platform.partition("-")[0]
     dists = [dist for layer in found for site in layer.sites for dist in site.dists]
     records = [record for layer in found for record in layer.records]
     carried = [*_carried_dists(dists, reading), *_carried_records(records, reading)]
-    frameworks = [inspect(place, reading, os_name, carried) for place in places(found, reading)]
+    frameworks = [inspect(place, reading, os_name, carried) for place in placed]
     return Facts(
         platform=platform,
         prefix=printable(str(prefix)),
@@ -115,11 +116,17 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
     )
 
 
-def _layout(found: list[Layer]) -> str:
-    """Tell Windows' layout (Lib/site-packages) from the others'."""
+def _platform(prefix: Path, found: list[Layer], placed: list[Place], reading: Reading) -> str:
+    """Tell what an environment is for: by Windows' layout, or by its conda records."""
     here = current_platform()
     windows = any(site.path.parent.name == "Lib" for layer in found for site in layer.sites)
-    return "win-64" if windows and not here.startswith("win") else here
+    if windows or (prefix / "python.exe").exists():
+        return here if here.startswith("win") else "win-64"
+    for record in (record for place in placed for record in place.records):
+        told = reading.json_values(record.path, RECORD_LIMIT).get("subdir")
+        if told in PLATFORMS:
+            return str(told)
+    return here
 
 
 def _carried_dists(dists: list[Dist], reading: Reading) -> list[Carried]:

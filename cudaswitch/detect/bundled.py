@@ -12,6 +12,9 @@ from cudaswitch.detect.reading import Reading
 _CONDA_PACKAGES = ("cudatoolkit-", "cuda-cudart-", "libcublas-")
 """What the names of conda's records begin with, a version behind it."""
 
+_LIBDEVICE = ("nvidia/cuda_nvcc", "nvidia/cu[0-9]*", "jaxlib/cuda")
+"""What wheels of NVIDIA's before 13 and since, and of JAX up to 0.4.30, have it in."""
+
 
 def bundles_cuda(prefix: Path) -> str | None:
     """Name the file or folder that shows that an environment brings its own CUDA.
@@ -29,6 +32,21 @@ def bundles_cuda(prefix: Path) -> str | None:
         sites = [*own, *user_sites(own)]
     shown = (*map(_in_site, sites), *(_in_records(at, reading) for at in prefixes))
     return next((path for places in shown for path in places), None)
+
+
+def lacks_libdevice(prefix: Path) -> bool:
+    """Tell whether an environment has TensorFlow or JAX, and no libdevice where they look for it.
+
+    XLA looks in what XLA_FLAGS names, then beside the framework and in the environment; the
+    wheels and conda-forge's packages put one there. The hooks look at the same places.
+    """
+    if (prefix / "nvvm" / "libdevice").exists():
+        return False
+    return any(
+        any((site / name).exists() for name in ("tensorflow", "jaxlib"))
+        and not any(any(site.glob(f"{at}/nvvm/libdevice")) for at in _LIBDEVICE)
+        for site in sites_of(prefix)
+    )
 
 
 def _in_site(site: Path) -> Iterator[str]:

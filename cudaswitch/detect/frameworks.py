@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cudaswitch.compat.frameworks import Field, Framework, Reader, frameworks
+from cudaswitch.detect.linked import develop_install, files_of
 from cudaswitch.detect.packages import Dist, Layer, Record, normalised
-from cudaswitch.detect.reading import Reading
+from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.resolver import Carried, Claim, FoundFramework
 from cudaswitch.resolver.needs import release_of
 from cudaswitch.versions import Version
@@ -63,9 +64,12 @@ def _in_layer(framework: Framework, layer: Layer, reading: Reading) -> Iterator[
     seen = False
     for site in layer.sites:
         dist = _best_dist(framework, site.dists, reading)
+        if dist and dist.folder.endswith(".egg-link"):
+            dist = develop_install(dist.record, reading)
         if dist or any(name in site.names for name in framework.folders):
             seen = True
-            yield Place(framework, site.path, dist, _same_release(records, dist))
+            path = files_of(dist, reading) if dist else site.path
+            yield Place(framework, path, dist, _same_release(records, dist))
     if records and not seen:
         yield Place(framework, None, None, records)
 
@@ -89,11 +93,23 @@ def _best_dist(framework: Framework, dists: tuple[Dist, ...], reading: Reading) 
     top = min(rank for rank, _ in ranked)
     fits = [dist for rank, dist in ranked if rank == top]
     best = max(fits, key=lambda dist: release_of(dist.version) or Version("0"))
-    for other in fits:
-        if other is not best and other.name == best.name:
-            text = f"is a second record of {best.name}, beside {best.folder}"
+    for rank, other in ranked:
+        text = _quarrel(framework, best, other, equal=rank == top) if other is not best else None
+        if text:
             reading.note(text, other.record)
     return best
+
+
+def _quarrel(framework: Framework, best: Dist, other: Dist, *, equal: bool) -> str | None:
+    """Say why two distributions of one framework should not be side by side, or None."""
+    if other.name == best.name:
+        return f"is a second record of {best.name}, beside {best.folder}"
+    if framework.one_only or equal:
+        return f"is {other.name} beside {best.name}, which get in each other's way: keep one"
+    one, two = release_of(best.version), release_of(other.version)
+    if framework.follows or one is None or two is None or one.parts[:3] == two.parts[:3]:
+        return None
+    return f"is {other.name} {other.version}, and {best.name} beside it is {best.version}"
 
 
 def inspect(
@@ -120,7 +136,7 @@ def inspect(
         version=_version(place, claims, reading),
         origin="conda" if place.records else "pip",
         source=reading.name(_evidence(place)),
-        claims=tuple(claims),
+        claims=tuple(dict.fromkeys(claims)),
     )
 
 
@@ -162,6 +178,10 @@ def _observe(
         if place.dist:
             yield "", place.dist.name, source
         yield from (("", record.name, reading.name(record.path)) for record in place.records)
+    elif reader.read == "wheel" and place.dist:
+        path = place.dist.record / "WHEEL"
+        tags = (value for key, value in reading.metadata(path) if key == "tag")
+        yield from (("", value, reading.name(path)) for value in tags)
     elif reader.read == "version" and place.version:
         yield "", place.version, source
     elif reader.read == "requires" and place.dist:
@@ -184,7 +204,7 @@ def _requires(dist: Dist, reading: Reading, os: str) -> Iterator[tuple[str, str,
 
 
 def _depends(record: Record, reading: Reading) -> Iterator[tuple[str, str, str]]:
-    text = reading.json_values(record.path).get("depends")
+    text = reading.json_values(record.path, RECORD_LIMIT).get("depends")
     for entry in text if isinstance(text, list) else []:
         if isinstance(entry, str):
             name, _, spec = entry.strip().partition(" ")

@@ -16,12 +16,14 @@ _SITES = (
     "lib/pypy*/site-packages",
     "Lib/site-packages",
 )
+_RECORDS = ("-info", ".egg-link", ".egg")
 _DEBIAN_SITES = ("local/lib/python*/dist-packages", "lib/python3/dist-packages")
 
 
 class Dist(NamedTuple):
     """A Python distribution; `folder` is its dist-info or egg-info in the site-packages `site`.
 
+    An egg is a `site` of its own; of `setup.py develop` the folder is the `.egg-link` file.
     A tuple, as there can be thousands and only a few are looked at.
     """
 
@@ -161,17 +163,21 @@ def _contents(site: Path, reading: Reading, starts: tuple[str, ...]) -> Site:
     names = reading.names(site)
     dists = []
     for entry in names:
-        if not entry.endswith("-info"):
+        if not entry.endswith(_RECORDS):
             continue
         # Of a thousand distributions a handful matters: the others are told by this alone.
         if not entry.lower().replace("_", "-").replace(".", "-").startswith(starts):
             continue
         stem, dot, kind = entry.rpartition(".")
         name, dash, version = stem.partition("-")
-        if dot and kind in ("dist-info", "egg-info") and dash and name:
+        if kind == "egg-link":
+            dists.append(Dist(normalised(stem), "", entry, site))
+        elif dot and kind in ("dist-info", "egg-info", "egg") and dash and name:
             # egg-info names end with the Python they are for: torch-1.7.1-py3.8.egg-info
-            release = version.partition("-py")[0] if kind == "egg-info" else version
-            dists.append(Dist(normalised(name), release, entry, site))
+            release = version if kind == "dist-info" else version.partition("-py")[0]
+            # An egg is a site-packages of its own.
+            place = ("EGG-INFO", site / entry) if kind == "egg" else (entry, site)
+            dists.append(Dist(normalised(name), release, *place))
     return Site(site, tuple(sorted(dists, key=lambda dist: dist.folder)), frozenset(names))
 
 

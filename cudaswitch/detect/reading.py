@@ -15,9 +15,13 @@ from typing import Any
 from cudaswitch.errors import printable
 from cudaswitch.resolver import Reason
 
-SOURCE_LIMIT = 1 << 20
-"""Bytes of a Python or JSON file that are read; a longer one is not read at all."""
-METADATA_LIMIT = 4 << 20
+PYTHON_LIMIT = 64 << 10
+"""Bytes of a Python file that are read; parsing a longer one takes seconds, so it is not read."""
+JSON_LIMIT = 1 << 20
+"""The same of a JSON file."""
+RECORD_LIMIT = 64 << 20
+"""The same of a conda record, which lists every file of its package: PyTorch's has megabytes."""
+METADATA_LIMIT = 256 << 10
 """Bytes of a METADATA file whose head is read; what lies behind is ignored."""
 
 
@@ -27,6 +31,7 @@ class Reading:
     def __init__(self, prefix: Path) -> None:
         self.prefix = prefix
         self.notes: list[Reason] = []
+        self._json: dict[Path, dict[str, Any]] = {}
 
     def name(self, path: Path) -> str:
         """Name a file as answers do: below the prefix."""
@@ -38,7 +43,7 @@ class Reading:
     def note(self, text: str, path: Path) -> None:
         self.notes.append(Reason(text, self.name(path)))
 
-    def text(self, path: Path, limit: int = SOURCE_LIMIT, *, head: bool = False) -> str | None:
+    def text(self, path: Path, limit: int = PYTHON_LIMIT, *, head: bool = False) -> str | None:
         """Read a regular file as UTF-8, or return None: silently if missing, else with a note.
 
         With `head` the first `limit` bytes of a longer file are returned.
@@ -53,7 +58,8 @@ class Reading:
             self.note(f"was not read: {error.strerror}", path)
             return None
         target = Path(os.path.realpath(path))
-        if path.is_symlink() and not target.is_relative_to(os.path.realpath(self.prefix)):
+        inside = path.is_relative_to(self.prefix)
+        if inside and not target.is_relative_to(os.path.realpath(self.prefix)):
             self.note(f"is a link out of the environment, to {printable(str(target))}", path)
         return raw.decode("utf-8", errors="replace")
 
@@ -95,9 +101,14 @@ class Reading:
                 values[key] = value
         return values
 
-    def json_values(self, path: Path) -> dict[str, Any]:
+    def json_values(self, path: Path, limit: int = JSON_LIMIT) -> dict[str, Any]:
         """Take the values of a JSON file, nested ones under dotted keys."""
-        text = self.text(path)
+        if path not in self._json:
+            self._json[path] = self._json_values(path, limit)
+        return self._json[path]
+
+    def _json_values(self, path: Path, limit: int) -> dict[str, Any]:
+        text = self.text(path, limit)
         if text is None:
             return {}
         try:
@@ -142,7 +153,7 @@ def _read(path: Path, limit: int, *, head: bool) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
         if status.st_size > limit and not head:
-            raise OSError(errno.EFBIG, f"it is larger than {limit >> 20} MiB")
+            raise OSError(errno.EFBIG, f"it is larger than {limit >> 10} KiB")
         raw = file.read(limit)
     if b"\0" in raw:
         raise OSError(errno.EINVAL, "it is binary, not text")

@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch.compat.compilers import host_compilers
-from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import Facts, Found, Kit, Rule
-from cudaswitch.doctor.spelling import put_first, setting
+from cudaswitch.doctor.spelling import put_first, setting, use_command
+from cudaswitch.hostcompiler import bringing
 
 HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
 _DEBIAN = ("/usr/bin/nvcc", "/usr/lib/nvidia-cuda-toolkit/bin/nvcc")
@@ -156,15 +155,22 @@ def _host_too_new(facts: Facts) -> Iterator[Found]:
     chosen = any(facts.get(name) for name in ("CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS"))
     if not kit or not kit.version or chosen or "bin/nvcc" not in kit.has:
         return
-    row, found = host_compilers(kit.version), facts.needs.gcc
-    if row is None or not found or row.accepts_gcc(found[0]):
+    accepted, found = facts.accepts, facts.needs.gcc
+    if accepted is None or accepted.gcc_max is None or not found:
         return
-    fitting = [major for major in found if row.accepts_gcc(major)]
-    evidence = f"nvcc {kit.version.minor} takes gcc up to {row.gcc_max}, the default is {found[0]}"
-    fix = f"sudo apt install g++-{row.gcc_max}"
+    fitting = [major for major in found if (accepted.gcc_min or 0) <= major <= accepted.gcc_max]
+    if found[0] in fitting:
+        return
+    evidence = f"nvcc {kit.version.minor} takes gcc up to {accepted.gcc_max}"
+    fix = " or ".join(bringing(accepted)) or f"name a gcc {accepted.gcc_max} in NVCC_PREPEND_FLAGS"
     if fitting:
         fix = setting(facts, "NVCC_PREPEND_FLAGS", f"-ccbin=g++-{max(fitting)}")
-    yield Found(f"{evidence} ({cite(row)})", fix)
+    # `use` names one by itself, but where an environment or a person has one of their own.
+    by_use = not facts.get("CXX") and not facts.get("CONDA_PREFIX")
+    if fitting and by_use and any(ours.path == kit.home for ours in facts.installed):
+        version = str(kit.version)
+        fix = f"cudaswitch install {version} && {use_command(facts, version)}"
+    yield Found(f"{evidence}, the default is {found[0]} ({accepted.source})", fix)
 
 
 RULES = (

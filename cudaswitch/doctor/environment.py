@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -155,8 +156,12 @@ def _no_libdevice(facts: Facts) -> Iterator[Found]:
 
 
 def _with_data(facts: Facts, home: str) -> str:
-    rest = [one for one in facts.get("XLA_FLAGS").split() if "xla_gpu_cuda_data_dir" not in one]
-    return setting(facts, "XLA_FLAGS", " ".join([*rest, f"--xla_gpu_cuda_data_dir={home}"]))
+    flags = facts.get("XLA_FLAGS")
+    word = f'--xla_gpu_cuda_data_dir="{home}"' if " " in home else f"--xla_gpu_cuda_data_dir={home}"
+    if flags and not flags.lstrip().startswith("-"):
+        return f"echo {shlex.quote(word)} >> {shlex.quote(flags)}"  # it names a file of flags
+    rest = [one for one in flags.split() if "xla_gpu_cuda_data_dir" not in one]
+    return setting(facts, "XLA_FLAGS", " ".join([*rest, word]))
 
 
 def _flags_lead_nowhere(facts: Facts) -> Iterator[Found]:

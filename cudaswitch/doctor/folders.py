@@ -36,7 +36,7 @@ _LIBRARY_FOLDER = re.compile(
     r"/(?:targets/[^/]+/lib|lib64|lib|extras/CUPTI/lib64)(?:/stubs)?$|/compat$"
 )
 _LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
-_DATA_DIR = re.compile(r"--xla_gpu_cuda_data_dir=(\S+)")
+_DATA_DIR = re.compile(r"""--xla_gpu_cuda_data_dir=("[^"]+"|'[^']+'|\S+)""")
 _CCBIN = re.compile(r"(?:--compiler-bindir|-ccbin)[= ]\s*(\S+)")
 _LOADER_FILES = ("/etc/ld.so.conf", "/etc/ld.so.conf.d")
 
@@ -175,18 +175,23 @@ def libdevice(environment: Environment | None, active: Kit | None) -> str | None
 
 def seen_by_xla(variables: Mapping[str, str], prefix: Path | None) -> str | None:
     """Find libdevice where XLA looks: the folder of XLA_FLAGS, /usr/local/cuda, the wheels."""
-    roots = [Path(match) for match in _DATA_DIR.findall(variables.get("XLA_FLAGS", ""))]
+    roots = [Path(named) for named in _data_dirs(variables)]
     roots.append(Path("/usr/local/cuda"))
     for site in sites_of(prefix) if prefix else ():
         roots += [*site.glob("nvidia/cuda_nvcc"), *site.glob("nvidia/cu[0-9]*")]
+        roots.append(site / "jaxlib" / "cuda")
     found = (root / _LIBDEVICE for root in roots)
     return next((str(at) for at in found if at.is_file()), None)
 
 
 def bad_xla_data(variables: Mapping[str, str]) -> str | None:
     """Return the folder that XLA_FLAGS names and that has no libdevice."""
-    named = _DATA_DIR.findall(variables.get("XLA_FLAGS", ""))
-    return next((at for at in named if not Path(at, _LIBDEVICE).is_file()), None)
+    return next((at for at in _data_dirs(variables) if not Path(at, _LIBDEVICE).is_file()), None)
+
+
+def _data_dirs(variables: Mapping[str, str]) -> list[str]:
+    """List what XLA_FLAGS names, where it holds flags and not the name of a file of flags."""
+    return [named.strip("'\"") for named in _DATA_DIR.findall(variables.get("XLA_FLAGS", ""))]
 
 
 def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from cudaswitch.doctor.model import Facts, Integration
 from cudaswitch.doctor.scripts import settings_of
 from cudaswitch.environments import Environment, active_environment, read_request
 from cudaswitch.errors import CudaswitchError
+from cudaswitch.hostcompiler import bounds
 from cudaswitch.paths import home
 from cudaswitch.resolver import resolve
 from cudaswitch.store import all_stores
@@ -83,6 +84,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         xla_sees=folders.seen_by_xla(variables, prefix),
         xla_data=folders.bad_xla_data(variables),
         lost=tuple(kit.name for kit in kits if not Path(kit.path).is_dir()),
+        accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from cudaswitch.environments import Environment
+from cudaswitch.hostcompiler import Bounds
 from cudaswitch.lookup import Found as FoundFile
 from cudaswitch.resolver import Facts as Needs
 from cudaswitch.resolver import Resolution
@@ -203,6 +204,8 @@ class Facts:
     """The folder that XLA_FLAGS names, where that has no libdevice."""
     lost: tuple[str, ...] = ()
     """Names of adopted toolkits whose folder is gone."""
+    accepts: Bounds | None = None
+    """The host compilers that the active toolkit accepts."""
     hosts: Mapping[str, str] = field(default_factory=dict)
     """Host compilers that variables name and that are not there, by variable."""
 

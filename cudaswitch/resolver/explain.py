@@ -27,8 +27,7 @@ def explain(resolution: Resolution, width: int | None = None) -> str:
         lines += ["", "not chosen"]
         lines += [f"  - {rejected.toolkit} {rejected.why}" for rejected in resolution.rejected]
     if resolution.hint:
-        is_command = resolution.hint.startswith("cudaswitch ")
-        lines += ["", f"{'next' if is_command else 'hint'}: {resolution.hint}"]
+        lines += ["", f"{_purpose(resolution)}: {resolution.hint}"]
     if sources:
         lines += ["", "sources"]
         lines += [f"  {mark} {source}" for source, mark in sources.items()]
@@ -51,6 +50,13 @@ def _choice(resolution: Resolution) -> str:
         builds = resolution.toolkit or f"CUDA {resolution.cuda} (not installed)"
         return f"runs on its own {needs}; to build extensions: {builds}"
     return f"needs {needs}: {resolution.toolkit or 'not installed'}"
+
+
+def _purpose(resolution: Resolution) -> str:
+    """Say what the hint is for: the next command, or a thing to know."""
+    if not (resolution.hint or "").startswith("cudaswitch "):
+        return "hint"
+    return "to build extensions" if resolution.bundled else "next"
 
 
 def _built_for(framework: ResolvedFramework) -> str:

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cudaswitch.compat.architectures import architectures, gpu_name
+from cudaswitch.compat.architectures import Architectures, architectures, gpu_name
 from cudaswitch.compat.compilers import glibc_limit, host_compilers
-from cudaswitch.compat.cudnn import lowest_capability
-from cudaswitch.compat.drivers import corresponding, newest_cuda, required
+from cudaswitch.compat.cudnn import highest_capability, lowest_capability
+from cudaswitch.compat.drivers import corresponding, newest_served, required
 from cudaswitch.compat.frameworks import Build
 from cudaswitch.compat.tables import cite
 from cudaswitch.resolver.facts import Facts, Reason
-from cudaswitch.resolver.needs import Need, release_of
+from cudaswitch.resolver.needs import GpuCode, Need, release_of
 from cudaswitch.versions import Version
 
 _ARCH = r"(?a:(sm_|compute_)?(\d+)(?:\.(\d+))?[af]?(\+PTX)?)"
@@ -54,26 +54,26 @@ def check_driver(cuda: Version, facts: Facts) -> Verdict:
 
 def ceiling(facts: Facts) -> list[Reason]:
     """Explain the number that nvidia-smi shows, which many take for the toolkit's."""
-    newest = newest_cuda(Version(facts.driver), facts.os) if facts.driver else None
-    if newest is None:
+    newest = newest_served(Version(facts.driver), facts.os) if facts.driver else None
+    own = newest.on(facts.os) if newest else None
+    if newest is None or own is None or facts.driver is None:
         return []
+    later = " or newer" if Version(facts.driver).major > own.major else ""
     text = (
-        f"`nvidia-smi` shows CUDA Version {newest} for driver {facts.driver}: the newest CUDA that"
-        " it was made for, not a toolkit that is installed"
+        f"`nvidia-smi` shows CUDA Version {newest.cuda.minor}{later} for driver {facts.driver}:"
+        " the newest CUDA that it was made for, not a toolkit that is installed"
     )
     return [Reason(text, facts.driver_source)]
 
 
-def check_gpu(
-    cuda: Version, cudnn: Version | None, archs: tuple[str, ...], facts: Facts
-) -> Verdict:
+def check_gpu(cuda: Version, cudnn: Version | None, code: GpuCode | None, facts: Facts) -> Verdict:
     """Hold the GPUs against the build's own code, its CUDA and its cuDNN.
 
     With several GPUs it is enough that one serves; the others are remarked.
     """
     if not facts.cc:
         return Verdict((), ())
-    results = [(cc, _gpu(cuda, cudnn, archs, Version(cc))) for cc in facts.cc]
+    results = [(cc, _gpu(cuda, cudnn, code, Version(cc))) for cc in facts.cc]
     bad = [reason for _, (fits, reason) in results if not fits and reason]
     good = [reason for _, (fits, reason) in results if fits and reason]
     if any(fits for _, (fits, _) in results):
@@ -82,7 +82,7 @@ def check_gpu(
 
 
 def _gpu(
-    cuda: Version, cudnn: Version | None, archs: tuple[str, ...], cc: Version
+    cuda: Version, cudnn: Version | None, code: GpuCode | None, cc: Version
 ) -> tuple[bool, Reason | None]:
     name = gpu_name(cc)
     rows = architectures(cuda)
@@ -91,20 +91,44 @@ def _gpu(
         return False, Reason(
             f"CUDA {cuda} has no code for {name}: {row.min_cc} or newer", cite(row)
         )
-    if archs:
-        fits, text = _own_code(archs, cc)
-        if not fits or text:
-            return fits, Reason(f"{text}: {name}", f"its build lists {' '.join(archs)}")
+    if code:
+        fits, text = _own_code(code.archs, cc)
+        if not fits:
+            return False, Reason(f"{text}: {name}", code.source)
     elif rows and not any(has_code(row.sm, cc) for row in rows):
         row = rows[-1]
         text = f"CUDA {row.cuda} is older than {name}; only PTX would run, which is not promised"
         return False, Reason(text, cite(row))
-    bound = lowest_capability(cudnn) if cudnn else None
-    if bound and bound.cc_min and cc < bound.cc_min:
-        text = f"cuDNN {cudnn} serves {bound.cc_min} or newer, not {name}"
-        return False, Reason(text, cite(bound))
-    source = cite(rows[0]) if rows else ""
-    return True, Reason(f"CUDA {cuda} has code for {name}", source) if rows else None
+    if cudnn and (reason := _cudnn_bound(cudnn, cc)):
+        return False, reason
+    if code and text:
+        return True, Reason(f"{text}: {name}", code.source)
+    return True, _served(cuda, rows, cc)
+
+
+def _cudnn_bound(cudnn: Version, cc: Version) -> Reason | None:
+    """Say when a GPU is too old for a cuDNN, or too new for any of its major."""
+    low, high = lowest_capability(cudnn), highest_capability(cudnn)
+    if low and low.cc_min and cc < low.cc_min:
+        text = f"cuDNN {cudnn} serves {low.cc_min} or newer, not {gpu_name(cc)}"
+        return Reason(text, cite(low))
+    if high and high.cc_max and cc.major > high.cc_max.major:
+        text = f"cuDNN {cudnn.major} serves {high.cc_max} or older, not {gpu_name(cc)}"
+        return Reason(text, cite(high))
+    return None
+
+
+def _served(cuda: Version, rows: list[Architectures], cc: Version) -> Reason | None:
+    """Say by which code a GPU runs: its own, or that of an older one of its generation."""
+    for row in rows:
+        if _number(cc) in row.sm:
+            return Reason(f"CUDA {cuda} has code for {gpu_name(cc)}", cite(row))
+    for row in rows:
+        older = max((it for it in row.sm if has_code((it,), cc)), default=None)
+        if older is not None:
+            text = f"CUDA {cuda} is older than {gpu_name(cc)}, which runs code for {older / 10:.1f}"
+            return Reason(text, cite(row))
+    return None
 
 
 def has_code(sm: tuple[int, ...], cc: Version) -> bool:
@@ -116,52 +140,66 @@ def _minor(cc: Version) -> int:
     return cc.parts[1] if len(cc.parts) > 1 else 0
 
 
+def _number(cc: Version) -> int:
+    return cc.major * 10 + _minor(cc)
+
+
 def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
-    numbers: list[int] = []
+    """Tell whether a build's code, or else its PTX, runs on a GPU; empty if it names none."""
+    native: list[int] = []
     portable: list[int] = []
     for arch in archs:
         if match := re.fullmatch(_ARCH, arch):
             number = int(match[2]) * 10 + int(match[3]) if match[3] else int(match[2])
-            numbers.append(number)
+            if match[1] != "compute_":
+                native.append(number)
             if match[1] == "compute_" or match[4]:
                 portable.append(number)
-    if not numbers or has_code(tuple(numbers), cc):
+    if not native and not portable:
         return True, ""
-    wanted = cc.major * 10 + _minor(cc)
-    if any(number <= wanted for number in portable):
-        return True, "runs by PTX, which the driver compiles at the first start"
-    return False, "this build has no code for the GPU"
+    runs = max((number for number in native if has_code((number,), cc)), default=None)
+    if runs is not None:
+        same = runs == _number(cc)
+        return True, f"this build has code for {runs / 10:.1f}" + ("" if same else ", which runs")
+    listed = f"this build has code for {' '.join(archs)}"
+    if any(number <= _number(cc) for number in portable):
+        return True, f"{listed}; the driver compiles its PTX at the first start for the GPU"
+    return False, f"{listed}, none of it for the GPU"
 
 
 def check(need: Need, facts: Facts) -> Verdict:
     """Hold one framework's need against the machine."""
-    return check_build(need.cuda, need.cudnn, need.archs, facts)
+    return check_build(need.cuda, need.cudnn, need.code, facts)
 
 
 def check_build(
-    cuda: Version | None, cudnn: Version | None, archs: tuple[str, ...], facts: Facts
+    cuda: Version | None, cudnn: Version | None, code: GpuCode | None, facts: Facts
 ) -> Verdict:
     if cuda is None:
         return Verdict((), ())
-    driver, gpu = check_driver(cuda, facts), check_gpu(cuda, cudnn, archs, facts)
+    driver, gpu = check_driver(cuda, facts), check_gpu(cuda, cudnn, code, facts)
     return Verdict(driver.blocks + gpu.blocks, driver.remarks + gpu.remarks)
 
 
 def nearest(need: Need, facts: Facts) -> str:
     """Name what would run here instead: another build, an older release, a newer driver."""
     for build in _others(need, facts):
-        if not check_build(build.cuda, build.cudnn, build.archs, facts).blocks:
+        release = release_of(need.found.version)
+        # A row may speak of releases after its own, too.
+        same = need.framework.rows_apply == "onward" and release and build.holds(release)
+        version = release if same and release else build.version
+        row = need.framework.code_of(version, build.cuda, facts.os)
+        code = GpuCode(row.archs, row.source) if row else None
+        if not check_build(build.cuda, build.cudnn, code, facts).blocks:
             form = need.framework.other_build if build.tag else "{title} {version} (CUDA {cuda})"
-            release = release_of(need.found.version)
-            # A row may speak of releases after its own, too.
-            same = need.framework.rows_apply == "onward" and release and build.holds(release)
             what = form.format(
                 title=need.framework.title,
-                version=release if same else build.version,
+                version=version,
                 cuda=build.cuda,
                 tag=build.tag,
             )
-            return f"{what} runs here"
+            sure = code or not facts.cc or not need.framework.knows_code
+            return f"{what} {'runs' if sure else 'may run'} here"
     bound = required(need.cuda, facts.os) if need.cuda else None
     if bound and facts.driver and (least := bound.on(facts.os)) and Version(facts.driver) < least:
         return f"install an NVIDIA driver {least} or newer"

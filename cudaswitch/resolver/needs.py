@@ -11,7 +11,14 @@ from cudaswitch.compat.tables import cite
 from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
 from cudaswitch.versions import Version
 
-_RELEASE = re.compile(r"\d+(?:\.\d+){0,4}", re.ASCII)
+_RELEASE = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,4}(?!\d)", re.ASCII)
+
+
+class GpuCode(NamedTuple):
+    """The compute capabilities that a build holds code for, as written: `sm_80`, `12.0+PTX`."""
+
+    archs: tuple[str, ...]
+    source: str
 
 
 class Need(NamedTuple):
@@ -25,7 +32,7 @@ class Need(NamedTuple):
     cuda: Version | None
     cudnn: Version | None
     cuda_min: Version | None
-    archs: tuple[str, ...]
+    code: GpuCode | None
     own: bool
     reasons: tuple[Reason, ...]
     hint: str | None = None
@@ -69,7 +76,6 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         hint = "name the CUDA yourself: `cudaswitch compat` lists what goes with this machine"
         return _cpu(found, Reason(text, found.source), hint)._replace(known=False)
     minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
-    archs = next((claim for claim in found.claims if claim.gives == "archs"), None)
     own, why = _own(found, cuda, cudnn, facts.carried)
     return Need(
         found=found,
@@ -77,7 +83,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         cuda=cuda,
         cudnn=cudnn,
         cuda_min=Version(minimum.value) if minimum else (row.cuda_min if row else None),
-        archs=tuple(archs.value.split()) if archs else (row.archs if row else ()),
+        code=_code(found, cuda, facts.os),
         own=own,
         reasons=(*reasons, why),
     )
@@ -96,14 +102,16 @@ def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need
             built = " or ".join(sorted({claim.value for claim in stated}))
             text = f"it is built for CUDA {built}, and {leader.label} for {leader.cuda}"
             reasons.append(Reason(f"{text}: install the two for one CUDA", stated[0].source))
-        return Need(found, framework, leader.cuda, None, None, (), leader.own, tuple(reasons))
+        return Need(found, framework, leader.cuda, None, None, None, leader.own, tuple(reasons))
     if framework.follows == "environment":
         for part in facts.carried:
             if part.component in ("cuda", "release") and part.cuda:
                 reason = Reason(
                     f"it uses {part.name} {part.version} of the environment", part.source
                 )
-                return Need(found, framework, Version(part.cuda), None, None, (), True, (reason,))
+                # The release is named by two parts; the third is of the package that brings it.
+                cuda = Version(Version(part.cuda).minor)
+                return Need(found, framework, cuda, None, None, None, True, (reason,))
         rule = _cpu_build(found, facts.os, firm=False)
         hint = rule.hint if rule else None
         return _cpu(found, Reason("the environment brings no CUDA for it", found.source), hint)
@@ -119,7 +127,25 @@ def _cudas(claims: Sequence[Claim]) -> list[Version]:
 
 def _cpu(found: FoundFramework, reason: Reason, hint: str | None = None) -> Need:
     framework = frameworks()[found.name]
-    return Need(found, framework, None, None, None, (), own=False, reasons=(reason,), hint=hint)
+    return Need(found, framework, None, None, None, None, own=False, reasons=(reason,), hint=hint)
+
+
+def _code(found: FoundFramework, cuda: Version, os: str) -> GpuCode | None:
+    """Tell what GPUs a build is for: as it says itself, or as the project publishes it."""
+    claim = next((claim for claim in found.claims if claim.gives == "archs"), None)
+    if claim:
+        return GpuCode(tuple(claim.value.split()), claim.source)
+    release = release_of(found.version)
+    if release is None or not _published(found):
+        return None
+    row = frameworks()[found.name].code_of(release, cuda, os)
+    return GpuCode(row.archs, cite(row)) if row else None
+
+
+def _published(found: FoundFramework) -> bool:
+    """Tell whether it is a wheel of the project itself: no conda package, nobody's own build."""
+    rule = frameworks()[found.name].own_cuda
+    return found.origin == "pip" and not (rule and rule.foreign(found.version))
 
 
 def _cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None:
@@ -166,13 +192,14 @@ def _settle(found: FoundFramework, gives: Gives, reasons: list[Reason]) -> Versi
 
 def _rows(found: FoundFramework, cuda: Version | None, os: str, *, states_gpu: bool) -> list[Build]:
     """List the table's rows for what was found, the nearest first."""
-    release = release_of(found.version)
-    if release is None:
+    release, rule = release_of(found.version), frameworks()[found.name].own_cuda
+    if release is None or (rule and rule.foreign(found.version)):
         return []
     builds = frameworks()[found.name].builds_of(release, os)
     if cuda is None:
-        # What a plain `pip install` gives says nothing of a conda package.
-        plain = found.origin == "pip" or states_gpu
+        # What a plain `pip install` gives says nothing of a conda package, nor of a build with
+        # a local version (2.13.0+nv23.09), which no index of the project serves.
+        plain = (found.origin == "pip" or states_gpu) and "+" not in found.version
         default = next((build for build in builds if build.default), None) if plain else None
         if default is None:
             return []
@@ -210,7 +237,7 @@ def _own(
     if found.origin == "conda":
         return True, Reason("as a conda package it uses the CUDA of its prefix", found.source)
     rule, release = frameworks()[found.name].own_cuda, release_of(found.version)
-    if rule and rule.never and re.search(rule.never, found.version):
+    if rule and rule.foreign(found.version):
         rule = None
     if rule and rule.pip == "always":
         return True, Reason("its wheels bring their own CUDA", cite(rule))

@@ -6,7 +6,7 @@
 __cudaswitch_ready() {
     case $1 in '' | .* | -* | *[!A-Za-z0-9._+-]*) return 1 ;; esac
     [ -f "$_cudaswitch_root/requests/$1" ] \
-        && IFS= \read -r __csw < "$_cudaswitch_root/requests/$1" && [ -d "$__csw/." ]
+        && IFS= \read -r __csw < "$_cudaswitch_root/requests/$1" && [ -d "${__csw%%:*}/." ]
 }
 
 # __csw = the ready answer to the version file $1; fails where Python must be asked.

@@ -36,7 +36,7 @@ def ready(request: str) -> str | None:
         want = Path(root, "requests", request).read_text(encoding="utf-8").partition("\n")[0]
     except OSError:
         return None
-    return want if Path(want).is_dir() else None
+    return want if Path(want.partition(":")[0]).is_dir() else None
 
 
 def ask(*arguments: str, stderr: Any = None) -> str | None:

@@ -8,7 +8,8 @@
 #   _csw_texts         the folder of core.sh
 #
 # Where an environment is active one `sh` looks for CUDA in it, and another whether the packages
-# of one that is pinned to `auto` have changed: csh reads no file. Nothing else is started.
+# of one that is pinned to `auto` have changed: csh reads no file. Where a host compiler or XLA
+# needs a flag one puts it in or takes it out. Nothing else is started.
 #
 # A list is cut into words at its colons. So that words hold its elements to the byte, a blank
 # is  (control A) in them, a tab  (control C), and each element, which may be empty, stands
@@ -41,7 +42,7 @@ if ($_csw_do == enter) then
     if ("${_csw_auto:q}" != "") then
         set _csw_program = ""
         if ($?_cudaswitch_program) eval 'set _csw_program = "${_cudaswitch_program:q}"'
-        set _csw_text = 'for f in packages core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; if ! __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then exit; fi; if [ -n "$3" ]; then exec "$3" want --environment "$2"; fi; if [ -t 2 ]; then printf "cudaswitch: \`%s\` has other packages than when it was pinned\nhint: cudaswitch pin auto\n" "$2" >&2; fi'
+        set _csw_text = 'for f in packages bundled flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; if ! __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then exit; fi; if [ -n "$3" ]; then exec "$3" want --environment "$2"; fi; if [ -t 2 ]; then printf "cudaswitch: \`%s\` has other packages than when it was pinned\nhint: cudaswitch pin auto\n" "$2" >&2; fi'
         set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_env:q $_csw_program:q'
         if ("${_csw_program:q}" == "") set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_env:q'
         set _csw_value = "`$_csw_words`"
@@ -127,6 +128,7 @@ eval "$_csw_join"
 set _csw_toolkit = "${_csw_value:q}"
 set _csw_bin_dirs = ()
 set _csw_lib_dirs = ()
+set _csw_xla = none
 if ("${_csw_toolkit:q}" !~ /*) set _csw_toolkit = ""
 if ("${_csw_toolkit:q}" != "") then
     if (! -d "${_csw_toolkit:q}/.") set _csw_toolkit = ""
@@ -140,11 +142,12 @@ if ("${_csw_toolkit:q}" != "") then
     end
     set _csw_root = "${_csw_venv:q}"
     if ($_csw_first[2] == C) set _csw_root = "${_csw_conda:q}"
-    if ("$_csw_libs" == auto && "${_csw_root:q}" != "") then
-        set _csw_text = 'for f in packages core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; if __cudaswitch_brings "$2"; then echo never; fi'
+    if ("${_csw_root:q}" != "") then
+        set _csw_text = 'for f in packages bundled flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; xla=; if __cudaswitch_brings "$2"; then printf never; fi; echo "${xla:+xla}"'
         set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_root:q'
         set _csw_value = "`$_csw_words`"
-        if ("$_csw_value" == never) set _csw_libs = never
+        if ("$_csw_libs" == auto && "$_csw_value" =~ never*) set _csw_libs = never
+        if ("$_csw_value" =~ *xla) set _csw_xla = xla
     endif
     if ("$_csw_libs" != never) then
         foreach _csw_word (extras/CUPTI/lib64 lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib)
@@ -301,6 +304,40 @@ foreach _csw_way (give set)
                 endif
             endif
             if ($_csw_had) unsetenv _CUDASWITCH_WAS_$_csw_name
+        endif
+    end
+
+    # Words among others are a sh's business. Values come with a mark before them, as words that
+    # are empty get lost.
+    set _csw_has = 0
+    if ($_csw_way == give) then
+        if ($?_CUDASWITCH_CC || $?_CUDASWITCH_XLA) set _csw_has = 1
+    else
+        if ($_csw_xla == xla) set _csw_has = 1
+        foreach _csw_word ($_csw_asked:q)
+            if ("$_csw_word:q" =~ cc=*) set _csw_has = 1
+        end
+    endif
+    if (! $_csw_has) continue
+    set _csw_left = none
+    if ($_csw_do == leave) set _csw_left = "${_csw_env:q}"
+    set _csw_names = (CUDAHOSTCXX NVCC_PREPEND_FLAGS NVCC_PREPEND_FLAGS_BACKUP XLA_FLAGS _CUDASWITCH_CC _CUDASWITCH_XLA)
+    foreach _csw_name (CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS)
+        set _csw_names = ($_csw_names _CUDASWITCH_WAS_$_csw_name)
+    end
+    set _csw_text = 'for f in packages flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; way=$2 home=$3 xla=${4#none} left=${5#none} want=${6#=}; shift 6; __cudaswitch_flags_$way "$want"; for n; do eval "if [ -n \"\${$n+x}\" ]; then printf \"=%s\n\" \"\$$n\"; else echo -; fi"; done'
+    set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_way $_csw_value:q $_csw_xla $_csw_left:q "=${_csw_want:q}" $_csw_names'
+    set _csw_values = ("`$_csw_words`")
+    # A line break in one of them is not told from the end of one.
+    if ($#_csw_values != $#_csw_names) continue
+    set _csw_n = 0
+    foreach _csw_name ($_csw_names)
+        @ _csw_n++
+        set _csw_value = "$_csw_values[$_csw_n]:q"
+        if ("${_csw_value:q}" == "-") then
+            unsetenv $_csw_name
+        else
+            setenv $_csw_name "${_csw_value:s/=//:q}"
         endif
     end
 end

@@ -44,69 +44,36 @@ function __cudaswitch_before
     return 1
 end
 
-# Does the active environment bring its own CUDA? $__csw_left is one that is just being left.
-function __cudaswitch_bundled
-    set -l env $CONDA_PREFIX
-    set -l venv $VIRTUAL_ENV
-    test "$env" = "$__csw_left"; and set env
-    test "$venv" = "$__csw_left"; and set venv
-    if test -n "$venv"
-        if test -z "$env"; or not __cudaswitch_before $env $venv
-            set env $venv
+# Take what we put there, the value $argv[2] of the variable $argv[1] or the record $argv[2] of its
+# folders, out of the copies that conda keeps: as in core.sh. $argv[3] = the value before us.
+function __cudaswitch_copies
+    for level in (seq 0 (math "0$CONDA_SHLVL"))
+        set -l copy __CONDA_SHLVL_{$level}_$argv[1]
+        test -n "$$copy"; or continue
+        set -l kept $$copy
+        set -g __csw $argv[3]
+        if test $argv[1] = LD_LIBRARY_PATH
+            set __csw $kept
+            __cudaswitch_without "$argv[2]"
+        else if test "$kept" != "$argv[2]"
+            continue
+        end
+        set -l names $copy
+        # That of this level has been brought back already.
+        set -l now $$argv[1]
+        test $level = "$CONDA_SHLVL" -a "$now" = "$kept"; and set -a names $argv[1]
+        for name in $names
+            if test -n "$__csw"
+                set -gx $name $__csw
+            else
+                set -e $name
+            end
         end
     end
-    test -n "$env"; and __cudaswitch_brings $env
 end
 
-# Does the environment $argv bring its own CUDA? Looks where `detect.bundled` does: change both.
-function __cudaswitch_brings
-    set -l base
-    set -l python
-    if test -r $argv/pyvenv.cfg
-        set -l shared
-        while read --local line
-            string match --quiet --regex '^home *= *(?<base>.*?)(/bin)?$' -- $line
-            string match --quiet --regex '^version(_info)? *= *(?<python>[0-9]+\.[0-9]+)' -- $line
-            string match --quiet --regex --ignore-case \
-                '^include-system-site-packages *= *true$' -- $line
-            and set shared yes
-        end <$argv/pyvenv.cfg
-        set -q shared[1]; or set base
-    end
-    set -l sites $argv/lib/python*/site-packages
-    # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
-    if test -z "$PYTHONNOUSERSITE"; and test -n "$base" -o -d $argv/conda-meta
-        set -l user $PYTHONUSERBASE
-        test -n "$user"; or set user $HOME/.local
-        set -a sites (string replace -- $argv/ $user/ $sites)
-    end
-    if test -n "$base"
-        set -a sites $base/lib/python$python/site-packages $base/lib/python3/dist-packages \
-            $base/local/lib/python$python/dist-packages
-    end
-    for site in $sites
-        set -l found $site/nvidia/*/lib
-        set -q found[1]; and return 0
-        test -e $site/torch/lib/libtorch_cuda.so; and return 0
-    end
-    for prefix in $argv $base
-        set -l found $prefix/conda-meta/cudatoolkit-*.json $prefix/conda-meta/cuda-cudart-*.json \
-            $prefix/conda-meta/libcublas-*.json
-        string match --quiet --regex '/(cudatoolkit|cuda-cudart|libcublas)-[0-9][^/]*$' -- $found
-        and return 0
-    end
-    return 1
-end
-
-# Have the packages of the environment $argv[1] changed since the file $argv[2] was written?
-function __cudaswitch_newer
-    for dir in $argv[1]/conda-meta $argv[1]/lib/python*/site-packages
-        test $dir -nt $argv[2]; and return 0
-    end
-    return 1
-end
-
-# $argv[1] = set or give: the variables that the applied want $argv[2] has.
+# $argv[1] = set or give: the variables that the applied want $argv[2] has. $argv[1] = forget:
+# what conda keeps of those that the want had, whose values before are in _cudaswitch_was_NAME.
 function __cudaswitch_scalars
     set -l home (string split --fields 1 : -- $argv[2])
     set -l names CUDA_HOME CUDA_PATH CUDAToolkit_ROOT
@@ -119,6 +86,11 @@ function __cudaswitch_scalars
         set -a names CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
         set -a values $gpus PCI_BUS_ID
     end
+    if test $argv[1] = set
+        __cudaswitch_flags_set $argv[2] $home
+    else if test $argv[1] = give
+        __cudaswitch_flags_give
+    end
     for name in $names
         set -l ours $values[1]
         set -e values[1]
@@ -128,7 +100,13 @@ function __cudaswitch_scalars
                 set -gx $was "$$name"
             end
             set -gx $name $ours
+        else if test $argv[1] = forget
+            set -l was _cudaswitch_was_$name
+            __cudaswitch_copies $name $ours (set -q _cudaswitch_gave; and echo "$$was")
         else
+            set -g _cudaswitch_gave 1
+            set -g _cudaswitch_was_$name "$$was"
+            test -n "$CONDA_PREFIX"; and __cudaswitch_copies $name $ours "$$was"
             if test "$$name" = $ours
                 if set -q $was
                     set -gx $name "$$was"
@@ -209,6 +187,9 @@ function __cudaswitch_settle
                 set ld $_cudaswitch_ld_was
                 set ld_set $_cudaswitch_ld_was_set
             else
+                if test -n "$CONDA_PREFIX"
+                    __cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
+                end
                 set __csw $ld
                 __cudaswitch_without $_CUDASWITCH_LIB
                 if test (count $__csw) -ne (count $ld)
@@ -223,6 +204,7 @@ function __cudaswitch_settle
         if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX" = "$home:$home:$home:$home/bin/nvcc"
             and string match --quiet --regex ':nvcc$' -- $_CUDASWITCH_ON
             and not string match --quiet '*:gpus=*' -- $_CUDASWITCH_ON
+            and test -z "$_CUDASWITCH_CC$_CUDASWITCH_XLA"
             and not set -q _CUDASWITCH_WAS_CUDA_HOME
             and not set -q _CUDASWITCH_WAS_CUDA_PATH
             and not set -q _CUDASWITCH_WAS_CUDAToolkit_ROOT
@@ -249,10 +231,13 @@ function __cudaswitch_settle
         set -l bin $home/bin
         set -l lib
         set -l libs 1
+        set -e __csw_xla
         switch $want:
             case '*:lib=never:*'
+                __cudaswitch_bundled
                 set libs
             case '*:lib=always:*'
+                __cudaswitch_bundled
             case '*'
                 if test -n "$CONDA_PREFIX$VIRTUAL_ENV"; and __cudaswitch_bundled
                     set libs
@@ -302,7 +287,8 @@ function __cudaswitch_settle
         test -x $bin/nvcc; and set want $want:nvcc
         set -gx _CUDASWITCH_ON $want
         if string match --quiet --regex ':nvcc$' -- $want
-            and not string match --quiet '*:gpus=*' -- $want
+            and not string match --quiet --regex ':(gpus|cc)=' -- $want
+            and not set -q __csw_xla
             and not set -q CUDA_HOME
             and not set -q CUDA_PATH
             and not set -q CUDAToolkit_ROOT
@@ -316,6 +302,7 @@ function __cudaswitch_settle
         end
     end
     set -e __csw
+    set -e __csw_xla
 
     test "$path" = "$path_was"; or set -gx PATH $path
     test "$old" = "$old_was"; or set -gx _OLD_VIRTUAL_PATH $old
@@ -353,6 +340,12 @@ function __cudaswitch_enter
         end
         set want gone
     end
+    # The conda environment that was left had a toolkit, and this one has variables of its own.
+    if test $argv[1] = C -a -n "$_cudaswitch_undone"
+        and test "$LD_LIBRARY_PATH|$CUDA_HOME$CUDA_PATH$CUDACXX" != "$_cudaswitch_ld_was|"
+        __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
+        __cudaswitch_scalars forget $_cudaswitch_undone
+    end
     set -gx _CUDASWITCH_$argv[1] $want:env=$argv[2]
     __cudaswitch_settle
 end
@@ -362,6 +355,9 @@ function __cudaswitch_leave
     set -l owner _CUDASWITCH_$argv[1]
     test -n "$$owner"; or return 0
     set -l before $_CUDASWITCH_BIN
+    set -g _cudaswitch_undone $_CUDASWITCH_ON
+    set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
+    set -e _cudaswitch_gave
     set -e $owner
     set -g __csw_left $argv[2]
     __cudaswitch_settle

@@ -36,11 +36,16 @@ def __cudaswitch_before [conda, venv] {
     $'($conda)/bin' in (__cudaswitch_elements $env.PATH? | take until {|dir| $dir == $'($venv)/bin' })
 }
 
-# Does the active environment bring its own CUDA?
-def __cudaswitch_bundled [] {
+# The active environment, empty where there is none.
+def __cudaswitch_inside [] {
     let conda = ($env.CONDA_PREFIX? | default '')
     let venv = ($env.VIRTUAL_ENV? | default '')
-    let prefix = if $venv != '' and ($conda == '' or not (__cudaswitch_before $conda $venv)) { $venv } else { $conda }
+    if $venv != '' and ($conda == '' or not (__cudaswitch_before $conda $venv)) { $venv } else { $conda }
+}
+
+# Does the active environment bring its own CUDA?
+def __cudaswitch_bundled [] {
+    let prefix = (__cudaswitch_inside)
     $prefix != '' and (__cudaswitch_brings $prefix)
 }
 
@@ -72,6 +77,53 @@ def __cudaswitch_brings [prefix] {
     | any {|place| __cudaswitch_any $place.folder $place.patterns }
 }
 
+# Has the environment a framework that looks for libdevice outside? `ls` of a folder is what it
+# holds, of a pattern the folder itself.
+def __cudaswitch_lacks_libdevice [prefix] {
+    if $prefix == '' or (__cudaswitch_any $prefix ['nvvm/libdevic[e]']) { return false }
+    let beside = ['nvidia/cuda_nvcc/nvvm/libdevic[e]' 'nvidia/cu[0-9]*/nvvm/libdevic[e]' 'jaxlib/cuda/nvvm/libdevic[e]']
+    let literal = ($prefix | str replace --all --regex '[?*\[\]]' '[$0]')
+    let sites = (try { ls ($'($literal)/lib/python[23]*/site-package[s]' | into glob) | get name } catch { [] })
+    $sites | any {|site| (__cudaswitch_any $site ['tensorflo[w]' 'jaxli[b]']) and not (__cudaswitch_any $site $beside) }
+}
+
+# The compiler that is to be named for nvcc; it need not be there, and is empty where somebody
+# else has named one. Decides as `activation.host_compiler`: change both.
+def __cudaswitch_host [now, want] {
+    let found = ($want | parse --regex ':cc=(?<cc>[^:]*)' | get --optional 0.cc | default '')
+    let conda = ($env.CONDA_PREFIX? | default '')
+    let cxx = ($env.CXX? | default '')
+    let flags = $'($now.NVCC_PREPEND_FLAGS) ($env.NVCC_APPEND_FLAGS?)'
+    if $found == '' or $'($now.CUDAHOSTCXX)($env.NVCC_CCBIN?)' != '' or $flags =~ '-ccbin|--compiler-bindir' { return '' }
+    let compiler = if $cxx == '' {
+        if $conda == '' or (which $'($conda)/bin/gcc' | is-empty) { $found } else { '' }
+    } else if $conda != '' and ($cxx | str starts-with $'($conda)/') { $cxx } else { '' }
+    # nvcc cuts its flags at blanks and knows no quotes.
+    if $compiler =~ '[ \t]' { '' } else { $compiler }
+}
+
+# The flags without the word, taken out once with the blank that came with it; null where they
+# were unset before us and are empty.
+def __cudaswitch_wordless [flags, word, was] {
+    if ($flags | is-empty) or ($word | is-empty) { return $flags }
+    if $flags == $word { return (if $was == null { null } else { '' }) }
+    if ($flags | str starts-with $'($word) ') { return ($flags | str replace $'($word) ' '') }
+    if not ($flags | str ends-with $' ($word)') { return ($flags | str replace $' ($word) ' ' ') }
+    $flags | str substring 0..<(($flags | str length) - ($word | str length) - 1)
+}
+
+# The words that go among flags: the host compiler's, and what tells XLA where the toolkit is.
+def __cudaswitch_words [now, want] {
+    let home = ($want | split row : | first)
+    let compiler = (__cudaswitch_host $now $want)
+    let nvcc = if $compiler != '' and (which $compiler | is-not-empty) { {CC: $'-ccbin=($compiler)'} } else { {} }
+    # The name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    let has_room = ($now.XLA_FLAGS | default '') =~ '^([- \t]|$)' and ($now.XLA_FLAGS | default '') !~ xla_gpu_cuda_data_dir
+    let quoted = if $home =~ '[ \t]' { $'"($home)"' } else { $home }
+    let xla = if $has_room and (__cudaswitch_any $home ['nvvm/libdevic[e]']) and (__cudaswitch_lacks_libdevice (__cudaswitch_inside)) { {XLA: $'--xla_gpu_cuda_data_dir=($quoted)'} } else { {} }
+    $nvcc | merge $xla
+}
+
 # The variables that the applied want has.
 def __cudaswitch_scalars [want] {
     let home = ($want | split row : | first)
@@ -92,10 +144,10 @@ def __cudaswitch_strongest [] {
 
 # Every variable that the change touches and its undo reads, null where it is unset.
 def __cudaswitch_variables [] {
-    let scalars = [CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER]
-    let state = ([ON BIN OLD GONE LIB LD] | each { '_CUDASWITCH_' + $in })
+    let scalars = [CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS]
+    let state = ([ON BIN OLD GONE LIB LD CC XLA] | each { '_CUDASWITCH_' + $in })
     let was = ($scalars | each { '_CUDASWITCH_WAS_' + $in })
-    $env | select --optional PATH _OLD_VIRTUAL_PATH LD_LIBRARY_PATH ...$scalars ...$state ...$was
+    $env | select --optional PATH _OLD_VIRTUAL_PATH LD_LIBRARY_PATH NVCC_PREPEND_FLAGS_BACKUP ...$scalars ...$state ...$was
 }
 
 # The variables without what is applied.
@@ -124,7 +176,16 @@ def __cudaswitch_undone [before] {
             $now = ($now | update $was null)
         }
     }
-    $now | merge {_CUDASWITCH_ON: null, _CUDASWITCH_BIN: null, _CUDASWITCH_OLD: null, _CUDASWITCH_GONE: null, _CUDASWITCH_LIB: null, _CUDASWITCH_LD: null}
+    let word = ($now._CUDASWITCH_CC | default '')
+    if $word != '' {
+        if $now.CUDAHOSTCXX == ($word | str replace '-ccbin=' '') { $now.CUDAHOSTCXX = $now._CUDASWITCH_WAS_CUDAHOSTCXX }
+        # What conda's nvcc keeps aside would bring ours back when it is left.
+        $now.NVCC_PREPEND_FLAGS_BACKUP = (__cudaswitch_wordless $now.NVCC_PREPEND_FLAGS_BACKUP $word '')
+    }
+    $now.NVCC_PREPEND_FLAGS = (__cudaswitch_wordless $now.NVCC_PREPEND_FLAGS $word $now._CUDASWITCH_WAS_NVCC_PREPEND_FLAGS)
+    $now.XLA_FLAGS = (__cudaswitch_wordless $now.XLA_FLAGS $now._CUDASWITCH_XLA $now._CUDASWITCH_WAS_XLA_FLAGS)
+    for name in [CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS] { $now = ($now | update $'_CUDASWITCH_WAS_($name)' null) }
+    $now | merge {_CUDASWITCH_ON: null, _CUDASWITCH_BIN: null, _CUDASWITCH_OLD: null, _CUDASWITCH_GONE: null, _CUDASWITCH_LIB: null, _CUDASWITCH_LD: null, _CUDASWITCH_CC: null, _CUDASWITCH_XLA: null}
 }
 
 # The variables with what a want asks for.
@@ -153,7 +214,18 @@ def __cudaswitch_done [before, want] {
         $now.LD_LIBRARY_PATH = (__cudaswitch_joined $now.LD_LIBRARY_PATH [...$libraries ...$ld])
     }
     let on = if (which $'($bin)/nvcc' | is-empty) { $want } else { $'($want):nvcc' }
-    for one in (__cudaswitch_scalars $on | transpose name ours) {
+    let words = (__cudaswitch_words $now $want)
+    mut values = (__cudaswitch_scalars $on)
+    if $words.CC? != null {
+        $now._CUDASWITCH_CC = $words.CC
+        $values.CUDAHOSTCXX = ($words.CC | str replace '-ccbin=' '')
+        $values.NVCC_PREPEND_FLAGS = ([$words.CC $now.NVCC_PREPEND_FLAGS] | where ($it | is-not-empty) | str join ' ')
+    }
+    if $words.XLA? != null {
+        $now._CUDASWITCH_XLA = $words.XLA
+        $values.XLA_FLAGS = ([$now.XLA_FLAGS $words.XLA] | where ($it | is-not-empty) | str join ' ')
+    }
+    for one in ($values | transpose name ours) {
         $now = ($now | update $'_CUDASWITCH_WAS_($one.name)' ($now | get $one.name) | update $one.name $one.ours)
     }
     $now | update _CUDASWITCH_ON $on

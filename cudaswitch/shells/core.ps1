@@ -45,12 +45,18 @@ function global:__cudaswitch_before([string] $Conda, [string] $Venv) {
     $first -ge 0 -and ($second -lt 0 -or $first -lt $second)
 }
 
-# Does the active environment bring its own CUDA?
-function global:__cudaswitch_bundled {
+# The active environment.
+function global:__cudaswitch_inside {
     $active = $env:VIRTUAL_ENV
     if ($env:CONDA_PREFIX -and (-not $active -or (__cudaswitch_before $env:CONDA_PREFIX $active))) {
         $active = $env:CONDA_PREFIX
     }
+    "$active"
+}
+
+# Does the active environment bring its own CUDA?
+function global:__cudaswitch_bundled {
+    $active = __cudaswitch_inside
     if (-not $active) { return $false }
     $literal = [WildcardPattern]::Escape($active)
     foreach ($trace in @(
@@ -62,6 +68,97 @@ function global:__cudaswitch_bundled {
         if (Test-Path -Path "$literal/$trace") { return $true }
     }
     $false
+}
+
+# Has the active environment a framework that looks for libdevice outside?
+function global:__cudaswitch_lacks_libdevice {
+    $active = __cudaswitch_inside
+    if (-not $active -or (Test-Path -LiteralPath "$active/nvvm/libdevice")) { return $false }
+    foreach ($framework in 'tensorflow', 'jaxlib') {
+        $literal = [WildcardPattern]::Escape($active)
+        foreach ($at in Get-Item -Path "$literal/lib/python[23]*/site-packages/$framework" -ErrorAction Ignore) {
+            $site = [WildcardPattern]::Escape([IO.Path]::GetDirectoryName($at.FullName))
+            $beside = 'nvidia/cuda_nvcc', 'nvidia/cu[0-9]*', 'jaxlib/cuda' |
+                Where-Object { Test-Path -Path "$site/$_/nvvm/libdevice" }
+            if (-not $beside) { return $true }
+        }
+    }
+    $false
+}
+
+# The compiler that is to be named for nvcc; it need not be there, and is empty where somebody
+# else has named one. Decides as `activation.host_compiler`: change both.
+function global:__cudaswitch_host([string] $Want) {
+    $compiler = "$($Want.Split(':') -clike 'cc=*')".Replace('cc=', '')
+    if (-not $compiler -or $env:CUDAHOSTCXX -or $env:NVCC_CCBIN -or
+        "$env:NVCC_PREPEND_FLAGS $env:NVCC_APPEND_FLAGS" -cmatch '-ccbin|--compiler-bindir') { return '' }
+    if ($env:CXX) {
+        $compiler = ''
+        if ($env:CONDA_PREFIX -and $env:CXX.StartsWith("$env:CONDA_PREFIX/", 'Ordinal')) {
+            $compiler = $env:CXX
+        }
+    } elseif ($env:CONDA_PREFIX -and [IO.File]::Exists("$env:CONDA_PREFIX/bin/gcc")) {
+        return ''
+    }
+    # nvcc cuts its flags at blanks and knows no quotes.
+    if ($compiler -cmatch '[ \t]') { '' } else { $compiler }
+}
+
+# Take a word out of the flags in a variable, once, with the blank that came with it. A variable
+# that is empty then, and was unset before us, goes.
+function global:__cudaswitch_wordless([string] $Name, [string] $Word, [bool] $Keep) {
+    $flags = __cudaswitch_get $Name
+    if (-not $flags -or -not $Word) { return }
+    $was = __cudaswitch_get "_CUDASWITCH_WAS_$Name"
+    if ($flags -ceq $Word) {
+        $empty = $null
+        if ($Keep -or $null -ne $was) { $empty = '' }
+        __cudaswitch_set $Name $empty
+    } elseif ($flags.StartsWith("$Word ", 'Ordinal')) {
+        __cudaswitch_set $Name $flags.Substring($Word.Length + 1)
+    } elseif ($flags.EndsWith(" $Word", 'Ordinal')) {
+        __cudaswitch_set $Name $flags.Substring(0, $flags.Length - $Word.Length - 1)
+    } else {
+        $place = $flags.IndexOf(" $Word ", [StringComparison]::Ordinal)
+        if ($place -ge 0) { __cudaswitch_set $Name $flags.Remove($place, $Word.Length + 1) }
+    }
+}
+
+# Put words among flags: the host compiler's, and what tells XLA where the toolkit is.
+function global:__cudaswitch_flags_set([string] $Want, [string] $Toolkit) {
+    $compiler = __cudaswitch_host $Want
+    if ($compiler -and [IO.File]::Exists($compiler)) {
+        $env:_CUDASWITCH_CC = "-ccbin=$compiler"
+        foreach ($name in 'CUDAHOSTCXX', 'NVCC_PREPEND_FLAGS') {
+            __cudaswitch_set "_CUDASWITCH_WAS_$name" (__cudaswitch_get $name)
+        }
+        $env:CUDAHOSTCXX = $compiler
+        $env:NVCC_PREPEND_FLAGS = @("-ccbin=$compiler", $env:NVCC_PREPEND_FLAGS | Where-Object { $_ }) -join ' '
+    }
+    # The name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    if ("$env:XLA_FLAGS" -cnotmatch '\A([- \t]|\z)' -or "$env:XLA_FLAGS" -clike '*xla_gpu_cuda_data_dir*') { return }
+    if (-not (Test-Path -LiteralPath "$Toolkit/nvvm/libdevice") -or -not (__cudaswitch_lacks_libdevice)) { return }
+    $word = "--xla_gpu_cuda_data_dir=$Toolkit"
+    if ($Toolkit -cmatch '[ \t]') { $word = "--xla_gpu_cuda_data_dir=`"$Toolkit`"" }
+    $env:_CUDASWITCH_XLA = $word
+    __cudaswitch_set '_CUDASWITCH_WAS_XLA_FLAGS' (__cudaswitch_get 'XLA_FLAGS')
+    $env:XLA_FLAGS = @($env:XLA_FLAGS, $word | Where-Object { $_ }) -join ' '
+}
+
+# Take our words out again, and give the host compiler back.
+function global:__cudaswitch_flags_give {
+    if ($env:_CUDASWITCH_CC) {
+        if ("-ccbin=$env:CUDAHOSTCXX" -ceq $env:_CUDASWITCH_CC) {
+            __cudaswitch_set 'CUDAHOSTCXX' (__cudaswitch_get '_CUDASWITCH_WAS_CUDAHOSTCXX')
+        }
+        # What conda's nvcc keeps aside would bring ours back when it is left.
+        __cudaswitch_wordless 'NVCC_PREPEND_FLAGS_BACKUP' $env:_CUDASWITCH_CC $true
+        __cudaswitch_wordless 'NVCC_PREPEND_FLAGS' $env:_CUDASWITCH_CC $false
+    }
+    __cudaswitch_wordless 'XLA_FLAGS' $env:_CUDASWITCH_XLA $false
+    foreach ($name in 'CC', 'XLA', 'WAS_CUDAHOSTCXX', 'WAS_NVCC_PREPEND_FLAGS', 'WAS_XLA_FLAGS') {
+        __cudaswitch_set "_CUDASWITCH_$name" $null
+    }
 }
 
 # The variables that an applied want has, each with its value.
@@ -116,6 +213,7 @@ function global:__cudaswitch_settle {
             __cudaswitch_set "_CUDASWITCH_WAS_$name" $null
         }
     }
+    __cudaswitch_flags_give
     foreach ($name in 'ON', 'BIN', 'OLD', 'GONE', 'LIB', 'LD') {
         __cudaswitch_set "_CUDASWITCH_$name" $null
     }
@@ -149,5 +247,6 @@ function global:__cudaswitch_settle {
         __cudaswitch_set "_CUDASWITCH_WAS_$name" (__cudaswitch_get $name)
         __cudaswitch_set $name $values[$name]
     }
+    __cudaswitch_flags_set $want $toolkit
     $env:_CUDASWITCH_ON = $want
 }

@@ -9,6 +9,7 @@
 #   _CUDASWITCH_BIN OLD LIB  what it put into PATH, _OLD_VIRTUAL_PATH and LD_LIBRARY_PATH:
 #                          COUNT/dir:COUNT/dir, COUNT = copies that were there before us
 #   _CUDASWITCH_LD         `unset` when LD_LIBRARY_PATH was
+#   _CUDASWITCH_CC XLA     the word that it put into NVCC_PREPEND_FLAGS, and XLA_FLAGS
 #   _CUDASWITCH_GONE       what a PATH computed earlier may bring back, in the form of BIN
 #   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset
 
@@ -47,6 +48,35 @@ __cudaswitch_record() {
     done
 }
 
+# Take what we put there, the value $2 of the variable $1 or the record $2 of its folders, out of
+# the copies __CONDA_SHLVL_LEVEL_NAME: conda keeps in them what the variables of an environment
+# (`conda env config vars`) replace, and brings it back. $3 = the value before us.
+__cudaswitch_copies() {
+    \local level value
+    level=${CONDA_SHLVL:-0}
+    while [ "$level" -ge 0 ]; do
+        \eval "value=\${__CONDA_SHLVL_${level}_$1-}"
+        case $1:$value in
+            LD_LIBRARY_PATH:?*) __cudaswitch_without "$value" "$2" ;;
+            "$1:$2") __csw=$3 ;;
+            *) __csw=$value ;;
+        esac
+        if [ "$__csw" != "$value" ]; then
+            __cudaswitch_put "__CONDA_SHLVL_${level}_$1"
+            # That of this level has been brought back already.
+            if [ "$level" = "${CONDA_SHLVL:-0}" ]; then
+                \eval "if [ \"\${$1-}\" = \"\$value\" ]; then __cudaswitch_put $1; fi"
+            fi
+        fi
+        level=$((level - 1))
+    done
+}
+
+# The variable $1 = __csw, unset where that is empty, which is the same to conda.
+__cudaswitch_put() {
+    if [ -n "$__csw" ]; then \export "$1=$__csw"; else \unset "$1"; fi
+}
+
 # Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
 __cudaswitch_before() {
     \local head
@@ -71,70 +101,10 @@ __cudaswitch_globbing() {
     return "$code"
 }
 
-# Does the active environment bring its own CUDA? $left is one that is just being left.
-__cudaswitch_bundled() {
-    \local env venv
-    env=${CONDA_PREFIX-} venv=${VIRTUAL_ENV-}
-    if [ "$env" = "${left-}" ]; then env=''; fi
-    if [ "$venv" = "${left-}" ]; then venv=''; fi
-    if [ -n "$venv" ]; then
-        if [ -z "$env" ] || ! __cudaswitch_before "$env" "$venv"; then env=$venv; fi
-    fi
-    [ -n "$env" ] && __cudaswitch_globbing __cudaswitch_brings "$env"
-}
-
-# Does the environment $1 bring its own CUDA? Looks where `detect.bundled` does: change both.
-__cudaswitch_brings() {
-    \local file line base shared python user
-    base='' shared='' python='' user=''
-    if [ -r "$1/pyvenv.cfg" ]; then
-        while IFS= \read -r line || [ -n "$line" ]; do
-            case $line in
-                home[\ =]*) base=${line#*=} ;;
-                include-system-site-packages[\ =]*[tT][rR][uU][eE]) shared=1 ;;
-                version[\ =]* | version_info[\ =]*) python=${line#*=} ;;
-            esac
-        done < "$1/pyvenv.cfg"
-        if [ -z "$shared" ]; then base=''; fi
-        base=${base#"${base%%[! ]*}"} base=${base%/bin} python=${python#"${python%%[! ]*}"}
-        case $python in *.*.*) python=${python%".${python#*.*.}"} ;; esac
-    fi
-    # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
-    if [ -z "${PYTHONNOUSERSITE-}" ] && { [ -n "$base" ] || [ -d "$1/conda-meta" ]; }; then
-        user=${PYTHONUSERBASE:-${HOME-}/.local}
-    fi
-    for file in "$1"/lib/python[23]*/site-packages; do
-        if __cudaswitch_site "$file"; then return 0; fi
-        if [ -n "$user" ] && __cudaswitch_site "$user${file#"$1"}"; then return 0; fi
-    done
-    if [ -n "$base" ]; then
-        for file in "lib/python$python/site-packages" lib/python3/dist-packages \
-            "local/lib/python$python/dist-packages"; do
-            if __cudaswitch_site "$base/$file"; then return 0; fi
-        done
-    fi
-    for line in "$1" ${base:+"$base"}; do
-        for file in "$line"/conda-meta/cudatoolkit-[0-9]*.json \
-            "$line"/conda-meta/cuda-cudart-[0-9]*.json \
-            "$line"/conda-meta/libcublas-[0-9]*.json; do
-            if [ -e "$file" ]; then return 0; fi
-        done
-    done
-    return 1
-}
-
-# Are there wheels with CUDA in the folder $1?
-__cudaswitch_site() {
-    \local file
-    for file in "$1"/nvidia/*/lib "$1"/torch/lib/libtorch_cuda.so; do
-        if [ -e "$file" ]; then return 0; fi
-    done
-    return 1
-}
-
-# $1 = set or give: the variables that the applied want $2 has.
+# $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of
+# those that the want $2 had, whose values before are in _cudaswitch_was_NAME.
 __cudaswitch_scalars() {
-    \local way home name ours was
+    \local __csw way home name ours was
     way=$1 home=${2%%:*}
     set -- "$2:" CUDA_HOME "$home" CUDA_PATH "$home" CUDAToolkit_ROOT "$home"
     case $1 in *:nvcc:*) set -- "$@" CUDACXX "$home/bin/nvcc" ;; esac
@@ -144,6 +114,10 @@ __cudaswitch_scalars() {
             set -- "$@" CUDA_VISIBLE_DEVICES "${ours%%:*}" CUDA_DEVICE_ORDER PCI_BUS_ID
             ;;
     esac
+    case $way in
+        set) __cudaswitch_flags_set "$1" ;;
+        give) __cudaswitch_flags_give ;;
+    esac
     shift
     while [ $# -gt 0 ]; do
         name=$1 ours=$2 was=_CUDASWITCH_WAS_$1
@@ -151,7 +125,15 @@ __cudaswitch_scalars() {
         if [ "$way" = set ]; then
             \eval "if [ -n \"\${$name+x}\" ]; then \\export $was=\"\$$name\"; fi"
             \export "$name=$ours"
+        elif [ "$way" = forget ]; then
+            was=''
+            if [ -n "$_cudaswitch_gave" ]; then \eval "was=\${_cudaswitch_was_$name-}"; fi
+            __cudaswitch_copies "$name" "$ours" "$was"
         else
+            \eval "_cudaswitch_gave=1 _cudaswitch_was_$name=\${$was-}"
+            if [ -n "${CONDA_PREFIX-}" ]; then
+                \eval "__cudaswitch_copies $name \"\$ours\" \"\${$was-}\""
+            fi
             \eval "if [ \"\${$name-}\" != \"\$ours\" ]; then :
                 elif [ -n \"\${$was+x}\" ]; then $name=\$$was
                 else \\unset $name
@@ -176,8 +158,8 @@ __cudaswitch_strongest() {
 # stands in front and variables that nobody else has set, takes the short ways.
 __cudaswitch_settle() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-    \local __csw want home search bin old ld ld_set lib lib0 dir IFS
-    IFS=' ' bin=${_CUDASWITCH_BIN-} want=${_CUDASWITCH_ON-} search=${PATH-}
+    \local __csw want home search bin old ld ld_set lib lib0 dir xla IFS
+    IFS=' ' xla='' bin=${_CUDASWITCH_BIN-} want=${_CUDASWITCH_ON-} search=${PATH-}
     old=${_OLD_VIRTUAL_PATH-} ld=${LD_LIBRARY_PATH-} ld_set=${LD_LIBRARY_PATH+set}
 
     if [ -n "$want$bin${_CUDASWITCH_GONE-}" ]; then
@@ -201,6 +183,9 @@ __cudaswitch_settle() {
         if [ "${_CUDASWITCH_LIB-}|$ld" = "${_cudaswitch_ld-}" ]; then
             ld=$_cudaswitch_ld_was ld_set=$_cudaswitch_ld_was_set
         elif [ -n "${_CUDASWITCH_LIB-}" ]; then
+            if [ -n "${CONDA_PREFIX-}" ]; then
+                __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
+            fi
             __cudaswitch_without "$ld" "$_CUDASWITCH_LIB"
             if [ "$__csw" != "$ld" ]; then
                 ld=$__csw
@@ -210,7 +195,8 @@ __cudaswitch_settle() {
         home=${want%%:*}
         dir=$want:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
         dir=$dir:${_CUDASWITCH_WAS_CUDA_HOME+x}${_CUDASWITCH_WAS_CUDA_PATH+x}
-        case $dir:${_CUDASWITCH_WAS_CUDAToolkit_ROOT+x}${_CUDASWITCH_WAS_CUDACXX+x} in
+        dir=$dir:${_CUDASWITCH_WAS_CUDAToolkit_ROOT+x}${_CUDASWITCH_WAS_CUDACXX+x}
+        case $dir${_CUDASWITCH_CC-}${_CUDASWITCH_XLA-} in
             :*) ;;
             *:gpus=*) __cudaswitch_scalars give "$want" ;;
             *":nvcc:$home:$home:$home:$home/bin/nvcc::")
@@ -227,8 +213,12 @@ __cudaswitch_settle() {
     case $home in /*) ;; *) home='' ;; esac
     if [ -n "$home" ] && [ -d "$home/." ]; then
         case $want:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
-            *:lib=never:*) home='' ;;
-            *:lib=always:* | "$want:") ;;
+            *:lib=never:*)
+                __cudaswitch_bundled || :
+                home=''
+                ;;
+            *:lib=always:*) __cudaswitch_bundled || : ;;
+            "$want:") ;;
             *) if __cudaswitch_bundled; then home=''; fi ;;
         esac
         if [ -n "$home" ]; then
@@ -259,8 +249,8 @@ __cudaswitch_settle() {
         fi
         if [ -x "$dir/nvcc" ]; then want=$want:nvcc; fi
         \export "_CUDASWITCH_BIN=$bin" "_CUDASWITCH_ON=$want"
-        case $want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
-            *:gpus=*) __cudaswitch_scalars set "$want" ;;
+        case $want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$xla in
+            *:gpus=* | *:cc=*) __cudaswitch_scalars set "$want" ;;
             *:nvcc:)
                 \export "CUDA_HOME=$home" "CUDA_PATH=$home" "CUDAToolkit_ROOT=$home" \
                     "CUDACXX=$dir/nvcc"
@@ -296,6 +286,14 @@ __cudaswitch_enter() {
         fi
         home=gone
     fi
+    # The conda environment that was left had a toolkit, and this one has variables of its own.
+    case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}} in
+        C | "C:${_cudaswitch_ld_was-}|") ;;
+        C:*)
+            __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib" ''
+            __cudaswitch_scalars forget "$_cudaswitch_undone"
+            ;;
+    esac
     \export "_CUDASWITCH_$1=${home}:env=$2"
     __cudaswitch_settle
 }
@@ -303,10 +301,13 @@ __cudaswitch_enter() {
 # The hook of an environment that is left: owner C or V, its folder.
 __cudaswitch_leave() {
     \local before __csw gone item left
+    # shellcheck disable=SC2034  # bundled.sh reads it
     left=$2
     \eval "before=\${_CUDASWITCH_$1-}"
     if [ -z "$before" ]; then return 0; fi
     before=${_CUDASWITCH_BIN-}
+    _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
+    _cudaswitch_gave=''
     \unset "_CUDASWITCH_$1"
     __cudaswitch_settle
     if [ "$1" = V ]; then return 0; fi

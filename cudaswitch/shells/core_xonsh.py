@@ -24,6 +24,14 @@ BUNDLED = (
 )
 """What shows that an environment brings its own CUDA, as in core.sh."""
 
+XLA = ("lib/python[23]*/site-packages/tensorflow", "lib/python[23]*/site-packages/jaxlib")
+LIBDEVICE = (
+    "nvidia/cuda_nvcc/nvvm/libdevice",
+    "nvidia/cu[0-9]*/nvvm/libdevice",
+    "jaxlib/cuda/nvvm/libdevice",
+)
+"""Frameworks that compile with XLA, and where they find libdevice beside them."""
+
 
 def variables() -> dict[str, str]:
     """Return what a child would be given, but search paths as they were typed, with `~`."""
@@ -48,7 +56,8 @@ def settled(state: dict[str, str]) -> dict[str, str]:
     """Return a state with what the strongest wants, in place of what was applied."""
     want = strongest(state)
     if want.startswith("/") and Path(want.partition(":")[0]).is_dir():
-        return change(Want.parse(want), os.path.exists, bundled(state)).applied(state)
+        own = bundled(state), lacks_libdevice(state)
+        return change(Want.parse(want), os.path.exists, *own, state).applied(state)
     return undone(state)
 
 
@@ -78,9 +87,24 @@ def before_on_path(state: dict[str, str], first: str, second: str) -> bool:
 
 def bundled(state: dict[str, str]) -> bool:
     """Tell whether the active environment brings its own CUDA."""
+    return any(in_active(state, pattern) for pattern in BUNDLED)
+
+
+def lacks_libdevice(state: dict[str, str]) -> bool:
+    """Tell whether the active environment has a framework that looks for libdevice outside."""
+    if in_active(state, "nvvm/libdevice"):
+        return False
+    sites = {os.path.dirname(at) for name in XLA for at in in_active(state, name)}  # noqa: PTH120  # as text
+    return any(
+        not any(glob.glob(f"{glob.escape(site)}/{place}") for place in LIBDEVICE)  # noqa: PTH207  # as below
+        for site in sites
+    )
+
+
+def in_active(state: dict[str, str], pattern: str) -> list[str]:
+    """List what a pattern matches in the active environment."""
     venv, conda = (state.get(name, "") for name in OWNERS.values())
     active = conda if conda and (not venv or before_on_path(state, conda, venv)) else venv
-    return bool(active) and any(
-        glob.glob(f"{glob.escape(active)}/{pattern}")  # noqa: PTH207  # a pathlib glob needs a Path per pattern
-        for pattern in BUNDLED
-    )
+    if not active:
+        return []
+    return glob.glob(f"{glob.escape(active)}/{pattern}")  # noqa: PTH207  # a pathlib glob needs a Path per pattern

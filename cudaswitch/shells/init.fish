@@ -7,7 +7,9 @@
 function __cudaswitch_ready
     string match --quiet --regex '^[A-Za-z0-9_+][A-Za-z0-9._+-]*$' -- $argv[1]; or return 1
     test -f $_cudaswitch_root/requests/$argv[1]; or return 1
-    read --global __csw < $_cudaswitch_root/requests/$argv[1]; and test -d $__csw/.
+    read --global __csw < $_cudaswitch_root/requests/$argv[1]; or return 1
+    test -d $__csw/.; and return 0
+    string match --quiet --regex '^(?<home>[^:]*):' -- $__csw; and test -d $home/.
 end
 
 # $__csw = the ready answer to the version file $argv[1]; fails where Python must be asked.
@@ -222,6 +224,12 @@ function __cudaswitch_say
             set line "$line (LD_LIBRARY_PATH left alone, as asked)"
         else
             set line "$line (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)"
+        end
+    end
+    if test -z "$_CUDASWITCH_CC"; and string match --quiet '*:cc=*' -- $_CUDASWITCH_ON
+        __cudaswitch_host $_CUDASWITCH_ON
+        if test -n "$__csw"; and not test -x $__csw
+            set line "$line (its nvcc refuses the gcc here: install "(string replace --regex '.*/' '' -- $__csw)")"
         end
     end
     echo $line >&2

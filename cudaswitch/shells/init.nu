@@ -14,7 +14,7 @@ def __cudaswitch_ready [request] {
     let file = $'($env._cudaswitch_root.0)/requests/($request)'
     if not (__cudaswitch_is_file $file) { return null }
     let want = (try { open --raw $file | lines | get --optional 0 | default '' } catch { '' })
-    if (__cudaswitch_is_dir $want) { $want }
+    if (__cudaswitch_is_dir ($want | split row : | first)) { $want }
 }
 
 # The text of a version file, null where it is another user's, or none that a person writes.
@@ -191,7 +191,9 @@ def __cudaswitch_say [] {
         return
     }
     let why = if ($env._CUDASWITCH_LIB? | is-not-empty) { '' } else if ':lib=never' in $on { ' (LD_LIBRARY_PATH left alone, as asked)' } else { ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' }
-    print --stderr $'cudaswitch: CUDA ($on | split row : | first | path basename)($why)'
+    let compiler = if ($env._CUDASWITCH_CC? | is-empty) { __cudaswitch_host (__cudaswitch_variables) $on } else { '' }
+    let lacks = if $compiler != '' and (which $compiler | is-empty) { $" \(its nvcc refuses the gcc here: install ($compiler | path basename)\)" } else { '' }
+    print --stderr $'cudaswitch: CUDA ($on | split row : | first | path basename)($why)($lacks)'
 }
 
 # What is brought back with an overlay: Nushell gives its variables the values that they had

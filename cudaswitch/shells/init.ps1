@@ -9,7 +9,7 @@ function global:__cudaswitch_ready([string] $Request) {
     $file = "$global:_cudaswitch_root/requests/$Request"
     if (-not [IO.File]::Exists($file)) { return }
     $want = [IO.File]::ReadAllText($file).Split("`n")[0]
-    if ([IO.Directory]::Exists($want)) { $want }
+    if ([IO.Directory]::Exists($want.Split(':')[0])) { $want }
 }
 
 # Have the packages of an environment changed since the file was written?
@@ -50,7 +50,7 @@ function global:__cudaswitch_automatic([string] $Prefix) {
     if (-not [IO.File]::Exists($file) -or (__cudaswitch_newer $Prefix $file)) { return $null }
     $said = [IO.File]::ReadAllText($file).Split("`n")
     if ($said.Count -lt 2 -or $said[0] -cne $Prefix) { return $null }
-    if ($said[1] -and -not [IO.Directory]::Exists($said[1])) { return $null }
+    if ($said[1] -and -not [IO.Directory]::Exists($said[1].Split(':')[0])) { return $null }
     $said[1]
 }
 
@@ -187,6 +187,10 @@ function global:__cudaswitch_say {
             $why = ': this environment brings its own CUDA'
             if ($env:_CUDASWITCH_ON -clike '*:lib=never*') { $why = ', as asked' }
             $line += " (LD_LIBRARY_PATH left alone$why)"
+        }
+        $compiler = if (-not $env:_CUDASWITCH_CC) { __cudaswitch_host $env:_CUDASWITCH_ON }
+        if ($compiler -and -not [IO.File]::Exists($compiler)) {
+            $line += " (its nvcc refuses the gcc here: install $($compiler.Split('/')[-1]))"
         }
     }
     [Console]::Error.WriteLine("cudaswitch: $line")

@@ -139,10 +139,11 @@ __cudaswitch_say() {
     home=${home%%:*}
     printf 'cudaswitch: CUDA %s' "${home##*/}" >&2
     case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
-        /*:lib=never*) printf ' (LD_LIBRARY_PATH left alone, as asked)\n' >&2 ;;
-        /*) printf ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)\n' >&2 ;;
-        *) printf '\n' >&2 ;;
+        /*:lib=never*) printf ' (LD_LIBRARY_PATH left alone, as asked)' >&2 ;;
+        /*) printf ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' >&2 ;;
     esac
+    __cudaswitch_lacking "$_CUDASWITCH_ON" >&2
+    printf '\n' >&2
 }
 
 # This shell's own choice is the want $1 from now on, none when it is empty.

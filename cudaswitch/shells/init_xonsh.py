@@ -15,6 +15,7 @@ from xonsh.built_ins import XSH
 from xonsh.events import events
 from xonsh.tools import unthreadable
 
+from cudaswitch.activation import Want, host_compiler
 from cudaswitch.environments import active_environment
 from cudaswitch.shells.answers_xonsh import (
     answer,
@@ -150,6 +151,9 @@ def say(state: dict[str, str]) -> None:
         own = "this environment brings its own CUDA"
         asked_for = ":lib=never" in on
         line += f" (LD_LIBRARY_PATH left alone{', as asked' if asked_for else f': {own}'})"
+    compiler = host_compiler(Want.parse(on), state, os.path.exists)
+    if compiler and not Path(compiler).exists():
+        line += f" (its nvcc refuses the gcc here: install {Path(compiler).name})"
     print(f"cudaswitch: {line}", file=sys.stderr)
 
 

@@ -194,11 +194,6 @@ def _refuse_choice(components: str, toolkit: Record) -> None:
         )
 
 
-def _rank(record: Record) -> tuple[object, ...]:
-    """Order toolkits: the newest version, and of that the one that takes no solver."""
-    return (record.version, record.name == SINGLE, *record.rank)
-
-
 def _cudnn(cudnn: str, cuda: Version, channels: Sequence[Channel]) -> Record:
     """Return the newest fitting cuDNN of the first channel that has one."""
     prefix, in_pieces = Version(cudnn), False

@@ -50,6 +50,9 @@ def pieces_of(
     solved = _solved(release, channel, records, platform, workdir)
     _refuse_mixed(release, channel, solved.values())
     offered = {named_component(name) or "" for name in solved} & _PIECES
+    if not offered and META in solved:
+        # A channel of one's own may have the whole toolkit in the package of that name.
+        return [solved[META]], []
     wanted = chosen(components, offered, f"CUDA {release}")
     todo = [name for name in solved if named_component(name) in wanted]
     needed: dict[str, Record] = {}

@@ -35,6 +35,7 @@ from builders.toolkit import (
     toolkit_conda_package,
     toolkit_version,
     toolkit_wheels,
+    whole_toolkit,
 )
 from builders.tree import Content, File, Link, Tree, versioned, write_tree
 
@@ -80,5 +81,6 @@ __all__ = [
     "toolkit_wheels",
     "versioned",
     "wheel",
+    "whole_toolkit",
     "write_tree",
 ]

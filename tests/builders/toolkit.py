@@ -163,8 +163,8 @@ def _fetch(folder: Path) -> None:
     subprocess.run([*command, "--target", str(folder), *PYPI_WHEELS], check=True)
 
 
-def _source() -> Path:
-    """Return the whole toolkit that everything here is made of."""
+def whole_toolkit() -> Path:
+    """Return the toolkit that everything here is made of, with Thrust and CUB, to be read only."""
     for root in _candidates():
         if _is_usable(root):
             return root
@@ -209,7 +209,7 @@ def parts() -> list[Part]:
 
 
 def _cut_down(folder: Path) -> None:
-    source = _source()
+    source = whole_toolkit()
     versions = _versions(source)
     tree: dict[str, Content] = {}
     for component in COMPONENTS:

@@ -8,7 +8,9 @@ The first two print code for the calling shell to evaluate, which conda_emulator
 Two traits make conda a hard neighbour for hooks, and are the reason for this file: the new
 PATH is computed here, before any script of the transition runs, and it is exported before the
 deactivation scripts only when an environment is left, otherwise after them.
-Not emulated: prompts, base, environment variable files, names of environments, `max_shlvl`.
+A third one: variables of an environment (`conda env config vars`) replace those of the shell, and
+what these were before is kept as `__CONDA_SHLVL_N_NAME`, to come back when the environment is left.
+Not emulated: prompts, base, variables of packages, names of environments, `max_shlvl`.
 
 It runs with `python -I -S`, so it imports nothing but the standard library.
 """
@@ -72,6 +74,18 @@ def _entered(prefix: str, level: int) -> list[Step]:
     return sets + _named(prefix)
 
 
+def _variables(prefix: str) -> dict[str, str]:
+    """Read what `conda env config vars set` wrote, without the unset ones."""
+    state = Path(prefix) / "conda-meta" / "state"
+    if not state.exists():
+        return {}
+    # Only here: the import costs more than the rest of a transition.
+    import json
+
+    found: dict[str, str] = json.loads(state.read_text())["env_vars"]
+    return {name: value for name, value in found.items() if value != "***unset***"}
+
+
 def _set_path(path: list[str]) -> list[Step]:
     return [Step("set", "PATH", ":".join(path))]
 
@@ -90,6 +104,10 @@ def activate(now: Active, prefix: str, suffix: str, *, stack: bool) -> list[Step
         steps.append(Step("set", f"CONDA_PREFIX_{now.level}", now.prefix))
     if now.level and stack:
         steps.append(Step("set", f"CONDA_STACKED_{level}", "true"))
+    for name, value in _variables(prefix).items():
+        steps.append(Step("set", name, value))
+        if name in now.env:
+            steps.append(Step("set", f"__CONDA_SHLVL_{now.level}_{name}", now.env[name]))
     return steps + _scripts(prefix, "activate", suffix)
 
 
@@ -112,8 +130,9 @@ def deactivate(now: Active, suffix: str) -> list[Step]:
     if now.level == 1:
         forgotten = ("CONDA_PREFIX", "CONDA_DEFAULT_ENV", "CONDA_PROMPT_MODIFIER")
         unsets = [Step("unset", name) for name in forgotten]
-        level = [Step("set", "CONDA_SHLVL", "0")]
-        return _set_path(now.path_with_instead(None)) + leaving + unsets + level
+        unset, back = _given_back(now)
+        level = [Step("set", "CONDA_SHLVL", "0"), *back]
+        return _set_path(now.path_with_instead(None)) + leaving + unsets + unset + level
     below = f"CONDA_PREFIX_{now.level - 1}"
     previous = now.env[below]
     unsets = [Step("unset", below)]
@@ -123,8 +142,21 @@ def deactivate(now: Active, suffix: str) -> list[Step]:
         path = now.path_with_instead(None)
     else:
         path = now.path_with_instead(previous)
-    entering = _entered(previous, now.level - 1) + _scripts(previous, "activate", suffix)
-    return _set_path(path) + leaving + unsets + entering
+    unset, back = _given_back(now)
+    back[:0] = [Step("set", name, value) for name, value in _variables(previous).items()]
+    entering = _entered(previous, now.level - 1) + back + _scripts(previous, "activate", suffix)
+    return _set_path(path) + leaving + unsets + unset + entering
+
+
+def _given_back(now: Active) -> tuple[list[Step], list[Step]]:
+    """Return what unsets and what sets the variables that the active environment replaced."""
+    unset, back = [], []
+    for name in _variables(now.prefix):
+        if kept := now.env.get(f"__CONDA_SHLVL_{now.level - 1}_{name}"):
+            back.append(Step("set", name, kept))
+        else:
+            unset.append(Step("unset", name))
+    return unset, back
 
 
 # Values are not escaped, because conda does not escape them: a quote in PATH must break here too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,21 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
     return make_person(tmp_path_factory.mktemp("person") / HOSTILE_FOLDER)
 
 
-def make_person(folder: Path, integrated: tuple[str, ...] = INTEGRATED) -> Person:
+def make_person(
+    folder: Path, integrated: tuple[str, ...] = INTEGRATED, compilers: Path | None = None
+) -> Person:
+    """Make a person; the gcc in the folder `compilers` is refused by the second toolkit's nvcc."""
     home = make_home(folder)
     kits = kits_in(folder / "toolkits")
+    path = home.env["PATH"]
+    if compilers:
+        for name, major in (("gcc", 13), ("g++-11", 11), ("g++-13", 13)):
+            (compilers / name).write_text(f"#!/bin/sh\necho {major}\n")
+            (compilers / name).chmod(0o755)
+        kits = (kits[0], replace(kits[1], compiler=compilers / "g++-11"), kits[2])
+        path = f"{compilers}:{path}"
     for kit in kits:
-        done = home.run("adopt", str(kit.build().home))
+        done = home.run("adopt", str(kit.build().home), PATH=path)
         assert done.returncode == 0, done.stderr
     init = {}
     for shell in integrated:

@@ -2,7 +2,7 @@
 switch ("$1")
 case show:
     set own_shown = ""
-    foreach own_name (PATH LD_LIBRARY_PATH CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX)
+    foreach own_name (PATH LD_LIBRARY_PATH CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS)
         set own_value = "(unset)"
         eval 'set own_has = $?'$own_name
         if ($own_has) eval 'set own_value = "${'$own_name':q}"'

@@ -16,7 +16,8 @@ from shells.world import Place, World
 Event = tuple[str, ...]
 History = tuple[Event, ...]
 
-SHOWN = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT", "CUDACXX")
+FLAGS = ("NVCC_PREPEND_FLAGS", "XLA_FLAGS")
+SHOWN = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT", "CUDACXX", "CUDAHOSTCXX", *FLAGS)
 UNSET = "(unset)"
 SEPARATOR = "\x1f"
 
@@ -37,7 +38,8 @@ own_venv_leave() { if [ -n "${VIRTUAL_ENV-}" ]; then deactivate; fi; }
 own_back() { if [ -n "${_CUDASWITCH_PREVIOUS+x}" ]; then cudaswitch use -; fi; }
 show() {
     printf '%s\037' "$PATH" "${LD_LIBRARY_PATH-(unset)}" "${CUDA_HOME-(unset)}" \
-        "${CUDA_PATH-(unset)}" "${CUDAToolkit_ROOT-(unset)}" "${CUDACXX-(unset)}"
+        "${CUDA_PATH-(unset)}" "${CUDAToolkit_ROOT-(unset)}" "${CUDACXX-(unset)}" \
+        "${CUDAHOSTCXX-(unset)}" "${NVCC_PREPEND_FLAGS-(unset)}" "${XLA_FLAGS-(unset)}"
     printf '\n'
 }
 """,
@@ -65,7 +67,8 @@ function own_venv_leave; test -n "$VIRTUAL_ENV"; and deactivate; end
 function own_back; set -q _CUDASWITCH_PREVIOUS; and cudaswitch use -; end
 function show
     printf '%s\x1f' "$PATH"
-    for name in LD_LIBRARY_PATH CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+    for name in LD_LIBRARY_PATH CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX \
+        CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS
         set -q $name; and printf '%s\x1f' "$$name"; or printf '(unset)\x1f'
     end
     printf '\n'
@@ -83,7 +86,8 @@ end
 _FRESH_FISH = r"""
 set -g own_kept CONDA_EXE CONDA_PYTHON_EXE VIRTUAL_ENV_DISABLE_PROMPT
 set -a own_kept CUDASWITCH_HOME CUDASWITCH_QUIET
-for name in (set --names | string match --regex '^(?:_CUDASWITCH_|CONDA_|VIRTUAL_ENV|_OLD_|CUDA).*')
+for name in (set --names \
+    | string match --regex '^(?:_CUDASWITCH_|CONDA_|VIRTUAL_ENV|_OLD_|CUDA|NVCC_|XLA_).*')
     contains -- $name $own_kept; or set -e $name
 end
 set -e LD_LIBRARY_PATH
@@ -209,7 +213,10 @@ def draw(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
         path.insert(dice.randint(0, len(path)), folder)
     ld = dice.choice([None, (), ("/own/lib",), ("/x y", alike[2]), (alike[3], "/x", alike[3])])
     values = [("CUDA_HOME", "/mine"), ("CUDACXX", "mine"), ("CUDA_HOME", str(kits[0].home))]
-    start = Evening(loaded, tuple(path), ld, tuple(dice.sample(values[:2], dice.randint(0, 2))), ())
+    flags = [(name, dice.choice(_flags(stage, name))) for name in (*FLAGS, "CUDAHOSTCXX")]
+    flags = [(name, value) for name, value in flags if value is not None and dice.random() < 0.3]
+    scalars = (*dice.sample(values[:2], dice.randint(0, 2)), *flags)
+    start = Evening(loaded, tuple(path), ld, scalars, ())
     state = world(stage, shell, start)
     events: list[Event] = []
 
@@ -251,9 +258,28 @@ def _event(
         "edit": (2, lambda: _edit(state, dice, folders)),
         "libraries": (0.5, lambda: ("libraries", dice.choice(["unset", "empty"]))),
         "value": (1, lambda: ("value", "CUDA_HOME", *dice.choice([(), ("/mine",), ("/other",)]))),
+        "flags": (1, lambda: _flag(stage, state, dice)),
     }
     weights = [weight for weight, _ in kinds.values()]
     return dice.choices([make for _, make in kinds.values()], weights)[0]()
+
+
+def _flags(stage: Stage, name: str) -> list[str | None]:
+    """List what people set a variable to."""
+    if name == "CUDAHOSTCXX":
+        return [None, "/mine/g++", "", str(stage.person.kits[1].compiler)]
+    if name == "XLA_FLAGS":
+        data = [f"{one.data_dir} -x" for one in stage.person.kits[1:]]
+        return [None, "", " ", "--xla_dump_to=/x", " -a  -b ", "/a/file of flags", *data]
+    return [None, "", " ", "-O2", "-a  -b ", "-O2 -ccbin=/mine/g++"]
+
+
+def _flag(stage: Stage, state: World, dice: random.Random) -> Event:
+    """Set one of the variables that hold flags, or put a word before or behind what is there."""
+    name = dice.choice([*FLAGS, *FLAGS, "CUDAHOSTCXX"])
+    now = state.scalars.get(name)
+    choice = dice.choice([*_flags(stage, name), *([f"{now} -z", f"-z {now}", now] if now else [])])
+    return ("value", name) if choice is None else ("value", name, choice)
 
 
 def _edit(state: World, dice: random.Random, folders: Sequence[str]) -> Event:

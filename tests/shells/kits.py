@@ -16,12 +16,17 @@ STATE = "_CUDASWITCH_"
 
 @dataclass(frozen=True)
 class Kit:
-    """A toolkit's folder; `libraries` are its own, in the order of LD_LIBRARY_PATH."""
+    """A toolkit's folder; `libraries` are its own, in the order of LD_LIBRARY_PATH.
+
+    `compiler` is the one that is named for its nvcc, which refuses every gcc newer than 11;
+    without one it takes all that there are.
+    """
 
     home: Path
     version: str
     libraries: tuple[str, ...]
     has_nvcc: bool = True
+    compiler: Path | None = None
 
     @property
     def bin(self) -> str:
@@ -37,6 +42,12 @@ class Kit:
         values = dict.fromkeys(("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT"), str(self.home))
         return values | ({"CUDACXX": f"{self.bin}/nvcc"} if self.has_nvcc else {})
 
+    @property
+    def data_dir(self) -> str:
+        """Return the word for XLA_FLAGS, as XLA reads it."""
+        home = f'"{self.home}"' if " " in str(self.home) else str(self.home)
+        return f"--xla_gpu_cuda_data_dir={home}"
+
     def build(self) -> Kit:
         for name in ("bin", *self.libraries):
             (self.home / name).mkdir(parents=True)
@@ -47,6 +58,11 @@ class Kit:
             nvcc = self.home / "bin" / "nvcc"
             nvcc.write_text(f"#!/bin/sh\necho nvcc of {self.version}\n")
             nvcc.chmod(0o755)
+        if self.compiler:
+            (self.home / "nvvm" / "libdevice").mkdir(parents=True)
+            header = self.home / "include" / "crt" / "host_config.h"
+            header.parent.mkdir(parents=True)
+            header.write_text("#if __GNUC__ > 11\n#error -- unsupported GNU version!\n#endif\n")
         return self
 
 

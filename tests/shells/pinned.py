@@ -12,7 +12,10 @@ from shells.kits import Person
 
 @dataclass(frozen=True)
 class Session:
-    """A person with environments `a` and `c`, that may be pinned, and `b`, that never is."""
+    """A person with environments `a` and `c`, that may be pinned, and `b`, that never is.
+
+    A test may make a fourth, `d`.
+    """
 
     person: Person
     folder: Path
@@ -22,7 +25,7 @@ class Session:
     def steps(self, words: str) -> list[str]:
         """Translate `a`, `+b` (stacked), `again`, `out`; anything else is typed as it is."""
         said = {"again": self.conda.reactivate(self.shell), "out": self.conda.deactivate()}
-        for name in "abc":
+        for name in "abcd":
             prefix = self.folder / name
             said[name] = self.conda.activate(self.shell, prefix)
             said[f"+{name}"] = self.conda.activate(self.shell, prefix, stack=True)

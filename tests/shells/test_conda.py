@@ -6,6 +6,7 @@ one must be the other one with the toolkit added, and with nothing added once al
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from shells.conda import Conda, Emulator, conda_prefix, write_hook
+from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
 from shells.driver import FISH, POSIX_SHELLS, SHELLS, TCSH, Shell, ShellResult
 from shells.kits import STATE, Person, foreign, switched
 from shells.pinned import Session, pinned_environments, unpinned
@@ -22,6 +23,7 @@ from shells.quick_conda import CONDAS
 from tools import console_script, require
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
+CONDAS_WITH_VARIABLES = [Emulator(), *filter(None, [real_conda()])]
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 
 STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit"}
@@ -138,6 +140,39 @@ def test_identical_entries_of_the_person_are_counted(session: Session) -> None:
     control = plain.play(*plain.steps(words), **own).check()
     last = str(len(active) + 1)
     assert foreign(pinned.snaps[last]) == foreign(control.snaps[last])
+
+
+@pytest.mark.parametrize("conda", CONDAS_WITH_VARIABLES, ids=str)
+@pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
+@pytest.mark.parametrize("own", ["unset", "own"])
+@pytest.mark.parametrize("pinned", [False, True], ids=["bare", "pinned"])
+@pytest.mark.parametrize("words", ["a d out out", "a +d c d out out out out"])
+def test_variables_of_an_environment(
+    session: Session, tmp_path: Path, own: str, pinned: bool, words: str
+) -> None:
+    """What `conda env config vars` replaces is kept with our entries in it, and comes back."""
+    variables = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib", "CUDACXX": "/vars/nvcc"}
+    folder = pinned_environments(session.person, tmp_path)
+    mine = Session(session.person, folder, session.shell, session.conda)
+    for at in (mine, unpinned(mine)):
+        prefix = conda_prefix(at.folder / "d")
+        (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
+    if pinned:
+        session.person.pin("12.4", mine.folder / "d")
+    last = str(len(words.split()) + 1)
+    seen = mine.play(*mine.steps(words), **OWN[own]).snaps[last]
+    plain = unpinned(mine)
+    control = plain.play(*plain.steps(words), **OWN[own]).snaps[last]
+    assert alike(seen) == alike(same_but_for(control, plain.folder, mine.folder))
+
+
+def alike(env: dict[str, str]) -> dict[str, str]:
+    """Return an environment without the copies that conda forgets, and what it unsets as unset.
+
+    In POSIX shells conda unsets by an empty string.
+    """
+    copies = "__CONDA_SHLVL_"
+    return {name: value for name, value in env.items() if value and not name.startswith(copies)}
 
 
 @every_conda

@@ -13,10 +13,11 @@ import sys
 
 import pytest
 
+from homes import HOSTILE_FOLDER
 from shells.conda import conda_prefix
+from shells.conftest import make_person
 from shells.driver import SHELLS, TCSH, Shell
 from shells.histories import Evening, Stage, act, draw, play, shrunk, world
-from shells.kits import Person
 from shells.world import Place
 
 COUNT = int(os.environ.get("CUDASWITCH_HISTORIES", "600"))
@@ -24,11 +25,15 @@ BATCH = 100
 CONDA = {"a": "10.1", "b": None, "c": "11.8", "d": "10.1", "s": "system"}
 VENVS = {"v": "11.8", "w": None, "x": "12.4"}
 BUNDLED = "dx"
+XLA = "cdw"
+"""Those with a framework that looks for libdevice outside."""
 DIRECTORIES = {"nowhere": None, "one": "10.1", "one/sub": "10.1", "three": "12.4"}
 
 
 @pytest.fixture(scope="session")
-def stage(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    place = tmp_path_factory.mktemp("compilers")
+    person = make_person(place / HOSTILE_FOLDER, compilers=place)
     folder = tmp_path_factory.mktemp("histories") / "a b&(c)[d]"
     kits = {None: None, "system": None} | {
         kit.version.rpartition(".")[0]: kit for kit in person.kits
@@ -43,9 +48,12 @@ def stage(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Stage:
             subprocess.run(command, check=True)
         if name in BUNDLED:
             (prefix / "lib/python3.11/site-packages/nvidia/cublas/lib").mkdir(parents=True)
+        if name in XLA:
+            (prefix / "lib/python3.11/site-packages/tensorflow").mkdir(parents=True, exist_ok=True)
         if pin:
             person.pin(pin, prefix)
-        places[name] = Place(str(prefix), bool(pin), kits[pin], name in BUNDLED)
+        flags = (name in BUNDLED, name in XLA)
+        places[name] = Place(str(prefix), bool(pin), kits[pin], *flags)
     for name, request in DIRECTORIES.items():
         (folder / name).mkdir()
         if request and "/" not in name:
@@ -101,7 +109,8 @@ def test_the_model_leaves_nothing_behind(stage: Stage) -> None:
             lib for k in stage.person.kits for lib in k.lib
         }
         named = {*evening.path, *(evening.ld or ()), *(word for e in evening.events for word in e)}
-        if own & named:
+        own |= {word for k in stage.person.kits for word in (k.data_dir, str(k.compiler))}
+        if any(one in word for one in own for word in named):
             continue  # of equal entries, any one may be the person's
         real, heedless = (world(stage, SHELLS[0], evening, heedless=h) for h in (False, True))
         for event in evening.events:

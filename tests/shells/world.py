@@ -3,7 +3,9 @@
 It knows what conda, virtualenvs and people do to lists, and of cudaswitch only the promise:
 the strongest that asks has its toolkit in front, what was put in is taken out once, at its
 first place, and only where more copies stand than before; a value is given back where it is
-still ours. That conda exports a PATH which it computed too early is nothing that shows.
+still ours; a word among flags goes in where nobody has said the like, and is taken out once,
+with the blank that came with it. That conda exports a PATH which it computed too early is
+nothing that shows.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ class Place:
     pinned: bool = False
     kit: Kit | None = None
     bundled: bool = False
+    xla: bool = False
+    """Whether it has a framework that looks for libdevice outside."""
 
     @property
     def bin(self) -> str:
@@ -49,6 +53,16 @@ class Applied:
     lib: dict[str, int]
     ld_was_unset: bool
     was: dict[str, str | None]
+    words: dict[str, str]
+    """What went among the flags, by variable."""
+
+
+def wordless(flags: str, word: str) -> str:
+    """Take a word, which may hold blanks, from between the blanks that part flags."""
+    parts = flags.replace(word, "\0").split(" ")
+    if "\0" in parts:
+        parts.remove("\0")
+    return " ".join(parts).replace("\0", word)
 
 
 def without(elements: list[str], element: str, copies: int) -> list[str]:
@@ -100,11 +114,26 @@ class World:
             order = "UVCD"
         return next((self.wants[owner] for owner in order if owner in self.wants), None)
 
-    def bundled(self) -> bool:
+    def inside(self) -> Place | None:
+        """The active environment."""
         conda, venv = self.conda, self.venv
         if venv and not (conda and self.comes_before(conda.prefix, venv.prefix)):
-            return venv.bundled
-        return bool(conda and conda.bundled)
+            return venv
+        return conda
+
+    def words(self, kit: Kit) -> dict[str, str]:
+        """Return what goes among the flags, by variable, and the host compiler by its."""
+        found, inside = {}, self.inside()
+        if not kit.compiler:
+            return {}
+        nvcc = self.scalars.get("NVCC_PREPEND_FLAGS", "")
+        if not self.scalars.get("CUDAHOSTCXX") and "-ccbin" not in nvcc:
+            found["NVCC_PREPEND_FLAGS"] = f"-ccbin={kit.compiler}"
+        flags = self.scalars.get("XLA_FLAGS", "-")
+        has_room = flags[:1] in ("-", " ", "") and "xla_gpu_cuda_data_dir" not in flags
+        if inside and inside.xla and has_room:
+            found["XLA_FLAGS"] = kit.data_dir
+        return found
 
     def undo(self) -> None:
         done, self.applied = self.applied, None
@@ -121,13 +150,25 @@ class World:
                 self.ld = without(self.ld, folder, copies)
             if self.ld != before and not self.ld and done.ld_was_unset:
                 self.ld = None
-        for name, ours in kit.scalars.items():
-            if self.scalars.get(name) == ours:
+        self.give_back(done, kit)
+
+    def give_back(self, done: Applied, kit: Kit) -> None:
+        ours = dict(kit.scalars)
+        if "NVCC_PREPEND_FLAGS" in done.words:
+            ours["CUDAHOSTCXX"] = str(kit.compiler)
+        for name, value in ours.items():
+            if self.scalars.get(name) == value:
                 was = done.was[name]
                 if was is None:
                     del self.scalars[name]
                 else:
                     self.scalars[name] = was
+        for name, word in done.words.items():
+            before = self.scalars.get(name)
+            if before == word and done.was[name] is None:
+                del self.scalars[name]
+            elif before is not None:
+                self.scalars[name] = wordless(before, word)
 
     def settle(self) -> None:
         if self.heedless:
@@ -136,14 +177,18 @@ class World:
         want = self.strongest()
         if want is None or want.kit is None:
             return
-        kit, libraries = want.kit, () if self.bundled() else want.kit.lib
+        kit, inside = want.kit, self.inside()
+        libraries = () if inside and inside.bundled else kit.lib
+        words = self.words(kit)
+        named = [*kit.scalars, "CUDAHOSTCXX", *words]
         self.applied = Applied(
             want,
             bin=self.path.count(kit.bin),
             old=None if self.old is None else self.old.count(kit.bin),
             lib={folder: (self.ld or []).count(folder) for folder in libraries},
             ld_was_unset=bool(libraries) and self.ld is None,
-            was={name: self.scalars.get(name) for name in kit.scalars},
+            was={name: self.scalars.get(name) for name in named},
+            words=words,
         )
         self.path = [kit.bin, *self.path]
         if self.old is not None:
@@ -151,6 +196,13 @@ class World:
         if libraries:
             self.ld = [*libraries, *(self.ld or [])]
         self.scalars |= kit.scalars
+        if "NVCC_PREPEND_FLAGS" in words:
+            self.scalars["CUDAHOSTCXX"] = str(kit.compiler)
+            parts = words["NVCC_PREPEND_FLAGS"], self.scalars.get("NVCC_PREPEND_FLAGS")
+            self.scalars["NVCC_PREPEND_FLAGS"] = " ".join(filter(None, parts))
+        if "XLA_FLAGS" in words:
+            parts = self.scalars.get("XLA_FLAGS"), words["XLA_FLAGS"]
+            self.scalars["XLA_FLAGS"] = " ".join(filter(None, parts))
 
     def look(self) -> None:
         """Do what the prompt does when something changed, and `off` always."""

@@ -2,6 +2,8 @@ _cudaswitch_root='/home/o'\''neill/a $store'
 _cudaswitch_program='/opt/a "program"/cudaswitch'
 _cudaswitch_seen=''
 <packages.sh>
+<bundled.sh>
+<flags.sh>
 <core.sh>
 <answers.sh>
 <init.sh>

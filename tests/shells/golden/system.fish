@@ -1,3 +1,5 @@
+<bundled.fish>
+<flags.fish>
 <core.fish>
 set -gx _CUDASWITCH_U 'system'
 __cudaswitch_settle

@@ -1,4 +1,6 @@
 <packages.sh>
+<bundled.sh>
+<flags.sh>
 <core.sh>
 \export _CUDASWITCH_U='system'
 __cudaswitch_settle

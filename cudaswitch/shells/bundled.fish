@@ -1,0 +1,72 @@
+# What the active environment brings, and whether that has changed.
+
+# Does the active environment bring its own CUDA? $__csw_left is one that is just being left.
+function __cudaswitch_bundled
+    set -l env $CONDA_PREFIX
+    set -l venv $VIRTUAL_ENV
+    test "$env" = "$__csw_left"; and set env
+    test "$venv" = "$__csw_left"; and set venv
+    if test -n "$venv"
+        if test -z "$env"; or not __cudaswitch_before $env $venv
+            set env $venv
+        end
+    end
+    test -n "$env"; and __cudaswitch_brings $env
+end
+
+# Does the environment $argv bring its own CUDA? Looks where `detect.bundled` does: change both.
+# $__csw_xla is set where it has a framework that looks for libdevice outside.
+function __cudaswitch_brings
+    set -l base
+    set -l python
+    if test -r $argv/pyvenv.cfg
+        set -l shared
+        while read --local line
+            string match --quiet --regex '^home *= *(?<base>.*?)(/bin)?$' -- $line
+            string match --quiet --regex '^version(_info)? *= *(?<python>[0-9]+\.[0-9]+)' -- $line
+            string match --quiet --regex --ignore-case \
+                '^include-system-site-packages *= *true$' -- $line
+            and set shared yes
+        end <$argv/pyvenv.cfg
+        set -q shared[1]; or set base
+    end
+    set -l sites $argv/lib/python*/site-packages
+    for site in $sites
+        if test -e $site/tensorflow; or test -e $site/jaxlib
+            set -l found $site/nvidia/cu*/nvvm/libdevice
+            test -e $argv/nvvm/libdevice -o -e $site/jaxlib/cuda/nvvm/libdevice
+            or string match --quiet --regex '/(cuda_nvcc|cu[0-9][^/]*)/nvvm/libdevice$' -- $found
+            or set -g __csw_xla yes
+        end
+    end
+    # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
+    if test -z "$PYTHONNOUSERSITE"; and test -n "$base" -o -d $argv/conda-meta
+        set -l user $PYTHONUSERBASE
+        test -n "$user"; or set user $HOME/.local
+        set -a sites (string replace -- $argv/ $user/ $sites)
+    end
+    if test -n "$base"
+        set -a sites $base/lib/python$python/site-packages $base/lib/python3/dist-packages \
+            $base/local/lib/python$python/dist-packages
+    end
+    for site in $sites
+        set -l found $site/nvidia/*/lib
+        set -q found[1]; and return 0
+        test -e $site/torch/lib/libtorch_cuda.so; and return 0
+    end
+    for prefix in $argv $base
+        set -l found $prefix/conda-meta/cudatoolkit-*.json $prefix/conda-meta/cuda-cudart-*.json \
+            $prefix/conda-meta/libcublas-*.json
+        string match --quiet --regex '/(cudatoolkit|cuda-cudart|libcublas)-[0-9][^/]*$' -- $found
+        and return 0
+    end
+    return 1
+end
+
+# Have the packages of the environment $argv[1] changed since the file $argv[2] was written?
+function __cudaswitch_newer
+    for dir in $argv[1]/conda-meta $argv[1]/lib/python*/site-packages
+        test $dir -nt $argv[2]; and return 0
+    end
+    return 1
+end

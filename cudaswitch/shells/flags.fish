@@ -1,0 +1,99 @@
+# What takes turns with others: the host compiler, and the flags of nvcc and XLA.
+
+# $__csw = the compiler that is to be named for nvcc, of the want $argv; it need not be there, and
+# is empty where somebody else has named one. Decides as `activation.host_compiler`: change both.
+function __cudaswitch_host
+    set -g __csw (string replace --regex '.*:cc=([^:]*).*' '$1' -- $argv)
+    set -l conda $CONDA_PREFIX
+    test "$conda" = "$__csw_left"; and set conda
+    set -l start (string sub --length (string length -- "$conda/") -- "$CXX")
+    if test -n "$conda"; and test "$start" = $conda/
+        set __csw $CXX
+    else if test -n "$CXX"
+        set start (string sub --length (string length -- "$__csw_left/") -- $CXX)
+        test -n "$__csw_left"; and test "$start" = $__csw_left/; or set __csw ''
+    else if test -n "$conda"; and test -x $conda/bin/gcc
+        set __csw ''
+    end
+    # nvcc cuts its flags at blanks and knows no quotes.
+    if test -n "$CUDAHOSTCXX$NVCC_CCBIN"; or string match --quiet --regex '[ \t]' -- $__csw
+        or string match --quiet --regex -- '-ccbin|--compiler-bindir' \
+            "$NVCC_PREPEND_FLAGS" "$NVCC_APPEND_FLAGS"
+        set __csw ''
+    end
+end
+
+# Put words among the flags: what the want $argv[1] has for nvcc, and for XLA what the toolkit
+# $argv[2] has.
+function __cudaswitch_flags_set
+    if string match --quiet '*:cc=*' -- $argv[1]
+        __cudaswitch_host $argv[1]
+        if test -n "$__csw"; and test -x $__csw
+            __cudaswitch_keep CUDAHOSTCXX NVCC_PREPEND_FLAGS
+            set -gx _CUDASWITCH_CC -ccbin=$__csw
+            set -gx CUDAHOSTCXX $__csw
+            set -l rest "$NVCC_PREPEND_FLAGS"
+            test -n "$rest"; and set rest " $rest"
+            set -gx NVCC_PREPEND_FLAGS "-ccbin=$__csw$rest"
+        end
+    end
+    # The name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    if set -q __csw_xla; and test -e $argv[2]/nvvm/libdevice
+        and string match --quiet --regex '^([- \t]|$)' -- "$XLA_FLAGS"
+        and not string match --quiet '*xla_gpu_cuda_data_dir*' -- "$XLA_FLAGS"
+        set -l word --xla_gpu_cuda_data_dir=$argv[2]
+        string match --quiet --regex '[ \t]' -- $argv[2]
+        and set word "--xla_gpu_cuda_data_dir=\"$argv[2]\""
+        __cudaswitch_keep XLA_FLAGS
+        set -gx _CUDASWITCH_XLA $word
+        set -l rest "$XLA_FLAGS"
+        test -n "$rest"; and set rest "$rest "
+        set -gx XLA_FLAGS "$rest$word"
+    end
+end
+
+# Take our words out again, and give the host compiler back.
+function __cudaswitch_flags_give
+    if test -n "$_CUDASWITCH_CC"
+        if test "$CUDAHOSTCXX" = (string replace -- -ccbin= '' $_CUDASWITCH_CC)
+            if set -q _CUDASWITCH_WAS_CUDAHOSTCXX
+                set -gx CUDAHOSTCXX "$_CUDASWITCH_WAS_CUDAHOSTCXX"
+            else
+                set -e CUDAHOSTCXX
+            end
+        end
+        # What conda's nvcc keeps aside would bring ours back when it is left.
+        __cudaswitch_wordless NVCC_PREPEND_FLAGS_BACKUP $_CUDASWITCH_CC keep
+        __cudaswitch_wordless NVCC_PREPEND_FLAGS $_CUDASWITCH_CC
+    end
+    test -n "$_CUDASWITCH_XLA"; and __cudaswitch_wordless XLA_FLAGS $_CUDASWITCH_XLA
+    for name in CC XLA WAS_CUDAHOSTCXX WAS_NVCC_PREPEND_FLAGS WAS_XLA_FLAGS
+        set -e _CUDASWITCH_$name
+    end
+end
+
+# Take the word $argv[2] out of the flags in $argv[1], once, with the blank that came with it. The
+# variable goes where it is empty then and was unset before us, but with $argv[3].
+function __cudaswitch_wordless
+    set -q $argv[1]; or return 0
+    set -l word (string escape --style=regex -- $argv[2])
+    set -l was _CUDASWITCH_WAS_$argv[1]
+    if test "$$argv[1]" = $argv[2]; and not set -q $was; and not set -q argv[3]
+        set -e $argv[1]
+        return 0
+    end
+    for pattern in "^$word( |\$)" " $word\$" " $word(?= )"
+        if string match --quiet --regex -- $pattern "$$argv[1]"
+            set -gx $argv[1] (string replace --regex -- $pattern '' "$$argv[1]")
+            return 0
+        end
+    end
+end
+
+# Remember what variables hold, where they are set.
+function __cudaswitch_keep
+    for name in $argv
+        set -q $name; and set -gx _CUDASWITCH_WAS_$name "$$name"
+    end
+    return 0
+end

@@ -1,0 +1,105 @@
+# shellcheck shell=dash disable=SC2154  # core.sh calls these, and sets $xla and $home
+# What takes turns with others: the host compiler, and the flags of nvcc and XLA.
+
+# __csw = the compiler that is to be named for nvcc, of the want $1; it need not be there, and is
+# empty where somebody else has named one. Decides as `activation.host_compiler`: change both.
+__cudaswitch_host() {
+    __csw=${1#*:cc=}
+    __csw=${__csw%%:*}
+    if [ -n "${CONDA_PREFIX-}" ] && [ "$CONDA_PREFIX" != "${left-}" ]; then
+        if [ -z "${CXX-}" ] && [ -x "$CONDA_PREFIX/bin/gcc" ]; then __csw=''; fi
+        case ${CXX-} in "$CONDA_PREFIX"/*) __csw=$CXX ;; ?*) __csw='' ;; esac
+    else
+        case ${CXX-} in '' | "${left:-/}"/*) ;; *) __csw='' ;; esac
+    fi
+    # nvcc cuts its flags at blanks and knows no quotes.
+    case $__csw in *[' 	']*) __csw='' ;; esac
+    case ${CUDAHOSTCXX-}${NVCC_CCBIN-}:${NVCC_PREPEND_FLAGS-}${NVCC_APPEND_FLAGS-} in
+        [!:]* | *-ccbin* | *--compiler-bindir*) __csw='' ;;
+    esac
+}
+
+# Print what the applied want $1 lacks, if the compiler for its nvcc is to be named and not there.
+__cudaswitch_lacking() {
+    case ${_CUDASWITCH_CC-}$1 in /*:cc=*) __cudaswitch_host "$1" ;; *) return 0 ;; esac
+    if [ -n "$__csw" ] && ! [ -x "$__csw" ]; then
+        printf ' (its nvcc refuses the gcc here: install %s)' "${__csw##*/}"
+    fi
+}
+
+# Put words among the flags: what the want $1 has for nvcc, and for XLA what $home has.
+__cudaswitch_flags_set() {
+    \local __csw
+    case $1 in
+        *:cc=*)
+            __cudaswitch_host "$1"
+            if [ -n "$__csw" ] && [ -x "$__csw" ]; then
+                __cudaswitch_keep CUDAHOSTCXX NVCC_PREPEND_FLAGS
+                \export "_CUDASWITCH_CC=-ccbin=$__csw" "CUDAHOSTCXX=$__csw" \
+                    "NVCC_PREPEND_FLAGS=-ccbin=$__csw${NVCC_PREPEND_FLAGS:+ $NVCC_PREPEND_FLAGS}"
+            fi
+            ;;
+    esac
+    if [ -z "${xla-}" ] || ! [ -e "$home/nvvm/libdevice" ]; then return 0; fi
+    # The name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    case ${XLA_FLAGS-} in *xla_gpu_cuda_data_dir*) return 0 ;; '' | [-' 	']*) ;; *) return 0 ;; esac
+    case $home in
+        *[' 	']*) __csw=--xla_gpu_cuda_data_dir=\"$home\" ;;
+        *) __csw=--xla_gpu_cuda_data_dir=$home ;;
+    esac
+    __cudaswitch_keep XLA_FLAGS
+    \export "_CUDASWITCH_XLA=$__csw" "XLA_FLAGS=${XLA_FLAGS:+$XLA_FLAGS }$__csw"
+}
+
+# Take our words out again, and give the host compiler back.
+__cudaswitch_flags_give() {
+    \local word
+    word=${_CUDASWITCH_CC-}
+    if [ -n "$word" ]; then
+        if [ "${CUDAHOSTCXX-}" != "${word#-ccbin=}" ]; then :
+        elif [ -n "${_CUDASWITCH_WAS_CUDAHOSTCXX+x}" ]; then CUDAHOSTCXX=$_CUDASWITCH_WAS_CUDAHOSTCXX
+        else \unset CUDAHOSTCXX
+        fi
+        # What conda's nvcc keeps aside would bring ours back when it is left.
+        if [ -n "${NVCC_PREPEND_FLAGS_BACKUP-}" ]; then
+            __cudaswitch_wordless "$NVCC_PREPEND_FLAGS_BACKUP" "$word"
+            NVCC_PREPEND_FLAGS_BACKUP=$__csw
+        fi
+        __cudaswitch_wordless "${NVCC_PREPEND_FLAGS-}" "$word"
+        case ${NVCC_PREPEND_FLAGS-}:${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS+x} in
+            "$word:") \unset NVCC_PREPEND_FLAGS ;;
+            "$__csw:"*) ;;
+            *) NVCC_PREPEND_FLAGS=$__csw ;;
+        esac
+    fi
+    word=${_CUDASWITCH_XLA-}
+    if [ -n "$word" ]; then
+        __cudaswitch_wordless "${XLA_FLAGS-}" "$word"
+        case ${XLA_FLAGS-}:${_CUDASWITCH_WAS_XLA_FLAGS+x} in
+            "$word:") \unset XLA_FLAGS ;;
+            "$__csw:"*) ;;
+            *) XLA_FLAGS=$__csw ;;
+        esac
+    fi
+    \unset _CUDASWITCH_CC _CUDASWITCH_XLA _CUDASWITCH_WAS_CUDAHOSTCXX \
+        _CUDASWITCH_WAS_NVCC_PREPEND_FLAGS _CUDASWITCH_WAS_XLA_FLAGS
+}
+
+# __csw = the flags $1 without the word $2, taken out once with the blank that came with it.
+__cudaswitch_wordless() {
+    __csw=$1
+    case $1 in
+        "$2") __csw='' ;;
+        "$2 "*) __csw=${1#"$2 "} ;;
+        *" $2") __csw=${1%" $2"} ;;
+        *" $2 "*) __csw=${1%%" $2 "*}\ ${1#*" $2 "} ;;
+    esac
+}
+
+# Remember what the variables $@ hold, where they are set.
+__cudaswitch_keep() {
+    \local name
+    for name; do
+        \eval "if [ -n \"\${$name+x}\" ]; then \\export _CUDASWITCH_WAS_$name=\"\$$name\"; fi"
+    done
+}

@@ -1,0 +1,309 @@
+"""The host compiler and XLA's folder, in words among other people's flags, in every shell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import builders
+from checks import succeeded
+from cudaswitch.activation import Want, change
+from homes import HOSTILE_FOLDER, Home, make_home
+from shells.conda import Emulator, conda_prefix
+from shells.conftest import make_person
+from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Environment, Shell
+from shells.kits import STATE, Kit, Person
+from shells.pinned import Session
+from tools import console_script, require
+
+LOADED = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, NU, XONSH), ids=str)
+"""dash runs the text of bash: the random histories play in it too."""
+NAMES = ("CUDAHOSTCXX", "NVCC_PREPEND_FLAGS", "XLA_FLAGS")
+RECORDS = (f"{STATE}CC", f"{STATE}XLA", *(f"{STATE}WAS_{name}" for name in NAMES))
+
+
+@pytest.fixture(scope="module")
+def compilers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("compilers")
+
+
+@pytest.fixture(scope="module")
+def person(compilers: Path) -> Person:
+    return make_person(compilers / HOSTILE_FOLDER, compilers=compilers)
+
+
+@pytest.fixture
+def kit(person: Person) -> Kit:
+    return person.kits[1]
+
+
+@pytest.fixture
+def framework(tmp_path: Path) -> Path:
+    """A conda environment with a framework that looks for libdevice outside."""
+    prefix = conda_prefix(tmp_path / "env [x]")
+    (prefix / "lib/python3.11/site-packages/jaxlib").mkdir(parents=True)
+    return prefix
+
+
+def seen(env: Environment, names: tuple[str, ...] = NAMES) -> dict[str, str]:
+    return {name: env[name] for name in names if name in env}
+
+
+@LOADED
+class TestInEveryShell:
+    def test_it_is_what_python_works_out(
+        self, shell: Shell, person: Person, kit: Kit, framework: Path
+    ) -> None:
+        had = {"CUDAHOSTCXX": "", "NVCC_PREPEND_FLAGS": "-O2  -x ", "XLA_FLAGS": " -a  -b"}
+        had["CONDA_PREFIX"] = str(framework)
+        steps = person.use(shell, "11.8"), person.use(shell, "system")
+        result = person.play(shell, *steps, **had).check()
+        want = Want(str(kit.home), compiler=str(kit.compiler))
+        before = result.snaps["0"]
+        expected = change(want, os.path.exists, False, True, before).applied(before, "U")
+        every = (*NAMES, *RECORDS)
+        assert seen(result.snaps["1"], every) == seen(expected, every)
+        assert expected["NVCC_PREPEND_FLAGS"] == f"-ccbin={kit.compiler} -O2  -x "
+        assert expected["XLA_FLAGS"] == f" -a  -b {kit.data_dir}"
+        assert seen(result.snaps["2"], every) == {name: had[name] for name in NAMES}
+
+    def test_unset_is_unset_again(
+        self, shell: Shell, person: Person, kit: Kit, framework: Path
+    ) -> None:
+        steps = person.use(shell, "11.8"), person.use(shell, "10.1")
+        result = person.play(shell, *steps, CONDA_PREFIX=str(framework)).check()
+        assert seen(result.snaps["1"]) == {
+            "CUDAHOSTCXX": str(kit.compiler),
+            "NVCC_PREPEND_FLAGS": f"-ccbin={kit.compiler}",
+            "XLA_FLAGS": kit.data_dir,
+        }
+        assert seen(result.snaps["2"], (*NAMES, *RECORDS)) == {}
+
+    def test_who_has_named_one_keeps_it(
+        self, shell: Shell, person: Person, tmp_path: Path, framework: Path
+    ) -> None:
+        with_gcc = conda_prefix(tmp_path / "gcc")
+        (with_gcc / "bin/gcc").write_text("#!/bin/sh\n")
+        (with_gcc / "bin/gcc").chmod(0o755)
+        named = [
+            {"CUDAHOSTCXX": "/mine/g++"},
+            {"NVCC_CCBIN": "/mine/g++"},
+            {"NVCC_PREPEND_FLAGS": "-O2 --compiler-bindir /mine/g++"},
+            {"NVCC_APPEND_FLAGS": "-ccbin=/mine/g++"},
+            {"CXX": "/mine/g++"},
+            {"CONDA_PREFIX": str(with_gcc)},
+            {"CONDA_PREFIX": str(framework), "XLA_FLAGS": "/a/file of flags"},
+            {"CONDA_PREFIX": str(framework), "XLA_FLAGS": "--xla_gpu_cuda_data_dir=/mine"},
+        ]
+        steps = []
+        for had in named:
+            steps.append("\n".join(shell.set(name, value) for name, value in had.items()))
+            steps += [person.use(shell, "11.8")]
+            steps.append("\n".join([person.use(shell, "system"), *map(shell.unset, had)]))
+        result = person.play(shell, *steps).check()
+        for number, had in enumerate(named):
+            before, after = (result.snaps[str(3 * number + step)] for step in (1, 2))
+            if "XLA_FLAGS" in had:
+                assert after["XLA_FLAGS"] == before["XLA_FLAGS"]
+            else:
+                assert seen(after) == seen(before), had
+                assert f"{STATE}CC" not in after
+            assert seen(result.snaps[str(3 * number + 3)], (*NAMES, *RECORDS)) == {}
+
+    def test_the_compilers_of_conda_are_taken(
+        self, shell: Shell, person: Person, tmp_path: Path
+    ) -> None:
+        compiler = conda_prefix(tmp_path / "conda") / "bin/x86_64-conda-linux-gnu-c++"
+        compiler.write_text("#!/bin/sh\n")
+        compiler.chmod(0o755)
+        had = {"CONDA_PREFIX": str(tmp_path / "conda"), "CXX": str(compiler)}
+        result = person.play(shell, person.use(shell, "11.8"), **had).check()
+        assert result.snaps["1"]["NVCC_PREPEND_FLAGS"] == f"-ccbin={compiler}"
+        assert result.snaps["1"]["CUDAHOSTCXX"] == str(compiler)
+
+    def test_an_environment_with_libdevice_of_its_own(
+        self, shell: Shell, person: Person, tmp_path: Path
+    ) -> None:
+        beside = ("", "nvidia/cuda_nvcc/", "nvidia/cu13/", "jaxlib/cuda/")
+        steps = []
+        for name, place in enumerate(beside):
+            site = conda_prefix(tmp_path / str(name)) / "lib/python3.11/site-packages"
+            (site / "tensorflow").mkdir(parents=True)
+            at = site / place if place else tmp_path / str(name)
+            (at / "nvvm/libdevice").mkdir(parents=True)
+            enter = shell.set("CONDA_PREFIX", str(tmp_path / str(name)))
+            steps.append(f"{enter}\n{person.use(shell, '11.8')}")
+        result = person.play(shell, *steps).check()
+        assert not [env for env in result.snaps.values() if "XLA_FLAGS" in env]
+
+
+@pytest.mark.parametrize("shell", (BASH, FISH, TCSH, NU), ids=str)
+def test_never_and_always_say_nothing_about_flags(
+    shell: Shell, person: Person, kit: Kit, framework: Path
+) -> None:
+    steps = [f"cudaswitch use 11.8 --libraries {mode}" for mode in ("never", "always")]
+    result = person.play(shell, *steps, CONDA_PREFIX=str(framework)).check()
+    for number in "12":
+        assert result.snaps[number]["XLA_FLAGS"] == kit.data_dir
+        assert result.snaps[number]["CUDAHOSTCXX"] == str(kit.compiler)
+
+
+@contextmanager
+def gone(file: Path) -> Iterator[None]:
+    aside = file.rename(file.with_name("aside"))
+    try:
+        yield
+    finally:
+        aside.rename(file)
+
+
+@LOADED
+def test_a_compiler_that_is_gone_is_not_named(
+    shell: Shell, person: Person, kit: Kit, compilers: Path
+) -> None:
+    """What brings one is said, and it is named as soon as it is there."""
+    with gone(compilers / "g++-11"):
+        use = person.use(shell, "11.8")
+        result = person.play(shell, use, use, CUDASWITCH_QUIET=None)
+    assert seen(result.snaps["1"]) == {}
+    assert result.stderr.count("(its nvcc refuses the gcc here: install g++-11)") == 2
+    result = person.play(shell, use, CUDASWITCH_QUIET=None)
+    assert "install" not in result.stderr
+    assert seen(result.snaps["1"])["CUDAHOSTCXX"] == str(kit.compiler)
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+class TestCondasNvcc:
+    """conda-forge's cuda-nvcc names the compiler of conda in NVCC_PREPEND_FLAGS, and keeps aside
+    what was there. Its scripts are for sh."""
+
+    @pytest.fixture
+    def session(self, person: Person, shell: Shell, tmp_path: Path) -> Session:
+        for name in "ab":
+            prefix = conda_prefix(tmp_path / name)
+            compiler = prefix / "bin/x86_64-conda-linux-gnu-c++"
+            for half, text in (
+                ("activate", f'export CXX={compiler}\n[ -z "${{NVCC_PREPEND_FLAGS+x}}" ] ||'
+                 ' export NVCC_PREPEND_FLAGS_BACKUP="$NVCC_PREPEND_FLAGS"\n'
+                 'export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS-} -ccbin=$CXX"\n'),
+                ("deactivate", 'unset CXX NVCC_PREPEND_FLAGS\n[ -z "${NVCC_PREPEND_FLAGS_BACKUP+x}"'
+                 ' ] || export NVCC_PREPEND_FLAGS="$NVCC_PREPEND_FLAGS_BACKUP"\n'
+                 "unset NVCC_PREPEND_FLAGS_BACKUP\n"),
+            ):  # fmt: skip
+                folder = prefix / "etc/conda" / f"{half}.d"
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / "~cuda-nvcc.sh").write_text(text)
+        person.pin("11.8", tmp_path / "a")
+        return Session(person, tmp_path, shell, Emulator())
+
+    @pytest.mark.parametrize("had", [None, "-O2"], ids=repr)
+    def test_a_pinned_environment(self, session: Session, had: str | None) -> None:
+        result = session.play(*session.steps("a out"), NVCC_PREPEND_FLAGS=had).check()
+        own = f"{session.folder}/a/bin/x86_64-conda-linux-gnu-c++"
+        assert result.snaps["2"]["NVCC_PREPEND_FLAGS"] == f"{had or ''} -ccbin={own}"
+        assert "CUDAHOSTCXX" not in result.snaps["2"]
+        assert result.snaps["3"].get("NVCC_PREPEND_FLAGS") == had
+
+    @pytest.mark.parametrize("name", ["a", "b"])
+    @pytest.mark.parametrize("had", [None, "-O2"], ids=repr)
+    def test_entered_and_left_after_use(
+        self, session: Session, kit: Kit, name: str, had: str | None
+    ) -> None:
+        steps = ["cudaswitch use 11.8", f"{session.steps(name)[0]}\n__cudaswitch_prompt"]
+        steps += [f"{session.steps('out')[0]}\n__cudaswitch_prompt", "cudaswitch off"]
+        result = session.play(*steps, load=True, NVCC_PREPEND_FLAGS=had).check()
+        ours = f"-ccbin={kit.compiler}{f' {had}' if had else ''}"
+        own = f"-ccbin={session.folder}/{name}/bin/x86_64-conda-linux-gnu-c++"
+        assert result.snaps["2"]["NVCC_PREPEND_FLAGS"] == ours
+        assert result.snaps["3"]["NVCC_PREPEND_FLAGS"].split() == [*filter(None, [had]), own]
+        assert "CUDAHOSTCXX" not in result.snaps["3"]
+        assert result.snaps["4"]["NVCC_PREPEND_FLAGS"] == ours
+        # Its script knows no difference between what is empty and what was never set.
+        assert (result.snaps["5"].get("NVCC_PREPEND_FLAGS") or None) == had
+        assert "CUDAHOSTCXX" not in result.snaps["5"]
+
+
+def test_other_formats_have_them(person: Person, kit: Kit, framework: Path) -> None:
+    had = {"CONDA_PREFIX": str(framework), "XLA_FLAGS": "-x"}
+    text = succeeded(person.home.run("env", "11.8", "--format", "github", **had))
+    assert f"CUDAHOSTCXX={kit.compiler}" in text
+    assert f"NVCC_PREPEND_FLAGS=-ccbin={kit.compiler}" in text
+    assert f"XLA_FLAGS=-x {kit.data_dir}" in text
+    module = succeeded(person.home.run("env", "11.8", "--format", "modulefile", **had))
+    assert f'$keep CUDAHOSTCXX "{kit.compiler}"' in module
+    flag = f'prepend-path --delim " " NVCC_PREPEND_FLAGS "-ccbin={kit.compiler}"'
+    assert flag in module
+
+
+def refusing(folder: Path, most: int = 11) -> Path:
+    """Make the real toolkit refuse every gcc that is newer than `most`."""
+    real = builders.real_toolkit()
+    for name in ("bin", "include", "include/crt"):
+        (folder / name).mkdir(parents=True)
+        for file in (real / name).iterdir():
+            if file.name != "crt" or name == "bin":
+                (folder / name / file.name).symlink_to(file)
+    for name in ("nvvm", "lib64"):
+        (folder / name).symlink_to(real / name)
+    # nvcc finds the headers beside itself.
+    nvcc, header = folder / "bin/nvcc", folder / "include/crt/host_config.h"
+    content = {nvcc: nvcc.read_bytes(), header: header.read_bytes()}
+    content[header] = content[header].replace(b"__GNUC__ > 15", f"__GNUC__ > {most}".encode())
+    assert content[header] != header.read_bytes()
+    for file, data in content.items():
+        file.unlink()
+        file.write_bytes(data)
+    nvcc.chmod(0o755)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def builder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, Path, str]:
+    """A machine whose gcc is 12, and a real toolkit that takes 11 at most."""
+    folder = tmp_path_factory.mktemp("refusing")
+    bin_ = folder / "bin"
+    bin_.mkdir()
+    tools = {"gcc": "gcc-12", "g++": "g++-12", "g++-11": "g++-11", "g++-12": "g++-12"}
+    for name, tool in tools.items():
+        (bin_ / name).symlink_to(require(tool))
+    home, kit = make_home(folder / "account"), refusing(folder / "kit")
+    path = f"{console_script().parent}:{bin_}:/usr/bin:/bin"
+    done = home.run("adopt", kit, PATH=path)
+    succeeded(done)
+    major = builders.toolkit_version().rpartition(".")[0]
+    expected = f"gcc 12 is newer than CUDA {major} accepts (11): g++-11 fits"
+    assert expected in done.stderr
+    return home, kit, path
+
+
+@pytest.mark.toolkit
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_it_compiles_after_use_and_not_before(
+    shell: Shell, builder: tuple[Home, Path, str], tmp_path: Path
+) -> None:
+    """The real nvcc; what came of it says which gcc has compiled it."""
+    home, kit, path = builder
+    (tmp_path / "x.cu").write_text("int main() { return __GNUC__; }\n")
+    init = tmp_path / "init"
+    init.write_text(home.run("init", shell.name).stdout)
+    compiled = f"{kit}/bin/nvcc x.cu -o out."
+    also, fails = ("; and", "; or") if shell is FISH else ("&&", "||")
+    script = "\n".join([
+        shell.source(init), f"cd {tmp_path}",
+        f"{compiled}0 {fails} echo refused",
+        "cudaswitch use latest", f"{compiled}1 {also} echo compiled",
+        "cudaswitch off", f"{compiled}2 {fails} echo refused",
+    ])  # fmt: skip
+    (tmp_path / "script").write_text(script)
+    done = subprocess.run(
+        [*shell.argv(), tmp_path / "script"],
+        env=home.env | {"PATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == ["refused", "compiled", "refused"], done.stderr
+    assert done.stderr.count("unsupported GNU version") >= 2
+    assert subprocess.run([tmp_path / "out.1"], check=False).returncode == 11

@@ -1,0 +1,190 @@
+"""Builds that are not what a plain install gives, and packages that quarrel."""
+
+from __future__ import annotations
+
+import pytest
+
+from made_environments import WINDOWS_SITE, Env
+
+BUILD_INFO = "import collections\nbuild_info = collections.OrderedDict({})\n"
+
+
+@pytest.fixture
+def env(tmp_path):
+    return Env(tmp_path / "an env")
+
+
+def notes(answer):
+    return [f"{it.text} [{it.source}]" for it in answer.reasons]
+
+
+OTHERS = [
+    # version of torch, cuda in its version.py, answer: cuda, cudnn, bundled
+    ("2.1.0a0+32f93b1", "12.2", "12.2", None, False),  # NVIDIA's containers
+    ("2.3.0a0+6ddf5cf85e.nv24.04", "12.4", "12.4", None, False),
+    ("2.1.0a0+41361538.nv23.06", "11.4", "11.4", None, False),  # Jetson
+    ("2.1.0a0+git7bcf7da", "12.1", "12.1", None, False),  # from source
+    ("1.14.0a0", "11.8", "11.8", None, False),
+    ("2.1.0+computecanada", "12.2", "12.2", None, False),
+    ("2.5.0.dev20240901+cu124", "12.4", "12.4", "9.1.0.70", True),
+    ("2.5.0rc1+cu121", "12.1", "12.1", "9.1.0.70", True),
+    ("2.0.1+cu118.with.pypi.cudnn", "11.8", "11.8", "8.7.0.84", True),
+    ("2.0.1+cu118", "11.8", "11.8", "8.7.0.84", True),
+]
+
+
+@pytest.mark.parametrize("case", OTHERS, ids=lambda case: case[0])
+def test_a_build_of_someone_else_is_not_answered_by_the_table(env, case):
+    version, says, cuda, cudnn, bundled = case
+    env.dist("torch", version)
+    alone = env.resolve()
+    assert alone.cuda == (cuda if "+cu" in version else None)
+    assert alone.frameworks[0].known is ("+cu" in version)
+    env.file("torch/version.py", f"__version__ = '{version}'\ncuda = '{says}'\n")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.bundled) == (cuda, cudnn, bundled)
+
+
+@pytest.mark.parametrize(
+    ("dist", "version", "file", "cuda"),
+    [
+        ("tensorflow", "2.13.0+nv23.09", "tensorflow", "12.2"),
+        ("nvidia-tensorflow", "1.15.5+nv22.12", "tensorflow_core", "11.8"),
+    ],
+)
+def test_nvidias_own_tensorflow(env, dist, version, file, cuda):
+    env.dist(dist, version)
+    assert env.resolve().frameworks[0].known is False
+    pairs = {"cuda_version": cuda, "cudnn_version": "8", "is_cuda_build": True}
+    text = BUILD_INFO.format(list(pairs.items()))
+    env.file(f"{file}/python/platform/build_info.py", text)
+    assert env.resolve().cuda == cuda
+
+
+@pytest.mark.parametrize(
+    ("dist", "version", "tag"),
+    [
+        ("torch", "2.5.1", "cp311-none-macosx_11_0_arm64"),
+        ("tensorflow", "2.16.1", "cp311-cp311-macosx_12_0_arm64"),
+        ("jaxlib", "0.4.30", "cp311-cp311-macosx_10_14_x86_64"),
+    ],
+)
+def test_wheels_for_macos_have_no_cuda(env, dist, version, tag):
+    record = env.dist(dist, version, 'nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux"')
+    (record.parent / "WHEEL").write_text(f"Wheel-Version: 1.0\nTag: {tag}\n")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.frameworks[0].known) == (None, None, True)
+
+
+QUARRELS = [
+    (["cupy-cuda11x 12.3.0", "cupy-cuda12x 12.3.0"], "keep one"),
+    (["onnxruntime 1.18.0", "onnxruntime-gpu 1.18.0"], "keep one"),
+    (["mxnet 1.9.1", "mxnet-cu112 1.9.1"], "keep one"),
+    (["jax-cuda12-plugin 0.8.0", "jax-cuda13-plugin 0.8.0", "jaxlib 0.8.0"], "keep one"),
+    (["jax-cuda12-plugin 0.4.38", "jaxlib 0.5.0"], "jax-cuda12-plugin beside it is 0.4.38"),
+    (["tensorflow 2.10.0", "tensorflow-gpu 2.6.2"], "tensorflow-gpu beside it is 2.6.2"),
+    (["jax-cuda12-plugin 0.12.0.1", "jax-cuda12-pjrt 0.12.0.1", "jaxlib 0.12.0"], None),
+    (["tensorflow 2.6.2", "tensorflow-gpu 2.6.2"], None),
+    (["numba 0.60.0", "numba-cuda 0.30.4"], None),
+]
+
+
+@pytest.mark.parametrize(("dists", "says"), QUARRELS, ids=lambda it: str(it)[:40])
+def test_packages_that_get_in_each_others_way_are_told(env, dists, says):
+    for dist in dists:
+        env.dist(*dist.split())
+    told = [text for text in notes(env.resolve()) if "beside" in text]
+    assert [says in text for text in told] == ([True] if says else [])
+
+
+def test_jax_with_the_runtime_of_its_plugin_alone(env):
+    env.dist("jaxlib", "0.6.0")
+    env.dist("jax-cuda12-pjrt", "0.6.0")
+    assert (env.resolve().cuda, env.resolve().cudnn) == ("12", "9.8")
+
+
+@pytest.mark.parametrize(
+    ("version", "cuda", "cudnn"),
+    [("1.5.2.post87", "8", "7"), ("1.3.0.post85", "8", "5"), ("1.8.5.post97", "9", "7")],
+)
+def test_paddle_names_cuda_and_cudnn_by_their_majors(env, version, cuda, cudnn):
+    env.dist("paddlepaddle-gpu", version)
+    assert (env.resolve().cuda, env.resolve().cudnn) == (cuda, cudnn)
+
+
+@pytest.mark.parametrize(
+    ("dist", "cuda"),
+    [("nvidia-cuda-runtime-cu12 12.4.127", "12.4"), ("nvidia-cuda-runtime 13.0.96", "13.0")],
+)
+def test_numba_uses_the_release_that_the_environment_brings(env, dist, cuda):
+    env.dist("numba", "0.62.0")
+    env.dist(*dist.split())
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled, answer.hint) == (cuda, True, f"cudaswitch install {cuda}")
+
+
+# Of what a build holds code for.
+
+GPUS = [
+    # dist, version, compute capability, runs, what the hint names
+    ("torch", "2.8.0", "6.1", False, "torch==2.8.0+cu126"),
+    ("torch", "2.8.0", "7.0", True, None),
+    ("torch", "2.7.1+cu128", "7.0", False, "torch==2.7.1+cu126"),
+    ("torch", "2.6.0", "12.0", False, "torch==2.7.0+cu128"),
+    ("torch", "2.5.1", "3.7", False, "torch==2.3.1+cu118"),
+    ("torch", "2.0.1", "9.0", False, "torch==2.0.1+cu118"),
+    ("torch", "2.0.1+cu118", "9.0", True, None),
+    ("torch", "1.12.1", "7.5", True, None),  # the code for 7.0 runs there
+    ("torch", "1.12.1", "3.5", False, "may run here"),
+    ("torch", "2.5.1", "8.9", True, None),
+    ("tensorflow", "2.18.0", "5.2", False, "TensorFlow 2.16 (CUDA 12.3) runs here"),
+    ("tensorflow", "2.20.0", "12.0", True, None),  # by PTX
+    ("tensorflow", "2.17.0", "12.0", False, "TensorFlow 2.18"),  # no cuDNN 8 knows Blackwell
+    ("tensorflow", "2.3.0", "8.0", False, "TensorFlow 2.4"),  # no cuDNN 7 knows Ampere
+]
+
+
+@pytest.mark.parametrize("case", GPUS, ids=lambda case: "-".join(map(str, case[:3])))
+def test_the_gpus_that_a_release_has_code_for(env, case):
+    dist, version, cc, runs, hint = case
+    env.dist(dist, version)
+    answer = env.resolve(cc=cc)
+    assert answer.runs is runs
+    assert hint is None or hint in answer.hint
+    assert all(reason.source for reason in answer.reasons)
+
+
+def test_what_the_project_publishes_says_nothing_of_conda_and_of_other_builds(env):
+    env.conda("pytorch", "2.8.0", "cuda128_mkl_py312_h1234567_300")
+    assert env.resolve(cc="6.1").runs
+    env.dist("torch", "2.8.0a0+git123")
+    env.file("torch/version.py", "__version__ = '2.8.0a0+git123'\ncuda = '12.8'\n")
+    assert env.resolve(cc="6.1").runs
+
+
+def test_a_gpu_that_runs_the_code_of_an_older_one_is_told_so(env):
+    env.dist("mxnet-cu117", "1.9.1")
+    answer = env.resolve(cc="8.9")
+    assert answer.runs
+    assert any("which runs code for 8.7" in text for text in notes(answer))
+
+
+# For which system an environment is.
+
+
+def test_the_records_of_conda_tell_the_system(env):
+    text = '{"subdir": "%s", "depends": []}'
+    record = env.write("conda-meta/pytorch-1.8.1-py3.8_cuda101_cudnn7_0.json", text % "win-64")
+    answer = env.resolve(driver="418.39")
+    assert not answer.runs
+    assert any("418.96" in text for text in notes(answer))
+    record.write_text(text % "linux-64")
+    assert env.resolve(driver="418.39").runs
+
+
+@pytest.mark.parametrize("place", ["python.exe", "Lib/site-packages/x"])
+def test_windows_layout(tmp_path, place):
+    env = Env(tmp_path / "env", WINDOWS_SITE if place.startswith("Lib") else "x")
+    env.write(place, "")
+    env.conda("pytorch", "1.8.1", "py3.8_cuda101_cudnn7_0")
+    assert not env.resolve(driver="418.39").runs
