@@ -8,9 +8,10 @@ import time
 from typing import NamedTuple
 
 from cudaswitch.activation import Want
+from cudaswitch.durable import write_atomically
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError, NotInstalledError
-from cudaswitch.paths import home, write_atomically
+from cudaswitch.paths import home
 from cudaswitch.store import all_stores, own_store
 
 
@@ -72,7 +73,8 @@ def recall(environment: Environment) -> Answer:
         home().require_writable()
         file.parent.mkdir(exist_ok=True)
         if "\n" not in str(environment.prefix):
-            write_atomically(file, f"{environment.prefix}\n{answer.want or ''}\n")
+            # It can be worked out again.
+            write_atomically(file, f"{environment.prefix}\n{answer.want or ''}\n", lasting=False)
             os.utime(file, ns=(began, began))
     return answer
 

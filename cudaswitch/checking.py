@@ -20,7 +20,8 @@ from typing import Literal, NamedTuple
 from cudaswitch.compose import replaced
 from cudaswitch.contents import CONTENTS, Contents, read_contents, walk
 from cudaswitch.errors import StoreError
-from cudaswitch.store import MANIFEST, Store, read_package, read_toolkit
+from cudaswitch.staging import MANIFEST
+from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import Entry, Package, Toolkit, place
 
 _PIECE = 1 << 20

@@ -10,25 +10,23 @@ import contextlib
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from filelock import FileLock, Timeout
-
-from cudaswitch.download.cache import Part, idle
+from cudaswitch.download.cache import WORK, Part, idle
+from cudaswitch.durable import abandoned, sweep
 from cudaswitch.environments import Environment, environment_at
 from cudaswitch.errors import EnvironmentNotFoundError, StoreError
+from cudaswitch.healing import leftovers
 from cudaswitch.hooks import left_behind
+from cudaswitch.locks import Lock
 from cudaswitch.processes import may_be_in, users_of
-from cudaswitch.store import MANIFEST, Store, sweep
+from cudaswitch.staging import MANIFEST
+from cudaswitch.store import Store
 
 _WHOLE = re.compile(r"[0-9a-f]{64}")
-_TEMPORARY = re.compile(r"\..+\.([0-9]+)\.tmp")
-_SHARED_PART = re.compile(r"[0-9a-f]{64}\.part")
-_LONG = 3600.0
-"""Seconds after which a temporary file, written in one go, is nobody's any more."""
+_PART = re.compile(r"(?P<key>[0-9a-f]{64}(?P<own>-[0-9a-f]{8})?)\.part(?P<beside>\.json|\.ranges)?")
 
 
 class Waste(NamedTuple):
@@ -50,7 +48,7 @@ def collect(store: Store, cache: Path, *, downloads: bool, dry_run: bool, say: S
     """
     found = []
     try:
-        for finder in (_packages, _staged, _temporary, _answers, _hooks):
+        for finder in (_packages, _left, _answers, _hooks):
             found += finder(store, dry_run, say)
         found += _cached(cache, downloads, dry_run, say)
     except OSError as error:
@@ -61,10 +59,7 @@ def collect(store: Store, cache: Path, *, downloads: bool, dry_run: bool, say: S
 def _take(kind: str, path: Path, dry_run: bool) -> Waste:
     waste = Waste(kind, path, _size(path))
     if not dry_run:
-        if path.is_dir() and not path.is_symlink():
-            sweep(path)
-        else:
-            path.unlink(missing_ok=True)
+        sweep(path)
     return waste
 
 
@@ -79,69 +74,61 @@ def _size(path: Path) -> int:
 def _packages(store: Store, dry_run: bool, say: Say) -> list[Waste]:
     """Packages that no toolkit is made of."""
     found = []
-    with _changing(store, dry_run):
+    with _changing(store, dry_run) as alone:
+        if not alone:
+            say(f"left alone: packages in `{store.home.root}`, where locks do not work")
+            return []
         used = {at for kit in store.toolkits() for at in kit.packages}
         for folder in _in(store.home.packages):
             if folder.name in used or folder.name.startswith("."):
                 continue
-            if users := users_of([folder]):
-                say(f"left alone: {folder.name}, in use by {', '.join(users)}")
+            waste = Waste("package", folder, _size(folder))
+            try:
+                users = users_of([folder]) if dry_run else _discard(store, folder)
+            except StoreError:
+                say(f"left alone: {folder.name}, which is being installed")
                 continue
-            with contextlib.ExitStack() as held:
-                if not dry_run:
-                    try:
-                        held.enter_context(store.lock(folder.name, 0))
-                    except StoreError:
-                        say(f"left alone: {folder.name}, which is being installed")
-                        continue
-                found.append(Waste("package", folder, _size(folder)))
-                if not dry_run:
-                    store.discard(folder)
+            if users:
+                say(f"left alone: {folder.name}, in use by {', '.join(users)}")
+            else:
+                found.append(waste)
     return found
+
+
+def _discard(store: Store, folder: Path) -> list[str]:
+    """Take a package away, unless somebody installs or uses it; return the users."""
+    if users := users_of([folder]):
+        return users
+    with store.lock(folder.name, 0), contextlib.ExitStack() as undo:
+        aside = store.staging.discard(folder, undo)
+        # Who came since has it open where it is now; from here on nobody can come.
+        users = users_of([aside]) if aside else []
+        if not users:
+            undo.pop_all()
+        return users
 
 
 @contextlib.contextmanager
-def _changing(store: Store, dry_run: bool) -> Iterator[None]:
+def _changing(store: Store, dry_run: bool) -> Iterator[bool]:
+    """Hold the store, if it is to be changed; False where that keeps nobody out."""
     if dry_run or not store.home.root.is_dir():
-        yield
+        yield True
         return
     store.home.require_writable()
-    with store.changing():
-        yield
+    # What would be healed is told of one by one here.
+    with store.changing(heals=False):
+        yield store.alone
 
 
-def _staged(store: Store, dry_run: bool, say: Say) -> list[Waste]:
+def _left(store: Store, dry_run: bool, say: Say) -> list[Waste]:
     """What processes that were killed left unfinished."""
     found = []
-    with _changing(store, dry_run):
-        for stage in _in(store.home.staging):
-            kind, _, name = stage.name.partition("-")
-            with contextlib.ExitStack() as held:
-                # Toolkits are composed, and folders discarded, only by who holds the store.
-                if kind == "package" and not dry_run:
-                    try:
-                        held.enter_context(store.lock(name, 0))
-                    except StoreError:
-                        continue
-                found.append(_take("leftover", stage, dry_run))
+    with _changing(store, dry_run) as alone:
+        if alone:
+            found += [_take("leftover", path, dry_run) for path in leftovers(store.home)]
         for folder in _in(store.home.toolkits):
             if not (folder / MANIFEST).exists():
                 found.append(_take("leftover", folder, dry_run))
-    return found
-
-
-def _temporary(store: Store, dry_run: bool, say: Say) -> list[Waste]:
-    """Files that a killed process wrote, and did not come to rename."""
-    home = store.home
-    folders = [home.root, home.requests, home.automatic, home.pins, home.aliases, home.init]
-    folders += [home.shims, *_in(home.packages), *_in(home.toolkits)]
-    found = []
-    for folder in folders:
-        for path in _in(folder):
-            match = _TEMPORARY.fullmatch(path.name)
-            # On a shared file system the process may be another machine's.
-            if match and not Path(f"/proc/{match[1]}").exists() and _age(path) > _LONG:
-                found.append(_take("leftover", path, dry_run))
     return found
 
 
@@ -158,30 +145,38 @@ def _answers(store: Store, dry_run: bool, say: Say) -> list[Waste]:
 
 def _hooks(store: Store, dry_run: bool, say: Say) -> list[Waste]:
     """What `unpin` left in environments that no running shell can be in any more."""
-    found = []
-    for note in _in(store.home.pins):
-        try:
-            pin = Path(json.loads(note.read_text(encoding="utf-8"))["path"])
-            since = note.stat().st_mtime
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        if pin.is_file():
-            continue
-        environment = _environment_of(pin)
-        rest = left_behind(environment) if environment else []
-        if environment and rest and (users := may_be_in(environment.prefix, since)):
-            say(f"left alone: the hooks of `{environment.prefix}`, for {', '.join(users)}")
-            continue
-        try:
-            found += [_take("hook", path, dry_run) for path in rest]
-        except OSError as error:
-            say(f"left alone: `{error.filename}`: {error.strerror}")
-            continue
+    found: list[Waste] = []
+    with contextlib.ExitStack() as held:
         if not dry_run:
-            if environment:
-                with contextlib.suppress(OSError):
-                    environment.folder.rmdir()
-            note.unlink(missing_ok=True)
+            held.enter_context(store.pinning())
+        for note in _in(store.home.pins):
+            found += _hooks_of(note, dry_run, say)
+    return found
+
+
+def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
+    try:
+        pin = Path(json.loads(note.read_text(encoding="utf-8"))["path"])
+        since = note.stat().st_mtime
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    if pin.is_file():
+        return []
+    environment = _environment_of(pin)
+    rest = left_behind(environment) if environment else []
+    if environment and rest and (users := may_be_in(environment.prefix, since)):
+        say(f"left alone: the hooks of `{environment.prefix}`, for {', '.join(users)}")
+        return []
+    try:
+        found = [_take("hook", path, dry_run) for path in rest]
+    except OSError as error:
+        say(f"left alone: `{error.filename}`: {error.strerror}")
+        return []
+    if not dry_run:
+        if environment:
+            with contextlib.suppress(OSError):
+                environment.folder.rmdir()
+        note.unlink(missing_ok=True)
     return found
 
 
@@ -199,28 +194,34 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
     found = []
     with idle(cache) as nobody:
         if not nobody:
-            say(f"left alone: `{cache}`, in use by another cudaswitch")
+            say(f"left alone: `{cache}`, in use by another cudaswitch or not to be locked")
             return []
         for path in _in(cache):
-            if path.name.startswith("work-"):
+            if path.name.startswith(WORK):
                 found.append(_take("leftover", path, dry_run))
             elif downloads and (_WHOLE.fullmatch(path.name) or path.name == "channels"):
                 found.append(_take("download", path, dry_run))
+        for path in abandoned(cache / "urls"):
+            found.append(_take("leftover", path, dry_run))
         for path in _in(cache / "urls"):
             found += _of_url(path, downloads, dry_run)
     return found
 
 
 def _of_url(path: Path, downloads: bool, dry_run: bool) -> list[Waste]:
-    if _SHARED_PART.fullmatch(path.name):
-        with contextlib.suppress(Timeout, OSError), FileLock(path.with_suffix(".lock"), timeout=0):
-            taken = [_take("leftover", path, dry_run)]
-            if not dry_run:
-                Part(path).drop()
-            return taken
-    elif path.name.endswith((".tmp", ".part", ".part.ranges")) and _age(path) > _LONG:
-        return [_take("leftover", path, dry_run)]
-    elif downloads and path.name.endswith(".json") and not path.name.endswith(".part.json"):
+    if match := _PART.fullmatch(path.name):
+        part, locked_by = path.with_name(f"{match['key']}.part"), f"{match['key']}.lock"
+        if match["beside"] and part.exists():
+            return []
+        with contextlib.suppress(OSError), Lock(path.with_name(locked_by)) as lock:
+            if lock.take() and lock.works:
+                taken = [_take("leftover", path, dry_run)]
+                if not dry_run:
+                    Part(part).drop()
+                    if match["own"]:
+                        lock.path.unlink()
+                return taken
+    elif downloads and path.name.endswith(".json"):
         return [_take("download", path, dry_run)]
     return []
 
@@ -232,10 +233,3 @@ def _in(folder: Path) -> list[Path]:
         return []
     except OSError as error:
         raise StoreError(f"cannot read `{folder}`: {error.strerror}", "see who owns it") from None
-
-
-def _age(path: Path) -> float:
-    try:
-        return time.time() - path.lstat().st_mtime
-    except OSError:
-        return 0.0

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from cudaswitch.durable import NO_HARD_LINKS
 from cudaswitch.errors import StoreError
 from cudaswitch.toolkit import REAL_FOLDERS, Entry, Package, place, platform_of
 from cudaswitch.versions import Version
@@ -175,7 +176,9 @@ def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
     else:
         try:
             os.link(leaf.source, path)
-        except OSError:
+        except OSError as error:
+            if error.errno not in NO_HARD_LINKS:
+                raise
             # Another file system, or one without hard links, or its limit of them.
             path.symlink_to(_relative(leaf.source, path.parent, target))
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from cudaswitch import shells
 from cudaswitch.activation import Want
+from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.environments import Environment
 from cudaswitch.errors import StoreError
-from cudaswitch.paths import write_atomically
 from cudaswitch.versions import Request
 
 _HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
@@ -58,21 +58,30 @@ def unhooked_scripts(environment: Environment) -> list[Path]:
     return [] if environment.owner == "C" else list(_activate_scripts(environment, put_in=True))
 
 
-def write_pin(environment: Environment, request: Request, want: Want, seen: int) -> None:
+def write_pin(
+    environment: Environment,
+    request: Request,
+    want: Want,
+    seen: int,
+    noted: Mapping[Path, str] | None = None,
+) -> None:
     """Write the pin and the hooks, the half that undoes before the half that does.
 
     `seen` is when the environment was looked at, in ns since the epoch: packages that are
-    newer than that are not in `want`.
+    newer than that are not in `want`. `noted` are files that are written with them.
     """
+    sweep_leftovers(environment)
+    texts: dict[Path, str | None] = {**hook_texts(environment, request, want)}
     try:
-        for path, text in hook_texts(environment, request, want).items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, text)
         if environment.owner == "V":
-            _edit_activate_scripts(environment, put_in=True)
-        write_atomically(environment.want_file, str(want).replace("/", "\n") + "\n")
+            texts |= _activate_scripts(environment, put_in=True)
+        texts[environment.want_file] = str(want).replace("/", "\n") + "\n"
+        # A pin that is not noted holds nothing; a note that is ahead of the hooks keeps them old.
+        is_new = not environment.pin_file.exists()
+        texts[environment.pin_file] = pin_text(request)
+        note = noted or {}
+        write_all({**note, **texts} if is_new else {**texts, **note}, kept=True)
         os.utime(environment.want_file, ns=(seen, seen))
-        write_atomically(environment.pin_file, pin_text(request))
     except OSError as error:
         raise StoreError(
             f"cannot pin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
@@ -89,22 +98,23 @@ def kept_want(environment: Environment) -> Want | None:
     return Want.parse(text.rstrip("\n").replace("\n", "/"))
 
 
-def remove_pin(environment: Environment) -> bool:
+def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bool:
     """Take pin and hook away; return False when there was none.
 
-    The half that undoes stays, inert, for shells that are activated now.
+    The half that undoes stays, inert, for shells that are activated now. `noted` are files that
+    are written with it.
     """
+    sweep_leftovers(environment)
     if not environment.pin_file.exists() and not any(
         path.exists() for path in hook_files(environment, "enter").values()
     ):
         return False
+    texts: dict[Path, str | None] = dict.fromkeys(hook_files(environment, "enter").values())
     try:
-        for path in hook_files(environment, "enter").values():
-            path.unlink(missing_ok=True)
         if environment.owner == "V":
-            _edit_activate_scripts(environment, put_in=False)
-        environment.want_file.unlink(missing_ok=True)
-        environment.pin_file.unlink(missing_ok=True)
+            texts |= _activate_scripts(environment, put_in=False)
+        texts |= dict.fromkeys((environment.want_file, environment.pin_file))
+        write_all({**texts, **noted}, kept=True)
     except OSError as error:
         raise StoreError(
             f"cannot unpin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
@@ -113,10 +123,23 @@ def remove_pin(environment: Environment) -> bool:
     return True
 
 
+def sweep_leftovers(environment: Environment) -> None:
+    """Delete what killed runs left where hooks and pins are written."""
+    files = [environment.folder / f"core.{family}" for family in shells.FAMILIES]
+    for half in _HALVES:
+        files += hook_files(environment, half).values()
+    names = (name for row in shells.FAMILIES.values() for name in (row.activate, row.leaver))
+    files += [environment.prefix / "bin" / name for name in names if name]
+    sweep_beside([*files, environment.want_file, environment.pin_file])
+
+
 def left_behind(environment: Environment) -> list[Path]:
     """List what `remove_pin` left in an environment that is not pinned."""
-    if environment.pin_file.exists():
-        return []
+    return [] if environment.pin_file.exists() else staying(environment)
+
+
+def staying(environment: Environment) -> list[Path]:
+    """List what `remove_pin` leaves for shells that are activated now."""
     files = [*hook_files(environment, "leave").values()]
     files += [environment.folder / f"core.{family}" for family in shells.FAMILIES]
     return [path for path in files if path.is_file()]
@@ -134,11 +157,6 @@ def pin_text(request: Request) -> str:
     if len(said) == 1:
         return f"{request.text}\n"
     return "".join(f"{key} {value}\n" for key, value in said.items())
-
-
-def _edit_activate_scripts(environment: Environment, *, put_in: bool) -> None:
-    for path, text in _activate_scripts(environment, put_in=put_in).items():
-        write_atomically(path, text, stat.S_IMODE(path.stat().st_mode))
 
 
 def _activate_scripts(environment: Environment, *, put_in: bool) -> dict[Path, str]:

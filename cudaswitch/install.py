@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -12,8 +11,8 @@ from pathlib import Path
 from cudaswitch import archives
 from cudaswitch.compose import compose
 from cudaswitch.contents import CONTENTS, Contents, contents_of
+from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
-from cudaswitch.paths import write_atomically
 from cudaswitch.planning import Holdings, Recipe, release_of
 from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import (
@@ -24,9 +23,6 @@ from cudaswitch.toolkit import (
     toolkit_name,
 )
 from cudaswitch.versions import Version
-
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Failures while unpacking that are the disk's, not the archive's."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,8 @@ def install(
             ).recipes(version)
             for package, stage in staged:
                 if stage is not None:
-                    store.publish(stage, store.home.packages / package.id, package.to_json(), undo)
+                    final = store.home.packages / package.id
+                    store.staging.publish(stage, final, package.to_json(), undo, replaces=force)
             for recipe in plan:
                 _make(store, recipe, force, undo)
     return [recipe.toolkit for recipe in plan]
@@ -121,7 +118,7 @@ def _stage(
     present = None if force else read_package(store.home.packages / identity.id)
     if present and archives.sha256_of(artifact.path) == present.sha256:
         return present, None
-    stage = held.enter_context(store.staged(f"package-{identity.id}"))
+    stage = held.enter_context(store.staging.folder(f"package-{identity.id}"))
     fresh = unpacked(artifact.path, stage)
     package = fresh._replace(
         source=artifact.source or fresh.source,
@@ -143,16 +140,23 @@ def _stage(
 
 
 def unpacked(path: Path, stage: Path) -> Package:
-    """Unpack an archive in an empty folder of the store's staging, as packages lie there."""
+    """Unpack an archive in an empty folder of the store's staging, as packages lie there.
+
+    All of it is on disk afterwards.
+    """
     (stage / "tree").mkdir()
     (stage / "info").mkdir()
     try:
-        return archives.unpack(path, stage / "tree", stage / "info")
+        package = archives.unpack(path, stage / "tree", stage / "info")
     except ArchiveError as error:
         cause = error.__cause__
-        if isinstance(cause, OSError) and cause.errno in _NO_ROOM:
+        if isinstance(cause, OSError) and cause.filename != str(path):
+            # The store's failure, not the archive's.
             raise cause from None
         raise
+    # Before it can be renamed, and while nobody waits for the store.
+    sync_tree(stage)
+    return package
 
 
 def adopt(store: Store, path: Path, version: Version) -> Toolkit:
@@ -182,19 +186,28 @@ def adopt(store: Store, path: Path, version: Version) -> Toolkit:
 def _make(store: Store, recipe: Recipe, force: bool, undo: contextlib.ExitStack) -> None:
     """Compose a toolkit, unless it is there already just so."""
     kit, final = recipe.toolkit, store.home.toolkits / recipe.toolkit.name
-    if not force and read_toolkit(final) == kit:
+    present = read_toolkit(final)
+    if not force and present == kit:
         return
-    with store.staged(f"toolkit-{kit.name}") as stage:
+    with store.staging.folder(f"toolkit-{kit.name}") as stage:
         if recipe.packages:
             fill(store, recipe, stage)
-        store.publish(stage, final, kit.to_json(), undo)
+        store.staging.publish(stage, final, kit.to_json(), undo, replaces=present is not None)
+    # Where locks do not work, somebody may have removed one meanwhile.
+    for at in kit.packages:
+        if read_package(store.home.packages / at) is None:
+            raise StoreError(f"{at} was removed meanwhile", "try again")
 
 
 def fill(store: Store, recipe: Recipe, stage: Path) -> Contents:
-    """Compose a toolkit in an empty folder of the store's staging, with the list of its files."""
+    """Compose a toolkit in an empty folder of the store's staging, with the list of its files.
+
+    All of it is on disk afterwards.
+    """
     kit, final = recipe.toolkit, store.home.toolkits / recipe.toolkit.name
     parts = [(package, store.tree(package)) for package in recipe.packages]
     base = Path(recipe.base) if recipe.base else None
     contents = contents_of(stage, recipe.packages, compose(parts, stage, final, kit.version, base))
-    write_atomically(stage / CONTENTS, contents.to_text())
+    (stage / CONTENTS).write_text(contents.to_text(), encoding="utf-8")
+    sync_tree(stage)
     return contents

@@ -16,11 +16,12 @@ from pathlib import Path
 
 from cudaswitch.checking import Difference, Hashes, compare, names_in
 from cudaswitch.contents import CONTENTS, Contents, read_contents
+from cudaswitch.durable import rename, sync_folder, write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.install import Artifact, fill, unpacked
-from cudaswitch.paths import write_atomically
 from cudaswitch.planning import Recipe
-from cudaswitch.store import MANIFEST, Store, manifest_text, read_package, read_toolkit
+from cudaswitch.staging import MANIFEST, manifest_text
+from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit, platform_of, toolkit_name
 from cudaswitch.versions import Version
 
@@ -67,7 +68,7 @@ def mend_package(store: Store, known: Package, obtain: Obtain) -> None:
     artifact = obtain(known)
     with ExitStack() as held:
         held.enter_context(store.lock(known.id))
-        stage = held.enter_context(store.staged(f"package-{known.id}"))
+        stage = held.enter_context(store.staging.folder(f"package-{known.id}"))
         fresh = unpacked(artifact.path, stage)._replace(
             source=known.source, origin=known.origin, date=known.date
         )
@@ -76,7 +77,7 @@ def mend_package(store: Store, known: Package, obtain: Obtain) -> None:
         with store.held(), ExitStack() as undo:
             final = store.home.packages / known.id
             if not final.exists():
-                store.publish(stage, final, fresh.to_json(), undo)
+                store.staging.publish(stage, final, fresh.to_json(), undo)
                 undo.pop_all()
                 return
             with ThreadPoolExecutor() as pool:
@@ -97,13 +98,14 @@ def mend_toolkits(store: Store, names: Sequence[str]) -> None:
         for name in names:
             final = store.home.toolkits / name
             recipe = _recipe(store, _toolkit(final))
-            with store.staged(f"toolkit-{name}") as stage:
+            with store.staging.folder(f"toolkit-{name}") as stage:
                 contents = fill(store, recipe, stage)
                 write_atomically(stage / MANIFEST, manifest_text(recipe.toolkit.to_json()))
                 for kind, path in _differences(store, stage, final, contents):
                     _put_right(store, kind, stage / path, final / path)
                 for record in (CONTENTS, MANIFEST):
-                    (stage / record).replace(final / record)
+                    rename(stage / record, final / record)
+                sync_folder(final)
 
 
 def _differences(store: Store, stage: Path, final: Path, contents: Contents) -> list[Difference]:
@@ -174,9 +176,11 @@ def _put_right(store: Store, kind: str, fresh: Path, at: Path) -> None:
         if folder.is_symlink() or folder.is_file():
             _set_aside(store, folder)
         folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
     if at.is_dir() and not at.is_symlink():
         _set_aside(store, at)
-    fresh.replace(at)
+    rename(fresh, at)
+    sync_folder(at.parent)
 
 
 def _set_aside(store: Store, path: Path) -> None:
@@ -186,4 +190,5 @@ def _set_aside(store: Store, path: Path) -> None:
     stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S-%f")
     kept = store.home.set_aside / stamp / path.relative_to(store.home.root)
     kept.parent.mkdir(parents=True)
-    path.rename(kept)
+    rename(path, kept)
+    sync_folder(kept.parent)

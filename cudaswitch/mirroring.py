@@ -15,7 +15,6 @@ import asyncio
 import contextlib
 import json
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -28,9 +27,9 @@ from packaging.utils import canonicalize_name
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.download.cache import file_sha256
+from cudaswitch.durable import copy_atomically, write_atomically
 from cudaswitch.errors import SourceError, StoreError
 from cudaswitch.locking import Locked
-from cudaswitch.paths import write_atomically
 from cudaswitch.sources.redist import FOLDERS
 from cudaswitch.toolkit import PLATFORMS
 from cudaswitch.versions import Version
@@ -65,9 +64,7 @@ def put(path: Path, folder: Path, name: str, sha256: str) -> Path:
             return final
         return put(path, folder / sha256, name, sha256)
     final.parent.mkdir(parents=True, exist_ok=True)
-    temporary = final.with_name(f".{final.name}.part")
-    shutil.copyfile(path, temporary)
-    temporary.replace(final)
+    copy_atomically(path, final)
     return final
 
 
@@ -195,8 +192,9 @@ def _file(folder: Path, item: Item) -> list[str]:
 def _replace(item: Item, final: Path) -> None:
     """Put a file in its one place; another one there is replaced, since the index names it."""
     if final.is_file() and file_sha256(final) != item.row.sha256:
-        final.unlink()
-    put(item.path, final.parent, final.name, item.row.sha256)
+        copy_atomically(item.path, final)
+    else:
+        put(item.path, final.parent, final.name, item.row.sha256)
 
 
 _PLACES: dict[str, Callable[[Path, Item], list[str]]] = {

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cudaswitch import settings
+from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.toolkit import refuse_unsafe_path
 
@@ -99,18 +100,3 @@ def program() -> str:
     import sysconfig  # noqa: PLC0415  # only `python -m cudaswitch` needs it
 
     return str(Path(sysconfig.get_path("scripts")) / "cudaswitch")
-
-
-def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a text file whole or not at all: a temporary file beside it, then a rename."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-    try:
-        with os.fdopen(os.open(temporary, flags, mode), "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -12,21 +12,33 @@ from pathlib import Path
 from cudaswitch import automatic
 from cudaswitch.activation import Want
 from cudaswitch.decision import VERSION_FILE, Decision, answer
+from cudaswitch.durable import write_all
 from cudaswitch.environments import Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
-from cudaswitch.holders import records
-from cudaswitch.hooks import kept_want, left_behind, pin_text, remove_pin, write_pin
-from cudaswitch.paths import home, write_atomically
+from cudaswitch.holders import Record, records
+from cudaswitch.hooks import (
+    kept_want,
+    pin_text,
+    remove_pin,
+    staying,
+    sweep_leftovers,
+    write_pin,
+)
+from cudaswitch.paths import home
+from cudaswitch.store import own_store
+from cudaswitch.talk import say
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request
 
 
 def pin_environment(environment: Environment, request: Request) -> Decision:
     """Pin an environment to a request."""
-    seen = time.time_ns()
-    decision = answer(request, environment)
-    write_pin(environment, request, decision.want, seen)
-    _register(environment.pin_file, decision.want.home)
+    home().require_writable()
+    with own_store().pinning():
+        seen = time.time_ns()
+        decision = answer(request, environment)
+        note = _note(environment.pin_file, decision.want.home)
+        write_pin(environment, request, decision.want, seen, note)
     return decision
 
 
@@ -35,12 +47,13 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
     kit = None if request.text == "auto" else answer(request).toolkit
     home().require_writable()
     try:
-        write_atomically(path, pin_text(request))
+        with own_store().pinning():
+            write_all({**_note(path, None), path: pin_text(request)})
     except OSError as error:
         raise StoreError(
-            f"cannot write `{path}`: {error.strerror}", "pin a directory that you may write"
+            f"cannot write `{error.filename}`: {error.strerror}",
+            "pin a directory that you may write",
         ) from None
-    _register(path, None)
     return kit
 
 
@@ -70,21 +83,31 @@ def unpin_environment(environment: Environment) -> bool:
     Where hooks stay for shells that are in it now, so does the record: `gc` finds them by it,
     and sees by its time since when nobody new comes to need them.
     """
-    removed = remove_pin(environment)
-    if left_behind(environment):
-        _register(environment.pin_file, None)
-    else:
-        _record_of(environment.pin_file).unlink(missing_ok=True)
-    return removed
+    record = _record_of(environment.pin_file)
+    with own_store().pinning():
+        note: dict[Path, str | None] = {record: None}
+        if staying(environment):
+            note |= _note(environment.pin_file, None)
+        if remove_pin(environment, note):
+            return True
+        if record.exists():
+            # A killed run came no further.
+            write_all(note)
+    return False
 
 
 def unpin_file(path: Path) -> bool:
     """Take a directory's or the user's pin away; False when there was none."""
-    _record_of(path).unlink(missing_ok=True)
-    if not path.is_file():
-        return False
-    path.unlink()
-    return True
+    was_there = path.is_file()
+    try:
+        with own_store().pinning():
+            # The note last: it is what holds the toolkit while the pin is there.
+            write_all({path: None, _record_of(path): None})
+    except OSError as error:
+        raise StoreError(
+            f"cannot remove `{error.filename}`: {error.strerror}", "see who may write there"
+        ) from None
+    return was_there
 
 
 def directory_pin(folder: Path) -> Path:
@@ -96,28 +119,38 @@ def refresh() -> None:
     """Bring hooks and kept answers up to date after a change of what is installed.
 
     A pin is a request: `10.1` means the newest 10.1 installed, with the newest cuDNN. A
-    hook that cannot be rewritten, or has no answer any more, stays as it is.
+    hook that has no answer any more stays as it is, and so, said aloud, does one that cannot be
+    rewritten.
     """
     automatic.forget()
-    for record in records():
+    if any(record.hooked is not None for record in records()):
+        with own_store().pinning():
+            # Who held it may have changed them.
+            _refresh(records())
+
+
+def _refresh(noted: list[Record]) -> None:
+    for record in noted:
         if record.hooked is None:
             continue
-        with contextlib.suppress(CudaswitchError):
+        try:
             environment = environment_at(record.path.parent.parent.parent)
+            sweep_leftovers(environment)
             request = read_request(record.path)
             seen = time.time_ns()
             want = answer(request, environment).want
             if record.hooked != want.home or kept_want(environment) != want:
-                write_pin(environment, request, want, seen)
-                _register(record.path, want.home)
+                write_pin(environment, request, want, seen, _note(record.path, want.home))
+        except StoreError as error:
+            say(error.message)
+        except CudaswitchError:
+            """Nothing answers it any more."""
 
 
 def _record_of(path: Path) -> Path:
     return home().pins / hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
-def _register(path: Path, hooked: str | None) -> None:
-    home().require_writable()
-    home().pins.mkdir(exist_ok=True)
-    text = json.dumps({"path": str(path), "hooked": hooked})
-    write_atomically(_record_of(path), text + "\n")
+def _note(path: Path, hooked: str | None) -> dict[Path, str]:
+    """Return the note of a pin. It is written first: a pin that nobody knows of holds nothing."""
+    return {_record_of(path): json.dumps({"path": str(path), "hooked": hooked}) + "\n"}

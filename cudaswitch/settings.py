@@ -88,6 +88,7 @@ SETTINGS = {
     "offline": Setting(FLAG, False, "CUDASWITCH_OFFLINE", "Use only what is on this machine"),
     "jobs": Setting(COUNT, 4, "CUDASWITCH_JOBS", "Files downloaded at once"),
     "timeout": Setting(SECONDS, 30, "CUDASWITCH_TIMEOUT", "Seconds to wait for a server"),
+    "wait": Setting(SECONDS, 600, "CUDASWITCH_WAIT", "Seconds to wait for another cudaswitch"),
     "channels": Setting(NAMES, (), "CUDASWITCH_CHANNELS", "conda channels, in their order"),
     "mirrors.conda": Setting(
         URL, None, "CUDASWITCH_CHANNEL_ALIAS", "Where channels with plain names lie"

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch import shells
+from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
-from cudaswitch.paths import Home, program, write_atomically
+from cudaswitch.paths import Home, program
 from cudaswitch.shipped import shipped
 from cudaswitch.store import all_stores, own_store
 from cudaswitch.toolkit import Toolkit, current_platform
@@ -31,7 +32,8 @@ def install() -> list[str]:
     store.home.shims.mkdir(exist_ok=True)
     _refuse_foreign_hands(store.home.shims)
     with store.lock("shims"):
-        write_atomically(store.home.shims / MARKER, "")
+        if not installed():
+            write_atomically(store.home.shims / MARKER, "")
         tools = sorted({name for each in all_stores() for name in _tools_of(each.toolkits())})
         for tool in tools:
             _write(store.home.shims / tool, text(tool, store.home))
@@ -95,7 +97,8 @@ def _shims_in(folder: Path) -> list[Path]:
 def _write(path: Path, content: str) -> None:
     if path.is_file() and not path.is_symlink() and path.read_bytes() == content.encode():
         return
-    write_atomically(path, content, 0o755)
+    # It can be made again.
+    write_atomically(path, content, 0o755, lasting=False)
 
 
 def _refuse_foreign_hands(folder: Path) -> None:

@@ -8,11 +8,14 @@ import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
 from cudaswitch import __version__, shells
+from cudaswitch.durable import sweep_beside, write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, RequestError, StoreError
-from cudaswitch.paths import home, program, write_atomically
+from cudaswitch.paths import home, program
+from cudaswitch.staging import written
 from cudaswitch.toolkit import refuse_unsafe_path
 
 _OPEN, _CLOSE = b"# >>> cudaswitch >>>", b"# <<< cudaswitch <<<"
@@ -146,6 +149,7 @@ def ready_fault(shell: shells.Shell, path: Path) -> tuple[str, str | None] | Non
 
 def apply(edit: Edit) -> None:
     """Make the edit; raises StoreError where somebody changed the file since it was read."""
+    sweep_beside([edit.target])
     if edit.before == edit.after:
         return
     try:
@@ -190,13 +194,16 @@ def write_ready(shell: shells.Shell) -> Path:
     """Write the file that the line loads: the whole integration, bound to this program."""
     store = home()
     store.require_writable()
-    store.init.mkdir(exist_ok=True)
     path = _ready(shell)
     text = shells.init(shell, root=str(store.root), program=program())
-    if not path.is_file() or path.read_bytes() != text.encode("utf-8", "surrogateescape"):
-        write_atomically(path, text)
-    write_atomically(_bound(), _binding() + "\n")
+    with written(store):
+        write_all({path: text, _bound(): _binding() + "\n"})
     return path
+
+
+def is_ready(shell: shells.Shell) -> bool:
+    """Tell whether the file that the line loads is there."""
+    return _ready(shell).is_file()
 
 
 def remove_ready(shell: shells.Shell) -> None:
@@ -327,30 +334,30 @@ def _write(path: Path, content: bytes) -> None:
     try:
         before = path.stat()
     except FileNotFoundError:
-        path.write_bytes(content)
+        write_atomically(path, content)
         return
     # Other names of the file must change with it, and what no new file may have must stay.
     if before.st_nlink > 1 or not os.access(path.parent, os.W_OK):
         _overwrite(path, content)
         return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with os.fdopen(
-            os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
-        ) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            if os.fstat(file.fileno()).st_gid != before.st_gid:
-                os.fchown(file.fileno(), -1, before.st_gid)
-            os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_all({path: content}, kept=True)
 
 
 def _overwrite(path: Path, content: bytes) -> None:
-    with path.open("r+b") as file:
-        file.write(content)
-        file.truncate()
+    with path.open("r+b", buffering=0) as file:
+        before = file.read()
+        try:
+            _put(file, content)
+        except OSError:
+            with contextlib.suppress(OSError):
+                _put(file, before)
+            raise
+
+
+def _put(file: FileIO, content: bytes) -> None:
+    file.seek(0)
+    rest = content
+    while rest:
+        rest = rest[file.write(rest) :]
+    file.truncate(len(content))
+    os.fsync(file.fileno())

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from cudaswitch import settings
 from cudaswitch.activation import Want
+from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
-from cudaswitch.paths import Home, stores, write_atomically
+from cudaswitch.paths import Home, stores
+from cudaswitch.staging import MANIFEST, REMOVED, Staging, written
 from cudaswitch.toolkit import (
     Package,
     Toolkit,
@@ -25,10 +26,6 @@ from cudaswitch.toolkit import (
 )
 from cudaswitch.versions import Request, Version, is_alias_name, parse_request
 
-MANIFEST = "cudaswitch.json"
-"""The record in a toolkit's or package's folder; a folder without one does not count."""
-
-_LOCK_SECONDS = 600
 _Kind = TypeVar("_Kind", Package, Toolkit)
 
 
@@ -37,6 +34,10 @@ class Store:
 
     def __init__(self, home: Home) -> None:
         self.home = home
+        self.alone = False
+        """Whether the store is held, and nobody else can hold it."""
+        self.staging = Staging(home)
+        self._locked: set[str] = set()
 
     def toolkits(self) -> list[Toolkit]:
         """List the toolkits, oldest version first, the bare one before those with cuDNN."""
@@ -65,18 +66,29 @@ class Store:
 
     # -- taking out ------------------------------------------------------------------
 
-    def remove(self, kit: Toolkit) -> list[Package]:
-        """Take a toolkit out, and the packages that only it used; return those."""
+    def remove(
+        self, kit: Toolkit, refuse: Callable[[list[Path]], None] = lambda _: None
+    ) -> list[Package]:
+        """Take a toolkit out, and the packages that only it used; return those.
+
+        `refuse` is shown the folders when nobody finds them any more and none is deleted yet;
+        when it raises, they come back.
+        """
         self.home.require_writable()
         with contextlib.ExitStack() as held:
             # An install holds its packages until they are part of a toolkit.
             for package_id in sorted(kit.packages):
                 held.enter_context(self.lock(package_id))
-            with self.changing():
+            with self.changing() as undo:
                 orphans = self.lost_with([kit])
-                self.discard(self.home.toolkits / kit.name)
+                self.staging.discard(self.home.toolkits / kit.name, undo, REMOVED)
                 for package in orphans:
-                    self.discard(self.home.packages / package.id)
+                    self.staging.discard(self.home.packages / package.id, undo)
+                refuse(self.staging.discarded)
+                # Where locks do not work, somebody may have begun to use one.
+                used = {at for other in self.toolkits() for at in other.packages}
+                if again := used & {package.id for package in orphans}:
+                    raise StoreError(f"{min(again)} is used again", "try again")
         return orphans
 
     # -- requests --------------------------------------------------------------------
@@ -93,24 +105,29 @@ class Store:
         """Give a name to a request, or take it away with None."""
         self.home.require_writable()
         with self.changing():
-            self.home.aliases.mkdir(exist_ok=True)
-            if request is None:
-                (self.home.aliases / name).unlink(missing_ok=True)
-            else:
-                write_atomically(self.home.aliases / name, request + "\n")
+            write_all({self.home.aliases / name: request and request + "\n"})
 
     def _publish_requests(self) -> None:
         """Write the ready answers that shells read: requests/NAME holds a want."""
         answers = self._answers()
         wants = {kit.path: str(Want(kit.path, compiler=chosen(kit))) for kit in answers.values()}
         wanted = {name: wants[kit.path] + "\n" for name, kit in answers.items()}
+        failure: OSError | None = None
         for path in self.home.requests.iterdir():
             if path.name not in wanted:
                 path.unlink(missing_ok=True)
         for name, text in wanted.items():
             path = self.home.requests / name
             if not path.exists() or path.read_text(encoding="utf-8") != text:
-                write_atomically(path, text)
+                # Whole is enough: what is lost, Python answers and the next change writes.
+                try:
+                    write_atomically(path, text, lasting=False)
+                except OSError as error:
+                    # None is better than one that is wrong.
+                    path.unlink(missing_ok=True)
+                    failure = failure or error
+        if failure:
+            raise failure
 
     def _answers(self) -> dict[str, Toolkit]:
         """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias."""
@@ -150,23 +167,63 @@ class Store:
     # -- changing --------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def changing(self) -> Iterator[contextlib.ExitStack]:
+    def changing(self, *, heals: bool = True) -> Iterator[contextlib.ExitStack]:
         """Hold the store alone for a change of what it offers, and publish the answers after it.
 
         Gives a stack of what to undo when the change fails. Raises StoreError where the
         store cannot be written. Quick work only: unpacking comes before.
         """
-        with self.held(), contextlib.ExitStack() as undo:
+        with self.held(heals=heals), contextlib.ExitStack() as undo:
             undo.callback(self._publish_again)
             yield undo
             self._publish_requests()
             undo.pop_all()
 
+    def settle(self) -> None:
+        """Finish what a killed run left undone, if there is anything."""
+        home = self.home
+        if not home.layout.exists():
+            return
+        staged = home.staging.is_dir() and any(home.staging.iterdir())
+        wanted = {name: kit.path for name, kit in self._answers().items()}
+        found = {
+            path.name: Want.parse(path.read_text(encoding="utf-8").rstrip("\n")).home
+            for path in _listed(home.requests)
+            if not path.name.startswith(".")
+        }
+        if staged or found != wanted:
+            home.require_writable()
+            with self.changing():
+                """Healed before, and the answers written after."""
+
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the store alone for a change of something that nobody asks for by name."""
-        with self.lock("store"), self._written():
-            yield
+    def held(self, *, heals: bool = True) -> Iterator[None]:
+        """Hold the store alone for a change of something that nobody asks for by name.
+
+        What killed runs left is removed first (`heals`), what is discarded last.
+        """
+        from cudaswitch.healing import heal, leftovers  # noqa: PLC0415  # only writing needs it
+
+        with self.lock("store") as alone, written(self.home):
+            self.alone = alone
+            if alone:
+                self._finish_removals()
+            if alone and heals:
+                heal(leftovers(self.home, self._locked, self.staging.folders))
+            try:
+                yield
+            finally:
+                self.alone = False
+                self.staging.delete_discarded()
+
+    def _finish_removals(self) -> None:
+        """Take the packages out, too, of toolkits whose removal was killed in between."""
+        removed = filter(None, map(read_toolkit, self.home.staging.glob(f"{REMOVED}-*")))
+        lost = {at for kit in removed for at in kit.packages}
+        for at in sorted(lost - {at for kit in self.toolkits() for at in kit.packages}):
+            # A package that somebody installs is wanted again.
+            with contextlib.suppress(StoreError), self.lock(at, 0):
+                self.staging.discard(self.home.packages / at, contextlib.ExitStack())
 
     def _publish_again(self) -> None:
         """Bring the answers back after a failure, as far as that goes."""
@@ -174,87 +231,29 @@ class Store:
             self._publish_requests()
 
     @contextlib.contextmanager
-    def lock(self, name: str, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
-        """Be the only process with the lock of that name; StoreError after so many seconds."""
-        from filelock import FileLock, Timeout  # noqa: PLC0415  # only writing needs it
-
-        path = self.home.locks / f"{name}.lock"
-        held = FileLock(path, timeout=seconds)
-        try:
-            held.acquire()
-        except Timeout:
-            raise StoreError(
-                f"another cudaswitch has been busy with {name} for {seconds:g} s",
-                f"see who holds `{path}`, for example with fuser",
-            ) from None
-        except OSError as error:
-            raise self._unwritable(error) from None
-        try:
+    def pinning(self) -> Iterator[None]:
+        """Be the only one to change pins, their notes and hooks; where there is no store, as is."""
+        with contextlib.ExitStack() as stack:
+            if self.home.locks.is_dir():
+                stack.enter_context(self.lock("pins"))
             yield
-        finally:
-            held.release()
 
     @contextlib.contextmanager
-    def _written(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise self._unwritable(error) from None
+    def lock(self, name: str, seconds: float | None = None) -> Iterator[bool]:
+        """Be the only process with the lock of that name; StoreError after so many seconds.
 
-    def _unwritable(self, error: OSError) -> StoreError:
-        # Where folders are written by descriptor, the name alone says nothing.
-        named = error.filename if Path(error.filename or "").is_absolute() else self.home.root
-        return StoreError(
-            f"cannot write `{named}`: {error.strerror}",
-            "make room there, or set CUDASWITCH_HOME to a folder that you may write",
-        )
-
-    @contextlib.contextmanager
-    def staged(self, name: str) -> Iterator[Path]:
-        """Give an empty folder to fill; whatever is left of it afterwards is swept.
-
-        The caller holds the lock of what it fills, so what an earlier process left there
-        is nobody's.
+        Gives False where the file system has no locks, so that others may be at work too.
         """
-        stage = self.home.staging / name
-        with self._written():
-            sweep(stage)
-            try:
-                stage.mkdir()
-                yield stage
-            finally:
-                sweep(stage)
+        from cudaswitch.locks import held  # noqa: PLC0415  # only writing needs it
 
-    def publish(
-        self, stage: Path, final: Path, manifest: dict[str, object], undo: contextlib.ExitStack
-    ) -> None:
-        """Let a staged folder appear under its name; `undo` learns how to take it back."""
-        write_atomically(stage / MANIFEST, manifest_text(manifest))
-        if final.exists():
-            self.discard(final)
-        else:
-            undo.callback(self.discard, final)
-        stage.rename(final)
-
-    def discard(self, folder: Path) -> None:
-        """Take a folder out of sight by one rename, then delete it at leisure."""
-        aside = self.home.staging / f"discarded-{folder.name}"
-        sweep(aside)
-        try:
-            folder.rename(aside)
-        except FileNotFoundError:
-            return
-        except OSError:
-            # In a container, a folder of the image cannot be renamed. Without its record it
-            # does not count any more.
-            (folder / MANIFEST).unlink(missing_ok=True)
-            sweep(folder)
-        sweep(aside)
-
-
-def manifest_text(manifest: dict[str, object]) -> str:
-    """Spell the record of a toolkit or package."""
-    return json.dumps(manifest, indent=1) + "\n"
+        patience = float(settings.value("wait")) if seconds is None else seconds
+        with contextlib.ExitStack() as stack:
+            with written(self.home):
+                works = stack.enter_context(held(self.home.locks / f"{name}.lock", name, patience))
+            if works:
+                self._locked.add(name)
+                stack.callback(self._locked.discard, name)
+            yield works
 
 
 def chosen(kit: Toolkit) -> str | None:
@@ -361,14 +360,6 @@ def _record(folder: Path, read: Callable[[dict[str, Any]], _Kind]) -> _Kind | No
         raise StoreError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RequestError):
         raise StoreError(f"the record `{path}` is damaged", "cudaswitch verify --repair") from None
-
-
-def sweep(folder: Path) -> None:
-    """Delete a folder, if it is there."""
-    if os.path.lexists(folder):
-        import shutil  # noqa: PLC0415  # only removing needs it
-
-        shutil.rmtree(folder, ignore_errors=False)
 
 
 def _prefixes(version: Version) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -106,21 +107,21 @@ def test_leftovers_of_killed_processes(stocked: Home, tmp_path: Path, pair: list
     assert work, "a killed install leaves its work folder"
     part = cache / "urls" / ("a" * 64 + ".part")
     part.write_bytes(b"x" * 5000)
-    dead = subprocess.Popen(["true"])
-    dead.wait()
-    old = stocked.store / f".layout.{dead.pid}.tmp"
-    young = stocked.store / f".global.{dead.pid}.tmp"
-    running = stocked.store / f".layout.{os.getpid()}.tmp"
-    for path in (old, young, running):
+    files = [stocked.store / f".layout.{name}.tmp" for name in ("0123abcd", "4567cdef", "89ab0123")]
+    for path in files:
         path.write_text("x")
-    for path in (old, running):
-        os.utime(path, LONG_AGO)
-    found = kinds(stocked)
-    assert {str(old), str(part), *map(str, work)} <= found.keys()
+    old, young, written = files
+    os.utime(old, LONG_AGO)
+    os.utime(written, LONG_AGO)
+    with written.open() as file:
+        # A writer holds a lock on it, and neither age nor a number tells of him.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        found = kinds(stocked)
+    assert {str(old), str(young), str(part), *map(str, work)} <= found.keys()
     assert set(found.values()) <= {"leftover", "package"}
     assert not list((stocked.store / ".staging").iterdir())
-    assert not old.exists() and not part.exists() and not list(cache.glob("work-*"))
-    assert young.exists() and running.exists()
+    assert not any(path.exists() for path in (old, young, part, *work))
+    assert written.exists()
     assert succeeded(stocked.run("install", *pair)) == KITS
 
 

@@ -6,7 +6,6 @@ last, when the whole tree is known; modes are ours, not the archive's.
 
 from __future__ import annotations
 
-import errno
 import os
 import unicodedata
 from collections import OrderedDict
@@ -18,6 +17,7 @@ from cudaswitch.archives.faults import UnsafeError, shown
 from cudaswitch.archives.members import Member, parents
 from cudaswitch.archives.streams import PIECE
 from cudaswitch.archives.writing import Writers, Written, write_all
+from cudaswitch.durable import NO_HARD_LINKS
 from cudaswitch.errors import ArchiveError
 from cudaswitch.toolkit import Entry
 
@@ -26,8 +26,6 @@ FILE_MODE = 0o644
 EXECUTABLE_MODE = 0o755
 OPEN_FOLDERS = 64
 """Folders held open at a time; more than MAX_DEPTH, so that opening a path closes none of it."""
-LINK_REFUSALS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
-"""Why a file system may refuse a hard link that a copy can stand in for."""
 
 Placed = Literal["directory", "file", "symlink"]
 
@@ -249,7 +247,7 @@ def _link_or_copy(
             from_name, to_name, src_dir_fd=from_folder, dst_dir_fd=to_folder, follow_symlinks=False
         )
     except OSError as error:
-        if error.errno not in LINK_REFUSALS:
+        if error.errno not in NO_HARD_LINKS:
             raise
     else:
         return

@@ -58,6 +58,7 @@ class Source:
         if refusal:
             os.close(self._fd)
             raise ForeignError(refusal)
+        self._path = path
         self.size = status.st_size
         self.position = 0
         self._hash = Hash()
@@ -74,7 +75,12 @@ class Source:
         """Return exactly `count` bytes from `offset`."""
         pieces = []
         while count > 0:
-            piece = os.pread(self._fd, count, offset)
+            try:
+                piece = os.pread(self._fd, count, offset)
+            except OSError as error:
+                # What is read fails by its name, what is written is somebody else's.
+                error.filename = str(self._path)
+                raise
             if not piece:
                 raise DamagedError("it is cut short")
             pieces.append(piece)

@@ -12,8 +12,8 @@ from tomlkit.exceptions import TOMLKitError
 from cudaswitch import settings
 from cudaswitch.cli import output
 from cudaswitch.download import redact
+from cudaswitch.durable import write_atomically
 from cudaswitch.errors import RequestError, StoreError
-from cudaswitch.paths import write_atomically
 from cudaswitch.settings import SETTINGS, Value
 from cudaswitch.store import own_store
 

@@ -10,7 +10,7 @@ import click
 
 from cudaswitch import shells, startup
 from cudaswitch.cli import output
-from cudaswitch.errors import printable
+from cudaswitch.errors import CudaswitchError, printable
 from cudaswitch.paths import home, program
 
 
@@ -51,8 +51,14 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
             raise click.Abort
     # The file before the line that loads it; the line away before its file.
     if put_in:
+        was_ready = startup.is_ready(row)
         ready = startup.write_ready(row)
-        startup.apply(edit)
+        try:
+            startup.apply(edit)
+        except CudaswitchError:
+            if not was_ready:
+                startup.remove_ready(row)
+            raise
         output.say(f"`{edit.path}` loads `{ready}` in every new {row.name}")
         for what, mend in startup.notes(row, edit, os.environ):
             output.say(what)

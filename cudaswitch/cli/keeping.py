@@ -61,6 +61,8 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
         with workplace(cache()) as work:
             _mend(store, mended, work, offline)
         reports[store] = check(store, names)
+    elif repair:
+        bring_up_to_date()
     _tell(reports, mended, as_json)
     if any(report.findings for report in reports.values()):
         raise click.exceptions.Exit(1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import click
 
 from cudaswitch import pins, shims, startup, telling
@@ -15,7 +18,11 @@ from cudaswitch.versions import is_alias_name, parse_request
 
 
 def bring_up_to_date() -> None:
-    """Let hooks, shims and ready files follow a change of what is installed."""
+    """Let hooks, shims and ready files follow a change of what is installed.
+
+    What a killed run did not come to is done too.
+    """
+    own_store().settle()
     pins.refresh()
     shims.refresh()
     startup.refresh()
@@ -37,7 +44,12 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     Refuses while something pins a toolkit or a running process maps its files, and says who.
     """
     store = own_store()
-    chosen = list(dict.fromkeys(one_installed(name) for name in toolkits))
+    try:
+        chosen = list(dict.fromkeys(one_installed(name) for name in toolkits))
+    except NotInstalledError:
+        # It may be gone because a run was killed behind the removal itself.
+        bring_up_to_date()
+        raise
     if not force:
         pinned = holders()
         for kit in chosen:
@@ -46,18 +58,20 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
                     f"{kit.name} is pinned by {', '.join(pinned[kit.name])}",
                     f"unpin it there, or cudaswitch remove --force {kit.name}",
                 )
-        users = users_of(store.folders_of(chosen))
-        if users:
-            names = [kit.name for kit in chosen]
-            raise StoreError(
-                f"{', '.join(names)} {'are' if len(names) > 1 else 'is'} in use by"
-                f" {', '.join(users)}",
-                f"end it, or cudaswitch remove --force {' '.join(names)}",
-            )
+        _refuse_used([kit.name for kit in chosen], store.folders_of(chosen))
     for kit in chosen:
-        store.remove(kit)
+        # Who came to use it since has its files open where they are then.
+        store.remove(kit, (lambda _: None) if force else partial(_refuse_used, [kit.name]))
         output.say(f"removed {kit.name}")
     bring_up_to_date()
+
+
+def _refuse_used(names: list[str], folders: list[Path]) -> None:
+    if users := users_of(folders):
+        raise StoreError(
+            f"{', '.join(names)} {'are' if len(names) > 1 else 'is'} in use by {', '.join(users)}",
+            f"end it, or cudaswitch remove --force {' '.join(names)}",
+        )
 
 
 def one_installed(name: str) -> Toolkit:

@@ -19,11 +19,12 @@ from cudaswitch.cli.choosing import (
 )
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
+from cudaswitch.durable import write_atomically
 from cudaswitch.errors import CudaswitchError, RequestError, StoreError
 from cudaswitch.install import Artifact, install
 from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock, read_lock
 from cudaswitch.mirroring import put
-from cudaswitch.paths import cache, write_atomically
+from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_locked
 from cudaswitch.store import Store, own_store
 from cudaswitch.toolkit import Toolkit, current_platform

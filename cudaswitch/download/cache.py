@@ -6,6 +6,7 @@
                              the size and validators under which the server sent it
     urls/<key>.part.ranges   which bytes of the part are there, where it has holes
     urls/<key>.lock          held by the process that writes the part
+    urls/<key>-<random>.*    the same of a process that did not get the part, and works alone
     work-*                   what a process works with, as long as it runs
     in-use                   locked, shared, by each of these processes
 
@@ -15,7 +16,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -28,12 +28,17 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
-from filelock import BaseFileLock, FileLock, Timeout
+from cudaswitch import settings
+from cudaswitch.durable import write_atomically
+from cudaswitch.healing import heal
+from cudaswitch.locks import Lock, held
 
 PIECE = 1 << 20
 """Bytes read and written at once (PERFORMANCE.md section 5: 1.7 x as fast as 8 KiB)."""
 
 IN_USE = "in-use"
+WORK = "work-"
+"""How the names of folders begin that processes work in."""
 _POLL = 0.2
 _JOURNAL_LINE = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})\n")
 
@@ -85,11 +90,8 @@ def read_record(path: Path) -> Record | None:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record whole or not at all."""
-    handle, name = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
-    with os.fdopen(handle, "w") as file:
-        json.dump(asdict(record), file)
-    Path(name).replace(path)
+    """Write a record whole or not at all. Not flushed: what it tells is checked on reading."""
+    write_atomically(path, json.dumps(asdict(record)), lasting=False)
 
 
 Span = tuple[int, int]
@@ -243,75 +245,77 @@ class Cache:
         """
         self.urls.mkdir(parents=True, exist_ok=True)
         shared = Part(self.urls / f"{url_key(url)}.part")
-        lock = FileLock(self.urls / f"{url_key(url)}.lock")
-        if not _acquire(lock, shared, patience, waiting):
-            with self._own_part(url) as own:
-                yield own
-            return
-        try:
-            yield shared
-        finally:
-            lock.release()
+        with Lock(self.urls / f"{url_key(url)}.lock") as lock:
+            if _acquire(lock, shared, patience, waiting):
+                yield shared
+                return
+        with self._own_part(url) as own:
+            yield own
 
     @contextlib.contextmanager
     def _own_part(self, url: str) -> Iterator[Part]:
-        handle, name = tempfile.mkstemp(prefix=f"{url_key(url)}.", suffix=".part", dir=self.urls)
-        os.close(handle)
-        part = Part(Path(name))
-        try:
-            yield part
-        finally:
-            part.drop()
+        """Give a part that nobody else writes. It is kept by its lock, as the shared one is."""
+        key = f"{url_key(url)}-{os.urandom(4).hex()}"
+        part, lock_path = Part(self.urls / f"{key}.part"), self.urls / f"{key}.lock"
+        with Lock(lock_path) as lock:
+            lock.take()
+            try:
+                yield part
+            finally:
+                part.drop()
+                lock_path.unlink(missing_ok=True)
 
 
-def _acquire(lock: BaseFileLock, part: Part, patience: float, waiting: Callable[[], None]) -> bool:
+def _acquire(lock: Lock, part: Part, patience: float, waiting: Callable[[], None]) -> bool:
     """Wait for the lock while its holder gets on; False when it does not or cannot be locked."""
     seen, since = -1, time.monotonic()
     while True:
         try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            if seen == -1:
-                waiting()
-            if (arrived := Part(part.path).arrived) != seen:
-                seen, since = arrived, time.monotonic()
-            elif time.monotonic() - since > patience:
-                return False
-            time.sleep(_POLL)
-        except (OSError, NotImplementedError):
+            if lock.take():
+                return lock.works
+        except OSError:
             return False
-        else:
-            return True
+        if seen == -1:
+            waiting()
+        if (arrived := Part(part.path).arrived) != seen:
+            seen, since = arrived, time.monotonic()
+        elif time.monotonic() - since > patience:
+            return False
+        time.sleep(_POLL)
 
 
 @contextlib.contextmanager
 def workplace(root: Path) -> Iterator[Path]:
-    """Give a folder in the cache to work in; until it goes, nothing is collected there."""
+    """Give a folder in the cache to work in; until it goes, nothing is collected there.
+
+    What killed runs worked in is removed first, when nobody else is at work.
+    """
     root.mkdir(parents=True, exist_ok=True)
-    with (root / IN_USE).open("ab") as mark:
-        # Where locks do not work, `idle` says no.
-        with contextlib.suppress(OSError):
-            fcntl.flock(mark, fcntl.LOCK_SH)
-        with tempfile.TemporaryDirectory(dir=root, prefix="work-") as work:
-            yield Path(work)
+    _heal(root)
+    patience = float(settings.value("wait"))
+    # Where locks do not work, `idle` says no.
+    with (
+        held(root / IN_USE, "the download cache", patience, shared=True),
+        tempfile.TemporaryDirectory(dir=root, prefix=WORK, ignore_cleanup_errors=True) as work,
+    ):
+        yield Path(work)
+
+
+def _heal(root: Path) -> None:
+    with contextlib.suppress(OSError), idle(root) as nobody:
+        left = [path for path in root.iterdir() if nobody and path.name.startswith(WORK)]
+        heal(left)
 
 
 @contextlib.contextmanager
 def idle(root: Path) -> Iterator[bool]:
     """Tell whether nobody works in the cache, and see to it that nobody begins to."""
-    try:
-        mark = (root / IN_USE).open("ab")
-    except FileNotFoundError:
-        # There is no cache.
+    if not root.is_dir():
         yield True
         return
-    except OSError:
-        yield False
-        return
-    with mark:
+    with Lock(root / IN_USE) as mark:
         try:
-            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            nobody = mark.take() and mark.works
         except OSError:
-            yield False
-        else:
-            yield True
+            nobody = False
+        yield nobody

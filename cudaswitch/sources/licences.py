@@ -11,8 +11,9 @@ import re
 import sys
 from datetime import datetime, timezone
 
+from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
-from cudaswitch.paths import cache, write_atomically
+from cudaswitch.paths import cache
 
 
 def tell_once(licence: str, url: str) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.download import ANYBODY, Access, fetch, redact
+from cudaswitch.durable import write_atomically
 from cudaswitch.errors import NotFoundError, SourceError, StoreError
-from cudaswitch.paths import cache, write_atomically
+from cudaswitch.paths import cache
 
 Records = dict[str, dict[str, Any]]
 """Records as the channel has them, by the file names of their packages."""
@@ -80,7 +81,7 @@ def _kept(path: Path, form: str | None, wanted: Callable[[str], bool]) -> Record
 def _keep(path: Path, records: Records) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(records))
+        write_atomically(path, json.dumps(records), lasting=False)
     except OSError as error:
         raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
 

@@ -1,0 +1,365 @@
+"""Files and folders that are there whole or not at all, also after a kill or a power cut.
+
+What would hurt to lose is on disk before the rename that gives it its name, and the name is on
+disk before anybody is told (`lasting`). What is worked out again when it is gone only has to be
+whole: it is renamed into place and never flushed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+\.tmp")
+"""A file that is being written, or was when its writer was killed."""
+
+_FLUSHERS = 8
+"""Threads that flush a tree; more do not make it faster (docs/reliability.md)."""
+_MOST_OF_NAME = 60
+"""Characters of a file's name in that of its temporary file, which may not be too long."""
+NO_HARD_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS)
+"""Why a file system may refuse a hard link that something else can stand in for."""
+
+_FLUSHES_NONE = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
+"""How file systems say that they flush no folders: they have nothing to flush."""
+_GRACE = 2.0
+"""Seconds from making an empty file to locking it."""
+_TRIES = 5
+_PAUSE = 0.02
+"""Seconds between tries to remove a folder that still holds a file somewhere else on NFS."""
+
+
+def write_atomically(
+    path: Path, text: str | bytes, mode: int = 0o644, *, lasting: bool = True
+) -> None:
+    """Write a file whole or not at all: a temporary file beside it, then a rename."""
+    write_all({path: text}, mode, lasting=lasting)
+
+
+def write_all(
+    texts: Mapping[Path, str | bytes | None],
+    mode: int = 0o644,
+    *,
+    kept: bool = False,
+    lasting: bool = True,
+) -> None:
+    """Write small files in their order, or take them away (None); folders are made for them.
+
+    All are on disk under other names before the first is replaced. When one fails, those before
+    it are put back. Their mode is `mode` less the umask; with `kept`, a file that is replaced
+    hands on its mode and group. Raises OSError that names a file.
+    """
+    sweep_beside(texts)
+    texts = {path: text for path, text in texts.items() if text is not None or path.exists()}
+    folders = list(dict.fromkeys(path.parent for path in texts))
+    stack = contextlib.ExitStack
+    with stack() as made, stack() as temporaries, stack() as undo:
+        for folder in folders:
+            _make_folders(folder, made, lasting=lasting)
+        fresh = {
+            path: temporaries.enter_context(
+                _temporary(path, text, mode, kept=kept, lasting=lasting)
+            )
+            for path, text in texts.items()
+            if text is not None
+        }
+        if lasting or len(texts) > 1:
+            for path in texts:
+                undo.callback(_put_back, path, temporaries.enter_context(_before(path)))
+        for path in texts:
+            with _naming(path):
+                if path in fresh:
+                    rename(fresh[path], path)
+                else:
+                    path.unlink(missing_ok=True)
+        if lasting:
+            for folder in folders:
+                sync_folder(folder)
+        undo.pop_all()
+        made.pop_all()
+
+
+def copy_atomically(source: Path, final: Path) -> None:
+    """Copy a file whole or not at all, and flush it."""
+    import shutil  # noqa: PLC0415  # reading commands do without
+
+    sweep_beside([final])
+    with _temporary(final, None, 0o644) as temporary:
+        with _naming(final), temporary.open("r+b") as target, source.open("rb") as file:
+            shutil.copyfileobj(file, target, 1 << 20)
+            target.flush()
+            os.fsync(target.fileno())
+        with _naming(final):
+            rename(temporary, final)
+    sync_folder(final.parent)
+
+
+def rename(source: Path, target: Path) -> None:
+    """Rename, and believe what is there: over NFS the answer to a rename may be lost."""
+    before = source.lstat()
+    try:
+        source.rename(target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            after = target.lstat()
+            if not os.path.lexists(source) and os.path.samestat(before, after):
+                return
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the names in a folder. Raises OSError that names it."""
+    _sync(str(folder))
+
+
+def sync_tree(folder: Path) -> None:
+    """Flush all files and folders below a folder, and itself.
+
+    Each on its own: flushing the whole file system at once would wait for what others write there.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # installing alone needs it
+
+    folders, files = [str(folder)], []
+    for place in folders:
+        with os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    files.append(entry.path)
+    with ThreadPoolExecutor(_FLUSHERS) as pool:
+        # To ask for the results raises what went wrong.
+        list(pool.map(_sync, files))
+        list(pool.map(_sync, folders))
+
+
+def sweep(path: Path) -> None:
+    """Delete a file or folder, if it is there. Raises OSError that names it."""
+    if not os.path.lexists(path):
+        return
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    import shutil  # noqa: PLC0415  # only removing needs it
+
+    for left in reversed(range(_TRIES)):
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            if not os.path.lexists(path):
+                return
+        except OSError:
+            # A file that somebody has open goes on over NFS under another name until it is closed.
+            if not left:
+                raise
+        else:
+            return
+        time.sleep(_PAUSE)
+
+
+def abandoned(folder: Path) -> Iterator[Path]:
+    """Yield the temporary files in a folder whose writer is gone, each locked against others.
+
+    A writer holds a lock on its file. Where the file system has no locks nothing is yielded.
+    """
+    import fcntl  # noqa: PLC0415  # reading commands do without
+
+    try:
+        found = sorted(path for path in folder.iterdir() if TEMPORARY.fullmatch(path.name))
+    except OSError:
+        return
+    for path in found:
+        with contextlib.suppress(OSError):
+            flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+            descriptor = os.open(path, flags)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not _is_just_made(os.fstat(descriptor)):
+                    yield path
+            finally:
+                os.close(descriptor)
+
+
+def _is_just_made(status: os.stat_result) -> bool:
+    """Tell whether the writer may not have come to lock it; then it can wait."""
+    return not status.st_size and 0 <= time.time() - status.st_ctime < _GRACE
+
+
+def sweep_beside(files: Iterable[Path]) -> None:
+    """Delete what killed runs that wrote these files left beside them."""
+    stems: dict[Path, set[str]] = {}
+    for file in files:
+        stems.setdefault(file.parent, set()).add(_stem(file))
+    for folder, names in stems.items():
+        for path in abandoned(folder):
+            match = TEMPORARY.fullmatch(path.name)
+            if match and match["name"] in names:
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{_stem(path)}.{os.urandom(4).hex()}.tmp")
+
+
+def _stem(path: Path) -> str:
+    return path.name[:_MOST_OF_NAME]
+
+
+@contextlib.contextmanager
+def _temporary(
+    final: Path,
+    text: str | bytes | None,
+    mode: int,
+    *,
+    kept: bool = False,
+    lasting: bool = True,
+) -> Iterator[Path]:
+    """Give a file beside `final` with that content; it is gone afterwards, unless renamed."""
+    content = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text or b""
+    with _naming(final):
+        temporary, descriptor = _created(final, mode)
+    try:
+        with _naming(final):
+            if kept:
+                _hand_on(final, descriptor)
+            while content:
+                content = content[os.write(descriptor, content) :]
+            if lasting:
+                os.fsync(descriptor)
+        yield temporary
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _created(final: Path, mode: int) -> tuple[Path, int]:
+    """Create a temporary file, and hold the lock that tells others of its writer."""
+    import fcntl  # noqa: PLC0415  # reading commands do without
+
+    while True:
+        temporary = _beside(final)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(temporary, flags, mode)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            # Somebody who sweeps was between the creation and the lock.
+            os.close(descriptor)
+            continue
+        except OSError:
+            """Without locks nobody sweeps."""
+        if os.fstat(descriptor).st_nlink:
+            return temporary, descriptor
+        os.close(descriptor)
+
+
+def _hand_on(final: Path, descriptor: int) -> None:
+    """Give a temporary file the mode and group of the file that it will replace."""
+    with contextlib.suppress(FileNotFoundError):
+        before = final.stat()
+        if os.fstat(descriptor).st_gid != before.st_gid:
+            os.fchown(descriptor, -1, before.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+
+
+def _make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) -> None:
+    if folder.is_dir():
+        return
+    _make_folders(folder.parent, undo, lasting=lasting)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+        return
+    undo.callback(_remove_folder, folder)
+    if lasting:
+        sync_folder(folder.parent)
+
+
+@contextlib.contextmanager
+def _before(path: Path) -> Iterator[Path | None]:
+    """Give a second name of the file that is to be replaced; None where there is no file."""
+    name: Path | None = _beside(path)
+    with contextlib.ExitStack() as held:
+        try:
+            with _naming(path):
+                held.enter_context(_locked(path))
+                os.link(path, str(name), follow_symlinks=False)
+        except FileNotFoundError:
+            name = None
+        except OSError as error:
+            if error.errno not in NO_HARD_LINKS:
+                raise
+            name = held.enter_context(
+                _temporary(path, path.read_bytes(), 0o600, kept=True, lasting=False)
+            )
+        try:
+            yield name
+        finally:
+            if name is not None:
+                with contextlib.suppress(OSError):
+                    name.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock on a file, as far as it and the file system have any."""
+    import fcntl  # noqa: PLC0415  # reading commands do without
+
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    try:
+        descriptor = os.open(path, flags)
+    except OSError:
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _put_back(path: Path, before: Path | None) -> None:
+    with contextlib.suppress(OSError):
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            rename(before, path)
+
+
+def _remove_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let an OSError name the file that is written, not one that is gone afterwards."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def _sync(path: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _FLUSHES_NONE:
+            error.filename = path
+            raise

@@ -1,0 +1,60 @@
+"""What killed runs left in a store: found by the locks that they do not hold any more.
+
+Neither age nor process numbers decide, so neither a clock that is wrong nor another machine on
+the same file system makes something of a running process look like nobody's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from cudaswitch.durable import abandoned, sweep
+from cudaswitch.locks import Lock
+from cudaswitch.paths import Home
+from cudaswitch.talk import say
+
+
+def leftovers(
+    home: Home, locked: Collection[str] = (), staging: Collection[Path] = ()
+) -> Iterator[Path]:
+    """Yield what is nobody's in a store, each under its lock. The caller holds that of the store.
+
+    Toolkits are composed, and folders discarded, only by who holds the store; packages are
+    unpacked by who holds their lock. `locked` and `staging` are the locks and staged folders of
+    the caller.
+    """
+    for stage in _in(home.staging):
+        kind, _, name = stage.name.partition("-")
+        name = name.rpartition("-")[0]
+        if stage in staging:
+            continue
+        if kind != "package" or name in locked:
+            yield stage
+            continue
+        with contextlib.suppress(OSError), Lock(home.locks / f"{name}.lock") as lock:
+            if lock.take() and lock.works:
+                yield stage
+    folders = [home.root, home.requests, home.automatic, home.pins, home.aliases, home.init]
+    for folder in (*folders, home.shims, *_in(home.packages), *_in(home.toolkits)):
+        yield from abandoned(folder)
+
+
+def heal(found: Iterable[Path]) -> None:
+    """Take leftovers away, and say so in one line."""
+    count = 0
+    for path in found:
+        # What cannot be taken away now can be the next time.
+        with contextlib.suppress(OSError):
+            sweep(path)
+            count += 1
+    if count:
+        say(f"removed {count} leftover{'s'[: count > 1]} of runs that were killed")
+
+
+def _in(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []

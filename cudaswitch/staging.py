@@ -1,0 +1,152 @@
+"""How folders come into a store and go out of it: by one rename each, from and to `.staging`.
+
+Who changes a store holds it (`Store.changing`), and hands over the stack of what to undo when the
+change fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from cudaswitch.durable import rename, sweep, sync_folder, write_atomically
+from cudaswitch.errors import StoreError
+from cudaswitch.paths import Home
+
+MANIFEST = "cudaswitch.json"
+"""The record in a toolkit's or package's folder; a folder without one does not count."""
+
+REMOVED = "removed"
+_OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
+
+
+class Staging:
+    """What this process stages in a store, and has discarded there."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.folders: set[Path] = set()
+        """What is being filled."""
+        self.discarded: list[Path] = []
+        """What is out of sight, and not deleted yet."""
+
+    @contextlib.contextmanager
+    def folder(self, name: str) -> Iterator[Path]:
+        """Give an empty folder to fill; whatever is left of it afterwards is swept.
+
+        Its name is nobody else's, also where locks do not work. Raises StoreError.
+        """
+        stage = self._aside(name)
+        with written(self.home):
+            try:
+                stage.mkdir()
+                self.folders.add(stage)
+                yield stage
+            finally:
+                self.folders.discard(stage)
+                _sweep_later(stage)
+
+    def publish(
+        self,
+        stage: Path,
+        final: Path,
+        manifest: dict[str, object],
+        undo: contextlib.ExitStack,
+        *,
+        replaces: bool = False,
+    ) -> None:
+        """Let a staged folder appear under its name; `undo` learns how to take it back.
+
+        What is in the folder must be on disk already (`sync_tree`), the manifest apart. A
+        whole folder that has the name stays unless this one `replaces` it: where locks do not
+        work, another process may have come first.
+        """
+        write_atomically(stage / MANIFEST, manifest_text(manifest))
+        if replaces or not (final / MANIFEST).is_file():
+            self.discard(final, undo)
+        try:
+            rename(stage, final)
+        except OSError as error:
+            if error.errno in _OCCUPIED and (final / MANIFEST).is_file():
+                return
+            raise
+        undo.callback(self._withdraw, final)
+        sync_folder(final.parent)
+
+    def discard(
+        self, folder: Path, undo: contextlib.ExitStack, kind: str = "discarded"
+    ) -> Path | None:
+        """Take a folder out of sight by one rename; it is deleted when the change is done.
+
+        Returns where it is until then. With the `kind` REMOVED its packages are to go too.
+        """
+        aside = self._aside(f"{kind}-{folder.name}")
+        try:
+            rename(folder, aside)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            # In a container, a folder of the image cannot be renamed. Without its record it
+            # does not count any more.
+            (folder / MANIFEST).unlink(missing_ok=True)
+            sweep(folder)
+            return None
+        self.discarded.append(aside)
+        undo.callback(self._bring_back, aside, folder)
+        sync_folder(folder.parent)
+        return aside
+
+    def delete_discarded(self) -> None:
+        """Delete what is out of sight, as far as that goes."""
+        for folder in self.discarded:
+            _sweep_later(folder)
+        self.discarded.clear()
+
+    def _withdraw(self, folder: Path) -> None:
+        """Take back what was published: out of sight, or where that fails, away on the spot."""
+        with contextlib.suppress(OSError), contextlib.ExitStack() as undo:
+            try:
+                self.discard(folder, undo)
+            except OSError:
+                (folder / MANIFEST).unlink(missing_ok=True)
+                sweep(folder)
+            undo.pop_all()
+
+    def _bring_back(self, aside: Path, folder: Path) -> None:
+        with contextlib.suppress(OSError):
+            rename(aside, folder)
+            self.discarded.remove(aside)
+
+    def _aside(self, name: str) -> Path:
+        return self.home.staging / f"{name}-{os.urandom(4).hex()}"
+
+
+def _sweep_later(folder: Path) -> None:
+    """Delete a folder; what cannot be deleted now, the next run removes."""
+    with contextlib.suppress(OSError):
+        sweep(folder)
+
+
+def manifest_text(manifest: dict[str, object]) -> str:
+    """Spell the record of a toolkit or package."""
+    return json.dumps(manifest, indent=1) + "\n"
+
+
+@contextlib.contextmanager
+def written(home: Home) -> Iterator[None]:
+    """Let a failure to write say so: StoreError instead of OSError."""
+    try:
+        yield
+    except OSError as error:
+        # Where folders are written by descriptor, the name alone says nothing.
+        named = error.filename if Path(error.filename or "").is_absolute() else home.root
+        raise StoreError(
+            f"cannot write `{named}`: {error.strerror}",
+            "make room there, or set CUDASWITCH_HOME to a folder that you may write",
+        ) from None

@@ -1,0 +1,180 @@
+"""What reaches the disk, and when: seen in the system calls, since no kill can show it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checks import PYTHON
+from cudaswitch import durable
+from homes import Home
+from traced import CALLS, FLUSHED, MADE, RENAMED, Call, traced
+
+REBUILT = ("store/requests", "store/auto", "store/shims", "home/xdg-cache", "store/.staging")
+"""Where nothing has to last: what is worked out again, or checked on every reading."""
+
+
+def check_order(root: Path, calls: list[Call]) -> list[str]:
+    """Check every rename of something that must last; return what was renamed, below `root`."""
+    lasting = []
+    told = max(call.begun for call in calls if call.text.startswith(("write(1<", "write(2<")))
+    for call in calls:
+        if call.name not in RENAMED:
+            continue
+        source, target = call.paths
+        name = target.relative_to(root).as_posix() if target.is_relative_to(root) else ""
+        if not name or name.startswith(REBUILT) or target.name.endswith(".tmp"):
+            continue
+        lasting.append(name)
+        earlier = [one for one in calls if one.ended < call.begun]
+        for path, changed in changes(source, earlier).items():
+            flushed = [
+                one for one in earlier
+                if one.name in FLUSHED and one.paths == (path,) and one.begun > changed
+            ]  # fmt: skip
+            assert flushed, f"`{path}` was not flushed before `{name}`"
+        after = [
+            one for one in calls
+            if one.name in FLUSHED and one.paths == (target.parent,) and one.begun > call.ended
+        ]  # fmt: skip
+        assert after, f"the name of `{name}` was not flushed"
+        assert after[0].ended < told, f"success was told before `{name}` was flushed"
+    return lasting
+
+
+def changes(source: Path, calls: list[Call]) -> dict[Path, int]:
+    """Map what changed below `source`, or is it, to when it did last: files and folders."""
+    found: dict[Path, int] = {}
+    for call in calls:
+        for path in call.paths:
+            if call.name in CALLS and (path == source or source in path.parents):
+                found[path] = call.ended
+        if call.name in MADE and call.paths:
+            path = call.paths[-1]
+            creates = call.name not in ("open", "openat") or "O_CREAT" in call.text
+            if creates and source in path.parents:
+                found[path.parent] = call.ended
+                if call.name.startswith(("open", "creat")):
+                    found[path] = call.ended
+                if call.name.startswith("mkdir"):
+                    found[path] = call.ended
+        if call.name in RENAMED:
+            for path in call.paths:
+                if source in path.parents:
+                    # A temporary file that was flushed under that name, and its folder.
+                    found.pop(path, None)
+                    found[path.parent] = call.ended
+    return found
+
+
+def virtualenv_in(prefix: Path) -> Path:
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", prefix], check=True)
+    return prefix
+
+
+def test_packages_and_toolkits_are_on_disk_before_they_appear(
+    home: Home, tmp_path: Path, pair: list[Path]
+) -> None:
+    kits = [f"store/toolkits/{name}" for name in ("10.1.243", "10.1.243+cudnn7.6.5")]
+    lasting = check_order(tmp_path, traced(home, "install", *pair, cwd=home.path))
+    assert [name for name in lasting if name.startswith("store/toolkits")] == kits
+    assert len([name for name in lasting if name.startswith("store/packages")]) == 2
+    lasting = check_order(tmp_path, traced(home, "install", "--force", *pair, cwd=home.path))
+    assert set(kits) <= set(lasting)
+
+
+ASKED = (
+    (["pin", "10.1", "-p", "ENV"], {"env/etc/cudaswitch/on.sh", "env/etc/cudaswitch/pin"}),
+    (["pin", "10.1", "--dir", "ENV"], {"env/.cuda-version"}),
+    (["pin", "10.1", "--global"], {"store/global"}),
+    (["alias", "lab", "99"], {"store/aliases/lab"}),
+    (["init", "--install", "bash", "--yes"], {"home/.bashrc", "store/init/bash"}),
+)
+
+
+def test_what_people_ask_for_is_on_disk_before_it_is_told(stocked: Home, tmp_path: Path) -> None:
+    env = virtualenv_in(tmp_path / "env")
+    (stocked.path / ".bashrc").write_text("alias x=y\n")
+    for command, expected in ASKED:
+        arguments = [str(env) if word == "ENV" else word for word in command]
+        lasting = check_order(tmp_path, traced(stocked, *arguments, cwd=stocked.path))
+        assert expected <= set(lasting), command
+
+
+def test_a_repair_is_on_disk_before_it_is_told(stocked: Home, tmp_path: Path) -> None:
+    library = "packages/cudnn-7.6.5-cuda10.1_0/tree/lib/libcudnn.so.7.6.5"
+    (stocked.store / library).unlink()
+    lasting = check_order(tmp_path, traced(stocked, "verify", "--repair", cwd=stocked.path))
+    assert f"store/{library}" in lasting
+
+
+def test_the_check_of_the_order_sees_what_is_missing(
+    home: Home, tmp_path: Path, pair: list[Path]
+) -> None:
+    calls = traced(home, "install", *pair, cwd=home.path)
+    check_order(tmp_path, calls)
+    names = (home.store / "packages",)
+    unnamed = [call for call in calls if call.name not in FLUSHED or call.paths != names]
+    with pytest.raises(AssertionError, match=r"the name of .* was not flushed"):
+        check_order(tmp_path, unnamed)
+    staged = [
+        number for number, call in enumerate(calls)
+        if call.name in FLUSHED and re.search(r"/\.staging/package-.*/tree/", str(call.paths[0]))
+    ]  # fmt: skip
+    assert len(staged) > 10
+    with pytest.raises(AssertionError, match="was not flushed before"):
+        check_order(tmp_path, calls[: staged[0]] + calls[staged[0] + 1 :])
+
+
+def test_several_files_are_written_or_none(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "new/second"
+    first.write_text("before")
+    (tmp_path / "folder").mkdir()
+    durable.write_all({first: "after", second: "x"})
+    assert (first.read_text(), second.read_text()) == ("after", "x")
+    with pytest.raises(OSError, match="folder") as caught:
+        durable.write_all({first: "later", tmp_path / "other/third": "y", tmp_path / "folder": "z"})
+    assert caught.value.filename == str(tmp_path / "folder")
+    assert first.read_text() == "after"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "folder", "new"]
+    durable.write_all({first: None, second: None, tmp_path / "nothing": None})
+    assert not first.exists() and not second.exists()
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o755])
+def test_a_file_hands_on_its_mode(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "script"
+    path.write_text("x")
+    path.chmod(mode)
+    durable.write_all({path: "y"}, kept=True)
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("y", mode)
+
+
+def test_only_what_nobody_writes_is_swept(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    left = tmp_path / ".file.0123abcd.tmp"
+    others = tmp_path / ".other.0123abcd.tmp"
+    for each in (left, others):
+        each.write_text("x")
+    code = (
+        "import sys; from pathlib import Path; from cudaswitch import durable\n"
+        "with durable._temporary(Path(sys.argv[1]), 'text', 0o644):\n"
+        "    print(1, flush=True); input()"
+    )
+    writer = subprocess.Popen(
+        [PYTHON, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "1\n"
+        [written] = set(tmp_path.glob(".file.*")) - {left}
+        durable.write_atomically(path, "mine")
+        assert not left.exists() and others.exists() and written.exists()
+    finally:
+        writer.kill()
+        writer.communicate()
+    durable.write_atomically(path, "again")
+    assert sorted(each.name for each in tmp_path.iterdir()) == [others.name, "file"]

@@ -1,0 +1,111 @@
+"""Every operation with every call that changes a file failing, or the last one, in turn.
+
+By default one call of each operation, drawn by a fixed seed; `CUDASWITCH_FAULTS=all` tries all of
+them (docs/reliability.md has the figures), and `CUDASWITCH_FAULTS=200` that many of each. The
+kills at random moments are 100 for each of their operations with `all`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from faults.operations import OPERATIONS, Operation, World, archives_in
+from faults.runner import Forking, Runner
+from faults.trial import Trial
+
+ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EMFILE", "EROFS", "EACCES")
+SAMPLE = 1
+
+
+def numbers(count: int, name: str) -> list[int]:
+    """Choose among calls, which are numbered from 1."""
+    asked = os.environ.get("CUDASWITCH_FAULTS", str(SAMPLE))
+    every = range(1, count + 1)
+    if asked == "all":
+        return list(every)
+    return sorted(random.Random(name).sample(every, min(count, int(asked))))
+
+
+@pytest.fixture(scope="module")
+def worlds() -> Iterator[Callable[[], World]]:
+    """Make worlds, one after another, in memory where that is a place: what reaches a disk is
+    another test's matter."""
+    memory = Path("/dev/shm")
+    within = memory if os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="faults-", dir=within) as made:
+        folder = Path(made)
+        archives = archives_in(folder / "files")
+        with Forking(folder / "forking") as forking:
+            runner = Runner(forking, folder / "world")
+            yield lambda: World(runner, *archives)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_a_fault_at_a_call(worlds: Callable[[], World], operation: Operation) -> None:
+    """A call fails; all do from one on, as on a full disk; the process is killed at one."""
+    trial = Trial(operation, worlds())
+    total = len(trial.calls)
+    for at in numbers(total, operation.name):
+        trial.failed("fail", at, getattr(errno, ERRORS[at % len(ERRORS)]))
+    for at in numbers(total, f"{operation.name} on a full disk"):
+        trial.failed("fill", at, errno.ENOSPC)
+    for at in numbers(total, f"{operation.name} killed"):
+        trial.killed(at)
+
+
+BY_NAME = {one.name: one for one in OPERATIONS}
+
+
+@pytest.mark.parametrize("name", ["install", "compose", "pin", "remove", "gc", "sync"])
+def test_killed_at_any_moment(worlds: Callable[[], World], name: str) -> None:
+    """Not at a call: while one is under way, or while nothing is written."""
+    trial = Trial(BY_NAME[name], worlds())
+    chance = random.Random(f"moments of {name}")
+    asked = os.environ.get("CUDASWITCH_FAULTS", "")
+    wanted = {"": 2, "all": 100}.get(asked) or int(asked)
+    killed = 0
+    for _ in range(wanted * 20):
+        killed += trial.killed(kill_after=chance.uniform(0, trial.seconds))
+        if killed == wanted:
+            break
+    assert killed == wanted, "it ends before it is killed"
+
+
+@pytest.mark.parametrize("name", ["install", "remove", "pin", "config", "mirror"])
+def test_a_rename_that_happened_and_is_told_as_a_failure(
+    worlds: Callable[[], World], name: str
+) -> None:
+    """So do answers that are lost on their way from a file server."""
+    trial = Trial(BY_NAME[name], worlds())
+    renames = [at for at, call in enumerate(trial.calls, 1) if call.split()[1] == "rename"]
+    assert renames
+    for index in numbers(len(renames), f"{name} renames"):
+        done = trial.failed("lie", renames[index - 1], errno.EIO)
+        assert done.code == 0, done.shown
+
+
+@pytest.mark.parametrize("name", ["install", "pin", "download"])
+def test_a_disk_that_takes_half_of_what_is_written(worlds: Callable[[], World], name: str) -> None:
+    trial = Trial(BY_NAME[name], worlds())
+    writes = [at for at, call in enumerate(trial.calls, 1) if call.split()[1] == "write"]
+    for index in numbers(len(writes), f"{name} writes"):
+        done = trial.failed("halve", writes[index - 1])
+        assert done.code == 0, done.shown
+
+
+def test_a_folder_that_is_not_empty_yet(worlds: Callable[[], World]) -> None:
+    """A file that somebody has open goes on under another name on a file server."""
+    trial = Trial(BY_NAME["remove"], worlds())
+    rmdirs = [at for at, call in enumerate(trial.calls, 1) if call.split()[1] == "rmdir"]
+    assert len(rmdirs) > 5
+    for index in numbers(len(rmdirs), "rmdirs"):
+        done = trial.failed("fail", rmdirs[index - 1], errno.ENOTEMPTY)
+        assert done.code == 0, done.shown
+        assert not list((trial.world.home.store / ".staging").iterdir())

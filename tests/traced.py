@@ -1,0 +1,83 @@
+"""The system calls of a command, as strace sees them: which changed files, in what order."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from homes import Home
+from tools import console_script, require
+
+CALLS = ("write", "pwrite64", "writev", "sendfile", "copy_file_range", "ftruncate")
+MADE = ("open", "openat", "creat", "mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat")
+FLUSHED = ("fsync", "fdatasync")
+RENAMED = ("rename", "renameat", "renameat2")
+_TRACED = (*CALLS, *MADE, *FLUSHED, *RENAMED, "unlink", "unlinkat", "rmdir")
+_LINE = re.compile(r"(?P<process>\d+) +(?P<text>.*)")
+_BEGUN = re.compile(r"(?P<name>\w+)\((?P<rest>.*) <unfinished \.\.\.>")
+_ENDED = re.compile(r"<\.\.\. (?P<name>\w+) resumed>(?P<rest>.*)")
+_WHOLE = re.compile(r"(?P<name>\w+)\((?P<rest>.*)\) += (?P<result>-?\d+).*")
+_FILE = re.compile(r"(?:-?\d+|AT_FDCWD)<(?P<file>[^>]*)>")
+_ARGUMENT = re.compile(r'(?:(?:-?\d+|AT_FDCWD)<(?P<folder>[^>]*)>, )?"(?P<path>(?:[^"\\]|\\.)*)"')
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call that succeeded: `paths` are absolute, `begun` and `ended` lines of the trace."""
+
+    name: str
+    paths: tuple[Path, ...]
+    begun: int
+    ended: int
+    text: str
+
+
+def traced(home: Home, *arguments: str | Path, cwd: Path) -> list[Call]:
+    """Run a command that must end well, and return its calls in the order of their ends."""
+    log = home.path / "strace"
+    command = ["-f", "-y", "-s", "4096", "-o", log, "-e", f"trace={','.join(_TRACED)}"]
+    done = subprocess.run(
+        [require("strace"), *command, console_script(), *arguments],
+        env=home.env | {"PYTHONDONTWRITEBYTECODE": "1"}, cwd=cwd,
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return list(_calls(log.read_text(encoding="utf-8", errors="replace").splitlines()))
+
+
+def injected(rule: str, *command: str | Path) -> list[str | Path]:
+    """Return the command line of a command one of whose calls strace makes fail."""
+    name = rule.partition(":")[0]
+    quiet = ["-f", "-qq", "-o", "/dev/null", "-e", f"trace={name}"]
+    return [require("strace"), *quiet, "-e", f"inject={rule}", *command]
+
+
+def _calls(lines: Sequence[str]) -> Iterator[Call]:
+    begun: dict[str, tuple[int, str]] = {}
+    for number, line in enumerate(lines):
+        match = _LINE.fullmatch(line)
+        assert match, line
+        process, text, first = match["process"], match["text"], number
+        if part := _BEGUN.fullmatch(text):
+            begun[process] = number, f"{part['name']}({part['rest']}"
+            continue
+        if part := _ENDED.fullmatch(text):
+            first, head = begun.pop(process)
+            text = head + part["rest"]
+        whole = _WHOLE.fullmatch(text)
+        if whole and int(whole["result"]) >= 0:
+            paths = tuple(_paths(whole["name"], whole["rest"]))
+            yield Call(whole["name"], paths, first, number, text)
+
+
+def _paths(name: str, rest: str) -> Iterator[Path]:
+    if name in (*CALLS, *FLUSHED):
+        match = _FILE.match(rest)
+        if match:
+            yield Path(match["file"])
+        return
+    for match in _ARGUMENT.finditer(rest):
+        yield Path(match["folder"] or "/") / match["path"]
