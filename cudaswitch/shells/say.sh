@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC1091  # flags.sh is beside this text
 # Says what is active now: sh say.sh "$_CUDASWITCH_ON" "$_CUDASWITCH_LIB"
 . "${0%/*}/flags.sh"
 if [ -z "$1" ]; then
