@@ -10,6 +10,11 @@ def printable(text: str) -> str:
     return text.translate(_CONTROL)
 
 
+def brief(text: str) -> str:
+    """Return `text` for a message: its ends where it is too long for a line."""
+    return text if len(text) <= 120 else f"{text[:60]}…{text[-40:]}"
+
+
 class CudaswitchError(Exception):
     """A refusal or failure that a person can act on.
 
