@@ -15,7 +15,8 @@ from cudaswitch.contents import CONTENTS, Contents, contents_of
 from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
 from cudaswitch.planning import Holdings, Recipe, release_of
-from cudaswitch.store import MANIFEST, Store, read_package, read_toolkit
+from cudaswitch.staging import MANIFEST
+from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import (
     Package,
     Toolkit,

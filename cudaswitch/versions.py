@@ -18,6 +18,7 @@ KEYWORDS = ("latest", "auto", "system")
 LIBRARIES = ("auto", "always", "never")
 NO_GPUS = "-1"
 """The value of CUDA_VISIBLE_DEVICES that `none` stands for: no index, so CUDA sees no GPU."""
+_LONGEST_RANGE = 200
 VERSION_FILE_LIMIT = 4096
 """Bytes of a `.cuda-version` that are read; a longer one is refused."""
 
@@ -164,7 +165,9 @@ def parse_request(
             f"`{brief(libraries)}` is not a library mode{where}", "use auto, always or never"
         )
     parts = [part.strip() for part in base.split(",")]
-    is_range = bool(base) and all(_RANGE_PART.fullmatch(part) for part in parts)
+    is_range = 0 < len(base) <= _LONGEST_RANGE and all(
+        _RANGE_PART.fullmatch(part) for part in parts
+    )
     if not (_VERSION.fullmatch(base) or _ALIAS.fullmatch(base) or is_range):
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",

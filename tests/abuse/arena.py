@@ -20,7 +20,7 @@ _PATIENCE = 30
 """Seconds after which something hangs; a machine may be busy, so this is no measure of speed."""
 
 Make = Callable[["Arena"], list[str]]
-"""Writes an input below `Arena.work` and returns the command line that meets it."""
+"""Writes an input below `Arena.work` and returns the words for `Arena.run` that meet it."""
 
 
 class Brood:
@@ -58,6 +58,9 @@ class Outcome:
         return f"exit {self.code}, {self.cpu:.2f} s, {self.memory >> 20} MiB\n{self.out}{self.err}"
 
 
+_QUICK = {"CUDASWITCH_TIMEOUT": "2", "CUDASWITCH_RETRIES": "0"}
+
+
 @dataclass(frozen=True)
 class Arena:
     """`base` holds home, store and the folder `work` for inputs; canaries are in all of them."""
@@ -81,11 +84,14 @@ class Arena:
         path.write_bytes(data if isinstance(data, bytes) else data.encode())
         return str(path)
 
-    def run(self, *arguments: str, stdin: Path | None = None, **variables: str) -> Outcome:
+    def run(self, *words: str, stdin: Path | None = None) -> Outcome:
+        """Run the command; words before it such as `NAME=value` set variables, as in a shell."""
+        count = next(n for n, word in enumerate(words) if "=" not in word)
+        variables = dict(word.split("=", 1) for word in words[:count])
         output = self.base.with_name(f"{self.base.name}-output")
         told = self.brood.run(
-            arguments=arguments,
-            variables=self.home.env | variables,
+            arguments=words[count:],
+            variables=self.home.env | _QUICK | variables,
             directory=str(self.work),
             input=str(stdin or os.devnull),
             output=str(output),
@@ -148,7 +154,8 @@ def check_refused(outcome: Outcome, words: str) -> None:
     check_bounds(outcome)
     assert outcome.code == 1, outcome
     assert outcome.out == "", outcome
-    message, *hints = [line for line in outcome.err.splitlines() if line]
+    lines = [line for line in outcome.err.splitlines() if not line.startswith("licence: ")]
+    message, *hints = lines
     assert message.startswith("cudaswitch: "), outcome
     assert words in message, outcome
     assert not message.endswith("."), outcome

@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import pkgutil
+import resource
 import select
 import signal
 import sys
@@ -31,6 +32,8 @@ for _module in pkgutil.walk_packages(cudaswitch.__path__, "cudaswitch."):
 
 def child(job: dict[str, Any]) -> int:
     """Become a process as the shell would start it."""
+    # Far above what is allowed: the machine of the tests is to survive a failure.
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
     os.environ.clear()
     os.environ.update(job["variables"])
     os.chdir(job["directory"])

@@ -44,9 +44,8 @@ def overlapping() -> bytes:
 def runfile(tar: bytes, fields: dict[str, str | None] | None = None, script: str = "") -> bytes:
     """Return a runfile as makeself writes it; `fields` change what its script says."""
     packed = gzip.compress(tar)
-    said: dict[str, str | None] = {
-        "MD5": "0" * 32, "label": "CUDA Installer", "targetdir": "pkg", "filesizes": str(len(packed)),
-    }  # fmt: skip
+    said: dict[str, str | None] = {"MD5": "0" * 32, "label": "CUDA Installer", "targetdir": "pkg"}
+    said["filesizes"] = str(len(packed))
     said |= fields or {}
     lines = ["#!/bin/sh", "# This script was generated using Makeself 2.4.5", script]
     lines += [f'{name}="{value}"' for name, value in said.items() if value is not None]
