@@ -28,6 +28,7 @@ _LIMIT = 64 << 10
 """Bytes of a file; real ones have a few hundred."""
 _MOST = 20_000
 """Values of a file, each counted as often as an alias repeats it."""
+_BRACKETS = 500
 _BROKEN = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading YAML raises: what is tagged as a number or a date may be none."""
 
@@ -120,6 +121,9 @@ def _root(executable: str) -> str:
 def _table(path: Path) -> dict[str, Any]:
     try:
         text = read_regular(path, _LIMIT).decode()
+        # Reading what is deep takes the square of the depth.
+        if text.count("[") + text.count("{") > _BRACKETS:
+            raise ValueError("too deep")  # told as all that is no YAML
         table = _expanded(yaml.safe_load(text), iter(range(_MOST)))
     except OSError as error:
         raise SourceError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
