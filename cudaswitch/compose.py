@@ -15,6 +15,9 @@ from cudaswitch.errors import StoreError
 from cudaswitch.toolkit import REAL_FOLDERS, Entry, Package, place, platform_of
 from cudaswitch.versions import Version
 
+PLACED_BYTES = 64 << 20
+"""Largest file that is written anew with the toolkit's path in it: it is held in memory."""
+
 _SONAME = re.compile(r"(lib64/lib[^/]+\.so)\.([0-9.]+)")
 _TRIPLES = {"linux-64": "x86_64-linux", "linux-aarch64": "sbsa-linux"}
 
@@ -169,6 +172,11 @@ def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
     if entry.target is not None:
         path.symlink_to(_retarget(leaf.package, entry, where))
     elif entry.placeholder:
+        if entry.size > PLACED_BYTES:
+            raise StoreError(
+                f"`{entry.path}` of {leaf.package.id} is too large to be written with a path in it",
+                "get the package from its maker",
+            )
         path.write_bytes(replaced(leaf.source.read_bytes(), entry, str(final)))
         path.chmod(0o755 if entry.executable else 0o644)
     elif entry.copy:
@@ -205,6 +213,11 @@ def replaced(content: bytes, entry: Entry, prefix: str) -> bytes:
     """Put `prefix` for conda's placeholder, in binary files without moving a byte."""
     old, new = (entry.placeholder or "").encode(), prefix.encode()
     if entry.mode != "binary":
+        if len(content) + content.count(old) * (len(new) - len(old)) > PLACED_BYTES:
+            raise StoreError(
+                f"`{entry.path}` holds its placeholder so often that it would grow beyond measure",
+                "get the package from its maker",
+            )
         return content.replace(old, new)
     if len(new) > len(old):
         raise StoreError(

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
-
 
 def printable(text: str) -> str:
-    """Return `text` with control characters made visible, so that no name can drive a terminal."""
-    return text.translate(_CONTROL)
+    """Return `text` with characters spelt out that drive a terminal or hide, such as ESC."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _spelt(ord(char)) for char in text)
+
+
+def _spelt(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def brief(text: str) -> str:
+    """Return `text` for a message: its ends where it is too long for a line."""
+    return text if len(text) <= 120 else f"{text[:60]}…{text[-40:]}"
 
 
 class CudaswitchError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -14,6 +15,7 @@ from cudaswitch.contents import CONTENTS, Contents, contents_of
 from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
 from cudaswitch.planning import Holdings, Recipe, release_of
+from cudaswitch.staging import MANIFEST
 from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import (
     Package,
@@ -154,6 +156,12 @@ def unpacked(path: Path, stage: Path) -> Package:
             # The store's failure, not the archive's.
             raise cause from None
         raise
+    for name in (MANIFEST, CONTENTS):
+        if os.path.lexists(stage / "tree" / package.root / name):
+            raise ArchiveError(
+                f"`{path}` holds `{name}`, which is cudaswitch's own record of a toolkit",
+                "get the file from its maker; nothing of it was installed",
+            )
     # Before it can be renamed, and while nobody waits for the store.
     sync_tree(stage)
     return package

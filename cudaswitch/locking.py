@@ -26,8 +26,10 @@ else:
 
 NAME = "cuda.lock"
 FORMAT = 1
-LIMIT = 16 << 20
+LIMIT = 1 << 20
 """Bytes of a lock file. A whole toolkit takes about 20 thousand."""
+_DOTS = 50
+"""Dots in a line: reading a key of many parts takes the square of them."""
 
 _HEADER = """\
 # The exact packages of this project's CUDA, written by `cudaswitch lock`. Keep it with the project.
@@ -132,6 +134,8 @@ def read_lock(path: Path) -> tuple[LockedToolkit, ...]:
 
 def parse_lock(content: bytes, path: Path) -> tuple[LockedToolkit, ...]:
     """Read the content of a lock file; `path` names it in messages."""
+    if any(line.count(b".") > _DOTS for line in content.splitlines()):
+        raise _unusable(path, "it has a line that cudaswitch does not write")
     try:
         data = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:

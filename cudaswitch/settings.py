@@ -13,7 +13,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from cudaswitch.errors import RequestError
+from cudaswitch.regular import read_regular
 from cudaswitch.versions import LIBRARIES
+
+_LIMIT = 1 << 20
+"""Bytes of `config.toml`; real ones have a few hundred."""
 
 Value = str | int | float | bool | tuple[str, ...]
 
@@ -167,12 +171,11 @@ def known(name: str, where: str = "") -> str:
 @cache
 def _of_file(path: str) -> dict[str, Value]:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123  # pathlib is slow to load
-            data = file.read()
+        data = read_regular(path, _LIMIT)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        raise RequestError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
+        raise RequestError(f"cannot read `{path}`: {error.strerror}", "mend the file") from None
     if sys.version_info >= (3, 11):
         import tomllib  # noqa: PLC0415  # only where there is a file
     else:

@@ -18,6 +18,7 @@ from cudaswitch.activation import Want
 from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
 from cudaswitch.paths import Home, stores
+from cudaswitch.regular import read_regular
 from cudaswitch.staging import MANIFEST, REMOVED, Staging, written
 from cudaswitch.toolkit import (
     Package,
@@ -26,6 +27,9 @@ from cudaswitch.toolkit import (
 )
 from cudaswitch.versions import Request, Version, is_alias_name, parse_request
 
+_RECORD_BYTES = 64 << 20
+"""Bytes of a record; that of a package lists its files, and has a few MiB."""
+_ALIAS_BYTES = 4096
 _Kind = TypeVar("_Kind", Package, Toolkit)
 
 
@@ -96,9 +100,9 @@ class Store:
     def aliases(self) -> dict[str, str]:
         """Return the aliases and what each stands for."""
         return {
-            path.name: path.read_text(encoding="utf-8", errors="replace").strip()
+            path.name: read_regular(path, _ALIAS_BYTES, head=True).decode(errors="replace").strip()
             for path in _listed(self.home.aliases)
-            if is_alias_name(path.name)
+            if is_alias_name(path.name) and path.is_file()
         }
 
     def set_alias(self, name: str, request: str | None) -> None:
@@ -353,7 +357,7 @@ def _listed(folder: Path) -> list[Path]:
 def _record(folder: Path, read: Callable[[dict[str, Any]], _Kind]) -> _Kind | None:
     path = folder / MANIFEST
     try:
-        return read(json.loads(path.read_text(encoding="utf-8")))
+        return read(json.loads(read_regular(path, _RECORD_BYTES)))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -6,11 +6,11 @@ import re
 from functools import total_ordering
 from typing import Literal, NamedTuple
 
-from cudaswitch.errors import RequestError
+from cudaswitch.errors import RequestError, brief
 
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}", re.ASCII)
 _ALIAS = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
-_RANGE_PART = re.compile(r"(>=|<=|==|!=|>|<)([0-9]+(?:\.[0-9]+){0,4})", re.ASCII)
+_RANGE_PART = re.compile(r"(>=|<=|==|!=|>|<)([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})", re.ASCII)
 _GPU = re.compile(r"[0-9]{1,4}|(?:GPU|MIG)-[0-9A-Za-z-]{1,80}(?:/[0-9]{1,4}){0,2}", re.ASCII)
 _FILE_LINE = re.compile(r"(cuda|cudnn|libraries|gpus)(?:\s*=\s*|\s+)(\S+)", re.ASCII)
 
@@ -18,6 +18,7 @@ KEYWORDS = ("latest", "auto", "system")
 LIBRARIES = ("auto", "always", "never")
 NO_GPUS = "-1"
 """The value of CUDA_VISIBLE_DEVICES that `none` stands for: no index, so CUDA sees no GPU."""
+_LONGEST_RANGE = 200
 VERSION_FILE_LIMIT = 4096
 """Bytes of a `.cuda-version` that are read; a longer one is refused."""
 
@@ -35,7 +36,7 @@ class Version:
 
     def __init__(self, text: str) -> None:
         if not _VERSION.fullmatch(text):
-            raise RequestError(f"`{text}` is not a version", "a version looks like 10.1.243")
+            raise RequestError(f"`{brief(text)}` is not a version", "a version looks like 10.1.243")
         self.text = text
         self.parts = tuple(map(int, text.split(".")))
 
@@ -151,21 +152,25 @@ def parse_request(
     base = base.strip()
     if plus:
         if not extra.startswith("cudnn"):
-            raise RequestError(f"`{text}` is not a toolkit{where}", "write it as 10.1+cudnn7.6")
+            raise RequestError(
+                f"`{brief(text)}` is not a toolkit{where}", "write it as 10.1+cudnn7.6"
+            )
         cudnn = cudnn or extra.removeprefix("cudnn")
     if cudnn is not None and cudnn != "none" and not _VERSION.fullmatch(cudnn):
         raise RequestError(
-            f"`{cudnn}` is not a cuDNN version{where}", "write it as 7.6 or 7.6.5, or `none`"
+            f"`{brief(cudnn)}` is not a cuDNN version{where}", "write it as 7.6 or 7.6.5, or `none`"
         )
     if libraries is not None and libraries not in LIBRARIES:
         raise RequestError(
-            f"`{libraries}` is not a library mode{where}", "use auto, always or never"
+            f"`{brief(libraries)}` is not a library mode{where}", "use auto, always or never"
         )
     parts = [part.strip() for part in base.split(",")]
-    is_range = bool(base) and all(_RANGE_PART.fullmatch(part) for part in parts)
+    is_range = 0 < len(base) <= _LONGEST_RANGE and all(
+        _RANGE_PART.fullmatch(part) for part in parts
+    )
     if not (_VERSION.fullmatch(base) or _ALIAS.fullmatch(base) or is_range):
         raise RequestError(
-            f"`{text}` is not a CUDA version, range, alias or keyword{where}",
+            f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",
             "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system",
         )
     mode: Libraries | None = libraries  # type: ignore[assignment]  # checked above
@@ -183,12 +188,12 @@ def parse_gpus(text: str, where: str = "") -> str:
     gpus = text.split(",")
     if not all(_GPU.fullmatch(gpu) for gpu in gpus):
         raise RequestError(
-            f"`{text}` names no GPUs{where}", "write it as 0,2 or GPU-8932f937, or `none`"
+            f"`{brief(text)}` names no GPUs{where}", "write it as 0,2 or GPU-8932f937, or `none`"
         )
     # The driver takes a list with the same GPU twice for none at all.
     twice = [gpu for gpu in gpus if gpus.count(gpu) > 1]
     if twice:
-        raise RequestError(f"`{text}` names GPU {twice[0]} twice{where}", "name each once")
+        raise RequestError(f"`{brief(text)}` names GPU {twice[0]} twice{where}", "name each once")
     return text
 
 

@@ -86,7 +86,7 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
     "`info/index.json` is no JSON object": {
         "index is a list": lambda: tar_bz2(index=member("info/index.json", b"[]")),
     },
-    "too much memory": {
+    "lists more than any CUDA package has": {
         "index of endless depth": lambda: tar_bz2(index=deep_json()),
     },
     "larger than metadata can be": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import bz2
+import gzip
 import hashlib
 import io
 import json
@@ -229,3 +230,7 @@ def with_volume(data: bytes) -> bytes:
 def zip_twice() -> bytes:
     data = wheel_of({"nvidia/cu13/bin/ptxas": b"a", "nvidia/cu13/bin/ptxaz": b"a"})
     return data.replace(b"ptxaz", b"ptxas")
+
+
+def gzip_of(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)

@@ -39,6 +39,7 @@ ORDER = (
         "activation",
         "elf",
         "binaries",
+        "regular",
         "loader",
         "environments",
     ),

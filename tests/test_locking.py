@@ -98,7 +98,7 @@ def test_no_file_or_no_regular_one(home: Home, tmp_path: Path) -> None:
     refused(home.run("sync", cwd=tmp_path), "no cuda.lock", hint="cudaswitch lock")
     refused(home.run("sync", "--lock", "/dev/zero"), "/dev/zero", hint="cudaswitch lock")
     path = tmp_path / "large.lock"
-    path.write_bytes(b"#" * ((16 << 20) + 1))
+    path.write_bytes(b"#" * ((1 << 20) + 1))
     refused(home.run("sync", "--lock", path), "longer than")
 
 

@@ -142,7 +142,7 @@ class CondaZip(CondaLayout):
         names = {record.name for record in directory.records}
         stem = next(name for name in names if name.startswith("info-"))[len("info-") :]
         self._components = {f"{component}-{stem}": component for component in CondaComponent}
-        if names != {"metadata.json", *self._components}:
+        if names != {"metadata.json", *self._components} or "/" in stem:
             raise UnsafeError("it holds other members than a .conda package has")
 
     def glance(self) -> Generator[Member, None, None]:
@@ -208,9 +208,8 @@ def _string(index: dict[str, Any], key: str) -> str:
 
 
 def _platform(index: dict[str, Any]) -> str:
-    subdir = index.get("subdir")
-    if isinstance(subdir, str) and subdir:
-        return subdir[:80]
+    if index.get("subdir") is not None:
+        return _string(index, "subdir")[:80]
     platform, arch = index.get("platform"), index.get("arch")
     if platform is None and arch is None:
         return "noarch"

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from cudaswitch.archives.faults import DamagedError, UnsafeError, shown
 from cudaswitch.archives.layout import text_of
+from cudaswitch.archives.limits import MEMBERS
 from cudaswitch.archives.members import check_text, safe_path
 from cudaswitch.archives.placing import Placing
 
@@ -48,6 +49,9 @@ def json_object(data: bytes, path: str) -> dict[str, Any]:
             raise UnsafeError(f"`{path}` can be read in two ways")
         return found
 
+    # Each of these takes a hundred times the memory of the byte that it is written with.
+    if data.count(b"[") + data.count(b"{") > MEMBERS:
+        raise UnsafeError(f"`{path}` lists more than any CUDA package has")
     try:
         found = json.loads(text_of(data, path), object_pairs_hook=once)
     except ValueError as error:

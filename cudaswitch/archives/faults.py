@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from cudaswitch.errors import ArchiveError, RequestError
+from cudaswitch.errors import ArchiveError, RequestError, brief
 
 
 class FaultError(Exception):
@@ -47,7 +47,7 @@ class ForeignError(FaultError):
 
 def shown(name: str) -> str:
     """Return a name from an archive for a message: quoted, and short however long it is."""
-    return f"`{name}`" if len(name) <= 120 else f"`{name[:60]}…{name[-40:]}`"
+    return f"`{brief(name)}`"
 
 
 @contextmanager

@@ -13,15 +13,20 @@ from cudaswitch.errors import ArchiveError
 BYTES_VARIABLE = "CUDASWITCH_MAX_UNPACK_BYTES"
 MEMBERS_VARIABLE = "CUDASWITCH_MAX_MEMBERS"
 
-LEAST_BYTES = 16 << 30
-"""Unpacked bytes that any archive may have; the largest toolkit is half of it."""
-RATIO = 25
-"""Unpacked bytes allowed for each packed one, once that is more than LEAST_BYTES."""
-MEMBERS = 500_000
-METADATA_BYTES = 16 << 20
-"""Largest metadata file that is held in memory."""
-FILE_LIST_BYTES = 256 << 20
-"""Largest file list (`paths.json`, `RECORD`) that is held in memory."""
+LEAST_BYTES = 256 << 20
+"""Unpacked bytes that any archive may have."""
+RATIO = 50
+"""Unpacked bytes for each packed one in what has more; those of CUDA have 2 to 10."""
+LEAST_MEMBERS, BYTES_OF_MEMBER = 20_000, 16
+"""Members that any archive may have; beyond, each must take so many packed bytes."""
+FOLDERS = 5_000
+"""Folders, those that are no members too: few members can lie in very many."""
+MEMBERS = 200_000
+"""The whole toolkit of CUDA 13 has about 20 thousand."""
+METADATA_BYTES = 2 << 20
+"""Largest metadata file that is held in memory; real ones have some KiB."""
+FILE_LIST_BYTES = 8 << 20
+"""Largest file list (`paths.json`, `RECORD`) that is held in memory; real ones have 3 MiB."""
 
 
 def _lowered(variable: str, limit: int) -> int:
@@ -43,9 +48,10 @@ class Budget:
     @classmethod
     def for_archive(cls, size: int) -> Budget:
         """Return the limits for an archive of `size` bytes."""
+        members = min(max(LEAST_MEMBERS, size // BYTES_OF_MEMBER), MEMBERS)
         return cls(
             _lowered(BYTES_VARIABLE, max(LEAST_BYTES, RATIO * size)),
-            _lowered(MEMBERS_VARIABLE, MEMBERS),
+            _lowered(MEMBERS_VARIABLE, members),
         )
 
     def watch(self, members: Iterable[Member]) -> Iterator[Member]:

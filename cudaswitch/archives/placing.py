@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from cudaswitch.archives.faults import UnsafeError, shown
+from cudaswitch.archives.limits import FOLDERS
 from cudaswitch.archives.members import Member, parents
 from cudaswitch.archives.streams import PIECE
 from cudaswitch.archives.writing import Writers, Written, write_all
@@ -89,6 +90,7 @@ class Placing:
     def __init__(
         self, tree: Folders, aside: str | None, aside_tree: Folders | None, writers: Writers
     ) -> None:
+        self._folders_left = FOLDERS
         self.entries: dict[str, Entry] = {}
         self._aside = aside
         self._kinds: dict[str, Placed] = {"": "directory"}
@@ -161,6 +163,9 @@ class Placing:
         if kind is not None:
             raise UnsafeError(f"{shown(path)} is a folder and a {kind}")
         self._claim(path, "directory")
+        self._folders_left -= 1
+        if self._folders_left < 0:
+            raise UnsafeError("it has more folders than any CUDA package")
         folders, inner = self._place(path)
         if folders and inner:
             folders.make(inner)

@@ -31,6 +31,7 @@ PIECE = 256 * 1024
 MAX_WINDOW_LOG = 27
 """128 MiB: the largest window or dictionary that a decoder may be told to keep."""
 GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_START, _GZIP_RESERVED = 4, 0xE0
 XZ_CHECKS = (lzma.CHECK_CRC32, lzma.CHECK_CRC64, lzma.CHECK_SHA256)
 
 
@@ -140,14 +141,17 @@ class InflateDecoder:
 
     def __init__(self, wbits: int) -> None:
         # ISA-L waits for a whole header before it looks at the first byte.
-        self._magic = GZIP_MAGIC if wbits == 31 else b""
+        self._start: bytes | None = b"" if wbits == 31 else None
         self._inflate = isal_zlib.decompressobj(wbits)
         self._full = False
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        if not data.startswith(self._magic[: len(data)]):
-            raise ValueError("no gzip header")
-        self._magic = b""
+        if self._start is not None:
+            self._start += data[: _GZIP_START - len(self._start)]
+            if not _is_gzip(self._start):
+                raise ValueError("no gzip header")
+            if len(self._start) == _GZIP_START:
+                self._start = None
         output = self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
         self._full = len(output) == max_length
         return output
@@ -163,6 +167,12 @@ class InflateDecoder:
     @property
     def unused_data(self) -> bytes:
         return self._inflate.unused_data
+
+
+def _is_gzip(start: bytes) -> bool:
+    """Tell whether a header (RFC 1952, 2.3) may begin so; ISA-L does not look at all of it."""
+    magic, flags = GZIP_MAGIC + b"\x08", start[3:]
+    return magic.startswith(start[:3]) and not (flags and flags[0] & _GZIP_RESERVED)
 
 
 class XzDecoder:

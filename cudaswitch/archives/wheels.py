@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 import csv
+import io
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from cudaswitch.archives.components import CUDA_NUMBERED, component_of
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, shown
@@ -177,12 +178,15 @@ def _cuda(component: str, version: Version, suffix: str | None, root: str) -> st
 
 def _recorded(text: str, signed: set[str]) -> Iterator[tuple[str, tuple[str, int]]]:
     """Yield path, sha256 (hex) and size of every file that RECORD lists, each once."""
-    seen = set()
     try:
-        rows = [row for row in csv.reader(text.splitlines(), strict=True) if row]
+        yield from _rows(csv.reader(io.StringIO(text, newline=""), strict=True), signed)
     except csv.Error as error:
         raise DamagedError("its RECORD cannot be read") from error
-    for row in rows:
+
+
+def _rows(rows: Iterable[list[str]], signed: set[str]) -> Iterator[tuple[str, tuple[str, int]]]:
+    seen = set()
+    for row in filter(None, rows):
         path = safe_path(row[0])
         if path in seen:
             raise DamagedError(f"its RECORD lists {shown(path)} twice")

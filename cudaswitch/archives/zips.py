@@ -61,6 +61,8 @@ class ZipDirectory:
         count, self.start, end = _find_directory(source)
         self._bytes = source.read_at(self.start, end - self.start)
         records = sorted(_central_records(self._bytes, count), key=lambda record: record.offset)
+        if records and records[-1].offset >= self.start:
+            raise UnsafeError("a member lies behind its zip directory")
         ends = [record.offset for record in records[1:]] + [self.start]
         if not records:
             raise ForeignError("holds nothing")

@@ -62,7 +62,7 @@ def _in_records(prefix: Path, reading: Reading) -> Iterator[str]:
     folder = prefix / "conda-meta"
     for name in sorted(reading.names(folder)):
         start = next((it for it in _CONDA_PACKAGES if name.startswith(it)), None)
-        if start and name[len(start)].isdecimal() and name.endswith(".json"):
+        if start and name[len(start) :][:1].isdecimal() and name.endswith(".json"):
             path = folder / name
             if path.exists():
                 yield str(path)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import errno
 import json
 import os
-import stat
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from cudaswitch.errors import printable
+from cudaswitch.regular import read_regular
 from cudaswitch.resolver import Reason
 
 PYTHON_LIMIT = 64 << 10
@@ -49,13 +48,16 @@ class Reading:
         With `head` the first `limit` bytes of a longer file are returned.
         """
         try:
-            raw = _read(path, limit, head=head)
+            raw = read_regular(path, limit, head=head)
         except (FileNotFoundError, NotADirectoryError):
             if path.is_symlink():
                 self.note("is a link to nothing", path)
             return None
         except OSError as error:
             self.note(f"was not read: {error.strerror}", path)
+            return None
+        if b"\0" in raw:
+            self.note("was not read: it is binary, not text", path)
             return None
         target = Path(os.path.realpath(path))
         inside = path.is_relative_to(self.prefix)
@@ -140,24 +142,6 @@ class Reading:
         head = text.replace("\r\n", "\n").partition("\n\n")[0]
         pairs = (line.partition(":") for line in head.split("\n") if not line[:1].isspace())
         return [(key.strip().lower(), value.strip()) for key, colon, value in pairs if colon]
-
-
-def _read(path: Path, limit: int, *, head: bool) -> bytes:
-    """Read the bytes of a regular text file; raise OSError with the reason in words if it is none.
-
-    O_NONBLOCK: opening a FIFO must not wait for a writer that never comes.
-    """
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with open(handle, "rb") as file:  # noqa: PTH123 - from a descriptor
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        if status.st_size > limit and not head:
-            raise OSError(errno.EFBIG, f"it is larger than {limit >> 10} KiB")
-        raw = file.read(limit)
-    if b"\0" in raw:
-        raise OSError(errno.EINVAL, "it is binary, not text")
-    return raw
 
 
 def _assigned(statement: ast.stmt) -> Iterator[tuple[str, Any]]:

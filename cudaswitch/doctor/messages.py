@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ LONGEST = 1 << 20
 """Bytes of a pasted text that are read."""
 _WIDEST = 2_000
 """Characters of a line that patterns are held against."""
+_MOST_LINES = 20_000
+"""Lines, each counted once, that patterns are held against."""
 
 
 _NAME = re.compile(r"(?<!\$)\{(\w+)\}")
@@ -55,7 +58,7 @@ def explain(text: str, facts: Facts, here: Sequence[Finding]) -> list[Finding]:
     evidence and its command are given.
     """
     found: dict[str, Finding] = {}
-    for line in text.splitlines():
+    for line in islice(dict.fromkeys(text.splitlines()), _MOST_LINES):
         for message, match in _matches(line[:_WIDEST]):
             if message.code not in found:
                 found[message.code] = _finding(message, match, facts, here)

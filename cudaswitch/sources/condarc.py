@@ -18,13 +18,19 @@ import yaml
 
 from cudaswitch.download import ANYBODY, Access
 from cudaswitch.errors import SourceError
+from cudaswitch.regular import read_regular
 
 _NAMES = (".condarc", "condarc", "condarc.d")
 _VARIABLES = ("channel_alias", "ssl_verify", "offline", "client_ssl_cert", "client_ssl_cert_key")
 """Settings that `CONDA_<NAME>` overrides."""
 _TRUSTED_STORE = "truststore"
-_LIMIT = 1 << 20
+_LIMIT = 64 << 10
 """Bytes of a file; real ones have a few hundred."""
+_MOST = 20_000
+"""Values of a file, each counted as often as an alias repeats it."""
+_BRACKETS = 500
+_BROKEN = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What reading YAML raises: what is tagged as a number or a date may be none."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,13 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
         "client_ssl_cert_key",
     ):
         if text := variables.get(f"CONDA_{name.upper()}"):
-            found[name] = yaml.safe_load(text)
+            try:
+                found[name] = yaml.safe_load(text)
+            except _BROKEN:
+                raise SourceError(
+                    f"CONDA_{name.upper()} is no YAML, as conda's settings are",
+                    "unset it, or mend it",
+                ) from None
     if text := variables.get("CONDA_CHANNELS"):
         found["channels"] = [*text.split(","), *found.get("channels", ())]
     proxies = _mapping(found, "proxy_servers").items()
@@ -108,12 +120,14 @@ def _root(executable: str) -> str:
 
 def _table(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            text = file.read(_LIMIT).decode()
-        table = _expanded(yaml.safe_load(text))
+        text = read_regular(path, _LIMIT).decode()
+        # Reading what is deep takes the square of the depth.
+        if text.count("[") + text.count("{") > _BRACKETS:
+            raise ValueError("too deep")  # told as all that is no YAML
+        table = _expanded(yaml.safe_load(text), iter(range(_MOST)))
     except OSError as error:
         raise SourceError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
+    except _BROKEN:
         # Without the library's words, which quote the line, and there may be a token in it.
         raise SourceError(
             f"`{path}` is no YAML, as conda's settings are", "conda config --validate"
@@ -134,12 +148,17 @@ _ALIASES = {
 """conda's other names for the same."""
 
 
-def _expanded(value: Any) -> Any:
-    """Put in the variables that a file names, as conda does: tokens are often kept so."""
+def _expanded(value: Any, left: Iterator[int]) -> Any:
+    """Put in the variables that a file names, as conda does: tokens are often kept so.
+
+    `left` gives a number for each value that there still may be; ValueError without.
+    """
+    if next(left, None) is None:
+        raise ValueError("too many values")
     if isinstance(value, dict):
-        return {str(key): _expanded(each) for key, each in value.items()}
+        return {str(key): _expanded(each, left) for key, each in value.items()}
     if isinstance(value, list):
-        return [_expanded(each) for each in value]
+        return [_expanded(each, left) for each in value]
     return os.path.expandvars(value) if isinstance(value, str) else value
 
 

@@ -33,7 +33,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from cudaswitch.download import redact
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.download.several import Wanted
-from cudaswitch.errors import RequestError, SourceError
+from cudaswitch.errors import RequestError, SourceError, brief
 from cudaswitch.install import Artifact
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.components import chosen
@@ -271,11 +271,11 @@ def parse_pins(
     Raises RequestError for an unknown component, SourceError for metadata of another kind.
     """
     headers = message_from_string(metadata)
-    offered = set(headers.get_all("Provides-Extra", []))
+    offered = set(map(str, headers.get_all("Provides-Extra", [])))
     wanted = chosen(components, offered, release)
     markers, _ = _platform(platform)
     pins: dict[str, SpecifierSet] = {}
-    for text in headers.get_all("Requires-Dist", []):
+    for text in map(str, headers.get_all("Requires-Dist", [])):
         requirement = _requirement(text, release)
         if any(_applies(requirement, {**markers, "extra": extra}) for extra in wanted):
             name = canonicalize_name(requirement.name)
@@ -289,7 +289,7 @@ def _requirement(text: str, release: str) -> Requirement:
     try:
         requirement = Requirement(text)
     except InvalidRequirement:
-        raise SourceError(f"cannot read what {release} consists of: `{text}`") from None
+        raise SourceError(f"cannot read what {release} consists of: `{brief(text)}`") from None
     if requirement.url is not None:
         raise SourceError(f"{release} names a URL instead of a version of {requirement.name}")
     return requirement

@@ -18,7 +18,7 @@ from cudaswitch.download import redact
 from cudaswitch.errors import SourceError
 from cudaswitch.versions import Version
 
-LIMIT = 64 << 20
+LIMIT = 4 << 20
 """Bytes of an index. The real ones have about 50 thousand."""
 
 FOLDERS = {

@@ -28,8 +28,10 @@ LIMIT = 1 << 30
 """Bytes of an index as it is sent."""
 PLAIN_LIMIT = 8 << 30
 """Bytes of an index, decoded."""
-VALUE_LIMIT = 64 << 20
+VALUE_LIMIT = 2 << 20
 """Characters of one record, or of another value that is skipped."""
+RECORDS = 50_000
+"""Records of CUDA that an index may have; the largest channel has a fifth of it."""
 
 _SECTIONS = ("packages", "packages.conda")
 _FORMS = (("repodata.json.zst", "zstd"), ("repodata.json", None))
@@ -95,7 +97,7 @@ def read_records(
     pieces: Iterator[bytes], wanted: Callable[[str], bool]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the wanted records of an index. Raises ValueError where it is none."""
-    text = _Text(pieces)
+    text, left = _Text(pieces), RECORDS
     for section in text.members():
         if section not in _SECTIONS:
             text.value()
@@ -103,6 +105,9 @@ def read_records(
         for file in text.members():
             record = text.value()
             if wanted(file.rsplit("-", 2)[0]) and isinstance(record, dict):
+                left -= 1
+                if left < 0:
+                    raise ValueError("it has too many records of CUDA")
                 yield file, record
     text.end()
 

@@ -9,7 +9,8 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from cudaswitch.errors import CudaswitchError, SourceError
+from cudaswitch.errors import CudaswitchError, RequestError, SourceError
+from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
 _PLACES = ("/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda", "/opt/cuda-*", "/opt/nvidia/cuda*")
@@ -66,11 +67,10 @@ def version_of(toolkit: Path) -> Version:
     """
     for rung in _LADDER:
         try:
-            found = rung(toolkit)
-        except (OSError, ValueError, RecursionError, subprocess.SubprocessError):
+            if found := rung(toolkit):
+                return Version(found)
+        except (OSError, ValueError, RecursionError, subprocess.SubprocessError, RequestError):
             continue
-        if found:
-            return Version(found)
     raise SourceError(
         f"cannot tell the version of the toolkit in `{toolkit}`", "name it: --as VERSION"
     )
@@ -142,5 +142,4 @@ def _number(text: object) -> str | None:
 
 
 def _head(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.read(_READ_LIMIT).decode("utf-8", "replace")
+    return read_regular(path, _READ_LIMIT, head=True).decode("utf-8", "replace")
