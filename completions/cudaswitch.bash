@@ -224,10 +224,10 @@ _cudaswitch_argument() {
         shims:1) _cudaswitch_add install path refresh ;;
         completion:1) _cudaswitch_add bash zsh fish ;;
         config:1) _cudaswitch_add get list set unset ;;
-        config\ get:1) _cudaswitch_add libraries stores cache offline jobs timeout channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
-        config\ set:1) _cudaswitch_add libraries stores cache offline jobs timeout channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
+        config\ get:1) _cudaswitch_add libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
+        config\ set:1) _cudaswitch_add libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
         config\ set:*) : ;;
-        config\ unset:1) _cudaswitch_add libraries stores cache offline jobs timeout channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
+        config\ unset:1) _cudaswitch_add libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
     esac
 }
 
