@@ -201,8 +201,8 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
                 found.append(_take("leftover", path, dry_run))
             elif downloads and (_WHOLE.fullmatch(path.name) or path.name == "channels"):
                 found.append(_take("download", path, dry_run))
-        for path in abandoned(cache / "urls"):
-            found.append(_take("leftover", path, dry_run))
+        for folder in (cache, cache / "channels", cache / "urls"):
+            found += [_take("leftover", path, dry_run) for path in abandoned(folder)]
         for path in _in(cache / "urls"):
             found += _of_url(path, downloads, dry_run)
     return found

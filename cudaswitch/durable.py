@@ -28,8 +28,6 @@ NO_HARD_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno
 
 _FLUSHES_NONE = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 """How file systems say that they flush no folders: they have nothing to flush."""
-_GRACE = 2.0
-"""Seconds from making an empty file to locking it."""
 _TRIES = 5
 _PAUSE = 0.02
 """Seconds between tries to remove a folder that still holds a file somewhere else on NFS."""
@@ -180,15 +178,9 @@ def abandoned(folder: Path) -> Iterator[Path]:
             descriptor = os.open(path, flags)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if not _is_just_made(os.fstat(descriptor)):
-                    yield path
+                yield path
             finally:
                 os.close(descriptor)
-
-
-def _is_just_made(status: os.stat_result) -> bool:
-    """Tell whether the writer may not have come to lock it; then it can wait."""
-    return not status.st_size and 0 <= time.time() - status.st_ctime < _GRACE
 
 
 def sweep_beside(files: Iterable[Path]) -> None:

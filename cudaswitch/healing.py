@@ -47,8 +47,10 @@ def heal(found: Iterable[Path]) -> None:
     for path in found:
         # What cannot be taken away now can be the next time.
         with contextlib.suppress(OSError):
+            # Who has just made a file, and not come to lock it, makes another one.
+            is_told = path.lstat().st_size > 0
             sweep(path)
-            count += 1
+            count += is_told
     if count:
         say(f"removed {count} leftover{'s'[: count > 1]} of runs that were killed")
 

@@ -224,6 +224,8 @@ class Store:
         """Take the packages out, too, of toolkits whose removal was killed in between."""
         removed = filter(None, map(read_toolkit, self.home.staging.glob(f"{REMOVED}-*")))
         lost = {at for kit in removed for at in kit.packages}
+        if not lost:
+            return
         for at in sorted(lost - {at for kit in self.toolkits() for at in kit.packages}):
             # A package that somebody installs is wanted again.
             with contextlib.suppress(StoreError), self.lock(at, 0):

@@ -73,6 +73,7 @@ GOOD = {
     "offline": (["true"], True),
     "jobs": (["8"], 8),
     "timeout": (["2.5"], 2.5),
+    "wait": (["7.5"], 7.5),
     "channels": (["conda-forge", "nvidia"], ["conda-forge", "nvidia"]),
     "mirrors.conda": (["https://mirror.example/conda"], "https://mirror.example/conda"),
     "mirrors.nvidia": (["file:///usb/nvidia"], "file:///usb/nvidia"),
@@ -83,6 +84,7 @@ BAD = {
     "offline": "maybe",
     "jobs": "0",
     "timeout": "soon",
+    "wait": "long",
     "mirrors.conda": "mirror.example",
     "mirrors.nvidia": "ftp://mirror.example",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
@@ -164,11 +165,6 @@ def _requirement(each: Exact) -> str:
 
 def _keep(path: Path, sha256: str) -> None:
     """Keep a wheel in the cache, for the next time and for --offline."""
-    kept, temporary = cache() / sha256, cache() / f".{sha256}.{os.getpid()}.tmp"
-    try:
-        temporary.unlink(missing_ok=True)
-        os.link(path, temporary)
-        temporary.replace(kept)
-    except OSError:
-        # The cache saves work; nothing rests on it.
-        temporary.unlink(missing_ok=True)
+    # The cache saves work; nothing rests on it.
+    with contextlib.suppress(OSError):
+        os.link(path, cache() / sha256)
