@@ -232,3 +232,11 @@ def test_no_library_folder_unless_asked(person: Person, tmp_path: Path) -> None:
     assert not list(answers.iterdir())
     person.says("config", "unset", "libraries")
     assert list(answers.iterdir())
+
+
+def test_what_a_killed_run_left_goes_also_where_it_had_set_the_value(person: Person) -> None:
+    assert person.run("config", "set", "wait", "7").returncode == 0
+    left = person.file.with_name(f".{person.file.name}.0123abcd.tmp")
+    left.write_text("wait = 8\n")
+    assert person.run("config", "set", "wait", "7").returncode == 0
+    assert list(person.file.parent.iterdir()) == [person.file]

@@ -12,7 +12,7 @@ from tomlkit.exceptions import TOMLKitError
 from cudaswitch import settings
 from cudaswitch.cli import output
 from cudaswitch.download import redact
-from cudaswitch.durable import write_atomically
+from cudaswitch.durable import sweep_beside, write_atomically
 from cudaswitch.errors import RequestError, StoreError
 from cudaswitch.settings import SETTINGS, Value
 from cudaswitch.store import own_store
@@ -90,6 +90,8 @@ def _change(name: str, value: Value | None) -> None:
         else:
             table[last] = list(value) if isinstance(value, tuple) else value
         text = tomlkit.dumps(document)
+        # Also where a killed run has set it already.
+        sweep_beside([path])
         if text != before:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, text, _PRIVATE)
