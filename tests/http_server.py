@@ -255,6 +255,13 @@ def loop(handler: _Handler, _: str) -> None:
     handler.head(302, ("Location", handler.path))
 
 
+def redirect_long(handler: _Handler, _: str) -> None:
+    """A redirect with a body without end."""
+    handler.head(302, ("Location", "/ok/x"), ("Transfer-Encoding", "chunked"))
+    while True:
+        handler.raw(b"10000\r\n" + bytes(1 << 16) + b"\r\n")
+
+
 def away(handler: _Handler, _: str) -> None:
     """A redirect to `server.elsewhere`."""
     handler.head(302, ("Location", handler.owner.elsewhere), ("Content-Length", 0))
@@ -382,6 +389,31 @@ def untagged(handler: _Handler, _: str) -> None:
     handler.whole(("X-Nothing", "1"), send=HALF if handler.first else 1.0)
 
 
+def half(handler: _Handler, _: str) -> None:
+    """Half of the file, as if that were all."""
+    data = handler.data[: len(handler.data) // 2]
+    handler.head(200, ("Content-Length", len(data)))
+    handler.body(data)
+
+
+def bare(handler: _Handler, _: str) -> None:
+    """The file without any head, as of HTTP 0.9."""
+    handler.body(handler.data)
+
+
+def trickle(handler: _Handler, argument: str) -> None:
+    """`trickle:head`, `trickle:chunk`, `trickle:status`: a byte now and then, without end."""
+    start = {
+        "status": b"HTTP/1.1 ",
+        "head": b"HTTP/1.1 200 OK\r\nX-Slow: ",
+        "chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+    }[argument]
+    handler.raw(start)
+    for _ in range(100):
+        handler.raw(b"0")
+        time.sleep(0.1)
+
+
 def endless(handler: _Handler, _: str) -> None:
     """Chunked, without end."""
     handler.head(200, ("Transfer-Encoding", "chunked"))
@@ -396,8 +428,15 @@ def longer(handler: _Handler, _: str) -> None:
 
 
 def gz(handler: _Handler, argument: str) -> None:
-    """Compressed, though identity was asked for; `gz:label` only says so."""
+    """Compressed, though identity was asked for; `gz:label` only says so.
+
+    `gz:twice` is compressed twice, `gz:bomb` is 600 MiB of zeros.
+    """
     data = handler.data if argument == "label" else gzip.compress(handler.data)
+    if argument == "twice":
+        data = gzip.compress(data)
+    elif argument == "bomb":
+        data = gzip.compress(bytes(6 << 20), 9) * 100
     handler.head(200, ("Content-Length", len(data)), ("Content-Encoding", "gzip"))
     handler.body(data)
 
@@ -413,6 +452,10 @@ def odd_head(handler: _Handler, argument: str) -> None:
         handler.head(200, ("X-Big", "x" * 200_000), ("Content-Length", size))
     elif argument == "many":
         handler.head(200, *[(f"X-{n}", n) for n in range(500)], ("Content-Length", size))
+    elif argument == "endless":
+        handler.raw(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            handler.raw(b"X-More: x\r\n" * 1000)
     elif argument == "garbage":
         handler.raw(b"\x16\x03\x01 what is this\r\n\r\n")
     elif argument == "unasked":
@@ -427,7 +470,7 @@ MODES: dict[str, Callable[[_Handler, str], None]] = {
         for function in (
             cut, reset, no_length, chunked, lie, stall, silent, slow, empty, flip, html, status,
             then_ok, redirect, loop, away, range_ignored, range_odd, limited, changing, dated,
-            untagged, endless, longer, gz, odd_head,
+            untagged, endless, longer, gz, odd_head, half, bare, trickle, redirect_long,
         )
     },
 }  # fmt: skip

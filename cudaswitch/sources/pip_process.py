@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cudaswitch import settings
+from cudaswitch.download.failures import Limits
 from cudaswitch.download.redaction import redact
 from cudaswitch.errors import SourceError, printable
 
@@ -23,7 +24,9 @@ _SETTINGS = {
     "PIP_REQUIRE_VIRTUALENV": "0",
 }
 _UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Max retries exceeded")
-_CAUSE = re.compile(r"\[Errno [0-9-]+\] ([^'\")\]]+)|(timed out)|(CERTIFICATE_VERIFY_FAILED)")
+_CAUSE = re.compile(
+    r"\[Errno [0-9-]+\] ([^'\")\]]+)|(timed out)|(certificate verify failed: [^(]*[^( ])"
+)
 
 
 def pip_command() -> list[str]:
@@ -55,13 +58,20 @@ def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = 
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr if show else subprocess.PIPE,
             stderr=subprocess.PIPE,
+            timeout=(seconds := Limits.from_environment().seconds),
             check=False,
         )
+    except subprocess.TimeoutExpired:
+        raise SourceError(
+            f"pip took longer than {seconds:g} s for {what}", "CUDASWITCH_MAX_TIME allows more"
+        ) from None
     except OSError as error:
         raise SourceError(f"cannot start pip: {error.strerror}") from None
     if done.returncode == 0:
         return (done.stdout or b"").decode(errors="replace")
-    raise _failure(what, done.stderr.decode(errors="replace"), offline)
+    # Of certificates it tells on stdout.
+    said = (done.stdout or b"") + done.stderr
+    raise _failure(what, said.decode(errors="replace"), offline)
 
 
 def _index() -> dict[str, str]:
@@ -83,7 +93,7 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
         because = printable(causes[-1]) if causes else last
         return SourceError(
             f"pip cannot reach its package index for {what}: {because}",
-            "check the network, the proxy and `pip config list`",
+            "check the network, the proxy, the certificates and `pip config list`",
         )
     return SourceError(f"pip cannot get {what}: {last}", "see what pip uses: `pip config list`")
 
