@@ -236,6 +236,14 @@ def status(handler: _Handler, argument: str) -> None:
     handler.body(PAGE)
 
 
+def plain(handler: _Handler, _: str) -> None:
+    """As `ok`, and 404 for what ends in `.zst`, as of a channel that compresses nothing."""
+    if handler.path.endswith(".zst"):
+        status(handler, "404")
+    else:
+        handler.whole()
+
+
 def then_ok(handler: _Handler, argument: str) -> None:
     """`then_ok:N`: that status with `Retry-After: 0`, then the file."""
     if handler.first:
@@ -414,9 +422,10 @@ def trickle(handler: _Handler, argument: str) -> None:
         time.sleep(0.1)
 
 
-def endless(handler: _Handler, _: str) -> None:
-    """Chunked, without end."""
-    handler.head(200, ("Transfer-Encoding", "chunked"))
+def endless(handler: _Handler, argument: str) -> None:
+    """Chunked, without end; `endless:text` calls it `text/html`."""
+    kind = "text/html" if argument == "text" else "application/octet-stream"
+    handler.head(200, ("Transfer-Encoding", "chunked"), ("Content-Type", kind))
     while True:
         handler.raw(b"10000\r\n" + bytes(1 << 16) + b"\r\n")
 
@@ -470,7 +479,7 @@ MODES: dict[str, Callable[[_Handler, str], None]] = {
         for function in (
             cut, reset, no_length, chunked, lie, stall, silent, slow, empty, flip, html, status,
             then_ok, redirect, loop, away, range_ignored, range_odd, limited, changing, dated,
-            untagged, endless, longer, gz, odd_head, half, bare, trickle, redirect_long,
+            untagged, endless, longer, gz, odd_head, half, bare, trickle, redirect_long, plain,
         )
     },
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import re
@@ -16,6 +17,9 @@ from cudaswitch.download.failures import Limits
 from cudaswitch.download.redaction import redact
 from cudaswitch.errors import SourceError, printable
 
+if sys.platform == "linux":
+    import resource
+
 _SETTINGS = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
@@ -23,6 +27,8 @@ _SETTINGS = {
     "PIP_QUIET": "0",
     "PIP_REQUIRE_VIRTUALENV": "0",
 }
+MEMORY = 2 << 30
+"""Bytes of memory that pip may have."""
 _UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Max retries exceeded")
 _CAUSE = re.compile(
     r"\[Errno [0-9-]+\] ([^'\")\]]+)|(timed out)|(certificate verify failed: [^(]*[^( ])"
@@ -52,26 +58,39 @@ def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = 
     command, *rest = arguments
     searched = ["--no-index"] if offline else []
     try:
-        done = subprocess.run(
+        pip = subprocess.Popen(
             [*pip_command(), command, *searched, *rest],
             env=os.environ | _SETTINGS | _index(),
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr if show else subprocess.PIPE,
             stderr=subprocess.PIPE,
-            timeout=(seconds := Limits.from_environment().seconds),
-            check=False,
         )
+    except OSError as error:
+        raise SourceError(f"cannot start pip: {error.strerror}") from None
+    out, err = _bounded(pip, what)
+    if pip.returncode == 0:
+        return (out or b"").decode(errors="replace")
+    # Of certificates it tells on stdout.
+    raise _failure(what, ((out or b"") + err).decode(errors="replace"), offline)
+
+
+def _bounded(pip: subprocess.Popen[bytes], what: str) -> tuple[bytes | None, bytes]:
+    """Wait for pip and return what it said; it reads an index whole, however long that is."""
+    seconds = Limits.from_environment().seconds
+    try:
+        if sys.platform == "linux":
+            # It may have ended already.
+            with contextlib.suppress(OSError, ValueError):
+                resource.prlimit(pip.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        return pip.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         raise SourceError(
             f"pip took longer than {seconds:g} s for {what}", "CUDASWITCH_MAX_TIME allows more"
         ) from None
-    except OSError as error:
-        raise SourceError(f"cannot start pip: {error.strerror}") from None
-    if done.returncode == 0:
-        return (done.stdout or b"").decode(errors="replace")
-    # Of certificates it tells on stdout.
-    said = (done.stdout or b"") + done.stderr
-    raise _failure(what, said.decode(errors="replace"), offline)
+    finally:
+        if pip.poll() is None:
+            pip.kill()
+            pip.wait()
 
 
 def _index() -> dict[str, str]:
@@ -83,6 +102,10 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
     last = printable(redact(_last_error(said)))
     if "unknown command" in last:
         return SourceError("this pip is too old", "pip 21.2 or newer is needed: upgrade pip")
+    if "MemoryError" in said:
+        return SourceError(
+            f"pip ran out of memory for {what}: its index sends too much", "pip config list"
+        )
     if offline:
         return SourceError(
             f"{what} is not in the folders that pip searches offline: {last}",
