@@ -91,7 +91,6 @@ def _change(name: str, value: Value | None) -> None:
             table[last] = list(value) if isinstance(value, tuple) else value
         text = tomlkit.dumps(document)
         if text != before:
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, text, _PRIVATE)
     except (TOMLKitError, UnicodeDecodeError, AttributeError) as error:
         raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None

@@ -68,7 +68,6 @@ def _read(path: Path) -> tuple[str, str] | None:
 
 def _write(path: Path, row: dict[str, str]) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(row) + "\n")
     except OSError as error:
         raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
