@@ -290,14 +290,13 @@ def _before(path: Path) -> Iterator[Path | None]:
             with _naming(path):
                 held.enter_context(_locked(path))
                 os.link(path, str(name), follow_symlinks=False)
-        except FileNotFoundError:
-            name = None
         except OSError as error:
-            if error.errno not in NO_HARD_LINKS:
+            if error.errno not in (errno.ENOENT, *NO_HARD_LINKS):
                 raise
-            name = held.enter_context(
-                _temporary(path, path.read_bytes(), 0o600, kept=True, lasting=False)
-            )
+            name = None
+            if path.exists():
+                copy = _temporary(path, path.read_bytes(), 0o600, kept=True, lasting=False)
+                name = held.enter_context(copy)
         try:
             yield name
         finally:

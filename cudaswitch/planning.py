@@ -9,6 +9,9 @@ from cudaswitch.errors import StoreError
 from cudaswitch.toolkit import Package, Toolkit, platform_of, toolkit_name
 from cudaswitch.versions import Version, parse_request
 
+_LIBRARY = "libcudnn"
+"""conda-forge's package of cuDNN's libraries; `libcudnn-dev` has the rest."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -79,7 +82,7 @@ class Holdings:
     def _of_group(self, version: Version, group: Sequence[Package]) -> Iterator[Recipe]:
         platform, source = platform_of(group), group[0].source
         parts = self._joined(version, group)
-        for cudnn in (None, *self._libraries(version, platform)):
+        for cudnn in ((), *self._libraries(version, platform)):
             yield self._recipe(version, platform, source, parts, cudnn)
 
     def _recipe(
@@ -88,15 +91,16 @@ class Holdings:
         platform: str,
         source: str,
         parts: Sequence[Package],
-        cudnn: Package | None,
+        cudnn: Sequence[Package],
         base: str | None = None,
     ) -> Recipe:
-        packages = (*parts, cudnn) if cudnn else tuple(parts)
-        name = toolkit_name(version, cudnn.version if cudnn else None, platform)
+        packages = (*parts, *cudnn)
+        library = cudnn[0].version if cudnn else None
+        name = toolkit_name(version, library, platform)
         kit = Toolkit(
             name=name,
             version=version,
-            cudnn=cudnn.version if cudnn else None,
+            cudnn=library,
             path=f"{self.folder}/{name}",
             source=source,
             platform=platform,
@@ -147,13 +151,18 @@ class Holdings:
         found = [self.packages[at] for at in kit.packages]
         return [package for package in found if package.component != "cudnn"]
 
-    def _libraries(self, version: Version, platform: str) -> list[Package]:
+    def _libraries(self, version: Version, platform: str) -> list[tuple[Package, ...]]:
         """Choose the cuDNN packages to go with a toolkit, one for each name that it can have.
 
-        The same cuDNN comes as several packages (conda's, NVIDIA's, PyPI's).
+        The same cuDNN comes as several packages (conda's, NVIDIA's, PyPI's), of which one is
+        chosen, with what else conda-forge has of it.
         """
         chosen: dict[str, Package] = {}
-        fitting = [package for package in self.packages.values() if _fits(package, version)]
+        fitting = [
+            package
+            for package in self.packages.values()
+            if _fits(package, version) and not _is_rest(package)
+        ]
         for cudnn in sorted(fitting, key=lambda package: (package.version, package.id)):
             if cudnn.platform != platform:
                 continue
@@ -163,7 +172,17 @@ class Holdings:
                 chosen[name] = cudnn
             if rival is not None and {rival.id, cudnn.id} & self.new:
                 self._refuse_rival(name, chosen[name], rival if chosen[name] is cudnn else cudnn)
-        return list(chosen.values())
+        return [(cudnn, *self._rest_of(cudnn)) for cudnn in chosen.values()]
+
+    def _rest_of(self, cudnn: Package) -> list[Package]:
+        """Return the headers and links to a library that came without them."""
+        if cudnn.name != _LIBRARY:
+            return []
+        rest = [package for package in self.packages.values() if _is_rest(package)]
+        same = (cudnn.version, cudnn.cuda, cudnn.platform)
+        fitting = [one for one in rest if (one.version, one.cuda, one.platform) == same]
+        # Of several builds the newest name, as everywhere; they differ in nothing that is used.
+        return list({one.name: one for one in sorted(fitting, key=lambda one: one.id)}.values())
 
     def _rank(self, name: str, cudnn: Package) -> tuple[bool, bool, bool]:
         kit = self.toolkits.get(name)
@@ -195,6 +214,10 @@ def release_of(packages: Sequence[Package]) -> Version | None:
         f"no toolkit can be made of {names} alone",
         "install it together with the CUDA runtime (cudart) of its release, in one command",
     )
+
+
+def _is_rest(package: Package) -> bool:
+    return package.component == "cudnn" and package.name.startswith(f"{_LIBRARY}-")
 
 
 def _fits(package: Package, version: Version) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import builders
-from builders import HELLO_CU
+from builders import HELLO_CU, conda_package, local_channel
+from builders.recipes import cudnn_headers, cudnn_libraries
 from checks import succeeded
 from conda_channels import split_toolkit
 from cudaswitch.errors import RequestError, SourceError
@@ -144,3 +145,71 @@ def test_the_installed_pieces_compile(split: Path, tmp_path: Path) -> None:
         script = f"nvcc -cudart {option} -o hello hello.cu && ./hello"
         ran = home.run("exec", "13", "--", "sh", "-ec", script, cwd=tmp_path)
         assert succeeded(ran) == [str(builders.runtime_number())]
+
+
+CUDNN = "9.14.0.64"
+FOR_13 = "cuda-version >=13,<14.0a0"
+
+
+def cudnn_in_pieces(folder: Path) -> list[Path]:
+    """Write the packages of conda-forge's cuDNN 9, the second as it came before."""
+    libraries = cudnn_libraries(CUDNN)
+    links = {path: libraries.pop(path) for path in [*libraries] if path.endswith(".so")}
+    contents = {
+        ("libcudnn", "h5b9e2d8_0"): (libraries, [FOR_13, "libcublas", "libgcc >=14"]),
+        ("libcudnn-dev", "h5b9e2d8_1"): (links, [FOR_13, f"libcudnn {CUDNN} h5b9e2d8_0"]),
+        ("libcudnn-dev", "h58dd1b1_0"): (
+            {**cudnn_headers(CUDNN), **links},
+            [FOR_13, f"libcudnn {CUDNN} h5b9e2d8_0", "libstdcxx >=14"],
+        ),
+        ("cudnn", "h01fe47c_0"): ({}, [FOR_13, f"libcudnn-dev {CUDNN} h58dd1b1_0"]),
+    }
+    return [
+        conda_package(folder, name, CUDNN, build, "linux-64", tree, depends=needs, form="conda")
+        for (name, build), (tree, needs) in contents.items()
+    ]
+
+
+VERSION_C = """
+#include <cudnn.h>
+#include <stdio.h>
+int main(void) { printf("%zu\\n", cudnnGetVersion()); return CUDNN_VERSION != cudnnGetVersion(); }
+"""
+
+
+@pytest.mark.parametrize("door", ["channel", "files", "one by one"])
+def test_cudnn_in_pieces(split: Path, tmp_path: Path, door: str) -> None:
+    """It is whole: headers, the link for the linker, and the library, of one build."""
+    home = make_home(tmp_path)
+    packages = cudnn_in_pieces(tmp_path / "made")
+    shutil.copytree(split / "conda-forge", tmp_path / "channel")
+    index = tmp_path / "channel/linux-64/repodata.json"
+    toolkit = json.loads(index.read_text())
+    local_channel(tmp_path / "cudnn", packages)
+    added = json.loads((tmp_path / "cudnn/linux-64/repodata.json").read_text())
+    toolkit["packages.conda"] |= added["packages.conda"]
+    index.write_text(json.dumps(toolkit))
+    for package in packages:
+        shutil.copy(package, index.parent)
+    channels = {"CUDASWITCH_CHANNELS": str(tmp_path / "channel")}
+    full = "13.0.2+cudnn9.14.0"
+    if door == "channel":
+        done = home.run("install", "13.0", "--cudnn", "9", "--from", "conda", **channels)
+        assert succeeded(done) == ["13.0.2", full]
+        [found] = json.loads(
+            home.run("search", "cudnn", "--from", "conda", "--json", **channels).stdout
+        )["packages"]
+        assert (found["version"], found["sha256"], found["size"]) == (CUDNN, None, None)
+    else:
+        succeeded(home.run("install", "13.0", "--from", "conda", **channels))
+        files = [packages[0], packages[2]]
+        for some in [files] if door == "files" else [files[1:], files[:1]]:
+            done = home.run("install", *some)
+            assert done.returncode == 0, done.stderr
+    kits = json.loads(home.run("list", "--json").stdout)["toolkits"]
+    assert [kit["name"] for kit in kits] == ["13.0.2", full]
+    (tmp_path / "version.c").write_text(VERSION_C)
+    script = "gcc -I$CUDA_HOME/include version.c -L$CUDA_HOME/lib64 -lcudnn -o version && ./version"
+    ran = home.run("exec", full, "--", "sh", "-ec", script, cwd=tmp_path)
+    assert succeeded(ran) == ["91400"]
+    assert succeeded(home.run("verify")) == []

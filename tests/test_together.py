@@ -80,7 +80,7 @@ def test_numba_uses_the_cuda_of_the_environment(env):
     assert "11.2" in answer.hint
     env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
     answer = env.resolve()
-    assert (answer.cuda, answer.cudnn, answer.bundled) == ("11.8.0", None, True)
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("11.8", None, True)
 
 
 def test_a_package_that_only_pins_the_cuda_tells_numba_of_it(env):

@@ -1,7 +1,7 @@
 """Which component a package provides, from its name in three spellings and from its content.
 
 Names: PyPI (`nvidia-cuda-nvcc-cu12`), NVIDIA's archives (`cuda_nvcc`) and conda (`cuda-nvcc`,
-`cuda-nvcc_linux-64`, `libcublas-dev`); read in the indexes of pypi.org, of
+`cuda-nvcc_linux-64`, `libcublas-dev`); read in the indexes of PyPI, of
 developer.download.nvidia.com/compute/cuda/redist and of conda-forge.
 """
 

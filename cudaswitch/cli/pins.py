@@ -54,15 +54,16 @@ def chosen_place(
         raise click.UsageError("choose one of -n, -p, --dir and --global")
     if for_user:
         return home().global_pin
-    if directory:
-        if not directory.is_dir():
-            raise EnvironmentNotFoundError(f"`{directory}` is no directory", "create it first")
-        return pins.directory_pin(directory.absolute())
     if name:
         return environment_named(name, os.environ)
     if prefix:
         return environment_at(prefix)
-    return active_environment(os.environ) or pins.directory_pin(working_directory(os.environ))
+    if not directory and (active := active_environment(os.environ)):
+        return active
+    folder = directory.absolute() if directory else working_directory(os.environ)
+    if not folder.is_dir():
+        raise EnvironmentNotFoundError(f"`{folder}` is no directory", "create it first")
+    return pins.directory_pin(folder)
 
 
 @click.command(epilog="Example: cudaswitch pin 10.1 --cudnn 7.6 -n thesis")

@@ -44,34 +44,6 @@ function __cudaswitch_before
     return 1
 end
 
-# Take what we put there, the value $argv[2] of the variable $argv[1] or the record $argv[2] of its
-# folders, out of the copies that conda keeps: as in core.sh. $argv[3] = the value before us.
-function __cudaswitch_copies
-    for level in (seq 0 (math "0$CONDA_SHLVL"))
-        set -l copy __CONDA_SHLVL_{$level}_$argv[1]
-        test -n "$$copy"; or continue
-        set -l kept $$copy
-        set -g __csw $argv[3]
-        if test $argv[1] = LD_LIBRARY_PATH
-            set __csw $kept
-            __cudaswitch_without "$argv[2]"
-        else if test "$kept" != "$argv[2]"
-            continue
-        end
-        set -l names $copy
-        # That of this level has been brought back already.
-        set -l now $$argv[1]
-        test $level = "$CONDA_SHLVL" -a "$now" = "$kept"; and set -a names $argv[1]
-        for name in $names
-            if test -n "$__csw"
-                set -gx $name $__csw
-            else
-                set -e $name
-            end
-        end
-    end
-end
-
 # $argv[1] = set or give: the variables that the applied want $argv[2] has. $argv[1] = forget:
 # what conda keeps of those that the want had, whose values before are in _cudaswitch_was_NAME.
 function __cudaswitch_scalars
@@ -86,10 +58,13 @@ function __cudaswitch_scalars
         set -a names CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
         set -a values $gpus PCI_BUS_ID
     end
-    if test $argv[1] = set
-        __cudaswitch_flags_set $argv[2] $home
-    else if test $argv[1] = give
-        __cudaswitch_flags_give
+    switch $argv[1]
+        case set
+            __cudaswitch_flags_set $argv[2] $home
+        case give
+            __cudaswitch_flags_give
+        case forget
+            __cudaswitch_flags_forget "$_cudaswitch_undone_cc" "$_cudaswitch_undone_xla"
     end
     for name in $names
         set -l ours $values[1]
@@ -342,9 +317,11 @@ function __cudaswitch_enter
     end
     # The conda environment that was left had a toolkit, and this one has variables of its own.
     if test $argv[1] = C -a -n "$_cudaswitch_undone"
-        and test "$LD_LIBRARY_PATH|$CUDA_HOME$CUDA_PATH$CUDACXX" != "$_cudaswitch_ld_was|"
-        __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
-        __cudaswitch_scalars forget $_cudaswitch_undone
+        set -l flags "$_cudaswitch_undone_cc$_cudaswitch_undone_xla"
+        if test "$LD_LIBRARY_PATH|$CUDA_HOME$CUDA_PATH$CUDACXX$flags" != "$_cudaswitch_ld_was|"
+            __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
+            __cudaswitch_scalars forget $_cudaswitch_undone
+        end
     end
     set -gx _CUDASWITCH_$argv[1] $want:env=$argv[2]
     __cudaswitch_settle
@@ -357,6 +334,8 @@ function __cudaswitch_leave
     set -l before $_CUDASWITCH_BIN
     set -g _cudaswitch_undone $_CUDASWITCH_ON
     set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
+    set -g _cudaswitch_undone_cc $_CUDASWITCH_CC
+    set -g _cudaswitch_undone_xla $_CUDASWITCH_XLA
     set -e _cudaswitch_gave
     set -e $owner
     set -g __csw_left $argv[2]

@@ -48,35 +48,6 @@ __cudaswitch_record() {
     done
 }
 
-# Take what we put there, the value $2 of the variable $1 or the record $2 of its folders, out of
-# the copies __CONDA_SHLVL_LEVEL_NAME: conda keeps in them what the variables of an environment
-# (`conda env config vars`) replace, and brings it back. $3 = the value before us.
-__cudaswitch_copies() {
-    \local level value
-    level=${CONDA_SHLVL:-0}
-    while [ "$level" -ge 0 ]; do
-        \eval "value=\${__CONDA_SHLVL_${level}_$1-}"
-        case $1:$value in
-            LD_LIBRARY_PATH:?*) __cudaswitch_without "$value" "$2" ;;
-            "$1:$2") __csw=$3 ;;
-            *) __csw=$value ;;
-        esac
-        if [ "$__csw" != "$value" ]; then
-            __cudaswitch_put "__CONDA_SHLVL_${level}_$1"
-            # That of this level has been brought back already.
-            if [ "$level" = "${CONDA_SHLVL:-0}" ]; then
-                \eval "if [ \"\${$1-}\" = \"\$value\" ]; then __cudaswitch_put $1; fi"
-            fi
-        fi
-        level=$((level - 1))
-    done
-}
-
-# The variable $1 = __csw, unset where that is empty, which is the same to conda.
-__cudaswitch_put() {
-    if [ -n "$__csw" ]; then \export "$1=$__csw"; else \unset "$1"; fi
-}
-
 # Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
 __cudaswitch_before() {
     \local head
@@ -117,6 +88,7 @@ __cudaswitch_scalars() {
     case $way in
         set) __cudaswitch_flags_set "$1" ;;
         give) __cudaswitch_flags_give ;;
+        forget) __cudaswitch_flags_forget "${_cudaswitch_undone_cc-}" "${_cudaswitch_undone_xla-}" ;;
     esac
     shift
     while [ $# -gt 0 ]; do
@@ -269,7 +241,7 @@ __cudaswitch_settle() {
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
 # and whether the request is `auto`.
 __cudaswitch_enter() {
-    \local home
+    \local home flags
     home=$3${4:+:$4}
     if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
         if [ -n "${_cudaswitch_program-}" ]; then
@@ -287,7 +259,8 @@ __cudaswitch_enter() {
         home=gone
     fi
     # The conda environment that was left had a toolkit, and this one has variables of its own.
-    case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}} in
+    flags=${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}
+    case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}$flags} in
         C | "C:${_cudaswitch_ld_was-}|") ;;
         C:*)
             __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib" ''
@@ -307,6 +280,7 @@ __cudaswitch_leave() {
     if [ -z "$before" ]; then return 0; fi
     before=${_CUDASWITCH_BIN-}
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
+    _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
     _cudaswitch_gave=''
     \unset "_CUDASWITCH_$1"
     __cudaswitch_settle

@@ -54,6 +54,9 @@ end
 
 # Take our words out again, and give the host compiler back.
 function __cudaswitch_flags_give
+    set -g _cudaswitch_was_CUDAHOSTCXX "$_CUDASWITCH_WAS_CUDAHOSTCXX"
+    test -n "$CONDA_PREFIX"
+    and __cudaswitch_flags_forget "$_CUDASWITCH_CC" "$_CUDASWITCH_XLA"
     if test -n "$_CUDASWITCH_CC"
         if test "$CUDAHOSTCXX" = (string replace -- -ccbin= '' $_CUDASWITCH_CC)
             if set -q _CUDASWITCH_WAS_CUDAHOSTCXX
@@ -72,6 +75,17 @@ function __cudaswitch_flags_give
     end
 end
 
+# Take the words $argv[1] for nvcc and $argv[2] for XLA out of what conda keeps.
+function __cudaswitch_flags_forget
+    if test -n "$argv[1]"
+        set -l compiler (string replace -- -ccbin= '' $argv[1])
+        __cudaswitch_copies CUDAHOSTCXX $compiler "$_cudaswitch_was_CUDAHOSTCXX"
+        __cudaswitch_copies NVCC_PREPEND_FLAGS $argv[1]
+    end
+    test -n "$argv[2]"; and __cudaswitch_copies XLA_FLAGS $argv[2]
+    return 0
+end
+
 # Take the word $argv[2] out of the flags in $argv[1], once, with the blank that came with it. The
 # variable goes where it is empty then and was unset before us, but with $argv[3].
 function __cudaswitch_wordless
@@ -84,7 +98,7 @@ function __cudaswitch_wordless
     end
     for pattern in "^$word( |\$)" " $word\$" " $word(?= )"
         if string match --quiet --regex -- $pattern "$$argv[1]"
-            set -gx $argv[1] (string replace --regex -- $pattern '' "$$argv[1]")
+            set -g $argv[1] (string replace --regex -- $pattern '' "$$argv[1]")
             return 0
         end
     end

@@ -54,6 +54,10 @@ __cudaswitch_flags_set() {
 # Take our words out again, and give the host compiler back.
 __cudaswitch_flags_give() {
     \local word
+    _cudaswitch_was_CUDAHOSTCXX=${_CUDASWITCH_WAS_CUDAHOSTCXX-}
+    if [ -n "${CONDA_PREFIX-}" ]; then
+        __cudaswitch_flags_forget "${_CUDASWITCH_CC-}" "${_CUDASWITCH_XLA-}"
+    fi
     word=${_CUDASWITCH_CC-}
     if [ -n "$word" ]; then
         if [ "${CUDAHOSTCXX-}" != "${word#-ccbin=}" ]; then :
@@ -83,6 +87,15 @@ __cudaswitch_flags_give() {
     fi
     \unset _CUDASWITCH_CC _CUDASWITCH_XLA _CUDASWITCH_WAS_CUDAHOSTCXX \
         _CUDASWITCH_WAS_NVCC_PREPEND_FLAGS _CUDASWITCH_WAS_XLA_FLAGS
+}
+
+# Take the words $1 for nvcc and $2 for XLA out of what conda keeps.
+__cudaswitch_flags_forget() {
+    if [ -n "$1" ]; then
+        __cudaswitch_copies CUDAHOSTCXX "${1#-ccbin=}" "$_cudaswitch_was_CUDAHOSTCXX"
+        __cudaswitch_copies NVCC_PREPEND_FLAGS "$1" ''
+    fi
+    if [ -n "$2" ]; then __cudaswitch_copies XLA_FLAGS "$2" ''; fi
 }
 
 # __csw = the flags $1 without the word $2, taken out once with the blank that came with it.

@@ -65,7 +65,7 @@ FAMILIES = {
         Family(
             "sh",
             quote_posix,
-            core=("packages.sh", "bundled.sh", "flags.sh", "core.sh"),
+            core=("packages.sh", "bundled.sh", "copies.sh", "flags.sh", "core.sh"),
             activate="activate",
             deactivate=re.compile(r"^deactivate\s*\(\)\s*\{[ \t]*\r?\n", re.MULTILINE),
             source='if [ -n "${{VIRTUAL_ENV-}}" ] &&'
@@ -75,7 +75,7 @@ FAMILIES = {
         Family(
             "fish",
             quote_fish,
-            core=("bundled.fish", "flags.fish", "core.fish"),
+            core=("bundled.fish", "copies.fish", "flags.fish", "core.fish"),
             activate="activate.fish",
             deactivate=re.compile(r"^function deactivate\b.*\r?\n", re.MULTILINE),
             source='if test -n "$VIRTUAL_ENV" -a -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.fish";'

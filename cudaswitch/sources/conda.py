@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cudaswitch.archives.conda import built_for
 from cudaswitch.download import redact
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought, split
 from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.channels import Channel, Record, chosen_channels
 from cudaswitch.sources.components import FULL, SETS
+from cudaswitch.sources.conda_cudnn import cuda_of, cudnn_records, is_in_pieces
 from cudaswitch.toolkit import current_platform
-from cudaswitch.versions import Request, Version, parse_request
+from cudaswitch.versions import Request, Version
 
 SINGLE = "cudatoolkit"
 
@@ -81,7 +81,10 @@ class Channels:
             release = toolkit.version
             records, beside = split.pieces_of(release, channel, components, platform, workdir)
         if request.cudnn not in (None, "none"):
-            records.append(_cudnn(str(request.cudnn), toolkit.version, channels))
+            libraries = cudnn_records(str(request.cudnn), toolkit.version, channels)
+            kept, empty = _with_files(libraries)
+            records += kept
+            beside += empty
         files, others = (tuple(one.wanted() for one in some) for some in (records, beside))
         return Chosen(files, release, others)
 
@@ -89,8 +92,9 @@ class Channels:
         self, cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
     ) -> Delivery:
         """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
-        record = _cudnn(cudnn, cuda, list(self._channels(platform, offline)))
-        return Delivery(bring([record.wanted()], "conda", workdir=workdir, offline=offline))
+        records = cudnn_records(cudnn, cuda, list(self._channels(platform, offline)))
+        wanted = [record.wanted() for record in _with_files(records)[0]]
+        return Delivery(bring(wanted, "conda", workdir=workdir, offline=offline))
 
     def listed(self, sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
         """List what the channels have of what is sought, each version in its newest build."""
@@ -109,7 +113,7 @@ class Channels:
 
 
 def _sought_in(channel: Channel, sought: Sought) -> Iterator[Record]:
-    """Yield the records that may be sought; those of cuDNN in pieces cannot be obtained."""
+    """Yield the records that may be sought."""
     if "cuda" in sought.components:
         prefix = sought.cuda.prefix if sought.cuda else None
         # The index for every platform is a large one, and CUDA up to 11 is not in it.
@@ -117,11 +121,12 @@ def _sought_in(channel: Channel, sought: Sought) -> Iterator[Record]:
         records = channel.own if old else channel.everything
         yield from (one for one in records if one.name in (SINGLE, split.META))
     if "cudnn" in sought.components:
-        yield from (one for one in channel.own if one.name == "cudnn" and not _in_pieces(one))
+        yield from (one for one in channel.own if one.name == "cudnn")
 
 
-def _in_pieces(cudnn: Record) -> bool:
-    return any(one.startswith("libcudnn") for one in cudnn.depends)
+def _with_files(cudnn: list[Record]) -> tuple[list[Record], list[Record]]:
+    """Part the records of one cuDNN into those with files, and the one that requires them."""
+    return (cudnn[1:], cudnn[:1]) if is_in_pieces(cudnn[0]) else (cudnn, [])
 
 
 def _is_sought(listed: Listed, sought: Sought) -> bool:
@@ -133,13 +138,13 @@ def _is_sought(listed: Listed, sought: Sought) -> bool:
 
 def _listed(record: Record, channel: Channel, platform: str) -> Listed:
     """Describe a record; what comes in many packages has no size and no file of its own."""
-    in_many = record.name == split.META
+    in_many = record.name == split.META or is_in_pieces(record)
     size, sha256 = (None if in_many else record.data.get(key) for key in ("size", "sha256"))
     component = "cudnn" if record.name == "cudnn" else "cuda"
     return Listed(
         component,
         record.version,
-        _built_for(record) if component == "cudnn" else record.version.minor,
+        cuda_of(record) if component == "cudnn" else record.version.minor,
         platform,
         "conda",
         redact(channel.name),
@@ -148,10 +153,6 @@ def _listed(record: Record, channel: Channel, platform: str) -> Listed:
         url=redact(record.folder if in_many else f"{record.folder}/{record.file}"),
         sha256=sha256 if isinstance(sha256, str) else None,
     )
-
-
-def _built_for(cudnn: Record) -> str | None:
-    return built_for("cudnn", cudnn.version, list(cudnn.depends), cudnn.build)
 
 
 def _toolkits(channel: Channel) -> list[Record]:
@@ -192,30 +193,6 @@ def _refuse_choice(components: str, toolkit: Record) -> None:
             " chosen",
             "leave --components out, or try --from nvidia",
         )
-
-
-def _cudnn(cudnn: str, cuda: Version, channels: Sequence[Channel]) -> Record:
-    """Return the newest fitting cuDNN of the first channel that has one."""
-    prefix, in_pieces = Version(cudnn), False
-    for channel in channels:
-        found = []
-        for record in channel.own:
-            if record.name != "cudnn" or not record.version.starts_with(prefix):
-                continue
-            built = _built_for(record)
-            if built is None or not parse_request(built).accepts(cuda):
-                continue
-            if _in_pieces(record):
-                in_pieces = True
-            else:
-                found.append(record)
-        if found:
-            return max(found, key=lambda record: record.rank)
-    raise SourceError(
-        f"no cuDNN {cudnn} for CUDA {cuda.minor} in {_named(channels)}"
-        + (", other than in pieces" if in_pieces else ""),
-        f"cudaswitch search cudnn {cudnn}",
-    )
 
 
 def _named(channels: Sequence[Channel]) -> str:

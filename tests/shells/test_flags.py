@@ -15,11 +15,11 @@ import builders
 from checks import succeeded
 from cudaswitch.activation import Want, change
 from homes import HOSTILE_FOLDER, Home, make_home
-from shells.conda import Emulator, conda_prefix
+from shells.conda import Conda, Emulator, conda_prefix, real_conda
 from shells.conftest import make_person
-from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Environment, Shell
+from shells.driver import BASH, FISH, NU, POSIX_SHELLS, TCSH, XONSH, ZSH, Environment, Shell
 from shells.kits import STATE, Kit, Person
-from shells.pinned import Session
+from shells.pinned import Session, pinned_environments, unpinned
 from tools import console_script, require
 
 LOADED = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, NU, XONSH), ids=str)
@@ -309,6 +309,30 @@ def refusing(folder: Path, most: int = 11) -> Path:
         file.write_bytes(data)
     nvcc.chmod(0o755)
     return folder
+
+
+@pytest.mark.parametrize("conda", [Emulator(), *filter(None, [real_conda()])], ids=str)
+@pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
+@pytest.mark.parametrize("own", [{}, {"NVCC_PREPEND_FLAGS": "-O2", "CUDAHOSTCXX": ""}], ids=len)
+@pytest.mark.parametrize("words", ["c d out out", "c +d out out", "c d c a out out"])
+def test_flags_that_an_environment_has(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path, own: dict[str, str], words: str
+) -> None:
+    """`conda env config vars` keeps what it replaces, with our words in it, and brings it back."""
+    variables = {"NVCC_PREPEND_FLAGS": "-g", "XLA_FLAGS": "-v", "CUDAHOSTCXX": "/vars/g++"}
+    mine = Session(person, pinned_environments(person, tmp_path), shell, conda)
+    for at in (mine, unpinned(mine)):
+        (at.folder / "c/lib/python3.11/site-packages/jaxlib").mkdir(parents=True)
+        prefix = conda_prefix(at.folder / "d")
+        (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
+    result = mine.play(*mine.steps(words), **own)
+    assert seen(result.snaps["2"])["XLA_FLAGS"] == person.kits[1].data_dir
+    plain = unpinned(mine)
+    control = plain.play(*plain.steps(words), **own)
+    last = str(len(words.split()) + 1)
+    after, expected = (seen(played.snaps[last]) for played in (result, control))
+    # In POSIX shells conda unsets by an empty string.
+    assert {*after.items()} ^ {*expected.items()} <= {(name, "") for name in NAMES}
 
 
 @pytest.fixture(scope="module")

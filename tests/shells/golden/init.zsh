@@ -3,6 +3,7 @@ typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
 typeset -g _cudaswitch_seen=''
 <packages.sh>
 <bundled.sh>
+<copies.sh>
 <flags.sh>
 <core.sh>
 <answers.sh>

@@ -1,4 +1,5 @@
 <bundled.fish>
+<copies.fish>
 <flags.fish>
 <core.fish>
 set -gx _CUDASWITCH_U 'system'

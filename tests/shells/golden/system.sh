@@ -1,5 +1,6 @@
 <packages.sh>
 <bundled.sh>
+<copies.sh>
 <flags.sh>
 <core.sh>
 \export _CUDASWITCH_U='system'

@@ -1,5 +1,6 @@
 <packages.sh>
 <bundled.sh>
+<copies.sh>
 <flags.sh>
 <core.sh>
 \export _CUDASWITCH_U='/srv/a store/toolkits/10.1.243+cudnn7.6.5:lib=always:gpus=0,2'
