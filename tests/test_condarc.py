@@ -21,7 +21,7 @@ from cudaswitch.versions import parse_request
 from folder_server import FolderServer
 from http_server import self_signed
 
-SECRET = "hunter2-token"
+SECRET = "hunter2-token"  # noqa: S105  # a canary
 
 
 @pytest.fixture(scope="module")
