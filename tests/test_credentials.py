@@ -18,6 +18,9 @@ import pytest
 import builders
 from builders.redist import redist_index
 from checks import Done, succeeded
+from cudaswitch.download import redact
+from cudaswitch.settings import forget
+from cudaswitch.sources.places import with_credentials
 from cudaswitch.toolkit import current_platform
 from folder_server import FolderServer
 from homes import Home, make_home
@@ -225,3 +228,31 @@ def test_a_setting_is_kept_for_the_person_alone(server: FolderServer, home: Home
     assert BASIC in server.trusted
     assert all("config set" in line for line in watched.seen)
     nowhere(home, *runs, but=(file,))
+
+
+@pytest.mark.parametrize(
+    ("url", "given"),
+    [
+        ("https://h/t/***/lab/linux-64/x", True),
+        ("https://h/t/***/labor/x", False),
+        ("https://h/t/***/x", False),
+        ("https://h.evil/t/***/lab/x", False),
+        ("https://h@evil/t/***/lab/x", False),
+        ("http://h/t/***/lab/x", False),
+        ("https://h:8443/t/***/lab/x", False),
+        ("https://m/cuda/x", True),
+        ("https://m.evil/cuda/x", False),
+        ("https://open/lab/x", False),
+    ],
+)
+def test_credentials_are_for_their_place_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, given: bool
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    channels = f"https://me:{SECRET}@h/t/{SECRET}/lab,https://open/lab"
+    monkeypatch.setenv("CUDASWITCH_CHANNELS", channels)
+    monkeypatch.setenv("CUDASWITCH_NVIDIA_URL", f"https://me:{SECRET}@m/")
+    forget()
+    restored = with_credentials(url)
+    assert (SECRET in restored) is given
+    assert redact(restored) == redact(url)
