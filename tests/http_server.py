@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
+from urllib.parse import urlsplit
 
 HALF = 0.5
 PAGE = b"<!DOCTYPE html><html><body>Please log in to the hotel's network</body></html>"
@@ -94,15 +95,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.close_connection = True
         self.owner.asked.append(Asked(self.path, dict(self.headers.items())))
-        mode, _, argument = self.path.split("/")[1].partition(":")
+        mode, _, argument = self.asked_for.partition(":")
         self.owner.hits[mode] += 1
         # The client hangs up on us, which many tests want.
         with contextlib.suppress(OSError):
             MODES[mode](self, argument)
 
     @property
+    def asked_for(self) -> str:
+        """The mode with its argument; a proxy is asked for a whole URL."""
+        return urlsplit(self.path).path.split("/")[1]
+
+    @property
     def first(self) -> bool:
-        return self.owner.hits[self.path.split("/")[1].partition(":")[0]] == 1
+        return self.owner.hits[self.asked_for.partition(":")[0]] == 1
 
     def head(self, status: int, *headers: tuple[str, object]) -> None:
         lines = [f"HTTP/1.1 {status} {self.responses.get(status, ('Odd',))[0]}"]

@@ -425,10 +425,13 @@ def test_redirects_to_other_kinds_of_places_are_refused(
 
 def test_a_proxy_is_used(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", f"http://u:CSWSECRET@{server.host}")
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(SourceError, match="answered 404") as caught:
         fetch("http://example.invalid/status:404/x", cache)
     assert server.asked[0].path == "http://example.invalid/status:404/x"
     assert "CSWSECRET" not in str(caught.value)
+    assert fetch("http://example.invalid/ok/x", cache).read_bytes() == CONTENT
+    with pytest.raises(SourceError, match=r"no answer for 0\.4 s"):
+        fetch("http://example.invalid/trickle:head/x", cache)
 
 
 def test_no_secret_on_disk_or_in_messages(server: Server, cache: Path) -> None:
