@@ -325,7 +325,7 @@ foreach _csw_way (give set)
     foreach _csw_name (CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS)
         set _csw_names = ($_csw_names _CUDASWITCH_WAS_$_csw_name)
     end
-    set _csw_text = 'for f in packages flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; way=$2 home=$3 xla=${4#none} left=${5#none} want=${6#=}; shift 6; __cudaswitch_flags_$way "$want"; for n; do eval "if [ -n \"\${$n+x}\" ]; then printf \"=%s\n\" \"\$$n\"; else echo -; fi"; done'
+    set _csw_text = 'for f in packages copies flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; way=$2 home=$3 xla=${4#none} left=${5#none} want=${6#=}; shift 6; __cudaswitch_flags_$way "$want"; for n; do eval "if [ -n \"\${$n+x}\" ]; then printf \"=%s\n\" \"\$$n\"; else echo -; fi"; done'
     set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_way $_csw_value:q $_csw_xla $_csw_left:q "=${_csw_want:q}" $_csw_names'
     set _csw_values = ("`$_csw_words`")
     # A line break in one of them is not told from the end of one.

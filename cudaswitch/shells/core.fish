@@ -337,6 +337,8 @@ function __cudaswitch_leave
     set -g _cudaswitch_undone_cc $_CUDASWITCH_CC
     set -g _cudaswitch_undone_xla $_CUDASWITCH_XLA
     set -e _cudaswitch_gave
+    # Where the environment below was active at the last prompt, nothing else tells the next one.
+    set -g _cudaswitch_seen
     set -e $owner
     set -g __csw_left $argv[2]
     __cudaswitch_settle

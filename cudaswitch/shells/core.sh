@@ -282,6 +282,8 @@ __cudaswitch_leave() {
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
     _cudaswitch_gave=''
+    # Where the environment below was active at the last prompt, nothing else tells the next one.
+    _cudaswitch_seen=''
     \unset "_CUDASWITCH_$1"
     __cudaswitch_settle
     if [ "$1" = V ]; then return 0; fi

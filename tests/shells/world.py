@@ -271,6 +271,7 @@ class World:
 
     def _conda_hooks(self, left: Place | None, entered: Place | None) -> None:
         if left and left.pinned and "C" in self.wants:
+            self.seen = ()
             del self.wants["C"]
             self.settle()
         if entered and entered.pinned:
@@ -318,6 +319,7 @@ class World:
     def _venv_leave(self, *, hooked: bool) -> None:
         left = self.venv
         if left and hooked and left.pinned and "V" in self.wants:
+            self.seen = ()
             del self.wants["V"]
             self.venv = None
             self.settle()

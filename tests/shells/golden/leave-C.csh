@@ -2,6 +2,7 @@
 if ($?tcsh && $?CONDA_PREFIX && $?_CUDASWITCH_C) then
     if (-f "${CONDA_PREFIX:q}/etc/cudaswitch/core.csh" && "${_CUDASWITCH_C:q}" != "") then
         set _csw_do = leave
+        set _cudaswitch_seen = ()
         set _csw_owner = C
         set _csw_env = "${CONDA_PREFIX:q}"
         set _csw_texts = "${CONDA_PREFIX:q}/etc/cudaswitch"
