@@ -76,7 +76,6 @@ def fill(home: Home, pair: list[Path], umask: str) -> None:
         ["alias", "lab", "10.1"],
         ["shims", "install"],
         ["init", "--install", "bash"],
-        ["verify", "--repair"],
     ):
         succeeded(with_umask(home, umask, *words))
 

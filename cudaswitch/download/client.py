@@ -61,7 +61,7 @@ class Session(requests.Session):
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
 
     def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[requests.Response]:
-        """Nothing: `ask` follows. The library would read the redirect's own body, without end."""
+        """Nothing: `ask` follows, and what a redirect has for a body is not read."""
         return iter(())
 
 

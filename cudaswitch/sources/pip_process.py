@@ -75,7 +75,7 @@ def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = 
 
 
 def _bounded(pip: subprocess.Popen[bytes], what: str) -> tuple[bytes | None, bytes]:
-    """Wait for pip and return what it said; it reads an index whole, however long that is."""
+    """Wait for pip and return what it said, within bounds: an index may send without end."""
     seconds = Limits.from_environment().seconds
     try:
         if sys.platform == "linux":
