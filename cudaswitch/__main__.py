@@ -90,6 +90,9 @@ def _run() -> int:
             code: int = cli.invoke(context) or 0
     except click.exceptions.Exit as error:
         return error.exit_code
+    except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:  # of newer ones
+        error.show()
+        return 2
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "cudaswitch"
         return _fail(error, error.format_message().rstrip("."), f"{path} --help", 2)

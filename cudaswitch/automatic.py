@@ -11,6 +11,7 @@ from cudaswitch.activation import Want
 from cudaswitch.durable import write_atomically
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError, NotInstalledError
+from cudaswitch.ownership import plain_modes
 from cudaswitch.paths import home
 from cudaswitch.store import all_stores, own_store
 
@@ -69,7 +70,7 @@ def recall(environment: Environment) -> Answer:
     # What changes while it is looked at is looked at again the next time.
     began = time.time_ns()
     answer = ask(environment)
-    with contextlib.suppress(CudaswitchError, OSError):
+    with contextlib.suppress(CudaswitchError, OSError), plain_modes(home().root):
         home().require_writable()
         file.parent.mkdir(exist_ok=True)
         if "\n" not in str(environment.prefix):

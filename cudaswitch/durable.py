@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from cudaswitch.ownership import refuse_sudo
+
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+\.tmp")
 """A file that is being written, or was when its writer was killed."""
 
@@ -53,6 +55,8 @@ def write_all(
     it are put back. Their mode is `mode` less the umask; with `kept`, a file that is replaced
     hands on its mode and group. Raises OSError that names a file.
     """
+    for path in texts:
+        refuse_sudo(path.parent)
     sweep_beside(texts)
     texts = {path: text for path, text in texts.items() if text is not None or path.exists()}
     folders = list(dict.fromkeys(path.parent for path in texts))

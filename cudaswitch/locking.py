@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cudaswitch.download import file_name
+from cudaswitch.download import file_name, redact
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.toolkit import PLATFORMS
 from cudaswitch.versions import Version
@@ -107,8 +107,12 @@ def lock_text(toolkits: Sequence[LockedToolkit]) -> str:
         told = {"cuda": kit.cuda, "cudnn": kit.cudnn, "platform": kit.platform}
         lines += _pairs({**told, "release": kit.release})
         for package in sorted(kit.packages, key=lambda one: (one.name, one.url)):
-            lines += ["", "[[toolkit.package]]", *_pairs(vars(package))]
+            lines += ["", "[[toolkit.package]]", *_pairs(_public(package))]
     return "\n".join(lines) + "\n"
+
+
+def _public(package: Locked) -> dict[str, str | int | None]:
+    return vars(package) | {"url": redact(package.url)}
 
 
 def _pairs(values: Mapping[str, str | int | None]) -> list[str]:

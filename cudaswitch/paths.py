@@ -10,6 +10,7 @@ from pathlib import Path
 from cudaswitch import settings
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
+from cudaswitch.ownership import plain_modes, refuse_everybodys, refuse_sudo
 from cudaswitch.toolkit import refuse_unsafe_path
 
 LAYOUT = "1"
@@ -42,11 +43,15 @@ class Home:
     def require_writable(self) -> None:
         """Make the store's folders, or say in one line why it cannot be written."""
         refuse_unsafe_path(str(self.root))
+        refuse_everybodys(self.root)
+        made = (self.packages, self.toolkits, self.requests, self.staging, self.locks)
         try:
-            for folder in (self.packages, self.toolkits, self.requests, self.staging, self.locks):
-                folder.mkdir(parents=True, exist_ok=True)
-            if not self.layout.exists():
-                write_atomically(self.layout, LAYOUT + "\n")
+            refuse_sudo(self.root)
+            with plain_modes(self.root):
+                for folder in made:
+                    folder.mkdir(parents=True, exist_ok=True)
+                if not self.layout.exists():
+                    write_atomically(self.layout, LAYOUT + "\n")
             found = self.layout.read_text(encoding="utf-8").strip()
         except OSError as error:
             raise StoreError(

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cudaswitch.durable import rename, sweep, sync_folder, write_atomically
 from cudaswitch.errors import StoreError
+from cudaswitch.ownership import plain_modes
 from cudaswitch.paths import Home
 
 MANIFEST = "cudaswitch.json"
@@ -140,9 +141,10 @@ def manifest_text(manifest: dict[str, object]) -> str:
 
 @contextlib.contextmanager
 def written(home: Home) -> Iterator[None]:
-    """Let a failure to write say so: StoreError instead of OSError."""
+    """Write with the store's modes, and let a failure say so: StoreError instead of OSError."""
     try:
-        yield
+        with plain_modes(home.root):
+            yield
     except OSError as error:
         # Where folders are written by descriptor, the name alone says nothing.
         named = error.filename if Path(error.filename or "").is_absolute() else home.root

@@ -17,6 +17,7 @@ from cudaswitch import settings
 from cudaswitch.activation import Want
 from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
+from cudaswitch.ownership import plain_modes, refuse_everybodys
 from cudaswitch.paths import Home, stores
 from cudaswitch.regular import read_regular
 from cudaswitch.staging import MANIFEST, REMOVED, Staging, written
@@ -242,6 +243,7 @@ class Store:
         with contextlib.ExitStack() as stack:
             if self.home.locks.is_dir():
                 stack.enter_context(self.lock("pins"))
+            stack.enter_context(plain_modes(self.home.root))
             yield
 
     @contextlib.contextmanager
@@ -285,7 +287,8 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     """Choose the installed toolkit for a request: the newest that it names.
 
     The first store that has one wins. Among equals the newest cuDNN does, unless the
-    request says which. Raises NotInstalledError naming who asked.
+    request says which. Raises NotInstalledError naming who asked, and StoreError where everybody
+    may change what is in that store.
     """
     searched = all_stores() if searched is None else searched
     request = dealias(request, searched)
@@ -298,6 +301,7 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
             and request.accepts_cudnn(kit.cudnn)
         ]
         if fitting:
+            refuse_everybodys(store.home.root)
             return fitting[-1]
     asked = f" (asked for by {request.origin})" if request.origin else ""
     extra = ""

@@ -13,13 +13,14 @@ from urllib.parse import unquote, urlsplit
 class FolderServer:
     """Serves what lies in `root`, at the moment it is asked. A context manager.
 
-    `lists` lets it list folders. `asked` are the requests as (path, status), in order;
-    `instead` maps a path to what is sent in place of the file.
+    `lists` lets it list folders. `asked` are the requests as (path, status), in order, `trusted`
+    the credentials that came with them; `instead` maps a path to what is sent in place of the file.
     """
 
     def __init__(self, root: Path, *, lists: bool = False) -> None:
         self.root, self.lists = root, lists
         self.asked: list[tuple[str, int]] = []
+        self.trusted: set[str] = set()
         self.instead: dict[str, bytes] = {}
         self.http = _QuietServer(("127.0.0.1", 0), _Handler)
         self.http.owner = self  # type: ignore[attr-defined]
@@ -57,6 +58,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         owner: FolderServer = self.server.owner  # type: ignore[attr-defined]
         path = unquote(urlsplit(self.path).path)
+        for name in ("Authorization", "Proxy-Authorization"):
+            owner.trusted.update(self.headers.get_all(name, []))
         at = owner.root / path.lstrip("/")
         if path in owner.instead:
             self.whole(path, owner.instead[path])
@@ -65,7 +68,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif at.is_dir() and path.endswith("/") and owner.lists:
             names = sorted(one.name for one in at.iterdir())
             links = "".join(f"<a href='{escape(name)}'>{escape(name)}</a>\n" for name in names)
-            self.answer(path, 200, f"<html><body>{links}</body></html>".encode())
+            page = f"<html><body>{links}</body></html>".encode()
+            self.answer(path, 200, page, **{"Content-Type": "text/html"})
         else:
             self.answer(path, 404, b"<html>not here</html>")
 

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
+from urllib.parse import urlsplit
 
 HALF = 0.5
 PAGE = b"<!DOCTYPE html><html><body>Please log in to the hotel's network</body></html>"
@@ -94,15 +95,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.close_connection = True
         self.owner.asked.append(Asked(self.path, dict(self.headers.items())))
-        mode, _, argument = self.path.split("/")[1].partition(":")
+        mode, _, argument = self.asked_for.partition(":")
         self.owner.hits[mode] += 1
         # The client hangs up on us, which many tests want.
         with contextlib.suppress(OSError):
             MODES[mode](self, argument)
 
     @property
+    def asked_for(self) -> str:
+        """The mode with its argument; a proxy is asked for a whole URL."""
+        return urlsplit(self.path).path.split("/")[1]
+
+    @property
     def first(self) -> bool:
-        return self.owner.hits[self.path.split("/")[1].partition(":")[0]] == 1
+        return self.owner.hits[self.asked_for.partition(":")[0]] == 1
 
     def head(self, status: int, *headers: tuple[str, object]) -> None:
         lines = [f"HTTP/1.1 {status} {self.responses.get(status, ('Odd',))[0]}"]
@@ -236,6 +242,14 @@ def status(handler: _Handler, argument: str) -> None:
     handler.body(PAGE)
 
 
+def plain(handler: _Handler, _: str) -> None:
+    """As `ok`, and 404 for what ends in `.zst`, as of a channel that compresses nothing."""
+    if handler.path.endswith(".zst"):
+        status(handler, "404")
+    else:
+        handler.whole()
+
+
 def then_ok(handler: _Handler, argument: str) -> None:
     """`then_ok:N`: that status with `Retry-After: 0`, then the file."""
     if handler.first:
@@ -253,6 +267,13 @@ def redirect(handler: _Handler, argument: str) -> None:
 def loop(handler: _Handler, _: str) -> None:
     """A redirect to itself."""
     handler.head(302, ("Location", handler.path))
+
+
+def redirect_long(handler: _Handler, _: str) -> None:
+    """A redirect with a body without end."""
+    handler.head(302, ("Location", "/ok/x"), ("Transfer-Encoding", "chunked"))
+    while True:
+        handler.raw(b"10000\r\n" + bytes(1 << 16) + b"\r\n")
 
 
 def away(handler: _Handler, _: str) -> None:
@@ -382,9 +403,35 @@ def untagged(handler: _Handler, _: str) -> None:
     handler.whole(("X-Nothing", "1"), send=HALF if handler.first else 1.0)
 
 
-def endless(handler: _Handler, _: str) -> None:
-    """Chunked, without end."""
-    handler.head(200, ("Transfer-Encoding", "chunked"))
+def half(handler: _Handler, _: str) -> None:
+    """Half of the file, as if that were all."""
+    data = handler.data[: len(handler.data) // 2]
+    handler.head(200, ("Content-Length", len(data)))
+    handler.body(data)
+
+
+def bare(handler: _Handler, _: str) -> None:
+    """The file without any head, as of HTTP 0.9."""
+    handler.body(handler.data)
+
+
+def trickle(handler: _Handler, argument: str) -> None:
+    """`trickle:head`, `trickle:chunk`, `trickle:status`: a byte now and then, without end."""
+    start = {
+        "status": b"HTTP/1.1 ",
+        "head": b"HTTP/1.1 200 OK\r\nX-Slow: ",
+        "chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+    }[argument]
+    handler.raw(start)
+    for _ in range(100):
+        handler.raw(b"0")
+        time.sleep(0.1)
+
+
+def endless(handler: _Handler, argument: str) -> None:
+    """Chunked, without end; `endless:text` calls it `text/html`."""
+    kind = "text/html" if argument == "text" else "application/octet-stream"
+    handler.head(200, ("Transfer-Encoding", "chunked"), ("Content-Type", kind))
     while True:
         handler.raw(b"10000\r\n" + bytes(1 << 16) + b"\r\n")
 
@@ -396,8 +443,15 @@ def longer(handler: _Handler, _: str) -> None:
 
 
 def gz(handler: _Handler, argument: str) -> None:
-    """Compressed, though identity was asked for; `gz:label` only says so."""
+    """Compressed, though identity was asked for; `gz:label` only says so.
+
+    `gz:twice` is compressed twice, `gz:bomb` is 600 MiB of zeros.
+    """
     data = handler.data if argument == "label" else gzip.compress(handler.data)
+    if argument == "twice":
+        data = gzip.compress(data)
+    elif argument == "bomb":
+        data = gzip.compress(bytes(6 << 20), 9) * 100
     handler.head(200, ("Content-Length", len(data)), ("Content-Encoding", "gzip"))
     handler.body(data)
 
@@ -413,6 +467,10 @@ def odd_head(handler: _Handler, argument: str) -> None:
         handler.head(200, ("X-Big", "x" * 200_000), ("Content-Length", size))
     elif argument == "many":
         handler.head(200, *[(f"X-{n}", n) for n in range(500)], ("Content-Length", size))
+    elif argument == "endless":
+        handler.raw(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            handler.raw(b"X-More: x\r\n" * 1000)
     elif argument == "garbage":
         handler.raw(b"\x16\x03\x01 what is this\r\n\r\n")
     elif argument == "unasked":
@@ -427,7 +485,7 @@ MODES: dict[str, Callable[[_Handler, str], None]] = {
         for function in (
             cut, reset, no_length, chunked, lie, stall, silent, slow, empty, flip, html, status,
             then_ok, redirect, loop, away, range_ignored, range_odd, limited, changing, dated,
-            untagged, endless, longer, gz, odd_head,
+            untagged, endless, longer, gz, odd_head, half, bare, trickle, redirect_long, plain,
         )
     },
 }  # fmt: skip

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import raw_archives as raw
-from abuse import environments, texts
+from abuse import environments, networks, texts
 from abuse.archives import ARCHIVES, archive
 from abuse.arena import Arena, Brood, Make, check_bounds, check_refused, described
 from abuse.lawful import LAWFUL
@@ -24,6 +24,7 @@ from abuse.reasons import REASONS
 from homes import make_home
 from hostile_packages import PACKAGES
 from hostile_tars import TARS
+from http_server import Server
 
 _ARCHIVES = ARCHIVES | MORE_PACKAGES
 
@@ -150,3 +151,34 @@ def test_what_is_lawful_is_taken(brood: Brood, tmp_path: Path, case: str) -> Non
     outcome = arena.run("verify")
     check_bounds(outcome)
     assert outcome.code == 0, outcome
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+
+
+@pytest.mark.parametrize("way", networks.WAYS)
+@pytest.mark.parametrize("mode", networks.MODES)
+def test_servers(work: Arena, server: Server, way: str, mode: str) -> None:
+    refuse(work, networks.MODES[mode], lambda _: networks.asking(server, way, mode))
+
+
+@pytest.mark.parametrize("case", networks.CHANNELS)
+def test_channels_that_lie(work: Arena, server: Server, case: str) -> None:
+    words, content = networks.CHANNELS[case]
+    server.content = content.encode()
+    refuse(work, words, lambda _: networks.asking(server, "conda", "plain"))
+
+
+@pytest.mark.parametrize("case", networks.REDIST)
+def test_indexes_that_lie(work: Arena, server: Server, case: str) -> None:
+    words, content = networks.REDIST[case]
+    server.content = content.encode()
+    refuse(work, words, lambda _: networks.asking(server, "nvidia", "ok"))
+
+
+@pytest.mark.parametrize("mode", networks.PIP)
+def test_pips_index(work: Arena, server: Server, mode: str) -> None:
+    refuse(work, "pip", lambda _: networks.asking_pip(server, mode))

@@ -21,7 +21,7 @@ from cudaswitch.versions import parse_request
 from folder_server import FolderServer
 from http_server import self_signed
 
-SECRET = "hunter2-token"
+SECRET = "hunter2-token"  # noqa: S105  # a canary
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,9 @@ def test_proxies(tmp_path: Path, server: FolderServer) -> None:
     assert server.asked
 
 
-def test_a_certificate_authority_and_none(tmp_path: Path, tree: Path) -> None:
+def test_a_certificate_authority_and_none(
+    tmp_path: Path, tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     certificate = self_signed(tmp_path)
     with FolderServer(tree) as server:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -190,6 +192,7 @@ def test_a_certificate_authority_and_none(tmp_path: Path, tree: Path) -> None:
         for verify in (tmp_path / "cert.pem", "false"):
             condarc(tmp_path, f"{channel}ssl_verify: {verify}")
             assert len(obtain(tmp_path).artifacts) == 2
+            assert ("no certificate is checked" in capsys.readouterr().err) is (verify == "false")
 
 
 def test_offline(tmp_path: Path, server: FolderServer) -> None:

@@ -37,7 +37,7 @@ def numbers(count: int, name: str) -> list[int]:
 def worlds() -> Iterator[Callable[[], World]]:
     """Make worlds, one after another, in memory where that is a place: what reaches a disk is
     another test's matter."""
-    memory = Path("/dev/shm")
+    memory = Path("/dev/shm")  # noqa: S108  # a file system in memory
     within = memory if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="faults-", dir=within) as made:
         folder = Path(made)

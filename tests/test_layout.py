@@ -43,7 +43,7 @@ ORDER = (
         "loader",
         "environments",
     ),
-    *("shells", "hostcompiler", "settings", "durable", "locks", "paths", "healing"),
+    *("shells", "hostcompiler", "settings", "ownership", "durable", "locks", "paths", "healing"),
     *("archives", "compose", "contents", "download"),
     *("staging", "store", "install", "checking", "mending", "locking", "sources", "mirroring"),
     *(

@@ -155,7 +155,8 @@ def test_this_machine_can_be_probed():
     machine = probe()
     gcc = subprocess.run(["gcc", "-dumpversion"], capture_output=True, text=True, check=True)
     assert machine.gcc[0] == int(gcc.stdout.split(".")[0])
-    assert machine.glibc and machine.glibc in subprocess.getoutput("ldd --version").split("\n")[0]
+    told = subprocess.check_output(["ldd", "--version"], text=True)
+    assert machine.glibc and machine.glibc in told.split("\n")[0]
 
 
 NVML = """

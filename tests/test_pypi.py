@@ -388,6 +388,25 @@ def test_an_index_that_cannot_be_reached_is_one_line(
     assert "\n" not in caught.value.message
 
 
+def test_an_index_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends, by memory or by time, and says by which."""
+    for name, value in (
+        *(("PIP_CONFIG_FILE", os.devnull), ("PIP_FIND_LINKS", ""), ("PIP_EXTRA_INDEX_URL", "")),
+        *(("PIP_NO_INDEX", "0"), ("PIP_RETRIES", "0")),
+    ):
+        monkeypatch.setenv(name, value)
+    with Server() as server:
+        monkeypatch.setenv("CUDASWITCH_MAX_TIME", "20")
+        monkeypatch.setenv("PIP_INDEX_URL", server.url("endless:text", "simple"))
+        monkeypatch.setattr("cudaswitch.sources.pip_process.MEMORY", 150 << 20)
+        with pytest.raises(SourceError, match="ran out of memory"):
+            bring("13", tmp_path)
+        monkeypatch.setenv("CUDASWITCH_MAX_TIME", "0.5")
+        monkeypatch.setenv("PIP_INDEX_URL", server.url("stall", "simple"))
+        with pytest.raises(SourceError, match=r"longer than 0\.5 s"):
+            bring("13", tmp_path)
+
+
 def test_credentials_in_what_pip_says_are_taken_out() -> None:
     said = "ERROR: 403 for url: https://me:CSWSECRET@h/t/CSWSECRET/simple/?token=CSWSECRET\x1b[0m"
     for offline in (True, False):

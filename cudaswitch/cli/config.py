@@ -93,7 +93,6 @@ def _change(name: str, value: Value | None) -> None:
         # Also where a killed run has set it already.
         sweep_beside([path])
         if text != before:
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, text, _PRIVATE)
     except (TOMLKitError, UnicodeDecodeError, AttributeError) as error:
         raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None

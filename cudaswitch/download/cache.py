@@ -32,6 +32,7 @@ from cudaswitch import settings
 from cudaswitch.durable import write_atomically
 from cudaswitch.healing import heal
 from cudaswitch.locks import Lock, held
+from cudaswitch.ownership import refuse_sudo
 
 PIECE = 1 << 20
 """Bytes read and written at once (PERFORMANCE.md section 5: 1.7 x as fast as 8 KiB)."""
@@ -243,7 +244,8 @@ class Cache:
         Where the first does not for `patience` seconds, or locks do not work, it works in a
         part of its own: the lock saves work, correctness never rests on it.
         """
-        self.urls.mkdir(parents=True, exist_ok=True)
+        make(self.root)
+        self.urls.mkdir(exist_ok=True)
         shared = Part(self.urls / f"{url_key(url)}.part")
         with Lock(self.urls / f"{url_key(url)}.lock") as lock:
             if _acquire(lock, shared, patience, waiting):
@@ -284,13 +286,19 @@ def _acquire(lock: Lock, part: Part, patience: float, waiting: Callable[[], None
         time.sleep(_POLL)
 
 
+def make(root: Path) -> None:
+    """Make the cache for the person alone, where it is not there. Raises OSError."""
+    refuse_sudo(root)
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 @contextlib.contextmanager
 def workplace(root: Path) -> Iterator[Path]:
     """Give a folder in the cache to work in; until it goes, nothing is collected there.
 
     What killed runs worked in is removed first, when nobody else is at work.
     """
-    root.mkdir(parents=True, exist_ok=True)
+    make(root)
     _heal(root)
     patience = float(settings.value("wait"))
     # Where locks do not work, `idle` says no.

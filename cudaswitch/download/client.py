@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 import requests
@@ -14,6 +16,7 @@ from requests.utils import get_auth_from_url, urldefragauth
 from cudaswitch import __version__
 from cudaswitch.download.cache import PIECE, Record
 from cudaswitch.download.failures import Limits, failure, http_date, refused
+from cudaswitch.download.patience import ImpatientAdapter, in_time, line_of
 from cudaswitch.download.redaction import redact
 from cudaswitch.errors import SourceError, printable
 
@@ -51,9 +54,15 @@ class Session(requests.Session):
     def __init__(self, access: Access) -> None:
         super().__init__()
         self.access = access
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, ImpatientAdapter())
         if access.verify is False:
             # Whoever has set it knows; a warning for each request tells nothing new.
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+
+    def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[requests.Response]:
+        """Nothing: `ask` follows, and what a redirect has for a body is not read."""
+        return iter(())
 
 
 def new_session(access: Access = ANYBODY) -> Session:
@@ -124,7 +133,9 @@ def read_some(response: requests.Response, limits: Limits) -> bytes:
     """Read what has arrived, at most 1 MiB, undecoded; empty at the end."""
     try:
         # `read` would wait for a whole piece, behind which a trickle could hide.
-        piece: bytes = response.raw.read1(PIECE, decode_content=False)
+        line = line_of(response)
+        with in_time(line) if line else nullcontext():
+            piece: bytes = response.raw.read1(PIECE, decode_content=False)
     except _LIBRARY_ERRORS as error:
         raise failure(error, response.url, limits) from None
     return piece

@@ -32,25 +32,36 @@ _HINTS = {
     407: "put user and password into the proxy's URL in `https_proxy`",
 }
 
+_UNKNOWN_AUTHORITY = "if it is your organisation's own, name its CA file in REQUESTS_CA_BUNDLE"
+_CERTIFICATES = {
+    9: "see whether the clock of this machine is right",
+    10: "see whether the clock of this machine is right, or ask whoever runs the server",
+    62: "check the URL: the certificate is for another host",
+    64: "check the URL: the certificate is for another host",
+}
+"""What to do about a certificate, by OpenSSL's number (X509_V_ERR in x509_vfy.h)."""
+
 
 @dataclass(frozen=True)
 class Limits:
     """What a download may cost. `timeout` (seconds) is for connecting, for each read and for
     the window over which `floor` (bytes a second) is demanded; `retries` are those in a row
-    without getting on; `size` is in bytes."""
+    without getting on; `size` is in bytes, `seconds` what a file may take with all of them."""
 
     timeout: float
     retries: int
     size: int
+    seconds: float
     floor: int = 1024
 
     @classmethod
     def from_environment(cls) -> Limits:
-        """Read the setting `timeout`, CUDASWITCH_RETRIES and CUDASWITCH_MAX_DOWNLOAD."""
+        """Read the setting `timeout`, CUDASWITCH_RETRIES, CUDASWITCH_MAX_DOWNLOAD and _MAX_TIME."""
         return cls(
             timeout=max(0.1, settings.value("timeout")),
             retries=int(_number("CUDASWITCH_RETRIES", 6)),
             size=int(_number("CUDASWITCH_MAX_DOWNLOAD", 64 << 30)),
+            seconds=_number("CUDASWITCH_MAX_TIME", 24 * 3600),
         )
 
 
@@ -93,7 +104,7 @@ def failure(error: Exception, url: str, limits: Limits) -> Exception:
             return refused(
                 url,
                 f"the server's certificate is not trusted ({link.verify_message})",
-                "if it is your organisation's own, name its CA file in REQUESTS_CA_BUNDLE",
+                _CERTIFICATES.get(link.verify_code, _UNKNOWN_AUTHORITY),
             )
     if any(isinstance(link, _TIMEOUTS) for link in links):
         return TransientError(f"no answer for {limits.timeout:g} s")

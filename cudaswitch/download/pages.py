@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cudaswitch.download.client import ask, new_session, read_some
-from cudaswitch.download.failures import Limits, TransientError, broken, refused
+from cudaswitch.download.failures import Limits, Pace, TransientError, broken, refused
 
 
 def read_page(url: str, limit: int) -> str:
@@ -17,8 +17,10 @@ def read_page(url: str, limit: int) -> str:
         with new_session() as session, ask(session, url, {}, limits) as response:
             if response.status_code != 200:
                 raise broken(url, response)
+            pace = Pace(limits)
             while piece := read_some(response, limits):
                 text += piece
+                pace.check(len(piece))
                 if len(text) > limit:
                     raise refused(url, f"more than {limit} bytes came", "check the URL")
     except TransientError as cut:

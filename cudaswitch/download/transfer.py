@@ -63,10 +63,12 @@ class Transfer:
     stop: Event = field(default_factory=Event)
     access: Access = ANYBODY
     resume: bool = True
+    _began: float = 0.0
 
     def run(self) -> Path:
         """Return the file's path in the cache, or raise SourceError or StoreError."""
         failures, reached = 0, self.part.arrived
+        self._began = time.monotonic()
         with new_session(self.access) as session:
             while True:
                 try:
@@ -81,7 +83,14 @@ class Transfer:
                     reached = max(reached, arrived)
                     if failures > self.limits.retries:
                         raise refused(self.url, cut.reason, self._what_next()) from None
+                    self._check_time()
                     self.stop.wait(cut.delay(failures))
+
+    def _check_time(self) -> None:
+        if time.monotonic() - self._began > self.limits.seconds:
+            raise refused(
+                self.url, f"it took longer than {self.limits.seconds:g} s", self._what_next()
+            )
 
     def _what_next(self) -> str:
         if self.known is not None:
@@ -190,6 +199,7 @@ class Transfer:
 
             def on_arrival(count: int) -> None:
                 bar.update(count)
+                self._check_time()
 
             ranges = Ranges(
                 self.url, self.part, record, self.limits, self.access, self.stop, on_arrival
@@ -238,6 +248,7 @@ class Transfer:
                 if self.stop.is_set():
                     raise StoppedError
                 pace.check(len(piece))
+                self._check_time()
                 spent = time.monotonic() - began
                 if may_split and total and is_worth_it(spent, got - offset, total - got):
                     return False

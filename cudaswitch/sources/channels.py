@@ -17,6 +17,7 @@ from cudaswitch.download.several import Wanted
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.sources.condarc import NOTHING_SET, Condarc, read_condarc
 from cudaswitch.sources.repodata import read_channel
+from cudaswitch.talk import say
 from cudaswitch.versions import Version
 
 ALIAS = "https://conda.anaconda.org"
@@ -155,6 +156,10 @@ def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
 def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> Iterator[Channel]:
     """Yield the channels of these names, or else the usual ones, in their order."""
     conda = read_condarc(os.environ)
+    if conda.access.verify is False and not conda.offline and not offline:
+        say(
+            "no certificate is checked of conda channels: `ssl_verify` is false in conda's settings"
+        )
     for name in names or usual_channels():
         for place in places(name, conda):
             yield Channel(place, platform, offline=offline or conda.offline)

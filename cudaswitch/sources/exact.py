@@ -18,6 +18,7 @@ from cudaswitch.install import Artifact
 from cudaswitch.locking import Locked
 from cudaswitch.paths import cache
 from cudaswitch.sources.pip_process import run_pip
+from cudaswitch.sources.places import with_credentials
 from cudaswitch.sources.pypi import tags_of
 from cudaswitch.toolkit import Package
 
@@ -112,7 +113,8 @@ def _in_folder(folder: Path, wanted: Sequence[Exact]) -> dict[str, Path]:
 def _fetched(wanted: Sequence[Exact], offline: bool, folder: Path | None) -> dict[str, Path]:
     todo = []
     for each in wanted:
-        url = Path(each.origin).as_uri() if each.origin.startswith("/") else each.origin
+        is_path = each.origin.startswith("/")
+        url = Path(each.origin).as_uri() if is_path else with_credentials(each.origin)
         todo.append(Wanted(url, each.sha256, each.size))
     try:
         paths = fetch_all(todo, cache(), offline=offline)

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from cudaswitch.download import fetch, file_name, open_local, redact
+from cudaswitch.download import fetch, file_name, first_use, open_local, redact
 from cudaswitch.errors import StoreError
 from cudaswitch.install import Artifact
 from cudaswitch.sources import Delivery
@@ -44,6 +44,7 @@ def obtain(
 
     A downloaded file gets its own name in `workdir`, since the cache names it by content
     and old cuDNN archives say only with their names what they are.
+    A URL without `sha256` must deliver the file that it delivered the first time.
     Raises SourceError, StoreError or RequestError, as `download.fetch` does.
     """
     if not is_url(what):
@@ -51,6 +52,8 @@ def obtain(
         return Delivery((Artifact(path, str(path.absolute())),))
     path = fetch(what, cache, sha256=sha256, offline=offline)
     if not what.lower().startswith("file:"):
+        # The cache names files by their hash.
+        first_use.compare(cache, what, path.name, stated=sha256 is not None)
         path = _named(path, workdir / file_name(what))
     return Delivery((Artifact(path, redact(what)),))
 

@@ -11,6 +11,7 @@ import re
 import sys
 from datetime import datetime, timezone
 
+from cudaswitch.download import redact
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import cache
@@ -21,6 +22,7 @@ def tell_once(licence: str, url: str) -> None:
 
     What was said is noted in `<cache>/licences/`. Raises StoreError where that is impossible.
     """
+    url = redact(url)
     name = re.sub(r"[^a-z0-9]+", "-", licence.lower()).strip("-")
     note = cache() / "licences" / f"{name}.json"
     if note.exists():

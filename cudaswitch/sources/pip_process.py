@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import re
@@ -12,8 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cudaswitch import settings
+from cudaswitch.download.failures import Limits
 from cudaswitch.download.redaction import redact
 from cudaswitch.errors import SourceError, printable
+
+if sys.platform == "linux":
+    import resource
 
 _SETTINGS = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -22,8 +27,12 @@ _SETTINGS = {
     "PIP_QUIET": "0",
     "PIP_REQUIRE_VIRTUALENV": "0",
 }
+MEMORY = 2 << 30
+"""Bytes of memory that pip may have."""
 _UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Max retries exceeded")
-_CAUSE = re.compile(r"\[Errno [0-9-]+\] ([^'\")\]]+)|(timed out)|(CERTIFICATE_VERIFY_FAILED)")
+_CAUSE = re.compile(
+    r"\[Errno [0-9-]+\] ([^'\")\]]+)|(timed out)|(certificate verify failed: [^(]*[^( ])"
+)
 
 
 def pip_command() -> list[str]:
@@ -49,19 +58,39 @@ def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = 
     command, *rest = arguments
     searched = ["--no-index"] if offline else []
     try:
-        done = subprocess.run(
+        pip = subprocess.Popen(
             [*pip_command(), command, *searched, *rest],
             env=os.environ | _SETTINGS | _index(),
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr if show else subprocess.PIPE,
             stderr=subprocess.PIPE,
-            check=False,
         )
     except OSError as error:
         raise SourceError(f"cannot start pip: {error.strerror}") from None
-    if done.returncode == 0:
-        return (done.stdout or b"").decode(errors="replace")
-    raise _failure(what, done.stderr.decode(errors="replace"), offline)
+    out, err = _bounded(pip, what)
+    if pip.returncode == 0:
+        return (out or b"").decode(errors="replace")
+    # Of certificates it tells on stdout.
+    raise _failure(what, ((out or b"") + err).decode(errors="replace"), offline)
+
+
+def _bounded(pip: subprocess.Popen[bytes], what: str) -> tuple[bytes | None, bytes]:
+    """Wait for pip and return what it said, within bounds: an index may send without end."""
+    seconds = Limits.from_environment().seconds
+    try:
+        if sys.platform == "linux":
+            # It may have ended already.
+            with contextlib.suppress(OSError, ValueError):
+                resource.prlimit(pip.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        return pip.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise SourceError(
+            f"pip took longer than {seconds:g} s for {what}", "CUDASWITCH_MAX_TIME allows more"
+        ) from None
+    finally:
+        if pip.poll() is None:
+            pip.kill()
+            pip.wait()
 
 
 def _index() -> dict[str, str]:
@@ -73,6 +102,10 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
     last = printable(redact(_last_error(said)))
     if "unknown command" in last:
         return SourceError("this pip is too old", "pip 21.2 or newer is needed: upgrade pip")
+    if "MemoryError" in said:
+        return SourceError(
+            f"pip ran out of memory for {what}: its index sends too much", "pip config list"
+        )
     if offline:
         return SourceError(
             f"{what} is not in the folders that pip searches offline: {last}",
@@ -83,7 +116,7 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
         because = printable(causes[-1]) if causes else last
         return SourceError(
             f"pip cannot reach its package index for {what}: {because}",
-            "check the network, the proxy and `pip config list`",
+            "check the network, the proxy, the certificates and `pip config list`",
         )
     return SourceError(f"pip cannot get {what}: {last}", "see what pip uses: `pip config list`")
 

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from cudaswitch.download.client import file_name
 from cudaswitch.download.failures import _retry_after, http_date
 from cudaswitch.download.redaction import redact
 from cudaswitch.environments import environment_at, read_request
+from cudaswitch.errors import CudaswitchError
 from cudaswitch.loader.cache import parse_cache
 from cudaswitch.locking import parse_lock
 from cudaswitch.resolver import resolve
@@ -40,6 +42,9 @@ from cudaswitch.sources.repodata import read_records
 from cudaswitch.sources.system import version_of
 from cudaswitch.store import read_package, read_toolkit
 from cudaswitch.versions import Version, parse_request
+
+SECONDS = 2.0
+"""What an input may take of a processor's time."""
 
 
 class Target(NamedTuple):
@@ -315,3 +320,17 @@ TARGETS: dict[str, Target] = {
         (b"export PATH=/usr/local/cuda/bin:$PATH; exit\nset -gx A b\n",),
     ),
 }  # fmt: skip
+
+
+def attempt(name: str, data: bytes) -> None:
+    """Read one input; anything but an answer or a refusal of the reader's own is a fault."""
+    target = TARGETS[name]
+    began = time.process_time()
+    try:
+        target.parse(data)
+    except CudaswitchError as error:
+        assert error.message.isprintable(), ascii(error.message)
+        assert len(error.message) < 1000
+    except target.raises:
+        pass
+    assert time.process_time() - began < SECONDS

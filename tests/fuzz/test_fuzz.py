@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import resource
-import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cudaswitch.errors import CudaswitchError
-from fuzz.targets import TARGETS
+from fuzz.targets import TARGETS, attempt
 
 COUNT = int(os.environ.get("FUZZ", "40"))
-SECONDS = 2.0
 GROWTH = 64 << 20
 """Bytes by which the process may grow over all inputs of a target."""
 
@@ -75,17 +72,3 @@ def test_read_or_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tried()
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
     assert grown < GROWTH
-
-
-def attempt(name: str, data: bytes) -> None:
-    """Read one input; anything but an answer or a refusal of the reader's own is a fault."""
-    target = TARGETS[name]
-    began = time.process_time()
-    try:
-        target.parse(data)
-    except CudaswitchError as error:
-        assert error.message.isprintable(), ascii(error.message)
-        assert len(error.message) < 1000
-    except target.raises:
-        pass
-    assert time.process_time() - began < SECONDS

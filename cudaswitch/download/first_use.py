@@ -1,0 +1,73 @@
+"""What a URL delivered the first time, so that it cannot deliver another file unnoticed.
+
+    seen/<key>.json   the URL without credentials, the sha256 of its file, and the day
+
+It lies in the download cache, and `gc` leaves it there. An index states hashes of its own, which
+change with it lawfully; this is for files that a person names by a URL alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timezone
+from pathlib import Path
+
+from cudaswitch.download.cache import url_key
+from cudaswitch.download.redaction import redact
+from cudaswitch.durable import write_atomically
+from cudaswitch.errors import SourceError, StoreError
+from cudaswitch.regular import read_regular
+
+FOLDER = "seen"
+_LIMIT = 64 << 10
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def compare(cache: Path, url: str, sha256: str, *, stated: bool) -> None:
+    """Record what `url` delivered, or raise SourceError where it delivered another file before.
+
+    With `stated` a person has said which hash is right, which holds from now on.
+    """
+    path = cache / FOLDER / f"{url_key(url)}.json"
+    known = None if stated else _read(path)
+    if known is None:
+        _write(path, {"url": redact(url), "sha256": sha256, "day": _today()})
+    elif known[0] != sha256:
+        raise SourceError(
+            f"`{redact(url)}` delivers another file than on {known[1]}:"
+            f" its sha256 is {sha256} where {known[0]} was recorded",
+            f"if its maker says that it changed, add --sha256 {sha256}",
+        )
+
+
+def _today() -> str:
+    return datetime.now(timezone.utc).date().isoformat()
+
+
+def _read(path: Path) -> tuple[str, str] | None:
+    try:
+        row = json.loads(read_regular(path, _LIMIT))
+        sha256, day = str(row["sha256"]), str(row["day"])
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(
+            f"cannot read `{path}`: {error.strerror}", "see who owns it, or remove it"
+        ) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        sha256 = day = ""
+    if not (_SHA256.fullmatch(sha256) and _DAY.fullmatch(day)):
+        raise StoreError(
+            f"the record `{path}` of an earlier download is damaged",
+            "remove it, or name the hash of the file with --sha256",
+        )
+    return sha256, day
+
+
+def _write(path: Path, row: dict[str, str]) -> None:
+    try:
+        write_atomically(path, json.dumps(row) + "\n")
+    except OSError as error:
+        raise StoreError(f"cannot write `{path}`: {error.strerror}") from None

@@ -1,0 +1,120 @@
+"""A URL that a person names must go on delivering the file that it delivered first."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from cudaswitch.errors import CudaswitchError, SourceError, StoreError
+from cudaswitch.sources import files
+from homes import Home
+from http_server import Server, random_bytes
+
+FIRST, SECOND = random_bytes(10_000), random_bytes(10_000, seed=1)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+def obtain(tmp_path: Path, url: str, **options: object) -> bytes:
+    work = Path(tmp_path, f"work{len(list(tmp_path.iterdir()))}")
+    work.mkdir()
+    [artifact] = files.obtain(url, cache=tmp_path / "cache", workdir=work, **options).artifacts  # type: ignore[arg-type]  # as given
+    return artifact.path.read_bytes()
+
+
+def records(tmp_path: Path) -> list[Path]:
+    return list((tmp_path / "cache" / "seen").iterdir())
+
+
+def test_the_same_file_is_welcome_again(tmp_path: Path) -> None:
+    with Server(FIRST) as server:
+        url = server.url("ok", "t/CSWSECRET/a.conda", credentials="me:CSWSECRET")
+        assert obtain(tmp_path, url) == FIRST
+        assert obtain(tmp_path, url) == FIRST
+    assert obtain(tmp_path, url, offline=True) == FIRST
+    [record] = records(tmp_path)
+    known = json.loads(record.read_bytes())
+    assert known["sha256"] == hashlib.sha256(FIRST).hexdigest()
+    assert "CSWSECRET" not in record.name + record.read_text()
+
+
+def test_another_file_is_refused_until_somebody_says_that_it_is_right(tmp_path: Path) -> None:
+    with Server(FIRST) as server:
+        url = server.url()
+        obtain(tmp_path, url)
+        server.content = SECOND
+        for _ in range(2):
+            with pytest.raises(SourceError, match="delivers another file than on 20") as caught:
+                obtain(tmp_path, url)
+            assert "\n" not in caught.value.message
+        new = hashlib.sha256(SECOND).hexdigest()
+        assert f"--sha256 {new}" in (caught.value.hint or "")
+        # The old file by its hash does not come from there any more, nor does the record change.
+        with pytest.raises(SourceError):
+            obtain(tmp_path, url, sha256="0" * 64)
+        with pytest.raises(SourceError, match="delivers another"):
+            obtain(tmp_path, url)
+        assert obtain(tmp_path, url, sha256=new) == SECOND
+        assert obtain(tmp_path, url) == SECOND
+        server.content = FIRST
+        with pytest.raises(SourceError, match="delivers another"):
+            obtain(tmp_path, url)
+
+
+def test_other_urls_and_credentials_are_told_apart(tmp_path: Path) -> None:
+    """The same place with another password is the same place."""
+    with Server(FIRST) as server:
+        obtain(tmp_path, server.url("ok", "a", credentials="me:one"))
+        server.content = SECOND
+        assert obtain(tmp_path, server.url("ok", "b")) == SECOND
+        with pytest.raises(SourceError, match="delivers another"):
+            obtain(tmp_path, server.url("ok", "a", credentials="me:two"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", "null", "{}", '{"sha256": 1, "day": "2026-01-01"}', "[" * 200_000,
+     '{"sha256": "../x", "day": "2026-01-01"}', "x" * 70_000],
+)  # fmt: skip
+def test_a_damaged_record_is_named(tmp_path: Path, content: str) -> None:
+    with Server(FIRST) as server:
+        obtain(tmp_path, server.url())
+        [record] = records(tmp_path)
+        record.write_text(content)
+        with pytest.raises(StoreError, match=r"is damaged|larger than 64 KiB") as caught:
+            obtain(tmp_path, server.url())
+        assert str(record) in caught.value.message
+        assert obtain(tmp_path, server.url(), sha256=hashlib.sha256(FIRST).hexdigest()) == FIRST
+        assert obtain(tmp_path, server.url()) == FIRST
+
+
+def test_a_record_is_never_waited_for(tmp_path: Path) -> None:
+    with Server(FIRST) as server:
+        obtain(tmp_path, server.url())
+        [record] = records(tmp_path)
+        record.unlink()
+        os.mkfifo(record)
+        with pytest.raises(CudaswitchError):
+            obtain(tmp_path, server.url())
+
+
+def test_a_changed_file_is_not_installed(home: Home, pair: list[Path]) -> None:
+    """Through the whole command; `gc` does not forget."""
+    with Server(pair[1].read_bytes()) as server:
+        url = server.url("ok", pair[1].name)
+        assert home.run("install", url).returncode == 0
+        server.content = random_bytes(10_000)
+        assert home.run("gc", "--downloads").returncode == 0
+        done = home.run("install", "--force", url)
+        assert done.returncode != 0
+        assert "delivers another file" in done.stderr
+        assert len(done.stderr.splitlines()) == 2
+    assert home.run("verify").returncode == 0

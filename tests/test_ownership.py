@@ -1,0 +1,243 @@
+"""Whose a store is: modes whatever the umask, everybody's folders, sudo, and other people's stores.
+
+As root, the other person is root without its privileges, who owns nothing of the store then.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import builders
+from checks import refused, snapshot, succeeded
+from homes import Home, make_home
+from tools import console_script, require
+
+OTHER = 12345
+"""A user and group that nobody has."""
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+
+
+def with_umask(home: Home, umask: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", 'umask "$1"; shift; exec "$@"', "sh", umask, console_script(), *arguments],
+        env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def unprivileged(home: Home, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a program as somebody for whom permissions hold, also where the tests run as root."""
+    ordinary = [require("setpriv"), "--bounding-set=-all", "--inh-caps=-all"]
+    return subprocess.run(
+        [*(ordinary if os.geteuid() == 0 else []), *command],
+        env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def given_away(folder: Path) -> None:
+    """Let a folder be another user's, or as good as: the tests may not be run by root."""
+    for path in (folder, *folder.rglob("*")):
+        if os.geteuid() == 0:
+            os.chown(path, OTHER, OTHER, follow_symlinks=False)
+        elif not path.is_symlink():
+            path.chmod(path.stat().st_mode & ~0o222)
+
+
+def taken_back(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode | stat.S_IWUSR)
+
+
+def modes(folder: Path) -> dict[str, str]:
+    """Map what lies in a folder to its mode; files of locks are their holder's, pins named anew."""
+    found = {}
+    for path in (folder, *folder.rglob("*")):
+        name = path.relative_to(folder)
+        if not path.is_symlink():
+            at = "pins/x" if name.parent.name == "pins" else str(name)
+            found[at] = f"{path.lstat().st_mode:o}"
+    return found
+
+
+def fill(home: Home, pair: list[Path], umask: str) -> None:
+    """Do all that writes a store."""
+    environment = home.path / "env"
+    if not environment.exists():
+        (environment / "conda-meta").mkdir(parents=True)
+    for words in (
+        ["install", *pair],
+        ["pin", "10.1", "-p", environment],
+        ["pin", "10.1", "--global"],
+        ["alias", "lab", "10.1"],
+        ["shims", "install"],
+        ["init", "--install", "bash"],
+    ):
+        succeeded(with_umask(home, umask, *words))
+
+
+def test_modes_are_the_same_for_every_umask(tmp_path: Path, pair: list[Path]) -> None:
+    found = {}
+    for umask in ("000", "022", "077"):
+        home = make_home(tmp_path / umask)
+        fill(home, pair, umask)
+        found[umask] = modes(home.store)
+        cache = home.path / "xdg-cache" / "cudaswitch"
+        assert stat.S_IMODE(cache.stat().st_mode) & 0o077 == 0, "downloads are the person's alone"
+    assert found["000"] == found["022"] == found["077"]
+    assert not [at for at, mode in found["000"].items() if int(mode, 8) & 0o7022]
+
+
+def test_a_groups_store_stays_the_groups(home: Home, pair: list[Path]) -> None:
+    """Who lets a group write the store's folder lets it write what is made in it."""
+    home.store.mkdir()
+    home.store.chmod(0o775)
+    fill(home, pair, "077")
+    for name in ("packages", "toolkits", "requests", ".staging", "locks", "pins"):
+        assert stat.S_IMODE((home.store / name).stat().st_mode) == 0o775, name
+    assert not [at for at, mode in modes(home.store).items() if int(mode, 8) & 0o7002]
+
+
+@pytest.mark.parametrize("place", ["store", "folder above", "sticky store"])
+def test_what_everybody_may_write_is_no_store(tmp_path: Path, pair: list[Path], place: str) -> None:
+    home = make_home(tmp_path / "above" / "person")
+    succeeded(home.run("install", *pair))
+    opened = home.store if "store" in place else tmp_path / "above"
+    opened.chmod(0o1777 if "sticky" in place else 0o777)
+    before = snapshot(home.store)
+    for words in (
+        ["install", pair[0]],
+        ["alias", "lab", "10.1"],
+        ["exec", "10.1", "--", "true"],
+        ["env", "10.1", "--shell", "bash"],
+        ["pin", "10.1", "--dir", home.path],
+    ):
+        done = home.run(*words)
+        refused(done, "everybody may write", f"`{opened}`", hint=f"chmod o-w '{opened}'")
+    assert snapshot(home.store) == before
+    assert not (home.path / ".cuda-version").exists()
+    # To look at it is no harm.
+    assert "10.1.243" in home.run("list").stdout
+    opened.chmod(0o755)
+    succeeded(home.run("exec", "10.1", "--", "true"))
+
+
+def test_a_sticky_folder_above_is_no_harm(tmp_path: Path, pair: list[Path]) -> None:
+    home = make_home(tmp_path / "above" / "person")
+    (tmp_path / "above").chmod(0o1777)
+    succeeded(home.run("install", *pair))
+    succeeded(home.run("exec", "10.1", "--", "true"))
+
+
+def test_a_shared_store_that_everybody_may_write(
+    tmp_path: Path, stocked: Home, pair: list[Path]
+) -> None:
+    person = make_home(tmp_path / "person")
+    stocked.store.chmod(0o777)
+    done = person.run("exec", "10.1", "--", "true", CUDASWITCH_STORES=str(stocked.store))
+    refused(done, "everybody may write", str(stocked.store), hint="chmod o-w")
+    stocked.store.chmod(0o755)
+    done = person.run("exec", "10.1", "--", "true", CUDASWITCH_STORES=str(stocked.store))
+    succeeded(done)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_another_persons_store(tmp_path: Path, stocked: Home, own: bool) -> None:
+    """All that reads works in a store that is not ours, and leaves nothing in it."""
+    person = make_home(tmp_path / "person")
+    variable = "CUDASWITCH_HOME" if own else "CUDASWITCH_STORES"
+    person = Home(person.path, person.store, person.env | {variable: str(stocked.store)})
+    environment = person.path / "env"
+    (environment / "conda-meta").mkdir(parents=True)
+    given_away(stocked.store)
+    before, inodes = snapshot(stocked.store), modes(stocked.store)
+    script = (
+        'eval "$(cudaswitch init bash)"; cudaswitch use 10.1 || exit; echo $CUDA_HOME;'
+        " cudaswitch off; echo $CUDA_HOME"
+    )
+    try:
+        kit = f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5"
+        for words, answer in (
+            (["list"], None),
+            (["current"], None),
+            (["exec", "10.1", "--", "printenv", "CUDA_HOME"], [kit]),
+            (["env", "10.1", "--shell", "bash"], None),
+            (["which", "nvcc"], None),
+            (["resolve", "-p", environment], None),
+            (["verify"], None),
+            (["doctor"], None),
+            (["gc", "--dry-run"], None),
+        ):
+            done = unprivileged(person, console_script(), *words)
+            assert "Traceback" not in done.stderr
+            assert "cannot write" not in done.stderr, (words, done.stderr)
+            if words[0] not in ("which", "resolve", "doctor"):
+                assert done.returncode == 0, (words, done.stderr)
+            assert answer is None or done.stdout.splitlines() == answer
+        done = unprivileged(person, "bash", "-c", script)
+        assert done.stdout.splitlines() == [kit, ""], done.stderr
+        if own:
+            done = unprivileged(person, console_script(), "alias", "lab", "10.1")
+            refused(done, "cannot write", hint="CUDASWITCH_HOME")
+        else:
+            # Their own store takes what is written.
+            for words in (["pin", "10.1", "-p", environment], ["alias", "lab", "10.1"]):
+                succeeded(unprivileged(person, console_script(), *words))
+            switch = (
+                f'eval "$(cudaswitch init bash)"; CONDA_PREFIX={environment}; export CONDA_PREFIX;'
+            )
+            switch += f" . {environment}/etc/conda/activate.d/*cudaswitch*.sh; echo $CUDA_HOME"
+            done = unprivileged(person, "bash", "-c", switch)
+            assert done.stdout.splitlines() == [kit], done.stderr
+        assert snapshot(stocked.store) == before
+        assert modes(stocked.store) == inodes
+    finally:
+        if os.geteuid():
+            taken_back(stocked.store)
+
+
+@root_only
+def test_sudo_leaves_nothing_in_its_callers_folders(
+    tmp_path: Path, home: Home, pair: list[Path]
+) -> None:
+    """With their HOME, it is refused; with root's own, `sudo -H`, it is as for anybody."""
+    succeeded(home.run("install", pair[0]))
+    environment = home.path / "env"
+    (environment / "conda-meta").mkdir(parents=True)
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        os.chown(path, OTHER, OTHER, follow_symlinks=False)
+    for path in pair:
+        os.chown(path, 0, 0)
+    called = {"SUDO_UID": str(OTHER), "SUDO_USER": "somebody"}
+    before = snapshot(home.path), snapshot(home.store)
+    for words in (
+        ["install", *pair],
+        ["pin", "10.1", "-p", environment],
+        ["pin", "10.1", "--dir", home.path],
+        ["pin", "10.1", "--global"],
+        ["alias", "lab", "10.1"],
+        ["config", "set", "jobs", "2"],
+        ["shims", "install"],
+        ["remove", "10.1"],
+        ["gc"],
+        ["install", "10.1", "--from", "conda", "--channel", home.path / "none"],
+    ):
+        done = home.run(*words, **called)
+        assert done.returncode == 1, (words, done.stdout, done.stderr)
+        assert "`sudo` would leave files of root" in done.stderr, (words, done.stderr)
+        assert "Traceback" not in done.stderr
+    assert (snapshot(home.path), snapshot(home.store)) == before
+    left = [path for path in tmp_path.rglob("*") if path.lstat().st_uid == 0]
+    assert sorted(left) == sorted(pair)
+    succeeded(home.run("list", **called))
+    roots = make_home(tmp_path / "roots")
+    for path in ((tmp_path / "roots"), *(tmp_path / "roots").rglob("*")):
+        os.chown(path, 0, 0)
+    os.chown(tmp_path, 0, 0)
+    succeeded(roots.run("install", *pair, **called))
+    package = builders.cudnn_archive(tmp_path / "files", "7.2-8.3.0", "7.5.0.56", "10.1")
+    succeeded(roots.run("install", package, SUDO_UID="0"))
