@@ -1,4 +1,4 @@
-"""The change in formats that are no shell's: one row each."""
+"""The change worked out, in formats and for shells that cannot do that: one row each."""
 
 from __future__ import annotations
 
@@ -59,16 +59,42 @@ def _github(made: EnvironmentChange | None, before: Variables) -> str:
     return "".join(texts)
 
 
-def _cmd(made: EnvironmentChange | None, before: Variables) -> str:
-    """Lines for a batch file, bookkeeping among them: that of `system` gives all back.
+def _exported(made: EnvironmentChange | None, before: Variables) -> dict[str, str | None]:
+    """Map what `use` changes, bookkeeping among it, so that the text of `system` gives all back.
 
     The shell's own variables are those of this process, so the change is worked out here.
+    """
+    after = made.applied(before, "U") if made else undone(before) | {"_CUDASWITCH_U": "system"}
+    return _differing(after, before)
+
+
+def _elvish(made: EnvironmentChange | None, before: Variables) -> str:
+    """Commands of Elvish, whose text has to be UTF-8; in single quotes only the quote counts."""
+    lines = []
+    for name, value in _exported(made, before).items():
+        if value is None:
+            lines.append(f"unset-env {name}\n")
+            continue
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise RequestError(
+                f"`{name}` has bytes that are no UTF-8, which Elvish cannot read",
+                "take them out, or use another shell",
+            ) from None
+        quoted = value.replace("'", "''")
+        lines.append(f"set-env {name} '{quoted}'\n")
+    return "".join(lines)
+
+
+def _cmd(made: EnvironmentChange | None, before: Variables) -> str:
+    """Lines for a batch file.
+
     Within `set "..."` only `%` is special in a batch file; a variable that is set but empty
     does not exist there.
     """
-    after = made.applied(before, "U") if made else undone(before) | {"_CUDASWITCH_U": "system"}
     lines = []
-    for name, value in _differing(after, before).items():
+    for name, value in _exported(made, before).items():
         if value and any(char in value for char in '"\r\n'):
             raise RequestError(
                 f"`{name}` has a quote or a line break, which a batch file cannot carry",
@@ -107,4 +133,7 @@ FORMATS: dict[str, Callable[[EnvironmentChange | None, Variables], str]] = {
     "github": _github,
     "modulefile": _modulefile,
     "cmd": _cmd,
+    "elvish": _elvish,
 }
+FINISHED = ("cmd", "elvish")
+"""Shells that get the change worked out: cmd has no functions, and for Elvish there are none."""

@@ -12,7 +12,7 @@ from cudaswitch.activation import (
     Want,
 )
 from cudaswitch.cli import options, output
-from cudaswitch.cli.formats import FORMATS
+from cudaswitch.cli.formats import FINISHED, FORMATS
 from cudaswitch.decision import answer
 from cudaswitch.environments import environment_at, read_request
 from cudaswitch.errors import CudaswitchError
@@ -156,13 +156,15 @@ def env(
     """
     if shell and form:
         raise click.UsageError("choose one of --shell and --format")
-    if shell == "cmd":  # which has no functions that could work out the change
-        form = shell
+    default = Path(os.environ.get("SHELL", "bash")).name
+    name = shell or (default if default in (*shells.SHELLS, *FINISHED) else "bash")
+    if form is None and name in FINISHED:
+        form = name
     chosen = _asked(request, cudnn, libraries, gpus)
     if form is None:
-        default = Path(os.environ.get("SHELL", "bash")).name
-        row = shells.shell_named(shell or (default if default in shells.SHELLS else "bash"))
+        row = shells.shell_named(name)
         click.echo(shells.use(row, str(chosen)), nl=False)
         return
     made = running.change_here(chosen)
-    click.echo(FORMATS[form](made, os.environ), nl=False)
+    # With `color` click leaves escape sequences in values where they are.
+    click.echo(FORMATS[form](made, os.environ), nl=False, color=True)

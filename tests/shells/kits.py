@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,5 +131,5 @@ def switched(env: Environment, kit: Kit, *, libraries: bool = True) -> Environme
 
 def read_env(path: Path) -> Environment:
     """Read what `env -0` wrote."""
-    pairs = (entry.partition("=") for entry in path.read_text().split("\0") if entry)
+    pairs = (entry.partition("=") for entry in os.fsdecode(path.read_bytes()).split("\0") if entry)
     return {name: value for name, _, value in pairs}
