@@ -8,34 +8,50 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cudaswitch.errors import StoreError
+from cudaswitch.talk import hint, say
 
 
 def refuse_everybodys(folder: Path) -> None:
-    """Raise StoreError where anybody could replace what lies in `folder`.
-
-    That is when everybody may write it, or a folder above it that is not sticky.
-    """
-    if os.name == "nt":  # has other rights than modes
-        return
-    real = Path(os.path.realpath(folder))
-    for place in dict.fromkeys((real, folder, *real.parents, *folder.parents)):
-        try:
-            mode = place.stat().st_mode
-        except OSError:
-            continue
-        harmless = mode & stat.S_ISVTX and place not in (real, folder)
-        if mode & stat.S_IWOTH and not harmless:
-            store = "" if place == folder else f", and so change what is in the store `{folder}`"
+    """Raise StoreError where everybody could replace what lies in `folder`."""
+    for place in _spellings(folder):
+        if _is_everybodys(place):
             raise StoreError(
-                f"everybody may write `{place}`{store}",
+                f"everybody may write the store `{place}`",
                 f"chmod o-w '{place}', or set CUDASWITCH_HOME to a folder elsewhere",
             )
+
+
+@functools.cache
+def tell_of_everybodys(folder: Path) -> None:
+    """Say so, once, where everybody could replace a folder above `folder`, and so this.
+
+    Volumes of rented machines are often such, where nobody else is: it is not refused.
+    """
+    for place in dict.fromkeys(above for one in _spellings(folder) for above in one.parents):
+        if _is_everybodys(place):
+            say(f"everybody may write `{place}`, and so replace the store `{folder}`")
+            hint(f"chmod o-w '{place}', or set CUDASWITCH_HOME to a folder elsewhere")
+            return
+
+
+def _spellings(folder: Path) -> Iterable[Path]:
+    return dict.fromkeys((Path(os.path.realpath(folder)), folder))
+
+
+def _is_everybodys(place: Path) -> bool:
+    try:
+        mode = place.stat().st_mode
+    except OSError:
+        return False
+    # In a sticky folder, such as /tmp or a fresh tmpfs, each may replace their own alone.
+    return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
 
 
 def refuse_sudo(folder: Path) -> None:

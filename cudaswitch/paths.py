@@ -10,7 +10,12 @@ from pathlib import Path
 from cudaswitch import settings
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
-from cudaswitch.ownership import plain_modes, refuse_everybodys, refuse_sudo
+from cudaswitch.ownership import (
+    plain_modes,
+    refuse_everybodys,
+    refuse_sudo,
+    tell_of_everybodys,
+)
 from cudaswitch.toolkit import refuse_unsafe_path
 
 LAYOUT = "1"
@@ -44,6 +49,7 @@ class Home:
         """Make the store's folders, or say in one line why it cannot be written."""
         refuse_unsafe_path(str(self.root))
         refuse_everybodys(self.root)
+        tell_of_everybodys(self.root)
         made = (self.packages, self.toolkits, self.requests, self.staging, self.locks)
         try:
             refuse_sudo(self.root)

@@ -102,12 +102,9 @@ def test_a_groups_store_stays_the_groups(home: Home, pair: list[Path]) -> None:
     assert not [at for at, mode in modes(home.store).items() if int(mode, 8) & 0o7002]
 
 
-@pytest.mark.parametrize("place", ["store", "folder above", "sticky store"])
-def test_what_everybody_may_write_is_no_store(tmp_path: Path, pair: list[Path], place: str) -> None:
-    home = make_home(tmp_path / "above" / "person")
+def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> None:
     succeeded(home.run("install", *pair))
-    opened = home.store if "store" in place else tmp_path / "above"
-    opened.chmod(0o1777 if "sticky" in place else 0o777)
+    home.store.chmod(0o777)
     before = snapshot(home.store)
     for words in (
         ["install", pair[0]],
@@ -117,20 +114,29 @@ def test_what_everybody_may_write_is_no_store(tmp_path: Path, pair: list[Path], 
         ["pin", "10.1", "--dir", home.path],
     ):
         done = home.run(*words)
-        refused(done, "everybody may write", f"`{opened}`", hint=f"chmod o-w '{opened}'")
+        refused(done, "everybody may write", f"`{home.store}`", hint=f"chmod o-w '{home.store}'")
     assert snapshot(home.store) == before
     assert not (home.path / ".cuda-version").exists()
     # To look at it is no harm.
     assert "10.1.243" in home.run("list").stdout
-    opened.chmod(0o755)
+    home.store.chmod(0o755)
     succeeded(home.run("exec", "10.1", "--", "true"))
 
 
-def test_a_sticky_folder_above_is_no_harm(tmp_path: Path, pair: list[Path]) -> None:
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+def test_a_folder_above_is_told_of_unless_it_is_sticky(
+    tmp_path: Path, pair: list[Path], mode: int
+) -> None:
     home = make_home(tmp_path / "above" / "person")
-    (tmp_path / "above").chmod(0o1777)
-    succeeded(home.run("install", *pair))
-    succeeded(home.run("exec", "10.1", "--", "true"))
+    (tmp_path / "above").chmod(mode)
+    done = home.run("install", *pair)
+    succeeded(done)
+    told = f"everybody may write `{tmp_path}/above`, and so replace the store `{home.store}`"
+    assert done.stderr.count(told) == (mode == 0o777)
+    assert f"chmod o-w '{tmp_path}/above'" in done.stderr or mode != 0o777
+    done = home.run("exec", "10.1", "--", "true")
+    succeeded(done)
+    assert done.stderr == ""
 
 
 def test_a_shared_store_that_everybody_may_write(

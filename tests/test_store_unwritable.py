@@ -35,7 +35,7 @@ def test_a_full_disk(home: Home, tmp_path: Path) -> None:
     home.store.mkdir()
     done = in_own_mounts(
         home,
-        'mount -t tmpfs -o size=2m,mode=755 tmpfs "$CUDASWITCH_HOME"\n'
+        'mount -t tmpfs -o size=2m tmpfs "$CUDASWITCH_HOME"\n'
         'cudaswitch install "$1" >/dev/null\n'
         'cd "$CUDASWITCH_HOME"; find . | grep -v ^./locks | sort >"$HOME/before"\n'
         'set +e; cudaswitch install "$2"; code=$?; set -e\n'
