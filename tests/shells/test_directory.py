@@ -11,7 +11,7 @@ import pytest
 
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.versions import parse_version_file
-from shells.conda import conda_prefix
+from shells.conda import Conda, Emulator, conda_prefix
 from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell, ShellResult
 from shells.kits import Person, foreign, switched
 from shells.quick_conda import QuickConda
@@ -105,6 +105,24 @@ class TestFollowing:
             steps.append(f"{conda.activate(shell, tmp_path / name)}\n{prompt(shell)}")
         steps += [f"{conda.deactivate()}\n{prompt(shell)}"] * 3
         assert homes(person, person.play(shell, *steps).check()) == "--121-121"
+
+    @pytest.mark.parametrize("conda", [Emulator(), QuickConda()], ids=str)
+    def test_a_pin_that_is_left_twice_below_an_environment_without_one(
+        self, shell: Shell, person: Person, trees: Path, tmp_path: Path, conda: Conda
+    ) -> None:
+        """The next prompt is where the last one was, and sees it all the same."""
+        if shell is NU:
+            pytest.skip("no conda has a command for Nushell")
+        if shell is XONSH and isinstance(conda, Emulator):
+            pytest.skip("the emulator speaks no xonsh")
+        pinned, free = (conda_prefix(tmp_path / name) for name in ("pinned", "free"))
+        person.pin("11.8", pinned)
+        steps = [conda.init(shell), cd(shell, trees / "outer/deep")]
+        for prefix in (pinned, free):
+            steps.append(f"{conda.activate(shell, prefix, stack=True)}\n{prompt(shell)}")
+        there = conda.activate(shell, pinned, stack=True)
+        steps += [f"{there}\n{conda.deactivate()}\n{prompt(shell)}"]
+        assert homes(person, person.play(shell, *steps).check()) == "--1221"
 
     def test_the_global_pin_is_the_weakest(self, shell: Shell, person: Person, trees: Path) -> None:
         pin = shell.hush("cudaswitch pin 12.4 --global")
