@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch.durable import rename, sweep, sync_folder, write_atomically
+from cudaswitch.durable import exchange, rename, sweep, sync_folder, write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.ownership import plain_modes
 from cudaswitch.paths import Home
@@ -67,6 +67,12 @@ class Staging:
         work, another process may have come first.
         """
         write_atomically(stage / MANIFEST, manifest_text(manifest))
+        if replaces and exchange(stage, final):
+            aside = self._aside(f"discarded-{final.name}")
+            rename(stage, aside)
+            self._bring_back_later(aside, final, undo)
+            sync_folder(final.parent)
+            return
         if replaces or not (final / MANIFEST).is_file():
             self.discard(final, undo)
         try:
@@ -98,8 +104,7 @@ class Staging:
             (folder / MANIFEST).unlink(missing_ok=True)
             sweep(folder)
             return None
-        self.discarded.append(aside)
-        undo.callback(self._bring_back, aside, folder)
+        self._bring_back_later(aside, folder, undo)
         sync_folder(folder.parent)
         return aside
 
@@ -119,7 +124,14 @@ class Staging:
                 sweep(folder)
             undo.pop_all()
 
+    def _bring_back_later(self, aside: Path, folder: Path, undo: contextlib.ExitStack) -> None:
+        self.discarded.append(aside)
+        undo.callback(self._bring_back, aside, folder)
+
     def _bring_back(self, aside: Path, folder: Path) -> None:
+        if exchange(aside, folder):
+            # What had replaced it is deleted in its place.
+            return
         with contextlib.suppress(OSError):
             rename(aside, folder)
             self.discarded.remove(aside)

@@ -63,6 +63,15 @@ def test_a_fault_at_a_call(worlds: Callable[[], World], operation: Operation) ->
 BY_NAME = {one.name: one for one in OPERATIONS}
 
 
+def test_killed_while_one_takes_the_place_of_another(worlds: Callable[[], World]) -> None:
+    """There is no moment without either: before each rename, and before what comes next."""
+    trial = Trial(BY_NAME["install --force"], worlds())
+    renames = [at for at, call in enumerate(trial.calls, 1) if " rename " in call]
+    assert len(renames) > 4
+    for at in sorted({at + later for at in renames for later in (0, 1)} - {len(trial.calls) + 1}):
+        trial.killed(at)
+
+
 @pytest.mark.parametrize("name", ["install", "compose", "pin", "remove", "gc", "sync"])
 def test_killed_at_any_moment(worlds: Callable[[], World], name: str) -> None:
     """Not at a call: while one is under way, or while nothing is written."""

@@ -87,6 +87,8 @@ static enum act due(const char *name, int folder, const char *path) {
   }
 
 CALL(int, rename, "rename", AT_FDCWD, b, (const char *a, const char *b), (a, b))
+CALL(int, renameat2, "rename", d, b,
+     (int c, const char *a, int d, const char *b, unsigned int f), (c, a, d, b, f))
 CALL(int, renameat, "rename", d, b, (int c, const char *a, int d, const char *b), (c, a, d, b))
 CALL(int, mkdir, "mkdir", AT_FDCWD, a, (const char *a, mode_t m), (a, m))
 CALL(int, mkdirat, "mkdir", d, a, (int d, const char *a, mode_t m), (d, a, m))
