@@ -118,12 +118,12 @@ class Store:
         wants = {kit.path: str(Want(kit.path, compiler=chosen(kit))) for kit in answers.values()}
         wanted = {name: wants[kit.path] + "\n" for name, kit in answers.items()}
         failure: OSError | None = None
-        for path in self.home.requests.iterdir():
-            if path.name not in wanted:
-                path.unlink(missing_ok=True)
+        found = self._published()
+        for name in found.keys() - wanted.keys():
+            (self.home.requests / name).unlink(missing_ok=True)
         for name, text in wanted.items():
             path = self.home.requests / name
-            if not path.exists() or path.read_text(encoding="utf-8") != text:
+            if found.get(name) != text:
                 # Whole is enough: what is lost, Python answers and the next change writes.
                 try:
                     write_atomically(path, text, lasting=False)
@@ -133,6 +133,14 @@ class Store:
                     failure = failure or error
         if failure:
             raise failure
+
+    def _published(self) -> dict[str, str]:
+        """Return the answers that are ready, by name; others may be at work on them."""
+        found = {}
+        for path in _listed(self.home.requests):
+            with contextlib.suppress(FileNotFoundError):
+                found[path.name] = path.read_text(encoding="utf-8", errors="replace")
+        return found
 
     def _answers(self) -> dict[str, Toolkit]:
         """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias."""
@@ -192,9 +200,9 @@ class Store:
         staged = home.staging.is_dir() and any(home.staging.iterdir())
         wanted = {name: kit.path for name, kit in self._answers().items()}
         found = {
-            path.name: Want.parse(path.read_text(encoding="utf-8").rstrip("\n")).home
-            for path in _listed(home.requests)
-            if not path.name.startswith(".")
+            name: Want.parse(text.rstrip("\n")).home
+            for name, text in self._published().items()
+            if not name.startswith(".")
         }
         if staged or found != wanted:
             home.require_writable()

@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -127,3 +128,30 @@ def test_installing_and_removing_at_once(stocked: Home, pair: list[Path]) -> Non
     assert succeeded(stocked.run("install", *pair)) == BOTH
     answer = stocked.run("exec", "10.1", "--", PYTHON, "-c", RUNTIME_ANSWER, "libcudart.so.10.1")
     assert succeeded(answer) == ["10010"]
+
+
+FLICKER = """
+import os, sys
+from pathlib import Path
+os.chdir(sys.argv[1])
+while True:
+    for name in map(str, range(90, 99)):
+        Path(name).write_text("/nowhere\\n")
+    for name in map(str, range(90, 99)):
+        Path(name).unlink(missing_ok=True)
+"""
+
+
+def test_answers_that_others_write_and_take_away(home: Home, pair: list[Path]) -> None:
+    succeeded(home.run("install", *pair))
+    others = [
+        subprocess.Popen([sys.executable, "-c", FLICKER, home.store / "requests"]) for _ in range(2)
+    ]
+    try:
+        for number in range(3):
+            succeeded(home.run("alias", f"lab{number}", "10.1"))
+            succeeded(home.run("install", *pair))
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
