@@ -149,7 +149,7 @@ _cudaswitch_value() {
         *:--libraries) _cudaswitch_add auto always never ;;
         *:-n | *:--name) _cudaswitch_environments ;;
         *:--shell) _cudaswitch_add sh bash zsh xonsh pwsh fish tcsh nu ;;
-        *:--format) _cudaswitch_add json dotenv github modulefile cmd elvish ;;
+        *:--format) _cudaswitch_add json dotenv github modulefile ;;
     esac
 }
 

@@ -292,7 +292,7 @@ complete -c cudaswitch -n '__cudaswitch_complete_at any env' -l cudnn -x -a '(__
 complete -c cudaswitch -n '__cudaswitch_complete_at any env' -l libraries -x -a 'auto always never' -d 'Whether to set LD_LIBRARY_PATH'
 complete -c cudaswitch -n '__cudaswitch_complete_at any env' -l gpus -x -d 'GPUs to be seen, such as 0,2, or none'
 complete -c cudaswitch -n '__cudaswitch_complete_at any env' -l shell -x -a 'sh bash zsh xonsh pwsh fish tcsh nu' -d 'Shell to print for; without one, that of $SHELL'
-complete -c cudaswitch -n '__cudaswitch_complete_at any env' -l format -x -a 'json dotenv github modulefile cmd elvish' -d 'Another format instead'
+complete -c cudaswitch -n '__cudaswitch_complete_at any env' -l format -x -a 'json dotenv github modulefile' -d 'Another format instead'
 complete -c cudaswitch -n '__cudaswitch_complete_at any env' -s h -l help -d 'Show help'
 complete -c cudaswitch -n '__cudaswitch_complete_at 1 init' -a 'bash zsh xonsh pwsh fish tcsh nu'
 complete -c cudaswitch -n '__cudaswitch_complete_at any init' -l install -d 'Add a line to your startup file instead'

@@ -127,13 +127,13 @@ def _tcl(value: str) -> str:
     return '"' + re.sub("[\x80-\uffff]", lambda at: f"\\u{ord(at[0]):04x}", value) + '"'
 
 
-FORMATS: dict[str, Callable[[EnvironmentChange | None, Variables], str]] = {
+_Spelling = Callable[[EnvironmentChange | None, Variables], str]
+
+FORMATS: dict[str, _Spelling] = {
     "json": _json,
     "dotenv": _dotenv,
     "github": _github,
     "modulefile": _modulefile,
-    "cmd": _cmd,
-    "elvish": _elvish,
 }
-FINISHED = ("cmd", "elvish")
+FINISHED: dict[str, _Spelling] = {"cmd": _cmd, "elvish": _elvish}
 """Shells that get the change worked out: cmd has no functions, and for Elvish there are none."""

@@ -158,13 +158,12 @@ def env(
         raise click.UsageError("choose one of --shell and --format")
     default = Path(os.environ.get("SHELL", "bash")).name
     name = shell or (default if default in (*shells.SHELLS, *FINISHED) else "bash")
-    if form is None and name in FINISHED:
-        form = name
+    spelled = FORMATS[form] if form else FINISHED.get(name)
     chosen = _asked(request, cudnn, libraries, gpus)
-    if form is None:
+    if spelled is None:
         row = shells.shell_named(name)
         click.echo(shells.use(row, str(chosen)), nl=False)
         return
     made = running.change_here(chosen)
     # With `color` click leaves escape sequences in values where they are.
-    click.echo(FORMATS[form](made, os.environ), nl=False, color=True)
+    click.echo(spelled(made, os.environ), nl=False, color=True)
