@@ -85,7 +85,7 @@ class RealConda(Conda):
         return "\n".join(lines)
 
     def reactivate(self, shell: Shell) -> str:
-        return 'conda activate "${CONDA_PREFIX}"'
+        return 'conda activate "$CONDA_PREFIX"'
 
     def run(self, shell: Shell, prefix: Path, *command: str) -> str:
         words = [shell.quote(word) for word in (str(prefix), *command)]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from homes import HOSTILE_FOLDER, make_home
-from shells.conda import Conda
-from shells.driver import Shell
+from shells.conda import Conda, RealConda
+from shells.driver import TCSH, Shell
 from shells.kits import Person, kits_in
 from shells.pinned import Session, pinned_environments
 
@@ -52,7 +52,16 @@ def pinned_folder(person: Person, tmp_path_factory: pytest.TempPathFactory) -> P
     return pinned_environments(person, tmp_path_factory.mktemp("conda") / "my envs [x]~")
 
 
+@pytest.fixture(scope="session")
+def plain_folder(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pinned_environments(person, tmp_path_factory.mktemp("plain"))
+
+
 @pytest.fixture
-def session(person: Person, pinned_folder: Path, shell: Shell, conda: Conda) -> Session:
+def session(
+    person: Person, pinned_folder: Path, plain_folder: Path, shell: Shell, conda: Conda
+) -> Session:
     """A shell among pinned environments, for tests that name `shell` and `conda`."""
-    return Session(person, pinned_folder, shell, conda)
+    # What conda's own alias for tcsh hands on after the first word is expanded again.
+    plain = shell is TCSH and isinstance(conda, RealConda)
+    return Session(person, plain_folder if plain else pinned_folder, shell, conda)
