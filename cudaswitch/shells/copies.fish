@@ -4,7 +4,9 @@
 # folders or the word $argv[2] of its flags, out of the copies that conda keeps: as in copies.sh.
 # $argv[3] = the value before us.
 function __cudaswitch_copies
-    for level in (seq 0 (math "0$CONDA_SHLVL"))
+    set -l level (math "0$CONDA_SHLVL" + 1)
+    while test $level -gt 0
+        set level (math $level - 1)
         set -l copy __CONDA_SHLVL_{$level}_$argv[1]
         test -n "$$copy"; or continue
         set -l kept $$copy

@@ -8,12 +8,9 @@ function __cudaswitch_without
     for item in (string split --no-empty : -- $argv[1])
         set -l dir (string replace --regex '^[0-9]+' '' -- $item)
         set -l more (string replace --all --regex '[^0-9].*' '' -- $item)
-        set -l place
-        for at in (seq (count $__csw))
-            if test "$__csw[$at]" = $dir
-                set -q place[1]; or set place $at
-                set more (math $more - 1)
-            end
+        set -l place (contains --index -- $dir $__csw); or continue
+        for one in $__csw
+            test "$one" = $dir; and set more (math $more - 1)
         end
         if test $more -lt 0
             set -e __csw[$place]
