@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-import operations
+import loops
 import rivals
 from measure import Bench, Cost, median
 from rows import Row
@@ -30,14 +30,14 @@ from scene import Scene, build
 
 MANY = 200
 GROUPS = {
-    "use": operations.use,
-    "hook": operations.activation,
-    "prompt": operations.prompt,
-    "cd": operations.directory,
-    "shim": operations.shims,
-    "completion": operations.completion,
-    "start": operations.start,
-    "command": operations.cold,
+    "use": loops.use,
+    "hook": loops.activation,
+    "prompt": loops.prompt,
+    "cd": loops.directory,
+    "shim": loops.shims,
+    "completion": loops.completion,
+    "start": loops.start,
+    "command": loops.cold,
 }
 
 
@@ -90,7 +90,7 @@ def main() -> None:
             for row in rivals.rows(scene, groups):
                 groups[row.group].append(row)
         if options.only in (None, "flat"):
-            groups["flat"] = list(operations.flat(*_one_and_many(Path(folder), options.nvcc)))
+            groups["flat"] = list(loops.flat(*_one_and_many(Path(folder), options.nvcc)))
         bench = Bench(scene.variables, scene.home)
         for name, rows in groups.items():
             print(f"\n{name}")

@@ -1,10 +1,13 @@
-"""What many tests look at: a refusal in one clear line, a store byte for byte, an answer."""
+"""What many tests look at: a refusal in one clear line, a store byte for byte, an answer, and
+what a process does while another is in the middle of something."""
 
 from __future__ import annotations
 
 import hashlib
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 Done = subprocess.CompletedProcess[str]
@@ -16,6 +19,24 @@ RUNTIME_ANSWER = (
 """A Python program: loads the runtime library named, through the loader's own search."""
 
 PYTHON = sys.executable
+
+
+@contextmanager
+def in_the_middle(code: str, *arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+    """Give a Python process that has run `code` as far as it prints `True`, and is then killed.
+
+    `code` waits there, by `input()`.
+    """
+    process = subprocess.Popen(
+        [PYTHON, "-c", code, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "True\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def succeeded(done: Done) -> list[str]:

@@ -22,7 +22,7 @@ from cudaswitch.cli.packages import _refuse_used
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import Home as Folders
 from cudaswitch.store import Store
-from faults.operations import archives_in, make_virtualenv
+from faults.changing_commands import archives_in, make_virtualenv
 from faults.runner import Forking, Ran, Runner
 from homes import Home
 

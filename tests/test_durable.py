@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import PYTHON
+from checks import PYTHON, in_the_middle
 from cudaswitch import durable
 from homes import Home
 from traced import CALLS, FLUSHED, MADE, RENAMED, Call, traced
@@ -162,19 +162,11 @@ def test_only_what_nobody_writes_is_swept(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from cudaswitch import durable\n"
         "with durable._temporary(Path(sys.argv[1]), 'text', 0o644):\n"
-        "    print(1, flush=True); input()"
+        "    print(True, flush=True); input()"
     )
-    writer = subprocess.Popen(
-        [PYTHON, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "1\n"
+    with in_the_middle(code, path):
         [written] = set(tmp_path.glob(".file.*")) - {left}
         durable.write_atomically(path, "mine")
         assert not left.exists() and others.exists() and written.exists()
-    finally:
-        writer.kill()
-        writer.communicate()
     durable.write_atomically(path, "again")
     assert sorted(each.name for each in tmp_path.iterdir()) == [others.name, "file"]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.operations import OPERATIONS, Operation, World, archives_in
+from faults.changing_commands import OPERATIONS, Operation, World, archives_in
 from faults.runner import Forking, Runner
 from faults.trial import Trial
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import PYTHON, RUNTIME_ANSWER, bytes_in, snapshot, succeeded
+from checks import PYTHON, RUNTIME_ANSWER, bytes_in, in_the_middle, snapshot, succeeded
 from homes import Home
 from preloaded import EVERY, preloaded
 from tools import console_script
@@ -66,20 +66,12 @@ def test_all_that_is_used_stays(stocked: Home) -> None:
 
 def test_a_package_in_use_stays(leftover: Home) -> None:
     library = leftover.store / "packages" / CUDNN / "tree/lib/libcudnn.so.7.6.5"
-    code = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print(1, flush=True); input()"
-    user = subprocess.Popen(
-        [PYTHON, "-c", code, library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert user.stdout is not None
-        assert user.stdout.readline() == "1\n"
+    code = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print(True, flush=True); input()"
+    with in_the_middle(code, library):
         done = leftover.run("gc")
         assert succeeded(done) == []
         assert f"left alone: {CUDNN}, in use by" in done.stderr
         assert library.exists()
-    finally:
-        user.kill()
-        user.communicate()
     assert kinds(leftover)
 
 
@@ -143,21 +135,13 @@ def test_a_cache_that_somebody_works_in_is_left_alone(stocked: Home) -> None:
     whole.write_text("x")
     code = (
         "import sys; from pathlib import Path; from cudaswitch.download.cache import workplace\n"
-        "with workplace(Path(sys.argv[1])):\n    print(1, flush=True); input()"
+        "with workplace(Path(sys.argv[1])):\n    print(True, flush=True); input()"
     )
-    worker = subprocess.Popen(
-        [PYTHON, "-c", code, cache], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == "1\n"
+    with in_the_middle(code, cache):
         done = stocked.run("gc", "--downloads")
         assert succeeded(done) == []
         assert f"left alone: `{cache}`" in done.stderr
         assert whole.exists()
-    finally:
-        worker.kill()
-        worker.communicate()
     # Killed, it left its folder.
     assert sorted(kinds(stocked, "--downloads").values()) == ["download", "leftover"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import PYTHON, refused, snapshot, succeeded
+from checks import in_the_middle, refused, snapshot, succeeded
 from cudaswitch.locks import Lock
 from homes import Home
 from tools import console_script
@@ -30,16 +30,8 @@ BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
 def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that holds a lock until it is ended."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(
-        [PYTHON, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "True\n"
+    with in_the_middle(HOLDER, path) as process:
         yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from faults.operations import Operation, World
+from faults.changing_commands import Operation, World
 from faults.runner import Act, Ran
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import raw_archives as raw
+from abuse.texts import GOOD_LOCK
 from cudaswitch import archives, elf
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.makeself import read_header
@@ -157,17 +158,6 @@ _REDIST = {
         "linux-x86_64": {"relative_path": "a/b.tar.xz", "sha256": "0" * 64, "size": "12"},
     },
 }  # fmt: skip
-_LOCK = b"""version = 1
-[[toolkit]]
-cuda = "10.1"
-platform = "linux-64"
-[[toolkit.package]]
-name = "a"
-version = "1"
-source = "conda"
-url = "https://h/a-1-0.conda"
-sha256 = "0000000000000000000000000000000000000000000000000000000000000000"
-"""
 _SCRIPT = b'#!/bin/sh\n# Makeself 2.4.5\nlabel="CUDA"\nfilesizes="9"\nMD5="0"\nskip="6"\n\x1f\x8b'
 
 
@@ -226,7 +216,7 @@ TARGETS: dict[str, Target] = {
         in_file(".cuda-version", read_request), (b"cuda 10.1\ncudnn 7.6 # x\n", b">=11.2,<12\n")
     ),
     "request": Target(text(parse_request), (b"10.1.243+cudnn7.6.5", b">=11.2,<12", b"latest")),
-    "lock": Target(lambda data: parse_lock(data, Path("cuda.lock")), (_LOCK,)),
+    "lock": Target(lambda data: parse_lock(data, Path("cuda.lock")), (GOOD_LOCK.encode(),)),
     "config": Target(
         in_file("config.toml", _settings), (b'stores = ["/a"]\n[mirrors]\nconda = ""\n',)
     ),
