@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import re
 import stat
@@ -188,8 +189,6 @@ def abandoned(folder: Path) -> Iterator[Path]:
 
     A writer holds a lock on its file. Where the file system has no locks nothing is yielded.
     """
-    import fcntl  # noqa: PLC0415  # reading commands do without
-
     try:
         found = sorted(path for path in folder.iterdir() if TEMPORARY.fullmatch(path.name))
     except OSError:
@@ -256,8 +255,6 @@ def _temporary(
 
 def _created(final: Path, mode: int) -> tuple[Path, int]:
     """Create a temporary file, and hold the lock that tells others of its writer."""
-    import fcntl  # noqa: PLC0415  # reading commands do without
-
     while True:
         temporary = _beside(final)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -326,8 +323,6 @@ def _before(path: Path) -> Iterator[Path | None]:
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold a lock on a file, as far as it and the file system have any."""
-    import fcntl  # noqa: PLC0415  # reading commands do without
-
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags)
