@@ -49,7 +49,8 @@ class Staging:
                 yield stage
             finally:
                 self.folders.discard(stage)
-                _sweep_later(stage)
+                if stage not in self.discarded:
+                    _sweep_later(stage)
 
     def publish(
         self,
@@ -68,9 +69,8 @@ class Staging:
         """
         write_atomically(stage / MANIFEST, manifest_text(manifest))
         if replaces and exchange(stage, final):
-            aside = self._aside(f"discarded-{final.name}")
-            rename(stage, aside)
-            self._bring_back_later(aside, final, undo)
+            # What was there is now where this one was staged.
+            self._bring_back_later(stage, final, undo)
             sync_folder(final.parent)
             return
         if replaces or not (final / MANIFEST).is_file():

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.changing_commands import OPERATIONS, Operation, World, archives_in
+from faults.changing_commands import OPERATIONS, Operation, World, another_build, archives_in
 from faults.runner import Forking, Runner
 from faults.trial import Trial
 
@@ -44,7 +44,8 @@ def worlds() -> Iterator[Callable[[], World]]:
         archives = archives_in(folder / "files")
         with Forking(folder / "forking") as forking:
             runner = Runner(forking, folder / "world")
-            yield lambda: World(runner, *archives)
+            other = another_build(folder / "other")
+            yield lambda: World(runner, *archives, other)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)

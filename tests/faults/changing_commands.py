@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import builders
+from builders import conda_package
+from builders.recipes import cudnn_headers, cudnn_libraries
 from faults.runner import Act, Ran, Runner
 from homes import Home, make_home
 
@@ -27,6 +29,14 @@ def archives_in(folder: Path) -> tuple[list[Path], list[Path]]:
     return pair, others
 
 
+def another_build(folder: Path) -> Path:
+    """Write cuDNN under the name that `archives_in` has it, with another content."""
+    files = {**cudnn_headers("7.6.5"), **cudnn_libraries("7.6.5"), "include/more.h": b"//\n"}
+    name, version, build = CUDNN.split("-")
+    needs = ["cudatoolkit 10.1.*"]
+    return conda_package(folder, name, version, build, "linux-64", files, depends=needs)
+
+
 @dataclass
 class World:
     """A person's account in one folder, with what commands work on; archives lie outside of it."""
@@ -34,6 +44,7 @@ class World:
     runner: Runner
     pair: list[Path]
     others: list[Path]
+    other_build: Path
     home: Home = field(init=False)
 
     def __post_init__(self) -> None:
@@ -184,6 +195,11 @@ OPERATIONS = (
     Operation("install", lambda it: ["install", *it.pair]),
     Operation("install other forms", lambda it: ["install", *it.others]),
     Operation("install --force", lambda it: ["install", "--force", *it.pair], World.install),
+    Operation(
+        "install --force of another build",
+        lambda it: ["install", "--force", it.other_build],
+        World.install,
+    ),
     Operation("compose", lambda it: ["install", it.pair[1]], World.install_half),
     Operation(
         "install for a pin", lambda it: ["install", it.pair[1]], World.pin_half, steps=PINNED
