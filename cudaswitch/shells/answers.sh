@@ -5,8 +5,14 @@
 # __csw = the ready answer to the request $1; fails where Python must be asked.
 __cudaswitch_ready() {
     case $1 in '' | .* | -* | *[!A-Za-z0-9._+-]*) return 1 ;; esac
-    [ -f "$_cudaswitch_root/requests/$1" ] \
-        && IFS= \read -r __csw < "$_cudaswitch_root/requests/$1" && [ -d "${__csw%%:*}/." ]
+    if ! [ -f "$_cudaswitch_root/requests/$1" ]; then return 1; fi
+    # `read` makes zsh one system call for each byte, and what dash would not read is no process.
+    # shellcheck disable=SC3034
+    if [ -n "${ZSH_VERSION-}" ]; then
+        __csw=$(< "$_cudaswitch_root/requests/$1")
+    else
+        IFS= \read -r __csw < "$_cudaswitch_root/requests/$1"
+    fi && [ -d "${__csw%%:*}/." ]
 }
 
 # __csw = the ready answer to the version file $1; fails where Python must be asked.

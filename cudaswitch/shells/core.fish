@@ -113,74 +113,24 @@ end
 # Undo what is applied and apply what the strongest asks for. What is usual, a toolkit that
 # stands in front and variables that nobody else has set, takes the short ways.
 function __cudaswitch_settle
-    set -l path $PATH
-    set -l old $_OLD_VIRTUAL_PATH
-    set -l ld $LD_LIBRARY_PATH
+    set -l --path path $PATH
+    set -l --path old $_OLD_VIRTUAL_PATH
+    set -l --path ld $LD_LIBRARY_PATH
     set -l ld_set
     set -q LD_LIBRARY_PATH; and set ld_set set
-    # fish keeps a variable that is set but empty as a list of one empty string.
-    test "$ld" = ''; and set ld
-    set -l path_was "$path"
     set -l old_was "$old"
-    set -l ld_was "$ld_set $ld"
     set -l home
     set -g __csw
 
     if test -n "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE"
-        set -l bin $_CUDASWITCH_BIN
-        # A virtualenv that was left has brought back the PATH that it kept.
-        if test -z "$old$VIRTUAL_ENV" -a -n "$_CUDASWITCH_OLD"
-            set bin $_CUDASWITCH_OLD
-        end
-        if test "$bin" = "0$path[1]"
-            set -e path[1]
+        if test "$path|$ld|$old$_CUDASWITCH_OLD$_CUDASWITCH_GONE" = "$_cudaswitch_path|$_cudaswitch_ld|"
+            set path $_cudaswitch_path_was
+            set ld $_cudaswitch_ld_was
+            set ld_set $_cudaswitch_ld_was_set
         else
-            set __csw $path
-            __cudaswitch_without "$bin"
-            set path $__csw
+            __cudaswitch_undo
         end
-        if test -n "$_CUDASWITCH_GONE"
-            set __csw $path
-            __cudaswitch_without "$_CUDASWITCH_GONE"
-            set path $__csw
-        end
-        if set -q old[1]
-            # An activation that came after us took its snapshot with our entries in it.
-            set __csw $old
-            if test -n "$_CUDASWITCH_OLD"
-                __cudaswitch_without "$_CUDASWITCH_OLD"
-            else
-                __cudaswitch_without "$bin"
-            end
-            set old $__csw
-        end
-        if test -n "$_CUDASWITCH_LIB"
-            if test "$_CUDASWITCH_LIB|$ld" = "$_cudaswitch_ld"
-                set ld $_cudaswitch_ld_was
-                set ld_set $_cudaswitch_ld_was_set
-            else
-                if test -n "$CONDA_PREFIX"
-                    __cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
-                end
-                set __csw $ld
-                __cudaswitch_without $_CUDASWITCH_LIB
-                if test (count $__csw) -ne (count $ld)
-                    set ld $__csw
-                    if not set -q ld[1]; and test "$_CUDASWITCH_LD" = unset
-                        set ld_set
-                    end
-                end
-            end
-        end
-        string match --quiet --regex '^(?<home>[^:]*)' -- "$_CUDASWITCH_ON"
-        if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX" = "$home:$home:$home:$home/bin/nvcc"
-            and string match --quiet --regex ':nvcc$' -- $_CUDASWITCH_ON
-            and not string match --quiet '*:gpus=*' -- $_CUDASWITCH_ON
-            and test -z "$_CUDASWITCH_CC$_CUDASWITCH_XLA"
-            and not set -q _CUDASWITCH_WAS_CUDA_HOME
-            and not set -q _CUDASWITCH_WAS_CUDA_PATH
-            and not set -q _CUDASWITCH_WAS_CUDAToolkit_ROOT
-            and not set -q _CUDASWITCH_WAS_CUDACXX
+        if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX" = "$_cudaswitch_plain"
             set -e CUDA_HOME
             set -e CUDA_PATH
             set -e CUDAToolkit_ROOT
@@ -188,6 +138,7 @@ function __cudaswitch_settle
         else if test -n "$_CUDASWITCH_ON"
             __cudaswitch_scalars give $_CUDASWITCH_ON
         end
+        set -g _cudaswitch_plain
         set -e _CUDASWITCH_ON
         set -e _CUDASWITCH_BIN
         set -e _CUDASWITCH_OLD
@@ -198,94 +149,156 @@ function __cudaswitch_settle
 
     __cudaswitch_strongest
     set -l want $__csw
-    string match --quiet --regex '^(?<home>[^:]*)' -- "$want"
-    if string match --quiet '/*' -- $home; and test -d $home/.
-        set -l bin $home/bin
-        set -l lib
-        set -l libs 1
-        set -e __csw_xla
-        switch $want:
-            case '*:lib=never:*'
-                __cudaswitch_bundled
-                set libs
-            case '*:lib=always:*'
-                __cudaswitch_bundled
-            case '*'
-                if test -n "$CONDA_PREFIX$VIRTUAL_ENV"; and __cudaswitch_bundled
-                    set libs
-                end
-        end
-        if set -q libs[1]
-            for dir in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib
-                if test -d $home/$dir
-                    set lib $home/$dir
-                    break
-                end
-            end
-            test -d $home/extras/CUPTI/lib64; and set -a lib $home/extras/CUPTI/lib64
-        end
-        if contains -- $bin $path
-            set __csw $path
-            __cudaswitch_record $bin
-            set -gx _CUDASWITCH_BIN $__csw
-        else
-            set -gx _CUDASWITCH_BIN 0$bin
-        end
-        set -p path $bin
-        if set -q old[1]
-            set __csw $old
-            __cudaswitch_record $bin
-            set -gx _CUDASWITCH_OLD $__csw
-            set -p old $bin
-        end
-        if set -q lib[1]
-            set __csw $ld
-            set -g _cudaswitch_ld_was $ld
-            set -g _cudaswitch_ld_was_set $ld_set
-            if contains -- $lib[1] $ld; or contains -- $lib[-1] $ld
-                __cudaswitch_record $lib
-            else if set -q lib[2]
-                set __csw 0$lib[1]:0$lib[2]
-            else
-                set __csw 0$lib
-            end
-            set -gx _CUDASWITCH_LIB $__csw
-            set -q ld_set[1]; or set -gx _CUDASWITCH_LD unset
-            set ld_set set
-            set -p ld $lib
-            # Undone at once as long as nobody has touched it.
-            set -g _cudaswitch_ld "$__csw|$ld"
-        end
-        test -x $bin/nvcc; and set want $want:nvcc
-        set -gx _CUDASWITCH_ON $want
-        if string match --quiet --regex ':nvcc$' -- $want
-            and not string match --quiet --regex ':(gpus|cc)=' -- $want
-            and not set -q __csw_xla
-            and not set -q CUDA_HOME
-            and not set -q CUDA_PATH
-            and not set -q CUDAToolkit_ROOT
-            and not set -q CUDACXX
-            set -gx CUDA_HOME $home
-            set -gx CUDA_PATH $home
-            set -gx CUDAToolkit_ROOT $home
-            set -gx CUDACXX $bin/nvcc
-        else
-            __cudaswitch_scalars set $want
-        end
-    end
+    string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"
+    and test -d $home/.
+    and __cudaswitch_apply
     set -e __csw
-    set -e __csw_xla
 
-    test "$path" = "$path_was"; or set -gx PATH $path
+    test "$path" = "$PATH"; or set -gx PATH $path
     test "$old" = "$old_was"; or set -gx _OLD_VIRTUAL_PATH $old
-    if test "$ld_set $ld" != "$ld_was"
-        if set -q ld_set[1]
+    if set -q ld_set[1]
+        if not set -q LD_LIBRARY_PATH; or test "$ld" != "$LD_LIBRARY_PATH"
             set -q ld[1]; or set ld ''
             set -gx LD_LIBRARY_PATH $ld
+        end
+    else if set -q LD_LIBRARY_PATH
+        set -e LD_LIBRARY_PATH
+    end
+end
+
+# $path, $old, $ld and $ld_set without what is applied.
+function __cudaswitch_undo --no-scope-shadowing
+    set -l bin $_CUDASWITCH_BIN
+    # A virtualenv that was left has brought back the PATH that it kept.
+    if test -z "$old$VIRTUAL_ENV" -a -n "$_CUDASWITCH_OLD"
+        set bin $_CUDASWITCH_OLD
+    end
+    if test "$bin" = "0$path[1]"
+        set -e path[1]
+    else
+        set __csw $path
+        __cudaswitch_without "$bin"
+        set path $__csw
+    end
+    if test -n "$_CUDASWITCH_GONE"
+        set __csw $path
+        __cudaswitch_without "$_CUDASWITCH_GONE"
+        set path $__csw
+    end
+    if set -q old[1]
+        # An activation that came after us took its snapshot with our entries in it.
+        set __csw $old
+        if test -n "$_CUDASWITCH_OLD"
+            __cudaswitch_without "$_CUDASWITCH_OLD"
         else
-            set -e LD_LIBRARY_PATH
+            __cudaswitch_without "$bin"
+        end
+        set old $__csw
+    end
+    test -n "$_CUDASWITCH_LIB"; or return
+    if test -n "$ld" -a "$ld" = "$_cudaswitch_ld"
+        set ld $_cudaswitch_ld_was
+        set ld_set $_cudaswitch_ld_was_set
+        return
+    end
+    if test -n "$CONDA_PREFIX"
+        __cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
+    end
+    set __csw $ld
+    __cudaswitch_without $_CUDASWITCH_LIB
+    if test (count $__csw) -ne (count $ld)
+        set ld $__csw
+        if not set -q ld[1]; and test "$_CUDASWITCH_LD" = unset
+            set ld_set
         end
     end
+end
+
+# Put the toolkit $home of $want into $path, $old and $ld, and set the variables that say so.
+# As long as nobody touches them, what was there before is known, and need not be worked out.
+function __cudaswitch_apply --no-scope-shadowing
+    set -l bin $home/bin
+    set -l lib
+    set -e __csw_xla
+    if not __cudaswitch_left_alone $want
+        for dir in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib
+            if test -d $home/$dir
+                set lib $home/$dir
+                break
+            end
+        end
+        test -d $home/extras/CUPTI/lib64; and set -a lib $home/extras/CUPTI/lib64
+    end
+    # fish keeps a variable that is set but empty as a list of one empty string.
+    test -n "$ld"; or set ld
+    set -g _cudaswitch_path_was $path
+    set -g _cudaswitch_ld_was $ld
+    set -g _cudaswitch_ld_was_set $ld_set
+    if contains -- $bin $path
+        set __csw $path
+        __cudaswitch_record $bin
+        set -gx _CUDASWITCH_BIN $__csw
+    else
+        set -gx _CUDASWITCH_BIN 0$bin
+    end
+    set -p path $bin
+    if set -q old[1]
+        set __csw $old
+        __cudaswitch_record $bin
+        set -gx _CUDASWITCH_OLD $__csw
+        set -p old $bin
+    end
+    if set -q lib[1]
+        if contains -- $lib[1] $ld; or contains -- $lib[-1] $ld
+            set __csw $ld
+            __cudaswitch_record $lib
+        else
+            set -l --path lib0 0$lib
+            set __csw "$lib0"
+        end
+        set -gx _CUDASWITCH_LIB $__csw
+        set -q ld_set[1]; or set -gx _CUDASWITCH_LD unset
+        set ld_set set
+        set -p ld $lib
+    end
+    # Not so where LD_LIBRARY_PATH is not ours.
+    set -g _cudaswitch_path
+    set -q lib[1]; and set _cudaswitch_path "$path"
+    set -g _cudaswitch_ld "$ld"
+    test -x $bin/nvcc; and set want $want:nvcc
+    set -gx _CUDASWITCH_ON $want
+    set -l free no
+    switch $want
+        case '*:gpus=*' '*:cc=*'
+        case '*:nvcc'
+            set -q CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+            test $status -eq 4; and not set -q __csw_xla; and set free yes
+    end
+    if test $free = yes
+        set -gx CUDA_HOME $home
+        set -gx CUDA_PATH $home
+        set -gx CUDAToolkit_ROOT $home
+        set -gx CUDACXX $bin/nvcc
+        set -g _cudaswitch_plain $home:$home:$home:$bin/nvcc
+    else
+        __cudaswitch_scalars set $want
+    end
+    set -e __csw_xla
+    return 0
+end
+
+# Does LD_LIBRARY_PATH stay as it is, because the want $argv asks for that, or because the active
+# environment brings its own CUDA? Looks into the environment in either case, for $__csw_xla.
+function __cudaswitch_left_alone
+    switch $argv:
+        case '*:lib=never:*'
+            __cudaswitch_bundled
+            return 0
+        case '*:lib=always:*'
+            __cudaswitch_bundled
+            return 1
+    end
+    test -n "$CONDA_PREFIX$VIRTUAL_ENV"; and __cudaswitch_bundled
 end
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options,

@@ -127,115 +127,137 @@ __cudaswitch_strongest() {
 }
 
 # Undo what is applied and apply what the strongest asks for. What is usual, a toolkit that
-# stands in front and variables that nobody else has set, takes the short ways.
+# stands in front and variables that nobody else has set, takes the short ways; bash copies a
+# function for each call, so what is not usual has functions of its own.
 __cudaswitch_settle() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-    \local __csw want home search bin old ld ld_set lib lib0 dir xla IFS
-    IFS=' ' xla='' bin=${_CUDASWITCH_BIN-} want=${_CUDASWITCH_ON-} search=${PATH-}
-    old=${_OLD_VIRTUAL_PATH-} ld=${LD_LIBRARY_PATH-} ld_set=${LD_LIBRARY_PATH+set}
+    \local __csw want home search old ld ld_set IFS
+    IFS=' ' search=${PATH-} old=${_OLD_VIRTUAL_PATH-}
+    ld=${LD_LIBRARY_PATH-} ld_set=${LD_LIBRARY_PATH+set}
 
-    if [ -n "$want$bin${_CUDASWITCH_GONE-}" ]; then
-        # A virtualenv that was left has brought back the PATH that it kept.
-        if [ -z "$old${VIRTUAL_ENV-}" ]; then bin=${_CUDASWITCH_OLD:-$bin}; fi
-        if [ "$bin" = "0${search%%:*}" ]; then
-            search=${search#"${bin#0}"} search=${search#:}
-        else
-            __cudaswitch_without "$search" "$bin"
-            search=$__csw
-        fi
-        if [ -n "${_CUDASWITCH_GONE-}" ]; then
-            __cudaswitch_without "$search" "$_CUDASWITCH_GONE"
-            search=$__csw
-        fi
-        if [ -n "$old" ]; then
-            # An activation that came after us took its snapshot with our entries in it.
-            __cudaswitch_without "$old" "${_CUDASWITCH_OLD:-$bin}"
-            old=$__csw
-        fi
-        if [ "${_CUDASWITCH_LIB-}|$ld" = "${_cudaswitch_ld-}" ]; then
-            ld=$_cudaswitch_ld_was ld_set=$_cudaswitch_ld_was_set
-        elif [ -n "${_CUDASWITCH_LIB-}" ]; then
-            if [ -n "${CONDA_PREFIX-}" ]; then
-                __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
-            fi
-            __cudaswitch_without "$ld" "$_CUDASWITCH_LIB"
-            if [ "$__csw" != "$ld" ]; then
-                ld=$__csw
-                if [ -z "$ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then ld_set=''; fi
-            fi
-        fi
-        home=${want%%:*}
-        dir=$want:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
-        dir=$dir:${_CUDASWITCH_WAS_CUDA_HOME+x}${_CUDASWITCH_WAS_CUDA_PATH+x}
-        dir=$dir:${_CUDASWITCH_WAS_CUDAToolkit_ROOT+x}${_CUDASWITCH_WAS_CUDACXX+x}
-        case $dir${_CUDASWITCH_CC-}${_CUDASWITCH_XLA-} in
-            :*) ;;
-            *:gpus=*) __cudaswitch_scalars give "$want" ;;
-            *":nvcc:$home:$home:$home:$home/bin/nvcc::")
-                \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+    if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
+        case "$search|$ld|$old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}" in
+            "${_cudaswitch_path:-none}|${_cudaswitch_ld-}|")
+                search=$_cudaswitch_path_was ld=$_cudaswitch_ld_was ld_set=$_cudaswitch_ld_was_set
                 ;;
-            *) __cudaswitch_scalars give "$want" ;;
+            *) __cudaswitch_undo ;;
         esac
+        case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}" in
+            '') ;;
+            "${_cudaswitch_plain-}") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
+            *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
+        esac
+        _cudaswitch_plain=''
         \unset _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
             _CUDASWITCH_LIB _CUDASWITCH_LD
     fi
 
     __cudaswitch_strongest
-    want=$__csw home=${__csw%%:*} lib='' lib0=''
-    case $home in /*) ;; *) home='' ;; esac
-    if [ -n "$home" ] && [ -d "$home/." ]; then
-        case $want:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
-            *:lib=never:*)
-                __cudaswitch_bundled || :
-                home=''
-                ;;
-            *:lib=always:*) __cudaswitch_bundled || : ;;
-            "$want:") ;;
-            *) if __cudaswitch_bundled; then home=''; fi ;;
-        esac
-        if [ -n "$home" ]; then
-            for dir in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
-                if [ -d "$home/$dir" ]; then lib=$home/$dir lib0=0$lib && break; fi
-            done
-            dir=$home/extras/CUPTI/lib64
-            if [ -d "$dir" ]; then lib=${lib:+$lib:}$dir lib0=${lib0:+$lib0:}0$dir; fi
-        fi
-        home=${want%%:*} dir=$home/bin bin=0$dir
-        case :$search: in
-            *":$dir:"*) __cudaswitch_record "$search" "$dir" && bin=$__csw ;;
-        esac
-        search=$dir${search:+:$search}
-        if [ -n "$old" ]; then
-            __cudaswitch_record "$old" "$dir"
-            \export "_CUDASWITCH_OLD=$__csw"
-            old=$dir:$old
-        fi
-        if [ -n "$lib" ]; then
-            case :$ld in *":$home/"*) __cudaswitch_record "$ld" "$lib" && lib0=$__csw ;; esac
-            if [ -z "$ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
-            # Undone at once as long as nobody has touched it.
-            _cudaswitch_ld_was=$ld _cudaswitch_ld_was_set=$ld_set
-            ld=$lib${ld:+:$ld} ld_set=set
-            _cudaswitch_ld=$lib0\|$ld
-            \export "_CUDASWITCH_LIB=$lib0"
-        fi
-        if [ -x "$dir/nvcc" ]; then want=$want:nvcc; fi
-        \export "_CUDASWITCH_BIN=$bin" "_CUDASWITCH_ON=$want"
-        case $want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$xla in
-            *:gpus=* | *:cc=*) __cudaswitch_scalars set "$want" ;;
-            *:nvcc:)
-                \export "CUDA_HOME=$home" "CUDA_PATH=$home" "CUDAToolkit_ROOT=$home" \
-                    "CUDACXX=$dir/nvcc"
-                ;;
-            *) __cudaswitch_scalars set "$want" ;;
-        esac
-    fi
+    want=$__csw home=${__csw%%:*}
+    case $home in /*) if [ -d "$home/." ]; then __cudaswitch_apply; fi ;; esac
 
     if [ "$search" != "${PATH-}" ]; then PATH=$search; fi
     if [ "$old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$old; fi
     if [ "$ld_set:$ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
         if [ -n "$ld_set" ]; then \export "LD_LIBRARY_PATH=$ld"; else \unset LD_LIBRARY_PATH; fi
     fi
+}
+
+# $search, $old, $ld and $ld_set without what is applied.
+__cudaswitch_undo() {
+    \local bin
+    bin=${_CUDASWITCH_BIN-}
+    # A virtualenv that was left has brought back the PATH that it kept.
+    if [ -z "$old${VIRTUAL_ENV-}" ]; then bin=${_CUDASWITCH_OLD:-$bin}; fi
+    case 0$search: in
+        "$bin:"?*) search=${search#*:} ;;
+        *)
+            __cudaswitch_without "$search" "$bin"
+            search=$__csw
+            ;;
+    esac
+    if [ -n "${_CUDASWITCH_GONE-}" ]; then
+        __cudaswitch_without "$search" "$_CUDASWITCH_GONE"
+        search=$__csw
+    fi
+    if [ -n "$old" ]; then
+        # An activation that came after us took its snapshot with our entries in it.
+        __cudaswitch_without "$old" "${_CUDASWITCH_OLD:-$bin}"
+        old=$__csw
+    fi
+    if [ -z "${_CUDASWITCH_LIB-}" ]; then
+        return 0
+    elif [ "${ld:-none}" = "${_cudaswitch_ld-}" ]; then
+        ld=$_cudaswitch_ld_was ld_set=$_cudaswitch_ld_was_set
+        return 0
+    fi
+    if [ -n "${CONDA_PREFIX-}" ]; then
+        __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
+    fi
+    __cudaswitch_without "$ld" "$_CUDASWITCH_LIB"
+    if [ "$__csw" != "$ld" ]; then
+        ld=$__csw
+        if [ -z "$ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then ld_set=''; fi
+    fi
+}
+
+# Put the toolkit $home of $want into $search, $old and $ld, and set the variables that say so.
+# As long as nobody touches them, what was there before is known, and need not be worked out.
+__cudaswitch_apply() {
+    \local dir lib lib0 xla
+    dir=$home/bin lib='' lib0='' xla=''
+    if ! __cudaswitch_left_alone; then
+        for lib0 in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
+            if [ -d "$home/$lib0" ]; then lib=$home/$lib0 && break; fi
+        done
+        lib0=${lib:+0$lib}
+        if [ -d "$home/extras/CUPTI/lib64" ]; then
+            lib=${lib:+$lib:}$home/extras/CUPTI/lib64
+            lib0=${lib0:+$lib0:}0$home/extras/CUPTI/lib64
+        fi
+    fi
+    __csw=0$dir _cudaswitch_path_was=$search _cudaswitch_ld_was=$ld _cudaswitch_ld_was_set=$ld_set
+    case :$search: in *":$dir:"*) __cudaswitch_record "$search" "$dir" ;; esac
+    \export "_CUDASWITCH_BIN=$__csw"
+    search=$dir${search:+:$search}
+    if [ -n "$old" ]; then
+        __cudaswitch_record "$old" "$dir"
+        \export "_CUDASWITCH_OLD=$__csw"
+        old=$dir:$old
+    fi
+    if [ -n "$lib" ]; then
+        case :$ld in *":$home/"*) __cudaswitch_record "$ld" "$lib" && lib0=$__csw ;; esac
+        if [ -z "$ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
+        ld=$lib${ld:+:$ld} ld_set=set
+        \export "_CUDASWITCH_LIB=$lib0"
+    fi
+    # Not so where LD_LIBRARY_PATH is not ours.
+    _cudaswitch_path=${lib:+$search} _cudaswitch_ld=$ld
+    if [ -x "$dir/nvcc" ]; then want=$want:nvcc; fi
+    \export "_CUDASWITCH_ON=$want"
+    case $want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$xla in
+        *:gpus=* | *:cc=*) __cudaswitch_scalars set "$want" ;;
+        *:nvcc:)
+            _cudaswitch_plain=$home:$home:$home:$dir/nvcc
+            \export "CUDA_HOME=$home" "CUDA_PATH=$home" "CUDAToolkit_ROOT=$home" \
+                "CUDACXX=$dir/nvcc"
+            ;;
+        *) __cudaswitch_scalars set "$want" ;;
+    esac
+}
+
+# Does LD_LIBRARY_PATH stay as it is, because that is asked for, or because the active environment
+# brings its own CUDA? Looks into the environment in either case, for $xla.
+__cudaswitch_left_alone() {
+    case $want:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+        *:lib=never:*) __cudaswitch_bundled || : ;;
+        *:lib=always:*)
+            __cudaswitch_bundled || :
+            return 1
+            ;;
+        "$want:") return 1 ;;
+        *) __cudaswitch_bundled ;;
+    esac
 }
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options,

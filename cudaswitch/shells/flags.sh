@@ -19,11 +19,15 @@ __cudaswitch_host() {
     esac
 }
 
-# Print what the applied want $1 lacks, if the compiler for its nvcc is to be named and not there.
+# __csw = a note on the compiler that the nvcc of the applied want $1 needs and that is not there,
+# empty where there is nothing to note.
 __cudaswitch_lacking() {
-    case ${_CUDASWITCH_CC-}$1 in /*:cc=*) __cudaswitch_host "$1" ;; *) return 0 ;; esac
-    if [ -n "$__csw" ] && ! [ -x "$__csw" ]; then
-        printf ' (its nvcc refuses the gcc here: install %s)' "${__csw##*/}"
+    __csw=''
+    case ${_CUDASWITCH_CC-}$1 in /*:cc=*) __cudaswitch_host "$1" ;; esac
+    if [ -x "$__csw" ]; then
+        __csw=''
+    else
+        __csw=${__csw:+" (its nvcc refuses the gcc here: install ${__csw##*/})"}
     fi
 }
 

@@ -216,9 +216,9 @@ function __cudaswitch_say
         echo 'cudaswitch: no toolkit' >&2
         return 0
     end
-    set -l name (string replace --regex '.*/' '' -- \
-        (string split --fields 1 : -- $_CUDASWITCH_ON))
-    set -l line "cudaswitch: CUDA $name"
+    set -l line
+    string match --quiet --regex '(?<line>[^/:]*)(:|$)' -- $_CUDASWITCH_ON
+    set line "cudaswitch: CUDA $line"
     if test -z "$_CUDASWITCH_LIB"
         if string match --quiet '*:lib=never*' -- $_CUDASWITCH_ON
             set line "$line (LD_LIBRARY_PATH left alone, as asked)"
@@ -248,9 +248,56 @@ function __cudaswitch_choose
     end
 end
 
+# `use` of $__csw, which has no options, in place of another toolkit. There is nothing to work out
+# as long as nobody has touched what was applied; fails, with nothing done, where it is not so.
+function __cudaswitch_swap
+    set -l home $__csw
+    set -l lib $home/lib64
+    test "$PATH|$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE" \
+        = "$_cudaswitch_path|$_cudaswitch_ld|$_cudaswitch_plain|" \
+        -a -d $lib -a -x $home/bin/nvcc; or return 1
+    contains -- $home/bin $_cudaswitch_path_was; and return 1
+    contains -- $lib $_cudaswitch_ld_was; and return 1
+    if test -n "$CONDA_PREFIX$VIRTUAL_ENV"
+        set -e __csw_xla
+        __cudaswitch_bundled; and return 1
+        set -q __csw_xla; and return 1
+    end
+    set -l lib0 0$lib
+    if test -d $home/extras/CUPTI/lib64
+        contains -- $home/extras/CUPTI/lib64 $_cudaswitch_ld_was; and return 1
+        set lib0 0$lib:0$home/extras/CUPTI/lib64
+        set -a lib $home/extras/CUPTI/lib64
+    end
+    set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
+    set -gx _CUDASWITCH_U $home
+    set -gx _CUDASWITCH_ON $home:nvcc
+    set -gx _CUDASWITCH_BIN 0$home/bin
+    set -gx _CUDASWITCH_LIB $lib0
+    set -gx PATH $home/bin $_cudaswitch_path_was
+    set -gx LD_LIBRARY_PATH $lib $_cudaswitch_ld_was
+    set -gx CUDA_HOME $home
+    set -gx CUDA_PATH $home
+    set -gx CUDAToolkit_ROOT $home
+    set -gx CUDACXX $home/bin/nvcc
+    set -g _cudaswitch_path "$PATH"
+    set -g _cudaswitch_ld "$LD_LIBRARY_PATH"
+    set -g _cudaswitch_plain $home:$home:$home:$CUDACXX
+    if test -z "$CUDASWITCH_QUIET"
+        string match --quiet --regex '(?<home>[^/]*)$' -- $home
+        echo "cudaswitch: CUDA $home" >&2
+    end
+    return 0
+end
+
 function cudaswitch
     if test "$argv[1]" = use; and not set -q argv[3]; and __cudaswitch_ready "$argv[2]"
-        __cudaswitch_choose $__csw
+        switch $__csw
+            case '*:*'
+                __cudaswitch_choose $__csw
+            case '*'
+                __cudaswitch_swap; or __cudaswitch_choose $__csw
+        end
         return
     end
     if contains -- --help $argv; or contains -- -h $argv

@@ -137,13 +137,12 @@ __cudaswitch_say() {
         return 0
     fi
     home=${home%%:*}
-    printf 'cudaswitch: CUDA %s' "${home##*/}" >&2
+    __cudaswitch_lacking "$_CUDASWITCH_ON"
     case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
-        /*:lib=never*) printf ' (LD_LIBRARY_PATH left alone, as asked)' >&2 ;;
-        /*) printf ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' >&2 ;;
+        /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
+        /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
     esac
-    __cudaswitch_lacking "$_CUDASWITCH_ON" >&2
-    printf '\n' >&2
+    printf 'cudaswitch: CUDA %s%s\n' "${home##*/}" "$__csw" >&2
 }
 
 # This shell's own choice is the want $1 from now on, none when it is empty.
@@ -158,17 +157,50 @@ __cudaswitch_choose() {
     fi
 }
 
+# `use` of $__csw, which has no options, in place of another toolkit. There is nothing to work out
+# as long as nobody has touched what was applied; fails, with nothing done, where it is not so.
+__cudaswitch_swap() {
+    \local home lib lib0 xla
+    home=$__csw lib=$home/lib64 lib0=0$home/lib64 xla=''
+    if [ "$PATH|${LD_LIBRARY_PATH-}|${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}|" \
+        != "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}" ] \
+        || ! [ -d "$lib" ] || ! [ -x "$home/bin/nvcc" ]; then
+        return 1
+    fi
+    case "$home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$home/"*) return 1 ;; esac
+    if [ -n "${CONDA_PREFIX-}${VIRTUAL_ENV-}" ]; then
+        if __cudaswitch_bundled || [ -n "$xla" ]; then return 1; fi
+    fi
+    if [ -d "$home/extras/CUPTI/lib64" ]; then
+        lib=$lib:$home/extras/CUPTI/lib64 lib0=$lib0:0$home/extras/CUPTI/lib64
+    fi
+    \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$home"
+    _CUDASWITCH_ON=$home:nvcc _CUDASWITCH_BIN=0$home/bin _CUDASWITCH_LIB=$lib0
+    PATH=$home/bin${_cudaswitch_path_was:+:$_cudaswitch_path_was}
+    LD_LIBRARY_PATH=$lib${_cudaswitch_ld_was:+:$_cudaswitch_ld_was}
+    CUDA_HOME=$home CUDA_PATH=$home CUDAToolkit_ROOT=$home CUDACXX=$home/bin/nvcc
+    _cudaswitch_path=$PATH _cudaswitch_ld=$LD_LIBRARY_PATH _cudaswitch_plain=$home:$home:$home:$CUDACXX
+    if [ -z "${CUDASWITCH_QUIET-}" ]; then
+        printf 'cudaswitch: CUDA %s\n' "${home##*/}" >&2
+    fi
+}
+
 cudaswitch() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-    \local __csw arg
-    case "$#:${1-}" in
-        2:use)
-            if __cudaswitch_ready "$2"; then
-                __cudaswitch_choose "$__csw"
-                return
-            fi
-            ;;
-    esac
+    \local __csw
+    if [ "$#:${1-}" = 2:use ] && __cudaswitch_ready "$2"; then
+        case $__csw in
+            *:*) __cudaswitch_choose "$__csw" ;;
+            *) __cudaswitch_swap || __cudaswitch_choose "$__csw" ;;
+        esac
+    else
+        __cudaswitch_command "$@"
+    fi
+}
+
+# What there is no ready answer to.
+__cudaswitch_command() {
+    \local arg
     case ${1-} in
         use | off | pin | unpin | install | adopt | remove | alias) ;;
         *)

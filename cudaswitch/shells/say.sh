@@ -6,10 +6,9 @@ if [ -z "$1" ]; then
     exit
 fi
 home=${1%%:*}
-printf 'cudaswitch: CUDA %s' "${home##*/}" >&2
+__cudaswitch_lacking "$1"
 case $2$1 in
-    /*:lib=never*) printf ' (LD_LIBRARY_PATH left alone, as asked)' >&2 ;;
-    /*) printf ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' >&2 ;;
+    /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
+    /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
 esac
-__cudaswitch_lacking "$1" >&2
-printf '\n' >&2
+printf 'cudaswitch: CUDA %s%s\n' "${home##*/}" "$__csw" >&2

@@ -35,6 +35,7 @@ own_drop() {
     eval "export $1=\"\$own_list\""
 }
 own_venv_leave() { if [ -n "${VIRTUAL_ENV-}" ]; then deactivate; fi; }
+own_forget() { eval "$(set | /usr/bin/sed -n 's/^\(_cudaswitch_[A-Za-z_]*\)=.*/unset \1/p')"; }
 own_back() { if [ -n "${_CUDASWITCH_PREVIOUS+x}" ]; then cudaswitch use -; fi; }
 show() {
     printf '%s\037' "$PATH" "${LD_LIBRARY_PATH-(unset)}" "${CUDA_HOME-(unset)}" \
@@ -64,6 +65,11 @@ function own_drop
     end
 end
 function own_venv_leave; test -n "$VIRTUAL_ENV"; and deactivate; end
+function own_forget
+    for name in (set --names | string match '_cudaswitch_*')
+        set -e $name
+    end
+end
 function own_back; set -q _CUDASWITCH_PREVIOUS; and cudaswitch use -; end
 function show
     printf '%s\x1f' "$PATH"
@@ -184,6 +190,7 @@ def say(stage: Stage, shell: Shell, event: Event) -> str:
         "use": use,
         "use_previous": lambda: "own_back",
         "off": lambda: "cudaswitch off",
+        "child": lambda: f"own_forget\n{stage.person.load(shell)}",
         "text": lambda number: shell.source(stage.texts[f"{number}.{shell.suffix}"]),
         "prompt": lambda: "precmd" if shell is TCSH else "__cudaswitch_prompt",
         "activate": lambda name: conda.activate(shell, stage.at(name)),
@@ -206,7 +213,7 @@ def draw(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
     kits = stage.person.kits
     # conda writes PATH between double quotes, which in tcsh no dollar survives.
     own = ["/own/bin", "/own two/(z)&*[a]" if shell is TCSH else "/own two/$(z)&*[a]"]
-    alike = [kits[0].bin, kits[2].bin, kits[0].lib[0], kits[2].lib[0]]
+    alike = [kits[0].bin, kits[-1].bin, kits[0].lib[0], kits[-1].lib[0]]
     loaded = shell.name in stage.person.init and dice.random() < 0.8
     path = ["/usr/bin", "/bin"]
     for folder in dice.sample([*own, *alike[:2]], dice.randint(0, 2)):
@@ -228,7 +235,7 @@ def draw(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
             state.prompt()
 
     for _ in range(dice.randint(1, 14)):
-        happen(_event(stage, state, dice, loaded, [*own, *alike]))
+        happen(_event(stage, shell, state, dice, loaded, [*own, *alike]))
     if state.venv:
         happen(("venv_deactivate",))
     while state.levels:
@@ -239,8 +246,14 @@ def draw(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
 
 
 def _event(
-    stage: Stage, state: World, dice: random.Random, loaded: bool, folders: Sequence[str]
+    stage: Stage,
+    shell: Shell,
+    state: World,
+    dice: random.Random,
+    loaded: bool,
+    folders: Sequence[str],
 ) -> Event:
+    numbers = ["system", *(str(number) for number, _ in enumerate(stage.person.kits, 1))]
     kinds: dict[str, tuple[float, Callable[[], Event]]] = {
         "conda": (
             4,
@@ -250,10 +263,11 @@ def _event(
         "out": (3 if state.levels else 0, lambda: ("deactivate",)),
         "venv": (2, lambda: ("venv_activate", dice.choice([*stage.venvs]))),
         "leave": (2 if state.venv else 0, lambda: ("venv_deactivate",)),
-        "use": (2 if loaded else 0, lambda: ("use", dice.choice(["1", "2", "3", "system"]))),
+        "use": (3 if loaded else 0, lambda: ("use", dice.choice(numbers))),
+        "child": (1 if loaded and shell is not TCSH else 0, lambda: ("child",)),
         "back": (0.5 if loaded else 0, lambda: ("use_previous",)),
         "off": (1.5 if loaded else 0, lambda: ("off",)),
-        "text": (0 if loaded else 1, lambda: ("text", dice.choice(["1", "2", "3", "system"]))),
+        "text": (0 if loaded else 1, lambda: ("text", dice.choice(numbers))),
         "cd": (2 if loaded else 0, lambda: ("cd", dice.choice([*stage.directories]))),
         "edit": (2, lambda: _edit(state, dice, folders)),
         "libraries": (0.5, lambda: ("libraries", dice.choice(["unset", "empty"]))),

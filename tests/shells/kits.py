@@ -81,7 +81,7 @@ class Person:
     """An account whose store has toolkits. `init` are the files that `cudaswitch init` printed."""
 
     home: Home
-    kits: tuple[Kit, Kit, Kit]
+    kits: tuple[Kit, ...]
     init: Mapping[str, Path]
 
     def load(self, shell: Shell) -> str:

@@ -190,9 +190,10 @@ def test_a_version_file_that_is_edited_is_seen_at_the_next_prompt(
     tree = tmp_path / "tree [é]"
     (tree / "deep").mkdir(parents=True)
     # tcsh sees times to the second, so within one the length has to differ.
-    (tree / ".cuda-version").write_text("10.1.243\n" if shell is TCSH else "10.1\n")
+    first = "10.1.243" if shell is TCSH else "10.1"
+    (tree / ".cuda-version").write_text(f"{first}\n")
     edits = ["echo 11.8 > ../.cuda-version", "echo 12.4 > .cuda-version", "rm .cuda-version"]
-    edits += ["rm ../.cuda-version", "echo 10.1 > .cuda-version"]
+    edits += ["rm ../.cuda-version", f"echo {first} > .cuda-version"]
     steps = [f"{edit}\n{shell.prompt}" for edit in edits]
     # What the shell itself asks for is not touched.
     steps += [f"cudaswitch use 12.4\necho 11.8.0 > .cuda-version\n{shell.prompt}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -158,6 +159,23 @@ def test_never_and_always_say_nothing_about_flags(
     for number in "12":
         assert result.snaps[number]["XLA_FLAGS"] == kit.data_dir
         assert result.snaps[number]["CUDAHOSTCXX"] == str(kit.compiler)
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_a_framework_that_was_installed_is_seen_by_the_next_use(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    site = conda_prefix(tmp_path / "env") / "lib/python3.11/site-packages"
+    kit = person.kits[0]
+    (kit.home / "nvvm/libdevice").mkdir(parents=True)
+    steps = ["cudaswitch use 10.1", f"mkdir -p {shell.quote(str(site / 'jaxlib'))}"]
+    result = person.play(
+        shell, *steps, steps[0], "cudaswitch off", CONDA_PREFIX=str(site.parents[2])
+    ).check()
+    shutil.rmtree(kit.home / "nvvm")
+    assert "XLA_FLAGS" not in result.snaps["2"]
+    assert result.snaps["3"]["XLA_FLAGS"] == kit.data_dir
+    assert "XLA_FLAGS" not in result.snaps["4"]
 
 
 @contextmanager

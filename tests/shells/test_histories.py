@@ -10,14 +10,16 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from homes import HOSTILE_FOLDER
 from shells.conda import conda_prefix
 from shells.conftest import make_person
-from shells.driver import SHELLS, Shell
+from shells.driver import BASH, FISH, SHELLS, ZSH, Shell
 from shells.histories import Evening, Stage, act, draw, play, shrunk, world
+from shells.kits import Kit
 from shells.world import Place
 
 COUNT = int(os.environ.get("CUDASWITCH_HISTORIES", "600"))
@@ -25,7 +27,7 @@ SHARES = {"bash": 1.5, "zsh": 1.5, "fish": 0.5, "tcsh": 0.05}
 """fish takes five times as long for one as bash and zsh do, and tcsh fifty times."""
 BATCH = 100
 CONDA = {"a": "10.1", "b": None, "c": "11.8", "d": "10.1", "s": "system"}
-VENVS = {"v": "11.8", "w": None, "x": "12.4"}
+VENVS = {"v": "11.8", "w": None, "x": "12.4", "y": None}
 BUNDLED = "dx"
 XLA = "cdw"
 """Those with a framework that looks for libdevice outside."""
@@ -36,6 +38,11 @@ DIRECTORIES = {"nowhere": None, "one": "10.1", "one/sub": "10.1", "three": "12.4
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     place = tmp_path_factory.mktemp("compilers")
     person = make_person(place / HOSTILE_FOLDER, compilers=place)
+    # `use` goes the short way from the first of them to this one and back.
+    another = Kit(place / HOSTILE_FOLDER / "toolkits" / "cuda-12.6", "12.6.3", ("lib64",)).build()
+    path = f"{place}:{person.home.env['PATH']}"
+    assert person.home.run("adopt", str(another.home), PATH=path).returncode == 0
+    person = replace(person, kits=(*person.kits, another))
     folder = tmp_path_factory.mktemp("histories") / "a b&(c)[d]"
     kits = {None: None, "system": None} | {
         kit.version.rpartition(".")[0]: kit for kit in person.kits
@@ -74,6 +81,50 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
         {name: kits[request] for name, request in DIRECTORIES.items()},
         texts,
     )
+
+
+TO, BACK = ("use", "4"), ("use", "1")
+BETWEEN: dict[str, tuple[tuple[str, ...], ...]] = {
+    "child": (BACK, TO, ("child",), ("off",)),
+    "edited": (BACK, TO, ("append", "PATH", "/own"), ("off",)),
+    "dropped": (BACK, TO, ("drop", "PATH"), ("drop", "LD_LIBRARY_PATH"), ("off",)),
+    "twice": (BACK, TO, BACK, ("prepend", "LD_LIBRARY_PATH", "/own/lib"), TO, ("use_previous",)),
+    "virtualenv": (BACK, ("venv_activate", "y"), TO, BACK, ("venv_deactivate",), ("off",)),
+    "virtualenv later": (BACK, TO, ("venv_activate", "y"), BACK, ("venv_deactivate",), ("off",)),
+    "bundled": (BACK, ("activate", "d"), TO, BACK, ("deactivate",), ("off",)),
+    "framework": (BACK, ("activate", "c"), TO, BACK, ("deactivate",), ("off",)),
+    "conda": (("activate", "a"), TO, BACK, ("activate", "b"), TO, ("deactivate",), ("off",)),
+    "directory": (("cd", "one"), TO, BACK, ("off",), ("cd", "nowhere")),
+    "options": (BACK, ("use", "2"), TO, ("use", "3"), TO, ("use", "system"), BACK, ("off",)),
+    "gone": (BACK, ("activate", "a"), ("reactivate",), TO, BACK, ("deactivate",), ("off",)),
+    "values": (
+        BACK,
+        ("value", "CUDA_HOME", "/mine"),
+        TO,
+        BACK,
+        ("value", "CUDA_HOME"),
+        TO,
+        ("off",),
+    ),
+}
+"""What comes between two toolkits that take each other's place."""
+
+
+@pytest.mark.parametrize("events", BETWEEN.values(), ids=BETWEEN)
+@pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
+def test_one_toolkit_for_another(
+    stage: Stage, shell: Shell, events: tuple[tuple[str, ...], ...]
+) -> None:
+    one, four = stage.person.kits[0], stage.person.kits[3]
+    own = ("/usr/bin", "/bin")
+    paths = [own, (*own, four.bin), (one.bin, *own, one.bin)]
+    libraries = [None, ("/own/lib", four.lib[0]), ("/own/lib", *one.lib, "/own/lib")]
+    # Of equal entries the first goes: ours.
+    drops = {"PATH": four.bin, "LD_LIBRARY_PATH": four.lib[0]}
+    events = tuple((*e, drops[e[1]]) if e[0] == "drop" else e for e in events)
+    evenings = [Evening(True, path, ld, (), events) for path in paths for ld in libraries]
+    for evening, fault in zip(evenings, play(stage, shell, evenings), strict=True):
+        assert fault is None, f"{evening.path} {evening.ld}\n{fault}"
 
 
 ROUNDS = [

@@ -236,6 +236,11 @@ class World:
 
     # -- what people do to cudaswitch -------------------------------------------------
 
+    def child(self) -> None:
+        """Go on in a child shell, which loads cudaswitch and knows only what is exported."""
+        self.seen = ()
+        self.look()
+
     def use(self, kit: Kit | None) -> None:
         self._choose(Want(kit))
 
