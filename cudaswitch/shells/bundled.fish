@@ -43,7 +43,11 @@ function __cudaswitch_brings
     if test -z "$PYTHONNOUSERSITE"; and test -n "$base" -o -d $argv/conda-meta
         set -l user $PYTHONUSERBASE
         test -n "$user"; or set user $HOME/.local
-        set -a sites (string replace -- $argv/ $user/ $sites)
+        set -l tail
+        for site in $user/lib/python*/site-packages
+            string match --quiet --regex '(?<tail>/lib/python[^/]*/site-packages)$' -- $site
+            contains -- $argv$tail $sites; and set -a sites $site
+        end
     end
     if test -n "$base"
         set -a sites $base/lib/python$python/site-packages $base/lib/python3/dist-packages \

@@ -35,6 +35,7 @@ __cudaswitch_brings() {
         user=${PYTHONUSERBASE:-${HOME-}/.local}
     fi
     for file in "$1"/lib/python[23]*/site-packages; do
+        if ! [ -d "$file" ]; then continue; fi
         if [ -e "$file/tensorflow" ] || [ -e "$file/jaxlib" ]; then
             __cudaswitch_libdevice "$1" "$file" || xla=1
         fi
@@ -50,10 +51,14 @@ __cudaswitch_brings() {
         done
     fi
     for line in "$1" ${base:+"$base"}; do
-        for file in "$line"/conda-meta/cudatoolkit-[0-9]*.json \
-            "$line"/conda-meta/cuda-cudart-[0-9]*.json \
+        if ! [ -d "$line/conda-meta" ]; then continue; fi
+        for file in "$line"/conda-meta/cuda[-t][co]*-[0-9]*.json \
             "$line"/conda-meta/libcublas-[0-9]*.json; do
-            if [ -e "$file" ]; then return 0; fi
+            case $file in
+                */cudatoolkit-[0-9]* | */cuda-cudart-[0-9]* | */libcublas-[0-9]*)
+                    if [ -e "$file" ]; then return 0; fi
+                    ;;
+            esac
         done
     done
     return 1
@@ -62,7 +67,9 @@ __cudaswitch_brings() {
 # Are there wheels with CUDA in the folder $1?
 __cudaswitch_site() {
     \local file
-    for file in "$1"/nvidia/*/lib "$1"/torch/lib/libtorch_cuda.so; do
+    if [ -e "$1/torch/lib/libtorch_cuda.so" ]; then return 0; fi
+    if ! [ -d "$1/nvidia" ]; then return 1; fi
+    for file in "$1"/nvidia/*/lib; do
         if [ -e "$file" ]; then return 0; fi
     done
     return 1

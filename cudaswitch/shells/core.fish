@@ -5,10 +5,12 @@
 # Take the directories of the record $argv[1] out of the list $__csw: each once, at its first
 # place, and only where more copies stand than before us.
 function __cudaswitch_without
-    for item in (string split --no-empty : -- $argv[1])
-        set -l dir (string replace --regex '^[0-9]+' '' -- $item)
-        set -l more (string replace --all --regex '[^0-9].*' '' -- $item)
-        set -l place (contains --index -- $dir $__csw); or continue
+    set -l more
+    set -l dir
+    set -l rest $argv[1]
+    while string match --quiet --regex '^(?s):?(?<more>[0-9]+)(?<dir>/[^:]*)(?<rest>.*)' -- "$rest"
+        contains -- $dir $__csw; or continue
+        set -l place (contains --index -- $dir $__csw)
         for one in $__csw
             test "$one" = $dir; and set more (math $more - 1)
         end

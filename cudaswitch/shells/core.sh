@@ -61,6 +61,15 @@ __cudaswitch_before() {
 # Run a command with patterns expanded as POSIX has it, whatever the person has set.
 __cudaswitch_globbing() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
+    # shellcheck disable=SC3028  # elsewhere there is no such variable
+    case "${BASHOPTS-} $-" in
+        *failglob* | *" "*f*) __cudaswitch_globbing_now "$@" ;;
+        *) "$@" ;;
+    esac
+}
+
+# The same where patterns are not expanded, or are to match.
+__cudaswitch_globbing_now() {
     \local noglob failglob code
     noglob='' failglob='' code=0
     case $- in *f*) noglob=1 && set +f ;; esac
@@ -295,7 +304,7 @@ __cudaswitch_enter() {
 
 # The hook of an environment that is left: owner C or V, its folder.
 __cudaswitch_leave() {
-    \local before __csw gone item left
+    \local before now __csw left
     # shellcheck disable=SC2034  # bundled.sh reads it
     left=$2
     \eval "before=\${_CUDASWITCH_$1-}"
@@ -311,35 +320,38 @@ __cudaswitch_leave() {
     if [ "$1" = V ]; then return 0; fi
     # These are called once when conda has finished. Where they have another name, the next
     # hook or prompt repairs instead.
-    gone=''
+    now=''
     if \command -v __conda_hashr > /dev/null; then
         __conda_hashr() { __cudaswitch_repair; }
-        gone=repaired
+        now=repaired
     fi
-    if \command -v __mamba_hashr > /dev/null; then
+    if [ -n "${MAMBA_EXE-}" ] && \command -v __mamba_hashr > /dev/null; then
         __mamba_hashr() { __cudaswitch_repair; }
-        gone=repaired
+        now=repaired
     fi
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
     # applied now, which it takes away. Only where nobody repairs it matters which it is.
-    case $gone:$PATH: in
+    case $now:$PATH: in
         repaired:* | *":$2/bin:"*) ;;
         *) before='' ;;
     esac
-    before=$before${_CUDASWITCH_BIN:+:$_CUDASWITCH_BIN} before=${before#:}
-    if [ -n "$before" ]; then
-        gone=''
-        while [ -n "$before" ]; do
-            item=${before%%:*} before=${before#"$item"} before=${before#:}
-            gone=${gone:+$gone:}/${item#*/}
-        done
-        __cudaswitch_record "$PATH" "$gone"
-        \export "_CUDASWITCH_GONE=$__csw"
-    fi
+    now=${_CUDASWITCH_BIN-}
+    if [ -z "$before$now" ]; then return 0; fi
+    before=${before:+/${before#*/}} now=${now:+/${now#*/}} __csw=0$before
+    case "$now|:$PATH:" in
+        "|"*":$before:"* | /*) __cudaswitch_record "$PATH" "$before${now:+${before:+:}$now}" ;;
+    esac
+    \export "_CUDASWITCH_GONE=$__csw"
 }
 
+# conda has finished, and what a PATH of its own brought back goes. Usually nothing did.
 __cudaswitch_repair() {
-    if [ -n "${_CUDASWITCH_GONE-}" ]; then __cudaswitch_settle; fi
+    case "${_CUDASWITCH_GONE-}|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
+        "|"*) ;;
+        *":${_CUDASWITCH_GONE#0}:"*) __cudaswitch_settle ;;
+        "0${_CUDASWITCH_GONE#0}||"*) \unset _CUDASWITCH_GONE ;;
+        *) __cudaswitch_settle ;;
+    esac
     if [ -n "${ZSH_VERSION-}" ]; then \rehash; else \hash -r; fi
 }
