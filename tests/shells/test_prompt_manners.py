@@ -194,6 +194,47 @@ def test_direnv(shell: Shell, first: str, person: Person, tmp_path: Path, at_pro
         assert seen(terminal) == before
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("first", ["mise", "cudaswitch"])
+def test_mise(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
+    """It works PATH out anew at a prompt, from what it was when mise was loaded."""
+    mise = require("mise")
+    project = tmp_path / "project"
+    (project / "tools").mkdir(parents=True)
+    (project / "mise.toml").write_text('[env]\nOWN = "1"\n_.path = ["./tools"]\n')
+    (project / ".cuda-version").write_text("11.8\n")
+    subprocess.run([mise, "trust", "--all"], cwd=project, env=person.home.env, check=True)
+    hook = (
+        f"{mise} activate fish | source"
+        if shell is FISH
+        else f'eval "$({mise} activate {shell.name})"'
+    )
+    terminal = at_prompt(shell, hook if first == "mise" else "")
+    if first == "cudaswitch":
+        terminal.say(hook)
+    terminal.say("")
+
+    def others() -> dict[str, str]:
+        return {name: value for name, value in seen(terminal).items() if "MISE" not in name}
+
+    before = others()
+    for kit, switch in ((person.kits[1], ":"), (person.kits[0], "cudaswitch use 10.1")):
+        terminal.say(switch)
+        for _ in range(2):
+            cd(terminal, project)
+            terminal.say("")
+            inside = seen(terminal)
+            folders = inside["PATH"].split(":")
+            assert folders.count(kit.bin) == folders.count(f"{project}/tools") == 1
+            assert inside["LD_LIBRARY_PATH"] == ":".join(kit.lib)
+            cd(terminal, tmp_path)
+            terminal.say("")
+            assert f"{project}/tools" not in seen(terminal)["PATH"].split(":")
+        terminal.say("cudaswitch off")
+        terminal.say("")
+        assert others() == before
+
+
 @bash_and_zsh
 def test_a_prompt_that_others_change(shell: Shell, tree: Path, at_prompt: Open) -> None:
     """conda and virtualenvs put a word before PS1 and take it away: neither is ours."""
