@@ -20,15 +20,25 @@ function __cudaswitch_complete_words
     end
 end
 
-# Is the argument $argv[1] (or `any`) of the command $argv[2..] to be completed?
+# Is the argument $argv[1] (or `any`) of the command $argv[2..] to be completed? Asked for every
+# command at each TAB, so what holds for a command line is worked out once.
 function __cudaswitch_complete_at
-    set -l words (__cudaswitch_complete_words)
-    set -l command $argv[2..]
-    set -l after (math (count $words) - (count $command) + 1)
-    contains -- -- $words; and return 1
-    test $after -ge 1; or return 1
-    set -q command[1]; and test "$words[1..$(count $command)]" != "$command"; and return 1
-    test $argv[1] = any -o "$argv[1]" = $after
+    set -l line (commandline -pc)
+    if test "$line" != "$__cudaswitch_complete_line"
+        set -g __cudaswitch_complete_line "$line"
+        set -g __cudaswitch_complete_places
+        set -l words (__cudaswitch_complete_words)
+        contains -- -- $words; and return 1
+        set -l command
+        set -l after (math (count $words) + 1)
+        for word in '' $words
+            test -n "$word"; and set -a command $word; and set after (math $after - 1)
+            for place in $after any
+                set -a __cudaswitch_complete_places (string join ' ' -- $place $command)
+            end
+        end
+    end
+    contains -- "$argv" $__cudaswitch_complete_places
 end
 
 # Is a command line of its own being typed, behind `exec --`?

@@ -70,7 +70,11 @@ function __cudaswitch_directory
     set -l active
     if test -n "$_cudaswitch_file"
         __cudaswitch_content
-        __cudaswitch_read $_cudaswitch_file
+        # A version alone, as nearly always, needs no parsing.
+        set -l request
+        string match --quiet --regex '^(?<request>[0-9.]+)\n?$' -- "$_cudaswitch_text"
+        __cudaswitch_ready "$request"
+        or __cudaswitch_read $_cudaswitch_file
         or __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file $_cudaswitch_file
     else if __cudaswitch_active; and set active $__csw; and __cudaswitch_framework $active
     else if test -f $_cudaswitch_root/global

@@ -6,13 +6,17 @@
 # What the directory asks for, else the frameworks of the active environment, else the
 # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
 __cudaswitch_directory() {
-    \local env
+    \local env version
     \unset _CUDASWITCH_D
     _cudaswitch_file='' _cudaswitch_text=''
     if __cudaswitch_file; then
         _cudaswitch_file=$__csw
         __cudaswitch_content
-        __cudaswitch_read "$_cudaswitch_file" \
+        # A version alone, as nearly always, needs no parsing.
+        version=${_cudaswitch_text%'
+'}
+        case $version in *[!0-9.]*) version='' ;; esac
+        __cudaswitch_ready "$version" || __cudaswitch_read "$_cudaswitch_file" \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
     elif __cudaswitch_active && env=$__csw && __cudaswitch_framework "$env"; then
         :
@@ -28,7 +32,10 @@ __cudaswitch_directory() {
 # _cudaswitch_text = the content of the version file, to see it change.
 __cudaswitch_content() {
     _cudaswitch_text=''
-    if [ -O "$_cudaswitch_file" ] && [ -r "$_cudaswitch_file" ]; then
+    if ! { [ -O "$_cudaswitch_file" ] && [ -r "$_cudaswitch_file" ]; }; then return 0; fi
+    if [ -n "${ZSH_VERSION-}" ]; then
+        _cudaswitch_text=$(< "$_cudaswitch_file")
+    else
         IFS= \read -r -d '' _cudaswitch_text < "$_cudaswitch_file" || :
     fi
 }
