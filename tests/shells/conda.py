@@ -80,11 +80,20 @@ class RealConda(Conda):
             lines.append(done.stdout.decode())
         elif shell.suffix == "fish":
             lines.append(f"{exe} shell.fish hook | source")
+        elif shell.name == "xonsh":
+            lines.append(f"execx($({exe} shell.xonsh hook))")
         else:
             lines.append(f'eval "$({exe} shell.posix hook)"')
         return "\n".join(lines)
 
+    def activate(self, shell: Shell, prefix: Path, *, stack: bool = False) -> str:
+        words = super().activate(shell, prefix, stack=stack)
+        # Its xonsh warns of each environment that goes by its path, and cannot stack any.
+        return f"{words.replace('--stack ', '')} e>/dev/null" if shell.name == "xonsh" else words
+
     def reactivate(self, shell: Shell) -> str:
+        if shell.name == "xonsh":
+            return "conda activate $CONDA_PREFIX e>/dev/null"
         return 'conda activate "$CONDA_PREFIX"'
 
     def run(self, shell: Shell, prefix: Path, *command: str) -> str:
