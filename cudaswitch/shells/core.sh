@@ -304,7 +304,7 @@ __cudaswitch_enter() {
 
 # The hook of an environment that is left: owner C or V, its folder.
 __cudaswitch_leave() {
-    \local before now __csw left
+    \local before now repaired __csw left
     # shellcheck disable=SC2034  # bundled.sh reads it
     left=$2
     \eval "before=\${_CUDASWITCH_$1-}"
@@ -320,20 +320,20 @@ __cudaswitch_leave() {
     if [ "$1" = V ]; then return 0; fi
     # These are called once when conda has finished. Where they have another name, the next
     # hook or prompt repairs instead.
-    now=''
+    repaired=''
     if \command -v __conda_hashr > /dev/null; then
         __conda_hashr() { __cudaswitch_repair; }
-        now=repaired
+        repaired=1
     fi
     if [ -n "${MAMBA_EXE-}" ] && \command -v __mamba_hashr > /dev/null; then
         __mamba_hashr() { __cudaswitch_repair; }
-        now=repaired
+        repaired=1
     fi
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
     # applied now, which it takes away. Only where nobody repairs it matters which it is.
-    case $now:$PATH: in
-        repaired:* | *":$2/bin:"*) ;;
+    case $repaired:$PATH: in
+        1:* | *":$2/bin:"*) ;;
         *) before='' ;;
     esac
     now=${_CUDASWITCH_BIN-}

@@ -14,7 +14,9 @@ end
 
 # $__csw = the ready answer to the version file $argv[1]; fails where Python must be asked.
 function __cudaswitch_read
-    test -O $argv[1]; or return 1
+    test -O $argv[1] -a -r $argv[1]; or return 1
+    # What fish reads of a line ends there.
+    string match --quiet --regex '\x00' <$argv[1]; and return 1
     set -l cuda
     set -l cudnn
     set -l libraries
@@ -70,11 +72,7 @@ function __cudaswitch_directory
     set -l active
     if test -n "$_cudaswitch_file"
         __cudaswitch_content
-        # A version alone, as nearly always, needs no parsing.
-        set -l request
-        string match --quiet --regex '^(?<request>[0-9.]+)\n?$' -- "$_cudaswitch_text"
-        __cudaswitch_ready "$request"
-        or __cudaswitch_read $_cudaswitch_file
+        __cudaswitch_read $_cudaswitch_file
         or __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file $_cudaswitch_file
     else if __cudaswitch_active; and set active $__csw; and __cudaswitch_framework $active
     else if test -f $_cudaswitch_root/global

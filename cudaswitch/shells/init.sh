@@ -6,17 +6,13 @@
 # What the directory asks for, else the frameworks of the active environment, else the
 # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
 __cudaswitch_directory() {
-    \local env version
+    \local env
     \unset _CUDASWITCH_D
     _cudaswitch_file='' _cudaswitch_text=''
     if __cudaswitch_file; then
         _cudaswitch_file=$__csw
         __cudaswitch_content
-        # A version alone, as nearly always, needs no parsing.
-        version=${_cudaswitch_text%'
-'}
-        case $version in *[!0-9.]*) version='' ;; esac
-        __cudaswitch_ready "$version" || __cudaswitch_read "$_cudaswitch_file" \
+        __cudaswitch_read "$_cudaswitch_file" \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
     elif __cudaswitch_active && env=$__csw && __cudaswitch_framework "$env"; then
         :

@@ -196,6 +196,7 @@ BROKEN = {
     "a path": "../../toolkits/cuda-10.1\n",
     "cudnn alone": "cudnn 7.6\n",
     "binary": "\x00\xff\x1b[31m\n",
+    "a version before zero": "10.1\x00 and more\n",
     "empty": "",
     "not installed": "9.2\n",
     "a bad mode": "cuda 10.1\nlibraries perhaps\n",
