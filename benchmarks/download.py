@@ -26,7 +26,7 @@ LIMIT = "20m"
 OURS = """
 import sys
 from pathlib import Path
-from cudaswitch.download import fetch
+from cudaswitch.download.fetching import fetch
 fetch(sys.argv[1], Path(sys.argv[2]), show=False)
 """
 REQUESTS = """

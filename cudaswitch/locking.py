@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cudaswitch.download import file_name, redact
+from cudaswitch.download.urls import file_name, redact
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.toolkit import PLATFORMS
 from cudaswitch.versions import Version

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import builders
-from cudaswitch.download import ANYBODY
+from cudaswitch.download.access import ANYBODY
 from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.sources import Delivery
 from cudaswitch.sources.channels import places, usual_channels

@@ -18,7 +18,7 @@ import pytest
 import builders
 from builders.redist import redist_index
 from checks import Done, succeeded
-from cudaswitch.download import redact
+from cudaswitch.download.urls import redact
 from cudaswitch.settings import forget
 from cudaswitch.sources.places import with_credentials
 from cudaswitch.toolkit import current_platform

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from cudaswitch.download import fetch, file_name, redact
 from cudaswitch.download.failures import TransientError, _retry_after
+from cudaswitch.download.fetching import fetch
+from cudaswitch.download.urls import file_name, redact
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError, StoreError
 from http_server import Server, random_bytes
 
@@ -281,7 +282,7 @@ def test_a_broken_note_is_taken_from_zero(server: Server, cache: Path) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from cudaswitch.download import fetch
+from cudaswitch.download.fetching import fetch
 print(fetch(sys.argv[1], Path(sys.argv[2])))
 """
 
@@ -522,7 +523,7 @@ def test_file_urls(tmp_path: Path, cache: Path) -> None:
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from cudaswitch.download import fetch
+from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import StoreError
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
@@ -547,7 +548,7 @@ FULL_DISK = """
 mkdir -p "$1" && mount -t tmpfs -o size=600k none "$1" && exec "$2" -c '
 import sys
 from pathlib import Path
-from cudaswitch.download import fetch
+from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import StoreError
 try:
     fetch(sys.argv[1], Path(sys.argv[2]))

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from cudaswitch.download import fetch
 from cudaswitch.download.cache import Part, gaps
+from cudaswitch.download.fetching import fetch
 from cudaswitch.download.ranges import is_worth_it
 from cudaswitch.errors import SourceError
 from http_server import Server, random_bytes
@@ -26,7 +26,7 @@ RATE = 4 << 20
 FETCH = """
 import sys
 from pathlib import Path
-from cudaswitch.download import fetch
+from cudaswitch.download.fetching import fetch
 fetch(sys.argv[1], Path(sys.argv[2]))
 """
 

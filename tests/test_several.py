@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cudaswitch.download import fetch
+from cudaswitch.download.fetching import fetch
 from cudaswitch.download.pages import read_page
 from cudaswitch.download.several import Wanted, fetch_all
 from cudaswitch.errors import NotFoundError, SourceError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from authority import Authority
-from cudaswitch.download import fetch
+from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import SourceError
 from homes import Home
 from http_server import Server, random_bytes

@@ -11,7 +11,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from cudaswitch import settings
 from cudaswitch.cli import output
-from cudaswitch.download import redact
+from cudaswitch.download.urls import redact
 from cudaswitch.durable import sweep_beside, write_atomically
 from cudaswitch.errors import RequestError, StoreError
 from cudaswitch.settings import SETTINGS, Value

@@ -12,7 +12,7 @@ from cudaswitch import sources
 from cudaswitch.cli import options, output
 from cudaswitch.compat.drivers import required
 from cudaswitch.detect.machine import asked_driver, kernel_driver
-from cudaswitch.download import redact
+from cudaswitch.download.urls import redact
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.sources import Listed, Sought
 from cudaswitch.sources.channels import usual_channels

@@ -6,46 +6,25 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import Any, NamedTuple
-from urllib.parse import unquote, urljoin, urlsplit
+from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
 from requests.utils import get_auth_from_url, urldefragauth
 
 from cudaswitch import __version__
+from cudaswitch.download.access import ANYBODY, Access, Limits
 from cudaswitch.download.cache import PIECE, Record
-from cudaswitch.download.failures import Limits, failure, http_date, refused
+from cudaswitch.download.failures import failure, http_date
 from cudaswitch.download.patience import ImpatientAdapter, in_time, line_of
-from cudaswitch.download.redaction import redact
-from cudaswitch.errors import SourceError, printable
+from cudaswitch.download.urls import file_name, redact, refused
+from cudaswitch.errors import SourceError
 
 REDIRECTS = 10
 _LIBRARY_ERRORS = (OSError, ValueError, urllib3.exceptions.HTTPError)
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _PORTS = {"http": 80, "https": 443}
-
-
-def file_name(url: str) -> str:
-    """The file name at the end of a URL: no folder, fit to be shown."""
-    name = unquote(urlsplit(url).path).replace("\\", "/").rpartition("/")[2]
-    return "download" if name in ("", ".", "..") else printable(name)
-
-
-class Access(NamedTuple):
-    """How a server is reached; what is empty or None is as for every other.
-
-    `proxies` are pairs of a scheme, or scheme and host, and a URL; `verify` a file or folder of
-    authorities, or False; `certificate` the client's own, with its key in another file if there
-    are two.
-    """
-
-    proxies: tuple[tuple[str, str], ...] = ()
-    verify: bool | str | None = None
-    certificate: str | tuple[str, str] | None = None
-
-
-ANYBODY = Access()
 
 
 class Session(requests.Session):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import http.client
-import os
 import random
 import ssl
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
@@ -16,9 +14,9 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
-from cudaswitch import settings
-from cudaswitch.download.redaction import redact
-from cudaswitch.errors import NotFoundError, RequestError, SourceError
+from cudaswitch.download.access import Limits
+from cudaswitch.download.urls import redact, refused
+from cudaswitch.errors import NotFoundError, SourceError
 
 RETRY_AFTER = 60.0
 """Seconds that a server may make us wait at most."""
@@ -40,40 +38,6 @@ _CERTIFICATES = {
     64: "check the URL: the certificate is for another host",
 }
 """What to do about a certificate, by OpenSSL's number (X509_V_ERR in x509_vfy.h)."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a download may cost. `timeout` (seconds) is for connecting, for each read and for
-    the window over which `floor` (bytes a second) is demanded; `retries` are those in a row
-    without getting on; `size` is in bytes, `seconds` what a file may take with all of them."""
-
-    timeout: float
-    retries: int
-    size: int
-    seconds: float
-    floor: int = 1024
-
-    @classmethod
-    def from_environment(cls) -> Limits:
-        """Read the setting `timeout`, CUDASWITCH_RETRIES, CUDASWITCH_MAX_DOWNLOAD and _MAX_TIME."""
-        return cls(
-            timeout=max(0.1, settings.value("timeout")),
-            retries=int(_number("CUDASWITCH_RETRIES", 6)),
-            size=int(_number("CUDASWITCH_MAX_DOWNLOAD", 64 << 30)),
-            seconds=_number("CUDASWITCH_MAX_TIME", 24 * 3600),
-        )
-
-
-def _number(name: str, default: float) -> float:
-    text = os.environ.get(name) or str(default)
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise RequestError(f"{name} is `{text}`, not a number", f"for example {name}={default}")
-    return value
 
 
 class TransientError(Exception):
@@ -141,11 +105,6 @@ def _says(link: BaseException) -> str | None:
 
 class StoppedError(Exception):
     """Somebody else's failure ended this download; what has arrived is kept."""
-
-
-def refused(url: str, reason: str, hint: str, kind: type[SourceError] = SourceError) -> SourceError:
-    """The one line for a download that failed for good."""
-    return kind(f"cannot download `{redact(url)}`: {reason}", hint)
 
 
 def broken(url: str, response: requests.Response) -> Exception:

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from cudaswitch.download.cache import url_key
-from cudaswitch.download.redaction import redact
+from cudaswitch.download.urls import redact
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import SourceError, StoreError
 from cudaswitch.regular import read_regular

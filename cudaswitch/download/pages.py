@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from cudaswitch.download.access import Limits
 from cudaswitch.download.client import ask, new_session, read_some
-from cudaswitch.download.failures import Limits, Pace, TransientError, broken, refused
+from cudaswitch.download.failures import Pace, TransientError, broken
+from cudaswitch.download.urls import refused
 
 
 def read_page(url: str, limit: int) -> str:

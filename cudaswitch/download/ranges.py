@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 
+from cudaswitch.download.access import Access, Limits
 from cudaswitch.download.cache import Part, Record, Span, gaps
-from cudaswitch.download.client import Access, Session, ask, new_session, range_of, read_some
-from cudaswitch.download.failures import AGAIN, Limits, Pace, StoppedError, TransientError
+from cudaswitch.download.client import Session, ask, new_session, range_of, read_some
+from cudaswitch.download.failures import AGAIN, Pace, StoppedError, TransientError
 from cudaswitch.errors import SourceError
 
 CONNECTIONS = 8

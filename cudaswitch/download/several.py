@@ -9,9 +9,8 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from cudaswitch import settings
-from cudaswitch.download import fetch
-from cudaswitch.download.client import ANYBODY, Access
-from cudaswitch.download.failures import StoppedError
+from cudaswitch.download.access import ANYBODY, Access
+from cudaswitch.download.fetching import fetch
 
 _GRACE = 1.0
 
@@ -34,6 +33,8 @@ def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -
 
     Raises what `fetch` raises, for the file that failed first.
     """
+    from cudaswitch.download.failures import StoppedError  # noqa: PLC0415  # HTTP is slow to load
+
     todo: SimpleQueue[Wanted] = SimpleQueue()
     found: dict[Wanted, Path] = {}
     failed: list[Exception] = []

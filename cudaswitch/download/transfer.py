@@ -18,10 +18,9 @@ from typing import NoReturn
 import requests
 from tqdm import tqdm
 
+from cudaswitch.download.access import ANYBODY, Access, Limits
 from cudaswitch.download.cache import PIECE, Cache, Part, Record, feed, read_record
 from cudaswitch.download.client import (
-    ANYBODY,
-    Access,
     Session,
     ask,
     begun_record,
@@ -31,8 +30,9 @@ from cudaswitch.download.client import (
     refuse_coding,
     takes_ranges,
 )
-from cudaswitch.download.failures import Limits, Pace, StoppedError, TransientError, broken, refused
+from cudaswitch.download.failures import Pace, StoppedError, TransientError, broken
 from cudaswitch.download.ranges import ChangedError, Ranges, is_worth_it
+from cudaswitch.download.urls import refused
 from cudaswitch.errors import SourceError, StoreError
 
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from cudaswitch.download import file_name, redact
 from cudaswitch.download.several import Wanted, fetch_all
+from cudaswitch.download.urls import file_name, redact
 from cudaswitch.errors import StoreError
 from cudaswitch.install import Artifact
 from cudaswitch.paths import cache

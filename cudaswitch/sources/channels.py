@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from cudaswitch import settings
 from cudaswitch.archives.components import COMPONENTS, named_component
-from cudaswitch.download import ANYBODY, Access, redact
+from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.download.several import Wanted
+from cudaswitch.download.urls import redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.sources.condarc import NOTHING_SET, Condarc, read_condarc
 from cudaswitch.sources.repodata import read_channel

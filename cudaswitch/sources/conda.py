@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cudaswitch.download import redact
+from cudaswitch.download.urls import redact
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought, split
 from cudaswitch.sources.bringing import bring

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cudaswitch.archives.conda import built_for
-from cudaswitch.download import redact
+from cudaswitch.download.urls import redact
 from cudaswitch.errors import SourceError
 from cudaswitch.sources.channels import Channel, Record
 from cudaswitch.versions import Version, parse_request

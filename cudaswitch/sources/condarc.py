@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from cudaswitch.download import ANYBODY, Access
+from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.errors import SourceError
 from cudaswitch.regular import read_regular
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cudaswitch.download import file_name
 from cudaswitch.download.cache import Cache, file_sha256
 from cudaswitch.download.several import Wanted, fetch_all
+from cudaswitch.download.urls import file_name
 from cudaswitch.errors import NotFoundError, SourceError, StoreError
 from cudaswitch.install import Artifact
 from cudaswitch.locking import Locked

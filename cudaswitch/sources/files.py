@@ -6,7 +6,9 @@ import os
 import re
 from pathlib import Path
 
-from cudaswitch.download import fetch, file_name, first_use, open_local, redact
+from cudaswitch.download import first_use
+from cudaswitch.download.fetching import fetch, open_local
+from cudaswitch.download.urls import file_name, redact
 from cudaswitch.errors import StoreError
 from cudaswitch.install import Artifact
 from cudaswitch.sources import Delivery

@@ -11,7 +11,7 @@ import re
 import sys
 from datetime import datetime, timezone
 
-from cudaswitch.download import redact
+from cudaswitch.download.urls import redact
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import cache

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from cudaswitch import settings
 from cudaswitch.archives.components import COMPONENTS, named_component
 from cudaswitch.compat.redist import known_releases
-from cudaswitch.download import fetch, redact
+from cudaswitch.download.fetching import fetch
 from cudaswitch.download.pages import read_page
 from cudaswitch.download.several import Wanted
+from cudaswitch.download.urls import local_path, redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.paths import cache
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
@@ -183,7 +183,7 @@ def _releases(product: str, offline: bool) -> list[Version]:
     folder = _folder(product)
     listed: tuple[Version, ...] = ()
     if urlsplit(folder).scheme == "file":
-        names = Path(url2pathname(urlsplit(folder).path)).glob("redistrib_*.json")
+        names = local_path(folder).glob("redistrib_*.json")
         listed = tuple(Version(found[1]) for path in names if (found := _LISTED.search(path.name)))
     elif not offline:
         try:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cudaswitch import settings
-from cudaswitch.download.failures import Limits
-from cudaswitch.download.redaction import redact
+from cudaswitch.download.access import Limits
+from cudaswitch.download.urls import redact
 from cudaswitch.errors import SourceError, printable
 
 if sys.platform == "linux":

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 
 from cudaswitch import settings
-from cudaswitch.download import redact
+from cudaswitch.download.urls import redact
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.sources.channels import places, usual_channels
 from cudaswitch.sources.condarc import NOTHING_SET, read_condarc

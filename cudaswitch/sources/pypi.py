@@ -22,17 +22,15 @@ from concurrent.futures import ThreadPoolExecutor
 from email import message_from_string
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
-from cudaswitch.download import redact
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.download.several import Wanted
+from cudaswitch.download.urls import local_path, redact
 from cudaswitch.errors import RequestError, SourceError, brief
 from cudaswitch.install import Artifact
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
@@ -166,7 +164,7 @@ def _hash_of(url: str, info: Mapping[str, Any]) -> str:
         raise SourceError(
             f"the index of pip states no sha256 of `{redact(url)}`", "lock from another index"
         )
-    return file_sha256(Path(url2pathname(urlsplit(url).path)))
+    return file_sha256(local_path(url))
 
 
 def obtain_cudnn(

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cudaswitch.download import redact
+from cudaswitch.download.urls import redact
 from cudaswitch.errors import SourceError
 from cudaswitch.versions import Version
 

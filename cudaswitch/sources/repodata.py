@@ -16,7 +16,9 @@ from typing import Any
 
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.streams import Source, decoded
-from cudaswitch.download import ANYBODY, Access, fetch, redact
+from cudaswitch.download.access import ANYBODY, Access
+from cudaswitch.download.fetching import fetch
+from cudaswitch.download.urls import redact
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import NotFoundError, SourceError, StoreError
 from cudaswitch.paths import cache

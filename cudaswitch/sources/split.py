@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cudaswitch.archives.components import COMPONENTS, CUDA_NUMBERED, named_component
-from cudaswitch.download import redact
+from cudaswitch.download.urls import redact
 from cudaswitch.errors import SourceError
 from cudaswitch.sources.channels import Channel, Record, is_cuda
 from cudaswitch.sources.components import chosen

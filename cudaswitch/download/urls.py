@@ -1,8 +1,15 @@
-"""Credentials never reach a message, a log or the disk: the one place that takes them out."""
+"""URLs as text: without credentials for messages, and the names and paths that they hold.
+
+Credentials never reach a message, a log or the disk: this is the one place that takes them out.
+"""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from cudaswitch.errors import SourceError, printable
 
 _URL = re.compile(
     r"\b(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://"
@@ -30,3 +37,19 @@ def _redacted(match: re.Match[str]) -> str:
         return f"{match['scheme']}://***"
     query = "?***" if (match["rest"] or "").startswith("?") else ""
     return f"{match['scheme']}://{host}{_TOKEN_PATH.sub('/t/***', match['path'])}{query}"
+
+
+def file_name(url: str) -> str:
+    """The file name at the end of a URL: no folder, fit to be shown."""
+    name = unquote(urlsplit(url).path).replace("\\", "/").rpartition("/")[2]
+    return "download" if name in ("", ".", "..") else printable(name)
+
+
+def local_path(url: str) -> Path:
+    """Return the path that a file URL of this machine names."""
+    return Path(unquote(urlsplit(url).path))
+
+
+def refused(url: str, reason: str, hint: str, kind: type[SourceError] = SourceError) -> SourceError:
+    """The one line for a download that failed for good."""
+    return kind(f"cannot download `{redact(url)}`: {reason}", hint)

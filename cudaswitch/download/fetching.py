@@ -1,0 +1,150 @@
+"""One file, wherever it is: from a path, the cache, or a server."""
+
+from __future__ import annotations
+
+import errno
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from urllib.parse import urlsplit
+
+from cudaswitch.download.access import ANYBODY, Access, Limits
+from cudaswitch.download.cache import Cache, file_sha256
+from cudaswitch.download.urls import file_name, local_path, redact, refused
+from cudaswitch.errors import NotFoundError, RequestError, SourceError, StoreError
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def fetch(
+    url: str,
+    cache: Path,
+    *,
+    sha256: str | None = None,
+    size: int | None = None,
+    limit: int | None = None,
+    offline: bool = False,
+    show: bool | None = None,
+    stop: Event | None = None,
+    access: Access = ANYBODY,
+) -> Path:
+    """Return the file behind an http, https or file URL, downloaded into `cache` if need be.
+
+    `sha256` (hex) and `size` (bytes) are what it must have; without a sha256 the server is
+    asked whether what the URL delivered last still stands. `limit` is what it may have at
+    most, in bytes. `offline` takes it from the cache or refuses. `show` a progress bar on
+    stderr: None means if that is a terminal. Another thread ends the download with `stop`.
+    `access` is how the server is reached where that is not as for everybody.
+    A download goes on where an earlier one was interrupted, also by a kill.
+
+    Raises SourceError (not delivered, or not what was expected; NotFoundError if there is no
+    such file), StoreError (the cache cannot be written) and RequestError (`sha256` is none),
+    each naming the redacted URL.
+    """
+    sha256 = _checked(sha256)
+    if _scheme(url) == "file":
+        return open_local(_local_path(url), sha256=sha256, size=size, limit=limit)
+    limits = Limits.from_environment()
+    if limit is not None:
+        limits = replace(limits, size=min(limit, limits.size))
+    show = sys.stderr.isatty() if show is None else show
+    store = Cache(cache)
+    try:
+        if sha256 is not None and (path := store.find(sha256)):
+            return path
+        if offline:
+            return _cached(store, url, sha256)
+
+        def waiting() -> None:
+            if show:
+                print(f"waiting for another process to download {file_name(url)}", file=sys.stderr)
+
+        with store.claim(url, limits.timeout, waiting) as part:
+            if sha256 is not None and (path := store.find(sha256)):
+                return path
+            from cudaswitch.download.transfer import Transfer  # noqa: PLC0415  # HTTP is slow to load
+
+            known = store.known(url) if sha256 is None else None
+            transfer = Transfer(
+                url, part, store, limits, sha256, size, known, show, stop or Event(), access
+            )
+            return transfer.run()
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise StoreError(
+                f"no space left in `{cache}` to download {file_name(url)}",
+                "free some space; the same command then goes on where this one stopped",
+            ) from None
+        raise StoreError(
+            f"cannot use the download cache `{cache}`: {error.strerror or error}"
+        ) from None
+
+
+def open_local(
+    path: Path,
+    *,
+    sha256: str | None = None,
+    size: int | None = None,
+    limit: int | None = None,
+) -> Path:
+    """Return `path` if it is a regular file with the sha256 and size given; else SourceError."""
+    if not path.exists():
+        raise NotFoundError(f"no file `{path}`", "check the path")
+    if path.is_dir():
+        raise SourceError(
+            f"`{path}` is a folder, not an archive",
+            f"if a toolkit lies there: `cudaswitch adopt {path}`",
+        )
+    if not path.is_file():
+        raise SourceError(f"`{path}` is not a regular file", "name an archive")
+    try:
+        actual = path.stat().st_size
+        if size not in (None, actual):
+            raise SourceError(f"`{path}` has {actual} bytes where {size} were expected")
+        if limit is not None and actual > limit:
+            raise SourceError(f"`{path}` has {actual} bytes, over the limit of {limit}")
+        if (checked := _checked(sha256)) and (found := file_sha256(path)) != checked:
+            raise SourceError(
+                f"the sha256 of `{path}` is {found} where {checked} was expected",
+                "the file was changed or damaged: check the hash and where it came from",
+            )
+    except OSError as error:
+        raise SourceError(f"cannot read `{path}`: {error.strerror}") from None
+    return path
+
+
+def _cached(store: Cache, url: str, sha256: str | None) -> Path:
+    known = store.known(url)
+    if known is not None and sha256 in (None, known.sha256):
+        return store.root / known.sha256
+    raise NotFoundError(
+        f"`{redact(url)}` is not in the cache, and --offline forbids to download it",
+        "run the command once without --offline",
+    )
+
+
+def _checked(sha256: str | None) -> str | None:
+    if sha256 is None or _SHA256.fullmatch(sha256.lower()):
+        return sha256.lower() if sha256 else None
+    raise RequestError(f"`{sha256}` is not a sha256", "a sha256 has 64 digits, 0-9 and a-f")
+
+
+def _scheme(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme == "file" or (parts.hostname and (parts.port or 1))
+    except ValueError:
+        usable = None
+    if usable is None or usable == "" or parts.scheme not in ("http", "https", "file"):
+        raise refused(url, "only http, https and file URLs can be", "check the URL")
+    return parts.scheme
+
+
+def _local_path(url: str) -> Path:
+    parts = urlsplit(url)
+    if parts.netloc not in ("", "localhost"):
+        raise refused(url, "a file URL names a file of this machine", "write it as file:///path")
+    return local_path(url)
