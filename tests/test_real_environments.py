@@ -26,7 +26,7 @@ CUSPARSE = LOAD.format("lib/python*/site-packages/nvidia/cusparse/lib/libcuspars
 
 def pip_install(python: Path, *arguments: str | Path) -> None:
     command = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps"]
-    subprocess.run([*command, *arguments], check=True, timeout=900)
+    subprocess.run([*command, "--no-compile", *arguments], check=True, timeout=900)
 
 
 def virtualenv(folder: Path) -> Path:
