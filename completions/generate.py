@@ -180,6 +180,16 @@ def _valued(rows: list[Command]) -> dict[str, dict[str, str]]:
     return found
 
 
+def _by_kind(rows: list[Command]) -> dict[str, list[str]]:
+    """Map each kind to what has it: `command:--option`, `*` for all commands with that option."""
+    kinds: dict[str, list[str]] = {}
+    for name, commands in _valued(rows).items():
+        same = len(set(commands.values())) == 1
+        for command, kind in list(commands.items())[: 1 if same else None]:
+            kinds.setdefault(kind, []).append(f"{'*' if same else command}:{name}")
+    return kinds
+
+
 # -- bash ---------------------------------------------------------------------------------
 
 
@@ -189,35 +199,32 @@ def _bash_call(kind: str) -> str:
     return f"_cudaswitch_add {kind}" if kind else ":"
 
 
-def _bash_name(row: Command) -> str:
-    return row.name.replace(" ", "\\ ")
+def _bash_pattern(text: str) -> str:
+    return text.replace(" ", "\\ ")
 
 
 def _bash_arguments(rows: list[Command]) -> Iterator[str]:
     for row in _flat(rows):
         for number, kind in enumerate(row.arguments, 1):
             last = row.repeated and number == len(row.arguments)
-            yield f"{_bash_name(row)}:{'*' if last else number}) {_bash_call(kind)} ;;"
+            yield f"{_bash_pattern(row.name)}:{'*' if last else number}) {_bash_call(kind)} ;;"
         if row.commands:
             words = [child.name.split()[-1] for child in row.commands]
             yield f"{row.name}:1) _cudaswitch_add {' '.join(words)} ;;"
 
 
 def _bash(rows: list[Command]) -> dict[str, list[str]]:
-    kinds: dict[str, list[str]] = {}
-    for name, commands in _valued(rows).items():
-        same = len(set(commands.values())) == 1
-        for command, kind in list(commands.items())[: 1 if same else None]:
-            pattern = "*" if same else command.replace(" ", "\\ ")
-            kinds.setdefault(kind, []).append(f"{pattern}:{name}")
     return {
         "commands": [f"_cudaswitch_add {' '.join(row.name for row in rows)}"],
         "available": [f"_cudaswitch_add {' '.join(available())}"],
         "groups": [f'{" | ".join(row.name for row in rows if row.commands)}) command+=" $word" ;;'],
-        "values": [f"{' | '.join(names)}) {_bash_call(kind)} ;;" for kind, names in kinds.items()],
+        "values": [
+            f"{' | '.join(map(_bash_pattern, found))}) {_bash_call(kind)} ;;"
+            for kind, found in _by_kind(rows).items()
+        ],
         "valued": [f"{' | '.join(_valued(rows))}) option=$word ;;"],
         "options": [
-            f"{_bash_name(row)}) _cudaswitch_add "
+            f"{_bash_pattern(row.name)}) _cudaswitch_add "
             + " ".join(name for option in row.options for name in option.names)
             + " ;;"
             for row in _flat(rows)
@@ -287,47 +294,49 @@ def _zsh(rows: list[Command]) -> dict[str, list[str]]:
 # -- fish ---------------------------------------------------------------------------------
 
 
-def _fish_list(kind: str) -> str:
-    if kind == "folders":
-        return "'(__fish_complete_directories)'"
-    return f"'(__cudaswitch_complete_{kind})'" if kind in FUNCTIONS else quote_fish(kind)
+def _fish_case(pattern: str, action: Iterable[str]) -> list[str]:
+    return [f"case {pattern}", *(f"    {line}" for line in action)]
 
 
-def _fish_option(row: Command, option: Option) -> str:
-    line = f"complete -c cudaswitch -n '__cudaswitch_complete_at any {row.name}'"
-    for name in option.names:
-        line += f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}"
-    if option.kind is not None:
-        line += f" -x -a {_fish_list(option.kind)}" if option.kind else " -x"
-    return f"{line} -d {quote_fish(option.help)}"
+def _fish_said(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    rows = [f"    {word} {quote_fish(label)}" for word, label in pairs]
+    return ["printf '%s\\t%s\\n' \\", *(f"{row} \\" for row in rows[:-1]), rows[-1]]
 
 
-def _fish_lines(row: Command) -> Iterator[str]:
-    for child in row.commands:
-        word = child.name.split()[-1]
-        at = f"'__cudaswitch_complete_at 1 {row.name}'"
-        yield f"complete -c cudaswitch -n {at} -a {word} -d {quote_fish(child.label)}"
-        yield from _fish_lines(child)
-    for number, kind in enumerate(row.arguments, 1):
-        last = row.repeated and number == len(row.arguments)
-        at = f"'__cudaswitch_complete_at {'any' if last else number} {row.name}'"
-        if kind:
-            files = " -F" if kind == "installable" else ""
-            yield f"complete -c cudaswitch -n {at}{files} -a {_fish_list(kind)}"
-    if not row.commands:
-        yield from (_fish_option(row, option) for option in row.options)
+def _fish_offer(kind: str) -> list[str]:
+    if kind in FUNCTIONS:
+        return [f"__cudaswitch_complete_{kind}"]
+    return [f"printf '%s\\n' {kind}"] if kind else []
+
+
+def _fish_options(row: Command) -> list[str]:
+    said = [(name, option.help) for option in row.options for name in option.names]
+    return _fish_case(quote_fish(row.name), _fish_said(said))
+
+
+def _fish_arguments(rows: list[Command]) -> Iterator[str]:
+    for row in _flat(rows):
+        for number, kind in enumerate(row.arguments, 1):
+            last = row.repeated and number == len(row.arguments)
+            yield from _fish_case(quote_fish(f"{row.name}:{'*' if last else number}"), _fish_offer(kind))
+        if row.commands:
+            said = [(child.name.split()[-1], child.label) for child in row.commands]
+            yield from _fish_case(f"{row.name}:1", _fish_said(said))
 
 
 def _fish(rows: list[Command]) -> dict[str, list[str]]:
     return {
-        "valued": [f"case {' '.join(_valued(rows))}"],
+        "commands": _fish_said((row.name, row.label) for row in rows)[1:],
         "available": [f"printf '%s\\tCUDA to install\\n' {' '.join(available())}"],
-        "commands": [
-            f"complete -c cudaswitch -n '__cudaswitch_complete_at 1' -a {row.name}"
-            f" -d {quote_fish(row.label)}"
-            for row in rows
+        "groups": [f"case {' '.join(row.name for row in rows if row.commands)}"],
+        "values": [
+            line
+            for kind, found in _by_kind(rows).items()
+            for line in _fish_case(" ".join(map(quote_fish, found)), _fish_offer(kind))
         ],
-        "lines": [line for row in rows for line in _fish_lines(row)],
+        "valued": [f"case {' '.join(_valued(rows))}"],
+        "options": [line for row in _flat(rows) for line in _fish_options(row)],
+        "arguments": list(_fish_arguments(rows)),
     }
 
 

@@ -253,6 +253,43 @@ def test_an_empty_home_is_no_error(home: Home, shell: str) -> None:
     assert [set(words) for words in found] == [{"latest", "auto", "system"}, set(), set()]
 
 
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_it_offers_files_and_folders(stocked: Home, shell: str) -> None:
+    """In bash readline does, which no script can ask."""
+    (stocked.path / "work a").mkdir()
+    (stocked.path / "work.conda").touch()
+    quoted = "work\\ "
+    lines = [
+        "install wo",
+        "install ./work",
+        f"adopt {quoted}",
+        "adopt wo",
+        "pin --dir=wo",
+        "pin -p w",
+    ]
+    files, here, part, folders, valued, short = offers(
+        shell, stocked, *(f"cudaswitch {line}" for line in lines)
+    )
+    assert set(files) == {"work a", "work.conda"}
+    assert {word.removeprefix("./") for word in here} == {"work a", "work.conda"}
+    assert [set(found) for found in (part, folders, short)] == [{"work a"}] * 3
+    assert {word.removeprefix("--dir=") for word in valued} == {"work a"}
+
+
+def test_fish_completes_the_command_that_exec_runs(stocked: Home) -> None:
+    (stocked.path / "work.conda").touch()
+    words, options, file = offers(
+        "fish",
+        stocked,
+        "cudaswitch exec -- cudasw",
+        "cudaswitch exec 12.4.1 -- cudaswitch list --js",
+        "cudaswitch exec -- cat 'wor",
+    )
+    assert "--json" in options
+    assert set(file) == {"work.conda"}
+    assert words == {}, "there is no such command on this PATH"
+
+
 @pytest.mark.parametrize("shell", ["bash", "fish"])
 def test_a_value_behind_an_equals_sign(stocked: Home, shell: str) -> None:
     split = " = " if shell == "bash" else "="  # bash breaks words at COMP_WORDBREAKS

@@ -1,58 +1,5 @@
 # fish completion for cudaswitch, made by completions/generate.py. It starts no process.
 
-# The command and its arguments before the cursor, without options and their values.
-function __cudaswitch_complete_words
-    set -l skip
-    for word in (commandline -opc)[2..]
-        if set -q skip[1]
-            set skip
-            continue
-        end
-        switch $word
-            case --
-                echo --
-            @valued@
-                set skip 1
-            case '-*'
-            case '*'
-                echo $word
-        end
-    end
-end
-
-# Is the argument $argv[1] (or `any`) of the command $argv[2..] to be completed? Asked for every
-# command at each TAB, so what holds for a command line is worked out once.
-function __cudaswitch_complete_at
-    set -l line (commandline -pc)
-    if test "$line" != "$__cudaswitch_complete_line"
-        set -g __cudaswitch_complete_line "$line"
-        set -g __cudaswitch_complete_places
-        set -l words (__cudaswitch_complete_words)
-        contains -- -- $words; and return 1
-        set -l command
-        set -l after (math (count $words) + 1)
-        for word in '' $words
-            test -n "$word"; and set -a command $word; and set after (math $after - 1)
-            for place in $after any
-                set -a __cudaswitch_complete_places (string join ' ' -- $place $command)
-            end
-        end
-    end
-    contains -- "$argv" $__cudaswitch_complete_places
-end
-
-# Is a command line of its own being typed, behind `exec --`?
-function __cudaswitch_complete_is_command
-    set -l words (__cudaswitch_complete_words)
-    test "$words[1]" = exec; and contains -- -- $words
-end
-
-function __cudaswitch_complete_command
-    set -l words (commandline -opc)
-    complete -C (string join ' ' -- (string escape -- $words[(math (contains --index -- -- $words) + 1)..]) \
-        (commandline -ct))
-end
-
 # The folders of all stores, the person's own first.
 function __cudaswitch_complete_stores
     if test -n "$CUDASWITCH_HOME"
@@ -104,6 +51,7 @@ function __cudaswitch_complete_installable
     printf '%s\t%s\n' latest 'the newest there is' auto 'what the active environment needs'
     @available@
     __cudaswitch_complete_aliases
+    __cudaswitch_complete_files
 end
 
 function __cudaswitch_complete_tools
@@ -135,13 +83,91 @@ function __cudaswitch_complete_environments
         test -d $prefix/conda-meta -o -f $prefix/pyvenv.cfg; or continue
         set -l name (string split --right --max 1 --fields 2 / -- $prefix)
         test -d $prefix/condabin -o -d $prefix/envs; and set name base
-        printf '%s\t%s\n' $name (string replace --regex "^$(string escape --style=regex ~)/" '~/' -- $prefix)
+        printf '%s\t%s\n' $name \
+            (string replace --regex -- '^'(string escape --style=regex ~)/ '~/' $prefix)
     end
 end
 
-complete -c cudaswitch -f
-complete -c cudaswitch -n '__cudaswitch_complete_at 1' -s h -l help -d 'Show help'
-complete -c cudaswitch -n '__cudaswitch_complete_at 1' -l version -d 'Show the version'
-complete -c cudaswitch -n __cudaswitch_complete_is_command -a '(__cudaswitch_complete_command)'
-@commands@
-@lines@
+# What fish completes where it knows nothing of a command: files and folders.
+function __cudaswitch_complete_files
+    complete -C "cudaswitch-files "(string replace --regex '^--[^=]*=' '' -- (commandline -ct))
+end
+
+function __cudaswitch_complete_folders
+    __cudaswitch_complete_files | string match '*/'
+end
+
+# The value of the option $argv[1] of the command $argv[2].
+function __cudaswitch_complete_value
+    switch $argv[2]:$argv[1]
+        @values@
+    end
+end
+
+# The options of the command $argv[1].
+function __cudaswitch_complete_options
+    switch $argv[1]
+        case ''
+            printf '%s\t%s\n' --help 'Show help' --version 'Show the version'
+        @options@
+    end
+end
+
+# The argument $argv[2] of the command $argv[1], counted from 1.
+function __cudaswitch_complete_argument
+    switch $argv[1]:$argv[2]
+        case :1
+            printf '%s\t%s\n' \
+                @commands@
+        @arguments@
+    end
+end
+
+function __cudaswitch_complete
+    set -l rest (commandline -opc)[2..]
+    set -l token (commandline -ct)
+    set -l command ''
+    set -l count 1
+    set -l option
+    while set -q rest[1]
+        set -l word $rest[1]
+        set -e rest[1]
+        if set -q option[1]
+            set option
+            continue
+        end
+        switch $word
+            case --
+                if test "$command" = exec
+                    complete -C (string join ' ' -- (string escape -- $rest) $token)
+                    return
+                end
+            @valued@
+                set option $word
+            case '-*'
+            case '*'
+                switch $command
+                    case ''
+                        set command $word
+                    @groups@
+                        set command "$command $word"
+                    case '*'
+                        set count (math $count + 1)
+                end
+        end
+    end
+    if set -q option[1]
+        __cudaswitch_complete_value $option $command
+    else if string match --quiet -- '--*=*' $token
+        set option (string split --max 1 = -- $token)[1]
+        set -l values (__cudaswitch_complete_value $option $command)
+        string join \n -- $option=$values
+    else if string match --quiet -- '-*' $token
+        __cudaswitch_complete_options $command
+    else
+        __cudaswitch_complete_argument $command $count
+    end
+end
+
+# One for all of them: fish would ask for the condition of each.
+complete -c cudaswitch -f -a '(__cudaswitch_complete)'
