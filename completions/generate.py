@@ -318,7 +318,8 @@ def _fish_arguments(rows: list[Command]) -> Iterator[str]:
     for row in _flat(rows):
         for number, kind in enumerate(row.arguments, 1):
             last = row.repeated and number == len(row.arguments)
-            yield from _fish_case(quote_fish(f"{row.name}:{'*' if last else number}"), _fish_offer(kind))
+            at = f"{row.name}:{'*' if last else number}"
+            yield from _fish_case(quote_fish(at), _fish_offer(kind))
         if row.commands:
             said = [(child.name.split()[-1], child.label) for child in row.commands]
             yield from _fish_case(f"{row.name}:1", _fish_said(said))

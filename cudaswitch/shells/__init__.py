@@ -59,7 +59,7 @@ def core(family: str) -> str:
 
 def answers() -> str:
     """Return the text that finds ready answers, which integration and shims share."""
-    return _text("packages.sh") + _text("answers.sh")
+    return "".join(map(_text, ("packages.sh", "file.sh", "answers.sh")))
 
 
 def init(shell: Shell, *, root: str, program: str) -> str:
@@ -78,7 +78,11 @@ def init(shell: Shell, *, root: str, program: str) -> str:
     assigned = [
         shell.local.format(name=name, value=shell.quote(value)) for name, value in values.items()
     ]
-    return "\n".join([*assigned, _defined(shell)]) + "".join(map(_text, shell.init))
+    before = _defined(shell)
+    if shell.lazy:
+        later = shell.quote(before + "".join(map(_text, shell.lazy)))
+        before = shell.deferred.format(text=later)
+    return "\n".join([*assigned, before]) + "".join(map(_text, shell.init))
 
 
 def carried(names: tuple[str, ...], **values: str) -> str:

@@ -61,19 +61,6 @@ __cudaswitch_trim() {
     __csw=${__csw%"${__csw##*[!' 	']}"}
 }
 
-# __csw = the nearest version file from the working directory upward, not above the home
-# folder; fails where there is none.
-__cudaswitch_file() {
-    \local dir
-    dir=$PWD
-    while :; do
-        __csw=$dir/.cuda-version
-        if [ -f "$__csw" ]; then return 0; fi
-        if [ -z "$dir" ] || [ "$dir" = "${HOME-}" ]; then return 1; fi
-        dir=${dir%/*}
-    done
-}
-
 # __csw = the active environment; fails where there is none. Of two that one is, whose
 # programs come first on PATH.
 __cudaswitch_active() {

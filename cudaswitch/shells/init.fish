@@ -55,22 +55,10 @@ function __cudaswitch_directory
     set -g _cudaswitch_file
     set -g _cudaswitch_text
     set -e _CUDASWITCH_D
-    # With a slash at its end, so that a line break there is not taken for the end.
-    set -l dir $PWD/
-    test $PWD = /; and set dir /
-    while true
-        if test -f $dir.cuda-version
-            set _cudaswitch_file $dir.cuda-version
-            break
-        end
-        if test $dir = / -o "$dir" = "$HOME/"
-            break
-        end
-        string match --quiet --regex '^(?<dir>(?s).*/)[^/]*/$' -- $dir; or break
-    end
     set -g __csw
     set -l active
-    if test -n "$_cudaswitch_file"
+    if __cudaswitch_file
+        set _cudaswitch_file $__csw
         __cudaswitch_content
         __cudaswitch_read $_cudaswitch_file
         or __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file $_cudaswitch_file
@@ -340,15 +328,3 @@ function cudaswitch
             $_cudaswitch_program $argv
     end
 end
-
-function __cudaswitch_prompt --on-event fish_prompt --on-variable PWD
-    set -l code $status
-    if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION" != "$_cudaswitch_seen"
-        or test -n "$_CUDASWITCH_GONE"
-        __cudaswitch_look
-    else if test -n "$_cudaswitch_file" -o -f .cuda-version; and __cudaswitch_edited
-        __cudaswitch_look
-    end
-    return $code
-end
-__cudaswitch_look

@@ -109,8 +109,9 @@ class Shell:
     `family` names the hook files that it reads, and `core.*`. `core`, `use` and `init` of a
     shell that runs Python are modules of ours for `carried`, `core` having the change in
     place of the family's text. `export` and `local` set one variable.
-    `init` are the texts that `cudaswitch init` adds to the family's core, and `load` is
-    the line that evaluates them. `settle` is what makes a change come true. Where functions
+    `init` are the texts that `cudaswitch init` adds to the family's core, and `load` is the line
+    that evaluates them. With `lazy` the core and those texts are parsed only when somebody calls
+    the function that `deferred` defines. `settle` is what makes a change come true. Where functions
     cannot be defined it sources the family's core, which then is in no text: `{texts}` is the
     folder of it.
 
@@ -125,6 +126,8 @@ class Shell:
     export: str
     local: str
     init: tuple[str, ...] = ()
+    lazy: tuple[str, ...] = ()
+    deferred: str = ""
     core: tuple[str, ...] = ()
     use: tuple[str, ...] = ()
     load: str = ""
@@ -138,6 +141,23 @@ class Shell:
         """Are there functions, for which the core has to be in every text?"""
         return "{texts}" not in self.settle
 
+
+_DEFERRED = """\
+__cudaswitch_load() {{
+    \\local code aliases
+    code=0 aliases=''
+    if [ -n "${{ZSH_VERSION-}}" ]; then
+        \\emulate -L sh -o no_aliases
+    elif \\shopt -q expand_aliases; then
+        aliases=1
+        \\shopt -u expand_aliases
+    fi
+    \\eval {text} || code=$?
+    if [ -n "$aliases" ]; then \\shopt -s expand_aliases; fi
+    return "$code"
+}}
+"""
+"""What the person has made of words by then must not get into what is parsed."""
 
 SHELLS = {
     shell.name: shell
@@ -155,7 +175,9 @@ SHELLS = {
             quote_posix,
             export="\\export {name}={value}",
             local="{name}={value}",
-            init=("answers.sh", "init.sh", "init.bash"),
+            lazy=("answers.sh", "init.sh"),
+            deferred=_DEFERRED,
+            init=("file.sh", "lazy.sh", "init.bash"),
             load='eval "$(cudaswitch init bash)"',
             startup=("{HOME}/.bashrc",),
             source="if [ -f {file} ]; then \\. {file}; fi",
@@ -166,7 +188,9 @@ SHELLS = {
             quote_posix,
             export="\\export {name}={value}",
             local="typeset -g {name}={value}",
-            init=("answers.sh", "init.sh", "init.zsh"),
+            lazy=("answers.sh", "init.sh"),
+            deferred=_DEFERRED,
+            init=("file.sh", "lazy.sh", "init.zsh"),
             load='eval "$(cudaswitch init zsh)"',
             startup=("{ZDOTDIR}/.zshrc",),
             source="if [ -f {file} ]; then \\. {file}; fi",
@@ -206,7 +230,9 @@ SHELLS = {
             quote_fish,
             export="set -gx {name} {value}",
             local="set -g {name} {value}",
-            init=("init.fish",),
+            lazy=("init.fish",),
+            deferred="function __cudaswitch_load\n    eval {text}\nend\n",
+            init=("lazy.fish", "prompt.fish"),
             load="cudaswitch init fish | source",
             startup=("{XDG_CONFIG_HOME}/fish/conf.d/cudaswitch.fish",),
             source="if status is-interactive; and test -f {file}; source {file}; end",

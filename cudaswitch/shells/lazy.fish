@@ -1,0 +1,47 @@
+# What stands in for the integration until something asks for a toolkit: in a shell where nothing
+# does, nothing more is parsed. __cudaswitch_load puts the integration in its place.
+
+# $__csw = the nearest version file from the working directory upward, not above the home folder;
+# fails where there is none.
+function __cudaswitch_file
+    # With a slash at its end, so that a line break there is not taken for the end.
+    set -l dir $PWD/
+    test $PWD = /; and set dir /
+    while not test -f $dir.cuda-version
+        test $dir = / -o "$dir" = "$HOME/"; and return 1
+        string match --quiet --regex '^(?<dir>(?s).*/)[^/]*/$' -- $dir; or return 1
+    end
+    set -g __csw $dir.cuda-version
+end
+
+function __cudaswitch_look
+    set -l asked "$CONDA_PREFIX$VIRTUAL_ENV$CUDASWITCH_VERSION$_CUDASWITCH_ON$_CUDASWITCH_BIN"
+    set -a asked "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
+    if test "$asked$_CUDASWITCH_GONE" = ' '; and not test -f $_cudaswitch_root/global
+        and not __cudaswitch_file
+        set -g _cudaswitch_seen '' '' "$PWD" ''
+        return 0
+    end
+    __cudaswitch_load; and __cudaswitch_look
+end
+
+# There is a version file where none was at the last look.
+function __cudaswitch_edited
+end
+
+function cudaswitch
+    __cudaswitch_load; and cudaswitch $argv
+end
+
+# Hooks ask for these.
+function __cudaswitch_settle
+    __cudaswitch_load; and __cudaswitch_settle
+end
+
+function __cudaswitch_enter
+    __cudaswitch_load; and __cudaswitch_enter $argv
+end
+
+function __cudaswitch_leave
+    __cudaswitch_load; and __cudaswitch_leave $argv
+end

@@ -1,0 +1,36 @@
+# shellcheck shell=bash disable=SC2154  # zsh runs it too; `shells.init` sets _cudaswitch_root
+# What stands in for the integration until something asks for a toolkit: in a shell where nothing
+# does, nothing more is parsed. __cudaswitch_load puts the integration in its place.
+
+__cudaswitch_look() {
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
+    \local __csw
+    __csw=${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}
+    __csw=$__csw${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}
+    if [ -z "$__csw${_CUDASWITCH_D-}${_CUDASWITCH_GONE-}" ] && ! [ -f "$_cudaswitch_root/global" ] \
+        && ! __cudaswitch_file; then
+        _cudaswitch_seen="||$PWD|"
+        return 0
+    fi
+    __cudaswitch_load && __cudaswitch_look
+}
+
+# There is a version file where none was at the last look.
+__cudaswitch_edited() { return 0; }
+
+cudaswitch() {
+    __cudaswitch_load && cudaswitch "$@"
+}
+
+# Hooks ask for these.
+__cudaswitch_settle() {
+    __cudaswitch_load && __cudaswitch_settle
+}
+
+__cudaswitch_enter() {
+    __cudaswitch_load && __cudaswitch_enter "$@"
+}
+
+__cudaswitch_leave() {
+    __cudaswitch_load && __cudaswitch_leave "$@"
+}

@@ -1,0 +1,81 @@
+"""In a shell where nothing asks for a toolkit, the most of the integration is not even parsed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shells.driver import BASH, FISH, ZSH, Shell
+from shells.kits import Person
+from shells.terminal import Terminal
+from shells.test_interactive import Open, at_prompt, every_shell, home_of, tree
+
+__all__ = ["at_prompt", "tree"]  # fixtures
+
+WORDS = "builtin emulate eval export local printf read return set shift source test typeset unset"
+ALIASES = "; ".join(f"alias {word}=false" for word in WORDS.split())
+PARSING = {
+    BASH: (
+        "set -o posix",
+        "shopt -s extglob failglob nullglob dotglob",
+        "set -o noclobber",
+        f"{ALIASES}; alias case=false",
+    ),
+    ZSH: (
+        "setopt ignore_braces ignore_close_braces rc_quotes csh_junkie_quotes csh_junkie_loops",
+        "setopt ksh_glob extended_glob sh_word_split ksh_arrays glob_subst no_short_loops",
+        "setopt no_aliases",
+        "setopt posix_builtins posix_identifiers no_multi_func_def warn_create_global",
+        f"{ALIASES}; alias -g local=false case=false",
+    ),
+}
+"""What people set at a prompt, behind the line that loads us, and what changes how text is read."""
+
+
+def is_parsed(terminal: Terminal) -> bool:
+    ask = "functions -q" if terminal.shell is FISH else "command -v"
+    terminal.say(f"{ask} __cudaswitch_choose")
+    return terminal.child.match.group(1) == "0"
+
+
+@every_shell
+def test_nothing_more_is_parsed_until_something_asks(
+    shell: Shell, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(shell)
+    assert not is_parsed(terminal)
+    terminal.say(f"cd {shell.quote(str(tree.parent))}")
+    assert not is_parsed(terminal)
+    terminal.say(f"cd {shell.quote(str(tree))}")
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert is_parsed(terminal)
+
+
+@every_shell
+def test_a_file_that_appears_is_seen(
+    shell: Shell, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """There is no look-round for it but the one of the prompt, in the folder it is in."""
+    terminal = at_prompt(shell)
+    terminal.say(f"cd {shell.quote(str(tmp_path))}")
+    terminal.say("echo 10.1 > .cuda-version")
+    terminal.say("")
+    assert home_of(terminal) == str(person.kits[0].home)
+
+
+@pytest.mark.parametrize(
+    ("shell", "setting"), [(shell, text) for shell, texts in PARSING.items() for text in texts]
+)
+def test_whatever_is_set_by_then(
+    shell: Shell, setting: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(shell)
+    terminal.say(setting)
+    terminal.say(f"cd {shell.quote(str(tree))}")
+    assert home_of(terminal) == str(person.kits[0].home)
+    terminal.say("cudaswitch use 11.8")
+    assert home_of(terminal) == str(person.kits[1].home)
+    terminal.say("cudaswitch off")
+    terminal.say("cd /")
+    assert home_of(terminal) == ""
