@@ -205,11 +205,13 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
 def _give_back(result: dict[str, str], values: Mapping[str, str]) -> None:
     for name, value in values.items():
         was = result.pop(f"{_STATE}WAS_{name}", None)
-        if result.get(name) == value:
-            if was is None:
-                del result[name]
-            else:
-                result[name] = was
+        # conda-forge's nvcc_linux-64 keeps two of them aside, and brings them back when it is left.
+        for each in (name, f"{name}_CONDA_NVCC_BACKUP"):
+            if result.get(each) == value:
+                if was is None:
+                    del result[each]
+                else:
+                    result[each] = was
 
 
 def _take_out(result: dict[str, str], words: Mapping[str, str]) -> None:

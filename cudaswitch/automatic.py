@@ -31,7 +31,7 @@ def ask(environment: Environment) -> Answer:
     from cudaswitch.detect import facts_of  # noqa: PLC0415  # reads tables that few need
     from cudaswitch.resolver import resolve  # noqa: PLC0415  # the same
 
-    kits = [kit for store in all_stores() for kit in store.toolkits()]
+    kits = [kit for store in all_stores() for kit in store.present()]
     resolution = resolve(facts_of(environment.prefix), kits)
     if not resolution.runs:
         return Answer(

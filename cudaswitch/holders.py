@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from cudaswitch.decision import answer, toolkit_at
-from cudaswitch.environments import read_request
+from cudaswitch.environments import environment_at, known_environments, read_request
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import home
 
@@ -42,11 +44,30 @@ def holders() -> dict[str, list[str]]:
 
 
 def records() -> list[Record]:
-    """List the pins that are still there; an environment that was removed pins nothing."""
+    """List the pins that are still there; an environment that was removed pins nothing.
+
+    A copy of an environment (`conda create --clone`, `conda rename`) has the pin and the hooks of
+    the original, and no note of ours: those that conda knows are found by that.
+    """
     records = []
     for file in sorted(home().pins.glob("[!.]*")):
         # A damaged note is as good as none: what counts is the pin itself, where it is.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             row = json.loads(file.read_text(encoding="utf-8"))
             records.append(Record(Path(row["path"]), row["hooked"]))
-    return [record for record in records if record.path.is_file()]
+    there = [record for record in records if record.path.is_file()]
+    return [*there, *_copied({record.path for record in there})]
+
+
+def _copied(noted: Iterable[Path]) -> Iterator[Record]:
+    for prefix in known_environments(os.environ):
+        file = environment_at(prefix).pin_file
+        if file in noted or not file.is_file():
+            continue
+        from cudaswitch.hooks import kept_want  # noqa: PLC0415  # slow to load, and few need it
+
+        with contextlib.suppress(CudaswitchError):
+            read_request(file)  # that of somebody else is none of ours
+            want = kept_want(environment_at(prefix))
+            if want and toolkit_at(want.home):
+                yield Record(file, want.home)

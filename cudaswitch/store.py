@@ -49,6 +49,10 @@ class Store:
         kits = list(filter(None, map(read_toolkit, _listed(self.home.toolkits))))
         return sorted(kits, key=lambda kit: (kit.platform, kit.version, kit.cudnn or Version("0")))
 
+    def present(self) -> list[Toolkit]:
+        """List the toolkits that are there: what was adopted may have been deleted since."""
+        return [kit for kit in self.toolkits() if Path(kit.path).is_dir()]
+
     def packages(self) -> list[Package]:
         """List the packages with their files, by name."""
         return list(filter(None, map(read_package, _listed(self.home.packages))))
@@ -147,7 +151,7 @@ class Store:
         # A shell that takes an answer that is ready does not look at settings.
         if settings.value("libraries") != "auto":
             return {}
-        kits = [kit for kit in self.toolkits() if kit.platform == current_platform()]
+        kits = [kit for kit in self.present() if kit.platform == current_platform()]
         answers: dict[str, Toolkit] = {}
         for kit in kits:
             versions = _prefixes(kit.version)
@@ -301,17 +305,15 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     searched = all_stores() if searched is None else searched
     request = dealias(request, searched)
     for store in searched:
-        fitting = [
-            kit
-            for kit in store.toolkits()
-            if kit.platform == current_platform()
-            and request.accepts(kit.version)
-            and request.accepts_cudnn(kit.cudnn)
-        ]
+        fitting = [kit for kit in store.present() if _fits(kit, request)]
         if fitting:
             refuse_everybodys(store.home.root)
             return fitting[-1]
+    gone = [kit for store in searched for kit in store.toolkits() if _fits(kit, request)]
     asked = f" (asked for by {request.origin})" if request.origin else ""
+    if gone:
+        message = f"toolkit `{gone[-1].path}` is gone{asked}"
+        raise NotInstalledError(message, f"cudaswitch remove {gone[-1].name}")
     extra = ""
     if request.cudnn:
         extra = " without cuDNN" if request.cudnn == "none" else f" with cuDNN {request.cudnn}"
@@ -319,6 +321,14 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     raise NotInstalledError(
         f"CUDA {request.text}{extra} is not installed{asked}",
         f"cudaswitch install {quote_request(request.text)}{option}",
+    )
+
+
+def _fits(kit: Toolkit, request: Request) -> bool:
+    return (
+        kit.platform == current_platform()
+        and request.accepts(kit.version)
+        and request.accepts_cudnn(kit.cudnn)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -303,3 +304,55 @@ def test_folders_that_cannot_be_renamed_go_too(stocked: Home, tmp_path: Path) ->
     crossing = preloaded(tmp_path, "fail", "rename", last=2, number=errno.EXDEV)
     succeeded(stocked.run("remove", BARE, FULL, **crossing))
     assert stored(stocked) == {"packages": [], "toolkits": [], "requests": []}
+
+
+def test_an_adopted_one_that_was_deleted_is_passed_over(home: Home, tmp_path: Path) -> None:
+    """By prefixes and ranges; where nothing else fits, it is told what mends it."""
+    for version in ("12.4.1", "12.7.0"):
+        folder = tmp_path / version
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin" / "nvcc").touch(0o755)
+        (folder / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
+        assert succeeded(home.run("adopt", folder))[0].split() == [version, str(folder)]
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(home.run("pin", "12", "--prefix", prefix))
+    (tmp_path / "12.7.0").rename(tmp_path / "elsewhere")
+    for request in ("12", "latest", ">=12", "12.4"):
+        done = home.run("exec", request, "--", "printenv", "CUDA_HOME")
+        assert succeeded(done) == [str(tmp_path / "12.4.1")], request
+    why = f"toolkit `{tmp_path / '12.7.0'}` is gone"
+    assert why in refused(home.run("exec", "12.7", "--", "true"))
+    assert "cudaswitch remove 12.7.0" in home.run("exec", "12.7", "--", "true").stderr
+    # The next change tells everybody: ready answers, hooks.
+    succeeded(home.run("alias", "mine", "12"))
+    assert answers(home)["12"] == "12.4.1"
+    (tmp_path / "elsewhere").rename(tmp_path / "12.7.0")
+    assert succeeded(home.run("exec", "12", "--", "printenv", "CUDA_HOME")) == [
+        str(tmp_path / "12.7.0")
+    ]
+
+
+def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) -> None:
+    """conda knows it, by its list; of ours it has the pin and the hooks, and no note."""
+    for version in ("12.7.0", "12.7.1"):
+        folder = tmp_path / version
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin" / "nvcc").touch(0o755)
+        (folder / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
+    succeeded(home.run("adopt", tmp_path / "12.7.0"))
+    original, clone = conda_prefix(tmp_path / "original"), tmp_path / "clone"
+    succeeded(home.run("pin", "12.7", "--prefix", original))
+    shutil.copytree(original, clone)
+    shutil.rmtree(original)
+    (home.path / ".conda").mkdir()
+    (home.path / ".conda" / "environments.txt").write_text(f"{original}\n{clone}\n")
+    [kit] = json.loads(home.run("list", "--json").stdout)["toolkits"]
+    assert kit["pinned_by"] == [str(clone)]
+    assert f"pinned by {clone}" in refused(home.run("remove", "12.7.0"))
+    succeeded(home.run("adopt", tmp_path / "12.7.1"))
+    kits = json.loads(home.run("list", "--json").stdout)["toolkits"]
+    assert [kit["pinned_by"] for kit in kits] == [[], [str(clone)]]
+    hook = (clone / "etc/conda/activate.d/~~cudaswitch.sh").read_text()
+    assert "12.7.1" in hook
+    succeeded(home.run("unpin", "--prefix", clone))
+    succeeded(home.run("remove", "12.7.1"))

@@ -53,7 +53,7 @@ def resolve(
             )
         environment = active
     facts = facts_of(environment.prefix, driver=driver, cc=cc, gcc=gcc, platform=platform)
-    kits = [kit for store in all_stores() for kit in store.toolkits()]
+    kits = [kit for store in all_stores() for kit in store.present()]
     resolution = resolve_facts(facts, kits)
     if as_json:
         output.data(resolution.to_json())

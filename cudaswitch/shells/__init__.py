@@ -137,7 +137,8 @@ def hook(
     prefix in every text file, and must not find it at the head of another path.
     """
     quote = FAMILIES[family].quote
-    broken = "".join(quote(part) for part in re.findall(r"[^/]*/?", home) if part)
+    # To a zsh with `rc_quotes` two single quotes in a row are one that is meant.
+    broken = '""'.join(quote(part) for part in re.findall(r"[^/]*/?", home) if part)
     values = {
         "owner": owner,
         "env": ENVIRONMENT_VARIABLE[owner],

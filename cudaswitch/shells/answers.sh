@@ -17,42 +17,42 @@ __cudaswitch_ready() {
 
 # __csw = the ready answer to the version file $1; fails where Python must be asked.
 __cudaswitch_read() {
-    \local cuda cudnn mode gpus rest line key value
-    cuda='' cudnn='' mode='' gpus=''
+    \local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_rest _csw_line _csw_key _csw_value
+    _csw_cuda='' _csw_cudnn='' _csw_mode='' _csw_gpus=''
     if ! [ -O "$1" ]; then return 1; fi
-    while IFS= \read -r line || [ -n "$line" ]; do
-        __cudaswitch_trim "${line%%#*}"
-        line=$__csw
-        case $line in
+    while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
+        __cudaswitch_trim "${_csw_line%%#*}"
+        _csw_line=$__csw
+        case $_csw_line in
             '') continue ;;
-            *=*) key=${line%%=*} value=${line#*=} ;;
-            *[' 	']*) key=${line%%[' 	']*} value=${line#*[' 	']} ;;
-            *) key=cuda value=$line ;;
+            *=*) _csw_key=${_csw_line%%=*} _csw_value=${_csw_line#*=} ;;
+            *[' 	']*) _csw_key=${_csw_line%%[' 	']*} _csw_value=${_csw_line#*[' 	']} ;;
+            *) _csw_key=cuda _csw_value=$_csw_line ;;
         esac
-        __cudaswitch_trim "$value"
-        value=$__csw
-        __cudaswitch_trim "$key"
-        case $value in '' | *[' 	=']*) return 1 ;; esac
+        __cudaswitch_trim "$_csw_value"
+        _csw_value=$__csw
+        __cudaswitch_trim "$_csw_key"
+        case $_csw_value in '' | *[' 	=']*) return 1 ;; esac
         # Once each.
-        case $__csw:$cuda:$cudnn:$mode:$gpus in
-            cuda::*) cuda=$value ;;
-            cudnn:*::*:*) cudnn=$value ;;
-            libraries:*:*::*) mode=$value ;;
-            gpus:*:) gpus=$value ;;
+        case $__csw:$_csw_cuda:$_csw_cudnn:$_csw_mode:$_csw_gpus in
+            cuda::*) _csw_cuda=$_csw_value ;;
+            cudnn:*::*:*) _csw_cudnn=$_csw_value ;;
+            libraries:*:*::*) _csw_mode=$_csw_value ;;
+            gpus:*:) _csw_gpus=$_csw_value ;;
             *) return 1 ;;
         esac
     done < "$1"
-    case $mode in '' | auto | always | never) ;; *) return 1 ;; esac
+    case $_csw_mode in '' | auto | always | never) ;; *) return 1 ;; esac
     # Indices only, each once; the rest of what may be said is Python's to check.
-    case $gpus in -1) ;; *[!0-9,]* | *,,* | ,* | *,) return 1 ;; esac
-    rest=$gpus
-    while [ -n "$rest" ]; do
-        value=${rest%%,*} rest=${rest#"$value"} rest=${rest#,}
-        case ,$rest, in *",$value,"*) return 1 ;; esac
-        case $value in ?????*) return 1 ;; esac
+    case $_csw_gpus in -1) ;; *[!0-9,]* | *,,* | ,* | *,) return 1 ;; esac
+    _csw_rest=$_csw_gpus
+    while [ -n "$_csw_rest" ]; do
+        _csw_value=${_csw_rest%%,*} _csw_rest=${_csw_rest#"$_csw_value"} _csw_rest=${_csw_rest#,}
+        case ,$_csw_rest, in *",$_csw_value,"*) return 1 ;; esac
+        case $_csw_value in ?????*) return 1 ;; esac
     done
-    __cudaswitch_ready "$cuda${cudnn:++cudnn$cudnn}" || return 1
-    __csw=$__csw${mode:+:lib=$mode}${gpus:+:gpus=$gpus}
+    __cudaswitch_ready "$_csw_cuda${_csw_cudnn:++cudnn$_csw_cudnn}" || return 1
+    __csw=$__csw${_csw_mode:+:lib=$_csw_mode}${_csw_gpus:+:gpus=$_csw_gpus}
 }
 
 # __csw = $1 without blanks and tabs at its ends.
@@ -64,14 +64,14 @@ __cudaswitch_trim() {
 # __csw = the active environment; fails where there is none. Of two that one is, whose
 # programs come first on PATH.
 __cudaswitch_active() {
-    \local venv conda before env
-    venv=${VIRTUAL_ENV-} conda=${CONDA_PREFIX-}
-    before=:$PATH: before=${before%%":$conda/bin:"*}:
-    case $before in
-        *":$venv/bin:"* | ":$PATH::") ;;
-        *) env=$venv venv=$conda conda=$env ;;
+    \local _csw_venv _csw_conda _csw_before _csw_env
+    _csw_venv=${VIRTUAL_ENV-} _csw_conda=${CONDA_PREFIX-}
+    _csw_before=:$PATH: _csw_before=${_csw_before%%":$_csw_conda/bin:"*}:
+    case $_csw_before in
+        *":$_csw_venv/bin:"* | ":$PATH::") ;;
+        *) _csw_env=$_csw_venv _csw_venv=$_csw_conda _csw_conda=$_csw_env ;;
     esac
-    for __csw in "$venv" "$conda"; do
+    for __csw in "$_csw_venv" "$_csw_conda"; do
         if [ -z "$__csw" ]; then continue; fi
         if [ -d "$__csw/conda-meta" ] || [ -f "$__csw/pyvenv.cfg" ] \
             || [ -f "$__csw/bin/activate_this.py" ]; then
@@ -84,14 +84,14 @@ __cudaswitch_active() {
 # __csw = the ready answer to what the frameworks of the environment $1 need, empty where
 # they need nothing; fails where Python must be asked, because packages have changed since.
 __cudaswitch_automatic() {
-    \local file rest
-    file='' rest=${1#/}/
-    while [ -n "$rest" ]; do
-        file=$file%${rest%%/*} rest=${rest#*/}
+    \local _csw_file _csw_rest
+    _csw_file='' _csw_rest=${1#/}/
+    while [ -n "$_csw_rest" ]; do
+        _csw_file=$_csw_file%${_csw_rest%%/*} _csw_rest=${_csw_rest#*/}
     done
-    file=$_cudaswitch_root/auto/$file
-    if ! [ -f "$file" ] || __cudaswitch_newer "$1" "$file"; then return 1; fi
-    { IFS= \read -r rest && IFS= \read -r __csw; } < "$file" || return 1
-    if [ "$rest" != "$1" ]; then return 1; fi
+    _csw_file=$_cudaswitch_root/auto/$_csw_file
+    if ! [ -f "$_csw_file" ] || __cudaswitch_newer "$1" "$_csw_file"; then return 1; fi
+    { IFS= \read -r _csw_rest && IFS= \read -r __csw; } < "$_csw_file" || return 1
+    if [ "$_csw_rest" != "$1" ]; then return 1; fi
     [ -z "$__csw" ] || [ -d "${__csw%%:*}/." ]
 }

@@ -1,62 +1,62 @@
-# shellcheck shell=dash disable=SC2034,SC2154  # core.sh calls these, and has $left and $xla
+# shellcheck shell=dash disable=SC2034,SC2154  # core.sh calls these, and has $_csw_left and $_csw_xla
 # What the active environment brings.
 
-# Does the active environment bring its own CUDA? $left is one that is just being left.
+# Does the active environment bring its own CUDA? $_csw_left is one that is just being left.
 __cudaswitch_bundled() {
-    \local env venv
-    env=${CONDA_PREFIX-} venv=${VIRTUAL_ENV-}
-    if [ "$env" = "${left-}" ]; then env=''; fi
-    if [ "$venv" = "${left-}" ]; then venv=''; fi
-    if [ -n "$venv" ]; then
-        if [ -z "$env" ] || ! __cudaswitch_before "$env" "$venv"; then env=$venv; fi
+    \local _csw_env _csw_venv
+    _csw_env=${CONDA_PREFIX-} _csw_venv=${VIRTUAL_ENV-}
+    if [ "$_csw_env" = "${_csw_left-}" ]; then _csw_env=''; fi
+    if [ "$_csw_venv" = "${_csw_left-}" ]; then _csw_venv=''; fi
+    if [ -n "$_csw_venv" ]; then
+        if [ -z "$_csw_env" ] || ! __cudaswitch_before "$_csw_env" "$_csw_venv"; then _csw_env=$_csw_venv; fi
     fi
-    [ -n "$env" ] && __cudaswitch_globbing __cudaswitch_brings "$env"
+    [ -n "$_csw_env" ] && __cudaswitch_globbing __cudaswitch_brings "$_csw_env"
 }
 
 # Does the environment $1 bring its own CUDA? Looks where `detect.bundled` does: change both.
-# $xla is set where it has a framework that looks for libdevice outside.
+# $_csw_xla is set where it has a framework that looks for libdevice outside.
 __cudaswitch_brings() {
-    \local file line base shared python user brings
-    base='' shared='' python='' user='' brings=''
+    \local _csw_file _csw_line _csw_base _csw_shared _csw_python _csw_user _csw_brings
+    _csw_base='' _csw_shared='' _csw_python='' _csw_user='' _csw_brings=''
     if [ -r "$1/pyvenv.cfg" ]; then
-        while IFS= \read -r line || [ -n "$line" ]; do
-            case $line in
-                home[\ =]*) base=${line#*=} ;;
-                include-system-site-packages[\ =]*[tT][rR][uU][eE]) shared=1 ;;
-                version[\ =]* | version_info[\ =]*) python=${line#*=} ;;
+        while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
+            case $_csw_line in
+                home[\ =]*) _csw_base=${_csw_line#*=} ;;
+                include-system-site-packages[\ =]*[tT][rR][uU][eE]) _csw_shared=1 ;;
+                version[\ =]* | version_info[\ =]*) _csw_python=${_csw_line#*=} ;;
             esac
         done < "$1/pyvenv.cfg"
-        if [ -z "$shared" ]; then base=''; fi
-        base=${base#"${base%%[! ]*}"} base=${base%/bin} python=${python#"${python%%[! ]*}"}
-        case $python in *.*.*) python=${python%".${python#*.*.}"} ;; esac
+        if [ -z "$_csw_shared" ]; then _csw_base=''; fi
+        _csw_base=${_csw_base#"${_csw_base%%[! ]*}"} _csw_base=${_csw_base%/bin} _csw_python=${_csw_python#"${_csw_python%%[! ]*}"}
+        case $_csw_python in *.*.*) _csw_python=${_csw_python%".${_csw_python#*.*.}"} ;; esac
     fi
     # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
-    if [ -z "${PYTHONNOUSERSITE-}" ] && { [ -n "$base" ] || [ -d "$1/conda-meta" ]; }; then
-        user=${PYTHONUSERBASE:-${HOME-}/.local}
+    if [ -z "${PYTHONNOUSERSITE-}" ] && { [ -n "$_csw_base" ] || [ -d "$1/conda-meta" ]; }; then
+        _csw_user=${PYTHONUSERBASE:-${HOME-}/.local}
     fi
-    for file in "$1"/lib/python[23]*/site-packages; do
-        if ! [ -d "$file" ]; then continue; fi
-        if [ -e "$file/tensorflow" ] || [ -e "$file/jaxlib" ]; then
-            __cudaswitch_libdevice "$1" "$file" || xla=1
+    for _csw_file in "$1"/lib/python[23]*/site-packages; do
+        if ! [ -d "$_csw_file" ]; then continue; fi
+        if [ -e "$_csw_file/tensorflow" ] || [ -e "$_csw_file/jaxlib" ]; then
+            __cudaswitch_libdevice "$1" "$_csw_file" || _csw_xla=1
         fi
-        if __cudaswitch_site "$file"; then brings=1
-        elif [ -n "$user" ] && __cudaswitch_site "$user${file#"$1"}"; then brings=1
+        if __cudaswitch_site "$_csw_file"; then _csw_brings=1
+        elif [ -n "$_csw_user" ] && __cudaswitch_site "$_csw_user${_csw_file#"$1"}"; then _csw_brings=1
         fi
     done
-    if [ -n "$brings" ]; then return 0; fi
-    if [ -n "$base" ]; then
-        for file in "lib/python$python/site-packages" lib/python3/dist-packages \
-            "local/lib/python$python/dist-packages"; do
-            if __cudaswitch_site "$base/$file"; then return 0; fi
+    if [ -n "$_csw_brings" ]; then return 0; fi
+    if [ -n "$_csw_base" ]; then
+        for _csw_file in "lib/python$_csw_python/site-packages" lib/python3/dist-packages \
+            "local/lib/python$_csw_python/dist-packages"; do
+            if __cudaswitch_site "$_csw_base/$_csw_file"; then return 0; fi
         done
     fi
-    for line in "$1" ${base:+"$base"}; do
-        if ! [ -d "$line/conda-meta" ]; then continue; fi
-        for file in "$line"/conda-meta/cuda[-t][co]*-[0-9]*.json \
-            "$line"/conda-meta/libcublas-[0-9]*.json; do
-            case $file in
+    for _csw_line in "$1" ${_csw_base:+"$_csw_base"}; do
+        if ! [ -d "$_csw_line/conda-meta" ]; then continue; fi
+        for _csw_file in "$_csw_line"/conda-meta/cuda[-t][co]*-[0-9]*.json \
+            "$_csw_line"/conda-meta/libcublas-[0-9]*.json; do
+            case $_csw_file in
                 */cudatoolkit-[0-9]* | */cuda-cudart-[0-9]* | */libcublas-[0-9]*)
-                    if [ -e "$file" ]; then return 0; fi
+                    if [ -e "$_csw_file" ]; then return 0; fi
                     ;;
             esac
         done
@@ -66,20 +66,20 @@ __cudaswitch_brings() {
 
 # Are there wheels with CUDA in the folder $1?
 __cudaswitch_site() {
-    \local file
+    \local _csw_file
     if [ -e "$1/torch/lib/libtorch_cuda.so" ]; then return 0; fi
     if ! [ -d "$1/nvidia" ]; then return 1; fi
-    for file in "$1"/nvidia/*/lib; do
-        if [ -e "$file" ]; then return 0; fi
+    for _csw_file in "$1"/nvidia/*/lib; do
+        if [ -e "$_csw_file" ]; then return 0; fi
     done
     return 1
 }
 
 # Is libdevice where XLA looks in the environment $1, or beside it in the folder $2?
 __cudaswitch_libdevice() {
-    \local file
-    for file in "$1" "$2"/nvidia/cuda_nvcc "$2"/nvidia/cu[0-9]* "$2"/jaxlib/cuda; do
-        if [ -e "$file/nvvm/libdevice" ]; then return 0; fi
+    \local _csw_file
+    for _csw_file in "$1" "$2"/nvidia/cuda_nvcc "$2"/nvidia/cu[0-9]* "$2"/jaxlib/cuda; do
+        if [ -e "$_csw_file/nvvm/libdevice" ]; then return 0; fi
     done
     return 1
 }

@@ -6,25 +6,31 @@
 # variables of an environment (`conda env config vars`) replace, and brings it back. $3 = the
 # value before us.
 __cudaswitch_copies() {
-    \local level value
-    level=${CONDA_SHLVL:-0}
-    while [ "$level" -ge 0 ]; do
-        \eval "value=\${__CONDA_SHLVL_${level}_$1-}"
-        case $1:$value in
-            LD_LIBRARY_PATH:?*) __cudaswitch_without "$value" "$2" ;;
-            *_FLAGS:?*) __cudaswitch_wordless "$value" "$2" ;;
+    \local _csw_level _csw_value
+    _csw_level=${CONDA_SHLVL:-0}
+    while [ "$_csw_level" -ge 0 ]; do
+        \eval "_csw_value=\${__CONDA_SHLVL_${_csw_level}_$1-}"
+        case $1:$_csw_value in
+            LD_LIBRARY_PATH:?*) __cudaswitch_without "$_csw_value" "$2" ;;
+            *_FLAGS:?*) __cudaswitch_wordless "$_csw_value" "$2" ;;
             "$1:$2") __csw=$3 ;;
-            *) __csw=$value ;;
+            *) __csw=$_csw_value ;;
         esac
-        if [ "$__csw" != "$value" ]; then
-            __cudaswitch_put "__CONDA_SHLVL_${level}_$1"
+        if [ "$__csw" != "$_csw_value" ]; then
+            __cudaswitch_put "__CONDA_SHLVL_${_csw_level}_$1"
             # That of this level has been brought back already.
-            if [ "$level" = "${CONDA_SHLVL:-0}" ]; then
-                \eval "if [ \"\${$1-}\" = \"\$value\" ]; then __cudaswitch_put $1; fi"
+            if [ "$_csw_level" = "${CONDA_SHLVL:-0}" ]; then
+                \eval "if [ \"\${$1-}\" = \"\$_csw_value\" ]; then __cudaswitch_put $1; fi"
             fi
         fi
-        level=$((level - 1))
+        _csw_level=$((_csw_level - 1))
     done
+    # conda-forge's nvcc_linux-64 keeps CUDA_HOME and CUDA_PATH aside, and brings them back, too.
+    \eval "_csw_value=\${${1}_CONDA_NVCC_BACKUP-}"
+    if [ -n "$_csw_value" ] && [ "$_csw_value" = "$2" ]; then
+        __csw=$3
+        __cudaswitch_put "${1}_CONDA_NVCC_BACKUP"
+    fi
 }
 
 # The variable $1 = __csw, unset where that is empty, which is the same to conda.

@@ -16,43 +16,43 @@
 # __csw = the list $1 without the directories of the record $2, each taken out once, at its
 # first place, and only where more copies stand than before us.
 __cudaswitch_without() {
-    \local items item dir count seen
-    __csw=:$1: items=${2:+$2:}
-    while [ -n "$items" ]; do
-        item=${items%%:*} items=${items#*:}
-        dir=/${item#*/} count=${item%%/*} seen=$__csw
-        while [ "$count" -gt 0 ]; do
-            case $seen in
-                *":$dir:"*) seen=:${seen#*":$dir:"} count=$((count - 1)) ;;
+    \local _csw_items _csw_item _csw_dir _csw_count _csw_seen
+    __csw=:$1: _csw_items=${2:+$2:}
+    while [ -n "$_csw_items" ]; do
+        _csw_item=${_csw_items%%:*} _csw_items=${_csw_items#*:}
+        _csw_dir=/${_csw_item#*/} _csw_count=${_csw_item%%/*} _csw_seen=$__csw
+        while [ "$_csw_count" -gt 0 ]; do
+            case $_csw_seen in
+                *":$_csw_dir:"*) _csw_seen=:${_csw_seen#*":$_csw_dir:"} _csw_count=$((_csw_count - 1)) ;;
                 *) continue 2 ;;
             esac
         done
-        case $seen in *":$dir:"*) __csw=${__csw%%":$dir:"*}:${__csw#*":$dir:"} ;; esac
+        case $_csw_seen in *":$_csw_dir:"*) __csw=${__csw%%":$_csw_dir:"*}:${__csw#*":$_csw_dir:"} ;; esac
     done
     __csw=${__csw#:} __csw=${__csw%:}
 }
 
 # __csw = the record COUNT/dir:COUNT/dir of the directories $2 for the list $1.
 __cudaswitch_record() {
-    \local dirs dir rest count
-    __csw='' dirs=$2:
-    while [ -n "$dirs" ]; do
-        dir=${dirs%%:*} dirs=${dirs#*:} rest=:$1: count=0
+    \local _csw_dirs _csw_dir _csw_rest _csw_count
+    __csw='' _csw_dirs=$2:
+    while [ -n "$_csw_dirs" ]; do
+        _csw_dir=${_csw_dirs%%:*} _csw_dirs=${_csw_dirs#*:} _csw_rest=:$1: _csw_count=0
         while :; do
-            case $rest in
-                *":$dir:"*) rest=:${rest#*":$dir:"} count=$((count + 1)) ;;
+            case $_csw_rest in
+                *":$_csw_dir:"*) _csw_rest=:${_csw_rest#*":$_csw_dir:"} _csw_count=$((_csw_count + 1)) ;;
                 *) break ;;
             esac
         done
-        __csw=${__csw:+$__csw:}$count$dir
+        __csw=${__csw:+$__csw:}$_csw_count$_csw_dir
     done
 }
 
 # Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
 __cudaswitch_before() {
-    \local head
-    head=:${PATH-}:
-    case ${head%%":$2/bin:"*}: in
+    \local _csw_head
+    _csw_head=:${PATH-}:
+    case ${_csw_head%%":$2/bin:"*}: in
         *":$1/bin:"*) return 0 ;;
     esac
     return 1
@@ -70,56 +70,56 @@ __cudaswitch_globbing() {
 
 # The same where patterns are not expanded, or are to match.
 __cudaswitch_globbing_now() {
-    \local noglob failglob code
-    noglob='' failglob='' code=0
-    case $- in *f*) noglob=1 && set +f ;; esac
+    \local _csw_noglob _csw_failglob _csw_code
+    _csw_noglob='' _csw_failglob='' _csw_code=0
+    case $- in *f*) _csw_noglob=1 && set +f ;; esac
     # shellcheck disable=SC3028  # elsewhere there is no such variable
-    case ${BASHOPTS-} in *failglob*) failglob=1 && \shopt -u failglob ;; esac
-    "$@" || code=$?
-    if [ -n "$noglob" ]; then set -f; fi
-    if [ -n "$failglob" ]; then \shopt -s failglob; fi
-    return "$code"
+    case ${BASHOPTS-} in *failglob*) _csw_failglob=1 && \shopt -u failglob ;; esac
+    "$@" || _csw_code=$?
+    if [ -n "$_csw_noglob" ]; then set -f; fi
+    if [ -n "$_csw_failglob" ]; then \shopt -s failglob; fi
+    return "$_csw_code"
 }
 
 # $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of
 # those that the want $2 had, whose values before are in _cudaswitch_was_NAME.
 __cudaswitch_scalars() {
-    \local __csw way home name ours was
-    way=$1 home=${2%%:*}
-    set -- "$2:" CUDA_HOME "$home" CUDA_PATH "$home" CUDAToolkit_ROOT "$home"
-    case $1 in *:nvcc:*) set -- "$@" CUDACXX "$home/bin/nvcc" ;; esac
+    \local __csw _csw_way _csw_home _csw_name _csw_ours _csw_was
+    _csw_way=$1 _csw_home=${2%%:*}
+    set -- "$2:" CUDA_HOME "$_csw_home" CUDA_PATH "$_csw_home" CUDAToolkit_ROOT "$_csw_home"
+    case $1 in *:nvcc:*) set -- "$@" CUDACXX "$_csw_home/bin/nvcc" ;; esac
     case $1 in
         *:gpus=*)
-            ours=${1#*:gpus=}
-            set -- "$@" CUDA_VISIBLE_DEVICES "${ours%%:*}" CUDA_DEVICE_ORDER PCI_BUS_ID
+            _csw_ours=${1#*:gpus=}
+            set -- "$@" CUDA_VISIBLE_DEVICES "${_csw_ours%%:*}" CUDA_DEVICE_ORDER PCI_BUS_ID
             ;;
     esac
-    case $way in
+    case $_csw_way in
         set) __cudaswitch_flags_set "$1" ;;
         give) __cudaswitch_flags_give ;;
         forget) __cudaswitch_flags_forget "${_cudaswitch_undone_cc-}" "${_cudaswitch_undone_xla-}" ;;
     esac
     shift
     while [ $# -gt 0 ]; do
-        name=$1 ours=$2 was=_CUDASWITCH_WAS_$1
+        _csw_name=$1 _csw_ours=$2 _csw_was=_CUDASWITCH_WAS_$1
         shift 2
-        if [ "$way" = set ]; then
-            \eval "if [ -n \"\${$name+x}\" ]; then \\export $was=\"\$$name\"; fi"
-            \export "$name=$ours"
-        elif [ "$way" = forget ]; then
-            was=''
-            if [ -n "$_cudaswitch_gave" ]; then \eval "was=\${_cudaswitch_was_$name-}"; fi
-            __cudaswitch_copies "$name" "$ours" "$was"
+        if [ "$_csw_way" = set ]; then
+            \eval "if [ -n \"\${$_csw_name+x}\" ]; then \\export $_csw_was=\"\$$_csw_name\"; fi"
+            \export "$_csw_name=$_csw_ours"
+        elif [ "$_csw_way" = forget ]; then
+            _csw_was=''
+            if [ -n "$_cudaswitch_gave" ]; then \eval "_csw_was=\${_cudaswitch_was_$_csw_name-}"; fi
+            __cudaswitch_copies "$_csw_name" "$_csw_ours" "$_csw_was"
         else
-            \eval "_cudaswitch_gave=1 _cudaswitch_was_$name=\${$was-}"
+            \eval "_cudaswitch_gave=1 _cudaswitch_was_$_csw_name=\${$_csw_was-}"
             if [ -n "${CONDA_PREFIX-}" ]; then
-                \eval "__cudaswitch_copies $name \"\$ours\" \"\${$was-}\""
+                \eval "__cudaswitch_copies $_csw_name \"\$_csw_ours\" \"\${$_csw_was-}\""
             fi
-            \eval "if [ \"\${$name-}\" != \"\$ours\" ]; then :
-                elif [ -n \"\${$was+x}\" ]; then $name=\$$was
-                else \\unset $name
+            \eval "if [ \"\${$_csw_name-}\" != \"\$_csw_ours\" ]; then :
+                elif [ -n \"\${$_csw_was+x}\" ]; then $_csw_name=\$$_csw_was
+                else \\unset $_csw_name
                 fi"
-            \unset "$was"
+            \unset "$_csw_was"
         fi
     done
 }
@@ -140,20 +140,20 @@ __cudaswitch_strongest() {
 # function for each call, so what is not usual has functions of its own.
 __cudaswitch_settle() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-    \local __csw want home search old ld ld_set IFS
-    IFS=' ' search=${PATH-} old=${_OLD_VIRTUAL_PATH-}
-    ld=${LD_LIBRARY_PATH-} ld_set=${LD_LIBRARY_PATH+set}
+    \local __csw _csw_want _csw_home _csw_search _csw_old _csw_ld _csw_ld_set IFS
+    IFS=' ' _csw_search=${PATH-} _csw_old=${_OLD_VIRTUAL_PATH-}
+    _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
 
     if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
-        case "$search|$ld|$old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}" in
+        case "$_csw_search|$_csw_ld|$_csw_old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}" in
             "${_cudaswitch_path:-none}|${_cudaswitch_ld-}|")
-                search=$_cudaswitch_path_was ld=$_cudaswitch_ld_was ld_set=$_cudaswitch_ld_was_set
+                _csw_search=$_cudaswitch_path_was _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
                 ;;
             *) __cudaswitch_undo ;;
         esac
-        case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}" in
-            '') ;;
-            "${_cudaswitch_plain-}") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
+        case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}|${CUDA_HOME_CONDA_NVCC_BACKUP-}" in
+            "|"*) ;;
+            "${_cudaswitch_plain-}|") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
             *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
         esac
         _cudaswitch_plain=''
@@ -162,109 +162,109 @@ __cudaswitch_settle() {
     fi
 
     __cudaswitch_strongest
-    want=$__csw home=${__csw%%:*}
-    case $home in /*) if [ -d "$home/." ]; then __cudaswitch_apply; fi ;; esac
+    _csw_want=$__csw _csw_home=${__csw%%:*}
+    case $_csw_home in /*) if [ -d "$_csw_home/." ]; then __cudaswitch_apply; fi ;; esac
 
-    if [ "$search" != "${PATH-}" ]; then PATH=$search; fi
-    if [ "$old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$old; fi
-    if [ "$ld_set:$ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
-        if [ -n "$ld_set" ]; then \export "LD_LIBRARY_PATH=$ld"; else \unset LD_LIBRARY_PATH; fi
+    if [ "$_csw_search" != "${PATH-}" ]; then PATH=$_csw_search; fi
+    if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
+    if [ "$_csw_ld_set:$_csw_ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
+        if [ -n "$_csw_ld_set" ]; then \export "LD_LIBRARY_PATH=$_csw_ld"; else \unset LD_LIBRARY_PATH; fi
     fi
 }
 
-# $search, $old, $ld and $ld_set without what is applied.
+# $_csw_search, $_csw_old, $_csw_ld and $_csw_ld_set without what is applied.
 __cudaswitch_undo() {
-    \local bin
-    bin=${_CUDASWITCH_BIN-}
+    \local _csw_bin
+    _csw_bin=${_CUDASWITCH_BIN-}
     # A virtualenv that was left has brought back the PATH that it kept.
-    if [ -z "$old${VIRTUAL_ENV-}" ]; then bin=${_CUDASWITCH_OLD:-$bin}; fi
-    case 0$search: in
-        "$bin:"?*) search=${search#*:} ;;
+    if [ -z "$_csw_old${VIRTUAL_ENV-}" ]; then _csw_bin=${_CUDASWITCH_OLD:-$_csw_bin}; fi
+    case 0$_csw_search: in
+        "$_csw_bin:"?*) _csw_search=${_csw_search#*:} ;;
         *)
-            __cudaswitch_without "$search" "$bin"
-            search=$__csw
+            __cudaswitch_without "$_csw_search" "$_csw_bin"
+            _csw_search=$__csw
             ;;
     esac
     if [ -n "${_CUDASWITCH_GONE-}" ]; then
-        __cudaswitch_without "$search" "$_CUDASWITCH_GONE"
-        search=$__csw
+        __cudaswitch_without "$_csw_search" "$_CUDASWITCH_GONE"
+        _csw_search=$__csw
     fi
-    if [ -n "$old" ]; then
+    if [ -n "$_csw_old" ]; then
         # An activation that came after us took its snapshot with our entries in it.
-        __cudaswitch_without "$old" "${_CUDASWITCH_OLD:-$bin}"
-        old=$__csw
+        __cudaswitch_without "$_csw_old" "${_CUDASWITCH_OLD:-$_csw_bin}"
+        _csw_old=$__csw
     fi
     if [ -z "${_CUDASWITCH_LIB-}" ]; then
         return 0
-    elif [ "${ld:-none}" = "${_cudaswitch_ld-}" ]; then
-        ld=$_cudaswitch_ld_was ld_set=$_cudaswitch_ld_was_set
+    elif [ "${_csw_ld:-none}" = "${_cudaswitch_ld-}" ]; then
+        _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
         return 0
     fi
     if [ -n "${CONDA_PREFIX-}" ]; then
         __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
     fi
-    __cudaswitch_without "$ld" "$_CUDASWITCH_LIB"
-    if [ "$__csw" != "$ld" ]; then
-        ld=$__csw
-        if [ -z "$ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then ld_set=''; fi
+    __cudaswitch_without "$_csw_ld" "$_CUDASWITCH_LIB"
+    if [ "$__csw" != "$_csw_ld" ]; then
+        _csw_ld=$__csw
+        if [ -z "$_csw_ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then _csw_ld_set=''; fi
     fi
 }
 
-# Put the toolkit $home of $want into $search, $old and $ld, and set the variables that say so.
+# Put the toolkit $_csw_home of $_csw_want into $_csw_search, $_csw_old and $_csw_ld, and set the variables that say so.
 # As long as nobody touches them, what was there before is known, and need not be worked out.
 __cudaswitch_apply() {
-    \local dir lib lib0 xla
-    dir=$home/bin lib='' lib0='' xla=''
+    \local _csw_dir _csw_lib _csw_lib0 _csw_xla
+    _csw_dir=$_csw_home/bin _csw_lib='' _csw_lib0='' _csw_xla=''
     if ! __cudaswitch_left_alone; then
-        for lib0 in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
-            if [ -d "$home/$lib0" ]; then lib=$home/$lib0 && break; fi
+        for _csw_lib0 in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
+            if [ -d "$_csw_home/$_csw_lib0" ]; then _csw_lib=$_csw_home/$_csw_lib0 && break; fi
         done
-        lib0=${lib:+0$lib}
-        if [ -d "$home/extras/CUPTI/lib64" ]; then
-            lib=${lib:+$lib:}$home/extras/CUPTI/lib64
-            lib0=${lib0:+$lib0:}0$home/extras/CUPTI/lib64
+        _csw_lib0=${_csw_lib:+0$_csw_lib}
+        if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
+            _csw_lib=${_csw_lib:+$_csw_lib:}$_csw_home/extras/CUPTI/lib64
+            _csw_lib0=${_csw_lib0:+$_csw_lib0:}0$_csw_home/extras/CUPTI/lib64
         fi
     fi
-    __csw=0$dir _cudaswitch_path_was=$search _cudaswitch_ld_was=$ld _cudaswitch_ld_was_set=$ld_set
-    case :$search: in *":$dir:"*) __cudaswitch_record "$search" "$dir" ;; esac
+    __csw=0$_csw_dir _cudaswitch_path_was=$_csw_search _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
+    case :$_csw_search: in *":$_csw_dir:"*) __cudaswitch_record "$_csw_search" "$_csw_dir" ;; esac
     \export "_CUDASWITCH_BIN=$__csw"
-    search=$dir${search:+:$search}
-    if [ -n "$old" ]; then
-        __cudaswitch_record "$old" "$dir"
+    _csw_search=$_csw_dir${_csw_search:+:$_csw_search}
+    if [ -n "$_csw_old" ]; then
+        __cudaswitch_record "$_csw_old" "$_csw_dir"
         \export "_CUDASWITCH_OLD=$__csw"
-        old=$dir:$old
+        _csw_old=$_csw_dir:$_csw_old
     fi
-    if [ -n "$lib" ]; then
-        case :$ld in *":$home/"*) __cudaswitch_record "$ld" "$lib" && lib0=$__csw ;; esac
-        if [ -z "$ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
-        ld=$lib${ld:+:$ld} ld_set=set
-        \export "_CUDASWITCH_LIB=$lib0"
+    if [ -n "$_csw_lib" ]; then
+        case :$_csw_ld in *":$_csw_home/"*) __cudaswitch_record "$_csw_ld" "$_csw_lib" && _csw_lib0=$__csw ;; esac
+        if [ -z "$_csw_ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
+        _csw_ld=$_csw_lib${_csw_ld:+:$_csw_ld} _csw_ld_set=set
+        \export "_CUDASWITCH_LIB=$_csw_lib0"
     fi
     # Not so where LD_LIBRARY_PATH is not ours.
-    _cudaswitch_path=${lib:+$search} _cudaswitch_ld=$ld
-    if [ -x "$dir/nvcc" ]; then want=$want:nvcc; fi
-    \export "_CUDASWITCH_ON=$want"
-    case $want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$xla in
-        *:gpus=* | *:cc=*) __cudaswitch_scalars set "$want" ;;
+    _cudaswitch_path=${_csw_lib:+$_csw_search} _cudaswitch_ld=$_csw_ld
+    if [ -x "$_csw_dir/nvcc" ]; then _csw_want=$_csw_want:nvcc; fi
+    \export "_CUDASWITCH_ON=$_csw_want"
+    case $_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla in
+        *:gpus=* | *:cc=*) __cudaswitch_scalars set "$_csw_want" ;;
         *:nvcc:)
-            _cudaswitch_plain=$home:$home:$home:$dir/nvcc
-            \export "CUDA_HOME=$home" "CUDA_PATH=$home" "CUDAToolkit_ROOT=$home" \
-                "CUDACXX=$dir/nvcc"
+            _cudaswitch_plain=$_csw_home:$_csw_home:$_csw_home:$_csw_dir/nvcc
+            \export "CUDA_HOME=$_csw_home" "CUDA_PATH=$_csw_home" "CUDAToolkit_ROOT=$_csw_home" \
+                "CUDACXX=$_csw_dir/nvcc"
             ;;
-        *) __cudaswitch_scalars set "$want" ;;
+        *) __cudaswitch_scalars set "$_csw_want" ;;
     esac
 }
 
 # Does LD_LIBRARY_PATH stay as it is, because that is asked for, or because the active environment
-# brings its own CUDA? Looks into the environment in either case, for $xla.
+# brings its own CUDA? Looks into the environment in either case, for $_csw_xla.
 __cudaswitch_left_alone() {
-    case $want:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+    case $_csw_want:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
         *:lib=never:*) __cudaswitch_bundled || : ;;
         *:lib=always:*)
             __cudaswitch_bundled || :
             return 1
             ;;
-        "$want:") return 1 ;;
+        "$_csw_want:") return 1 ;;
         *) __cudaswitch_bundled ;;
     esac
 }
@@ -272,44 +272,44 @@ __cudaswitch_left_alone() {
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
 # and whether the request is `auto`.
 __cudaswitch_enter() {
-    \local home flags
-    home=$3${4:+:$4}
+    \local _csw_home _csw_flags
+    _csw_home=$3${4:+:$4}
     if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
         if [ -n "${_cudaswitch_program-}" ]; then
-            home=$("$_cudaswitch_program" want --environment "$2") || home=$3${4:+:$4}
+            _csw_home=$("$_cudaswitch_program" want --environment "$2") || _csw_home=$3${4:+:$4}
         elif [ -t 2 ]; then
             printf 'cudaswitch: `%s` has other packages than when it was pinned\n' "$2" >&2
             printf 'hint: cudaswitch pin auto\n' >&2
         fi
     fi
-    if [ "$home" != system ] && ! [ -d "${home%%:*}/." ]; then
+    if [ "$_csw_home" != system ] && ! [ -d "${_csw_home%%:*}/." ]; then
         if [ -t 2 ]; then
             printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
-                "${home%%:*}" "$2" >&2
+                "${_csw_home%%:*}" "$2" >&2
         fi
-        home=gone
+        _csw_home=gone
     fi
     # The conda environment that was left had a toolkit, and this one has variables of its own.
-    flags=${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}
-    case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}$flags} in
+    _csw_flags=${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}
+    case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}$_csw_flags} in
         C | "C:${_cudaswitch_ld_was-}|") ;;
         C:*)
             __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib" ''
             __cudaswitch_scalars forget "$_cudaswitch_undone"
             ;;
     esac
-    \export "_CUDASWITCH_$1=${home}:env=$2"
+    \export "_CUDASWITCH_$1=${_csw_home}:env=$2"
     __cudaswitch_settle
 }
 
 # The hook of an environment that is left: owner C or V, its folder.
 __cudaswitch_leave() {
-    \local before now repaired __csw left
+    \local _csw_before _csw_now _csw_repaired __csw _csw_left
     # shellcheck disable=SC2034  # bundled.sh reads it
-    left=$2
-    \eval "before=\${_CUDASWITCH_$1-}"
-    if [ -z "$before" ]; then return 0; fi
-    before=${_CUDASWITCH_BIN-}
+    _csw_left=$2
+    \eval "_csw_before=\${_CUDASWITCH_$1-}"
+    if [ -z "$_csw_before" ]; then return 0; fi
+    _csw_before=${_CUDASWITCH_BIN-}
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
     _cudaswitch_gave=''
@@ -320,27 +320,27 @@ __cudaswitch_leave() {
     if [ "$1" = V ]; then return 0; fi
     # These are called once when conda has finished. Where they have another name, the next
     # hook or prompt repairs instead.
-    repaired=''
+    _csw_repaired=''
     if \command -v __conda_hashr > /dev/null; then
         __conda_hashr() { __cudaswitch_repair; }
-        repaired=1
+        _csw_repaired=1
     fi
     if [ -n "${MAMBA_EXE-}" ] && \command -v __mamba_hashr > /dev/null; then
         __mamba_hashr() { __cudaswitch_repair; }
-        repaired=1
+        _csw_repaired=1
     fi
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
     # applied now, which it takes away. Only where nobody repairs it matters which it is.
-    case $repaired:$PATH: in
+    case $_csw_repaired:$PATH: in
         1:* | *":$2/bin:"*) ;;
-        *) before='' ;;
+        *) _csw_before='' ;;
     esac
-    now=${_CUDASWITCH_BIN-}
-    if [ -z "$before$now" ]; then return 0; fi
-    before=${before:+/${before#*/}} now=${now:+/${now#*/}} __csw=0$before
-    case "$now|:$PATH:" in
-        "|"*":$before:"* | /*) __cudaswitch_record "$PATH" "$before${now:+${before:+:}$now}" ;;
+    _csw_now=${_CUDASWITCH_BIN-}
+    if [ -z "$_csw_before$_csw_now" ]; then return 0; fi
+    _csw_before=${_csw_before:+/${_csw_before#*/}} _csw_now=${_csw_now:+/${_csw_now#*/}} __csw=0$_csw_before
+    case "$_csw_now|:$PATH:" in
+        "|"*":$_csw_before:"* | /*) __cudaswitch_record "$PATH" "$_csw_before${_csw_now:+${_csw_before:+:}$_csw_now}" ;;
     esac
     \export "_CUDASWITCH_GONE=$__csw"
 }

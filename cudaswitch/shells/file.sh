@@ -4,12 +4,12 @@
 # __csw = the nearest version file from the working directory upward, not above the home
 # folder; fails where there is none.
 __cudaswitch_file() {
-    \local dir
-    dir=$PWD
+    \local _csw_dir
+    _csw_dir=$PWD
     while :; do
-        __csw=$dir/.cuda-version
+        __csw=$_csw_dir/.cuda-version
         if [ -f "$__csw" ]; then return 0; fi
-        if [ -z "$dir" ] || [ "$dir" = "${HOME-}" ]; then return 1; fi
-        dir=${dir%/*}
+        if [ -z "$_csw_dir" ] || [ "$_csw_dir" = "${HOME-}" ]; then return 1; fi
+        _csw_dir=${_csw_dir%/*}
     done
 }

@@ -1,4 +1,4 @@
-# shellcheck shell=dash disable=SC2154  # core.sh calls these, and sets $xla and $home
+# shellcheck shell=dash disable=SC2154  # core.sh calls these, and sets $_csw_xla and $_csw_home
 # What takes turns with others: the host compiler, and the flags of nvcc and XLA.
 
 # __csw = the compiler that is to be named for nvcc, of the want $1; it need not be there, and is
@@ -6,11 +6,11 @@
 __cudaswitch_host() {
     __csw=${1#*:cc=}
     __csw=${__csw%%:*}
-    if [ -n "${CONDA_PREFIX-}" ] && [ "$CONDA_PREFIX" != "${left-}" ]; then
+    if [ -n "${CONDA_PREFIX-}" ] && [ "$CONDA_PREFIX" != "${_csw_left-}" ]; then
         if [ -z "${CXX-}" ] && [ -x "$CONDA_PREFIX/bin/gcc" ]; then __csw=''; fi
         case ${CXX-} in "$CONDA_PREFIX"/*) __csw=$CXX ;; ?*) __csw='' ;; esac
     else
-        case ${CXX-} in '' | "${left:-/}"/*) ;; *) __csw='' ;; esac
+        case ${CXX-} in '' | "${_csw_left:-/}"/*) ;; *) __csw='' ;; esac
     fi
     # nvcc cuts its flags at blanks and knows no quotes.
     case $__csw in *[' 	']*) __csw='' ;; esac
@@ -31,7 +31,7 @@ __cudaswitch_lacking() {
     fi
 }
 
-# Put words among the flags: what the want $1 has for nvcc, and for XLA what $home has.
+# Put words among the flags: what the want $1 has for nvcc, and for XLA what $_csw_home has.
 __cudaswitch_flags_set() {
     \local __csw
     case $1 in
@@ -44,12 +44,12 @@ __cudaswitch_flags_set() {
             fi
             ;;
     esac
-    if [ -z "${xla-}" ] || ! [ -e "$home/nvvm/libdevice" ]; then return 0; fi
+    if [ -z "${_csw_xla-}" ] || ! [ -e "$_csw_home/nvvm/libdevice" ]; then return 0; fi
     # The name of a file of flags stays as it is. XLA takes a value in quotes for one word.
     case ${XLA_FLAGS-} in *xla_gpu_cuda_data_dir*) return 0 ;; '' | [-' 	']*) ;; *) return 0 ;; esac
-    case $home in
-        *[' 	']*) __csw=--xla_gpu_cuda_data_dir=\"$home\" ;;
-        *) __csw=--xla_gpu_cuda_data_dir=$home ;;
+    case $_csw_home in
+        *[' 	']*) __csw=--xla_gpu_cuda_data_dir=\"$_csw_home\" ;;
+        *) __csw=--xla_gpu_cuda_data_dir=$_csw_home ;;
     esac
     __cudaswitch_keep XLA_FLAGS
     \export "_CUDASWITCH_XLA=$__csw" "XLA_FLAGS=${XLA_FLAGS:+$XLA_FLAGS }$__csw"
@@ -57,34 +57,34 @@ __cudaswitch_flags_set() {
 
 # Take our words out again, and give the host compiler back.
 __cudaswitch_flags_give() {
-    \local word
+    \local _csw_word
     _cudaswitch_was_CUDAHOSTCXX=${_CUDASWITCH_WAS_CUDAHOSTCXX-}
     if [ -n "${CONDA_PREFIX-}" ]; then
         __cudaswitch_flags_forget "${_CUDASWITCH_CC-}" "${_CUDASWITCH_XLA-}"
     fi
-    word=${_CUDASWITCH_CC-}
-    if [ -n "$word" ]; then
-        if [ "${CUDAHOSTCXX-}" != "${word#-ccbin=}" ]; then :
+    _csw_word=${_CUDASWITCH_CC-}
+    if [ -n "$_csw_word" ]; then
+        if [ "${CUDAHOSTCXX-}" != "${_csw_word#-ccbin=}" ]; then :
         elif [ -n "${_CUDASWITCH_WAS_CUDAHOSTCXX+x}" ]; then CUDAHOSTCXX=$_CUDASWITCH_WAS_CUDAHOSTCXX
         else \unset CUDAHOSTCXX
         fi
         # What conda's nvcc keeps aside would bring ours back when it is left.
         if [ -n "${NVCC_PREPEND_FLAGS_BACKUP-}" ]; then
-            __cudaswitch_wordless "$NVCC_PREPEND_FLAGS_BACKUP" "$word"
+            __cudaswitch_wordless "$NVCC_PREPEND_FLAGS_BACKUP" "$_csw_word"
             NVCC_PREPEND_FLAGS_BACKUP=$__csw
         fi
-        __cudaswitch_wordless "${NVCC_PREPEND_FLAGS-}" "$word"
+        __cudaswitch_wordless "${NVCC_PREPEND_FLAGS-}" "$_csw_word"
         case ${NVCC_PREPEND_FLAGS-}:${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS+x} in
-            "$word:") \unset NVCC_PREPEND_FLAGS ;;
+            "$_csw_word:") \unset NVCC_PREPEND_FLAGS ;;
             "$__csw:"*) ;;
             *) NVCC_PREPEND_FLAGS=$__csw ;;
         esac
     fi
-    word=${_CUDASWITCH_XLA-}
-    if [ -n "$word" ]; then
-        __cudaswitch_wordless "${XLA_FLAGS-}" "$word"
+    _csw_word=${_CUDASWITCH_XLA-}
+    if [ -n "$_csw_word" ]; then
+        __cudaswitch_wordless "${XLA_FLAGS-}" "$_csw_word"
         case ${XLA_FLAGS-}:${_CUDASWITCH_WAS_XLA_FLAGS+x} in
-            "$word:") \unset XLA_FLAGS ;;
+            "$_csw_word:") \unset XLA_FLAGS ;;
             "$__csw:"*) ;;
             *) XLA_FLAGS=$__csw ;;
         esac
@@ -115,8 +115,8 @@ __cudaswitch_wordless() {
 
 # Remember what the variables $@ hold, where they are set.
 __cudaswitch_keep() {
-    \local name
-    for name; do
-        \eval "if [ -n \"\${$name+x}\" ]; then \\export _CUDASWITCH_WAS_$name=\"\$$name\"; fi"
+    \local _csw_name
+    for _csw_name; do
+        \eval "if [ -n \"\${$_csw_name+x}\" ]; then \\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\"; fi"
     done
 }

@@ -9,6 +9,7 @@ function __cudaswitch_ready
     test -f $_cudaswitch_root/requests/$argv[1]; or return 1
     read --global __csw < $_cudaswitch_root/requests/$argv[1]; or return 1
     test -d $__csw/.; and return 0
+    set -l home
     string match --quiet --regex '^(?<home>[^:]*):' -- $__csw; and test -d $home/.
 end
 

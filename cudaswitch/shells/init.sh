@@ -6,7 +6,7 @@
 # What the directory asks for, else the frameworks of the active environment, else the
 # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
 __cudaswitch_directory() {
-    \local env
+    \local _csw_env
     \unset _CUDASWITCH_D
     _cudaswitch_file='' _cudaswitch_text=''
     if __cudaswitch_file; then
@@ -14,7 +14,7 @@ __cudaswitch_directory() {
         __cudaswitch_content
         __cudaswitch_read "$_cudaswitch_file" \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
-    elif __cudaswitch_active && env=$__csw && __cudaswitch_framework "$env"; then
+    elif __cudaswitch_active && _csw_env=$__csw && __cudaswitch_framework "$_csw_env"; then
         :
     elif [ -f "$_cudaswitch_root/global" ]; then
         __cudaswitch_read "$_cudaswitch_root/global" \
@@ -39,13 +39,13 @@ __cudaswitch_content() {
 # Has the version file that decides changed, or is there a nearer one? Not asked where the
 # shell or an environment decides.
 __cudaswitch_edited() {
-    \local text
+    \local _csw_text
     if [ -n "${_CUDASWITCH_U-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then return 1; fi
     if [ -f .cuda-version ] && [ "${_cudaswitch_file-}" != "$PWD/.cuda-version" ]; then return 0; fi
     if [ -z "${_cudaswitch_file-}" ]; then return 1; fi
-    text=$_cudaswitch_text
+    _csw_text=$_cudaswitch_text
     __cudaswitch_content
-    [ "$text" != "$_cudaswitch_text" ] || ! [ -f "$_cudaswitch_file" ]
+    [ "$_csw_text" != "$_cudaswitch_text" ] || ! [ -f "$_cudaswitch_file" ]
 }
 
 # __csw = the want of the frameworks in the environment $1; fails where they have none.
@@ -59,16 +59,16 @@ __cudaswitch_framework() {
 # __csw = what Python answers to the rest of the arguments, which it is asked, and complains
 # of, once as long as $1 is the same: on the way into a tree, not at every step within.
 __cudaswitch_ask_once() {
-    \local about
-    about=$1
-    if [ "$about" != "${_cudaswitch_asked-}" ]; then
+    \local _csw_about
+    _csw_about=$1
+    if [ "$_csw_about" != "${_cudaswitch_asked-}" ]; then
         shift
         _cudaswitch_asked=interrupted
         if _cudaswitch_answer=$("$_cudaswitch_program" want "$@"); then
-            _cudaswitch_asked=$about
+            _cudaswitch_asked=$_csw_about
         else
             # A question that Ctrl-C ended is asked again.
-            case $? in 130) ;; *) _cudaswitch_asked=$about ;; esac
+            case $? in 130) ;; *) _cudaswitch_asked=$_csw_about ;; esac
             _cudaswitch_answer=''
         fi
     fi
@@ -79,27 +79,27 @@ __cudaswitch_ask_once() {
 # directory or the user asks for, and settle.
 __cudaswitch_look() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-    \local __csw env before hook moved
-    before=${_CUDASWITCH_ON-} moved=1
+    \local __csw _csw_env _csw_before _csw_hook _csw_moved
+    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1
     case ${_cudaswitch_seen-} in
-        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) moved='' ;;
+        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
         *) _cudaswitch_asked='' ;;
     esac
-    env=${_CUDASWITCH_V-}
-    if [ -n "$env" ] && [ "${env##*:env=}" != "${VIRTUAL_ENV-}" ]; then \unset _CUDASWITCH_V; fi
-    env=${_CUDASWITCH_C-}
-    if [ -n "$env" ] && [ "${env##*:env=}" != "${CONDA_PREFIX-}" ]; then
+    _csw_env=${_CUDASWITCH_V-}
+    if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${VIRTUAL_ENV-}" ]; then \unset _CUDASWITCH_V; fi
+    _csw_env=${_CUDASWITCH_C-}
+    if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${CONDA_PREFIX-}" ]; then
         # Below a stacked environment this one is still active: its folder is on PATH.
-        case :$PATH: in *":${env##*:env=}/bin:"*) ;; *) \unset _CUDASWITCH_C ;; esac
+        case :$PATH: in *":${_csw_env##*:env=}/bin:"*) ;; *) \unset _CUDASWITCH_C ;; esac
     fi
     # A hook that did not run: its activate script was rewritten, or bypassed.
-    hook="${VIRTUAL_ENV-}/etc/cudaswitch/on.sh"
-    if [ -z "${_CUDASWITCH_V-}" ] && [ -n "${VIRTUAL_ENV-}" ] && [ -f "$hook" ]; then
-        \. "$hook"
+    _csw_hook="${VIRTUAL_ENV-}/etc/cudaswitch/on.sh"
+    if [ -z "${_CUDASWITCH_V-}" ] && [ -n "${VIRTUAL_ENV-}" ] && [ -f "$_csw_hook" ]; then
+        \. "$_csw_hook"
     fi
-    hook="${CONDA_PREFIX-}/etc/conda/activate.d/~~cudaswitch.sh"
-    if [ -z "${_CUDASWITCH_C-}" ] && [ -n "${CONDA_PREFIX-}" ] && [ -f "$hook" ]; then
-        \. "$hook"
+    _csw_hook="${CONDA_PREFIX-}/etc/conda/activate.d/~~cudaswitch.sh"
+    if [ -z "${_CUDASWITCH_C-}" ] && [ -n "${CONDA_PREFIX-}" ] && [ -f "$_csw_hook" ]; then
+        \. "$_csw_hook"
     fi
     case "${_cudaswitch_seen-}" in
         *"|${CUDASWITCH_VERSION-}") ;;
@@ -120,32 +120,32 @@ __cudaswitch_look() {
     fi
     # Without a reason nothing is touched: people put their own folders before ours.
     __cudaswitch_strongest
-    if [ -n "$moved${_CUDASWITCH_GONE-}" ] || [ "$__csw" != "${before%:nvcc}" ]; then
+    if [ -n "$_csw_moved${_CUDASWITCH_GONE-}" ] || [ "$__csw" != "${_csw_before%:nvcc}" ]; then
         __cudaswitch_settle
     fi
     if [ "${_cudaswitch_asked-}" != interrupted ]; then
         _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}"
     fi
-    if [ "$before" != "${_CUDASWITCH_ON-}" ] && [ -z "${CUDASWITCH_QUIET-}" ]; then
+    if [ "$_csw_before" != "${_CUDASWITCH_ON-}" ] && [ -z "${CUDASWITCH_QUIET-}" ]; then
         __cudaswitch_say
     fi
 }
 
 # One line on what is active now.
 __cudaswitch_say() {
-    \local home
-    home=${_CUDASWITCH_ON-}
-    if [ -z "$home" ]; then
+    \local _csw_home
+    _csw_home=${_CUDASWITCH_ON-}
+    if [ -z "$_csw_home" ]; then
         printf 'cudaswitch: no toolkit\n' >&2
         return 0
     fi
-    home=${home%%:*}
+    _csw_home=${_csw_home%%:*}
     __cudaswitch_lacking "$_CUDASWITCH_ON"
     case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
         /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
         /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
     esac
-    printf 'cudaswitch: CUDA %s%s\n' "${home##*/}" "$__csw" >&2
+    printf 'cudaswitch: CUDA %s%s\n' "${_csw_home##*/}" "$__csw" >&2
 }
 
 # This shell's own choice is the want $1 from now on, none when it is empty.
@@ -163,28 +163,28 @@ __cudaswitch_choose() {
 # `use` of $__csw, which has no options, in place of another toolkit. There is nothing to work out
 # as long as nobody has touched what was applied; fails, with nothing done, where it is not so.
 __cudaswitch_swap() {
-    \local home lib lib0 xla
-    home=$__csw lib=$home/lib64 lib0=0$home/lib64 xla=''
+    \local _csw_home _csw_lib _csw_lib0 _csw_xla
+    _csw_home=$__csw _csw_lib=$_csw_home/lib64 _csw_lib0=0$_csw_home/lib64 _csw_xla=''
     if [ "$PATH|${LD_LIBRARY_PATH-}|${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}|" \
-        != "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}" ] \
-        || ! [ -d "$lib" ] || ! [ -x "$home/bin/nvcc" ]; then
+        != "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}${CUDA_HOME_CONDA_NVCC_BACKUP-}" ] \
+        || ! [ -d "$_csw_lib" ] || ! [ -x "$_csw_home/bin/nvcc" ]; then
         return 1
     fi
-    case "$home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$home/"*) return 1 ;; esac
+    case "$_csw_home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$_csw_home/"*) return 1 ;; esac
     if [ -n "${CONDA_PREFIX-}${VIRTUAL_ENV-}" ]; then
-        if __cudaswitch_bundled || [ -n "$xla" ]; then return 1; fi
+        if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi
     fi
-    if [ -d "$home/extras/CUPTI/lib64" ]; then
-        lib=$lib:$home/extras/CUPTI/lib64 lib0=$lib0:0$home/extras/CUPTI/lib64
+    if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
+        _csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$_csw_home/extras/CUPTI/lib64
     fi
-    \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$home"
-    _CUDASWITCH_ON=$home:nvcc _CUDASWITCH_BIN=0$home/bin _CUDASWITCH_LIB=$lib0
-    PATH=$home/bin${_cudaswitch_path_was:+:$_cudaswitch_path_was}
-    LD_LIBRARY_PATH=$lib${_cudaswitch_ld_was:+:$_cudaswitch_ld_was}
-    CUDA_HOME=$home CUDA_PATH=$home CUDAToolkit_ROOT=$home CUDACXX=$home/bin/nvcc
-    _cudaswitch_path=$PATH _cudaswitch_ld=$LD_LIBRARY_PATH _cudaswitch_plain=$home:$home:$home:$CUDACXX
+    \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$_csw_home"
+    _CUDASWITCH_ON=$_csw_home:nvcc _CUDASWITCH_BIN=0$_csw_home/bin _CUDASWITCH_LIB=$_csw_lib0
+    PATH=$_csw_home/bin${_cudaswitch_path_was:+:$_cudaswitch_path_was}
+    LD_LIBRARY_PATH=$_csw_lib${_cudaswitch_ld_was:+:$_cudaswitch_ld_was}
+    CUDA_HOME=$_csw_home CUDA_PATH=$_csw_home CUDAToolkit_ROOT=$_csw_home CUDACXX=$_csw_home/bin/nvcc
+    _cudaswitch_path=$PATH _cudaswitch_ld=$LD_LIBRARY_PATH _cudaswitch_plain=$_csw_home:$_csw_home:$_csw_home:$CUDACXX
     if [ -z "${CUDASWITCH_QUIET-}" ]; then
-        printf 'cudaswitch: CUDA %s\n' "${home##*/}" >&2
+        printf 'cudaswitch: CUDA %s\n' "${_csw_home##*/}" >&2
     fi
 }
 
@@ -203,7 +203,7 @@ cudaswitch() {
 
 # What there is no ready answer to.
 __cudaswitch_command() {
-    \local arg
+    \local _csw_arg
     case ${1-} in
         use | off | pin | unpin | install | adopt | remove | alias) ;;
         *)
@@ -211,8 +211,8 @@ __cudaswitch_command() {
             return
             ;;
     esac
-    for arg; do
-        case $arg in
+    for _csw_arg; do
+        case $_csw_arg in
             -h | --help)
                 "$_cudaswitch_program" "$@"
                 return

@@ -144,17 +144,17 @@ class Shell:
 
 _DEFERRED = """\
 __cudaswitch_load() {{
-    \\local code aliases
-    code=0 aliases=''
+    \\local _csw_code _csw_aliases
+    _csw_code=0 _csw_aliases=''
     if [ -n "${{ZSH_VERSION-}}" ]; then
         \\emulate -L sh -o no_aliases
     elif \\shopt -q expand_aliases; then
-        aliases=1
+        _csw_aliases=1
         \\shopt -u expand_aliases
     fi
-    \\eval {text} || code=$?
-    if [ -n "$aliases" ]; then \\shopt -s expand_aliases; fi
-    return "$code"
+    \\eval {text} || _csw_code=$?
+    if [ -n "$_csw_aliases" ]; then \\shopt -s expand_aliases; fi
+    return "$_csw_code"
 }}
 """
 """What the person has made of words by then must not get into what is parsed."""

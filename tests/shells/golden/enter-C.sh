@@ -2,5 +2,5 @@
 # No kind of ksh has \local: nothing is better there than half.
 if [ -n "${CONDA_PREFIX-}" ] && [ -z "${KSH_VERSION-}" ] && [ -f "$CONDA_PREFIX/etc/cudaswitch/core.sh" ]; then
     \command -v __cudaswitch_settle > /dev/null || \. "$CONDA_PREFIX/etc/cudaswitch/core.sh"
-    __cudaswitch_enter C "$CONDA_PREFIX" '/''srv/''a store/''toolkits/''10.1.243+cudnn7.6.5' 'lib=always:gpus=0,2' ''
+    __cudaswitch_enter C "$CONDA_PREFIX" '/'""'srv/'""'a store/'""'toolkits/'""'10.1.243+cudnn7.6.5' 'lib=always:gpus=0,2' ''
 fi

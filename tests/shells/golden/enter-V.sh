@@ -2,5 +2,5 @@
 # No kind of ksh has \local: nothing is better there than half.
 if [ -n "${VIRTUAL_ENV-}" ] && [ -z "${KSH_VERSION-}" ] && [ -f "$VIRTUAL_ENV/etc/cudaswitch/core.sh" ]; then
     \command -v __cudaswitch_settle > /dev/null || \. "$VIRTUAL_ENV/etc/cudaswitch/core.sh"
-    __cudaswitch_enter V "$VIRTUAL_ENV" '/''srv/''a store/''toolkits/''10.1.243+cudnn7.6.5' 'lib=always:gpus=0,2' ''
+    __cudaswitch_enter V "$VIRTUAL_ENV" '/'""'srv/'""'a store/'""'toolkits/'""'10.1.243+cudnn7.6.5' 'lib=always:gpus=0,2' ''
 fi

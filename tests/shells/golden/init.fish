@@ -536,6 +536,7 @@ string match --quiet --regex \'^[A-Za-z0-9_+][A-Za-z0-9._+-]*$\' -- $argv[1]; or
 test -f $_cudaswitch_root/requests/$argv[1]; or return 1
 read --global __csw < $_cudaswitch_root/requests/$argv[1]; or return 1
 test -d $__csw/.; and return 0
+set -l home
 string match --quiet --regex \'^(?<home>[^:]*):\' -- $__csw; and test -d $home/.
 end
 function __cudaswitch_read

@@ -2,59 +2,66 @@ typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
 typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
 typeset -g _cudaswitch_seen=''
 __cudaswitch_load() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
+    \local _csw_code _csw_aliases
+    _csw_code=0 _csw_aliases=''
+    if [ -n "${ZSH_VERSION-}" ]; then
+        \emulate -L sh -o no_aliases
+    elif \shopt -q expand_aliases; then
+        _csw_aliases=1
+        \shopt -u expand_aliases
+    fi
     \eval '<packages.sh>
 __cudaswitch_bundled() {
-\local env venv
-env=${CONDA_PREFIX-} venv=${VIRTUAL_ENV-}
-if [ "$env" = "${left-}" ]; then env='\'''\''; fi
-if [ "$venv" = "${left-}" ]; then venv='\'''\''; fi
-if [ -n "$venv" ]; then
-if [ -z "$env" ] || ! __cudaswitch_before "$env" "$venv"; then env=$venv; fi
+\local _csw_env _csw_venv
+_csw_env=${CONDA_PREFIX-} _csw_venv=${VIRTUAL_ENV-}
+if [ "$_csw_env" = "${_csw_left-}" ]; then _csw_env='\'''\''; fi
+if [ "$_csw_venv" = "${_csw_left-}" ]; then _csw_venv='\'''\''; fi
+if [ -n "$_csw_venv" ]; then
+if [ -z "$_csw_env" ] || ! __cudaswitch_before "$_csw_env" "$_csw_venv"; then _csw_env=$_csw_venv; fi
 fi
-[ -n "$env" ] && __cudaswitch_globbing __cudaswitch_brings "$env"
+[ -n "$_csw_env" ] && __cudaswitch_globbing __cudaswitch_brings "$_csw_env"
 }
 __cudaswitch_brings() {
-\local file line base shared python user brings
-base='\'''\'' shared='\'''\'' python='\'''\'' user='\'''\'' brings='\'''\''
+\local _csw_file _csw_line _csw_base _csw_shared _csw_python _csw_user _csw_brings
+_csw_base='\'''\'' _csw_shared='\'''\'' _csw_python='\'''\'' _csw_user='\'''\'' _csw_brings='\'''\''
 if [ -r "$1/pyvenv.cfg" ]; then
-while IFS= \read -r line || [ -n "$line" ]; do
-case $line in
-home[\ =]*) base=${line#*=} ;;
-include-system-site-packages[\ =]*[tT][rR][uU][eE]) shared=1 ;;
-version[\ =]* | version_info[\ =]*) python=${line#*=} ;;
+while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
+case $_csw_line in
+home[\ =]*) _csw_base=${_csw_line#*=} ;;
+include-system-site-packages[\ =]*[tT][rR][uU][eE]) _csw_shared=1 ;;
+version[\ =]* | version_info[\ =]*) _csw_python=${_csw_line#*=} ;;
 esac
 done < "$1/pyvenv.cfg"
-if [ -z "$shared" ]; then base='\'''\''; fi
-base=${base#"${base%%[! ]*}"} base=${base%/bin} python=${python#"${python%%[! ]*}"}
-case $python in *.*.*) python=${python%".${python#*.*.}"} ;; esac
+if [ -z "$_csw_shared" ]; then _csw_base='\'''\''; fi
+_csw_base=${_csw_base#"${_csw_base%%[! ]*}"} _csw_base=${_csw_base%/bin} _csw_python=${_csw_python#"${_csw_python%%[! ]*}"}
+case $_csw_python in *.*.*) _csw_python=${_csw_python%".${_csw_python#*.*.}"} ;; esac
 fi
-if [ -z "${PYTHONNOUSERSITE-}" ] && { [ -n "$base" ] || [ -d "$1/conda-meta" ]; }; then
-user=${PYTHONUSERBASE:-${HOME-}/.local}
+if [ -z "${PYTHONNOUSERSITE-}" ] && { [ -n "$_csw_base" ] || [ -d "$1/conda-meta" ]; }; then
+_csw_user=${PYTHONUSERBASE:-${HOME-}/.local}
 fi
-for file in "$1"/lib/python[23]*/site-packages; do
-if ! [ -d "$file" ]; then continue; fi
-if [ -e "$file/tensorflow" ] || [ -e "$file/jaxlib" ]; then
-__cudaswitch_libdevice "$1" "$file" || xla=1
+for _csw_file in "$1"/lib/python[23]*/site-packages; do
+if ! [ -d "$_csw_file" ]; then continue; fi
+if [ -e "$_csw_file/tensorflow" ] || [ -e "$_csw_file/jaxlib" ]; then
+__cudaswitch_libdevice "$1" "$_csw_file" || _csw_xla=1
 fi
-if __cudaswitch_site "$file"; then brings=1
-elif [ -n "$user" ] && __cudaswitch_site "$user${file#"$1"}"; then brings=1
+if __cudaswitch_site "$_csw_file"; then _csw_brings=1
+elif [ -n "$_csw_user" ] && __cudaswitch_site "$_csw_user${_csw_file#"$1"}"; then _csw_brings=1
 fi
 done
-if [ -n "$brings" ]; then return 0; fi
-if [ -n "$base" ]; then
-for file in "lib/python$python/site-packages" lib/python3/dist-packages \
-"local/lib/python$python/dist-packages"; do
-if __cudaswitch_site "$base/$file"; then return 0; fi
+if [ -n "$_csw_brings" ]; then return 0; fi
+if [ -n "$_csw_base" ]; then
+for _csw_file in "lib/python$_csw_python/site-packages" lib/python3/dist-packages \
+"local/lib/python$_csw_python/dist-packages"; do
+if __cudaswitch_site "$_csw_base/$_csw_file"; then return 0; fi
 done
 fi
-for line in "$1" ${base:+"$base"}; do
-if ! [ -d "$line/conda-meta" ]; then continue; fi
-for file in "$line"/conda-meta/cuda[-t][co]*-[0-9]*.json \
-"$line"/conda-meta/libcublas-[0-9]*.json; do
-case $file in
+for _csw_line in "$1" ${_csw_base:+"$_csw_base"}; do
+if ! [ -d "$_csw_line/conda-meta" ]; then continue; fi
+for _csw_file in "$_csw_line"/conda-meta/cuda[-t][co]*-[0-9]*.json \
+"$_csw_line"/conda-meta/libcublas-[0-9]*.json; do
+case $_csw_file in
 */cudatoolkit-[0-9]* | */cuda-cudart-[0-9]* | */libcublas-[0-9]*)
-if [ -e "$file" ]; then return 0; fi
+if [ -e "$_csw_file" ]; then return 0; fi
 ;;
 esac
 done
@@ -62,18 +69,18 @@ done
 return 1
 }
 __cudaswitch_site() {
-\local file
+\local _csw_file
 if [ -e "$1/torch/lib/libtorch_cuda.so" ]; then return 0; fi
 if ! [ -d "$1/nvidia" ]; then return 1; fi
-for file in "$1"/nvidia/*/lib; do
-if [ -e "$file" ]; then return 0; fi
+for _csw_file in "$1"/nvidia/*/lib; do
+if [ -e "$_csw_file" ]; then return 0; fi
 done
 return 1
 }
 __cudaswitch_libdevice() {
-\local file
-for file in "$1" "$2"/nvidia/cuda_nvcc "$2"/nvidia/cu[0-9]* "$2"/jaxlib/cuda; do
-if [ -e "$file/nvvm/libdevice" ]; then return 0; fi
+\local _csw_file
+for _csw_file in "$1" "$2"/nvidia/cuda_nvcc "$2"/nvidia/cu[0-9]* "$2"/jaxlib/cuda; do
+if [ -e "$_csw_file/nvvm/libdevice" ]; then return 0; fi
 done
 return 1
 }
@@ -81,11 +88,11 @@ return 1
 __cudaswitch_host() {
 __csw=${1#*:cc=}
 __csw=${__csw%%:*}
-if [ -n "${CONDA_PREFIX-}" ] && [ "$CONDA_PREFIX" != "${left-}" ]; then
+if [ -n "${CONDA_PREFIX-}" ] && [ "$CONDA_PREFIX" != "${_csw_left-}" ]; then
 if [ -z "${CXX-}" ] && [ -x "$CONDA_PREFIX/bin/gcc" ]; then __csw='\'''\''; fi
 case ${CXX-} in "$CONDA_PREFIX"/*) __csw=$CXX ;; ?*) __csw='\'''\'' ;; esac
 else
-case ${CXX-} in '\'''\'' | "${left:-/}"/*) ;; *) __csw='\'''\'' ;; esac
+case ${CXX-} in '\'''\'' | "${_csw_left:-/}"/*) ;; *) __csw='\'''\'' ;; esac
 fi
 case $__csw in *['\'' 	'\'']*) __csw='\'''\'' ;; esac
 case ${CUDAHOSTCXX-}${NVCC_CCBIN-}:${NVCC_PREPEND_FLAGS-}${NVCC_APPEND_FLAGS-} in
@@ -113,43 +120,43 @@ __cudaswitch_keep CUDAHOSTCXX NVCC_PREPEND_FLAGS
 fi
 ;;
 esac
-if [ -z "${xla-}" ] || ! [ -e "$home/nvvm/libdevice" ]; then return 0; fi
+if [ -z "${_csw_xla-}" ] || ! [ -e "$_csw_home/nvvm/libdevice" ]; then return 0; fi
 case ${XLA_FLAGS-} in *xla_gpu_cuda_data_dir*) return 0 ;; '\'''\'' | [-'\'' 	'\'']*) ;; *) return 0 ;; esac
-case $home in
-*['\'' 	'\'']*) __csw=--xla_gpu_cuda_data_dir=\"$home\" ;;
-*) __csw=--xla_gpu_cuda_data_dir=$home ;;
+case $_csw_home in
+*['\'' 	'\'']*) __csw=--xla_gpu_cuda_data_dir=\"$_csw_home\" ;;
+*) __csw=--xla_gpu_cuda_data_dir=$_csw_home ;;
 esac
 __cudaswitch_keep XLA_FLAGS
 \export "_CUDASWITCH_XLA=$__csw" "XLA_FLAGS=${XLA_FLAGS:+$XLA_FLAGS }$__csw"
 }
 __cudaswitch_flags_give() {
-\local word
+\local _csw_word
 _cudaswitch_was_CUDAHOSTCXX=${_CUDASWITCH_WAS_CUDAHOSTCXX-}
 if [ -n "${CONDA_PREFIX-}" ]; then
 __cudaswitch_flags_forget "${_CUDASWITCH_CC-}" "${_CUDASWITCH_XLA-}"
 fi
-word=${_CUDASWITCH_CC-}
-if [ -n "$word" ]; then
-if [ "${CUDAHOSTCXX-}" != "${word#-ccbin=}" ]; then :
+_csw_word=${_CUDASWITCH_CC-}
+if [ -n "$_csw_word" ]; then
+if [ "${CUDAHOSTCXX-}" != "${_csw_word#-ccbin=}" ]; then :
 elif [ -n "${_CUDASWITCH_WAS_CUDAHOSTCXX+x}" ]; then CUDAHOSTCXX=$_CUDASWITCH_WAS_CUDAHOSTCXX
 else \unset CUDAHOSTCXX
 fi
 if [ -n "${NVCC_PREPEND_FLAGS_BACKUP-}" ]; then
-__cudaswitch_wordless "$NVCC_PREPEND_FLAGS_BACKUP" "$word"
+__cudaswitch_wordless "$NVCC_PREPEND_FLAGS_BACKUP" "$_csw_word"
 NVCC_PREPEND_FLAGS_BACKUP=$__csw
 fi
-__cudaswitch_wordless "${NVCC_PREPEND_FLAGS-}" "$word"
+__cudaswitch_wordless "${NVCC_PREPEND_FLAGS-}" "$_csw_word"
 case ${NVCC_PREPEND_FLAGS-}:${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS+x} in
-"$word:") \unset NVCC_PREPEND_FLAGS ;;
+"$_csw_word:") \unset NVCC_PREPEND_FLAGS ;;
 "$__csw:"*) ;;
 *) NVCC_PREPEND_FLAGS=$__csw ;;
 esac
 fi
-word=${_CUDASWITCH_XLA-}
-if [ -n "$word" ]; then
-__cudaswitch_wordless "${XLA_FLAGS-}" "$word"
+_csw_word=${_CUDASWITCH_XLA-}
+if [ -n "$_csw_word" ]; then
+__cudaswitch_wordless "${XLA_FLAGS-}" "$_csw_word"
 case ${XLA_FLAGS-}:${_CUDASWITCH_WAS_XLA_FLAGS+x} in
-"$word:") \unset XLA_FLAGS ;;
+"$_csw_word:") \unset XLA_FLAGS ;;
 "$__csw:"*) ;;
 *) XLA_FLAGS=$__csw ;;
 esac
@@ -174,45 +181,45 @@ case $1 in
 esac
 }
 __cudaswitch_keep() {
-\local name
-for name; do
-\eval "if [ -n \"\${$name+x}\" ]; then \\export _CUDASWITCH_WAS_$name=\"\$$name\"; fi"
+\local _csw_name
+for _csw_name; do
+\eval "if [ -n \"\${$_csw_name+x}\" ]; then \\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\"; fi"
 done
 }
 __cudaswitch_without() {
-\local items item dir count seen
-__csw=:$1: items=${2:+$2:}
-while [ -n "$items" ]; do
-item=${items%%:*} items=${items#*:}
-dir=/${item#*/} count=${item%%/*} seen=$__csw
-while [ "$count" -gt 0 ]; do
-case $seen in
-*":$dir:"*) seen=:${seen#*":$dir:"} count=$((count - 1)) ;;
+\local _csw_items _csw_item _csw_dir _csw_count _csw_seen
+__csw=:$1: _csw_items=${2:+$2:}
+while [ -n "$_csw_items" ]; do
+_csw_item=${_csw_items%%:*} _csw_items=${_csw_items#*:}
+_csw_dir=/${_csw_item#*/} _csw_count=${_csw_item%%/*} _csw_seen=$__csw
+while [ "$_csw_count" -gt 0 ]; do
+case $_csw_seen in
+*":$_csw_dir:"*) _csw_seen=:${_csw_seen#*":$_csw_dir:"} _csw_count=$((_csw_count - 1)) ;;
 *) continue 2 ;;
 esac
 done
-case $seen in *":$dir:"*) __csw=${__csw%%":$dir:"*}:${__csw#*":$dir:"} ;; esac
+case $_csw_seen in *":$_csw_dir:"*) __csw=${__csw%%":$_csw_dir:"*}:${__csw#*":$_csw_dir:"} ;; esac
 done
 __csw=${__csw#:} __csw=${__csw%:}
 }
 __cudaswitch_record() {
-\local dirs dir rest count
-__csw='\'''\'' dirs=$2:
-while [ -n "$dirs" ]; do
-dir=${dirs%%:*} dirs=${dirs#*:} rest=:$1: count=0
+\local _csw_dirs _csw_dir _csw_rest _csw_count
+__csw='\'''\'' _csw_dirs=$2:
+while [ -n "$_csw_dirs" ]; do
+_csw_dir=${_csw_dirs%%:*} _csw_dirs=${_csw_dirs#*:} _csw_rest=:$1: _csw_count=0
 while :; do
-case $rest in
-*":$dir:"*) rest=:${rest#*":$dir:"} count=$((count + 1)) ;;
+case $_csw_rest in
+*":$_csw_dir:"*) _csw_rest=:${_csw_rest#*":$_csw_dir:"} _csw_count=$((_csw_count + 1)) ;;
 *) break ;;
 esac
 done
-__csw=${__csw:+$__csw:}$count$dir
+__csw=${__csw:+$__csw:}$_csw_count$_csw_dir
 done
 }
 __cudaswitch_before() {
-\local head
-head=:${PATH-}:
-case ${head%%":$2/bin:"*}: in
+\local _csw_head
+_csw_head=:${PATH-}:
+case ${_csw_head%%":$2/bin:"*}: in
 *":$1/bin:"*) return 0 ;;
 esac
 return 1
@@ -225,52 +232,52 @@ case "${BASHOPTS-} $-" in
 esac
 }
 __cudaswitch_globbing_now() {
-\local noglob failglob code
-noglob='\'''\'' failglob='\'''\'' code=0
-case $- in *f*) noglob=1 && set +f ;; esac
-case ${BASHOPTS-} in *failglob*) failglob=1 && \shopt -u failglob ;; esac
-"$@" || code=$?
-if [ -n "$noglob" ]; then set -f; fi
-if [ -n "$failglob" ]; then \shopt -s failglob; fi
-return "$code"
+\local _csw_noglob _csw_failglob _csw_code
+_csw_noglob='\'''\'' _csw_failglob='\'''\'' _csw_code=0
+case $- in *f*) _csw_noglob=1 && set +f ;; esac
+case ${BASHOPTS-} in *failglob*) _csw_failglob=1 && \shopt -u failglob ;; esac
+"$@" || _csw_code=$?
+if [ -n "$_csw_noglob" ]; then set -f; fi
+if [ -n "$_csw_failglob" ]; then \shopt -s failglob; fi
+return "$_csw_code"
 }
 __cudaswitch_scalars() {
-\local __csw way home name ours was
-way=$1 home=${2%%:*}
-set -- "$2:" CUDA_HOME "$home" CUDA_PATH "$home" CUDAToolkit_ROOT "$home"
-case $1 in *:nvcc:*) set -- "$@" CUDACXX "$home/bin/nvcc" ;; esac
+\local __csw _csw_way _csw_home _csw_name _csw_ours _csw_was
+_csw_way=$1 _csw_home=${2%%:*}
+set -- "$2:" CUDA_HOME "$_csw_home" CUDA_PATH "$_csw_home" CUDAToolkit_ROOT "$_csw_home"
+case $1 in *:nvcc:*) set -- "$@" CUDACXX "$_csw_home/bin/nvcc" ;; esac
 case $1 in
 *:gpus=*)
-ours=${1#*:gpus=}
-set -- "$@" CUDA_VISIBLE_DEVICES "${ours%%:*}" CUDA_DEVICE_ORDER PCI_BUS_ID
+_csw_ours=${1#*:gpus=}
+set -- "$@" CUDA_VISIBLE_DEVICES "${_csw_ours%%:*}" CUDA_DEVICE_ORDER PCI_BUS_ID
 ;;
 esac
-case $way in
+case $_csw_way in
 set) __cudaswitch_flags_set "$1" ;;
 give) __cudaswitch_flags_give ;;
 forget) __cudaswitch_flags_forget "${_cudaswitch_undone_cc-}" "${_cudaswitch_undone_xla-}" ;;
 esac
 shift
 while [ $# -gt 0 ]; do
-name=$1 ours=$2 was=_CUDASWITCH_WAS_$1
+_csw_name=$1 _csw_ours=$2 _csw_was=_CUDASWITCH_WAS_$1
 shift 2
-if [ "$way" = set ]; then
-\eval "if [ -n \"\${$name+x}\" ]; then \\export $was=\"\$$name\"; fi"
-\export "$name=$ours"
-elif [ "$way" = forget ]; then
-was='\'''\''
-if [ -n "$_cudaswitch_gave" ]; then \eval "was=\${_cudaswitch_was_$name-}"; fi
-__cudaswitch_copies "$name" "$ours" "$was"
+if [ "$_csw_way" = set ]; then
+\eval "if [ -n \"\${$_csw_name+x}\" ]; then \\export $_csw_was=\"\$$_csw_name\"; fi"
+\export "$_csw_name=$_csw_ours"
+elif [ "$_csw_way" = forget ]; then
+_csw_was='\'''\''
+if [ -n "$_cudaswitch_gave" ]; then \eval "_csw_was=\${_cudaswitch_was_$_csw_name-}"; fi
+__cudaswitch_copies "$_csw_name" "$_csw_ours" "$_csw_was"
 else
-\eval "_cudaswitch_gave=1 _cudaswitch_was_$name=\${$was-}"
+\eval "_cudaswitch_gave=1 _cudaswitch_was_$_csw_name=\${$_csw_was-}"
 if [ -n "${CONDA_PREFIX-}" ]; then
-\eval "__cudaswitch_copies $name \"\$ours\" \"\${$was-}\""
+\eval "__cudaswitch_copies $_csw_name \"\$_csw_ours\" \"\${$_csw_was-}\""
 fi
-\eval "if [ \"\${$name-}\" != \"\$ours\" ]; then :
-elif [ -n \"\${$was+x}\" ]; then $name=\$$was
-else \\unset $name
+\eval "if [ \"\${$_csw_name-}\" != \"\$_csw_ours\" ]; then :
+elif [ -n \"\${$_csw_was+x}\" ]; then $_csw_name=\$$_csw_was
+else \\unset $_csw_name
 fi"
-\unset "$was"
+\unset "$_csw_was"
 fi
 done
 }
@@ -285,19 +292,19 @@ esac
 }
 __cudaswitch_settle() {
 if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-\local __csw want home search old ld ld_set IFS
-IFS='\'' '\'' search=${PATH-} old=${_OLD_VIRTUAL_PATH-}
-ld=${LD_LIBRARY_PATH-} ld_set=${LD_LIBRARY_PATH+set}
+\local __csw _csw_want _csw_home _csw_search _csw_old _csw_ld _csw_ld_set IFS
+IFS='\'' '\'' _csw_search=${PATH-} _csw_old=${_OLD_VIRTUAL_PATH-}
+_csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
 if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
-case "$search|$ld|$old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}" in
+case "$_csw_search|$_csw_ld|$_csw_old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}" in
 "${_cudaswitch_path:-none}|${_cudaswitch_ld-}|")
-search=$_cudaswitch_path_was ld=$_cudaswitch_ld_was ld_set=$_cudaswitch_ld_was_set
+_csw_search=$_cudaswitch_path_was _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
 ;;
 *) __cudaswitch_undo ;;
 esac
-case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}" in
-'\'''\'') ;;
-"${_cudaswitch_plain-}") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
+case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}|${CUDA_HOME_CONDA_NVCC_BACKUP-}" in
+"|"*) ;;
+"${_cudaswitch_plain-}|") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
 *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
 esac
 _cudaswitch_plain='\'''\''
@@ -305,135 +312,135 @@ _cudaswitch_plain='\'''\''
 _CUDASWITCH_LIB _CUDASWITCH_LD
 fi
 __cudaswitch_strongest
-want=$__csw home=${__csw%%:*}
-case $home in /*) if [ -d "$home/." ]; then __cudaswitch_apply; fi ;; esac
-if [ "$search" != "${PATH-}" ]; then PATH=$search; fi
-if [ "$old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$old; fi
-if [ "$ld_set:$ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
-if [ -n "$ld_set" ]; then \export "LD_LIBRARY_PATH=$ld"; else \unset LD_LIBRARY_PATH; fi
+_csw_want=$__csw _csw_home=${__csw%%:*}
+case $_csw_home in /*) if [ -d "$_csw_home/." ]; then __cudaswitch_apply; fi ;; esac
+if [ "$_csw_search" != "${PATH-}" ]; then PATH=$_csw_search; fi
+if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
+if [ "$_csw_ld_set:$_csw_ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
+if [ -n "$_csw_ld_set" ]; then \export "LD_LIBRARY_PATH=$_csw_ld"; else \unset LD_LIBRARY_PATH; fi
 fi
 }
 __cudaswitch_undo() {
-\local bin
-bin=${_CUDASWITCH_BIN-}
-if [ -z "$old${VIRTUAL_ENV-}" ]; then bin=${_CUDASWITCH_OLD:-$bin}; fi
-case 0$search: in
-"$bin:"?*) search=${search#*:} ;;
+\local _csw_bin
+_csw_bin=${_CUDASWITCH_BIN-}
+if [ -z "$_csw_old${VIRTUAL_ENV-}" ]; then _csw_bin=${_CUDASWITCH_OLD:-$_csw_bin}; fi
+case 0$_csw_search: in
+"$_csw_bin:"?*) _csw_search=${_csw_search#*:} ;;
 *)
-__cudaswitch_without "$search" "$bin"
-search=$__csw
+__cudaswitch_without "$_csw_search" "$_csw_bin"
+_csw_search=$__csw
 ;;
 esac
 if [ -n "${_CUDASWITCH_GONE-}" ]; then
-__cudaswitch_without "$search" "$_CUDASWITCH_GONE"
-search=$__csw
+__cudaswitch_without "$_csw_search" "$_CUDASWITCH_GONE"
+_csw_search=$__csw
 fi
-if [ -n "$old" ]; then
-__cudaswitch_without "$old" "${_CUDASWITCH_OLD:-$bin}"
-old=$__csw
+if [ -n "$_csw_old" ]; then
+__cudaswitch_without "$_csw_old" "${_CUDASWITCH_OLD:-$_csw_bin}"
+_csw_old=$__csw
 fi
 if [ -z "${_CUDASWITCH_LIB-}" ]; then
 return 0
-elif [ "${ld:-none}" = "${_cudaswitch_ld-}" ]; then
-ld=$_cudaswitch_ld_was ld_set=$_cudaswitch_ld_was_set
+elif [ "${_csw_ld:-none}" = "${_cudaswitch_ld-}" ]; then
+_csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
 return 0
 fi
 if [ -n "${CONDA_PREFIX-}" ]; then
 __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" '\'''\''
 fi
-__cudaswitch_without "$ld" "$_CUDASWITCH_LIB"
-if [ "$__csw" != "$ld" ]; then
-ld=$__csw
-if [ -z "$ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then ld_set='\'''\''; fi
+__cudaswitch_without "$_csw_ld" "$_CUDASWITCH_LIB"
+if [ "$__csw" != "$_csw_ld" ]; then
+_csw_ld=$__csw
+if [ -z "$_csw_ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then _csw_ld_set='\'''\''; fi
 fi
 }
 __cudaswitch_apply() {
-\local dir lib lib0 xla
-dir=$home/bin lib='\'''\'' lib0='\'''\'' xla='\'''\''
+\local _csw_dir _csw_lib _csw_lib0 _csw_xla
+_csw_dir=$_csw_home/bin _csw_lib='\'''\'' _csw_lib0='\'''\'' _csw_xla='\'''\''
 if ! __cudaswitch_left_alone; then
-for lib0 in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
-if [ -d "$home/$lib0" ]; then lib=$home/$lib0 && break; fi
+for _csw_lib0 in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
+if [ -d "$_csw_home/$_csw_lib0" ]; then _csw_lib=$_csw_home/$_csw_lib0 && break; fi
 done
-lib0=${lib:+0$lib}
-if [ -d "$home/extras/CUPTI/lib64" ]; then
-lib=${lib:+$lib:}$home/extras/CUPTI/lib64
-lib0=${lib0:+$lib0:}0$home/extras/CUPTI/lib64
+_csw_lib0=${_csw_lib:+0$_csw_lib}
+if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
+_csw_lib=${_csw_lib:+$_csw_lib:}$_csw_home/extras/CUPTI/lib64
+_csw_lib0=${_csw_lib0:+$_csw_lib0:}0$_csw_home/extras/CUPTI/lib64
 fi
 fi
-__csw=0$dir _cudaswitch_path_was=$search _cudaswitch_ld_was=$ld _cudaswitch_ld_was_set=$ld_set
-case :$search: in *":$dir:"*) __cudaswitch_record "$search" "$dir" ;; esac
+__csw=0$_csw_dir _cudaswitch_path_was=$_csw_search _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
+case :$_csw_search: in *":$_csw_dir:"*) __cudaswitch_record "$_csw_search" "$_csw_dir" ;; esac
 \export "_CUDASWITCH_BIN=$__csw"
-search=$dir${search:+:$search}
-if [ -n "$old" ]; then
-__cudaswitch_record "$old" "$dir"
+_csw_search=$_csw_dir${_csw_search:+:$_csw_search}
+if [ -n "$_csw_old" ]; then
+__cudaswitch_record "$_csw_old" "$_csw_dir"
 \export "_CUDASWITCH_OLD=$__csw"
-old=$dir:$old
+_csw_old=$_csw_dir:$_csw_old
 fi
-if [ -n "$lib" ]; then
-case :$ld in *":$home/"*) __cudaswitch_record "$ld" "$lib" && lib0=$__csw ;; esac
-if [ -z "$ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
-ld=$lib${ld:+:$ld} ld_set=set
-\export "_CUDASWITCH_LIB=$lib0"
+if [ -n "$_csw_lib" ]; then
+case :$_csw_ld in *":$_csw_home/"*) __cudaswitch_record "$_csw_ld" "$_csw_lib" && _csw_lib0=$__csw ;; esac
+if [ -z "$_csw_ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
+_csw_ld=$_csw_lib${_csw_ld:+:$_csw_ld} _csw_ld_set=set
+\export "_CUDASWITCH_LIB=$_csw_lib0"
 fi
-_cudaswitch_path=${lib:+$search} _cudaswitch_ld=$ld
-if [ -x "$dir/nvcc" ]; then want=$want:nvcc; fi
-\export "_CUDASWITCH_ON=$want"
-case $want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$xla in
-*:gpus=* | *:cc=*) __cudaswitch_scalars set "$want" ;;
+_cudaswitch_path=${_csw_lib:+$_csw_search} _cudaswitch_ld=$_csw_ld
+if [ -x "$_csw_dir/nvcc" ]; then _csw_want=$_csw_want:nvcc; fi
+\export "_CUDASWITCH_ON=$_csw_want"
+case $_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla in
+*:gpus=* | *:cc=*) __cudaswitch_scalars set "$_csw_want" ;;
 *:nvcc:)
-_cudaswitch_plain=$home:$home:$home:$dir/nvcc
-\export "CUDA_HOME=$home" "CUDA_PATH=$home" "CUDAToolkit_ROOT=$home" \
-"CUDACXX=$dir/nvcc"
+_cudaswitch_plain=$_csw_home:$_csw_home:$_csw_home:$_csw_dir/nvcc
+\export "CUDA_HOME=$_csw_home" "CUDA_PATH=$_csw_home" "CUDAToolkit_ROOT=$_csw_home" \
+"CUDACXX=$_csw_dir/nvcc"
 ;;
-*) __cudaswitch_scalars set "$want" ;;
+*) __cudaswitch_scalars set "$_csw_want" ;;
 esac
 }
 __cudaswitch_left_alone() {
-case $want:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+case $_csw_want:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
 *:lib=never:*) __cudaswitch_bundled || : ;;
 *:lib=always:*)
 __cudaswitch_bundled || :
 return 1
 ;;
-"$want:") return 1 ;;
+"$_csw_want:") return 1 ;;
 *) __cudaswitch_bundled ;;
 esac
 }
 __cudaswitch_enter() {
-\local home flags
-home=$3${4:+:$4}
+\local _csw_home _csw_flags
+_csw_home=$3${4:+:$4}
 if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
 if [ -n "${_cudaswitch_program-}" ]; then
-home=$("$_cudaswitch_program" want --environment "$2") || home=$3${4:+:$4}
+_csw_home=$("$_cudaswitch_program" want --environment "$2") || _csw_home=$3${4:+:$4}
 elif [ -t 2 ]; then
 printf '\''cudaswitch: `%s` has other packages than when it was pinned\n'\'' "$2" >&2
 printf '\''hint: cudaswitch pin auto\n'\'' >&2
 fi
 fi
-if [ "$home" != system ] && ! [ -d "${home%%:*}/." ]; then
+if [ "$_csw_home" != system ] && ! [ -d "${_csw_home%%:*}/." ]; then
 if [ -t 2 ]; then
 printf '\''cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n'\'' \
-"${home%%:*}" "$2" >&2
+"${_csw_home%%:*}" "$2" >&2
 fi
-home=gone
+_csw_home=gone
 fi
-flags=${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}
-case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}$flags} in
+_csw_flags=${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}
+case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}$_csw_flags} in
 C | "C:${_cudaswitch_ld_was-}|") ;;
 C:*)
 __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib" '\'''\''
 __cudaswitch_scalars forget "$_cudaswitch_undone"
 ;;
 esac
-\export "_CUDASWITCH_$1=${home}:env=$2"
+\export "_CUDASWITCH_$1=${_csw_home}:env=$2"
 __cudaswitch_settle
 }
 __cudaswitch_leave() {
-\local before now repaired __csw left
-left=$2
-\eval "before=\${_CUDASWITCH_$1-}"
-if [ -z "$before" ]; then return 0; fi
-before=${_CUDASWITCH_BIN-}
+\local _csw_before _csw_now _csw_repaired __csw _csw_left
+_csw_left=$2
+\eval "_csw_before=\${_CUDASWITCH_$1-}"
+if [ -z "$_csw_before" ]; then return 0; fi
+_csw_before=${_CUDASWITCH_BIN-}
 _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
 _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
 _cudaswitch_gave='\'''\''
@@ -441,24 +448,24 @@ _cudaswitch_seen='\'''\''
 \unset "_CUDASWITCH_$1"
 __cudaswitch_settle
 if [ "$1" = V ]; then return 0; fi
-repaired='\'''\''
+_csw_repaired='\'''\''
 if \command -v __conda_hashr > /dev/null; then
 __conda_hashr() { __cudaswitch_repair; }
-repaired=1
+_csw_repaired=1
 fi
 if [ -n "${MAMBA_EXE-}" ] && \command -v __mamba_hashr > /dev/null; then
 __mamba_hashr() { __cudaswitch_repair; }
-repaired=1
+_csw_repaired=1
 fi
-case $repaired:$PATH: in
+case $_csw_repaired:$PATH: in
 1:* | *":$2/bin:"*) ;;
-*) before='\'''\'' ;;
+*) _csw_before='\'''\'' ;;
 esac
-now=${_CUDASWITCH_BIN-}
-if [ -z "$before$now" ]; then return 0; fi
-before=${before:+/${before#*/}} now=${now:+/${now#*/}} __csw=0$before
-case "$now|:$PATH:" in
-"|"*":$before:"* | /*) __cudaswitch_record "$PATH" "$before${now:+${before:+:}$now}" ;;
+_csw_now=${_CUDASWITCH_BIN-}
+if [ -z "$_csw_before$_csw_now" ]; then return 0; fi
+_csw_before=${_csw_before:+/${_csw_before#*/}} _csw_now=${_csw_now:+/${_csw_now#*/}} __csw=0$_csw_before
+case "$_csw_now|:$PATH:" in
+"|"*":$_csw_before:"* | /*) __cudaswitch_record "$PATH" "$_csw_before${_csw_now:+${_csw_before:+:}$_csw_now}" ;;
 esac
 \export "_CUDASWITCH_GONE=$__csw"
 }
@@ -481,54 +488,54 @@ IFS= \read -r __csw < "$_cudaswitch_root/requests/$1"
 fi && [ -d "${__csw%%:*}/." ]
 }
 __cudaswitch_read() {
-\local cuda cudnn mode gpus rest line key value
-cuda='\'''\'' cudnn='\'''\'' mode='\'''\'' gpus='\'''\''
+\local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_rest _csw_line _csw_key _csw_value
+_csw_cuda='\'''\'' _csw_cudnn='\'''\'' _csw_mode='\'''\'' _csw_gpus='\'''\''
 if ! [ -O "$1" ]; then return 1; fi
-while IFS= \read -r line || [ -n "$line" ]; do
-__cudaswitch_trim "${line%%#*}"
-line=$__csw
-case $line in
+while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
+__cudaswitch_trim "${_csw_line%%#*}"
+_csw_line=$__csw
+case $_csw_line in
 '\'''\'') continue ;;
-*=*) key=${line%%=*} value=${line#*=} ;;
-*['\'' 	'\'']*) key=${line%%['\'' 	'\'']*} value=${line#*['\'' 	'\'']} ;;
-*) key=cuda value=$line ;;
+*=*) _csw_key=${_csw_line%%=*} _csw_value=${_csw_line#*=} ;;
+*['\'' 	'\'']*) _csw_key=${_csw_line%%['\'' 	'\'']*} _csw_value=${_csw_line#*['\'' 	'\'']} ;;
+*) _csw_key=cuda _csw_value=$_csw_line ;;
 esac
-__cudaswitch_trim "$value"
-value=$__csw
-__cudaswitch_trim "$key"
-case $value in '\'''\'' | *['\'' 	='\'']*) return 1 ;; esac
-case $__csw:$cuda:$cudnn:$mode:$gpus in
-cuda::*) cuda=$value ;;
-cudnn:*::*:*) cudnn=$value ;;
-libraries:*:*::*) mode=$value ;;
-gpus:*:) gpus=$value ;;
+__cudaswitch_trim "$_csw_value"
+_csw_value=$__csw
+__cudaswitch_trim "$_csw_key"
+case $_csw_value in '\'''\'' | *['\'' 	='\'']*) return 1 ;; esac
+case $__csw:$_csw_cuda:$_csw_cudnn:$_csw_mode:$_csw_gpus in
+cuda::*) _csw_cuda=$_csw_value ;;
+cudnn:*::*:*) _csw_cudnn=$_csw_value ;;
+libraries:*:*::*) _csw_mode=$_csw_value ;;
+gpus:*:) _csw_gpus=$_csw_value ;;
 *) return 1 ;;
 esac
 done < "$1"
-case $mode in '\'''\'' | auto | always | never) ;; *) return 1 ;; esac
-case $gpus in -1) ;; *[!0-9,]* | *,,* | ,* | *,) return 1 ;; esac
-rest=$gpus
-while [ -n "$rest" ]; do
-value=${rest%%,*} rest=${rest#"$value"} rest=${rest#,}
-case ,$rest, in *",$value,"*) return 1 ;; esac
-case $value in ?????*) return 1 ;; esac
+case $_csw_mode in '\'''\'' | auto | always | never) ;; *) return 1 ;; esac
+case $_csw_gpus in -1) ;; *[!0-9,]* | *,,* | ,* | *,) return 1 ;; esac
+_csw_rest=$_csw_gpus
+while [ -n "$_csw_rest" ]; do
+_csw_value=${_csw_rest%%,*} _csw_rest=${_csw_rest#"$_csw_value"} _csw_rest=${_csw_rest#,}
+case ,$_csw_rest, in *",$_csw_value,"*) return 1 ;; esac
+case $_csw_value in ?????*) return 1 ;; esac
 done
-__cudaswitch_ready "$cuda${cudnn:++cudnn$cudnn}" || return 1
-__csw=$__csw${mode:+:lib=$mode}${gpus:+:gpus=$gpus}
+__cudaswitch_ready "$_csw_cuda${_csw_cudnn:++cudnn$_csw_cudnn}" || return 1
+__csw=$__csw${_csw_mode:+:lib=$_csw_mode}${_csw_gpus:+:gpus=$_csw_gpus}
 }
 __cudaswitch_trim() {
 __csw=${1#"${1%%[!'\'' 	'\'']*}"}
 __csw=${__csw%"${__csw##*[!'\'' 	'\'']}"}
 }
 __cudaswitch_active() {
-\local venv conda before env
-venv=${VIRTUAL_ENV-} conda=${CONDA_PREFIX-}
-before=:$PATH: before=${before%%":$conda/bin:"*}:
-case $before in
-*":$venv/bin:"* | ":$PATH::") ;;
-*) env=$venv venv=$conda conda=$env ;;
+\local _csw_venv _csw_conda _csw_before _csw_env
+_csw_venv=${VIRTUAL_ENV-} _csw_conda=${CONDA_PREFIX-}
+_csw_before=:$PATH: _csw_before=${_csw_before%%":$_csw_conda/bin:"*}:
+case $_csw_before in
+*":$_csw_venv/bin:"* | ":$PATH::") ;;
+*) _csw_env=$_csw_venv _csw_venv=$_csw_conda _csw_conda=$_csw_env ;;
 esac
-for __csw in "$venv" "$conda"; do
+for __csw in "$_csw_venv" "$_csw_conda"; do
 if [ -z "$__csw" ]; then continue; fi
 if [ -d "$__csw/conda-meta" ] || [ -f "$__csw/pyvenv.cfg" ] \
 || [ -f "$__csw/bin/activate_this.py" ]; then
@@ -538,19 +545,19 @@ done
 return 1
 }
 __cudaswitch_automatic() {
-\local file rest
-file='\'''\'' rest=${1#/}/
-while [ -n "$rest" ]; do
-file=$file%${rest%%/*} rest=${rest#*/}
+\local _csw_file _csw_rest
+_csw_file='\'''\'' _csw_rest=${1#/}/
+while [ -n "$_csw_rest" ]; do
+_csw_file=$_csw_file%${_csw_rest%%/*} _csw_rest=${_csw_rest#*/}
 done
-file=$_cudaswitch_root/auto/$file
-if ! [ -f "$file" ] || __cudaswitch_newer "$1" "$file"; then return 1; fi
-{ IFS= \read -r rest && IFS= \read -r __csw; } < "$file" || return 1
-if [ "$rest" != "$1" ]; then return 1; fi
+_csw_file=$_cudaswitch_root/auto/$_csw_file
+if ! [ -f "$_csw_file" ] || __cudaswitch_newer "$1" "$_csw_file"; then return 1; fi
+{ IFS= \read -r _csw_rest && IFS= \read -r __csw; } < "$_csw_file" || return 1
+if [ "$_csw_rest" != "$1" ]; then return 1; fi
 [ -z "$__csw" ] || [ -d "${__csw%%:*}/." ]
 }
 __cudaswitch_directory() {
-\local env
+\local _csw_env
 \unset _CUDASWITCH_D
 _cudaswitch_file='\'''\'' _cudaswitch_text='\'''\''
 if __cudaswitch_file; then
@@ -558,7 +565,7 @@ _cudaswitch_file=$__csw
 __cudaswitch_content
 __cudaswitch_read "$_cudaswitch_file" \
 || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
-elif __cudaswitch_active && env=$__csw && __cudaswitch_framework "$env"; then
+elif __cudaswitch_active && _csw_env=$__csw && __cudaswitch_framework "$_csw_env"; then
 :
 elif [ -f "$_cudaswitch_root/global" ]; then
 __cudaswitch_read "$_cudaswitch_root/global" \
@@ -578,13 +585,13 @@ IFS= \read -r -d '\'''\'' _cudaswitch_text < "$_cudaswitch_file" || :
 fi
 }
 __cudaswitch_edited() {
-\local text
+\local _csw_text
 if [ -n "${_CUDASWITCH_U-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then return 1; fi
 if [ -f .cuda-version ] && [ "${_cudaswitch_file-}" != "$PWD/.cuda-version" ]; then return 0; fi
 if [ -z "${_cudaswitch_file-}" ]; then return 1; fi
-text=$_cudaswitch_text
+_csw_text=$_cudaswitch_text
 __cudaswitch_content
-[ "$text" != "$_cudaswitch_text" ] || ! [ -f "$_cudaswitch_file" ]
+[ "$_csw_text" != "$_cudaswitch_text" ] || ! [ -f "$_cudaswitch_file" ]
 }
 __cudaswitch_framework() {
 if ! __cudaswitch_globbing __cudaswitch_automatic "$1"; then
@@ -593,15 +600,15 @@ fi
 [ -n "$__csw" ]
 }
 __cudaswitch_ask_once() {
-\local about
-about=$1
-if [ "$about" != "${_cudaswitch_asked-}" ]; then
+\local _csw_about
+_csw_about=$1
+if [ "$_csw_about" != "${_cudaswitch_asked-}" ]; then
 shift
 _cudaswitch_asked=interrupted
 if _cudaswitch_answer=$("$_cudaswitch_program" want "$@"); then
-_cudaswitch_asked=$about
+_cudaswitch_asked=$_csw_about
 else
-case $? in 130) ;; *) _cudaswitch_asked=$about ;; esac
+case $? in 130) ;; *) _cudaswitch_asked=$_csw_about ;; esac
 _cudaswitch_answer='\'''\''
 fi
 fi
@@ -609,25 +616,25 @@ __csw=$_cudaswitch_answer
 }
 __cudaswitch_look() {
 if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-\local __csw env before hook moved
-before=${_CUDASWITCH_ON-} moved=1
+\local __csw _csw_env _csw_before _csw_hook _csw_moved
+_csw_before=${_CUDASWITCH_ON-} _csw_moved=1
 case ${_cudaswitch_seen-} in
-"${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) moved='\'''\'' ;;
+"${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='\'''\'' ;;
 *) _cudaswitch_asked='\'''\'' ;;
 esac
-env=${_CUDASWITCH_V-}
-if [ -n "$env" ] && [ "${env##*:env=}" != "${VIRTUAL_ENV-}" ]; then \unset _CUDASWITCH_V; fi
-env=${_CUDASWITCH_C-}
-if [ -n "$env" ] && [ "${env##*:env=}" != "${CONDA_PREFIX-}" ]; then
-case :$PATH: in *":${env##*:env=}/bin:"*) ;; *) \unset _CUDASWITCH_C ;; esac
+_csw_env=${_CUDASWITCH_V-}
+if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${VIRTUAL_ENV-}" ]; then \unset _CUDASWITCH_V; fi
+_csw_env=${_CUDASWITCH_C-}
+if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${CONDA_PREFIX-}" ]; then
+case :$PATH: in *":${_csw_env##*:env=}/bin:"*) ;; *) \unset _CUDASWITCH_C ;; esac
 fi
-hook="${VIRTUAL_ENV-}/etc/cudaswitch/on.sh"
-if [ -z "${_CUDASWITCH_V-}" ] && [ -n "${VIRTUAL_ENV-}" ] && [ -f "$hook" ]; then
-\. "$hook"
+_csw_hook="${VIRTUAL_ENV-}/etc/cudaswitch/on.sh"
+if [ -z "${_CUDASWITCH_V-}" ] && [ -n "${VIRTUAL_ENV-}" ] && [ -f "$_csw_hook" ]; then
+\. "$_csw_hook"
 fi
-hook="${CONDA_PREFIX-}/etc/conda/activate.d/~~cudaswitch.sh"
-if [ -z "${_CUDASWITCH_C-}" ] && [ -n "${CONDA_PREFIX-}" ] && [ -f "$hook" ]; then
-\. "$hook"
+_csw_hook="${CONDA_PREFIX-}/etc/conda/activate.d/~~cudaswitch.sh"
+if [ -z "${_CUDASWITCH_C-}" ] && [ -n "${CONDA_PREFIX-}" ] && [ -f "$_csw_hook" ]; then
+\. "$_csw_hook"
 fi
 case "${_cudaswitch_seen-}" in
 *"|${CUDASWITCH_VERSION-}") ;;
@@ -647,30 +654,30 @@ elif [ -z "${_CUDASWITCH_U-}" ]; then
 __cudaswitch_directory
 fi
 __cudaswitch_strongest
-if [ -n "$moved${_CUDASWITCH_GONE-}" ] || [ "$__csw" != "${before%:nvcc}" ]; then
+if [ -n "$_csw_moved${_CUDASWITCH_GONE-}" ] || [ "$__csw" != "${_csw_before%:nvcc}" ]; then
 __cudaswitch_settle
 fi
 if [ "${_cudaswitch_asked-}" != interrupted ]; then
 _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}"
 fi
-if [ "$before" != "${_CUDASWITCH_ON-}" ] && [ -z "${CUDASWITCH_QUIET-}" ]; then
+if [ "$_csw_before" != "${_CUDASWITCH_ON-}" ] && [ -z "${CUDASWITCH_QUIET-}" ]; then
 __cudaswitch_say
 fi
 }
 __cudaswitch_say() {
-\local home
-home=${_CUDASWITCH_ON-}
-if [ -z "$home" ]; then
+\local _csw_home
+_csw_home=${_CUDASWITCH_ON-}
+if [ -z "$_csw_home" ]; then
 printf '\''cudaswitch: no toolkit\n'\'' >&2
 return 0
 fi
-home=${home%%:*}
+_csw_home=${_csw_home%%:*}
 __cudaswitch_lacking "$_CUDASWITCH_ON"
 case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
 /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
 /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
 esac
-printf '\''cudaswitch: CUDA %s%s\n'\'' "${home##*/}" "$__csw" >&2
+printf '\''cudaswitch: CUDA %s%s\n'\'' "${_csw_home##*/}" "$__csw" >&2
 }
 __cudaswitch_choose() {
 \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
@@ -683,28 +690,28 @@ __cudaswitch_look
 fi
 }
 __cudaswitch_swap() {
-\local home lib lib0 xla
-home=$__csw lib=$home/lib64 lib0=0$home/lib64 xla='\'''\''
+\local _csw_home _csw_lib _csw_lib0 _csw_xla
+_csw_home=$__csw _csw_lib=$_csw_home/lib64 _csw_lib0=0$_csw_home/lib64 _csw_xla='\'''\''
 if [ "$PATH|${LD_LIBRARY_PATH-}|${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}|" \
-!= "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}" ] \
-|| ! [ -d "$lib" ] || ! [ -x "$home/bin/nvcc" ]; then
+!= "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}${CUDA_HOME_CONDA_NVCC_BACKUP-}" ] \
+|| ! [ -d "$_csw_lib" ] || ! [ -x "$_csw_home/bin/nvcc" ]; then
 return 1
 fi
-case "$home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$home/"*) return 1 ;; esac
+case "$_csw_home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$_csw_home/"*) return 1 ;; esac
 if [ -n "${CONDA_PREFIX-}${VIRTUAL_ENV-}" ]; then
-if __cudaswitch_bundled || [ -n "$xla" ]; then return 1; fi
+if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi
 fi
-if [ -d "$home/extras/CUPTI/lib64" ]; then
-lib=$lib:$home/extras/CUPTI/lib64 lib0=$lib0:0$home/extras/CUPTI/lib64
+if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
+_csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$_csw_home/extras/CUPTI/lib64
 fi
-\export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$home"
-_CUDASWITCH_ON=$home:nvcc _CUDASWITCH_BIN=0$home/bin _CUDASWITCH_LIB=$lib0
-PATH=$home/bin${_cudaswitch_path_was:+:$_cudaswitch_path_was}
-LD_LIBRARY_PATH=$lib${_cudaswitch_ld_was:+:$_cudaswitch_ld_was}
-CUDA_HOME=$home CUDA_PATH=$home CUDAToolkit_ROOT=$home CUDACXX=$home/bin/nvcc
-_cudaswitch_path=$PATH _cudaswitch_ld=$LD_LIBRARY_PATH _cudaswitch_plain=$home:$home:$home:$CUDACXX
+\export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$_csw_home"
+_CUDASWITCH_ON=$_csw_home:nvcc _CUDASWITCH_BIN=0$_csw_home/bin _CUDASWITCH_LIB=$_csw_lib0
+PATH=$_csw_home/bin${_cudaswitch_path_was:+:$_cudaswitch_path_was}
+LD_LIBRARY_PATH=$_csw_lib${_cudaswitch_ld_was:+:$_cudaswitch_ld_was}
+CUDA_HOME=$_csw_home CUDA_PATH=$_csw_home CUDAToolkit_ROOT=$_csw_home CUDACXX=$_csw_home/bin/nvcc
+_cudaswitch_path=$PATH _cudaswitch_ld=$LD_LIBRARY_PATH _cudaswitch_plain=$_csw_home:$_csw_home:$_csw_home:$CUDACXX
 if [ -z "${CUDASWITCH_QUIET-}" ]; then
-printf '\''cudaswitch: CUDA %s\n'\'' "${home##*/}" >&2
+printf '\''cudaswitch: CUDA %s\n'\'' "${_csw_home##*/}" >&2
 fi
 }
 cudaswitch() {
@@ -720,7 +727,7 @@ __cudaswitch_command "$@"
 fi
 }
 __cudaswitch_command() {
-\local arg
+\local _csw_arg
 case ${1-} in
 use | off | pin | unpin | install | adopt | remove | alias) ;;
 *)
@@ -728,8 +735,8 @@ use | off | pin | unpin | install | adopt | remove | alias) ;;
 return
 ;;
 esac
-for arg; do
-case $arg in
+for _csw_arg; do
+case $_csw_arg in
 -h | --help)
 "$_cudaswitch_program" "$@"
 return
@@ -769,7 +776,9 @@ __cudaswitch_look
 ;;
 esac
 }
-'
+' || _csw_code=$?
+    if [ -n "$_csw_aliases" ]; then \shopt -s expand_aliases; fi
+    return "$_csw_code"
 }
 <file.sh>
 <lazy.sh>

@@ -1,0 +1,148 @@
+"""What a person has named, set or kept aside, which no function of ours may meet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shells.conda import Emulator, conda_prefix
+from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, ZSH, Shell
+from shells.kits import Kit, Person, foreign
+from shells.pinned import Session
+from shells.test_virtualenv import with_venv
+
+_COMMON = """
+about arg base before bin brings code conda count cuda cudnn dir dirs env file flags gpus head home
+hook item items key ld left level lib line mode moved name now old ours python rest search seen
+shared text user value venv want was way word xla
+"""
+NAMES = _COMMON.split()
+"""Such as a script takes for its own."""
+three = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+
+
+@pytest.fixture
+def session(person: Person, shell: Shell, tmp_path: Path) -> Session:
+    for name in "ab":
+        conda_prefix(tmp_path / name)
+    person.pin("10.1", tmp_path / "a")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / ".cuda-version").write_text("12.4\n")
+    return Session(person, tmp_path, shell, Emulator())
+
+
+def homes(result: dict[str, dict[str, str]]) -> list[str | None]:
+    return [env.get("CUDA_HOME") for _, env in sorted(result.items(), key=lambda at: int(at[0]))]
+
+
+@three
+def test_variables_of_the_person_stay(session: Session, shell: Shell) -> None:
+    """In bash and zsh they may even be read-only, as scripts make theirs."""
+    make = "set -g {} mine" if shell is FISH else "readonly {}=mine"
+    said = ["echo " + " ".join(f"${name}" for name in NAMES)]
+    look = "emit fish_prompt" if shell is FISH else "__cudaswitch_prompt"
+    steps = ["cudaswitch use 11.8", "cudaswitch use 12.4", "cudaswitch off"]
+    steps += [f"{step}\n{look}" for step in session.steps("a b a")]
+    steps += session.steps("out out out")
+    tree = shell.quote(str(session.folder / "tree"))
+    steps += [f"cd {tree}\n{look}", f"cd /\n{look}"]
+    kits = [str(kit.home) for kit in session.person.kits]
+    strict = "" if shell is FISH else "set -eu\n"
+    made = "\n".join(make.format(name) for name in NAMES)
+    result = session.play(strict + made, *steps, *said, load=True).check()
+    used, entered, left = [kits[1], kits[2], None], [kits[0], None, kits[0]], [None, kits[0], None]
+    assert homes(result.snaps)[3:] == [*used, *entered, *left, kits[2], None, None]
+    assert result.stdout.split() == ["mine"] * len(NAMES)
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, DASH), ids=str)
+def test_a_strict_script_with_names_of_its_own(session: Session, shell: Shell) -> None:
+    """Without the integration: the hooks alone."""
+    made = "\n".join(f"readonly {name}=mine" for name in NAMES)
+    result = session.play(f"set -eu\n{made}", *session.steps("a b a out out")).check()
+    home = str(session.person.kits[0].home)
+    assert homes(result.snaps)[3:] == [home, None, home, None, home]
+
+
+@pytest.mark.parametrize("shell", (ZSH,), ids=str)
+def test_quotes_that_are_doubled_in_zsh(session: Session, shell: Shell) -> None:
+    """`rc_quotes` makes one quote of two that meet within quotes."""
+    home = str(session.person.kits[0].home)
+    result = session.play("setopt rc_quotes", *session.steps("a out a out")).check()
+    assert homes(result.snaps)[3:] == [home, None, home, None]
+    venv = session.folder / "venv"
+    with_venv(venv)
+    session.person.pin("10.1", venv)
+    enter = shell.source(venv / "bin/activate")
+    result = session.play("setopt rc_quotes", enter, "deactivate", load=True).check()
+    assert homes(result.snaps)[3:] == [home, None]
+
+
+NVCC = {
+    "activate": """
+if [ -n "${CUDA_HOME+x}" ]; then export CUDA_HOME_CONDA_NVCC_BACKUP="${CUDA_HOME:-}"; fi
+if [ -n "${CUDA_PATH+x}" ]; then export CUDA_PATH_CONDA_NVCC_BACKUP="${CUDA_PATH:-}"; fi
+if [ -z "${CUDA_HOME-}" ]; then CUDA_HOME=/usr/local/cuda; fi
+export CUDA_HOME="${CUDA_HOME}" CUDA_PATH="${CUDA_HOME}"
+""",
+    "deactivate": """
+if [ -n "${CUDA_HOME_CONDA_NVCC_BACKUP+x}" ]; then
+    export CUDA_HOME="${CUDA_HOME_CONDA_NVCC_BACKUP}"
+    unset CUDA_HOME_CONDA_NVCC_BACKUP
+fi
+if [ -n "${CUDA_PATH_CONDA_NVCC_BACKUP+x}" ]; then
+    export CUDA_PATH="${CUDA_PATH_CONDA_NVCC_BACKUP}"
+    unset CUDA_PATH_CONDA_NVCC_BACKUP
+fi
+""",
+}
+"""What conda-forge's nvcc_linux-64 does about these two variables; its scripts are for sh."""
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+@pytest.mark.parametrize("had", [None, "/opt/mine"])
+@pytest.mark.parametrize(
+    ("words", "after"),
+    [
+        ("off", [None, None]),
+        ("12.4", [2, None]),
+        ("12.4 10.1", [0, None]),
+        ("off 12.4", [2, None]),
+    ],
+)
+def test_what_the_nvcc_of_conda_keeps_aside(
+    session: Session, shell: Shell, had: str | None, words: str, after: list[int | None]
+) -> None:
+    """It would bring back a toolkit that was in use when it was activated."""
+    for half, text in NVCC.items():
+        folder = session.folder / "b" / "etc/conda" / f"{half}.d"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "nvcc_linux-64.sh").write_text(text)
+    enter, leave = (f"{step}\n__cudaswitch_prompt" for step in session.steps("b out"))
+    switch = [f"cudaswitch {'off' if word == 'off' else f'use {word}'}" for word in words.split()]
+    steps = ["cudaswitch use 11.8", enter, *switch, leave, "cudaswitch off"]
+    variables = {"CUDA_HOME": had, "CUDA_PATH": had}
+    result = session.play(*steps, load=True, **variables).check()
+    in_the_end = [
+        result.snaps[str(number)] for number in (len(result.snaps) - 2, len(result.snaps) - 1)
+    ]
+    kits: list[Kit] = list(session.person.kits)
+    expected = [had if at is None else str(kits[at].home) for at in after]
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        assert [env.get(name) for env in in_the_end] == expected
+    assert foreign(in_the_end[-1]).get("CUDACXX") is None
+
+
+def test_the_names_are_those_that_functions_once_had() -> None:
+    """Every POSIX shell has its locals visible in what it calls: so ours have a prefix."""
+    texts = Path(__file__).parent.parent.parent / "cudaswitch" / "shells"
+    found = [
+        word
+        for file in [*texts.glob("*.sh"), *texts.glob("*.bash"), *texts.glob("*.zsh")]
+        for line in file.read_text().splitlines()
+        if line.lstrip().startswith("\\local ")
+        for word in line.split()[1:]
+    ]
+    assert len(found) > len(POSIX_SHELLS)
+    assert {word for word in found if not word.startswith(("_csw_", "__csw"))} == {"IFS"}
