@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -30,6 +31,8 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
         return _stop_printing()
     except OSError as error:
         _stop_printing()
+        if error.errno == errno.ENOENT and error.filename is None:
+            return _fail(error, "the working directory is gone", "change to another one", 1)
         where = f" (`{error.filename}`)" if error.filename else ""
         return _fail(error, f"{error.strerror or error}{where}", None, 1)
     except Exception as error:  # a defect of ours, still one line
@@ -95,7 +98,10 @@ def _run() -> int:
         return 2
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "cudaswitch"
-        return _fail(error, error.format_message().rstrip("."), f"{path} --help", 2)
+        # What the shell asks for `use` is a command that nobody types.
+        path = path.replace("cudaswitch want", "cudaswitch use")
+        message = " ".join(error.format_message().split())
+        return _fail(error, message.rstrip("."), f"{path} --help", 2)
     except click.ClickException as error:
         return _fail(error, error.format_message().rstrip("."), None, 1)
     except click.Abort:

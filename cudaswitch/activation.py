@@ -190,6 +190,7 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
         if name == "LD_LIBRARY_PATH" and not after and result.get(_STATE + "LD") == "unset":
             del result[name]
     result.pop(_STATE + "LD", None)
+    result.pop(_STATE + "KEPT", None)
     on = result.pop(_STATE + "ON", "")
     if on:
         words = {name: result.pop(_STATE + record, "") for name, record in _WORDS.items()}

@@ -106,7 +106,7 @@ def _automatic(request: Request, environment: Environment | None) -> Decision:
 
 def version_file(directory: Path, variables: Mapping[str, str]) -> Path | None:
     """Find the nearest `.cuda-version` from a directory upward, not above the home folder."""
-    top = variables.get("HOME")
+    top = variables.get("HOME", "").rstrip("/")
     for folder in (directory, *directory.parents):
         file = folder / VERSION_FILE
         if file.is_file():

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.versions import VERSION_FILE_LIMIT, Request, parse_version_file
 
@@ -35,6 +36,14 @@ class Environment(NamedTuple):
         every text file, and must not find it at the head of another path.
         """
         return self.folder / "want"
+
+    def want_kept(self) -> Want | None:
+        """Return what its hooks ask for, None where that is not known."""
+        try:
+            text = self.want_file.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return None
+        return Want.parse(text.rstrip("\n").replace("\n", "/"))
 
     def changed_since(self, file: Path) -> bool:
         """Have the packages changed since a file was written? By file times; raises OSError."""

@@ -61,13 +61,12 @@ def records() -> list[Record]:
 
 def _copied(noted: Iterable[Path]) -> Iterator[Record]:
     for prefix in known_environments(os.environ):
-        file = environment_at(prefix).pin_file
+        environment = environment_at(prefix)
+        file = environment.pin_file
         if file in noted or not file.is_file():
             continue
-        from cudaswitch.hooks import kept_want  # noqa: PLC0415  # slow to load, and few need it
-
         with contextlib.suppress(CudaswitchError):
             read_request(file)  # that of somebody else is none of ours
-            want = kept_want(environment_at(prefix))
+            want = environment.want_kept()
             if want and toolkit_at(want.home):
                 yield Record(file, want.home)

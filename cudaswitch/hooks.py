@@ -89,15 +89,6 @@ def write_pin(
         ) from None
 
 
-def kept_want(environment: Environment) -> Want | None:
-    """Return what the hooks of an environment ask for, None where that is not known."""
-    try:
-        text = environment.want_file.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return None
-    return Want.parse(text.rstrip("\n").replace("\n", "/"))
-
-
 def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bool:
     """Take pin and hook away; return False when there was none.
 

@@ -17,7 +17,6 @@ from cudaswitch.environments import Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.holders import Record, records
 from cudaswitch.hooks import (
-    kept_want,
     pin_text,
     remove_pin,
     staying,
@@ -139,7 +138,7 @@ def _refresh(noted: list[Record]) -> None:
             request = read_request(record.path)
             seen = time.time_ns()
             want = answer(request, environment).want
-            if record.hooked != want.home or kept_want(environment) != want:
+            if record.hooked != want.home or environment.want_kept() != want:
                 write_pin(environment, request, want, seen, _note(record.path, want.home))
         except StoreError as error:
             say(error.message)

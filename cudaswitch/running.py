@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import sys
 from pathlib import Path
@@ -55,21 +57,45 @@ def run(
     else:
         chosen = answer(parse_request(request, cudnn, libraries, gpus=gpus)).want
     made = change_here(chosen)
+    before = _as_started()
     if made is None:
-        variables = without_choices(os.environ) | {"_CUDASWITCH_U": "system"}
+        variables = without_choices(before) | {"_CUDASWITCH_U": "system"}
         variables |= gpu_variables(chosen.gpus)
     else:
-        variables = made.applied(os.environ, "U")
+        variables = made.applied(before, "U")
     tool = command[0]
     program = _program(tool, variables.get("PATH", os.defpath))
     kit = toolkit_at(chosen.home)
     # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
     if kit and not (Path(kit.path) / "bin" / tool).exists() and is_toolkit_tool(tool):
         raise ToolMissingError(f"CUDA {kit.name} has no `{tool}`", _who_has(tool))
+    if program is None and os.sep in tool and Path(tool).is_file():
+        raise ToolMissingError(f"`{tool}` may not be executed", f"chmod +x {tool}")
     if program is None:
         raise ToolMissingError(f"`{tool}` is not on PATH", _who_has(tool))
     sys.stdout.flush()
-    os.execve(program, command, variables)  # noqa: S606  # to become it is what exec is for
+    try:
+        os.execve(program, command, variables)  # noqa: S606  # to become it is what exec is for
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        # A script that does not say what runs it: shells and env take sh.
+        os.execve("/bin/sh", ["sh", program, *command[1:]], variables)  # noqa: S606  # the same
+
+
+def _as_started() -> dict[str, str]:
+    """Return this process's environment without what Python did to it.
+
+    In the locale `C` it sets LC_CTYPE for itself (PEP 538), and its children would have it.
+    """
+    variables = dict(os.environ)
+    with contextlib.suppress(OSError):
+        was = Path("/proc/self/environ").read_bytes().split(b"\0")
+        variables.pop("LC_CTYPE", None)
+        for each in was:
+            if each.startswith(b"LC_CTYPE="):
+                variables["LC_CTYPE"] = os.fsdecode(each[9:])
+    return variables
 
 
 def _program(name: str, path: str) -> str | None:

@@ -16,7 +16,7 @@ import builders
 from checks import succeeded
 from cudaswitch import paths
 from cudaswitch.check import libraries
-from cudaswitch.check.inventory import Inventory
+from cudaswitch.check.inventory import Inventory, Library
 from cudaswitch.check.results import Result
 from cudaswitch.store import Store, read_toolkit
 from homes import Home, make_home
@@ -29,11 +29,16 @@ def proven(home: Home, *words: str, code: int = 0, **variables: str) -> dict[str
     return {result["name"]: result for result in json.loads(done.stdout)["results"]}
 
 
-def proven_here(home: Home, name: str, folder: Path) -> dict[str, Result]:
-    """Prove the libraries of a toolkit of the store, and nothing else."""
+def proven_here(home: Home, name: str, folder: Path, only: Path | None = None) -> dict[str, Result]:
+    """Prove the libraries of a toolkit of the store, or the one at a path, and nothing else."""
+
+    class Some(Inventory):
+        def libraries(self) -> Iterator[Library]:
+            return (each for each in super().libraries() if only in (None, each.path))
+
     kit = read_toolkit(home.store / "toolkits" / name)
     assert kit is not None
-    inventory = Inventory.of(kit, [Store(paths.Home(home.store))])
+    inventory = Some.of(kit, [Store(paths.Home(home.store))])
     environment = home.env | {"LD_LIBRARY_PATH": f"{kit.path}/lib64"}
     return {each.name: each for each in libraries.prove(inventory, environment, folder)}
 
@@ -48,12 +53,11 @@ def damage_each(home: Home, name: str, folder: Path, stand_in: Path) -> Iterator
         try:
             with kept.open("rb") as file:
                 path.write_bytes(file.read(kept.stat().st_size // 2))
-            says["truncated"] = proven_here(home, name, folder)[each.name]
+            [says["truncated"]] = proven_here(home, name, folder, path).values()
             path.unlink()
-            says["removed"] = proven_here(home, name, folder)[path.name]
+            [says["removed"]] = proven_here(home, name, folder, path).values()
             shutil.copy(stand_in, path)
-            answers = proven_here(home, name, folder)
-            says["swapped"] = next(one for one in answers.values() if one.path == str(path))
+            [says["swapped"]] = proven_here(home, name, folder, path).values()
         finally:
             path.unlink(missing_ok=True)
             kept.rename(path)

@@ -150,3 +150,47 @@ def test_the_program_keeps_its_arguments_and_its_name(stocked: Home, tmp_path: P
     assert said.endswith("tool a  b")
     [said] = succeeded(stocked.run("exec", "10.1", "--", "./tool"))
     assert said == "./tool "
+
+
+def test_a_script_that_says_not_what_runs_it(stocked: Home, tmp_path: Path) -> None:
+    """As `env`, `nice` and every shell have it."""
+    script = tmp_path / "script"
+    script.write_text('echo "$0 $1 $CUDA_HOME"\n')
+    script.chmod(0o755)
+    [said] = succeeded(stocked.run("exec", "10.1", "--", script, "a b"))
+    assert said.startswith(f"{script} a b {stocked.store}/toolkits/10.1")
+    script.chmod(0o644)
+    done = stocked.run("exec", "10.1", "--", script)
+    assert (done.returncode, done.stderr) == (
+        127,
+        f"cudaswitch: `{script}` may not be executed\nhint: chmod +x {script}\n",
+    )
+
+
+@pytest.mark.parametrize("locale", [{}, {"LANG": "C"}, {"LC_CTYPE": "C"}, {"LC_ALL": "C.UTF-8"}])
+def test_exec_adds_no_locale(stocked: Home, locale: dict[str, str]) -> None:
+    """Where the locale is C, Python sets one for itself (PEP 538)."""
+    kept = {name: at for name, at in stocked.env.items() if not name.startswith(("LC_", "LANG"))}
+    for request in ("10.1", "system"):
+        done = subprocess.run(
+            [console_script(), "exec", request, "--", "env"],
+            env=kept | locale, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        lines = [line for line in done.stdout.splitlines() if line.startswith(("LC_", "LANG"))]
+        assert lines == [f"{name}={value}" for name, value in locale.items()]
+
+
+def test_messages_that_a_shell_passes_on(stocked: Home, tmp_path: Path) -> None:
+    many = stocked.run("want", "--for-use", "1", "2")
+    refused(many, "extra argument", code=2, hint="cudaswitch use --help")
+    assert "\\x" not in refused(stocked.run("completion"), "bash", code=2)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f"cd '{gone}'; rmdir '{gone}'; exec '{console_script()}' pin 10.1 --dir ."
+    done = subprocess.run(
+        ["sh", "-c", command], env=stocked.env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "cudaswitch: the working directory is gone\nhint: change to another one\n",
+    )

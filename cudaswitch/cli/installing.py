@@ -124,9 +124,11 @@ def wanted(what: str, cudnn: str | None) -> Request:
         raise RequestError("`auto` needs an active environment", "activate one, or name a version")
     resolution = resolve(facts_of(environment.prefix), [])
     if resolution.cuda is None:
-        raise RequestError(
-            f"nothing in `{environment.prefix}` needs CUDA", "cudaswitch resolve tells why"
-        )
+        place = environment.prefix
+        why = f"nothing in `{place}` needs CUDA"
+        if resolution.frameworks:
+            why = f"which CUDA `{place}` needs is not known, or none that it bundles is to be had"
+        raise RequestError(why, "cudaswitch resolve tells why")
     if not resolution.runs:
         raise RequestError(
             f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",

@@ -33,6 +33,7 @@ __cudaswitch_read() {
         _csw_value=$__csw
         __cudaswitch_trim "$_csw_key"
         case $_csw_value in '' | *[' 	=']*) return 1 ;; esac
+        case $__csw in *[!a-z]*) return 1 ;; esac
         # Once each.
         case $__csw:$_csw_cuda:$_csw_cudnn:$_csw_mode:$_csw_gpus in
             cuda::*) _csw_cuda=$_csw_value ;;

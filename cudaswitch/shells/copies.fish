@@ -4,7 +4,9 @@
 # folders or the word $argv[2] of its flags, out of the copies that conda keeps: as in copies.sh.
 # $argv[3] = the value before us.
 function __cudaswitch_copies
-    set -l level (math "0$CONDA_SHLVL" + 1)
+    # It leaves them behind, and brings them back at the next environment.
+    set -l level 3
+    test "0$CONDA_SHLVL" -gt 2; and set level (math $CONDA_SHLVL + 1)
     while test $level -gt 0
         set level (math $level - 1)
         set -l copy __CONDA_SHLVL_{$level}_$argv[1]
@@ -33,4 +35,17 @@ function __cudaswitch_copies
             end
         end
     end
+end
+
+# Does conda keep anything aside of the variables that a toolkit sets? $__csw_kept is that.
+function __cudaswitch_kept
+    test -n "$CONDA_SHLVL"; or return 1
+    set -l kept "$__CONDA_SHLVL_0_CUDA_HOME$__CONDA_SHLVL_0_CUDA_PATH$__CONDA_SHLVL_0_CUDACXX"
+    set -a kept "$__CONDA_SHLVL_1_CUDA_HOME$__CONDA_SHLVL_1_CUDA_PATH$__CONDA_SHLVL_1_CUDACXX"
+    set -a kept "$__CONDA_SHLVL_2_CUDA_HOME$__CONDA_SHLVL_2_CUDA_PATH$__CONDA_SHLVL_2_CUDACXX"
+    set -a kept "$__CONDA_SHLVL_0_CUDAToolkit_ROOT$__CONDA_SHLVL_0_LD_LIBRARY_PATH"
+    set -a kept "$__CONDA_SHLVL_1_CUDAToolkit_ROOT$__CONDA_SHLVL_1_LD_LIBRARY_PATH"
+    set -a kept "$__CONDA_SHLVL_2_CUDAToolkit_ROOT$__CONDA_SHLVL_2_LD_LIBRARY_PATH"
+    set -g __csw_kept "$kept"
+    test "$kept" != '     ' -o "$CONDA_SHLVL" -gt 2
 end

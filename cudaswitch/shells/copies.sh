@@ -8,6 +8,8 @@
 __cudaswitch_copies() {
     \local _csw_level _csw_value
     _csw_level=${CONDA_SHLVL:-0}
+    # It leaves them behind, and brings them back at the next environment.
+    if [ "$_csw_level" -lt 2 ]; then _csw_level=2; fi
     while [ "$_csw_level" -ge 0 ]; do
         \eval "_csw_value=\${__CONDA_SHLVL_${_csw_level}_$1-}"
         case $1:$_csw_value in
@@ -31,6 +33,25 @@ __cudaswitch_copies() {
         __csw=$3
         __cudaswitch_put "${1}_CONDA_NVCC_BACKUP"
     fi
+}
+
+# __csw = what conda keeps aside of the variables that a toolkit sets; empty where it is nothing.
+__cudaswitch_kept() {
+    __csw=${CUDA_HOME_CONDA_NVCC_BACKUP-}
+    case ${CONDA_SHLVL-} in
+        '') ;;
+        [0-2])
+            __csw=$__csw${__CONDA_SHLVL_0_CUDA_HOME-}${__CONDA_SHLVL_0_CUDA_PATH-}
+            __csw=$__csw${__CONDA_SHLVL_0_CUDACXX-}${__CONDA_SHLVL_0_CUDAToolkit_ROOT-}
+            __csw=$__csw${__CONDA_SHLVL_1_CUDA_HOME-}${__CONDA_SHLVL_1_CUDA_PATH-}
+            __csw=$__csw${__CONDA_SHLVL_1_CUDACXX-}${__CONDA_SHLVL_1_CUDAToolkit_ROOT-}
+            __csw=$__csw${__CONDA_SHLVL_2_CUDA_HOME-}${__CONDA_SHLVL_2_CUDA_PATH-}
+            __csw=$__csw${__CONDA_SHLVL_2_CUDACXX-}${__CONDA_SHLVL_2_CUDAToolkit_ROOT-}
+            __csw=$__csw${__CONDA_SHLVL_0_LD_LIBRARY_PATH-}${__CONDA_SHLVL_1_LD_LIBRARY_PATH-}
+            __csw=$__csw${__CONDA_SHLVL_2_LD_LIBRARY_PATH-}
+            ;;
+        *) __csw=perhaps ;;
+    esac
 }
 
 # The variable $1 = __csw, unset where that is empty, which is the same to conda.

@@ -143,7 +143,7 @@ if ("${_csw_toolkit:q}" != "") then
     set _csw_root = "${_csw_venv:q}"
     if ($_csw_first[2] == C) set _csw_root = "${_csw_conda:q}"
     if ("${_csw_root:q}" != "") then
-        set _csw_text = 'for f in packages bundled flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; xla=; if __cudaswitch_brings "$2"; then printf never; fi; echo "${xla:+xla}"'
+        set _csw_text = 'for f in packages bundled flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _csw_xla=; if __cudaswitch_brings "$2"; then printf never; fi; echo "${_csw_xla:+xla}"'
         set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_root:q'
         set _csw_value = "`$_csw_words`"
         if ("$_csw_libs" == auto && "$_csw_value" =~ never*) set _csw_libs = never
@@ -325,7 +325,7 @@ foreach _csw_way (give set)
     foreach _csw_name (CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS)
         set _csw_names = ($_csw_names _CUDASWITCH_WAS_$_csw_name)
     end
-    set _csw_text = 'for f in packages copies flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; way=$2 home=$3 xla=${4#none} left=${5#none} want=${6#=}; shift 6; __cudaswitch_flags_$way "$want"; for n; do eval "if [ -n \"\${$n+x}\" ]; then printf \"=%s\n\" \"\$$n\"; else echo -; fi"; done'
+    set _csw_text = 'for f in packages copies flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; way=$2 _csw_home=$3 _csw_xla=${4#none} _csw_left=${5#none} want=${6#=}; shift 6; __cudaswitch_flags_$way "$want"; for n; do eval "if [ -n \"\${$n+x}\" ]; then printf \"=%s\n\" \"\$$n\"; else echo -; fi"; done'
     set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_way $_csw_value:q $_csw_xla $_csw_left:q "=${_csw_want:q}" $_csw_names'
     set _csw_values = ("`$_csw_words`")
     # A line break in one of them is not told from the end of one.

@@ -80,7 +80,9 @@ function __cudaswitch_scalars
         else
             set -g _cudaswitch_gave 1
             set -g _cudaswitch_was_$name "$$was"
-            test -n "$CONDA_PREFIX"; and __cudaswitch_copies $name $ours "$$was"
+            not set -q _CUDASWITCH_KEPT
+            and __cudaswitch_kept
+            and __cudaswitch_copies $name $ours "$$was"
             if test "$$name" = $ours
                 if set -q $was
                     set -gx $name "$$was"
@@ -132,7 +134,12 @@ function __cudaswitch_settle
         else
             __cudaswitch_undo
         end
-        if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX" = "$_cudaswitch_plain"
+        set -l kept
+        if not set -q _CUDASWITCH_KEPT; and __cudaswitch_kept
+            set kept kept
+            test -n "$_CUDASWITCH_LIB"; and __cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
+        end
+        if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX$kept" = "$_cudaswitch_plain"
             set -e CUDA_HOME
             set -e CUDA_PATH
             set -e CUDAToolkit_ROOT
@@ -147,6 +154,7 @@ function __cudaswitch_settle
         set -e _CUDASWITCH_GONE
         set -e _CUDASWITCH_LIB
         set -e _CUDASWITCH_LD
+        set -e _CUDASWITCH_KEPT
     end
 
     __cudaswitch_strongest
@@ -202,9 +210,6 @@ function __cudaswitch_undo --no-scope-shadowing
         set ld $_cudaswitch_ld_was
         set ld_set $_cudaswitch_ld_was_set
         return
-    end
-    if test -n "$CONDA_PREFIX"
-        __cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
     end
     set __csw $ld
     __cudaswitch_without $_CUDASWITCH_LIB
@@ -267,6 +272,9 @@ function __cudaswitch_apply --no-scope-shadowing
     set -g _cudaswitch_path
     set -q lib[1]; and set _cudaswitch_path "$path"
     set -g _cudaswitch_ld "$ld"
+    __cudaswitch_kept
+    and string match --quiet --regex -- (string escape --style=regex -- $home) "$__csw_kept"
+    and set -gx _CUDASWITCH_KEPT ''
     test -x $bin/nvcc; and set want $want:nvcc
     set -gx _CUDASWITCH_ON $want
     set -l free no
@@ -348,6 +356,7 @@ function __cudaswitch_leave
     set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
     set -g _cudaswitch_undone_cc $_CUDASWITCH_CC
     set -g _cudaswitch_undone_xla $_CUDASWITCH_XLA
+    set -q _CUDASWITCH_KEPT; and set -g _cudaswitch_undone
     set -e _cudaswitch_gave
     # Where the environment below was active at the last prompt, nothing else tells the next one.
     set -g _cudaswitch_seen

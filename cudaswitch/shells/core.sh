@@ -9,6 +9,7 @@
 #   _CUDASWITCH_BIN OLD LIB  what it put into PATH, _OLD_VIRTUAL_PATH and LD_LIBRARY_PATH:
 #                          COUNT/dir:COUNT/dir, COUNT = copies that were there before us
 #   _CUDASWITCH_LD         `unset` when LD_LIBRARY_PATH was
+#   _CUDASWITCH_KEPT       empty when conda kept the same folder aside before: it is the person's
 #   _CUDASWITCH_CC XLA     the word that it put into NVCC_PREPEND_FLAGS, and XLA_FLAGS
 #   _CUDASWITCH_GONE       what a PATH computed earlier may bring back, in the form of BIN
 #   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset
@@ -60,7 +61,7 @@ __cudaswitch_before() {
 
 # Run a command with patterns expanded as POSIX has it, whatever the person has set.
 __cudaswitch_globbing() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
     # shellcheck disable=SC3028  # elsewhere there is no such variable
     case "${BASHOPTS-} $-" in
         *failglob* | *" "*f*) __cudaswitch_globbing_now "$@" ;;
@@ -112,7 +113,7 @@ __cudaswitch_scalars() {
             __cudaswitch_copies "$_csw_name" "$_csw_ours" "$_csw_was"
         else
             \eval "_cudaswitch_gave=1 _cudaswitch_was_$_csw_name=\${$_csw_was-}"
-            if [ -n "${CONDA_PREFIX-}" ]; then
+            if [ -n "$_csw_kept" ]; then
                 \eval "__cudaswitch_copies $_csw_name \"\$_csw_ours\" \"\${$_csw_was-}\""
             fi
             \eval "if [ \"\${$_csw_name-}\" != \"\$_csw_ours\" ]; then :
@@ -139,8 +140,8 @@ __cudaswitch_strongest() {
 # stands in front and variables that nobody else has set, takes the short ways; bash copies a
 # function for each call, so what is not usual has functions of its own.
 __cudaswitch_settle() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-    \local __csw _csw_want _csw_home _csw_search _csw_old _csw_ld _csw_ld_set IFS
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
+    \local __csw _csw_want _csw_home _csw_search _csw_old _csw_ld _csw_ld_set _csw_kept IFS
     IFS=' ' _csw_search=${PATH-} _csw_old=${_OLD_VIRTUAL_PATH-}
     _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
 
@@ -151,14 +152,19 @@ __cudaswitch_settle() {
                 ;;
             *) __cudaswitch_undo ;;
         esac
-        case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}|${CUDA_HOME_CONDA_NVCC_BACKUP-}" in
+        __cudaswitch_kept
+        _csw_kept=${_CUDASWITCH_KEPT-$__csw}
+        if [ -n "$_csw_kept" ] && [ -n "${_CUDASWITCH_LIB-}" ]; then
+            __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
+        fi
+        case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}|$_csw_kept" in
             "|"*) ;;
             "${_cudaswitch_plain-}|") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
             *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
         esac
         _cudaswitch_plain=''
         \unset _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
-            _CUDASWITCH_LIB _CUDASWITCH_LD
+            _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT
     fi
 
     __cudaswitch_strongest
@@ -200,9 +206,6 @@ __cudaswitch_undo() {
         _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
         return 0
     fi
-    if [ -n "${CONDA_PREFIX-}" ]; then
-        __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
-    fi
     __cudaswitch_without "$_csw_ld" "$_CUDASWITCH_LIB"
     if [ "$__csw" != "$_csw_ld" ]; then
         _csw_ld=$__csw
@@ -242,6 +245,8 @@ __cudaswitch_apply() {
     fi
     # Not so where LD_LIBRARY_PATH is not ours.
     _cudaswitch_path=${_csw_lib:+$_csw_search} _cudaswitch_ld=$_csw_ld
+    __cudaswitch_kept
+    case $__csw in *"$_csw_home"*) \export _CUDASWITCH_KEPT= ;; esac
     if [ -x "$_csw_dir/nvcc" ]; then _csw_want=$_csw_want:nvcc; fi
     \export "_CUDASWITCH_ON=$_csw_want"
     case $_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla in
@@ -272,7 +277,8 @@ __cudaswitch_left_alone() {
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
 # and whether the request is `auto`.
 __cudaswitch_enter() {
-    \local _csw_home _csw_flags
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
+    \local __csw _csw_home _csw_flags
     _csw_home=$3${4:+:$4}
     if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
         if [ -n "${_cudaswitch_program-}" ]; then
@@ -281,6 +287,10 @@ __cudaswitch_enter() {
             printf 'cudaswitch: `%s` has other packages than when it was pinned\n' "$2" >&2
             printf 'hint: cudaswitch pin auto\n' >&2
         fi
+    fi
+    if [ -n "${CUDASWITCH_VERSION-}" ] && [ -z "${_cudaswitch_root-}" ]; then
+        __cudaswitch_said "$_csw_home"
+        _csw_home=$__csw
     fi
     if [ "$_csw_home" != system ] && ! [ -d "${_csw_home%%:*}/." ]; then
         if [ -t 2 ]; then
@@ -302,8 +312,22 @@ __cudaswitch_enter() {
     __cudaswitch_settle
 }
 
+# __csw = the ready answer to CUDASWITCH_VERSION, which is stronger than the pin that asks for $1:
+# in a script, without the integration, nobody else follows it. Where there is none it is $1.
+__cudaswitch_said() {
+    \local _csw_file
+    __csw=$1 _csw_file=${CUDASWITCH_HOME:-${XDG_DATA_HOME:-${HOME-}/.local/share}/cudaswitch}
+    case $CUDASWITCH_VERSION in .* | -* | *[!A-Za-z0-9._+-]*) return 0 ;; esac
+    _csw_file=$_csw_file/requests/$CUDASWITCH_VERSION
+    if [ -f "$_csw_file" ] && IFS= \read -r _csw_file < "$_csw_file" \
+        && [ -d "${_csw_file%%:*}/." ]; then
+        __csw=$_csw_file
+    fi
+}
+
 # The hook of an environment that is left: owner C or V, its folder.
 __cudaswitch_leave() {
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
     \local _csw_before _csw_now _csw_repaired __csw _csw_left
     # shellcheck disable=SC2034  # bundled.sh reads it
     _csw_left=$2
@@ -312,6 +336,7 @@ __cudaswitch_leave() {
     _csw_before=${_CUDASWITCH_BIN-}
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
+    if [ -n "${_CUDASWITCH_KEPT+x}" ]; then _cudaswitch_undone=''; fi
     _cudaswitch_gave=''
     # Where the environment below was active at the last prompt, nothing else tells the next one.
     _cudaswitch_seen=''
@@ -319,14 +344,18 @@ __cudaswitch_leave() {
     __cudaswitch_settle
     if [ "$1" = V ]; then return 0; fi
     # These are called once when conda has finished. Where they have another name, the next
-    # hook or prompt repairs instead.
+    # hook or prompt repairs instead. `export -f` may bring them, without ours, to a child shell.
     _csw_repaired=''
     if \command -v __conda_hashr > /dev/null; then
-        __conda_hashr() { __cudaswitch_repair; }
+        __conda_hashr() {
+            if \command -v __cudaswitch_repair > /dev/null; then __cudaswitch_repair; else \hash -r; fi
+        }
         _csw_repaired=1
     fi
     if [ -n "${MAMBA_EXE-}" ] && \command -v __mamba_hashr > /dev/null; then
-        __mamba_hashr() { __cudaswitch_repair; }
+        __mamba_hashr() {
+            if \command -v __cudaswitch_repair > /dev/null; then __cudaswitch_repair; else \hash -r; fi
+        }
         _csw_repaired=1
     fi
     # On a switch between environments and on reactivation conda goes on to export a PATH

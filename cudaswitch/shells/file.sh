@@ -9,7 +9,8 @@ __cudaswitch_file() {
     while :; do
         __csw=$_csw_dir/.cuda-version
         if [ -f "$__csw" ]; then return 0; fi
-        if [ -z "$_csw_dir" ] || [ "$_csw_dir" = "${HOME-}" ]; then return 1; fi
+        case ${HOME-} in "$_csw_dir" | "$_csw_dir/") return 1 ;; esac
+        if [ -z "$_csw_dir" ]; then return 1; fi
         _csw_dir=${_csw_dir%/*}
     done
 }

@@ -55,7 +55,7 @@ end
 # Take our words out again, and give the host compiler back.
 function __cudaswitch_flags_give
     set -g _cudaswitch_was_CUDAHOSTCXX "$_CUDASWITCH_WAS_CUDAHOSTCXX"
-    test -n "$CONDA_PREFIX"
+    test -n "$CONDA_SHLVL"
     and __cudaswitch_flags_forget "$_CUDASWITCH_CC" "$_CUDASWITCH_XLA"
     if test -n "$_CUDASWITCH_CC"
         if test "$CUDAHOSTCXX" = (string replace -- -ccbin= '' $_CUDASWITCH_CC)

@@ -59,7 +59,7 @@ __cudaswitch_flags_set() {
 __cudaswitch_flags_give() {
     \local _csw_word
     _cudaswitch_was_CUDAHOSTCXX=${_CUDASWITCH_WAS_CUDAHOSTCXX-}
-    if [ -n "${CONDA_PREFIX-}" ]; then
+    if [ -n "${CONDA_SHLVL-}" ]; then
         __cudaswitch_flags_forget "${_CUDASWITCH_CC-}" "${_CUDASWITCH_XLA-}"
     fi
     _csw_word=${_CUDASWITCH_CC-}

@@ -247,6 +247,7 @@ function __cudaswitch_swap
     test "$PATH|$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE" \
         = "$_cudaswitch_path|$_cudaswitch_ld|$_cudaswitch_plain|" \
         -a -d $lib -a -x $home/bin/nvcc; or return 1
+    __cudaswitch_kept; and return 1
     contains -- $home/bin $_cudaswitch_path_was; and return 1
     contains -- $lib $_cudaswitch_ld_was; and return 1
     if test -n "$CONDA_PREFIX$VIRTUAL_ENV"

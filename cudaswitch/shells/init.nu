@@ -48,7 +48,7 @@ def __cudaswitch_file [] {
     loop {
         let file = ($dir | path join .cuda-version)
         if (__cudaswitch_is_file $file) { return $file }
-        if $dir in [/ $env.HOME?] { return null }
+        if $dir in [/ ($env.HOME? | default '' | str trim --right --char '/')] { return null }
         $dir = ($dir | path dirname)
     }
 }

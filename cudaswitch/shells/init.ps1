@@ -83,7 +83,7 @@ function global:__cudaswitch_directory {
             $global:_cudaswitch_text = __cudaswitch_content $near
             return __cudaswitch_ask_once "$near`:$global:_cudaswitch_text" '--file' $near
         }
-        if ($folder -ceq $env:HOME) { break }
+        if ($folder -ceq "$env:HOME".TrimEnd('/')) { break }
         $folder = [IO.Path]::GetDirectoryName($folder)
     }
     $prefix = __cudaswitch_active

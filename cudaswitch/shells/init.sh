@@ -78,7 +78,7 @@ __cudaswitch_ask_once() {
 # Drop what belongs to an environment that was left, take up what the environment, the
 # directory or the user asks for, and settle.
 __cudaswitch_look() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
     \local __csw _csw_env _csw_before _csw_hook _csw_moved
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1
     case ${_cudaswitch_seen-} in
@@ -166,13 +166,18 @@ __cudaswitch_swap() {
     \local _csw_home _csw_lib _csw_lib0 _csw_xla
     _csw_home=$__csw _csw_lib=$_csw_home/lib64 _csw_lib0=0$_csw_home/lib64 _csw_xla=''
     if [ "$PATH|${LD_LIBRARY_PATH-}|${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}|" \
-        != "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}${CUDA_HOME_CONDA_NVCC_BACKUP-}" ] \
+        != "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}" ] \
         || ! [ -d "$_csw_lib" ] || ! [ -x "$_csw_home/bin/nvcc" ]; then
         return 1
     fi
     case "$_csw_home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$_csw_home/"*) return 1 ;; esac
     if [ -n "${CONDA_PREFIX-}${VIRTUAL_ENV-}" ]; then
         if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi
+    fi
+    __cudaswitch_kept
+    if [ -n "$__csw" ]; then
+        __csw=$_csw_home
+        return 1
     fi
     if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
         _csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$_csw_home/extras/CUPTI/lib64
@@ -189,7 +194,7 @@ __cudaswitch_swap() {
 }
 
 cudaswitch() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
     \local __csw
     if [ "$#:${1-}" = 2:use ] && __cudaswitch_ready "$2"; then
         case $__csw in

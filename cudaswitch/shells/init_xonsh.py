@@ -68,7 +68,7 @@ def directory(state: dict[str, str]) -> str | None:
         if (folder / ".cuda-version").is_file():
             deciding = folder / ".cuda-version", content_of(folder / ".cuda-version")
             return answer(*deciding)
-        if str(folder) == state.get("HOME"):
+        if str(folder) == state.get("HOME", "").rstrip("/"):
             break
     environment = active_environment(state)
     if environment and (want := framework(environment)):

@@ -3,7 +3,7 @@
 # does, nothing more is parsed. __cudaswitch_load puts the integration in its place.
 
 __cudaswitch_look() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
     \local __csw
     __csw=${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}
     __csw=$__csw${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}

@@ -87,7 +87,7 @@ else if ($_cswl_of == none) then
         endif
         if ("${_cswl_dir:q}" == "") break
         if ($?HOME) then
-            if ("${_cswl_dir:q}" == "${HOME:q}") break
+            if ("${_cswl_dir:q}" == "${HOME:q}" || "${_cswl_dir:q}/" == "${HOME:q}") break
         endif
         set _cswl_dir = "${_cswl_dir:h:q}"
     end

@@ -147,7 +147,7 @@ __cudaswitch_load() {{
     \\local _csw_code _csw_aliases
     _csw_code=0 _csw_aliases=''
     if [ -n "${{ZSH_VERSION-}}" ]; then
-        \\emulate -L sh -o no_aliases
+        \\emulate -L sh -o no_aliases -o no_warn_create_global
     elif \\shopt -q expand_aliases; then
         _csw_aliases=1
         \\shopt -u expand_aliases

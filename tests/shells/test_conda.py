@@ -16,7 +16,17 @@ from pathlib import Path
 import pytest
 
 from shells.conda import Conda, Emulator, RealConda, conda_prefix, real_conda, write_hook
-from shells.driver import FISH, POSIX_SHELLS, SHELLS, TCSH, Shell, ShellResult
+from shells.driver import (
+    BASH,
+    DASH,
+    FISH,
+    POSIX_SHELLS,
+    SHELLS,
+    TCSH,
+    ZSH,
+    Shell,
+    ShellResult,
+)
 from shells.kits import STATE, Person, foreign, switched
 from shells.pinned import Session, pinned_environments, unpinned
 from shells.quick_conda import CONDAS
@@ -164,6 +174,76 @@ def test_variables_of_an_environment(
     plain = unpinned(mine)
     control = plain.play(*plain.steps(words), **OWN[own]).snaps[last]
     assert alike(seen) == alike(same_but_for(control, plain.folder, mine.folder))
+
+
+@pytest.mark.parametrize("conda", CONDAS_WITH_VARIABLES, ids=str)
+@pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
+@pytest.mark.parametrize("between", ["", "cudaswitch use 11.8"], ids=["", "another"])
+def test_a_copy_that_conda_left_behind_is_not_ours(
+    session: Session, tmp_path: Path, between: str
+) -> None:
+    """conda never deletes its copies, and takes an old one for a value that was just replaced."""
+    variables = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
+    prefix = conda_prefix(tmp_path / "d")
+    (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
+    mine = Session(session.person, tmp_path, session.shell, session.conda)
+    visit = mine.steps("d out")
+    steps = ["cudaswitch use 12.4", *visit, between, "cudaswitch off"]
+    after = mine.play(*steps, *visit, load=True).snaps[str(len(steps) + 3)]
+    control = mine.play(*visit, load=True).snaps["3"]
+    assert alike(foreign(after)) == alike(foreign(control))
+    assert not [name for name, value in after.items() if "cuda-1" in value and "SHLVL" in name]
+
+
+@pytest.mark.parametrize("conda", CONDAS_WITH_VARIABLES, ids=str)
+@pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
+@pytest.mark.parametrize("words", ["d c out out", "d d out out", "d a out out"])
+def test_a_copy_of_the_persons_own_stays(session: Session, tmp_path: Path, words: str) -> None:
+    """Also where it names the toolkit that the environment is pinned to."""
+    kit = session.person.kits[2]
+    own = {"CUDA_HOME": str(kit.home), "LD_LIBRARY_PATH": f"{kit.lib[0]}:/q"}
+    variables = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
+    mine = Session(
+        session.person,
+        pinned_environments(session.person, tmp_path),
+        session.shell,
+        session.conda,
+    )
+    for at in (mine, unpinned(mine)):
+        prefix = conda_prefix(at.folder / "d")
+        (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
+    session.person.pin("12.4", mine.folder / "d")
+    last = str(len(words.split()) + 1)
+    seen = mine.play(*mine.steps(words), **own).snaps[last]
+    plain = unpinned(mine)
+    control = plain.play(*plain.steps(words), **own).snaps[last]
+    assert seen["CUDA_HOME"] == own["CUDA_HOME"]
+    assert alike(seen) == alike(same_but_for(control, plain.folder, mine.folder))
+
+
+@every_conda
+@pytest.mark.parametrize("shell", [BASH], ids=str)
+def test_functions_that_are_exported_to_a_child(session: Session) -> None:
+    """As on clusters, where job scripts are to know `conda`."""
+    theirs = "$(compgen -A function | grep -v cudaswitch)"
+    export = f"for f in {theirs}; do export -f $f; done"
+    enter = session.steps("b")[0].replace("'", "'\\''")
+    child = f"bash -euc '{enter}; echo arrived'"
+    result = session.play(*session.steps("a out"), f"{export}\n{child}").check()
+    assert (result.stdout, result.stderr) == ("arrived\n", "")
+
+
+@every_conda
+@pytest.mark.parametrize("shell", [BASH, ZSH, DASH], ids=str)
+def test_the_variable_is_stronger_than_a_pin_in_scripts_too(session: Session) -> None:
+    kits = [str(kit.home) for kit in session.person.kits]
+    steps = session.steps("a out")
+    result = session.play(*steps, CUDASWITCH_VERSION="12.4").check()
+    assert [result.snaps[n].get("CUDA_HOME") for n in "23"] == [kits[2], None]
+    assert foreign(result.snaps["3"])["PATH"] == foreign(result.snaps["1"])["PATH"]
+    for unknown in ("99", "../latest", ">=12"):
+        result = session.play(*steps, CUDASWITCH_VERSION=unknown).check()
+        assert [result.snaps[n].get("CUDA_HOME") for n in "23"] == [kits[0], None]
 
 
 def alike(env: dict[str, str]) -> dict[str, str]:

@@ -277,8 +277,9 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
     """Where the shell has a ready answer it is the right one; all else it leaves to Python."""
     dice = random.Random(7)
     words = ["10.1", "11.8.0", "12.4", "cuda", "cudnn", "libraries", "none", "never", "auto"]
-    words += ["=", " ", "\t", "\n", "\n", "#", "x", " = ", "\r", "+cudnnnone", "==", "é"]
+    words += ["=", " ", "\t", "\n", "\n", "#", "x", " = ", "\r", "+cudnnnone", "==", "é", "cuda: "]
     texts = ["".join(dice.choices(words, k=dice.randint(1, 7))) for _ in range(400)]
+    texts += ["cuda: 12.4", "12.4\nlibraries: never"]
     lines = []
     for number, text in enumerate(texts):
         (tmp_path / str(number)).write_bytes(text.encode())

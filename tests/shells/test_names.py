@@ -79,6 +79,15 @@ def test_quotes_that_are_doubled_in_zsh(session: Session, shell: Shell) -> None:
     assert homes(result.snaps)[3:] == [home, None]
 
 
+@pytest.mark.parametrize("shell", (ZSH,), ids=str)
+def test_zsh_warns_of_no_global(session: Session, shell: Shell) -> None:
+    """`warn_create_global` tells of each variable that a function makes."""
+    steps = session.steps("a out a b out out")
+    said = session.play("setopt warn_create_global", *steps).stderr
+    assert "cudaswitch" not in said
+    assert "_csw" not in said
+
+
 NVCC = {
     "activate": """
 if [ -n "${CUDA_HOME+x}" ]; then export CUDA_HOME_CONDA_NVCC_BACKUP="${CUDA_HOME:-}"; fi

@@ -5,7 +5,7 @@ __cudaswitch_load() {
     \local _csw_code _csw_aliases
     _csw_code=0 _csw_aliases=''
     if [ -n "${ZSH_VERSION-}" ]; then
-        \emulate -L sh -o no_aliases
+        \emulate -L sh -o no_aliases -o no_warn_create_global
     elif \shopt -q expand_aliases; then
         _csw_aliases=1
         \shopt -u expand_aliases
@@ -84,7 +84,52 @@ if [ -e "$_csw_file/nvvm/libdevice" ]; then return 0; fi
 done
 return 1
 }
-<copies.sh>
+__cudaswitch_copies() {
+\local _csw_level _csw_value
+_csw_level=${CONDA_SHLVL:-0}
+if [ "$_csw_level" -lt 2 ]; then _csw_level=2; fi
+while [ "$_csw_level" -ge 0 ]; do
+\eval "_csw_value=\${__CONDA_SHLVL_${_csw_level}_$1-}"
+case $1:$_csw_value in
+LD_LIBRARY_PATH:?*) __cudaswitch_without "$_csw_value" "$2" ;;
+*_FLAGS:?*) __cudaswitch_wordless "$_csw_value" "$2" ;;
+"$1:$2") __csw=$3 ;;
+*) __csw=$_csw_value ;;
+esac
+if [ "$__csw" != "$_csw_value" ]; then
+__cudaswitch_put "__CONDA_SHLVL_${_csw_level}_$1"
+if [ "$_csw_level" = "${CONDA_SHLVL:-0}" ]; then
+\eval "if [ \"\${$1-}\" = \"\$_csw_value\" ]; then __cudaswitch_put $1; fi"
+fi
+fi
+_csw_level=$((_csw_level - 1))
+done
+\eval "_csw_value=\${${1}_CONDA_NVCC_BACKUP-}"
+if [ -n "$_csw_value" ] && [ "$_csw_value" = "$2" ]; then
+__csw=$3
+__cudaswitch_put "${1}_CONDA_NVCC_BACKUP"
+fi
+}
+__cudaswitch_kept() {
+__csw=${CUDA_HOME_CONDA_NVCC_BACKUP-}
+case ${CONDA_SHLVL-} in
+'\'''\'') ;;
+[0-2])
+__csw=$__csw${__CONDA_SHLVL_0_CUDA_HOME-}${__CONDA_SHLVL_0_CUDA_PATH-}
+__csw=$__csw${__CONDA_SHLVL_0_CUDACXX-}${__CONDA_SHLVL_0_CUDAToolkit_ROOT-}
+__csw=$__csw${__CONDA_SHLVL_1_CUDA_HOME-}${__CONDA_SHLVL_1_CUDA_PATH-}
+__csw=$__csw${__CONDA_SHLVL_1_CUDACXX-}${__CONDA_SHLVL_1_CUDAToolkit_ROOT-}
+__csw=$__csw${__CONDA_SHLVL_2_CUDA_HOME-}${__CONDA_SHLVL_2_CUDA_PATH-}
+__csw=$__csw${__CONDA_SHLVL_2_CUDACXX-}${__CONDA_SHLVL_2_CUDAToolkit_ROOT-}
+__csw=$__csw${__CONDA_SHLVL_0_LD_LIBRARY_PATH-}${__CONDA_SHLVL_1_LD_LIBRARY_PATH-}
+__csw=$__csw${__CONDA_SHLVL_2_LD_LIBRARY_PATH-}
+;;
+*) __csw=perhaps ;;
+esac
+}
+__cudaswitch_put() {
+if [ -n "$__csw" ]; then \export "$1=$__csw"; else \unset "$1"; fi
+}
 __cudaswitch_host() {
 __csw=${1#*:cc=}
 __csw=${__csw%%:*}
@@ -132,7 +177,7 @@ __cudaswitch_keep XLA_FLAGS
 __cudaswitch_flags_give() {
 \local _csw_word
 _cudaswitch_was_CUDAHOSTCXX=${_CUDASWITCH_WAS_CUDAHOSTCXX-}
-if [ -n "${CONDA_PREFIX-}" ]; then
+if [ -n "${CONDA_SHLVL-}" ]; then
 __cudaswitch_flags_forget "${_CUDASWITCH_CC-}" "${_CUDASWITCH_XLA-}"
 fi
 _csw_word=${_CUDASWITCH_CC-}
@@ -225,7 +270,7 @@ esac
 return 1
 }
 __cudaswitch_globbing() {
-if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
+if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
 case "${BASHOPTS-} $-" in
 *failglob* | *" "*f*) __cudaswitch_globbing_now "$@" ;;
 *) "$@" ;;
@@ -270,7 +315,7 @@ if [ -n "$_cudaswitch_gave" ]; then \eval "_csw_was=\${_cudaswitch_was_$_csw_nam
 __cudaswitch_copies "$_csw_name" "$_csw_ours" "$_csw_was"
 else
 \eval "_cudaswitch_gave=1 _cudaswitch_was_$_csw_name=\${$_csw_was-}"
-if [ -n "${CONDA_PREFIX-}" ]; then
+if [ -n "$_csw_kept" ]; then
 \eval "__cudaswitch_copies $_csw_name \"\$_csw_ours\" \"\${$_csw_was-}\""
 fi
 \eval "if [ \"\${$_csw_name-}\" != \"\$_csw_ours\" ]; then :
@@ -291,8 +336,8 @@ __cudaswitch_before "${_CUDASWITCH_C##*:env=}" "${_CUDASWITCH_V##*:env=}" \
 esac
 }
 __cudaswitch_settle() {
-if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
-\local __csw _csw_want _csw_home _csw_search _csw_old _csw_ld _csw_ld_set IFS
+if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
+\local __csw _csw_want _csw_home _csw_search _csw_old _csw_ld _csw_ld_set _csw_kept IFS
 IFS='\'' '\'' _csw_search=${PATH-} _csw_old=${_OLD_VIRTUAL_PATH-}
 _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
 if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
@@ -302,14 +347,19 @@ _csw_search=$_cudaswitch_path_was _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cuda
 ;;
 *) __cudaswitch_undo ;;
 esac
-case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}|${CUDA_HOME_CONDA_NVCC_BACKUP-}" in
+__cudaswitch_kept
+_csw_kept=${_CUDASWITCH_KEPT-$__csw}
+if [ -n "$_csw_kept" ] && [ -n "${_CUDASWITCH_LIB-}" ]; then
+__cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" '\'''\''
+fi
+case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}|$_csw_kept" in
 "|"*) ;;
 "${_cudaswitch_plain-}|") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
 *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
 esac
 _cudaswitch_plain='\'''\''
 \unset _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
-_CUDASWITCH_LIB _CUDASWITCH_LD
+_CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT
 fi
 __cudaswitch_strongest
 _csw_want=$__csw _csw_home=${__csw%%:*}
@@ -344,9 +394,6 @@ return 0
 elif [ "${_csw_ld:-none}" = "${_cudaswitch_ld-}" ]; then
 _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
 return 0
-fi
-if [ -n "${CONDA_PREFIX-}" ]; then
-__cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" '\'''\''
 fi
 __cudaswitch_without "$_csw_ld" "$_CUDASWITCH_LIB"
 if [ "$__csw" != "$_csw_ld" ]; then
@@ -383,6 +430,8 @@ _csw_ld=$_csw_lib${_csw_ld:+:$_csw_ld} _csw_ld_set=set
 \export "_CUDASWITCH_LIB=$_csw_lib0"
 fi
 _cudaswitch_path=${_csw_lib:+$_csw_search} _cudaswitch_ld=$_csw_ld
+__cudaswitch_kept
+case $__csw in *"$_csw_home"*) \export _CUDASWITCH_KEPT= ;; esac
 if [ -x "$_csw_dir/nvcc" ]; then _csw_want=$_csw_want:nvcc; fi
 \export "_CUDASWITCH_ON=$_csw_want"
 case $_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla in
@@ -407,7 +456,8 @@ return 1
 esac
 }
 __cudaswitch_enter() {
-\local _csw_home _csw_flags
+if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
+\local __csw _csw_home _csw_flags
 _csw_home=$3${4:+:$4}
 if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
 if [ -n "${_cudaswitch_program-}" ]; then
@@ -416,6 +466,10 @@ elif [ -t 2 ]; then
 printf '\''cudaswitch: `%s` has other packages than when it was pinned\n'\'' "$2" >&2
 printf '\''hint: cudaswitch pin auto\n'\'' >&2
 fi
+fi
+if [ -n "${CUDASWITCH_VERSION-}" ] && [ -z "${_cudaswitch_root-}" ]; then
+__cudaswitch_said "$_csw_home"
+_csw_home=$__csw
 fi
 if [ "$_csw_home" != system ] && ! [ -d "${_csw_home%%:*}/." ]; then
 if [ -t 2 ]; then
@@ -435,7 +489,18 @@ esac
 \export "_CUDASWITCH_$1=${_csw_home}:env=$2"
 __cudaswitch_settle
 }
+__cudaswitch_said() {
+\local _csw_file
+__csw=$1 _csw_file=${CUDASWITCH_HOME:-${XDG_DATA_HOME:-${HOME-}/.local/share}/cudaswitch}
+case $CUDASWITCH_VERSION in .* | -* | *[!A-Za-z0-9._+-]*) return 0 ;; esac
+_csw_file=$_csw_file/requests/$CUDASWITCH_VERSION
+if [ -f "$_csw_file" ] && IFS= \read -r _csw_file < "$_csw_file" \
+&& [ -d "${_csw_file%%:*}/." ]; then
+__csw=$_csw_file
+fi
+}
 __cudaswitch_leave() {
+if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
 \local _csw_before _csw_now _csw_repaired __csw _csw_left
 _csw_left=$2
 \eval "_csw_before=\${_CUDASWITCH_$1-}"
@@ -443,6 +508,7 @@ if [ -z "$_csw_before" ]; then return 0; fi
 _csw_before=${_CUDASWITCH_BIN-}
 _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
 _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
+if [ -n "${_CUDASWITCH_KEPT+x}" ]; then _cudaswitch_undone='\'''\''; fi
 _cudaswitch_gave='\'''\''
 _cudaswitch_seen='\'''\''
 \unset "_CUDASWITCH_$1"
@@ -450,11 +516,15 @@ __cudaswitch_settle
 if [ "$1" = V ]; then return 0; fi
 _csw_repaired='\'''\''
 if \command -v __conda_hashr > /dev/null; then
-__conda_hashr() { __cudaswitch_repair; }
+__conda_hashr() {
+if \command -v __cudaswitch_repair > /dev/null; then __cudaswitch_repair; else \hash -r; fi
+}
 _csw_repaired=1
 fi
 if [ -n "${MAMBA_EXE-}" ] && \command -v __mamba_hashr > /dev/null; then
-__mamba_hashr() { __cudaswitch_repair; }
+__mamba_hashr() {
+if \command -v __cudaswitch_repair > /dev/null; then __cudaswitch_repair; else \hash -r; fi
+}
 _csw_repaired=1
 fi
 case $_csw_repaired:$PATH: in
@@ -504,6 +574,7 @@ __cudaswitch_trim "$_csw_value"
 _csw_value=$__csw
 __cudaswitch_trim "$_csw_key"
 case $_csw_value in '\'''\'' | *['\'' 	='\'']*) return 1 ;; esac
+case $__csw in *[!a-z]*) return 1 ;; esac
 case $__csw:$_csw_cuda:$_csw_cudnn:$_csw_mode:$_csw_gpus in
 cuda::*) _csw_cuda=$_csw_value ;;
 cudnn:*::*:*) _csw_cudnn=$_csw_value ;;
@@ -615,7 +686,7 @@ fi
 __csw=$_cudaswitch_answer
 }
 __cudaswitch_look() {
-if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
+if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
 \local __csw _csw_env _csw_before _csw_hook _csw_moved
 _csw_before=${_CUDASWITCH_ON-} _csw_moved=1
 case ${_cudaswitch_seen-} in
@@ -693,13 +764,18 @@ __cudaswitch_swap() {
 \local _csw_home _csw_lib _csw_lib0 _csw_xla
 _csw_home=$__csw _csw_lib=$_csw_home/lib64 _csw_lib0=0$_csw_home/lib64 _csw_xla='\'''\''
 if [ "$PATH|${LD_LIBRARY_PATH-}|${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}|" \
-!= "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}${CUDA_HOME_CONDA_NVCC_BACKUP-}" ] \
+!= "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}" ] \
 || ! [ -d "$_csw_lib" ] || ! [ -x "$_csw_home/bin/nvcc" ]; then
 return 1
 fi
 case "$_csw_home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$_csw_home/"*) return 1 ;; esac
 if [ -n "${CONDA_PREFIX-}${VIRTUAL_ENV-}" ]; then
 if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi
+fi
+__cudaswitch_kept
+if [ -n "$__csw" ]; then
+__csw=$_csw_home
+return 1
 fi
 if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
 _csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$_csw_home/extras/CUPTI/lib64
@@ -715,7 +791,7 @@ printf '\''cudaswitch: CUDA %s\n'\'' "${_csw_home##*/}" >&2
 fi
 }
 cudaswitch() {
-if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh; fi
+if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
 \local __csw
 if [ "$#:${1-}" = 2:use ] && __cudaswitch_ready "$2"; then
 case $__csw in

@@ -70,7 +70,8 @@ end
 return 1
 end
 function __cudaswitch_copies
-set -l level (math "0$CONDA_SHLVL" + 1)
+set -l level 3
+test "0$CONDA_SHLVL" -gt 2; and set level (math $CONDA_SHLVL + 1)
 while test $level -gt 0
 set level (math $level - 1)
 set -l copy __CONDA_SHLVL_{$level}_$argv[1]
@@ -98,6 +99,17 @@ set -e $name
 end
 end
 end
+end
+function __cudaswitch_kept
+test -n "$CONDA_SHLVL"; or return 1
+set -l kept "$__CONDA_SHLVL_0_CUDA_HOME$__CONDA_SHLVL_0_CUDA_PATH$__CONDA_SHLVL_0_CUDACXX"
+set -a kept "$__CONDA_SHLVL_1_CUDA_HOME$__CONDA_SHLVL_1_CUDA_PATH$__CONDA_SHLVL_1_CUDACXX"
+set -a kept "$__CONDA_SHLVL_2_CUDA_HOME$__CONDA_SHLVL_2_CUDA_PATH$__CONDA_SHLVL_2_CUDACXX"
+set -a kept "$__CONDA_SHLVL_0_CUDAToolkit_ROOT$__CONDA_SHLVL_0_LD_LIBRARY_PATH"
+set -a kept "$__CONDA_SHLVL_1_CUDAToolkit_ROOT$__CONDA_SHLVL_1_LD_LIBRARY_PATH"
+set -a kept "$__CONDA_SHLVL_2_CUDAToolkit_ROOT$__CONDA_SHLVL_2_LD_LIBRARY_PATH"
+set -g __csw_kept "$kept"
+test "$kept" != \'     \' -o "$CONDA_SHLVL" -gt 2
 end
 function __cudaswitch_host
 set -g __csw (string replace --regex \'.*:cc=([^:]*).*\' \'$1\' -- $argv)
@@ -145,7 +157,7 @@ end
 end
 function __cudaswitch_flags_give
 set -g _cudaswitch_was_CUDAHOSTCXX "$_CUDASWITCH_WAS_CUDAHOSTCXX"
-test -n "$CONDA_PREFIX"
+test -n "$CONDA_SHLVL"
 and __cudaswitch_flags_forget "$_CUDASWITCH_CC" "$_CUDASWITCH_XLA"
 if test -n "$_CUDASWITCH_CC"
 if test "$CUDAHOSTCXX" = (string replace -- -ccbin= \'\' $_CUDASWITCH_CC)
@@ -261,7 +273,9 @@ __cudaswitch_copies $name $ours (set -q _cudaswitch_gave; and echo "$$was")
 else
 set -g _cudaswitch_gave 1
 set -g _cudaswitch_was_$name "$$was"
-test -n "$CONDA_PREFIX"; and __cudaswitch_copies $name $ours "$$was"
+not set -q _CUDASWITCH_KEPT
+and __cudaswitch_kept
+and __cudaswitch_copies $name $ours "$$was"
 if test "$$name" = $ours
 if set -q $was
 set -gx $name "$$was"
@@ -307,7 +321,12 @@ set ld_set $_cudaswitch_ld_was_set
 else
 __cudaswitch_undo
 end
-if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX" = "$_cudaswitch_plain"
+set -l kept
+if not set -q _CUDASWITCH_KEPT; and __cudaswitch_kept
+set kept kept
+test -n "$_CUDASWITCH_LIB"; and __cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
+end
+if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX$kept" = "$_cudaswitch_plain"
 set -e CUDA_HOME
 set -e CUDA_PATH
 set -e CUDAToolkit_ROOT
@@ -322,6 +341,7 @@ set -e _CUDASWITCH_OLD
 set -e _CUDASWITCH_GONE
 set -e _CUDASWITCH_LIB
 set -e _CUDASWITCH_LD
+set -e _CUDASWITCH_KEPT
 end
 __cudaswitch_strongest
 set -l want $__csw
@@ -371,9 +391,6 @@ if test -n "$ld" -a "$ld" = "$_cudaswitch_ld"
 set ld $_cudaswitch_ld_was
 set ld_set $_cudaswitch_ld_was_set
 return
-end
-if test -n "$CONDA_PREFIX"
-__cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
 end
 set __csw $ld
 __cudaswitch_without $_CUDASWITCH_LIB
@@ -431,6 +448,9 @@ end
 set -g _cudaswitch_path
 set -q lib[1]; and set _cudaswitch_path "$path"
 set -g _cudaswitch_ld "$ld"
+__cudaswitch_kept
+and string match --quiet --regex -- (string escape --style=regex -- $home) "$__csw_kept"
+and set -gx _CUDASWITCH_KEPT \'\'
 test -x $bin/nvcc; and set want $want:nvcc
 set -gx _CUDASWITCH_ON $want
 set -l free no
@@ -503,6 +523,7 @@ set -g _cudaswitch_undone $_CUDASWITCH_ON
 set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
 set -g _cudaswitch_undone_cc $_CUDASWITCH_CC
 set -g _cudaswitch_undone_xla $_CUDASWITCH_XLA
+set -q _CUDASWITCH_KEPT; and set -g _cudaswitch_undone
 set -e _cudaswitch_gave
 set -g _cudaswitch_seen
 set -e $owner
@@ -737,6 +758,7 @@ set -l lib $home/lib64
 test "$PATH|$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE" \\
 = "$_cudaswitch_path|$_cudaswitch_ld|$_cudaswitch_plain|" \\
 -a -d $lib -a -x $home/bin/nvcc; or return 1
+__cudaswitch_kept; and return 1
 contains -- $home/bin $_cudaswitch_path_was; and return 1
 contains -- $lib $_cudaswitch_ld_was; and return 1
 if test -n "$CONDA_PREFIX$VIRTUAL_ENV"
