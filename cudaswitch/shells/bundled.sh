@@ -1,4 +1,4 @@
-# shellcheck shell=dash disable=SC2034,SC2154  # core.sh calls these, and has $_csw_left and $_csw_xla
+# shellcheck shell=dash disable=SC2034,SC2154  # core.sh calls these, and has what they share
 # What the active environment brings.
 
 # Does the active environment bring its own CUDA? $_csw_left is one that is just being left.
@@ -8,7 +8,9 @@ __cudaswitch_bundled() {
     if [ "$_csw_env" = "${_csw_left-}" ]; then _csw_env=''; fi
     if [ "$_csw_venv" = "${_csw_left-}" ]; then _csw_venv=''; fi
     if [ -n "$_csw_venv" ]; then
-        if [ -z "$_csw_env" ] || ! __cudaswitch_before "$_csw_env" "$_csw_venv"; then _csw_env=$_csw_venv; fi
+        if [ -z "$_csw_env" ] || ! __cudaswitch_before "$_csw_env" "$_csw_venv"; then
+            _csw_env=$_csw_venv
+        fi
     fi
     [ -n "$_csw_env" ] && __cudaswitch_globbing __cudaswitch_brings "$_csw_env"
 }
@@ -27,7 +29,8 @@ __cudaswitch_brings() {
             esac
         done < "$1/pyvenv.cfg"
         if [ -z "$_csw_shared" ]; then _csw_base=''; fi
-        _csw_base=${_csw_base#"${_csw_base%%[! ]*}"} _csw_base=${_csw_base%/bin} _csw_python=${_csw_python#"${_csw_python%%[! ]*}"}
+        _csw_base=${_csw_base#"${_csw_base%%[! ]*}"} _csw_base=${_csw_base%/bin}
+        _csw_python=${_csw_python#"${_csw_python%%[! ]*}"}
         case $_csw_python in *.*.*) _csw_python=${_csw_python%".${_csw_python#*.*.}"} ;; esac
     fi
     # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
@@ -40,7 +43,8 @@ __cudaswitch_brings() {
             __cudaswitch_libdevice "$1" "$_csw_file" || _csw_xla=1
         fi
         if __cudaswitch_site "$_csw_file"; then _csw_brings=1
-        elif [ -n "$_csw_user" ] && __cudaswitch_site "$_csw_user${_csw_file#"$1"}"; then _csw_brings=1
+        elif [ -n "$_csw_user" ] && __cudaswitch_site "$_csw_user${_csw_file#"$1"}"; then
+            _csw_brings=1
         fi
     done
     if [ -n "$_csw_brings" ]; then return 0; fi

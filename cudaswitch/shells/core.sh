@@ -24,11 +24,15 @@ __cudaswitch_without() {
         _csw_dir=/${_csw_item#*/} _csw_count=${_csw_item%%/*} _csw_seen=$__csw
         while [ "$_csw_count" -gt 0 ]; do
             case $_csw_seen in
-                *":$_csw_dir:"*) _csw_seen=:${_csw_seen#*":$_csw_dir:"} _csw_count=$((_csw_count - 1)) ;;
+                *":$_csw_dir:"*)
+                    _csw_seen=:${_csw_seen#*":$_csw_dir:"} _csw_count=$((_csw_count - 1))
+                    ;;
                 *) continue 2 ;;
             esac
         done
-        case $_csw_seen in *":$_csw_dir:"*) __csw=${__csw%%":$_csw_dir:"*}:${__csw#*":$_csw_dir:"} ;; esac
+        case $_csw_seen in
+            *":$_csw_dir:"*) __csw=${__csw%%":$_csw_dir:"*}:${__csw#*":$_csw_dir:"} ;;
+        esac
     done
     __csw=${__csw#:} __csw=${__csw%:}
 }
@@ -41,7 +45,9 @@ __cudaswitch_record() {
         _csw_dir=${_csw_dirs%%:*} _csw_dirs=${_csw_dirs#*:} _csw_rest=:$1: _csw_count=0
         while :; do
             case $_csw_rest in
-                *":$_csw_dir:"*) _csw_rest=:${_csw_rest#*":$_csw_dir:"} _csw_count=$((_csw_count + 1)) ;;
+                *":$_csw_dir:"*)
+                    _csw_rest=:${_csw_rest#*":$_csw_dir:"} _csw_count=$((_csw_count + 1))
+                    ;;
                 *) break ;;
             esac
         done
@@ -148,7 +154,8 @@ __cudaswitch_settle() {
     if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
         case "$_csw_search|$_csw_ld|$_csw_old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}" in
             "${_cudaswitch_path:-none}|${_cudaswitch_ld-}|")
-                _csw_search=$_cudaswitch_path_was _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
+                _csw_search=$_cudaswitch_path_was
+                _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
                 ;;
             *) __cudaswitch_undo ;;
         esac
@@ -157,7 +164,8 @@ __cudaswitch_settle() {
         if [ -n "$_csw_kept" ] && [ -n "${_CUDASWITCH_LIB-}" ]; then
             __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
         fi
-        case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}|$_csw_kept" in
+        __csw=${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
+        case "${_CUDASWITCH_ON:+$__csw}|$_csw_kept" in
             "|"*) ;;
             "${_cudaswitch_plain-}|") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
             *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
@@ -174,7 +182,11 @@ __cudaswitch_settle() {
     if [ "$_csw_search" != "${PATH-}" ]; then PATH=$_csw_search; fi
     if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
     if [ "$_csw_ld_set:$_csw_ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
-        if [ -n "$_csw_ld_set" ]; then \export "LD_LIBRARY_PATH=$_csw_ld"; else \unset LD_LIBRARY_PATH; fi
+        if [ -n "$_csw_ld_set" ]; then
+            \export "LD_LIBRARY_PATH=$_csw_ld"
+        else
+            \unset LD_LIBRARY_PATH
+        fi
     fi
 }
 
@@ -213,8 +225,9 @@ __cudaswitch_undo() {
     fi
 }
 
-# Put the toolkit $_csw_home of $_csw_want into $_csw_search, $_csw_old and $_csw_ld, and set the variables that say so.
-# As long as nobody touches them, what was there before is known, and need not be worked out.
+# Put the toolkit $_csw_home of $_csw_want into $_csw_search, $_csw_old and $_csw_ld, and set the
+# variables that say so. As long as nobody touches them, what was there before is known, and need
+# not be worked out.
 __cudaswitch_apply() {
     \local _csw_dir _csw_lib _csw_lib0 _csw_xla
     _csw_dir=$_csw_home/bin _csw_lib='' _csw_lib0='' _csw_xla=''
@@ -228,7 +241,8 @@ __cudaswitch_apply() {
             _csw_lib0=${_csw_lib0:+$_csw_lib0:}0$_csw_home/extras/CUPTI/lib64
         fi
     fi
-    __csw=0$_csw_dir _cudaswitch_path_was=$_csw_search _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
+    __csw=0$_csw_dir _cudaswitch_path_was=$_csw_search
+    _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
     case :$_csw_search: in *":$_csw_dir:"*) __cudaswitch_record "$_csw_search" "$_csw_dir" ;; esac
     \export "_CUDASWITCH_BIN=$__csw"
     _csw_search=$_csw_dir${_csw_search:+:$_csw_search}
@@ -238,7 +252,9 @@ __cudaswitch_apply() {
         _csw_old=$_csw_dir:$_csw_old
     fi
     if [ -n "$_csw_lib" ]; then
-        case :$_csw_ld in *":$_csw_home/"*) __cudaswitch_record "$_csw_ld" "$_csw_lib" && _csw_lib0=$__csw ;; esac
+        case :$_csw_ld in
+            *":$_csw_home/"*) __cudaswitch_record "$_csw_ld" "$_csw_lib" && _csw_lib0=$__csw ;;
+        esac
         if [ -z "$_csw_ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
         _csw_ld=$_csw_lib${_csw_ld:+:$_csw_ld} _csw_ld_set=set
         \export "_CUDASWITCH_LIB=$_csw_lib0"
@@ -348,13 +364,21 @@ __cudaswitch_leave() {
     _csw_repaired=''
     if \command -v __conda_hashr > /dev/null; then
         __conda_hashr() {
-            if \command -v __cudaswitch_repair > /dev/null; then __cudaswitch_repair; else \hash -r; fi
+            if \command -v __cudaswitch_repair > /dev/null; then
+                __cudaswitch_repair
+            else
+                \hash -r
+            fi
         }
         _csw_repaired=1
     fi
     if [ -n "${MAMBA_EXE-}" ] && \command -v __mamba_hashr > /dev/null; then
         __mamba_hashr() {
-            if \command -v __cudaswitch_repair > /dev/null; then __cudaswitch_repair; else \hash -r; fi
+            if \command -v __cudaswitch_repair > /dev/null; then
+                __cudaswitch_repair
+            else
+                \hash -r
+            fi
         }
         _csw_repaired=1
     fi
@@ -367,9 +391,12 @@ __cudaswitch_leave() {
     esac
     _csw_now=${_CUDASWITCH_BIN-}
     if [ -z "$_csw_before$_csw_now" ]; then return 0; fi
-    _csw_before=${_csw_before:+/${_csw_before#*/}} _csw_now=${_csw_now:+/${_csw_now#*/}} __csw=0$_csw_before
+    _csw_before=${_csw_before:+/${_csw_before#*/}} _csw_now=${_csw_now:+/${_csw_now#*/}}
+    __csw=0$_csw_before
     case "$_csw_now|:$PATH:" in
-        "|"*":$_csw_before:"* | /*) __cudaswitch_record "$PATH" "$_csw_before${_csw_now:+${_csw_before:+:}$_csw_now}" ;;
+        "|"*":$_csw_before:"* | /*)
+            __cudaswitch_record "$PATH" "$_csw_before${_csw_now:+${_csw_before:+:}$_csw_now}"
+            ;;
     esac
     \export "_CUDASWITCH_GONE=$__csw"
 }

@@ -117,6 +117,8 @@ __cudaswitch_wordless() {
 __cudaswitch_keep() {
     \local _csw_name
     for _csw_name; do
-        \eval "if [ -n \"\${$_csw_name+x}\" ]; then \\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\"; fi"
+        \eval "if [ -n \"\${$_csw_name+x}\" ]; then
+            \\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\"
+            fi"
     done
 }

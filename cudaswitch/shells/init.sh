@@ -86,7 +86,9 @@ __cudaswitch_look() {
         *) _cudaswitch_asked='' ;;
     esac
     _csw_env=${_CUDASWITCH_V-}
-    if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${VIRTUAL_ENV-}" ]; then \unset _CUDASWITCH_V; fi
+    if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${VIRTUAL_ENV-}" ]; then
+        \unset _CUDASWITCH_V
+    fi
     _csw_env=${_CUDASWITCH_C-}
     if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${CONDA_PREFIX-}" ]; then
         # Below a stacked environment this one is still active: its folder is on PATH.
@@ -166,8 +168,8 @@ __cudaswitch_swap() {
     \local _csw_home _csw_lib _csw_lib0 _csw_xla
     _csw_home=$__csw _csw_lib=$_csw_home/lib64 _csw_lib0=0$_csw_home/lib64 _csw_xla=''
     if [ "$PATH|${LD_LIBRARY_PATH-}|${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}|" \
-        != "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}" ] \
-        || ! [ -d "$_csw_lib" ] || ! [ -x "$_csw_home/bin/nvcc" ]; then
+        != "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|" ] \
+        || [ -n "${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}" ] || ! [ -d "$_csw_lib" ] || ! [ -x "$_csw_home/bin/nvcc" ]; then
         return 1
     fi
     case "$_csw_home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$_csw_home/"*) return 1 ;; esac
@@ -180,14 +182,16 @@ __cudaswitch_swap() {
         return 1
     fi
     if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
-        _csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$_csw_home/extras/CUPTI/lib64
+        _csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64
+        _csw_lib0=$_csw_lib0:0$_csw_home/extras/CUPTI/lib64
     fi
     \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$_csw_home"
     _CUDASWITCH_ON=$_csw_home:nvcc _CUDASWITCH_BIN=0$_csw_home/bin _CUDASWITCH_LIB=$_csw_lib0
     PATH=$_csw_home/bin${_cudaswitch_path_was:+:$_cudaswitch_path_was}
     LD_LIBRARY_PATH=$_csw_lib${_cudaswitch_ld_was:+:$_cudaswitch_ld_was}
-    CUDA_HOME=$_csw_home CUDA_PATH=$_csw_home CUDAToolkit_ROOT=$_csw_home CUDACXX=$_csw_home/bin/nvcc
-    _cudaswitch_path=$PATH _cudaswitch_ld=$LD_LIBRARY_PATH _cudaswitch_plain=$_csw_home:$_csw_home:$_csw_home:$CUDACXX
+    CUDA_HOME=$_csw_home CUDA_PATH=$_csw_home CUDAToolkit_ROOT=$_csw_home
+    CUDACXX=$_csw_home/bin/nvcc _cudaswitch_path=$PATH _cudaswitch_ld=$LD_LIBRARY_PATH
+    _cudaswitch_plain=$_csw_home:$_csw_home:$_csw_home:$CUDACXX
     if [ -z "${CUDASWITCH_QUIET-}" ]; then
         printf 'cudaswitch: CUDA %s\n' "${_csw_home##*/}" >&2
     fi

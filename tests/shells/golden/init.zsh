@@ -17,7 +17,9 @@ _csw_env=${CONDA_PREFIX-} _csw_venv=${VIRTUAL_ENV-}
 if [ "$_csw_env" = "${_csw_left-}" ]; then _csw_env='\'''\''; fi
 if [ "$_csw_venv" = "${_csw_left-}" ]; then _csw_venv='\'''\''; fi
 if [ -n "$_csw_venv" ]; then
-if [ -z "$_csw_env" ] || ! __cudaswitch_before "$_csw_env" "$_csw_venv"; then _csw_env=$_csw_venv; fi
+if [ -z "$_csw_env" ] || ! __cudaswitch_before "$_csw_env" "$_csw_venv"; then
+_csw_env=$_csw_venv
+fi
 fi
 [ -n "$_csw_env" ] && __cudaswitch_globbing __cudaswitch_brings "$_csw_env"
 }
@@ -33,7 +35,8 @@ version[\ =]* | version_info[\ =]*) _csw_python=${_csw_line#*=} ;;
 esac
 done < "$1/pyvenv.cfg"
 if [ -z "$_csw_shared" ]; then _csw_base='\'''\''; fi
-_csw_base=${_csw_base#"${_csw_base%%[! ]*}"} _csw_base=${_csw_base%/bin} _csw_python=${_csw_python#"${_csw_python%%[! ]*}"}
+_csw_base=${_csw_base#"${_csw_base%%[! ]*}"} _csw_base=${_csw_base%/bin}
+_csw_python=${_csw_python#"${_csw_python%%[! ]*}"}
 case $_csw_python in *.*.*) _csw_python=${_csw_python%".${_csw_python#*.*.}"} ;; esac
 fi
 if [ -z "${PYTHONNOUSERSITE-}" ] && { [ -n "$_csw_base" ] || [ -d "$1/conda-meta" ]; }; then
@@ -45,7 +48,8 @@ if [ -e "$_csw_file/tensorflow" ] || [ -e "$_csw_file/jaxlib" ]; then
 __cudaswitch_libdevice "$1" "$_csw_file" || _csw_xla=1
 fi
 if __cudaswitch_site "$_csw_file"; then _csw_brings=1
-elif [ -n "$_csw_user" ] && __cudaswitch_site "$_csw_user${_csw_file#"$1"}"; then _csw_brings=1
+elif [ -n "$_csw_user" ] && __cudaswitch_site "$_csw_user${_csw_file#"$1"}"; then
+_csw_brings=1
 fi
 done
 if [ -n "$_csw_brings" ]; then return 0; fi
@@ -228,7 +232,9 @@ esac
 __cudaswitch_keep() {
 \local _csw_name
 for _csw_name; do
-\eval "if [ -n \"\${$_csw_name+x}\" ]; then \\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\"; fi"
+\eval "if [ -n \"\${$_csw_name+x}\" ]; then
+\\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\"
+fi"
 done
 }
 __cudaswitch_without() {
@@ -239,11 +245,15 @@ _csw_item=${_csw_items%%:*} _csw_items=${_csw_items#*:}
 _csw_dir=/${_csw_item#*/} _csw_count=${_csw_item%%/*} _csw_seen=$__csw
 while [ "$_csw_count" -gt 0 ]; do
 case $_csw_seen in
-*":$_csw_dir:"*) _csw_seen=:${_csw_seen#*":$_csw_dir:"} _csw_count=$((_csw_count - 1)) ;;
+*":$_csw_dir:"*)
+_csw_seen=:${_csw_seen#*":$_csw_dir:"} _csw_count=$((_csw_count - 1))
+;;
 *) continue 2 ;;
 esac
 done
-case $_csw_seen in *":$_csw_dir:"*) __csw=${__csw%%":$_csw_dir:"*}:${__csw#*":$_csw_dir:"} ;; esac
+case $_csw_seen in
+*":$_csw_dir:"*) __csw=${__csw%%":$_csw_dir:"*}:${__csw#*":$_csw_dir:"} ;;
+esac
 done
 __csw=${__csw#:} __csw=${__csw%:}
 }
@@ -254,7 +264,9 @@ while [ -n "$_csw_dirs" ]; do
 _csw_dir=${_csw_dirs%%:*} _csw_dirs=${_csw_dirs#*:} _csw_rest=:$1: _csw_count=0
 while :; do
 case $_csw_rest in
-*":$_csw_dir:"*) _csw_rest=:${_csw_rest#*":$_csw_dir:"} _csw_count=$((_csw_count + 1)) ;;
+*":$_csw_dir:"*)
+_csw_rest=:${_csw_rest#*":$_csw_dir:"} _csw_count=$((_csw_count + 1))
+;;
 *) break ;;
 esac
 done
@@ -343,7 +355,8 @@ _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
 if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
 case "$_csw_search|$_csw_ld|$_csw_old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}" in
 "${_cudaswitch_path:-none}|${_cudaswitch_ld-}|")
-_csw_search=$_cudaswitch_path_was _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
+_csw_search=$_cudaswitch_path_was
+_csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
 ;;
 *) __cudaswitch_undo ;;
 esac
@@ -352,7 +365,8 @@ _csw_kept=${_CUDASWITCH_KEPT-$__csw}
 if [ -n "$_csw_kept" ] && [ -n "${_CUDASWITCH_LIB-}" ]; then
 __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" '\'''\''
 fi
-case "${_CUDASWITCH_ON:+${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}}|$_csw_kept" in
+__csw=${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
+case "${_CUDASWITCH_ON:+$__csw}|$_csw_kept" in
 "|"*) ;;
 "${_cudaswitch_plain-}|") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
 *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
@@ -367,7 +381,11 @@ case $_csw_home in /*) if [ -d "$_csw_home/." ]; then __cudaswitch_apply; fi ;; 
 if [ "$_csw_search" != "${PATH-}" ]; then PATH=$_csw_search; fi
 if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
 if [ "$_csw_ld_set:$_csw_ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
-if [ -n "$_csw_ld_set" ]; then \export "LD_LIBRARY_PATH=$_csw_ld"; else \unset LD_LIBRARY_PATH; fi
+if [ -n "$_csw_ld_set" ]; then
+\export "LD_LIBRARY_PATH=$_csw_ld"
+else
+\unset LD_LIBRARY_PATH
+fi
 fi
 }
 __cudaswitch_undo() {
@@ -414,7 +432,8 @@ _csw_lib=${_csw_lib:+$_csw_lib:}$_csw_home/extras/CUPTI/lib64
 _csw_lib0=${_csw_lib0:+$_csw_lib0:}0$_csw_home/extras/CUPTI/lib64
 fi
 fi
-__csw=0$_csw_dir _cudaswitch_path_was=$_csw_search _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
+__csw=0$_csw_dir _cudaswitch_path_was=$_csw_search
+_cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
 case :$_csw_search: in *":$_csw_dir:"*) __cudaswitch_record "$_csw_search" "$_csw_dir" ;; esac
 \export "_CUDASWITCH_BIN=$__csw"
 _csw_search=$_csw_dir${_csw_search:+:$_csw_search}
@@ -424,7 +443,9 @@ __cudaswitch_record "$_csw_old" "$_csw_dir"
 _csw_old=$_csw_dir:$_csw_old
 fi
 if [ -n "$_csw_lib" ]; then
-case :$_csw_ld in *":$_csw_home/"*) __cudaswitch_record "$_csw_ld" "$_csw_lib" && _csw_lib0=$__csw ;; esac
+case :$_csw_ld in
+*":$_csw_home/"*) __cudaswitch_record "$_csw_ld" "$_csw_lib" && _csw_lib0=$__csw ;;
+esac
 if [ -z "$_csw_ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
 _csw_ld=$_csw_lib${_csw_ld:+:$_csw_ld} _csw_ld_set=set
 \export "_CUDASWITCH_LIB=$_csw_lib0"
@@ -517,13 +538,21 @@ if [ "$1" = V ]; then return 0; fi
 _csw_repaired='\'''\''
 if \command -v __conda_hashr > /dev/null; then
 __conda_hashr() {
-if \command -v __cudaswitch_repair > /dev/null; then __cudaswitch_repair; else \hash -r; fi
+if \command -v __cudaswitch_repair > /dev/null; then
+__cudaswitch_repair
+else
+\hash -r
+fi
 }
 _csw_repaired=1
 fi
 if [ -n "${MAMBA_EXE-}" ] && \command -v __mamba_hashr > /dev/null; then
 __mamba_hashr() {
-if \command -v __cudaswitch_repair > /dev/null; then __cudaswitch_repair; else \hash -r; fi
+if \command -v __cudaswitch_repair > /dev/null; then
+__cudaswitch_repair
+else
+\hash -r
+fi
 }
 _csw_repaired=1
 fi
@@ -533,9 +562,12 @@ case $_csw_repaired:$PATH: in
 esac
 _csw_now=${_CUDASWITCH_BIN-}
 if [ -z "$_csw_before$_csw_now" ]; then return 0; fi
-_csw_before=${_csw_before:+/${_csw_before#*/}} _csw_now=${_csw_now:+/${_csw_now#*/}} __csw=0$_csw_before
+_csw_before=${_csw_before:+/${_csw_before#*/}} _csw_now=${_csw_now:+/${_csw_now#*/}}
+__csw=0$_csw_before
 case "$_csw_now|:$PATH:" in
-"|"*":$_csw_before:"* | /*) __cudaswitch_record "$PATH" "$_csw_before${_csw_now:+${_csw_before:+:}$_csw_now}" ;;
+"|"*":$_csw_before:"* | /*)
+__cudaswitch_record "$PATH" "$_csw_before${_csw_now:+${_csw_before:+:}$_csw_now}"
+;;
 esac
 \export "_CUDASWITCH_GONE=$__csw"
 }
@@ -694,7 +726,9 @@ case ${_cudaswitch_seen-} in
 *) _cudaswitch_asked='\'''\'' ;;
 esac
 _csw_env=${_CUDASWITCH_V-}
-if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${VIRTUAL_ENV-}" ]; then \unset _CUDASWITCH_V; fi
+if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${VIRTUAL_ENV-}" ]; then
+\unset _CUDASWITCH_V
+fi
 _csw_env=${_CUDASWITCH_C-}
 if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${CONDA_PREFIX-}" ]; then
 case :$PATH: in *":${_csw_env##*:env=}/bin:"*) ;; *) \unset _CUDASWITCH_C ;; esac
@@ -764,8 +798,8 @@ __cudaswitch_swap() {
 \local _csw_home _csw_lib _csw_lib0 _csw_xla
 _csw_home=$__csw _csw_lib=$_csw_home/lib64 _csw_lib0=0$_csw_home/lib64 _csw_xla='\'''\''
 if [ "$PATH|${LD_LIBRARY_PATH-}|${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}|" \
-!= "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}" ] \
-|| ! [ -d "$_csw_lib" ] || ! [ -x "$_csw_home/bin/nvcc" ]; then
+!= "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|" ] \
+|| [ -n "${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}" ] || ! [ -d "$_csw_lib" ] || ! [ -x "$_csw_home/bin/nvcc" ]; then
 return 1
 fi
 case "$_csw_home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$_csw_home/"*) return 1 ;; esac
@@ -778,14 +812,16 @@ __csw=$_csw_home
 return 1
 fi
 if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
-_csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$_csw_home/extras/CUPTI/lib64
+_csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64
+_csw_lib0=$_csw_lib0:0$_csw_home/extras/CUPTI/lib64
 fi
 \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$_csw_home"
 _CUDASWITCH_ON=$_csw_home:nvcc _CUDASWITCH_BIN=0$_csw_home/bin _CUDASWITCH_LIB=$_csw_lib0
 PATH=$_csw_home/bin${_cudaswitch_path_was:+:$_cudaswitch_path_was}
 LD_LIBRARY_PATH=$_csw_lib${_cudaswitch_ld_was:+:$_cudaswitch_ld_was}
-CUDA_HOME=$_csw_home CUDA_PATH=$_csw_home CUDAToolkit_ROOT=$_csw_home CUDACXX=$_csw_home/bin/nvcc
-_cudaswitch_path=$PATH _cudaswitch_ld=$LD_LIBRARY_PATH _cudaswitch_plain=$_csw_home:$_csw_home:$_csw_home:$CUDACXX
+CUDA_HOME=$_csw_home CUDA_PATH=$_csw_home CUDAToolkit_ROOT=$_csw_home
+CUDACXX=$_csw_home/bin/nvcc _cudaswitch_path=$PATH _cudaswitch_ld=$LD_LIBRARY_PATH
+_cudaswitch_plain=$_csw_home:$_csw_home:$_csw_home:$CUDACXX
 if [ -z "${CUDASWITCH_QUIET-}" ]; then
 printf '\''cudaswitch: CUDA %s\n'\'' "${_csw_home##*/}" >&2
 fi
