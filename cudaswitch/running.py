@@ -19,6 +19,7 @@ from cudaswitch.activation import (
 from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import StoreError, ToolMissingError
+from cudaswitch.regular import read_regular
 from cudaswitch.store import all_stores
 from cudaswitch.tools import is_toolkit_tool
 from cudaswitch.versions import parse_gpus, parse_request
@@ -77,7 +78,7 @@ def run(
     try:
         os.execve(program, command, variables)  # noqa: S606  # to become it is what exec is for
     except OSError as error:
-        if error.errno != errno.ENOEXEC:
+        if error.errno != errno.ENOEXEC or b"\0" in read_regular(program, 128, head=True):
             raise
         # A script that does not say what runs it: shells and env take sh.
         os.execve("/bin/sh", ["sh", program, *command[1:]], variables)  # noqa: S606  # the same

@@ -183,7 +183,7 @@ def test_exec_of_what_is_not_there(stocked: Home, tmp_path: Path) -> None:
         stocked.run("exec", "10.1", "--", "nothing-of-it"), "nothing-of-it", code=127, hint=None
     )
     script = tmp_path / "data"
-    script.write_text("no program")
+    script.write_bytes(b"no\0program")
     refused(stocked.run("exec", "10.1", "--", script), str(script), code=127, hint=None)
     script.chmod(0o755)
     refused(stocked.run("exec", "10.1", "--", script), str(script), hint=None)

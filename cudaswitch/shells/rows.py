@@ -65,7 +65,7 @@ FAMILIES = {
         Family(
             "sh",
             quote_posix,
-            core=("packages.sh", "bundled.sh", "copies.sh", "flags.sh", "core.sh"),
+            core=("packages.sh", "bundled.sh", "copies.sh", "flags.sh", "core.sh", "hooks.sh"),
             activate="activate",
             deactivate=re.compile(r"^deactivate\s*\(\)\s*\{[ \t]*\r?\n", re.MULTILINE),
             source='if [ -n "${{VIRTUAL_ENV-}}" ] &&'

@@ -1,0 +1,124 @@
+# shellcheck shell=dash disable=SC2016,SC2317  # `names` in messages; conda calls
+# The two halves of an environment's hook, and what conda calls when it has finished.
+
+# The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
+# and whether the request is `auto`.
+__cudaswitch_enter() {
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
+    \local __csw _csw_home _csw_flags
+    _csw_home=$3${4:+:$4}
+    if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
+        if [ -n "${_cudaswitch_program-}" ]; then
+            _csw_home=$("$_cudaswitch_program" want --environment "$2") || _csw_home=$3${4:+:$4}
+        elif [ -t 2 ]; then
+            printf 'cudaswitch: `%s` has other packages than when it was pinned\n' "$2" >&2
+            printf 'hint: cudaswitch pin auto\n' >&2
+        fi
+    fi
+    if [ -n "${CUDASWITCH_VERSION-}" ] && [ -z "${_cudaswitch_root-}" ]; then
+        __cudaswitch_said "$_csw_home"
+        _csw_home=$__csw
+    fi
+    if [ "$_csw_home" != system ] && ! [ -d "${_csw_home%%:*}/." ]; then
+        if [ -t 2 ]; then
+            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
+                "${_csw_home%%:*}" "$2" >&2
+        fi
+        _csw_home=gone
+    fi
+    # The conda environment that was left had a toolkit, and this one has variables of its own.
+    _csw_flags=${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}
+    case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}$_csw_flags} in
+        C | "C:${_cudaswitch_ld_was-}|") ;;
+        C:*)
+            __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib" ''
+            __cudaswitch_scalars forget "$_cudaswitch_undone"
+            ;;
+    esac
+    \export "_CUDASWITCH_$1=${_csw_home}:env=$2"
+    __cudaswitch_settle
+}
+
+# __csw = the ready answer to CUDASWITCH_VERSION, which is stronger than the pin that asks for $1:
+# in a script, without the integration, nobody else follows it. Where there is none it is $1.
+__cudaswitch_said() {
+    \local _csw_file
+    __csw=$1 _csw_file=${CUDASWITCH_HOME:-${XDG_DATA_HOME:-${HOME-}/.local/share}/cudaswitch}
+    case $CUDASWITCH_VERSION in .* | -* | *[!A-Za-z0-9._+-]*) return 0 ;; esac
+    _csw_file=$_csw_file/requests/$CUDASWITCH_VERSION
+    if [ -f "$_csw_file" ] && IFS= \read -r _csw_file < "$_csw_file" \
+        && [ -d "${_csw_file%%:*}/." ]; then
+        __csw=$_csw_file
+    fi
+}
+
+# The hook of an environment that is left: owner C or V, its folder.
+__cudaswitch_leave() {
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
+    \local _csw_before _csw_now _csw_repaired __csw _csw_left
+    # shellcheck disable=SC2034  # bundled.sh reads it
+    _csw_left=$2
+    \eval "_csw_before=\${_CUDASWITCH_$1-}"
+    if [ -z "$_csw_before" ]; then return 0; fi
+    _csw_before=${_CUDASWITCH_BIN-}
+    _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
+    _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
+    if [ -n "${_CUDASWITCH_KEPT+x}" ]; then _cudaswitch_undone=''; fi
+    _cudaswitch_gave=''
+    # Where the environment below was active at the last prompt, nothing else tells the next one.
+    _cudaswitch_seen=''
+    \unset "_CUDASWITCH_$1"
+    __cudaswitch_settle
+    if [ "$1" = V ]; then return 0; fi
+    # These are called once when conda has finished. Where they have another name, the next
+    # hook or prompt repairs instead. `export -f` may bring them, without ours, to a child shell.
+    _csw_repaired=''
+    if \command -v __conda_hashr > /dev/null; then
+        __conda_hashr() {
+            if \command -v __cudaswitch_repair > /dev/null; then
+                __cudaswitch_repair
+            else
+                \hash -r
+            fi
+        }
+        _csw_repaired=1
+    fi
+    if [ -n "${MAMBA_EXE-}" ] && \command -v __mamba_hashr > /dev/null; then
+        __mamba_hashr() {
+            if \command -v __cudaswitch_repair > /dev/null; then
+                __cudaswitch_repair
+            else
+                \hash -r
+            fi
+        }
+        _csw_repaired=1
+    fi
+    # On a switch between environments and on reactivation conda goes on to export a PATH
+    # that it computed before this hook ran: remember what that brings back, and what is
+    # applied now, which it takes away. Only where nobody repairs it matters which it is.
+    case $_csw_repaired:$PATH: in
+        1:* | *":$2/bin:"*) ;;
+        *) _csw_before='' ;;
+    esac
+    _csw_now=${_CUDASWITCH_BIN-}
+    if [ -z "$_csw_before$_csw_now" ]; then return 0; fi
+    _csw_before=${_csw_before:+/${_csw_before#*/}} _csw_now=${_csw_now:+/${_csw_now#*/}}
+    __csw=0$_csw_before
+    case "$_csw_now|:$PATH:" in
+        "|"*":$_csw_before:"* | /*)
+            __cudaswitch_record "$PATH" "$_csw_before${_csw_now:+${_csw_before:+:}$_csw_now}"
+            ;;
+    esac
+    \export "_CUDASWITCH_GONE=$__csw"
+}
+
+# conda has finished, and what a PATH of its own brought back goes. Usually nothing did.
+__cudaswitch_repair() {
+    case "${_CUDASWITCH_GONE-}|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
+        "|"*) ;;
+        *":${_CUDASWITCH_GONE#0}:"*) __cudaswitch_settle ;;
+        "0${_CUDASWITCH_GONE#0}||"*) \unset _CUDASWITCH_GONE ;;
+        *) __cudaswitch_settle ;;
+    esac
+    if [ -n "${ZSH_VERSION-}" ]; then \rehash; else \hash -r; fi
+}
