@@ -176,10 +176,12 @@ __cudaswitch_swap() {
     if [ -n "${CONDA_PREFIX-}${VIRTUAL_ENV-}" ]; then
         if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi
     fi
-    __cudaswitch_kept
-    if [ -n "$__csw" ]; then
-        __csw=$_csw_home
-        return 1
+    if [ -n "${CONDA_SHLVL-}" ]; then
+        __cudaswitch_kept
+        if [ -n "$__csw" ]; then
+            __csw=$_csw_home
+            return 1
+        fi
     fi
     if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
         _csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64

@@ -806,10 +806,12 @@ case "$_csw_home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$_csw_home/"*)
 if [ -n "${CONDA_PREFIX-}${VIRTUAL_ENV-}" ]; then
 if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi
 fi
+if [ -n "${CONDA_SHLVL-}" ]; then
 __cudaswitch_kept
 if [ -n "$__csw" ]; then
 __csw=$_csw_home
 return 1
+fi
 fi
 if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
 _csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64
