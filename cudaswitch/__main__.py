@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 
@@ -31,7 +30,7 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
         return _stop_printing()
     except OSError as error:
         _stop_printing()
-        if error.errno == errno.ENOENT and error.filename is None:
+        if error.filename is None and _is_nowhere():
             return _fail(error, "the working directory is gone", "change to another one", 1)
         where = f" (`{error.filename}`)" if error.filename else ""
         return _fail(error, f"{error.strerror or error}{where}", None, 1)
@@ -108,6 +107,14 @@ def _run() -> int:
         raise KeyboardInterrupt from None
     sys.stdout.flush()
     return code
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109  # pathlib is slow to load
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _print(text: str) -> int:

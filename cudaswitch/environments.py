@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Mapping
@@ -113,7 +114,7 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
 
 def known_environments(variables: Mapping[str, str]) -> list[Path]:
     """List the environments that conda and virtualenvwrapper would know by name."""
-    home = Path(variables.get("HOME", "~")).expanduser()
+    home = Path(os.path.expanduser(variables.get("HOME", "~")))  # noqa: PTH111  # no error
     roots = [Path(variables[name]) for name in ("MAMBA_ROOT_PREFIX",) if variables.get(name)]
     if variables.get("CONDA_EXE"):
         roots.append(Path(variables["CONDA_EXE"]).parent.parent)
@@ -122,18 +123,18 @@ def known_environments(variables: Mapping[str, str]) -> list[Path]:
         folders += [Path(part) for part in variables.get(name, "").split(os.pathsep) if part]
     if variables.get("WORKON_HOME"):
         folders.append(Path(variables["WORKON_HOME"]))
-    found = [root for root in roots if (root / "conda-meta").is_dir()]
-    listed = home / ".conda" / "environments.txt"
-    if listed.is_file():
-        lines = listed.read_text(encoding="utf-8", errors="replace").splitlines()
-        found += [Path(line) for line in lines if line and Path(line).is_dir()]
+    found = list(roots)
+    # Others' folders, which may not be looked at, are named there too.
+    with contextlib.suppress(OSError):
+        text = (home / ".conda" / "environments.txt").read_text(encoding="utf-8", errors="replace")
+        found += [Path(line) for line in text.splitlines() if line]
     for folder in folders:
-        if folder.is_dir():
-            found += [at for at in sorted(folder.iterdir()) if at.is_dir()]
+        with contextlib.suppress(OSError):
+            found += sorted(folder.iterdir())
     return [
         prefix
         for prefix in dict.fromkeys(found)
-        if (prefix / "conda-meta").is_dir() or (prefix / "pyvenv.cfg").is_file()
+        if os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")  # noqa: PTH112, PTH113  # no error
     ]
 
 

@@ -56,16 +56,19 @@ def records() -> list[Record]:
             row = json.loads(file.read_text(encoding="utf-8"))
             records.append(Record(Path(row["path"]), row["hooked"]))
     there = [record for record in records if record.path.is_file()]
-    return [*there, *_copied({record.path for record in there})]
+    return [*there, *_copied([record.path for record in there])]
 
 
 def _copied(noted: Iterable[Path]) -> Iterator[Record]:
+    seen = {os.path.realpath(path) for path in noted}
     for prefix in known_environments(os.environ):
-        environment = environment_at(prefix)
-        file = environment.pin_file
-        if file in noted or not file.is_file():
-            continue
-        with contextlib.suppress(CudaswitchError):
+        with contextlib.suppress(CudaswitchError, OSError):
+            environment = environment_at(prefix)
+            file = environment.pin_file
+            real = os.path.realpath(file)
+            if real in seen or not file.is_file():
+                continue
+            seen.add(real)
             read_request(file)  # that of somebody else is none of ours
             want = environment.want_kept()
             if want and toolkit_at(want.home):

@@ -16,6 +16,7 @@ from checks import PYTHON, refused, snapshot, succeeded
 from homes import Home
 from preloaded import preloaded
 from shells.conda import conda_prefix
+from shells.test_conda import as_plain_user
 from tools import console_script
 
 BARE, FULL = "10.1.243", "10.1.243+cudnn7.6.5"
@@ -356,3 +357,30 @@ def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) ->
     assert "12.7.1" in hook
     succeeded(home.run("unpin", "--prefix", clone))
     succeeded(home.run("remove", "12.7.1"))
+
+
+def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -> None:
+    """conda's list may name environments of others; a link is no second environment."""
+    closed = conda_prefix(tmp_path / "closed" / "env")
+    half = conda_prefix(tmp_path / "half")
+    (half / "etc" / "cudaswitch").mkdir()
+    mine = conda_prefix(tmp_path / "mine")
+    (tmp_path / "link").symlink_to(mine)
+    succeeded(stocked.run("pin", "10.1", "--prefix", mine))
+    lines = [closed, half, mine, tmp_path / "link", "no/such\0thing", tmp_path / "nowhere"]
+    (stocked.path / ".conda" / "envs").mkdir(parents=True)
+    (stocked.path / ".conda" / "environments.txt").write_text("\n".join(map(str, lines)))
+    shut = [closed.parent, half / "etc" / "cudaswitch", stocked.path / ".conda" / "envs"]
+    for folder in shut:
+        folder.chmod(0)
+    try:
+        command = as_plain_user(str(console_script()), "list", "--json")
+        done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
+        kits = {kit["name"]: kit for kit in json.loads("".join(succeeded(done)))["toolkits"]}
+        assert kits[FULL]["pinned_by"] == [str(mine)]
+        (stocked.path / ".conda" / "environments.txt").chmod(0)
+        done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
+        assert succeeded(done)
+    finally:
+        for folder in shut:
+            folder.chmod(0o755)

@@ -125,10 +125,13 @@ def wanted(what: str, cudnn: str | None) -> Request:
     resolution = resolve(facts_of(environment.prefix), [])
     if resolution.cuda is None:
         place = environment.prefix
-        why = f"nothing in `{place}` needs CUDA"
-        if resolution.frameworks:
-            why = f"which CUDA `{place}` needs is not known, or none that it bundles is to be had"
-        raise RequestError(why, "cudaswitch resolve tells why")
+        known = all(framework.known for framework in resolution.frameworks)
+        raise RequestError(
+            f"nothing in `{place}` needs CUDA"
+            if known
+            else f"which CUDA `{place}` needs is not known",
+            "cudaswitch resolve tells why",
+        )
     if not resolution.runs:
         raise RequestError(
             f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",
