@@ -13,6 +13,7 @@ from cudaswitch.sources import index
 from cudaswitch.sources.choosing import usual_source
 from cudaswitch.versions import parse_request
 from homes import Home
+from made_environments import Env
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,20 @@ def test_install_says_which_and_why(home: Home, tmp_path: Path) -> None:
     refused(named, f"no CUDA 12.4 in `{channel}`", hint="10.1.243")
     mixed = home.run("install", "12.4", "--from", "nvidia", "--channel", "nvidia")
     refused(mixed, "`nvidia` has no channels", hint="--from conda")
+
+
+INSTALL_AUTO = {
+    "needs none": (("numpy", "2.0.0"), "nothing in `{}` needs CUDA"),
+    "is not known": (("torch", "2.5.0a0+git1234"), "which CUDA `{}` needs is not known"),
+}
+
+
+@pytest.mark.parametrize("case", INSTALL_AUTO)
+def test_auto_says_why_it_installs_nothing(home: Home, tmp_path: Path, case: str) -> None:
+    package, message = INSTALL_AUTO[case]
+    env = Env(tmp_path / "an env")
+    env.write("conda-meta/history", "")
+    env.dist(*package)
+    done = home.run("install", "auto", CONDA_PREFIX=str(env.prefix))
+    refused(done, message.format(env.prefix), hint="cudaswitch resolve tells why")
+    assert not home.store.exists()

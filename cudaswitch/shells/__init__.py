@@ -1,9 +1,11 @@
 """One row per shell: how it quotes, which texts it runs, which hook files it reads.
 
 The texts beside this module are real shell files, kept whole: `core.*` is the change and
-its undo, `enter.*` and `leave.*` are the two halves of an environment's hook, `init.*` is
-what `cudaswitch init` adds, `answers.sh` the part of it that shims run too. A placeholder
-never stands inside quotes of a text: each value passes its shell's one quoting function.
+its undo, `enter.*` and `leave.*` are the two halves of an environment's hook and `hooks.sh`
+what they call, `init.*` is what `cudaswitch init` adds, `lazy.*` stand in for all of that
+until it is needed, with `prompt.fish` and `file.sh` (read a version file), which are needed
+at once. `answers.sh` is the part that shims run too. A placeholder never stands inside
+quotes of a text: each value passes its shell's one quoting function.
 """
 
 from __future__ import annotations
@@ -90,21 +92,22 @@ def carried(names: tuple[str, ...], **values: str) -> str:
 
     For a shell that runs Python, but perhaps one that has no cudaswitch. What modules
     import from each other is in that one namespace, as `values` are, so those imports go;
-    comments go too.
+    comments and what documents names of a module go too.
     """
     body: list[ast.stmt] = []
     for name in names:
         tree = ast.parse((Path(__file__).parent.parent / name).read_text(encoding="utf-8"))
-        body += [
-            statement
-            for statement in tree.body
-            if not isinstance(statement, ast.ImportFrom)
-            or not (statement.module or "").startswith(("cudaswitch", "__future__"))
-        ]
+        body += [statement for statement in tree.body if not _stays_at_home(statement)]
     source = "from __future__ import annotations\n" + ast.unparse(ast.Module(body, []))
     # Under a name that no module has: an installed cudaswitch is another one.
     names_there = {"__name__": "cudaswitch carried", **values}
     return f"exec({source!r}, {names_there!r})\n"
+
+
+def _stays_at_home(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return (statement.module or "").startswith(("cudaswitch", "__future__"))
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def use(shell: Shell, want: str) -> str:

@@ -8,6 +8,7 @@ difference is then read like any other.
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Callable
 from functools import partial
@@ -59,13 +60,26 @@ shells with integration keep."""
 
 def with_names_for_texts(text: str) -> str:
     """Put the name of each shipped text in the place of the text itself, and of their folder."""
-    shipped = [(at.name, at) for at in files(shells).iterdir() if not at.name.endswith(".py")]
-    texts = {name: at.read_text(encoding="utf-8") for name, at in shipped if at.is_file()}
+    shipped = [at for at in files(shells).iterdir() if at.is_file() and not at.name.endswith(".py")]
+    texts = {at.name: at.read_text(encoding="utf-8") for at in shipped}
+    quotes = (lambda kept: f"'{kept}'", *(row.quote for row in ROWS.values()))
     # The longest first: one may be a part of another.
     for name, kept in sorted(texts.items(), key=lambda item: -len(item[1])):
         for form in (kept, shells.without_comments(kept)):
-            text = text.replace(form, f"<{name}>\n")
+            for quote in quotes:
+                text = text.replace(quote(form)[1:-1], f"<{name}>\n")
+    for name in {part for row in ROWS.values() for part in (*row.core, *row.use, *row.init)}:
+        if name.endswith(".py"):
+            text = text.replace(_as_carried(name), f"<{name}>")
     return text.replace(str(files(shells)), "<texts>")
+
+
+def _as_carried(module: str) -> str:
+    """Return what one module is in the text that carries several: a part of a literal."""
+    (run,) = ast.parse(shells.carried((module,))).body
+    _, _, source = ast.literal_eval(run.value.args[0]).partition("\n")
+    # A text that holds both quotes is written between single ones.
+    return repr("\"'" + source.strip("\n"))[4:-1]
 
 
 def assert_golden(name: str, text: str) -> None:
