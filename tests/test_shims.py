@@ -193,7 +193,7 @@ def test_the_environment_arrives_as_it_was(place: Place, owner: str, tmp_path: P
     """Not one variable is changed, also where it has the name of one in the script."""
     words = set(shims.text("nvcc", own_store().home).replace("=", " ").split())
     names = {word for word in words if word.isidentifier() and word.islower()}
-    assert {"store", "kit", "_csw_dir", "_csw_value"} <= names
+    assert {"store", "kit", "_csw_dir", "_csw_cuda"} <= names
     asking = {
         "shell": {"_CUDASWITCH_U": str(place.new)},
         "variable": {"CUDASWITCH_VERSION": "12"},

@@ -5,55 +5,73 @@
 # __csw = the ready answer to the request $1; fails where Python must be asked.
 __cudaswitch_ready() {
     case $1 in '' | .* | -* | *[!A-Za-z0-9._+-]*) return 1 ;; esac
-    if ! [ -f "$_cudaswitch_root/requests/$1" ]; then return 1; fi
+    __csw=$_cudaswitch_root/requests/$1
+    if ! [ -f "$__csw" ]; then return 1; fi
     # `read` makes zsh one system call for each byte, and what dash would not read is no process.
     # shellcheck disable=SC3034
-    if [ -n "${ZSH_VERSION-}" ]; then
-        __csw=$(< "$_cudaswitch_root/requests/$1")
-    else
-        IFS= \read -r __csw < "$_cudaswitch_root/requests/$1"
-    fi && [ -d "${__csw%%:*}/." ]
+    case ${ZSH_VERSION-} in
+        '') IFS= \read -r __csw < "$__csw" ;;
+        *) __csw=$(< "$__csw") ;;
+    esac && [ -d "${__csw%%:*}/." ]
 }
 
 # __csw = the ready answer to the version file $1; fails where Python must be asked.
 __cudaswitch_read() {
-    \local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_rest _csw_line _csw_key _csw_value
+    \local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_line _csw_key
     _csw_cuda='' _csw_cudnn='' _csw_mode='' _csw_gpus=''
     if ! [ -O "$1" ]; then return 1; fi
     while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
-        __cudaswitch_trim "${_csw_line%%#*}"
-        _csw_line=$__csw
+        _csw_key=cuda
         case $_csw_line in
             '') continue ;;
-            *=*) _csw_key=${_csw_line%%=*} _csw_value=${_csw_line#*=} ;;
-            *[' 	']*) _csw_key=${_csw_line%%[' 	']*} _csw_value=${_csw_line#*[' 	']} ;;
-            *) _csw_key=cuda _csw_value=$_csw_line ;;
+            *[!A-Za-z0-9._+-]*)
+                __cudaswitch_entry || return 1
+                case $_csw_line in '') continue ;; esac
+                ;;
         esac
-        __cudaswitch_trim "$_csw_value"
-        _csw_value=$__csw
-        __cudaswitch_trim "$_csw_key"
-        case $_csw_value in '' | *[' 	=']*) return 1 ;; esac
-        case $__csw in *[!a-z]*) return 1 ;; esac
         # Once each.
-        case $__csw:$_csw_cuda:$_csw_cudnn:$_csw_mode:$_csw_gpus in
-            cuda::*) _csw_cuda=$_csw_value ;;
-            cudnn:*::*:*) _csw_cudnn=$_csw_value ;;
-            libraries:*:*::*) _csw_mode=$_csw_value ;;
-            gpus:*:) _csw_gpus=$_csw_value ;;
+        case $_csw_key:$_csw_cuda:$_csw_cudnn:$_csw_mode:$_csw_gpus in
+            cuda::*) _csw_cuda=$_csw_line ;;
+            cudnn:*::*:*) _csw_cudnn=$_csw_line ;;
+            libraries:*:*::*) _csw_mode=$_csw_line ;;
+            gpus:*:) _csw_gpus=$_csw_line ;;
             *) return 1 ;;
         esac
     done < "$1"
     case $_csw_mode in '' | auto | always | never) ;; *) return 1 ;; esac
-    # Indices only, each once; the rest of what may be said is Python's to check.
-    case $_csw_gpus in -1) ;; *[!0-9,]* | *,,* | ,* | *,) return 1 ;; esac
-    _csw_rest=$_csw_gpus
-    while [ -n "$_csw_rest" ]; do
-        _csw_value=${_csw_rest%%,*} _csw_rest=${_csw_rest#"$_csw_value"} _csw_rest=${_csw_rest#,}
-        case ,$_csw_rest, in *",$_csw_value,"*) return 1 ;; esac
-        case $_csw_value in ?????*) return 1 ;; esac
-    done
+    case $_csw_gpus in ?*) __cudaswitch_indices "$_csw_gpus" || return 1 ;; esac
     __cudaswitch_ready "$_csw_cuda${_csw_cudnn:++cudnn$_csw_cudnn}" || return 1
     __csw=$__csw${_csw_mode:+:lib=$_csw_mode}${_csw_gpus:+:gpus=$_csw_gpus}
+}
+
+# Take the line $_csw_line apart: $_csw_key, and its value in $_csw_line, empty where it says
+# nothing.
+__cudaswitch_entry() {
+    __cudaswitch_trim "${_csw_line%%#*}"
+    _csw_line=$__csw
+    case $_csw_line in
+        '') return 0 ;;
+        *=*) _csw_key=${_csw_line%%=*} _csw_line=${_csw_line#*=} ;;
+        *[' 	']*) _csw_key=${_csw_line%%[' 	']*} _csw_line=${_csw_line#*[' 	']} ;;
+    esac
+    __cudaswitch_trim "$_csw_key"
+    _csw_key=$__csw
+    __cudaswitch_trim "$_csw_line"
+    _csw_line=$__csw
+    case $_csw_line in '' | *[' 	=']*) return 1 ;; esac
+    case $_csw_key in *[!a-z]*) return 1 ;; esac
+}
+
+# Are these the indices of GPUs, each once? The rest of what may be said is Python's to check.
+__cudaswitch_indices() {
+    \local _csw_rest _csw_index
+    case $1 in -1) ;; *[!0-9,]* | *,,* | ,* | *,) return 1 ;; esac
+    _csw_rest=$1
+    while [ -n "$_csw_rest" ]; do
+        _csw_index=${_csw_rest%%,*} _csw_rest=${_csw_rest#"$_csw_index"} _csw_rest=${_csw_rest#,}
+        case ,$_csw_rest, in *",$_csw_index,"*) return 1 ;; esac
+        case $_csw_index in ?????*) return 1 ;; esac
+    done
 }
 
 # __csw = $1 without blanks and tabs at its ends.

@@ -3,67 +3,91 @@
 
 # Does the active environment bring its own CUDA? $_csw_left is one that is just being left.
 __cudaswitch_bundled() {
-    \local _csw_env _csw_venv
-    _csw_env=${CONDA_PREFIX-} _csw_venv=${VIRTUAL_ENV-}
-    if [ "$_csw_env" = "${_csw_left-}" ]; then _csw_env=''; fi
-    if [ "$_csw_venv" = "${_csw_left-}" ]; then _csw_venv=''; fi
-    if [ -n "$_csw_venv" ]; then
-        if [ -z "$_csw_env" ] || ! __cudaswitch_before "$_csw_env" "$_csw_venv"; then
-            _csw_env=$_csw_venv
-        fi
-    fi
-    [ -n "$_csw_env" ] && __cudaswitch_globbing __cudaswitch_brings "$_csw_env"
+    __csw=${CONDA_PREFIX-}
+    case $__csw in "${_csw_left-}") __csw='' ;; esac
+    case ${VIRTUAL_ENV-} in
+        '' | "${_csw_left-}") ;;
+        *)
+            if [ -z "$__csw" ] || ! __cudaswitch_before "$__csw" "$VIRTUAL_ENV"; then
+                __csw=$VIRTUAL_ENV
+            fi
+            ;;
+    esac
+    case $__csw in
+        '') return 1 ;;
+        *) __cudaswitch_globbing __cudaswitch_brings "$__csw" ;;
+    esac
 }
 
 # Does the environment $1 bring its own CUDA? Looks where `detect.bundled` does: change both.
 # $_csw_xla is set where it has a framework that looks for libdevice outside.
 __cudaswitch_brings() {
-    \local _csw_file _csw_line _csw_base _csw_shared _csw_python _csw_user _csw_brings
-    _csw_base='' _csw_shared='' _csw_python='' _csw_user='' _csw_brings=''
-    if [ -r "$1/pyvenv.cfg" ]; then
-        while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
-            case $_csw_line in
-                home[\ =]*) _csw_base=${_csw_line#*=} ;;
-                include-system-site-packages[\ =]*[tT][rR][uU][eE]) _csw_shared=1 ;;
-                version[\ =]* | version_info[\ =]*) _csw_python=${_csw_line#*=} ;;
-            esac
-        done < "$1/pyvenv.cfg"
-        if [ -z "$_csw_shared" ]; then _csw_base=''; fi
-        _csw_base=${_csw_base#"${_csw_base%%[! ]*}"} _csw_base=${_csw_base%/bin}
-        _csw_python=${_csw_python#"${_csw_python%%[! ]*}"}
-        case $_csw_python in *.*.*) _csw_python=${_csw_python%".${_csw_python#*.*.}"} ;; esac
-    fi
+    \local _csw_file _csw_base _csw_python _csw_user _csw_brings
+    _csw_base='' _csw_user='' _csw_brings=''
+    if [ -r "$1/pyvenv.cfg" ]; then __cudaswitch_base "$1/pyvenv.cfg"; fi
     # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
-    if [ -z "${PYTHONNOUSERSITE-}" ] && { [ -n "$_csw_base" ] || [ -d "$1/conda-meta" ]; }; then
-        _csw_user=${PYTHONUSERBASE:-${HOME-}/.local}
-    fi
+    case ${PYTHONNOUSERSITE:+unseen}$_csw_base in
+        '') if [ -d "$1/conda-meta" ]; then _csw_user=${PYTHONUSERBASE:-${HOME-}/.local}; fi ;;
+        /*) _csw_user=${PYTHONUSERBASE:-${HOME-}/.local} ;;
+    esac
     for _csw_file in "$1"/lib/python[23]*/site-packages; do
-        if ! [ -d "$_csw_file" ]; then continue; fi
-        if [ -e "$_csw_file/tensorflow" ] || [ -e "$_csw_file/jaxlib" ]; then
-            __cudaswitch_libdevice "$1" "$_csw_file" || _csw_xla=1
-        fi
-        if __cudaswitch_site "$_csw_file"; then _csw_brings=1
-        elif [ -n "$_csw_user" ] && __cudaswitch_site "$_csw_user${_csw_file#"$1"}"; then
-            _csw_brings=1
-        fi
+        if [ -d "$_csw_file" ]; then __cudaswitch_sites "$1" "${_csw_file#"$1"}"; fi
     done
-    if [ -n "$_csw_brings" ]; then return 0; fi
-    if [ -n "$_csw_base" ]; then
-        for _csw_file in "lib/python$_csw_python/site-packages" lib/python3/dist-packages \
-            "local/lib/python$_csw_python/dist-packages"; do
-            if __cudaswitch_site "$_csw_base/$_csw_file"; then return 0; fi
-        done
+    case $_csw_brings:$_csw_base in
+        1:*) return 0 ;;
+        :) ;;
+        *) if __cudaswitch_base_brings; then return 0; fi ;;
+    esac
+    __cudaswitch_meta "$1"
+}
+
+# Look into the folder $2 of packages in the environment $1, and into the person's own like it.
+__cudaswitch_sites() {
+    if [ -e "$1$2/tensorflow" ] || [ -e "$1$2/jaxlib" ]; then
+        __cudaswitch_libdevice "$1" "$1$2" || _csw_xla=1
     fi
-    for _csw_line in "$1" ${_csw_base:+"$_csw_base"}; do
-        if ! [ -d "$_csw_line/conda-meta" ]; then continue; fi
-        for _csw_file in "$_csw_line"/conda-meta/cuda[-t][co]*-[0-9]*.json \
-            "$_csw_line"/conda-meta/libcublas-[0-9]*.json; do
-            case $_csw_file in
-                */cudatoolkit-[0-9]* | */cuda-cudart-[0-9]* | */libcublas-[0-9]*)
-                    if [ -e "$_csw_file" ]; then return 0; fi
-                    ;;
-            esac
-        done
+    if __cudaswitch_site "$1$2"; then _csw_brings=1
+    elif [ -n "$_csw_user" ] && __cudaswitch_site "$_csw_user$2"; then _csw_brings=1
+    fi
+}
+
+# Does the base of a virtualenv bring CUDA?
+__cudaswitch_base_brings() {
+    for _csw_file in "lib/python$_csw_python/site-packages" lib/python3/dist-packages \
+        "local/lib/python$_csw_python/dist-packages"; do
+        if __cudaswitch_site "$_csw_base/$_csw_file"; then return 0; fi
+    done
+    __cudaswitch_meta "$_csw_base"
+}
+
+# _csw_base = where the Python is from whose packages the virtualenv with the file $1 sees, empty
+# where it sees none; _csw_python = its version.
+__cudaswitch_base() {
+    \local _csw_line _csw_shared
+    _csw_shared='' _csw_python=''
+    while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
+        case $_csw_line in
+            home[\ =]*) _csw_base=${_csw_line#*=} ;;
+            include-system-site-packages[\ =]*[tT][rR][uU][eE]) _csw_shared=1 ;;
+            version[\ =]* | version_info[\ =]*) _csw_python=${_csw_line#*=} ;;
+        esac
+    done < "$1"
+    if [ -z "$_csw_shared" ]; then _csw_base=''; fi
+    _csw_base=${_csw_base#"${_csw_base%%[! ]*}"} _csw_base=${_csw_base%/bin}
+    _csw_python=${_csw_python#"${_csw_python%%[! ]*}"}
+    case $_csw_python in *.*.*) _csw_python=${_csw_python%".${_csw_python#*.*.}"} ;; esac
+}
+
+# Has conda put CUDA into the prefix $1?
+__cudaswitch_meta() {
+    \local _csw_file
+    # cudatoolkit, cuda-cudart or libcublas: the folder is long, and read once.
+    for _csw_file in "$1"/conda-meta/*cu[db][al][-at]*-[0-9]*.json; do
+        case $_csw_file in
+            */cudatoolkit-[0-9]* | */cuda-cudart-[0-9]* | */libcublas-[0-9]*)
+                if [ -e "$_csw_file" ]; then return 0; fi
+                ;;
+        esac
     done
     return 1
 }

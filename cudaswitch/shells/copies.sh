@@ -41,14 +41,13 @@ __cudaswitch_kept() {
     case ${CONDA_SHLVL-} in
         '') ;;
         [0-2])
-            __csw=$__csw${__CONDA_SHLVL_0_CUDA_HOME-}${__CONDA_SHLVL_0_CUDA_PATH-}
-            __csw=$__csw${__CONDA_SHLVL_0_CUDACXX-}${__CONDA_SHLVL_0_CUDAToolkit_ROOT-}
-            __csw=$__csw${__CONDA_SHLVL_1_CUDA_HOME-}${__CONDA_SHLVL_1_CUDA_PATH-}
-            __csw=$__csw${__CONDA_SHLVL_1_CUDACXX-}${__CONDA_SHLVL_1_CUDAToolkit_ROOT-}
-            __csw=$__csw${__CONDA_SHLVL_2_CUDA_HOME-}${__CONDA_SHLVL_2_CUDA_PATH-}
-            __csw=$__csw${__CONDA_SHLVL_2_CUDACXX-}${__CONDA_SHLVL_2_CUDAToolkit_ROOT-}
-            __csw=$__csw${__CONDA_SHLVL_0_LD_LIBRARY_PATH-}${__CONDA_SHLVL_1_LD_LIBRARY_PATH-}
-            __csw=$__csw${__CONDA_SHLVL_2_LD_LIBRARY_PATH-}
+            # In one word: bash copies a function at each call, word for word.
+            __csw=$__csw${__CONDA_SHLVL_0_CUDA_HOME-}${__CONDA_SHLVL_0_CUDA_PATH-}\
+${__CONDA_SHLVL_0_CUDACXX-}${__CONDA_SHLVL_0_CUDAToolkit_ROOT-}${__CONDA_SHLVL_0_LD_LIBRARY_PATH-}\
+${__CONDA_SHLVL_1_CUDA_HOME-}${__CONDA_SHLVL_1_CUDA_PATH-}${__CONDA_SHLVL_1_CUDACXX-}\
+${__CONDA_SHLVL_1_CUDAToolkit_ROOT-}${__CONDA_SHLVL_1_LD_LIBRARY_PATH-}\
+${__CONDA_SHLVL_2_CUDA_HOME-}${__CONDA_SHLVL_2_CUDA_PATH-}${__CONDA_SHLVL_2_CUDACXX-}\
+${__CONDA_SHLVL_2_CUDAToolkit_ROOT-}${__CONDA_SHLVL_2_LD_LIBRARY_PATH-}
             ;;
         *) __csw=perhaps ;;
     esac

@@ -65,12 +65,13 @@ __cudaswitch_before() {
     return 1
 }
 
-# Run a command with patterns expanded as POSIX has it, whatever the person has set.
+# Run a command with patterns expanded as POSIX has it, whatever the person has set; what calls
+# this in zsh emulates sh.
 __cudaswitch_globbing() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
-    # shellcheck disable=SC3028  # elsewhere there is no such variable
-    case "${BASHOPTS-} $-" in
-        *failglob* | *" "*f*) __cudaswitch_globbing_now "$@" ;;
+    # shellcheck disable=SC3044  # bash only
+    case $-:${BASH_VERSION-} in
+        *f*:*) __cudaswitch_globbing_now "$@" ;;
+        *:?*) if \shopt -q failglob; then __cudaswitch_globbing_now "$@"; else "$@"; fi ;;
         *) "$@" ;;
     esac
 }
@@ -146,7 +147,7 @@ __cudaswitch_strongest() {
 # stands in front and variables that nobody else has set, takes the short ways; bash copies a
 # function for each call, so what is not usual has functions of its own.
 __cudaswitch_settle() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
     \local __csw _csw_want _csw_home _csw_search _csw_old _csw_ld _csw_ld_set _csw_kept IFS
     IFS=' ' _csw_search=${PATH-} _csw_old=${_OLD_VIRTUAL_PATH-}
     _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
@@ -177,7 +178,16 @@ __cudaswitch_settle() {
 
     __cudaswitch_strongest
     _csw_want=$__csw _csw_home=${__csw%%:*}
-    case $_csw_home in /*) if [ -d "$_csw_home/." ]; then __cudaswitch_apply; fi ;; esac
+    case $_csw_home in
+        /*)
+            __csw=${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}
+            if [ -z "$__csw${_OLD_VIRTUAL_PATH-}" ] && __cudaswitch_plainly "$_csw_home" \
+                "$_csw_want" "$_csw_search" "$_csw_ld" "$_csw_ld_set"; then
+                return 0
+            fi
+            if [ -d "$_csw_home/." ]; then __cudaswitch_apply; fi
+            ;;
+    esac
 
     if [ "$_csw_search" != "${PATH-}" ]; then PATH=$_csw_search; fi
     if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
@@ -188,6 +198,28 @@ __cudaswitch_settle() {
             \unset LD_LIBRARY_PATH
         fi
     fi
+}
+
+# Undo what __cudaswitch_plainly did, where nobody has touched it and nobody asks for anything.
+# Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time.
+__cudaswitch_restore() {
+    __csw=${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_CUDASWITCH_D-}
+    __csw=$__csw${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_KEPT+x}
+    __csw=$__csw:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
+    # Equality is much faster than a pattern where strings are long.
+    if [ "$__csw|${LD_LIBRARY_PATH-}" != ":${_cudaswitch_plain:-none}|${_cudaswitch_ld:-none}" ] \
+        || [ "0${PATH-}" != "${_CUDASWITCH_BIN-}:${PATH#*:}" ]; then
+        return 1
+    fi
+    __cudaswitch_kept
+    case $__csw in ?*) return 1 ;; esac
+    PATH=${PATH#*:} _cudaswitch_plain=''
+    case $_cudaswitch_ld_was_set in
+        '') \unset LD_LIBRARY_PATH ;;
+        *) LD_LIBRARY_PATH=$_cudaswitch_ld_was ;;
+    esac
+    \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX \
+        _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB _CUDASWITCH_LD
 }
 
 # $_csw_search, $_csw_old, $_csw_ld and $_csw_ld_set without what is applied.
@@ -223,6 +255,45 @@ __cudaswitch_undo() {
         _csw_ld=$__csw
         if [ -z "$_csw_ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then _csw_ld_set=''; fi
     fi
+}
+
+# Apply the want $2 of the toolkit $1 before the PATH $3 and the LD_LIBRARY_PATH $4, $5 being
+# empty when that is unset, where nobody has set what a toolkit sets, and nothing needs working
+# out. Where it is not so this fails with nothing done, and __cudaswitch_apply takes its time.
+__cudaswitch_plainly() {
+    \local _csw_lib _csw_lib0 _csw_xla
+    _csw_lib=$1/lib64 _csw_lib0=0$1/lib64 _csw_xla=''
+    case "$2|:$3:$4" in
+        *":$1/"*) return 1 ;;
+        "$1|"* | "$1:env="*) ;;
+        *) return 1 ;;
+    esac
+    if ! { [ -d "$_csw_lib" ] && [ -x "$1/bin/nvcc" ]; }; then return 1; fi
+    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
+        ?*)
+            __cudaswitch_kept
+            case $__csw in ?*) return 1 ;; esac
+            ;;
+    esac
+    case ${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+        ?*) if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi ;;
+    esac
+    if [ -d "$1/extras/CUPTI/lib64" ]; then
+        _csw_lib=$_csw_lib:$1/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$1/extras/CUPTI/lib64
+    fi
+    case $5 in '') \export _CUDASWITCH_LD=unset ;; esac
+    _cudaswitch_path_was=$3 _cudaswitch_ld_was=$4 _cudaswitch_ld_was_set=$5
+    _cudaswitch_path=$1/bin${3:+:$3} _cudaswitch_ld=$_csw_lib${4:+:$4}
+    _cudaswitch_plain=$1:$1:$1:$1/bin/nvcc
+    case ${_CUDASWITCH_ON-} in
+        '')
+            \export _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB LD_LIBRARY_PATH \
+                CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+            ;;
+    esac
+    _CUDASWITCH_ON=$2:nvcc _CUDASWITCH_BIN=0$1/bin _CUDASWITCH_LIB=$_csw_lib0
+    PATH=$_cudaswitch_path LD_LIBRARY_PATH=$_cudaswitch_ld
+    CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
 }
 
 # Put the toolkit $_csw_home of $_csw_want into $_csw_search, $_csw_old and $_csw_ld, and set the

@@ -4,13 +4,13 @@
 # __csw = the nearest version file from the working directory upward, not above the home
 # folder; fails where there is none.
 __cudaswitch_file() {
-    \local _csw_dir
-    _csw_dir=$PWD
-    while :; do
-        __csw=$_csw_dir/.cuda-version
-        if [ -f "$__csw" ]; then return 0; fi
-        case ${HOME-} in "$_csw_dir" | "$_csw_dir/") return 1 ;; esac
-        if [ -z "$_csw_dir" ]; then return 1; fi
-        _csw_dir=${_csw_dir%/*}
+    \local _csw_top _csw_rest
+    _csw_top=${HOME-} _csw_top=${_csw_top%/}
+    case $PWD/ in "$_csw_top"/*) ;; *) _csw_top='' ;; esac
+    _csw_rest=${PWD#"$_csw_top"}
+    while ! [ -f "$_csw_top$_csw_rest/.cuda-version" ]; do
+        case $_csw_rest in '') return 1 ;; esac
+        _csw_rest=${_csw_rest%/*}
     done
+    __csw=$_csw_top$_csw_rest/.cuda-version
 }

@@ -4,8 +4,28 @@
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
 # and whether the request is `auto`.
 __cudaswitch_enter() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
-    \local __csw _csw_home _csw_flags
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    \local __csw
+    # In one word: bash copies a function at each call, word for word. What was applied before
+    # is undone, too.
+    case ${4-}${5-}${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
+${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}\
+${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}\
+${_cudaswitch_undone:+${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}:${LD_LIBRARY_PATH-}} in
+        '' | ":${_cudaswitch_ld_was-}")
+            if __cudaswitch_plainly "$3" "$3:env=$2" \
+                "${PATH-}" "${LD_LIBRARY_PATH-}" "${LD_LIBRARY_PATH+set}"; then
+                \export "_CUDASWITCH_$1=$3:env=$2"
+                return 0
+            fi
+            ;;
+    esac
+    __cudaswitch_entered "$@"
+}
+
+# The same, whatever there is already.
+__cudaswitch_entered() {
+    \local _csw_home _csw_flags
     _csw_home=$3${4:+:$4}
     if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
         if [ -n "${_cudaswitch_program-}" ]; then
@@ -54,45 +74,34 @@ __cudaswitch_said() {
 
 # The hook of an environment that is left: owner C or V, its folder.
 __cudaswitch_leave() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
     \local _csw_before _csw_now _csw_repaired __csw _csw_left
+    case $1:${_CUDASWITCH_C:+C}${_CUDASWITCH_V:+V} in
+        C:C* | V:*V) ;;
+        *) return 0 ;;
+    esac
     # shellcheck disable=SC2034  # bundled.sh reads it
-    _csw_left=$2
-    \eval "_csw_before=\${_CUDASWITCH_$1-}"
-    if [ -z "$_csw_before" ]; then return 0; fi
-    _csw_before=${_CUDASWITCH_BIN-}
+    _csw_left=$2 _csw_before=${_CUDASWITCH_BIN-} _csw_repaired='' _cudaswitch_gave=''
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
-    if [ -n "${_CUDASWITCH_KEPT+x}" ]; then _cudaswitch_undone=''; fi
-    _cudaswitch_gave=''
+    case ${_CUDASWITCH_KEPT+x} in x) _cudaswitch_undone='' ;; esac
     # Where the environment below was active at the last prompt, nothing else tells the next one.
     _cudaswitch_seen=''
     \unset "_CUDASWITCH_$1"
-    __cudaswitch_settle
-    if [ "$1" = V ]; then return 0; fi
-    # These are called once when conda has finished. Where they have another name, the next
-    # hook or prompt repairs instead. `export -f` may bring them, without ours, to a child shell.
-    _csw_repaired=''
+    __cudaswitch_restore || __cudaswitch_settle
+    case $1 in V) return 0 ;; esac
+    # This is called once when conda has finished. Where it has another name, the next hook or
+    # prompt repairs instead. `export -f` may bring it, without ours, to a child shell.
     if \command -v __conda_hashr > /dev/null; then
         __conda_hashr() {
-            if \command -v __cudaswitch_repair > /dev/null; then
-                __cudaswitch_repair
-            else
-                \hash -r
-            fi
+            case ${_cudaswitch_undone+x} in
+                x) __cudaswitch_repair ;;
+                *) \hash -r ;;
+            esac
         }
         _csw_repaired=1
     fi
-    if [ -n "${MAMBA_EXE-}" ] && \command -v __mamba_hashr > /dev/null; then
-        __mamba_hashr() {
-            if \command -v __cudaswitch_repair > /dev/null; then
-                __cudaswitch_repair
-            else
-                \hash -r
-            fi
-        }
-        _csw_repaired=1
-    fi
+    case ${MAMBA_EXE-} in ?*) __cudaswitch_mamba ;; esac
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
     # applied now, which it takes away. Only where nobody repairs it matters which it is.
@@ -101,15 +110,31 @@ __cudaswitch_leave() {
         *) _csw_before='' ;;
     esac
     _csw_now=${_CUDASWITCH_BIN-}
-    if [ -z "$_csw_before$_csw_now" ]; then return 0; fi
-    _csw_before=${_csw_before:+/${_csw_before#*/}} _csw_now=${_csw_now:+/${_csw_now#*/}}
-    __csw=0$_csw_before
-    case "$_csw_now|:$PATH:" in
-        "|"*":$_csw_before:"* | /*)
-            __cudaswitch_record "$PATH" "$_csw_before${_csw_now:+${_csw_before:+:}$_csw_now}"
+    case $_csw_now:$_csw_before in
+        :) return 0 ;;
+        :*)
+            __csw=/${_csw_before#*/}
+            case :$PATH: in
+                *":$__csw:"*) __cudaswitch_record "$PATH" "$__csw" ;;
+                *) __csw=0$__csw ;;
+            esac
             ;;
+        *) __cudaswitch_record "$PATH" "${_csw_before:+/${_csw_before#*/}:}/${_csw_now#*/}" ;;
     esac
     \export "_CUDASWITCH_GONE=$__csw"
+}
+
+# mamba's __conda_hashr has a name of its own.
+__cudaswitch_mamba() {
+    if \command -v __mamba_hashr > /dev/null; then
+        __mamba_hashr() {
+            case ${_cudaswitch_undone+x} in
+                x) __cudaswitch_repair ;;
+                *) \hash -r ;;
+            esac
+        }
+        _csw_repaired=1
+    fi
 }
 
 # conda has finished, and what a PATH of its own brought back goes. Usually nothing did.

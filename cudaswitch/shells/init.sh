@@ -75,16 +75,10 @@ __cudaswitch_ask_once() {
     __csw=$_cudaswitch_answer
 }
 
-# Drop what belongs to an environment that was left, take up what the environment, the
-# directory or the user asks for, and settle.
-__cudaswitch_look() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
-    \local __csw _csw_env _csw_before _csw_hook _csw_moved
-    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1
-    case ${_cudaswitch_seen-} in
-        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
-        *) _cudaswitch_asked='' ;;
-    esac
+# Drop what belongs to an environment that was left, and run the hook of one that is active
+# where it did not run: its activate script was rewritten, or bypassed.
+__cudaswitch_environments() {
+    \local _csw_env _csw_hook
     _csw_env=${_CUDASWITCH_V-}
     if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${VIRTUAL_ENV-}" ]; then
         \unset _CUDASWITCH_V
@@ -94,7 +88,6 @@ __cudaswitch_look() {
         # Below a stacked environment this one is still active: its folder is on PATH.
         case :$PATH: in *":${_csw_env##*:env=}/bin:"*) ;; *) \unset _CUDASWITCH_C ;; esac
     fi
-    # A hook that did not run: its activate script was rewritten, or bypassed.
     _csw_hook="${VIRTUAL_ENV-}/etc/cudaswitch/on.sh"
     if [ -z "${_CUDASWITCH_V-}" ] && [ -n "${VIRTUAL_ENV-}" ] && [ -f "$_csw_hook" ]; then
         \. "$_csw_hook"
@@ -103,7 +96,21 @@ __cudaswitch_look() {
     if [ -z "${_CUDASWITCH_C-}" ] && [ -n "${CONDA_PREFIX-}" ] && [ -f "$_csw_hook" ]; then
         \. "$_csw_hook"
     fi
-    case "${_cudaswitch_seen-}" in
+}
+
+# Take up what the environment, the directory or the user asks for, and settle.
+__cudaswitch_look() {
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    \local __csw _csw_before _csw_moved
+    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1
+    case ${_cudaswitch_seen-} in
+        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
+        *) _cudaswitch_asked='' ;;
+    esac
+    case ${_CUDASWITCH_V-}${_CUDASWITCH_C-}${VIRTUAL_ENV-}${CONDA_PREFIX-} in
+        ?*) __cudaswitch_environments ;;
+    esac
+    case ${_cudaswitch_seen-} in
         *"|${CUDASWITCH_VERSION-}") ;;
         *)
             if [ -z "${CUDASWITCH_VERSION-}" ]; then
@@ -114,22 +121,28 @@ __cudaswitch_look() {
             fi
             ;;
     esac
-    if [ -n "${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then
-        \unset _CUDASWITCH_D
-        _cudaswitch_file=''
-    elif [ -z "${_CUDASWITCH_U-}" ]; then
-        __cudaswitch_directory
-    fi
+    case ${_CUDASWITCH_C-}${_CUDASWITCH_V-}:${_CUDASWITCH_U-} in
+        :) __cudaswitch_directory ;;
+        :*) ;;
+        *)
+            \unset _CUDASWITCH_D
+            _cudaswitch_file=''
+            ;;
+    esac
     # Without a reason nothing is touched: people put their own folders before ours.
     __cudaswitch_strongest
     if [ -n "$_csw_moved${_CUDASWITCH_GONE-}" ] || [ "$__csw" != "${_csw_before%:nvcc}" ]; then
-        __cudaswitch_settle
+        case $__csw in
+            '') __cudaswitch_restore || __cudaswitch_settle ;;
+            *) __cudaswitch_settle ;;
+        esac
     fi
-    if [ "${_cudaswitch_asked-}" != interrupted ]; then
-        _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}"
-    fi
-    if [ "$_csw_before" != "${_CUDASWITCH_ON-}" ] && [ -z "${CUDASWITCH_QUIET-}" ]; then
-        __cudaswitch_say
+    case ${_cudaswitch_asked-} in
+        interrupted) ;;
+        *) _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" ;;
+    esac
+    if [ "$_csw_before" != "${_CUDASWITCH_ON-}" ]; then
+        case ${CUDASWITCH_QUIET-} in '') __cudaswitch_say ;; esac
     fi
 }
 
@@ -162,54 +175,33 @@ __cudaswitch_choose() {
     fi
 }
 
-# `use` of $__csw, which has no options, in place of another toolkit. There is nothing to work out
+# `use` of the toolkit $1 without options in place of another. There is nothing to work out
 # as long as nobody has touched what was applied; fails, with nothing done, where it is not so.
 __cudaswitch_swap() {
-    \local _csw_home _csw_lib _csw_lib0 _csw_xla
-    _csw_home=$__csw _csw_lib=$_csw_home/lib64 _csw_lib0=0$_csw_home/lib64 _csw_xla=''
-    if [ "$PATH|${LD_LIBRARY_PATH-}|${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}|" \
-        != "${_cudaswitch_path-}|${_cudaswitch_ld-}|${_cudaswitch_plain-}|" ] \
-        || [ -n "${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}" ] || ! [ -d "$_csw_lib" ] || ! [ -x "$_csw_home/bin/nvcc" ]; then
+    __csw=${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}$PATH:${LD_LIBRARY_PATH-}:${CUDA_HOME-}
+    __csw=$__csw:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
+    if [ "$__csw" != "${_cudaswitch_path-}:${_cudaswitch_ld-}:${_cudaswitch_plain:-none}" ]; then
         return 1
     fi
-    case "$_csw_home:$_cudaswitch_path_was:$_cudaswitch_ld_was" in *":$_csw_home/"*) return 1 ;; esac
-    if [ -n "${CONDA_PREFIX-}${VIRTUAL_ENV-}" ]; then
-        if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi
-    fi
-    if [ -n "${CONDA_SHLVL-}" ]; then
-        __cudaswitch_kept
-        if [ -n "$__csw" ]; then
-            __csw=$_csw_home
-            return 1
-        fi
-    fi
-    if [ -d "$_csw_home/extras/CUPTI/lib64" ]; then
-        _csw_lib=$_csw_lib:$_csw_home/extras/CUPTI/lib64
-        _csw_lib0=$_csw_lib0:0$_csw_home/extras/CUPTI/lib64
-    fi
-    \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$_csw_home"
-    _CUDASWITCH_ON=$_csw_home:nvcc _CUDASWITCH_BIN=0$_csw_home/bin _CUDASWITCH_LIB=$_csw_lib0
-    PATH=$_csw_home/bin${_cudaswitch_path_was:+:$_cudaswitch_path_was}
-    LD_LIBRARY_PATH=$_csw_lib${_cudaswitch_ld_was:+:$_cudaswitch_ld_was}
-    CUDA_HOME=$_csw_home CUDA_PATH=$_csw_home CUDAToolkit_ROOT=$_csw_home
-    CUDACXX=$_csw_home/bin/nvcc _cudaswitch_path=$PATH _cudaswitch_ld=$LD_LIBRARY_PATH
-    _cudaswitch_plain=$_csw_home:$_csw_home:$_csw_home:$CUDACXX
-    if [ -z "${CUDASWITCH_QUIET-}" ]; then
-        printf 'cudaswitch: CUDA %s\n' "${_csw_home##*/}" >&2
-    fi
+    __cudaswitch_plainly "$1" "$1" \
+        "$_cudaswitch_path_was" "$_cudaswitch_ld_was" "$_cudaswitch_ld_was_set" || return 1
+    \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
+    case ${CUDASWITCH_QUIET-} in '') printf 'cudaswitch: CUDA %s\n' "${1##*/}" >&2 ;; esac
 }
 
 cudaswitch() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
-    \local __csw
-    if [ "$#:${1-}" = 2:use ] && __cudaswitch_ready "$2"; then
-        case $__csw in
-            *:*) __cudaswitch_choose "$__csw" ;;
-            *) __cudaswitch_swap || __cudaswitch_choose "$__csw" ;;
-        esac
-    else
-        __cudaswitch_command "$@"
-    fi
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    \local __csw _csw_chosen
+    case $#:${1-} in
+        2:use)
+            if __cudaswitch_ready "$2"; then
+                _csw_chosen=$__csw
+                __cudaswitch_swap "$__csw" || __cudaswitch_choose "$_csw_chosen"
+                return
+            fi
+            ;;
+    esac
+    __cudaswitch_command "$@"
 }
 
 # What there is no ready answer to.
