@@ -159,9 +159,13 @@ function __cudaswitch_settle
 
     __cudaswitch_strongest
     set -l want $__csw
-    string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"
-    and test -d $home/.
-    and __cudaswitch_apply
+    if string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"
+        if test -z "$_OLD_VIRTUAL_PATH"; and __cudaswitch_free; and __cudaswitch_plainly
+            set -e __csw
+            return
+        end
+        test -d $home/.; and __cudaswitch_apply
+    end
     set -e __csw
 
     test "$path" = "$PATH"; or set -gx PATH $path
@@ -174,6 +178,86 @@ function __cudaswitch_settle
     else if set -q LD_LIBRARY_PATH
         set -e LD_LIBRARY_PATH
     end
+end
+
+# Has nobody set what a toolkit sets?
+function __cudaswitch_free
+    set -q CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+    test $status -eq 4
+end
+
+# Apply $want of the toolkit $home before $path and $ld, $ld_set being empty when that is unset,
+# where nobody has set what a toolkit sets, and nothing needs working out. Where it is not so this
+# fails with nothing done, and __cudaswitch_apply takes its time.
+function __cudaswitch_plainly --no-scope-shadowing
+    switch $want
+        case $home $home':env=*'
+        case '*'
+            return 1
+    end
+    test -d $home/lib64 -a -x $home/bin/nvcc; or return 1
+    set -l lib $home/lib64
+    test -d $home/extras/CUPTI/lib64; and set -a lib $home/extras/CUPTI/lib64
+    contains -- $home/bin $path; and return 1
+    contains -- $lib[1] $ld; and return 1
+    contains -- $lib[-1] $ld; and return 1
+    __cudaswitch_kept; and return 1
+    if test -n "$CONDA_PREFIX$VIRTUAL_ENV"
+        set -e __csw_xla
+        __cudaswitch_bundled; and return 1
+        set -q __csw_xla; and return 1
+    end
+    # fish keeps a variable that is set but empty as a list of one empty string.
+    test -n "$ld"; or set ld
+    set -g _cudaswitch_path_was $path
+    set -g _cudaswitch_ld_was $ld
+    set -g _cudaswitch_ld_was_set $ld_set
+    set -q ld_set[1]; or set -gx _CUDASWITCH_LD unset
+    set -gx _CUDASWITCH_ON $want:nvcc
+    set -gx _CUDASWITCH_BIN 0$home/bin
+    set -l --path lib0 0$lib
+    set -gx _CUDASWITCH_LIB "$lib0"
+    set -gx PATH $home/bin $path
+    set -gx LD_LIBRARY_PATH $lib $ld
+    set -gx CUDA_HOME $home
+    set -gx CUDA_PATH $home
+    set -gx CUDAToolkit_ROOT $home
+    set -gx CUDACXX $home/bin/nvcc
+    set -g _cudaswitch_path "$PATH"
+    set -g _cudaswitch_ld "$LD_LIBRARY_PATH"
+    set -g _cudaswitch_plain $home:$home:$home:$CUDACXX
+    return 0
+end
+
+# Undo what __cudaswitch_plainly did, where nobody has touched it and nobody asks for anything.
+# Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time.
+function __cudaswitch_restore
+    set -l found "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
+    set found "$found$_CUDASWITCH_OLD$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH:$LD_LIBRARY_PATH"
+    set found "$found|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|0$PATH[1]"
+    test "$found" = ":$_cudaswitch_ld|$_cudaswitch_plain|$_CUDASWITCH_BIN"; or return 1
+    test -n "$_cudaswitch_plain"; or return 1
+    set -q _CUDASWITCH_KEPT; and return 1
+    set -q PATH[2]; or return 1
+    __cudaswitch_kept; and return 1
+    set -gx PATH $PATH[2..]
+    if not set -q _cudaswitch_ld_was_set[1]
+        set -e LD_LIBRARY_PATH
+    else if set -q _cudaswitch_ld_was[1]
+        set -gx LD_LIBRARY_PATH $_cudaswitch_ld_was
+    else
+        set -gx LD_LIBRARY_PATH ''
+    end
+    set -g _cudaswitch_plain
+    set -e CUDA_HOME
+    set -e CUDA_PATH
+    set -e CUDAToolkit_ROOT
+    set -e CUDACXX
+    set -e _CUDASWITCH_ON
+    set -e _CUDASWITCH_BIN
+    set -e _CUDASWITCH_LIB
+    set -e _CUDASWITCH_LD
+    return 0
 end
 
 # $path, $old, $ld and $ld_set without what is applied.
@@ -281,8 +365,7 @@ function __cudaswitch_apply --no-scope-shadowing
     switch $want
         case '*:gpus=*' '*:cc=*'
         case '*:nvcc'
-            set -q CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
-            test $status -eq 4; and not set -q __csw_xla; and set free yes
+            __cudaswitch_free; and not set -q __csw_xla; and set free yes
     end
     if test $free = yes
         set -gx CUDA_HOME $home
@@ -309,84 +392,4 @@ function __cudaswitch_left_alone
             return 1
     end
     test -n "$CONDA_PREFIX$VIRTUAL_ENV"; and __cudaswitch_bundled
-end
-
-# The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
-# and whether the request is `auto`.
-function __cudaswitch_enter
-    set -l baked $argv[3]
-    test -n "$argv[4]"; and set baked $baked:$argv[4]
-    set -l want $baked
-    if test -n "$argv[5]"; and __cudaswitch_newer $argv[2] $argv[2]/etc/cudaswitch/want
-        if set -q _cudaswitch_program
-            set want ($_cudaswitch_program want --environment $argv[2])
-            or set want $baked
-        else if isatty stderr
-            printf 'cudaswitch: `%s` has other packages than when it was pinned\n' $argv[2] >&2
-            printf 'hint: cudaswitch pin auto\n' >&2
-        end
-    end
-    set -l home
-    string match --quiet --regex '^(?<home>[^:]*)' -- "$want"
-    if test "$home" != system; and not test -d "$home/."
-        if isatty stderr
-            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
-                $home $argv[2] >&2
-        end
-        set want gone
-    end
-    # The conda environment that was left had a toolkit, and this one has variables of its own.
-    if test $argv[1] = C -a -n "$_cudaswitch_undone"
-        set -l flags "$_cudaswitch_undone_cc$_cudaswitch_undone_xla"
-        if test "$LD_LIBRARY_PATH|$CUDA_HOME$CUDA_PATH$CUDACXX$flags" != "$_cudaswitch_ld_was|"
-            __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
-            __cudaswitch_scalars forget $_cudaswitch_undone
-        end
-    end
-    set -gx _CUDASWITCH_$argv[1] $want:env=$argv[2]
-    __cudaswitch_settle
-end
-
-# The hook of an environment that is left: owner C or V, its folder.
-function __cudaswitch_leave
-    set -l owner _CUDASWITCH_$argv[1]
-    test -n "$$owner"; or return 0
-    set -l before $_CUDASWITCH_BIN
-    set -g _cudaswitch_undone $_CUDASWITCH_ON
-    set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
-    set -g _cudaswitch_undone_cc $_CUDASWITCH_CC
-    set -g _cudaswitch_undone_xla $_CUDASWITCH_XLA
-    set -q _CUDASWITCH_KEPT; and set -g _cudaswitch_undone
-    set -e _cudaswitch_gave
-    # Where the environment below was active at the last prompt, nothing else tells the next one.
-    set -g _cudaswitch_seen
-    set -e $owner
-    set -g __csw_left $argv[2]
-    __cudaswitch_settle
-    set -e __csw_left
-    test $argv[1] = C; or return 0
-    # On a switch between environments and on reactivation conda goes on to export a PATH
-    # that it computed before this hook ran: remember what that brings back, and what is
-    # applied now, which it takes away.
-    set -l dir
-    if test -z "$_CUDASWITCH_BIN"
-        and string match --quiet --regex '^[0-9]+(?<dir>/[^:]*)$' -- "$before"
-        and not contains -- $dir $PATH
-        set -gx _CUDASWITCH_GONE 0$dir
-    else if test -n "$before$_CUDASWITCH_BIN"
-        set -g __csw $PATH
-        __cudaswitch_record (string match --all --regex '/[^:]*' -- "$before:$_CUDASWITCH_BIN")
-        set -gx _CUDASWITCH_GONE $__csw
-        set -e __csw
-    end
-    # PATH comes first of what conda exports then, the level after the environment's name.
-    function __cudaswitch_repair --on-variable PATH --on-variable CONDA_SHLVL
-        if test "$argv[3]" = CONDA_SHLVL
-            functions --erase __cudaswitch_repair
-            __cudaswitch_settle
-        else if test -n "$_CUDASWITCH_GONE"
-            __cudaswitch_settle
-        end
-    end
-    return 0
 end

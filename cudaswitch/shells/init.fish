@@ -23,6 +23,10 @@ function __cudaswitch_read
     set -l libraries
     set -l gpus
     while read --local line
+        if string match --quiet --regex '^[A-Za-z0-9._+-]+$' -- $line; and not set -q cuda[1]
+            set cuda $line
+            continue
+        end
         set line (string replace --regex '#.*' '' -- $line | string trim)
         test -n "$line"; or continue
         set -l part (string replace --filter --regex \
@@ -46,7 +50,8 @@ function __cudaswitch_read
         set gpus gpus=$gpus
     end
     __cudaswitch_ready "$cuda"; or return 1
-    set -g __csw (string join : -- $__csw $libraries $gpus)
+    set -l --path want $__csw $libraries $gpus
+    set -g __csw "$want"
     return 0
 end
 
@@ -190,10 +195,8 @@ function __cudaswitch_look
     # Without a reason nothing is touched: people put their own folders before ours.
     set -g __csw
     __cudaswitch_strongest
-    if test -n "$moved$_CUDASWITCH_GONE"
-        __cudaswitch_settle
-    else if test "$__csw" != "$before" -a "$__csw:nvcc" != "$before"
-        __cudaswitch_settle
+    if test -n "$moved$_CUDASWITCH_GONE"; or test "$__csw" != "$before" -a "$__csw:nvcc" != "$before"
+        test -z "$__csw"; and __cudaswitch_restore; or __cudaswitch_settle
     end
     set -e __csw
     set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
@@ -239,42 +242,19 @@ function __cudaswitch_choose
     end
 end
 
-# `use` of $__csw, which has no options, in place of another toolkit. There is nothing to work out
+# `use` of the toolkit $argv without options in place of another. There is nothing to work out
 # as long as nobody has touched what was applied; fails, with nothing done, where it is not so.
 function __cudaswitch_swap
-    set -l home $__csw
-    set -l lib $home/lib64
     test "$PATH|$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE" \
-        = "$_cudaswitch_path|$_cudaswitch_ld|$_cudaswitch_plain|" \
-        -a -d $lib -a -x $home/bin/nvcc; or return 1
-    __cudaswitch_kept; and return 1
-    contains -- $home/bin $_cudaswitch_path_was; and return 1
-    contains -- $lib $_cudaswitch_ld_was; and return 1
-    if test -n "$CONDA_PREFIX$VIRTUAL_ENV"
-        set -e __csw_xla
-        __cudaswitch_bundled; and return 1
-        set -q __csw_xla; and return 1
-    end
-    set -l lib0 0$lib
-    if test -d $home/extras/CUPTI/lib64
-        contains -- $home/extras/CUPTI/lib64 $_cudaswitch_ld_was; and return 1
-        set lib0 0$lib:0$home/extras/CUPTI/lib64
-        set -a lib $home/extras/CUPTI/lib64
-    end
+        = "$_cudaswitch_path|$_cudaswitch_ld|$_cudaswitch_plain|"; or return 1
+    set -l home $argv[1]
+    set -l want $home
+    set -l --path path $_cudaswitch_path_was
+    set -l --path ld $_cudaswitch_ld_was
+    set -l ld_set $_cudaswitch_ld_was_set
+    __cudaswitch_plainly; or return 1
     set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
     set -gx _CUDASWITCH_U $home
-    set -gx _CUDASWITCH_ON $home:nvcc
-    set -gx _CUDASWITCH_BIN 0$home/bin
-    set -gx _CUDASWITCH_LIB $lib0
-    set -gx PATH $home/bin $_cudaswitch_path_was
-    set -gx LD_LIBRARY_PATH $lib $_cudaswitch_ld_was
-    set -gx CUDA_HOME $home
-    set -gx CUDA_PATH $home
-    set -gx CUDAToolkit_ROOT $home
-    set -gx CUDACXX $home/bin/nvcc
-    set -g _cudaswitch_path "$PATH"
-    set -g _cudaswitch_ld "$LD_LIBRARY_PATH"
-    set -g _cudaswitch_plain $home:$home:$home:$CUDACXX
     if test -z "$CUDASWITCH_QUIET"
         string match --quiet --regex '(?<home>[^/]*)$' -- $home
         echo "cudaswitch: CUDA $home" >&2
@@ -284,12 +264,7 @@ end
 
 function cudaswitch
     if test "$argv[1]" = use; and not set -q argv[3]; and __cudaswitch_ready "$argv[2]"
-        switch $__csw
-            case '*:*'
-                __cudaswitch_choose $__csw
-            case '*'
-                __cudaswitch_swap; or __cudaswitch_choose $__csw
-        end
+        __cudaswitch_swap $__csw; or __cudaswitch_choose $__csw
         return
     end
     if contains -- --help $argv; or contains -- -h $argv

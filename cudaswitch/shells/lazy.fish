@@ -8,7 +8,7 @@ function __cudaswitch_file
     set -l dir $PWD/
     test $PWD = /; and set dir /
     while not test -f $dir.cuda-version
-        test $dir = / -o "$dir" = "$HOME/" -o "$dir" = "$HOME"; and return 1
+        contains -- $dir / "$HOME/" "$HOME"; and return 1
         string match --quiet --regex '^(?<dir>(?s).*/)[^/]*/$' -- $dir; or return 1
     end
     set -g __csw $dir.cuda-version

@@ -6,6 +6,7 @@ function __cudaswitch_load
 <copies.fish>
 <flags.fish>
 <core.fish>
+<hooks.fish>
 <init.fish>
 '
 end

@@ -2,5 +2,6 @@
 <copies.fish>
 <flags.fish>
 <core.fish>
+<hooks.fish>
 set -gx _CUDASWITCH_U 'system'
 __cudaswitch_settle

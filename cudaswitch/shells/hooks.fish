@@ -1,0 +1,112 @@
+# The two halves of an environment's hook, and what conda calls when it has finished.
+
+# The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
+# and whether the request is `auto`.
+function __cudaswitch_enter
+    set -l asked "$argv[4]$argv[5]$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
+    set asked "$asked$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH"
+    # What was applied before is undone, too.
+    test -z "$_cudaswitch_undone"
+    or test "$LD_LIBRARY_PATH$_cudaswitch_undone_cc$_cudaswitch_undone_xla" = "$_cudaswitch_ld_was"
+    or set asked undone
+    if test -z "$asked"; and __cudaswitch_free
+        set -l home $argv[3]
+        set -l want $home:env=$argv[2]
+        set -l --path path $PATH
+        set -l --path ld $LD_LIBRARY_PATH
+        set -l ld_set
+        set -q LD_LIBRARY_PATH; and set ld_set set
+        if __cudaswitch_plainly
+            set -gx _CUDASWITCH_$argv[1] $want
+            return
+        end
+    end
+    __cudaswitch_entered $argv
+end
+
+# The same, whatever there is already.
+function __cudaswitch_entered
+    set -l baked $argv[3]
+    test -n "$argv[4]"; and set baked $baked:$argv[4]
+    set -l want $baked
+    if test -n "$argv[5]"; and __cudaswitch_newer $argv[2] $argv[2]/etc/cudaswitch/want
+        if set -q _cudaswitch_program
+            set want ($_cudaswitch_program want --environment $argv[2])
+            or set want $baked
+        else if isatty stderr
+            printf 'cudaswitch: `%s` has other packages than when it was pinned\n' $argv[2] >&2
+            printf 'hint: cudaswitch pin auto\n' >&2
+        end
+    end
+    set -l home
+    string match --quiet --regex '^(?<home>[^:]*)' -- "$want"
+    if test "$home" != system; and not test -d "$home/."
+        if isatty stderr
+            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
+                $home $argv[2] >&2
+        end
+        set want gone
+    end
+    # The conda environment that was left had a toolkit, and this one has variables of its own.
+    if test $argv[1] = C -a -n "$_cudaswitch_undone"
+        set -l flags "$_cudaswitch_undone_cc$_cudaswitch_undone_xla"
+        if test "$LD_LIBRARY_PATH|$CUDA_HOME$CUDA_PATH$CUDACXX$flags" != "$_cudaswitch_ld_was|"
+            __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
+            __cudaswitch_scalars forget $_cudaswitch_undone
+        end
+    end
+    set -gx _CUDASWITCH_$argv[1] $want:env=$argv[2]
+    __cudaswitch_settle
+end
+
+# The hook of an environment that is left: owner C or V, its folder.
+function __cudaswitch_leave
+    set -l owner _CUDASWITCH_$argv[1]
+    test -n "$$owner"; or return 0
+    set -l before $_CUDASWITCH_BIN
+    set -g _cudaswitch_undone $_CUDASWITCH_ON
+    set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
+    set -g _cudaswitch_undone_cc $_CUDASWITCH_CC
+    set -g _cudaswitch_undone_xla $_CUDASWITCH_XLA
+    set -q _CUDASWITCH_KEPT; and set -g _cudaswitch_undone
+    set -e _cudaswitch_gave
+    # Where the environment below was active at the last prompt, nothing else tells the next one.
+    set -g _cudaswitch_seen
+    set -e $owner
+    set -g __csw_left $argv[2]
+    __cudaswitch_restore; or __cudaswitch_settle
+    set -e __csw_left
+    test $argv[1] = C; or return 0
+    # On a switch between environments and on reactivation conda goes on to export a PATH
+    # that it computed before this hook ran: remember what that brings back, and what is
+    # applied now, which it takes away.
+    set -l dir
+    if test -z "$_CUDASWITCH_BIN"
+        and string match --quiet --regex '^[0-9]+(?<dir>/[^:]*)$' -- "$before"
+        and not contains -- $dir $PATH
+        set -gx _CUDASWITCH_GONE 0$dir
+    else if test -n "$before$_CUDASWITCH_BIN"
+        set -g __csw $PATH
+        __cudaswitch_record (string match --all --regex '/[^:]*' -- "$before:$_CUDASWITCH_BIN")
+        set -gx _CUDASWITCH_GONE $__csw
+        set -e __csw
+    end
+    # PATH comes first of what conda exports then, the level after the environment's name.
+    function __cudaswitch_repair --on-variable PATH --on-variable CONDA_SHLVL
+        if test "$argv[3]" = CONDA_SHLVL
+            functions --erase __cudaswitch_repair
+            # Usually a PATH of conda's own brought nothing back.
+            set -l dir
+            if test -z "$_CUDASWITCH_ON$_CUDASWITCH_C$_CUDASWITCH_V"
+                and string match --quiet --regex '^0(?<dir>/[^:]*)$' -- "$_CUDASWITCH_GONE"
+                and not contains -- $dir $PATH
+                set -e _CUDASWITCH_GONE
+            else
+                __cudaswitch_settle
+            end
+        else if test -n "$_CUDASWITCH_GONE"
+            __cudaswitch_settle
+        end
+    end
+    return 0
+end
