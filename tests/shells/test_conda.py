@@ -34,6 +34,8 @@ from tools import console_script, require
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
 CONDAS_WITH_VARIABLES = [Emulator(), *filter(None, [real_conda()])]
+KITS = (0, 2)
+"""One that usual ways are enough for, and one that has no nvcc."""
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 
 STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit"}
@@ -179,8 +181,10 @@ def test_variables_of_an_environment(
 @pytest.mark.parametrize("conda", CONDAS_WITH_VARIABLES, ids=str)
 @pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
 @pytest.mark.parametrize("between", ["", "cudaswitch use 11.8"], ids=["", "another"])
+@pytest.mark.parametrize("kit", KITS)
+@pytest.mark.parametrize("prompts", [True, False], ids=["", "one-line"])
 def test_a_copy_that_conda_left_behind_is_not_ours(
-    session: Session, tmp_path: Path, between: str
+    session: Session, tmp_path: Path, between: str, kit: int, prompts: bool
 ) -> None:
     """conda never deletes its copies, and takes an old one for a value that was just replaced."""
     variables = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
@@ -188,7 +192,10 @@ def test_a_copy_that_conda_left_behind_is_not_ours(
     (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
     mine = Session(session.person, tmp_path, session.shell, session.conda)
     visit = mine.steps("d out")
-    steps = ["cudaswitch use 12.4", *visit, between, "cudaswitch off"]
+    version = session.person.kits[kit].version
+    steps = [f"cudaswitch use {version}", *visit, between, "cudaswitch off"]
+    if not prompts:
+        steps = ["; ".join(filter(None, steps))]
     after = mine.play(*steps, *visit, load=True).snaps[str(len(steps) + 3)]
     control = mine.play(*visit, load=True).snaps["3"]
     assert alike(foreign(after)) == alike(foreign(control))
@@ -198,11 +205,16 @@ def test_a_copy_that_conda_left_behind_is_not_ours(
 @pytest.mark.parametrize("conda", CONDAS_WITH_VARIABLES, ids=str)
 @pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
 @pytest.mark.parametrize("words", ["d c out out", "d d out out", "d a out out"])
-def test_a_copy_of_the_persons_own_stays(session: Session, tmp_path: Path, words: str) -> None:
+@pytest.mark.parametrize("number", KITS)
+@pytest.mark.parametrize("names", [("LD_LIBRARY_PATH",), ("LD_LIBRARY_PATH", "CUDA_HOME")])
+def test_a_copy_of_the_persons_own_stays(
+    session: Session, tmp_path: Path, words: str, number: int, names: tuple[str, ...]
+) -> None:
     """Also where it names the toolkit that the environment is pinned to."""
-    kit = session.person.kits[2]
-    own = {"CUDA_HOME": str(kit.home), "LD_LIBRARY_PATH": f"{kit.lib[0]}:/q"}
-    variables = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
+    kit = session.person.kits[number]
+    theirs = {"LD_LIBRARY_PATH": f"{kit.lib[0]}:/q", "CUDA_HOME": str(kit.home)}
+    own = {name: theirs[name] for name in names}
+    variables = dict.fromkeys(names, "/vars")
     mine = Session(
         session.person,
         pinned_environments(session.person, tmp_path),
@@ -212,12 +224,12 @@ def test_a_copy_of_the_persons_own_stays(session: Session, tmp_path: Path, words
     for at in (mine, unpinned(mine)):
         prefix = conda_prefix(at.folder / "d")
         (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
-    session.person.pin("12.4", mine.folder / "d")
+    session.person.pin(kit.version, mine.folder / "d")
     last = str(len(words.split()) + 1)
     seen = mine.play(*mine.steps(words), **own).snaps[last]
     plain = unpinned(mine)
     control = plain.play(*plain.steps(words), **own).snaps[last]
-    assert seen["CUDA_HOME"] == own["CUDA_HOME"]
+    assert {name: seen[name] for name in names} == own
     assert alike(seen) == alike(same_but_for(control, plain.folder, mine.folder))
 
 
