@@ -181,8 +181,9 @@ __cudaswitch_settle() {
     case $_csw_home in
         /*)
             __csw=${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}
-            if [ -z "$__csw${_OLD_VIRTUAL_PATH-}" ] && __cudaswitch_plainly "$_csw_home" \
-                "$_csw_want" "$_csw_search" "$_csw_ld" "$_csw_ld_set"; then
+            if [ -z "$__csw${_OLD_VIRTUAL_PATH-}${_csw_tried-}" ] \
+                && __cudaswitch_plainly "$_csw_home" "$_csw_want" \
+                    "$_csw_search" "$_csw_ld" "$_csw_ld_set"; then
                 return 0
             fi
             if [ -d "$_csw_home/." ]; then __cudaswitch_apply; fi
@@ -264,7 +265,7 @@ __cudaswitch_plainly() {
     \local _csw_lib _csw_lib0 _csw_xla
     _csw_lib=$1/lib64 _csw_lib0=0$1/lib64 _csw_xla=''
     case "$2|:$3:$4" in
-        *":$1/"*) return 1 ;;
+        [!/]* | *":$1/"*) return 1 ;;
         "$1|"* | "$1:env="*) ;;
         *) return 1 ;;
     esac

@@ -9,7 +9,7 @@ function __cudaswitch_enter
     test -z "$_cudaswitch_undone"
     or test "$LD_LIBRARY_PATH$_cudaswitch_undone_cc$_cudaswitch_undone_xla" = "$_cudaswitch_ld_was"
     or set asked undone
-    if test -z "$asked"; and __cudaswitch_free
+    if test -z "$asked" -a "$argv[3]" != system; and __cudaswitch_free
         set -l home $argv[3]
         set -l want $home:env=$argv[2]
         set -l --path path $PATH

@@ -5,7 +5,8 @@
 # and whether the request is `auto`.
 __cudaswitch_enter() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
-    \local __csw
+    \local __csw _csw_tried
+    _csw_tried=''
     # In one word: bash copies a function at each call, word for word. What was applied before
     # is undone, too.
     case ${4-}${5-}${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
@@ -18,6 +19,8 @@ ${_cudaswitch_undone:+${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}:${LD_L
                 \export "_CUDASWITCH_$1=$3:env=$2"
                 return 0
             fi
+            # That has looked into the environment: not once more.
+            _csw_tried=1
             ;;
     esac
     __cudaswitch_entered "$@"

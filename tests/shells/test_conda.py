@@ -27,7 +27,7 @@ from shells.driver import (
     Shell,
     ShellResult,
 )
-from shells.kits import STATE, Person, foreign, switched
+from shells.kits import STATE, Kit, Person, foreign, switched
 from shells.pinned import Session, pinned_environments, unpinned
 from shells.quick_conda import CONDAS
 from tools import console_script, require
@@ -231,6 +231,17 @@ def test_a_copy_of_the_persons_own_stays(
     control = plain.play(*plain.steps(words), **own).snaps[last]
     assert {name: seen[name] for name in names} == own
     assert alike(seen) == alike(same_but_for(control, plain.folder, mine.folder))
+
+
+@every_conda
+@every_shell
+def test_a_pin_to_system_is_no_folder(session: Session, tmp_path: Path) -> None:
+    """Not even where the working directory has one that looks like a toolkit."""
+    Kit(tmp_path / "system", "9.9.9", ("lib64",)).build()
+    session.person.pin("system", conda_prefix(tmp_path / "d"))
+    mine = Session(session.person, tmp_path, session.shell, session.conda)
+    seen = mine.play(f"cd {tmp_path}", *mine.steps("d")).check().snaps["3"]
+    assert not {"CUDA_HOME", "LD_LIBRARY_PATH"} & seen.keys()
 
 
 @every_conda
