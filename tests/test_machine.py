@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 import time
@@ -139,7 +140,7 @@ def test_nvidia_smi_of_wsl_is_found_and_one_in_the_environment_is_not(tmp_path, 
 
 def test_the_default_gcc_comes_first(tmp_path):
     for major in ("8", "12", "4.8.5"):
-        (tmp_path / f"usr/lib/gcc/x86_64-linux-gnu/{major}").mkdir(parents=True)
+        (tmp_path / f"usr/lib/gcc/{platform.machine()}-linux-gnu/{major}").mkdir(parents=True)
     assert host_gccs(tmp_path) == ()
     (tmp_path / "usr/bin").mkdir()
     for name in ("gcc-8", "gcc-12"):
@@ -149,6 +150,16 @@ def test_the_default_gcc_comes_first(tmp_path):
     (tmp_path / "usr/bin/gcc").unlink()
     (tmp_path / "usr/bin/gcc").touch()
     assert host_gccs(tmp_path) == (12, 8)
+
+
+def test_cross_compilers_are_no_host_compilers(tmp_path):
+    """Debian's gcc-mingw-w64 has a folder `12-win32`; others may be newer than the machine's."""
+    native = f"{platform.machine()}-linux-gnu/12"
+    for folder in (native, "x86_64-w64-mingw32/12-win32", "arm-none-eabi/99.1.0"):
+        (tmp_path / "usr/lib/gcc" / folder).mkdir(parents=True)
+    (tmp_path / "usr/bin").mkdir()
+    (tmp_path / "usr/bin/gcc").touch()
+    assert host_gccs(tmp_path) == (12,)
 
 
 def test_this_machine_can_be_probed():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -91,8 +92,10 @@ def host_gccs(root: Path = Path("/")) -> tuple[int, ...]:
     """List the majors of the installed gcc, the default one first, without starting any."""
     majors: list[int] = []
     default = program("gcc") if root == Path("/") else root / "usr/bin/gcc"
-    folders = sorted((root / "usr/lib/gcc").glob("*/[0-9]*"))
-    installed = sorted({int(f.name.split(".")[0]) for f in folders if f.name[0].isdigit()})
+    # Cross compilers have folders there too, such as x86_64-w64-mingw32/12-win32.
+    folders = (root / "usr/lib/gcc").glob(f"{platform.machine()}-*linux*/*")
+    matches = (re.fullmatch(r"(?a:(\d{1,3})[\d.]*)", folder.name) for folder in folders)
+    installed = sorted({int(match[1]) for match in matches if match})
     if default and default.exists():
         # Debian's gcc is a link to gcc-12; where it is a file of its own there is one only.
         match = re.search(_GCC, default.resolve().name)
