@@ -1,11 +1,17 @@
-"""Read ELF files from disk: regular files only, nothing waited for, nothing loaded or run."""
+"""Read programs and libraries from disk: regular files only, nothing waited for, loaded or run."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
+from typing import TypeVar
 
-from cudaswitch.elf import Elf, ElfError, parse
+from cudaswitch import elf, pe
+from cudaswitch.elf import Elf, ElfError
+from cudaswitch.pe import Pe, PeError
+
+_Binary = TypeVar("_Binary")
 
 
 def read_elf(path: str | os.PathLike[str]) -> Elf:
@@ -13,15 +19,30 @@ def read_elf(path: str | os.PathLike[str]) -> Elf:
 
     Raises OSError where nothing can be opened, ElfError where the content is no such file.
     """
-    name = os.fspath(path)
+    return _parsed(os.fspath(path), elf.parse, ElfError)
+
+
+def read_pe(path: str | os.PathLike[str]) -> Pe:
+    """Read the PE file at `path`.
+
+    Raises OSError where nothing can be opened, PeError where the content is no such file.
+    """
+    return _parsed(os.fspath(path), pe.parse, PeError)
+
+
+def _parsed(
+    name: str,
+    parse: Callable[[elf.Read, str], _Binary],
+    fault: type[ElfError | PeError],
+) -> _Binary:
     # Opening a FIFO must not wait for a writer that never comes.
     handle = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ElfError(name, "cannot read file data: it is not a regular file")
+            raise fault(name, "cannot read file data: it is not a regular file")
         return parse(lambda offset, size: _read(handle, offset, size), name)
     except OSError as error:
-        raise ElfError(name, f"cannot read file data: {error.strerror}") from None
+        raise fault(name, f"cannot read file data: {error.strerror}") from None
     finally:
         os.close(handle)
 

@@ -38,6 +38,7 @@ ORDER = (
         "resolver",
         "activation",
         "elf",
+        "pe",
         "binaries",
         "regular",
         "loader",
@@ -63,7 +64,17 @@ ORDER = (
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""
 
-PURE = ("errors", "versions", "toolkit", "planning", "resolver", "activation", "elf", "loader")
+PURE = (
+    "errors",
+    "versions",
+    "toolkit",
+    "planning",
+    "resolver",
+    "activation",
+    "elf",
+    "pe",
+    "loader",
+)
 """Modules that open no file, start no process and know no command line."""
 
 EDGES = {

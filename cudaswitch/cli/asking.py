@@ -32,6 +32,7 @@ def current(as_json: bool) -> None:
 def which(name: str, consumer: str | None, as_json: bool) -> None:
     """Tell which file wins in this shell for a tool or library, why, and what it shadows.
 
-    Libraries are looked for as the loader would for the Python of the active environment.
+    Libraries are looked for as the loader would for the Python of the active environment; a
+    .dll as Windows does.
     """
     telling.which(name, consumer, as_json)

@@ -12,6 +12,7 @@ from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.tools import is_shim
 
 _LIBRARY = re.compile(r"\.so(\.|$)")
+_DLL = re.compile(r"\.(?:dll|pyd)$", re.IGNORECASE)
 
 
 class Found(NamedTuple):
@@ -50,6 +51,10 @@ def look_up(name: str, variables: Mapping[str, str], consumer: str | None = None
         from cudaswitch.lookup.libraries import find_library  # noqa: PLC0415  # tools need it not
 
         return find_library(name, variables, consumer)
+    if _DLL.search(name):
+        from cudaswitch.lookup.dlls import find_dll  # noqa: PLC0415  # as above
+
+        return find_dll(name, variables, consumer)
     if consumer is not None:
         raise RequestError(
             f"`{name}` is no library, and --from tells who asks for one",

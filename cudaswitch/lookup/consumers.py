@@ -23,6 +23,8 @@ from cudaswitch.lookup.disk import Disk, this_system
 _BY_PATH = re.compile(r"""\(\s*"(\w+)",\s*"(lib[\w.*\[\]-]+)"\s*\)""")
 """A folder of `nvidia` and a pattern of file names, as arguments or tuples in a source."""
 
+_SHARED, _EXTENSION = re.compile(r"\.so(\.|$)"), re.compile(r"\.cpython-|\.pyd$")
+
 _MOST_FILES = 20_000
 
 
@@ -152,16 +154,16 @@ class Package:
                     return str(found[0])
         return ""
 
-    def libraries(self) -> Iterator[str]:
-        """Yield the shared libraries of the package, extension modules first."""
+    def libraries(self, named: re.Pattern[str] = _SHARED) -> Iterator[str]:
+        """Yield the shared libraries of the package, by `named`, extension modules first."""
         for folder in self.folders:
             names = []
             for at, folders, files in os.walk(folder):
                 folders.sort()
-                names += [f"{at}/{name}" for name in files if re.search(r"\.so(\.|$)", name)]
+                names += [f"{at}/{name}" for name in files if named.search(name)]
                 if len(names) > _MOST_FILES:
                     break
-            yield from sorted(names, key=lambda name: (".cpython-" not in name, name))
+            yield from sorted(names, key=lambda name: (not _EXTENSION.search(name), name))
 
 
 def _framework(name: str) -> Framework | None:

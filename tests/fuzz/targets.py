@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import sys
 import tempfile
 import time
@@ -17,7 +18,8 @@ from typing import Any, NamedTuple
 
 import raw_archives as raw
 from abuse.texts import GOOD_LOCK
-from cudaswitch import archives, elf
+from builders.binaries import pe_bytes
+from cudaswitch import archives, elf, pe
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.makeself import read_header
 from cudaswitch.contents import read_contents
@@ -132,6 +134,21 @@ def _environment(site: str) -> Callable[[Path], object]:
 
 def _elf(data: bytes) -> None:
     elf.parse(lambda offset, size: data[offset : offset + size], "lib.so")
+
+
+def _pe(data: bytes) -> None:
+    pe.parse(lambda offset, size: data[offset : offset + size], "lib.dll")
+
+
+def _library_with_imports() -> bytes:
+    """A DLL whose second data directory leads to a table that is laid behind its exports."""
+    made = bytearray(pe_bytes("a.dll", {"f": 1}))
+    first, table = 0x1000, 256
+    struct.pack_into("<I", made, 64 + 24 + 120, first + table)
+    struct.pack_into("<I", made, 64 + 24 + 240 + 8, 512)
+    struct.pack_into("<12xII", made, 512 + table, first + table + 60, first)
+    made[512 + table + 60 : 512 + table + 66] = b"b.dll\0"
+    return bytes(made)
 
 
 def _toolkit(path: Path) -> object:
@@ -289,6 +306,7 @@ TARGETS: dict[str, Target] = {
     "HTTP's words": Target(text(_headers), (b"120", b"Fri, 31 Dec 1999 23:59:59 GMT")),
     "URL with secrets": Target(text(_redacted), (b"", b":x@y", b"/?#")),
     "ELF": Target(_elf, (Path(sys.executable).resolve().read_bytes()[:8192],)),
+    "PE": Target(_pe, (_library_with_imports(),)),
     "cache of the loader": Target(
         parse_cache,
         (

@@ -1,0 +1,198 @@
+"""Which file Windows' loader takes for a DLL: for LoadLibrary, or for a given consumer."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from pathlib import Path
+
+from cudaswitch.binaries import read_pe
+from cudaswitch.detect.reading import Reading
+from cudaswitch.environments import active_environment
+from cudaswitch.errors import RequestError
+from cudaswitch.loader.dlls import Loaded, Order, Process, Windows, base_name
+from cudaswitch.lookup import Answer, Found, found_at
+from cudaswitch.lookup.consumers import Package
+from cudaswitch.pe import Pe, PeError
+
+_BINARY = re.compile(r"\.(?:dll|pyd)$", re.IGNORECASE)
+_PYTHON = re.compile(r"python3(\d+)t?\.dll", re.IGNORECASE)
+_WITHOUT_PATH = 8
+"""Python 3.8 and newer look beside an extension, and no longer on PATH, for what it needs."""
+
+
+def find_dll(name: str, variables: Mapping[str, str], consumer: str | None = None) -> Answer:
+    """List the files for a DLL, the one that the loader takes first.
+
+    Without `consumer` it is what LoadLibrary finds, in the Python of the active environment or
+    on PATH. A consumer is the path of a program, a DLL or an extension module, a DLL's name, a
+    package of the environment or a program on PATH. Raises RequestError where it is nothing of
+    these, PeError where its file is none.
+    """
+    return _Shell(variables).answer(name, consumer)
+
+
+class Disk:
+    """Real files, each read once; names are found in any case, as on Windows."""
+
+    def __init__(self) -> None:
+        self.pe = cache(_read)
+        self._listed = cache(_listed)
+
+    def within(self, folder: str, name: str) -> str | None:
+        """Return the path of a file in a folder, whose name is spelt in any case."""
+        found = self._listed(folder).get(name.casefold())
+        return os.path.join(folder, found) if found else None  # noqa: PTH118  # texts, and many
+
+
+def _read(path: str) -> Pe:
+    """Read a file. Raises PeError, also where it cannot be opened."""
+    try:
+        return read_pe(path)
+    except OSError as error:
+        raise PeError(path, f"it cannot be opened: {error.strerror}") from None
+
+
+def _listed(folder: str) -> dict[str, str]:
+    try:
+        return {name.casefold(): name for name in sorted(os.listdir(folder))}  # noqa: PTH208  # texts
+    except OSError:
+        return {}
+
+
+class _Shell:
+    """What programs started from this shell would have in common."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        folders = [at for at in variables.get("PATH", "").split(os.pathsep) if at]
+        self.disk = Disk()
+        self.path = folders
+        self.windows = Windows(
+            system=_system_folders(variables, folders),
+            directory=os.getcwd(),  # noqa: PTH109  # a text
+            path=tuple(folders),
+        )
+        active = active_environment(variables)
+        self.prefix = active.prefix if active else None
+
+    def answer(self, name: str, consumer: str | None) -> Answer:
+        if consumer is None:
+            process = self._python()
+            notes = (f"{_BY_DEFAULT}: ask with --from",) if self._is_strict(process) else ()
+            return self._found(name, process, process.standard(), notes=notes)
+        if "/" in consumer or "\\" in consumer or Path(consumer).is_file():
+            return self._of_file(name, os.path.abspath(consumer))  # noqa: PTH100  # a text
+        if _BINARY.search(consumer):
+            return self._of_library(name, consumer)
+        package = Package(consumer, self.prefix) if self.prefix else None
+        if package and package.folders:
+            return self._of_package(name, consumer, package.libraries(_BINARY))
+        path = self._on_path(consumer) or self._on_path(f"{consumer}.exe")
+        if path is None:
+            where = f" and no package in `{self.prefix}`" if self.prefix else ""
+            raise RequestError(
+                f"`{consumer}` is no program on PATH{where} (asked for by --from)",
+                "name a package of the active environment, a DLL or a file",
+            )
+        return self._of_file(name, path)
+
+    def _of_file(self, name: str, path: str) -> Answer:
+        if not self.disk.pe(path).library:
+            process = Process(self.disk, self.windows)
+            return self._found(name, process, process.standard(), process.start(path))
+        process = self._python()
+        order = self._imports(process, path)
+        return self._found(name, process, order, process.load(path, order))
+
+    def _of_library(self, name: str, consumer: str) -> Answer:
+        process = self._python()
+        order = process.standard()
+        loaded = process.holding(consumer)
+        if loaded is None:
+            one = next(process.candidates(consumer, order), None)
+            if one is None:
+                raise RequestError(f"`{consumer}` is not found in this shell (asked for by --from)")
+            loaded = process.load(one.path, order)
+        return self._found(name, process, order, loaded)
+
+    def _of_package(self, name: str, package: str, paths: Iterator[str]) -> Answer:
+        """Ask for each library of a package anew, as Python would load it."""
+        for path in paths:
+            process = self._python()
+            order = self._imports(process, path)
+            loaded = process.load(path, order)
+            if process.holding(name):
+                return self._found(name, process, order, loaded)
+        process = self._python()
+        note = f"no library of `{package}` needs it: this is what LoadLibrary finds"
+        return self._found(name, process, process.standard(), notes=(note,))
+
+    def _python(self) -> Process:
+        """Start the environment's Python; without one, nobody's folder is looked into first."""
+        process = Process(self.disk, self.windows)
+        if self.python:
+            process.start(self.python)
+        return process
+
+    @cached_property
+    def python(self) -> str | None:
+        """The program that runs: behind a virtualenv's launcher it is that of its base."""
+        if self.prefix:
+            for folder in (_home_of(self.prefix), str(self.prefix)):
+                found = self.disk.within(folder, "python.exe") if folder else None
+                if found:
+                    return found
+        return self._on_path("python.exe")
+
+    def _imports(self, process: Process, path: str) -> Order:
+        return process.defaults(path) if self._is_strict(process) else process.altered(path)
+
+    def _is_strict(self, process: Process) -> bool:
+        names = (_PYTHON.fullmatch(one.name) for one in process.loaded)
+        return all(int(match[1]) >= _WITHOUT_PATH for match in names if match)
+
+    def _on_path(self, name: str) -> str | None:
+        return next(filter(None, (self.disk.within(at, name) for at in self.path)), None)
+
+    def _found(
+        self,
+        name: str,
+        process: Process,
+        order: Order,
+        consumer: Loaded | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Answer:
+        found: dict[str, Found] = {}
+        loaded = process.holding(name)
+        if loaded:
+            asker = loaded.asked
+            by = f", loaded before for `{asker.path}`" if asker and asker is not consumer else ""
+            one = found_at(loaded.path, loaded.why + by)
+            found[one.path] = one
+        for other in process.candidates(name, order):
+            one = found_at(other.path, other.why, other.fault)
+            found.setdefault(one.path, one)
+        return Answer(list(found.values()), consumer.path if consumer else None, notes=notes)
+
+
+_BY_DEFAULT = "this is what LoadLibrary finds; Python looks for what extensions need elsewhere"
+
+
+def _system_folders(variables: Mapping[str, str], path: list[str]) -> tuple[str, ...]:
+    """Find Windows' folders: named by a variable, else by PATH, as in WSL."""
+    root = variables.get("SystemRoot") or variables.get("SYSTEMROOT")
+    on_path = (at for at in path if base_name(at.rstrip("/\\")).casefold() == "system32")
+    system = os.path.join(root, "System32") if root else next(on_path, None)  # noqa: PTH118  # a text
+    if system is None:
+        return ()
+    root = root or os.path.dirname(system.rstrip("/\\"))  # noqa: PTH120  # a text
+    return (system, os.path.join(root, "System"), root)  # noqa: PTH118  # a text
+
+
+def _home_of(prefix: Path) -> str | None:
+    """Return the folder of the Python behind a virtualenv, which its configuration names."""
+    text = Reading(prefix).text(prefix / "pyvenv.cfg") or ""
+    found = re.search(r"^home\s*=\s*(.+?)\s*$", text, re.MULTILINE)
+    return found[1] if found else None

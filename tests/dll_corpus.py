@@ -1,0 +1,238 @@
+"""Compare our order of DLLs with a loader of Windows programs on random trees. A script.
+
+    python dll_corpus.py WORK WORLDS SEED
+
+WORK is an empty folder; Wine's files are made in it. Prints one JSON object: how many cases, which
+differ, how often each rule decided.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from cudaswitch.loader.dlls import Process, Windows, base_name
+from cudaswitch.lookup.dlls import Disk
+from cudaswitch.pe import PeError
+
+HERE = Path(__file__).parent
+GCC = "x86_64-w64-mingw32-gcc"
+WINE = "/usr/lib/wine/wine64"
+NAMES = ("a.dll", "b.dll", "c.dll", "d.dll")
+RUN, STANDARD, ALTERED, DEFAULTS = "run", "0", "8", "1100"
+"""A program is run, or flags of LoadLibraryEx: none; LOAD_WITH_ALTERED_SEARCH_PATH;
+LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR with LOAD_LIBRARY_SEARCH_DEFAULT_DIRS, as in Python."""
+CASES = 24
+"""Cases in one world."""
+RULES = ("program's folder", "of Windows", "working directory", "on PATH", "the folder of `")
+
+
+class Case(NamedTuple):
+    """How something is loaded, with which PATH, where, and what: a name or a path."""
+
+    mode: str
+    path: tuple[Path, ...]
+    here: Path
+    target: str
+
+
+class Factory:
+    """Libraries and programs that need each choice of names, each linked once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+
+    def library(self, name: str, needed: tuple[str, ...] = ()) -> Path:
+        made = self.folder / "-".join((name, *needed))
+        if not made.exists():
+            body = " + ".join(["1", *(f"{_symbol(it)}()" for it in needed)])
+            code = f"__declspec(dllexport) int {_symbol(name)}(void) {{ return {body}; }}"
+            options = ["-shared", "-nostdlib", "-Wl,--entry=0", "-o", made]
+            self._link([*options, "-x", "c", "-"], needed, _declared(needed) + code)
+        return made
+
+    def program(self, needed: tuple[str, ...] = ()) -> Path:
+        """Link the probe with libraries that it needs from its start."""
+        made = self.folder / "-".join(("probe.exe", *needed))
+        if not made.exists():
+            code = _declared(needed) + "".join(f"{_symbol(it)}();" for it in needed)
+            define = [f"-DIMPORTS={code}"] if needed else []
+            self._link(["-o", made, *define, HERE / "dll_probe.c"], needed)
+        return made
+
+    def _link(self, options: list[str | Path], needed: tuple[str, ...], code: str = "") -> None:
+        libraries = [part for it in needed for part in ("-x", "none", self.library(it))]
+        subprocess.run([GCC, *options, *libraries], input=code, text=True, check=True)
+
+
+def _symbol(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _declared(names: tuple[str, ...]) -> str:
+    return "".join(f"int {_symbol(it)}(void);" for it in names)
+
+
+class Cases:
+    def __init__(self, work: Path, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.factory = Factory(work / "made")
+        self.world = work / "world"
+        root = work / "wine/drive_c/windows"
+        self.system = (root / "system32", root / "system", root)
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(work),
+            "WINEPREFIX": str(work / "wine"),
+            "WINEDEBUG": "-all",
+            "WINEDLLOVERRIDES": "mscoree,mshtml=",
+        }
+
+    def chance(self, share: float) -> bool:
+        return self.random.random() < share
+
+    def needed(self, name: str, share: float) -> tuple[str, ...]:
+        return tuple(it for it in NAMES if it > name and self.chance(share))
+
+    def place(self, folder: Path, name: str) -> None:
+        """Put a library there: mostly a good one, at times one that the loader does not take."""
+        made = self.factory.library(name, self.needed(name, 0.5))
+        content = made.read_bytes()
+        kind = self.random.random()
+        if kind < 0.06:
+            start = content.index(b"PE\0\0") + 4
+            content = content[:start] + b"\x64\xaa" + content[start + 2 :]  # of another processor
+        elif kind < 0.10:
+            content = self.random.choice([b"", b"no library", content[:70], b"\x7fELF" * 99])
+        spelt = name.upper() if self.chance(0.2) else name
+        (folder / spelt).write_bytes(content)
+
+    def fill(self) -> list[Path]:
+        """Make a world anew and return its folders but for those of Windows."""
+        shutil.rmtree(self.world, ignore_errors=True)
+        for folder in self.system:
+            folder.mkdir(exist_ok=True)
+            for name in NAMES:
+                for spelt in (name, name.upper()):
+                    (folder / spelt).unlink(missing_ok=True)
+        folders = [self.world / it for it in ("app", "here", "p0", "p1", "p2", "d", "Mixed Case")]
+        for folder in folders:
+            folder.mkdir(parents=True)
+        for folder in (*folders, *self.system):
+            for name in NAMES:
+                if self.chance(0.12 if folder in (*self.system, folders[0]) else 0.5):
+                    self.place(folder, name)
+        shutil.copy(self.factory.program(()), folders[0] / "probe.exe")
+        return folders
+
+    def case(self, folders: list[Path]) -> Case:
+        path = tuple(self.random.sample(folders[1:], self.random.randrange(5)))
+        here = self.random.choice(folders[1:])
+        kind = self.random.random()
+        if kind < 0.2:
+            program = self.random.choice(folders[1:]) / f"main{self.random.random()}.exe"
+            shutil.copy(self.factory.program(self.needed("", 0.4)), program)
+            return Case(RUN, path, here, str(program))
+        if kind < 0.45:
+            return Case(STANDARD, path, here, self.random.choice(NAMES))
+        files = [it for at in folders for it in at.iterdir() if it.name.lower() in NAMES]
+        mode = self.random.choice([ALTERED, DEFAULTS, DEFAULTS])
+        return Case(mode, path, here, str(self.random.choice(files)))
+
+    def real(self, cases: list[Case]) -> list[set[str] | None]:
+        """Ask the loader itself: the files of each case, None where loading fails."""
+        text = "".join(f"{self._line(case)}\n" for case in cases)
+        done = subprocess.run(
+            [WINE, self.world / "app/probe.exe"],
+            input=text,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        lines = [line.split("\t") for line in done.stdout.splitlines()]
+        return [set(map(self._native, line[:-1])) if line[-1] == "done" else None for line in lines]
+
+    def _line(self, case: Case) -> str:
+        path = ";".join(map(_foreign, case.path)) or ";"
+        program, arguments = str(self.world / "app/probe.exe"), "modules"
+        if case.mode == RUN:
+            program = case.target
+        else:
+            absolute = case.target.startswith("/")
+            target = _foreign(Path(case.target)) if absolute else case.target
+            arguments = f'{case.mode} "{target}"'
+        return "\t".join((path, _foreign(case.here), _foreign(Path(program)), arguments))
+
+    def _native(self, path: str) -> str:
+        drive, _, rest = path.replace("\\", "/").partition(":")
+        root = "" if drive == "Z" else f"{self.system[-1].parent}"
+        return f"{root}{rest}".casefold()
+
+    def ours(self, case: Case, whys: Counter[str]) -> set[str] | None:
+        """Ask ours the same, and count the rules that decided."""
+        windows = Windows(tuple(map(str, self.system)), str(case.here), tuple(map(str, case.path)))
+        process = Process(Disk(), windows)
+        try:
+            if case.mode == RUN:
+                process.start(case.target)
+            else:
+                process.start(str(self.world / "app/probe.exe"))
+                self._load(process, case, whys)
+        except PeError:
+            whys["damaged"] += 1
+            return None
+        if process.missing:
+            whys["missing"] += 1
+            return None
+        ours = [it for it in process.loaded if base_name(it.path).casefold() in NAMES]
+        whys.update(rule for it in ours for rule in RULES if rule in it.why)
+        return {it.path.casefold() for it in ours}
+
+    def _load(self, process: Process, case: Case, whys: Counter[str]) -> None:
+        if case.mode != STANDARD:
+            order = process.altered if case.mode == ALTERED else process.defaults
+            process.load(case.target, order(case.target))
+            return
+        order = process.standard()
+        found = next(process.candidates(case.target, order), None)
+        if found is None:
+            raise PeError(case.target, "it is nowhere")
+        whys.update(rule for rule in RULES if rule in found.why)
+        process.load(found.path, order)
+
+
+def _foreign(path: Path) -> str:
+    return "Z:" + str(path).replace("/", "\\")
+
+
+def compare(work: Path, worlds: int, seed: int) -> dict[str, object]:
+    made = Cases(work, seed)
+    different: list[object] = []
+    used: Counter[str] = Counter()
+    subprocess.run([WINE, "wineboot", "-i"], env=made.environment, capture_output=True, check=True)
+    for number in range(worlds):
+        folders = made.fill()
+        cases = [made.case(folders) for _ in range(CASES)]
+        mine = [made.ours(case, used) for case in cases]
+        for case, our, theirs in zip(cases, mine, made.real(cases), strict=True):
+            used["failed"] += theirs is None
+            if our != theirs:
+                both = [sorted(it) if it is not None else None for it in (theirs, our)]
+                different.append([number, case.mode, case.target, str(case.here), *both])
+    # It keeps files open for some seconds, and they are hundreds of megabytes.
+    subprocess.run([f"{WINE[:-2]}server", "-k", "-w"], env=made.environment, check=False)
+    shutil.rmtree(work / "wine", ignore_errors=True)
+    return {"cases": CASES * worlds, "different": different, "used": used}
+
+
+if __name__ == "__main__":
+    print(json.dumps(compare(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))))
