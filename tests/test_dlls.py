@@ -172,6 +172,7 @@ def test_what_an_extension_module_gets(
     else:
         assert answer["consumer"] is None
         assert "no library of `thing` needs it" in answer["notes"][0]
+    (module.parent / "_a_damaged.pyd").write_bytes(module.read_bytes()[:300])
     bundled = put(module.with_name("cudart64_110.dll"))
     for consumer in ("thing", str(module)):
         answer = which(home, "cudart64_110.dll", "--from", consumer, **machine.variables)
@@ -216,6 +217,10 @@ def test_what_cannot_be_loaded_is_told(home: Home, put, tmp_path: Path) -> None:
     refused(
         ask("/no/where.dll"), "`/no/where.dll` cannot be loaded: it cannot be opened", hint=None
     )
+    (machine.prefix / "python.exe").write_bytes(b"")
+    told = which(home, "cudart64_110.dll", **machine.variables)
+    assert told["path"] == str(machine.second / "cudart64_110.dll")
+    assert f"`{machine.prefix}/python.exe` cannot be loaded" in told["notes"][-1]
     refused(ask(sys.executable), "it is no program or library of Windows", hint=None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -76,6 +77,7 @@ class _Shell:
         )
         active = active_environment(variables)
         self.prefix = active.prefix if active else None
+        self.notes: tuple[str, ...] = ()
 
     def answer(self, name: str, consumer: str | None) -> Answer:
         if consumer is None:
@@ -122,9 +124,10 @@ class _Shell:
         for path in paths:
             process = self._python()
             order = self._imports(process, path)
-            loaded = process.load(path, order)
-            if process.holding(name):
-                return self._found(name, process, order, loaded)
+            with suppress(PeError):
+                loaded = process.load(path, order)
+                if process.holding(name):
+                    return self._found(name, process, order, loaded)
         process = self._python()
         note = f"no library of `{package}` needs it: this is what LoadLibrary finds"
         return self._found(name, process, process.standard(), notes=(note,))
@@ -133,7 +136,10 @@ class _Shell:
         """Start the environment's Python; without one, nobody's folder is looked into first."""
         process = Process(self.disk, self.windows)
         if self.python:
-            process.start(self.python)
+            try:
+                process.start(self.python)
+            except PeError as error:  # as Windows' aliases for apps, which cannot be read
+                self.notes = (error.message,)
         return process
 
     @cached_property
@@ -174,7 +180,9 @@ class _Shell:
         for other in process.candidates(name, order):
             one = found_at(other.path, other.why, other.fault)
             found.setdefault(one.path, one)
-        return Answer(list(found.values()), consumer.path if consumer else None, notes=notes)
+        return Answer(
+            list(found.values()), consumer.path if consumer else None, notes=(*notes, *self.notes)
+        )
 
 
 _BY_DEFAULT = "this is what LoadLibrary finds; Python looks for what extensions need elsewhere"
