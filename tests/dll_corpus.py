@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from cudaswitch.loader.dlls import Process, Windows, base_name
+from cudaswitch.loader.dlls import Process, Windows
 from cudaswitch.lookup.dlls import Disk
 from cudaswitch.pe import PeError
 
@@ -35,9 +35,10 @@ RULES = ("program's folder", "of Windows", "working directory", "on PATH", "the 
 
 
 class Case(NamedTuple):
-    """How something is loaded, with which PATH, where, and what: a name or a path."""
+    """How something is loaded by a program, with which PATH, where, and what: a name or a path."""
 
     mode: str
+    program: Path
     path: tuple[Path, ...]
     here: Path
     target: str
@@ -85,9 +86,9 @@ class Cases:
     def __init__(self, work: Path, seed: int) -> None:
         self.random = random.Random(seed)
         self.factory = Factory(work / "made")
-        self.world = work / "world"
         root = work / "wine/drive_c/windows"
         self.system = (root / "system32", root / "system", root)
+        self.driver = shutil.copy(self.factory.program(), work / "driver.exe")
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(work),
@@ -102,56 +103,56 @@ class Cases:
     def needed(self, name: str, share: float) -> tuple[str, ...]:
         return tuple(it for it in NAMES if it > name and self.chance(share))
 
-    def place(self, folder: Path, name: str) -> None:
-        """Put a library there: mostly a good one, at times one that the loader does not take."""
-        made = self.factory.library(name, self.needed(name, 0.5))
-        content = made.read_bytes()
-        kind = self.random.random()
-        if kind < 0.06:
-            start = content.index(b"PE\0\0") + 4
-            content = content[:start] + b"\x64\xaa" + content[start + 2 :]  # of another processor
-        elif kind < 0.10:
-            content = self.random.choice([b"", b"no library", content[:70], b"\x7fELF" * 99])
-        spelt = name.upper() if self.chance(0.2) else name
-        (folder / spelt).write_bytes(content)
+    def fill(self, folder: Path, share: float) -> None:
+        """Put libraries there: mostly good ones, at times one that the loader does not take."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in NAMES:
+            if not self.chance(share):
+                continue
+            content = self.factory.library(name, self.needed(name, 0.5)).read_bytes()
+            kind = self.random.random()
+            if kind < 0.06:
+                start = content.index(b"PE\0\0") + 4
+                content = (
+                    content[:start] + b"\x64\xaa" + content[start + 2 :]
+                )  # of another processor
+            elif kind < 0.10:
+                content = self.random.choice([b"", b"no library", content[:70], b"\x7fELF" * 99])
+            (folder / (name.upper() if self.chance(0.2) else name)).write_bytes(content)
 
-    def fill(self) -> list[Path]:
-        """Make a world anew and return its folders but for those of Windows."""
-        shutil.rmtree(self.world, ignore_errors=True)
-        for folder in self.system:
-            folder.mkdir(exist_ok=True)
-            for name in NAMES:
-                for spelt in (name, name.upper()):
-                    (folder / spelt).unlink(missing_ok=True)
-        folders = [self.world / it for it in ("app", "here", "p0", "p1", "p2", "d", "Mixed Case")]
-        for folder in folders:
-            folder.mkdir(parents=True)
-        for folder in (*folders, *self.system):
-            for name in NAMES:
-                if self.chance(0.12 if folder in (*self.system, folders[0]) else 0.5):
-                    self.place(folder, name)
-        shutil.copy(self.factory.program(()), folders[0] / "probe.exe")
-        return folders
+    def cases(self, world: Path) -> list[Case]:
+        """Make a world and choose what is loaded in it."""
+        app, *others = (world / it for it in ("app", "here", "p0", "p1", "p2", "d", "Mixed Case"))
+        for folder in (app, *others):
+            self.fill(folder, 0.2 if folder == app else 0.5)
+        # What a program has from its start is not looked for again.
+        own = (self.random.choice(NAMES[1:]),) if self.chance(0.4) else ()
+        for name in own:
+            (app / name.upper()).unlink(missing_ok=True)
+            shutil.copy(self.factory.library(name), app / name)
+        shutil.copy(self.factory.program(own), app / "probe.exe")
+        return [self.case(app, others) for _ in range(CASES)]
 
-    def case(self, folders: list[Path]) -> Case:
-        path = tuple(self.random.sample(folders[1:], self.random.randrange(5)))
-        here = self.random.choice(folders[1:])
+    def case(self, app: Path, others: list[Path]) -> Case:
+        probe = app / "probe.exe"
+        path = tuple(self.random.sample(others, self.random.randrange(5)))
+        here = self.random.choice(others)
         kind = self.random.random()
         if kind < 0.2:
-            program = self.random.choice(folders[1:]) / f"main{self.random.random()}.exe"
+            program = self.random.choice(others) / f"main{self.random.random()}.exe"
             shutil.copy(self.factory.program(self.needed("", 0.4)), program)
-            return Case(RUN, path, here, str(program))
+            return Case(RUN, program, path, here, "")
         if kind < 0.45:
-            return Case(STANDARD, path, here, self.random.choice(NAMES))
-        files = [it for at in folders for it in at.iterdir() if it.name.lower() in NAMES]
+            return Case(STANDARD, probe, path, here, self.random.choice(NAMES))
+        files = sorted(it for at in (app, *others) for it in at.iterdir() if it.suffix != ".exe")
         mode = self.random.choice([ALTERED, DEFAULTS, DEFAULTS])
-        return Case(mode, path, here, str(self.random.choice(files)))
+        return Case(mode, probe, path, here, str(self.random.choice(files)))
 
     def real(self, cases: list[Case]) -> list[set[str] | None]:
         """Ask the loader itself: the files of each case, None where loading fails."""
-        text = "".join(f"{self._line(case)}\n" for case in cases)
+        text = "".join(f"{_line(case)}\n" for case in cases)
         done = subprocess.run(
-            [WINE, self.world / "app/probe.exe"],
+            [WINE, self.driver],
             input=text,
             env=self.environment,
             capture_output=True,
@@ -160,17 +161,6 @@ class Cases:
         )
         lines = [line.split("\t") for line in done.stdout.splitlines()]
         return [set(map(self._native, line[:-1])) if line[-1] == "done" else None for line in lines]
-
-    def _line(self, case: Case) -> str:
-        path = ";".join(map(_foreign, case.path)) or ";"
-        program, arguments = str(self.world / "app/probe.exe"), "modules"
-        if case.mode == RUN:
-            program = case.target
-        else:
-            absolute = case.target.startswith("/")
-            target = _foreign(Path(case.target)) if absolute else case.target
-            arguments = f'{case.mode} "{target}"'
-        return "\t".join((path, _foreign(case.here), _foreign(Path(program)), arguments))
 
     def _native(self, path: str) -> str:
         drive, _, rest = path.replace("\\", "/").partition(":")
@@ -182,10 +172,8 @@ class Cases:
         windows = Windows(tuple(map(str, self.system)), str(case.here), tuple(map(str, case.path)))
         process = Process(Disk(), windows)
         try:
-            if case.mode == RUN:
-                process.start(case.target)
-            else:
-                process.start(str(self.world / "app/probe.exe"))
+            process.start(str(case.program))
+            if case.mode != RUN:
                 self._load(process, case, whys)
         except PeError:
             whys["damaged"] += 1
@@ -193,7 +181,7 @@ class Cases:
         if process.missing:
             whys["missing"] += 1
             return None
-        ours = [it for it in process.loaded if base_name(it.path).casefold() in NAMES]
+        ours = [it for it in map(process.holding, NAMES) if it]
         whys.update(rule for it in ours for rule in RULES if rule in it.why)
         return {it.path.casefold() for it in ours}
 
@@ -203,6 +191,9 @@ class Cases:
             process.load(case.target, order(case.target))
             return
         order = process.standard()
+        if process.holding(case.target):
+            whys["held"] += 1
+            return
         found = next(process.candidates(case.target, order), None)
         if found is None:
             raise PeError(case.target, "it is nowhere")
@@ -210,28 +201,35 @@ class Cases:
         process.load(found.path, order)
 
 
-def _foreign(path: Path) -> str:
+def _line(case: Case) -> str:
+    target = _foreign(case.target) if case.target.startswith("/") else case.target
+    arguments = "modules" if case.mode == RUN else f'{case.mode} "{target}"'
+    path = ";".join(map(_foreign, case.path)) or ";"
+    return "\t".join((path, _foreign(case.here), _foreign(case.program), arguments))
+
+
+def _foreign(path: Path | str) -> str:
     return "Z:" + str(path).replace("/", "\\")
 
 
 def compare(work: Path, worlds: int, seed: int) -> dict[str, object]:
     made = Cases(work, seed)
-    different: list[object] = []
-    used: Counter[str] = Counter()
     subprocess.run([WINE, "wineboot", "-i"], env=made.environment, capture_output=True, check=True)
-    for number in range(worlds):
-        folders = made.fill()
-        cases = [made.case(folders) for _ in range(CASES)]
-        mine = [made.ours(case, used) for case in cases]
-        for case, our, theirs in zip(cases, mine, made.real(cases), strict=True):
-            used["failed"] += theirs is None
-            if our != theirs:
-                both = [sorted(it) if it is not None else None for it in (theirs, our)]
-                different.append([number, case.mode, case.target, str(case.here), *both])
+    for folder in made.system:
+        made.fill(folder, 0.3)
+    cases = [case for number in range(worlds) for case in made.cases(work / f"world{number}")]
+    used: Counter[str] = Counter()
+    mine = [made.ours(case, used) for case in cases]
+    different: list[object] = []
+    for case, our, theirs in zip(cases, mine, made.real(cases), strict=True):
+        used["failed"] += theirs is None
+        if our != theirs:
+            both = [sorted(it) if it is not None else None for it in (theirs, our)]
+            different.append([_line(case), *both])
     # It keeps files open for some seconds, and they are hundreds of megabytes.
     subprocess.run([f"{WINE[:-2]}server", "-k", "-w"], env=made.environment, check=False)
     shutil.rmtree(work / "wine", ignore_errors=True)
-    return {"cases": CASES * worlds, "different": different, "used": used}
+    return {"cases": len(cases), "different": different, "used": used}
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ from tools import require
 HERE = Path(__file__).parent
 X86_64 = 0x8664
 RULES = {
-    **{"program's folder": 20, "of Windows": 30, "working directory": 15, "on PATH": 15},
-    **{"the folder of `": 20, "missing": 20, "damaged": 5, "failed": 40},
+    **{"program's folder": 20, "of Windows": 30, "working directory": 8, "on PATH": 8},
+    **{"the folder of `": 20, "missing": 20, "held": 3, "damaged": 5, "failed": 40},
 }
 """Rule → how often at least it decides in the corpus, or it has lost its edge."""
 
@@ -230,7 +230,8 @@ def test_behind_a_virtualenv_is_the_python_of_its_base(home: Home, put, tmp_path
     (venv / "Lib/site-packages").mkdir(parents=True)
     (venv / "pyvenv.cfg").write_text(f"home = {machine.prefix}\nversion = 3.11.4\n")
     beside = put(machine.prefix / "cudart64_110.dll")
-    variables = machine.variables | {"CONDA_PREFIX": "", "VIRTUAL_ENV": str(venv)}
+    changed = {"CONDA_PREFIX": "", "VIRTUAL_ENV": str(venv), "PATH": str(machine.second)}
+    variables = machine.variables | changed
     assert which(home, "cudart64_110.dll", **variables)["path"] == str(beside)
 
 
