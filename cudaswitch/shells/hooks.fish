@@ -5,10 +5,6 @@
 function __cudaswitch_enter
     set -l asked "$argv[4]$argv[5]$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
     set asked "$asked$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH"
-    # What was applied before is undone, too.
-    test -z "$_cudaswitch_undone"
-    or test "$LD_LIBRARY_PATH$_cudaswitch_undone_cc$_cudaswitch_undone_xla" = "$_cudaswitch_ld_was"
-    or set asked undone
     if test -z "$asked" -a "$argv[3]" != system; and __cudaswitch_free
         set -l home $argv[3]
         set -l want $home:env=$argv[2]

@@ -7,13 +7,12 @@ __cudaswitch_enter() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
     \local __csw _csw_tried
     _csw_tried=''
-    # In one word: bash copies a function at each call, word for word. What was applied before
-    # is undone, too.
+    # In one word: bash copies a function at each call, word for word. What an environment that
+    # was left had applied is in _CUDASWITCH_GONE.
     case ${4-}${5-}${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
 ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}\
-${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}\
-${_cudaswitch_undone:+${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}:${LD_LIBRARY_PATH-}} in
-        '' | ":${_cudaswitch_ld_was-}")
+${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
+        '')
             if __cudaswitch_plainly "$3" "$3:env=$2" \
                 "${PATH-}" "${LD_LIBRARY_PATH-}" "${LD_LIBRARY_PATH+set}"; then
                 \export "_CUDASWITCH_$1=$3:env=$2"
@@ -94,7 +93,8 @@ __cudaswitch_leave() {
     __cudaswitch_restore || __cudaswitch_settle
     case $1 in V) return 0 ;; esac
     # This is called once when conda has finished. Where it has another name, the next hook or
-    # prompt repairs instead. `export -f` may bring it, without ours, to a child shell.
+    # prompt repairs instead. `export -f` may bring it, without ours, to a child shell, where
+    # what is not exported is not set.
     if \command -v __conda_hashr > /dev/null; then
         __conda_hashr() {
             case ${_cudaswitch_undone+x} in
