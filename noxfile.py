@@ -27,9 +27,6 @@ SHELL_CHECKS = (
 )
 """Checker → the files that it reads."""
 
-ON_ALL_CORES = ("-n", "auto", "--dist", "worksteal")
-"""Neighbours stay with one worker, which then makes what they share only once."""
-
 
 def dependencies(session: nox.Session, group: str) -> None:
     session.install(*nox.project.dependency_groups(PROJECT, group))
@@ -66,14 +63,14 @@ def tests(session: nox.Session) -> None:
     """All tests, against the built wheel: `nox -s tests -- -k NAME` runs some."""
     install_wheel(session)
     # `pytest`, never `python -m pytest`: that one would import the checkout.
-    session.run("pytest", *(session.posargs or ON_ALL_CORES), env=AS_INSTALLED)
+    session.run("pytest", *(session.posargs or ["-n", "auto"]), env=AS_INSTALLED)
 
 
 @nox.session(python=nox.project.python_versions(PROJECT))
 def pythons(session: nox.Session) -> None:
     """The same with each Python of the classifiers, where there is one."""
     install_wheel(session)
-    session.run("pytest", *(session.posargs or ON_ALL_CORES), env=AS_INSTALLED)
+    session.run("pytest", *(session.posargs or ["-n", "auto"]), env=AS_INSTALLED)
 
 
 @nox.session

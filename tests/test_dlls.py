@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 X86_64 = 0x8664
 RULES = {
     **{"program's folder": 20, "of Windows": 30, "working directory": 8, "on PATH": 8},
-    **{"the folder of `": 20, "missing": 20, "held": 3, "damaged": 5, "failed": 40},
+    **{"the folder of `": 20, "missing": 20, "held": 3, "damaged": 5, "failed": 20},
 }
 """Rule → how often at least it decides in the corpus, or it has lost its edge."""
 
