@@ -114,8 +114,7 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
 
 def known_environments(variables: Mapping[str, str]) -> list[Path]:
     """List the environments that conda and virtualenvwrapper would know by name."""
-    # Path.expanduser raises where nobody knows the home, and Path.is_dir in closed folders.
-    home = Path(os.path.expanduser(variables.get("HOME", "~")))  # noqa: PTH111  # as said
+    home = Path(os.path.expanduser(variables.get("HOME", "~")))  # noqa: PTH111  # Path's raises
     roots = [Path(variables[name]) for name in ("MAMBA_ROOT_PREFIX",) if variables.get(name)]
     if variables.get("CONDA_EXE"):
         roots.append(Path(variables["CONDA_EXE"]).parent.parent)
@@ -135,7 +134,7 @@ def known_environments(variables: Mapping[str, str]) -> list[Path]:
     return [
         prefix
         for prefix in dict.fromkeys(found)
-        if os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")  # noqa: PTH112, PTH113  # as said
+        if os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")  # noqa: PTH112, PTH113  # Path's raise in closed folders
     ]
 
 

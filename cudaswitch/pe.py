@@ -37,12 +37,12 @@ class PeError(CudaswitchError):
 class Pe:
     """What a PE file says to the loader.
 
-    `machine` is the number of its processor (0x8664 is x86-64), `library` tells a library from
-    a program. `needed` are the libraries that are loaded with it, as it spells them.
+    `machine` is the number of its processor (0x8664 is x86-64), `is_library` tells a library
+    from a program. `needed` are the libraries that are loaded with it, as it spells them.
     """
 
     machine: int
-    library: bool
+    is_library: bool
     needed: tuple[str, ...] = ()
 
 

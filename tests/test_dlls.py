@@ -41,7 +41,7 @@ def put(made: Factory):
         """Make a program or library that needs others, by its name."""
         path.parent.mkdir(parents=True, exist_ok=True)
         program = path.suffix == ".exe"
-        source = made.program(needed) if program else made.library(path.name, needed)
+        source = made.program(needed) if program else made.dll(path.name, needed)
         shutil.copy(source, path)
         return path
 
@@ -54,7 +54,7 @@ def put(made: Factory):
 def test_objdump_says_the_same(made: Factory) -> None:
     """Of what we linked, and of what the compiler and Wine brought, which is much odder."""
     require(dll_corpus.WINE)
-    files = [made.library("b.dll", ("c.dll", "d.dll")), made.program(("a.dll",))]
+    files = [made.dll("b.dll", ("c.dll", "d.dll")), made.program(("a.dll",))]
     files += Path("/usr").glob("x86_64-w64-mingw32/lib/*.dll")
     files += sorted(Path("/usr/lib").glob("*/wine/x86_64-windows/*.[de][lx][le]"))[::6]
     assert len(files) > 60
@@ -68,7 +68,7 @@ def test_objdump_says_the_same(made: Factory) -> None:
 
 
 def test_a_damaged_file_is_said_to_be_one(made: Factory) -> None:
-    content = made.library("b.dll", ("c.dll", "d.dll")).read_bytes()
+    content = made.dll("b.dll", ("c.dll", "d.dll")).read_bytes()
 
     def parsed(data: bytes) -> Pe:
         return parse(lambda offset, size: data[offset : offset + size], "file")

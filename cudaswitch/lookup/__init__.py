@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +52,7 @@ def look_up(name: str, variables: Mapping[str, str], consumer: str | None = None
 
         return find_library(name, variables, consumer)
     if _DLL.search(name):
-        from cudaswitch.lookup.dlls import find_dll  # noqa: PLC0415  # as above
+        from cudaswitch.lookup.dlls import find_dll  # noqa: PLC0415  # tools need it not
 
         return find_dll(name, variables, consumer)
     if consumer is not None:
@@ -74,15 +74,30 @@ def found_at(path: str, why: str, fault: str | None = None) -> Found:
     return Found(os.path.realpath(path), why, os.path.dirname(folder), fault)  # noqa: PTH120
 
 
+def distinct(found: Iterable[Found]) -> list[Found]:
+    """Leave out files that came before under another name, or for another reason."""
+    first: dict[str, Found] = {}
+    for one in found:
+        first.setdefault(one.path, one)
+    return list(first.values())
+
+
+def no_program(consumer: str, prefix: Path | None, library: str) -> RequestError:
+    """Refuse a consumer that is nothing known; `library` is what else one may name."""
+    where = f" and no package in `{prefix}`" if prefix else ""
+    return RequestError(
+        f"`{consumer}` is no program on PATH{where} (asked for by --from)",
+        f"name a package of the active environment, a {library} or a file",
+    )
+
+
 def find_tool(name: str, variables: Mapping[str, str]) -> Answer:
     """List the programs of that name on PATH, and what the first would become if it is a shim."""
-    found: dict[str, Found] = {}
-    for folder in variables.get("PATH", "").split(os.pathsep):
-        file = Path(folder) / name
-        if folder and file.is_file() and os.access(file, os.X_OK):
-            one = found_at(str(file), f"`{folder}` is on PATH")
-            found.setdefault(one.path, one)
-    files = list(found.values())
+    files = distinct(
+        found_at(str(file), f"`{folder}` is on PATH")
+        for folder in variables.get("PATH", "").split(os.pathsep)
+        if folder and (file := Path(folder) / name).is_file() and os.access(file, os.X_OK)
+    )
     if not files or not is_shim(Path(files[0].path)):
         return Answer(files)
     files[0] = files[0]._replace(why=f"{files[0].why}, with a shim of cudaswitch")

@@ -13,8 +13,8 @@ from cudaswitch.binaries import read_pe
 from cudaswitch.detect.reading import Reading
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import RequestError
-from cudaswitch.loader.dlls import Loaded, Order, Process, Windows, base_name
-from cudaswitch.lookup import Answer, Found, found_at
+from cudaswitch.loader.dlls import Loaded, Order, Process, Windows
+from cudaswitch.lookup import Answer, Found, distinct, found_at, no_program
 from cudaswitch.lookup.consumers import Package
 from cudaswitch.pe import Pe, PeError
 
@@ -45,7 +45,7 @@ class Disk:
     def within(self, folder: str, name: str) -> str | None:
         """Return the path of a file in a folder, whose name is spelt in any case."""
         found = self._listed(folder).get(name.casefold())
-        return os.path.join(folder, found) if found else None  # noqa: PTH118  # texts, and many
+        return str(Path(folder, found)) if found else None
 
 
 def _read(path: str) -> Pe:
@@ -58,9 +58,10 @@ def _read(path: str) -> Pe:
 
 def _listed(folder: str) -> dict[str, str]:
     try:
-        return {name.casefold(): name for name in sorted(os.listdir(folder))}  # noqa: PTH208  # texts
+        names = sorted(file.name for file in Path(folder).iterdir())
     except OSError:
         return {}
+    return {name.casefold(): name for name in names}
 
 
 class _Shell:
@@ -72,7 +73,7 @@ class _Shell:
         self.path = folders
         self.windows = Windows(
             system=_system_folders(variables, folders),
-            directory=os.getcwd(),  # noqa: PTH109  # a text
+            directory=str(Path.cwd()),
             path=tuple(folders),
         )
         active = active_environment(variables)
@@ -85,7 +86,7 @@ class _Shell:
             notes = (f"{_BY_DEFAULT}: ask with --from",) if self._is_strict(process) else ()
             return self._found(name, process, process.standard(), notes=notes)
         if "/" in consumer or "\\" in consumer or Path(consumer).is_file():
-            return self._of_file(name, os.path.abspath(consumer))  # noqa: PTH100  # a text
+            return self._of_file(name, str(Path(consumer).absolute()))
         if _BINARY.search(consumer):
             return self._of_library(name, consumer)
         package = Package(consumer, self.prefix) if self.prefix else None
@@ -93,15 +94,11 @@ class _Shell:
             return self._of_package(name, consumer, package.libraries(_BINARY))
         path = self._on_path(consumer) or self._on_path(f"{consumer}.exe")
         if path is None:
-            where = f" and no package in `{self.prefix}`" if self.prefix else ""
-            raise RequestError(
-                f"`{consumer}` is no program on PATH{where} (asked for by --from)",
-                "name a package of the active environment, a DLL or a file",
-            )
+            raise no_program(consumer, self.prefix, "DLL")
         return self._of_file(name, path)
 
     def _of_file(self, name: str, path: str) -> Answer:
-        if not self.disk.pe(path).library:
+        if not self.disk.pe(path).is_library:
             process = Process(self.disk, self.windows)
             return self._found(name, process, process.standard(), process.start(path))
         process = self._python()
@@ -170,19 +167,16 @@ class _Shell:
         consumer: Loaded | None = None,
         notes: tuple[str, ...] = (),
     ) -> Answer:
-        found: dict[str, Found] = {}
+        found: list[Found] = []
         loaded = process.holding(name)
         if loaded:
             asker = loaded.asked
             by = f", loaded before for `{asker.path}`" if asker and asker is not consumer else ""
-            one = found_at(loaded.path, loaded.why + by)
-            found[one.path] = one
-        for other in process.candidates(name, order):
-            one = found_at(other.path, other.why, other.fault)
-            found.setdefault(one.path, one)
-        return Answer(
-            list(found.values()), consumer.path if consumer else None, notes=(*notes, *self.notes)
-        )
+            found.append(found_at(loaded.path, loaded.why + by))
+        others = process.candidates(name, order)
+        found += [found_at(other.path, other.why, other.fault) for other in others]
+        asked_by = consumer.path if consumer else None
+        return Answer(distinct(found), asked_by, notes=(*notes, *self.notes))
 
 
 _BY_DEFAULT = "this is what LoadLibrary finds; Python looks for what extensions need elsewhere"
@@ -191,12 +185,11 @@ _BY_DEFAULT = "this is what LoadLibrary finds; Python looks for what extensions 
 def _system_folders(variables: Mapping[str, str], path: list[str]) -> tuple[str, ...]:
     """Find Windows' folders: named by a variable, else by PATH, as in WSL."""
     root = variables.get("SystemRoot") or variables.get("SYSTEMROOT")
-    on_path = (at for at in path if base_name(at.rstrip("/\\")).casefold() == "system32")
-    system = os.path.join(root, "System32") if root else next(on_path, None)  # noqa: PTH118  # a text
+    on_path = (Path(at) for at in path if Path(at).name.casefold() == "system32")
+    system = Path(root, "System32") if root else next(on_path, None)
     if system is None:
         return ()
-    root = root or os.path.dirname(system.rstrip("/\\"))  # noqa: PTH120  # a text
-    return (system, os.path.join(root, "System"), root)  # noqa: PTH118  # a text
+    return (str(system), str(system.parent / "System"), str(system.parent))
 
 
 def _home_of(prefix: Path) -> str | None:

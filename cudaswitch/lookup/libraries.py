@@ -10,7 +10,7 @@ from pathlib import Path
 from cudaswitch.elf import EXECUTABLE
 from cudaswitch.errors import RequestError
 from cudaswitch.loader import Loaded, Process
-from cudaswitch.lookup import Answer, Found, found_at, is_library
+from cudaswitch.lookup import Answer, Found, distinct, found_at, is_library, no_program
 from cudaswitch.lookup.consumers import Package, World
 
 
@@ -73,11 +73,7 @@ def _of_package(name: str, world: World, package: Package) -> Answer:
 def _of_program(name: str, world: World, consumer: str) -> Answer:
     path = shutil.which(consumer, path=world.variables.get("PATH", ""))
     if path is None:
-        where = f" and no package in `{world.prefix}`" if world.prefix else ""
-        raise RequestError(
-            f"`{consumer}` is no program on PATH{where} (asked for by --from)",
-            "name a package of the active environment, a library or a file",
-        )
+        raise no_program(consumer, world.prefix, "library")
     process, main = world.program(os.path.realpath(path))
     return _answer(name, process, main)
 
@@ -90,14 +86,12 @@ def _answer(name: str, process: Process, caller: Loaded | None) -> Answer:
     before = _loaded_as(name, process)
     loaded = before or process.dlopen(name, caller)
     asker = before.asked if before else caller
-    found: dict[str, Found] = {}
+    found: list[Found] = []
     if loaded:
         why = loaded.why
         if before and asker and asker is not caller and f"`{asker.path}`" not in why:
             why += f", loaded before for `{asker.path}`"
-        one = found_at(loaded.path, why)
-        found[one.path] = one
-    for other in process.candidates(name, asker):
-        one = found_at(other.path, other.why, other.fault)
-        found.setdefault(one.path, one)
-    return Answer(list(found.values()), caller.path if caller else None)
+        found.append(found_at(loaded.path, why))
+    others = process.candidates(name, asker)
+    found += [found_at(other.path, other.why, other.fault) for other in others]
+    return Answer(distinct(found), caller.path if caller else None)
