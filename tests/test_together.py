@@ -211,6 +211,17 @@ def test_a_conda_environment_sees_the_users_packages_before_its_own(env, user):
     assert str(user.prefix) in bundles_cuda(env.prefix)
 
 
+def test_the_users_packages_are_those_of_the_python_that_a_link_means(tmp_path, monkeypatch):
+    # conda-forge's Python has lib/python3.1 beside lib/python3.10 and later.
+    monkeypatch.setenv("PYTHONUSERBASE", str(tmp_path / "base"))
+    base = Env(tmp_path / "base", "lib/python3.12/site-packages")
+    base.file("nvidia/cublas/lib/libcublas.so.12")
+    env = Env(tmp_path / "env", "lib/python3.12/site-packages")
+    env.conda("python", "3.12.1", "0")
+    (env.prefix / "lib/python3.1").symlink_to("python3.12")
+    assert str(base.prefix) in bundles_cuda(env.prefix)
+
+
 def test_a_virtualenv_sees_the_users_packages_only_with_its_bases(tmp_path, env, user):
     venv_on(env, Env(tmp_path / "python"), "false")
     assert env.resolve().cuda is None

@@ -95,7 +95,8 @@ def user_sites(sites: list[Path]) -> list[Path]:
     base = os.environ.get("PYTHONUSERBASE") or (f"{home}/.local" if home else "")
     if not base or os.environ.get("PYTHONNOUSERSITE"):
         return []
-    pythons = dict.fromkeys(site.parent.name for site in sites)
+    # conda-forge's lib/python3.1 is a link to python3.10 or later.
+    pythons = dict.fromkeys(site.parent.resolve().name for site in sites)
     return [
         site
         for name in pythons
