@@ -12,6 +12,22 @@ SITE = "lib/python3.8/site-packages"
 WINDOWS_SITE = "Lib/site-packages"
 NEW_DRIVER = "610.43.02"
 
+BUNDLES = [
+    ("lib/python3.8/site-packages/nvidia/cublas/lib/libcublas.so.12", True),
+    ("lib/python3.8/site-packages/nvidia/cublas/include/cublas.h", False),
+    ("lib/python3.13/site-packages/nvidia/cu13/lib/libcudart.so.13", True),
+    ("lib/python3.8/site-packages/torch/lib/libtorch_cuda.so", True),
+    ("lib/python3.8/site-packages/torch/lib/libtorch_cpu.so", False),
+    ("conda-meta/cudatoolkit-10.1.243-h6bb024c_0.json", True),
+    ("conda-meta/cudatoolkit-dev-10.1.243-h516909a_0.json", False),
+    ("conda-meta/cuda-cudart-12.4.127-0.json", True),
+    ("conda-meta/cuda-cudart-dev-12.4.127-0.json", False),
+    ("conda-meta/libcublas-12.4.5.8-0.json", True),
+    ("conda-meta/libcublas-dev-12.4.5.8-0.json", False),
+    ("conda-meta/cuda-version-12.4-hbda6634_3.json", False),
+]
+"""Files, and whether one shows that an environment brings its own CUDA."""
+
 
 class Env:
     """A prefix to be filled; its site-packages is there from the start."""

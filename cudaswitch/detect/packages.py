@@ -8,16 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cudaswitch.detect.reading import Reading
+from cudaswitch.detect.sites import base_in, sites_of, user_sites
 
 _SEPARATORS = re.compile(r"[-_.]+")
-_SITES = (
-    "lib/python*/site-packages",
-    "lib64/python*/site-packages",
-    "lib/pypy*/site-packages",
-    "Lib/site-packages",
-)
 _RECORDS = ("-info", ".egg-link", ".egg")
-_DEBIAN_SITES = ("local/lib/python*/dist-packages", "lib/python3/dist-packages")
 
 
 class Dist(NamedTuple):
@@ -71,8 +65,8 @@ def layers(prefix: Path, reading: Reading, starts: tuple[str, ...] = ("",)) -> l
 
     Of the distributions those are listed whose normalised names begin with one of `starts`.
     """
-    own, base = sites_of(prefix), seen_base(prefix, reading)
-    conda, user = (prefix / "conda-meta").is_dir(), user_sites(own)
+    own, base = sites_of(prefix), base_in(reading.text(prefix / "pyvenv.cfg") or "")
+    conda, user = (prefix / "conda-meta").is_dir(), user_sites(own, os.environ)
     # Python puts the user's site-packages before those of its own prefix, but behind a
     # virtualenv's; a virtualenv that does not see its base sees none of the user either.
     places: list[tuple[Path | None, list[Path]]] = [(prefix, own)]
@@ -87,77 +81,6 @@ def layers(prefix: Path, reading: Reading, starts: tuple[str, ...] = ("",)) -> l
         )
         for at, sites in places
     ]
-
-
-def user_sites(sites: list[Path]) -> list[Path]:
-    """List the user's site-packages for the Pythons of these, as `python -m site` tells it."""
-    home = os.environ.get("HOME", "")
-    base = os.environ.get("PYTHONUSERBASE") or (f"{home}/.local" if home else "")
-    if not base or os.environ.get("PYTHONNOUSERSITE"):
-        return []
-    # conda-forge's lib/python3.1 is a link to python3.10 or later.
-    pythons = dict.fromkeys(site.parent.resolve().name for site in sites)
-    return [
-        site
-        for name in pythons
-        if name.startswith("python3")
-        and (site := Path(base, "lib", name, "site-packages")).is_dir()
-    ]
-
-
-def sites_of(prefix: Path, patterns: tuple[str, ...] = _SITES) -> list[Path]:
-    """List the site-packages of a prefix: any Python version, Linux and Windows layout."""
-    found: dict[str, Path] = {}
-    for pattern in patterns:
-        for site in _matching(prefix, pattern):
-            # A cycle of links is no folder; lib64 is often a link to lib.
-            if os.path.isdir(site):  # noqa: PTH112 - it is a string
-                found.setdefault(os.path.realpath(site), Path(site))
-    return list(found.values())
-
-
-def _matching(prefix: Path, pattern: str) -> list[str]:
-    """Match a path with at most one `*`, at the end of a name. Path.glob compiles patterns."""
-    before, star, after = pattern.partition("*")
-    if not star:
-        return [f"{prefix}/{pattern}"]
-    folder, _, start = f"{prefix}/{before}".rpartition("/")
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.startswith(start))  # noqa: PTH208
-    except OSError:
-        return []
-    return [f"{folder}/{name}{after}" for name in names]
-
-
-class Base(NamedTuple):
-    """The prefix whose packages a virtualenv sees too; `python` is X.Y, or empty."""
-
-    prefix: Path
-    python: str
-
-    def sites(self) -> list[Path]:
-        """List the site-packages that its Python reads: a folder may say for which one it is."""
-        found = sites_of(self.prefix, _SITES + _DEBIAN_SITES)
-        return [site for site in found if self._reads(site.parent.name)]
-
-    def _reads(self, folder: str) -> bool:
-        version = folder.removeprefix("python").removeprefix("pypy")
-        return "." not in version or not self.python or version == self.python
-
-
-def seen_base(prefix: Path, reading: Reading) -> Base | None:
-    """Find the prefix whose packages a virtualenv sees too (`--system-site-packages`)."""
-    text = reading.text(prefix / "pyvenv.cfg") or ""
-    pairs = (line.partition("=") for line in text.splitlines())
-    values = {key.strip().lower(): value.strip() for key, _, value in pairs}
-    home = values.get("home", "")
-    if values.get("include-system-site-packages", "").lower() != "true" or not home:
-        return None
-    # venv and uv write `version_info` or `version`; both begin with X.Y.
-    python = values.get("version_info") or values.get("version", "")
-    folder = Path(home)
-    base = folder.parent if folder.name in ("bin", "Scripts") else folder
-    return Base(base, ".".join(python.split(".")[:2]))
 
 
 def _contents(site: Path, reading: Reading, starts: tuple[str, ...]) -> Site:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from cudaswitch.binaries import read_elf
-from cudaswitch.detect.packages import sites_of
+from cudaswitch.detect.sites import sites_of
 from cudaswitch.doctor.model import ConfLine, Folder, Kit, Library, Tool
 from cudaswitch.elf import ElfError
 from cudaswitch.environments import Environment

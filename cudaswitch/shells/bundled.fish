@@ -21,9 +21,13 @@ function __cudaswitch_brings
     set -l python
     if test -r $argv/pyvenv.cfg
         set -l shared
+        # A match that fails empties what it names.
+        set -l found
         while read --local line
-            string match --quiet --regex '^home *= *(?<base>.*?)(/bin)?$' -- $line
-            string match --quiet --regex '^version(_info)? *= *(?<python>[0-9]+\.[0-9]+)' -- $line
+            string match --quiet --regex '^home *= *(?<found>.*?)(/bin)?$' -- $line
+            and set base $found
+            string match --quiet --regex '^version(_info)? *= *(?<found>[0-9]+\.[0-9]+)' -- $line
+            and set python $found
             string match --quiet --regex --ignore-case \
                 '^include-system-site-packages *= *true$' -- $line
             and set shared yes

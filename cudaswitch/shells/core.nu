@@ -57,7 +57,9 @@ def __cudaswitch_any [folder, patterns] {
 
 # Does the environment bring its own CUDA? Looks where `detect.bundled` does: change both.
 def __cudaswitch_brings [prefix] {
-    let stated = (try { open --raw $'($prefix)/pyvenv.cfg' | lines | parse --regex '^(?<key>[^ =]+) *= *(?<value>.*)$' | transpose --header-row --as-record } catch { {} })
+    # A text with values in it would be taken for a pattern.
+    let file = $'($prefix)/pyvenv.cfg'
+    let stated = (try { open --raw $file | lines | parse --regex '^(?<key>[^ =]+) *= *(?<value>.*)$' | transpose --header-row --as-record } catch { {} })
     let shared = ($stated | get --optional include-system-site-packages | default '') =~ '(?i)^true'
     let base = if $shared { $stated | get --optional home | default '' | str replace --regex '/bin$' '' } else { '' }
     let version = ($stated | get --optional version_info | default ($stated | get --optional version) | default '' | split row . | take 2 | str join .)

@@ -54,18 +54,45 @@ function global:__cudaswitch_inside {
     "$active"
 }
 
-# Does the active environment bring its own CUDA?
+# Does the active environment bring its own CUDA? Looks where `detect.bundled` does: change both.
 function global:__cudaswitch_bundled {
     $active = __cudaswitch_inside
     if (-not $active) { return $false }
+    $stated = @{}
+    if ([IO.File]::Exists("$active/pyvenv.cfg")) {
+        foreach ($line in [IO.File]::ReadAllLines("$active/pyvenv.cfg")) {
+            $key, $value = $line.Split('=', 2).Trim()
+            $stated[$key] = $value
+        }
+    }
+    $base = ''
+    if ($stated['include-system-site-packages'] -eq 'true') { $base = "$($stated['home'])" -replace '/bin$' }
+    $python = if ($stated['version_info']) { $stated['version_info'] } else { "$($stated['version'])" }
+    $python = ($python.Split('.') | Select-Object -First 2) -join '.'
+    # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
+    $user = ''
+    if (-not $env:PYTHONNOUSERSITE -and ($base -or [IO.Directory]::Exists("$active/conda-meta"))) {
+        $user = if ($env:PYTHONUSERBASE) { $env:PYTHONUSERBASE } else { "$env:HOME/.local" }
+    }
     $literal = [WildcardPattern]::Escape($active)
-    foreach ($trace in @(
-            'lib/python[23]*/site-packages/nvidia/*/lib'
-            'lib/python[23]*/site-packages/torch/lib/libtorch_cuda.so'
-            'conda-meta/cudatoolkit-[0-9]*.json'
-            'conda-meta/cuda-cudart-[0-9]*.json'
-            'conda-meta/libcublas-[0-9]*.json')) {
-        if (Test-Path -Path "$literal/$trace") { return $true }
+    $own = @(Get-Item -Path "$literal/lib/python[23]*/site-packages" -ErrorAction Ignore |
+            ForEach-Object { "lib/$($_.Parent.Name)/site-packages" })
+    $shares = "lib/python$python/site-packages", 'lib/python3/dist-packages', "local/lib/python$python/dist-packages"
+    foreach ($place in @(@($active, $own), @($user, $own), @($base, $shares))) {
+        $folder, $sites = $place
+        if (-not $folder) { continue }
+        $literal = [WildcardPattern]::Escape($folder)
+        foreach ($site in $sites) {
+            if ((Test-Path -Path "$literal/$site/nvidia/*/lib") -or
+                [IO.File]::Exists("$folder/$site/torch/lib/libtorch_cuda.so")) { return $true }
+        }
+    }
+    foreach ($folder in $active, $base) {
+        if (-not $folder) { continue }
+        $literal = [WildcardPattern]::Escape($folder)
+        foreach ($package in 'cudatoolkit', 'cuda-cudart', 'libcublas') {
+            if (Test-Path -Path "$literal/conda-meta/$package-[0-9]*.json") { return $true }
+        }
     }
     $false
 }

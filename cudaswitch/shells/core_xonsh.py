@@ -6,31 +6,15 @@ that children are given.
 
 from __future__ import annotations
 
-import glob
 import os
 from pathlib import Path
 
 from xonsh.built_ins import XSH
 
 from cudaswitch.activation import Want, change, undone
+from cudaswitch.detect.bundled import bundles_cuda, lacks_libdevice
 
 OWNERS = {"V": "VIRTUAL_ENV", "C": "CONDA_PREFIX"}
-BUNDLED = (
-    "lib/python[23]*/site-packages/nvidia/*/lib",
-    "lib/python[23]*/site-packages/torch/lib/libtorch_cuda.so",
-    "conda-meta/cudatoolkit-[0-9]*.json",
-    "conda-meta/cuda-cudart-[0-9]*.json",
-    "conda-meta/libcublas-[0-9]*.json",
-)
-"""What shows that an environment brings its own CUDA, as in core.sh."""
-
-XLA = ("lib/python[23]*/site-packages/tensorflow", "lib/python[23]*/site-packages/jaxlib")
-LIBDEVICE = (
-    "nvidia/cuda_nvcc/nvvm/libdevice",
-    "nvidia/cu[0-9]*/nvvm/libdevice",
-    "jaxlib/cuda/nvvm/libdevice",
-)
-"""Frameworks that compile with XLA, and where they find libdevice beside them."""
 
 
 def variables() -> dict[str, str]:
@@ -56,8 +40,10 @@ def settled(state: dict[str, str]) -> dict[str, str]:
     """Return a state with what the strongest wants, in place of what was applied."""
     want = strongest(state)
     if want.startswith("/") and Path(want.partition(":")[0]).is_dir():
-        own = bundled(state), lacks_libdevice(state)
-        return change(Want.parse(want), os.path.exists, *own, state).applied(state)
+        inside = active(state)
+        bundled = inside is not None and bundles_cuda(inside, state) is not None
+        xla = inside is not None and lacks_libdevice(inside)
+        return change(Want.parse(want), os.path.exists, bundled, xla, state).applied(state)
     return undone(state)
 
 
@@ -85,26 +71,8 @@ def before_on_path(state: dict[str, str], first: str, second: str) -> bool:
         return f"{first}/bin" in folders
 
 
-def bundled(state: dict[str, str]) -> bool:
-    """Tell whether the active environment brings its own CUDA."""
-    return any(in_active(state, pattern) for pattern in BUNDLED)
-
-
-def lacks_libdevice(state: dict[str, str]) -> bool:
-    """Tell whether the active environment has a framework that looks for libdevice outside."""
-    if in_active(state, "nvvm/libdevice"):
-        return False
-    sites = {os.path.dirname(at) for name in XLA for at in in_active(state, name)}  # noqa: PTH120  # as text
-    return any(
-        not any(glob.glob(f"{glob.escape(site)}/{place}") for place in LIBDEVICE)  # noqa: PTH207  # as below
-        for site in sites
-    )
-
-
-def in_active(state: dict[str, str], pattern: str) -> list[str]:
-    """List what a pattern matches in the active environment."""
+def active(state: dict[str, str]) -> Path | None:
+    """Return the active environment; of two that whose programs come first."""
     venv, conda = (state.get(name, "") for name in OWNERS.values())
-    active = conda if conda and (not venv or before_on_path(state, conda, venv)) else venv
-    if not active:
-        return []
-    return glob.glob(f"{glob.escape(active)}/{pattern}")  # noqa: PTH207  # a pathlib glob needs a Path per pattern
+    first = conda if conda and (not venv or before_on_path(state, conda, venv)) else venv
+    return Path(first) if first else None

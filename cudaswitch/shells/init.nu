@@ -131,7 +131,8 @@ def __cudaswitch_pin [prefix] {
     let file = $'($prefix)/etc/cudaswitch/want'
     if ($prefix | is-empty) or not (__cudaswitch_is_file $file) { return null }
     let want = (try { open --raw $file | decode utf-8 | str replace --regex '\n$' '' | str replace --all "\n" / } catch { return null })
-    let now = if (__cudaswitch_newer $prefix $file) and (try { open --raw $'($prefix)/etc/cudaswitch/pin' | decode utf-8 } catch { '' }) =~ '^(cuda )?auto\s' {
+    let pin = $'($prefix)/etc/cudaswitch/pin'
+    let now = if (__cudaswitch_newer $prefix $file) and (try { open --raw $pin | decode utf-8 } catch { '' }) =~ '^(cuda )?auto\s' {
         let program = $env._cudaswitch_program.0
         try { ^$program want --environment $prefix | collect | str trim --right --char "\n" } catch { '' }
     }

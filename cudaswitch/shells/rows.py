@@ -201,7 +201,13 @@ SHELLS = {
             repr,
             export="${name} = {value}",
             local="{name} = {value}",
-            core=("activation.py", "shells/core_xonsh.py"),
+            core=(
+                "activation.py",
+                "regular.py",
+                "detect/sites.py",
+                "detect/bundled.py",
+                "shells/core_xonsh.py",
+            ),
             use=("shells/use_xonsh.py",),
             init=(
                 *("errors.py", "versions.py", "environments.py"),

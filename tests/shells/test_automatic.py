@@ -11,7 +11,7 @@ import pytest
 from homes import HOSTILE_FOLDER
 from made_environments import Env
 from shells.conftest import make_person
-from shells.driver import BASH, FISH, SHELLS, TCSH, XONSH, ZSH, Shell
+from shells.driver import BASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person
 from shells.terminal import Terminal
 from shells.test_directory import cd, homes
@@ -72,7 +72,9 @@ def later(env: Env, *dist: str) -> str:
     made.rename(away)
     site = env.prefix / env.site
     old = site / f"{OLD[0].replace('-', '_')}-{OLD[1]}.dist-info"
-    return f"sleep 0.02; rm -r '{old}'; mv '{away}' '{site}'"
+    script = env.prefix.parent / "later.sh"
+    script.write_text(f"sleep 0.02; rm -r '{old}'; mv '{away}' '{site}'\n")
+    return f"sh '{script}'"
 
 
 @integrated
@@ -153,7 +155,7 @@ def test_a_hook_alone_keeps_what_it_was_given(shell: Shell, person: Person, env:
     assert homes(person, result) == "--1"
 
 
-@integrated
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 def test_a_pin_to_auto_is_written_anew(
     shell: Shell, person: Person, env: Env, tmp_path: Path
 ) -> None:
