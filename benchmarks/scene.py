@@ -105,12 +105,24 @@ def build(folder: Path, count: int, nvcc: Path | None) -> Scene:
     )  # fmt: skip
     (scene.tree / ".cuda-version").write_text(f"{SWITCHED[0]}\n")
     for name in ("pinned", "plain"):
-        (scene.environment(name) / "conda-meta").mkdir(parents=True)
-        (scene.environment(name) / "bin").mkdir()
+        _environment(scene.environment(name))
     scene.say("pin", SWITCHED[0], "--prefix", scene.environment("pinned"))
     for shell in SHELLS:
         scene.init(shell).write_text(scene.say("init", shell))
     return scene
+
+
+def _environment(folder: Path) -> None:
+    """Make a conda environment of usual size: what its folders hold is looked through."""
+    (folder / "bin").mkdir(parents=True)
+    site = folder / "lib/python3.12/site-packages"
+    (folder / "conda-meta").mkdir()
+    for n in range(120):
+        (folder / "conda-meta" / f"library{n}-1.{n}.0-h{n:07x}_0.json").touch()
+        for made in (f"module{n}", f"module{n}-1.{n}.dist-info"):
+            (site / made).mkdir(parents=True)
+        for suffix in ("", ".1", f".1.{n}"):
+            (folder / "lib" / f"liblibrary{n}.so{suffix}").touch()
 
 
 def _toolkit(folder: Path, version: str, nvcc: Path) -> Path:

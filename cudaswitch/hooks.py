@@ -10,12 +10,16 @@ from typing import Literal
 
 from cudaswitch import shells
 from cudaswitch.activation import Want
+from cudaswitch.detect import plain_site
 from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.environments import Environment
 from cudaswitch.errors import StoreError
 from cudaswitch.versions import Request
 
 _HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
+_SITE = re.compile(
+    r"^ *__cudaswitch_enter .* '(conda-meta|lib/python[\d.]+/site-packages)' '[^']*'$", re.MULTILINE
+)
 _OPEN, _CLOSE = "# >>> cudaswitch >>>\n", "# <<< cudaswitch <<<"
 # A script whose last line has no end keeps it that way: there the line break is ours.
 _BLOCK = re.compile(rf"\n{_OPEN}.*?^{_CLOSE}\Z|^{_OPEN}.*?^{_CLOSE}\n", re.MULTILINE | re.DOTALL)
@@ -32,10 +36,12 @@ def hook_files(environment: Environment, half: str) -> dict[str, Path]:
     return {family: place / f"~~cudaswitch.{family}" for family in shells.FAMILIES}
 
 
-def hook_texts(environment: Environment, request: Request, want: Want) -> dict[Path, str]:
+def hook_texts(
+    environment: Environment, request: Request, want: Want, site: str
+) -> dict[Path, str]:
     """Map each file of an environment's hooks to its text, in the order of writing.
 
-    The half that undoes comes before the half that does.
+    The half that undoes comes before the half that does. `site` is `detect.plain_site`.
     """
     texts = {
         environment.folder / f"core.{family}": shells.core(family) for family in shells.FAMILIES
@@ -49,8 +55,19 @@ def hook_texts(environment: Environment, request: Request, want: Want) -> dict[P
                 want.home,
                 want.options,
                 automatic=request.text == "auto",
+                site=site,
             )
     return texts
+
+
+def site_kept(environment: Environment) -> str:
+    """Return the folder that hooks were written with as that of packages without CUDA."""
+    try:
+        text = hook_files(environment, "enter")["sh"].read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+    found = _SITE.search(text)
+    return found[1] if found else ""
 
 
 def unhooked_scripts(environment: Environment) -> list[Path]:
@@ -71,7 +88,8 @@ def write_pin(
     newer than that are not in `want`. `noted` are files that are written with them.
     """
     sweep_leftovers(environment)
-    texts: dict[Path, str | None] = {**hook_texts(environment, request, want)}
+    site = plain_site(environment.prefix)
+    texts: dict[Path, str | None] = {**hook_texts(environment, request, want, site)}
     try:
         if environment.owner == "V":
             texts |= _activate_scripts(environment, put_in=True)

@@ -20,7 +20,7 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.holders import records
-from cudaswitch.hooks import hook_texts, unhooked_scripts
+from cudaswitch.hooks import hook_texts, site_kept, unhooked_scripts
 from cudaswitch.versions import Request
 
 
@@ -56,7 +56,7 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
 
 
 def _compare(environment: Environment, spelled: str, request: Request, want: Want) -> Hook:
-    texts = hook_texts(environment, request, want)
+    texts = hook_texts(environment, request, want, site_kept(environment))
     missing = tuple(str(path) for path in texts if not path.is_file())
     written = _written(environment)
     unhooked = tuple(map(str, unhooked_scripts(environment)))

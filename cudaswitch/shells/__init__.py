@@ -29,6 +29,8 @@ from cudaswitch.shells.rows import quote_pwsh as quote_pwsh
 Owner = Literal["C", "V"]
 ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}
 """The variable that names the active environment of each kind: conda prefix, virtualenv."""
+_MARKS: dict[Owner, str] = {"C": "conda-meta", "V": "pyvenv.cfg"}
+"""What else than its packages' folder changes when an environment gets other packages to see."""
 
 
 def shell_named(name: str) -> Shell:
@@ -131,10 +133,13 @@ def hook(
     options: str,
     *,
     automatic: bool,
+    site: str,
 ) -> str:
     """Return one half of an environment's hook, complete but for core.* beside it.
 
-    With `automatic` it looks whether packages have changed since the answer was written.
+    With `automatic` it looks whether packages have changed since the answer was written. As long
+    as those in the folder `site` of the environment have not, it brings no CUDA of its own;
+    "" leaves that to be looked at.
 
     The toolkit's path is broken after each slash: cloning an environment replaces its old
     prefix in every text file, and must not find it at the head of another path.
@@ -148,6 +153,7 @@ def hook(
         "home": broken,
         "options": quote(options),
         "auto": quote("auto" if automatic else ""),
+        "watched": " ".join(map(quote, (site, _MARKS[owner]) if site else ())),
     }
     text = (Path(__file__).parent / f"{half}.{family}").read_text(encoding="utf-8")
     return re.sub(r"@(\w+)@", lambda match: values[match[1]], text)

@@ -124,6 +124,7 @@ function __cudaswitch_settle
     set -q LD_LIBRARY_PATH; and set ld_set set
     set -l old_was "$old"
     set -l home
+    set -l plain
     set -g __csw
 
     if test -n "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE"
@@ -202,7 +203,7 @@ function __cudaswitch_plainly --no-scope-shadowing
     contains -- $lib[1] $ld; and return 1
     contains -- $lib[-1] $ld; and return 1
     __cudaswitch_kept; and return 1
-    if test -n "$CONDA_PREFIX$VIRTUAL_ENV"
+    if test "$CONDA_PREFIX$VIRTUAL_ENV" != "$plain"
         set -e __csw_xla
         __cudaswitch_bundled; and return 1
         set -q __csw_xla; and return 1

@@ -277,7 +277,8 @@ __cudaswitch_plainly() {
             ;;
     esac
     case ${CONDA_PREFIX-}${VIRTUAL_ENV-} in
-        ?*) if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi ;;
+        "${_csw_plain-}") ;;
+        *) if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi ;;
     esac
     if [ -d "$1/extras/CUPTI/lib64" ]; then
         _csw_lib=$_csw_lib:$1/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$1/extras/CUPTI/lib64

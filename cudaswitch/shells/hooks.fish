@@ -1,9 +1,21 @@
 # The two halves of an environment's hook, and what conda calls when it has finished.
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
-# and whether the request is `auto`.
+# whether the request is `auto`, and what in the environment is older than the pin as long as
+# there is nothing new in it that might bring CUDA.
 function __cudaswitch_enter
-    set -l asked "$argv[4]$argv[5]$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
+    set -l plain
+    set -l asked $argv[5]
+    if set -q argv[7]
+        set -l pin $argv[2]/etc/cudaswitch/want
+        set -l user $PYTHONUSERBASE
+        test -n "$user"; or set user $HOME/.local
+        if test $pin -nt $argv[2]/$argv[6] -a $pin -nt $argv[2]/$argv[7] -a ! -e $user/$argv[6]
+            set plain $argv[2]
+            set asked
+        end
+    end
+    set asked "$argv[4]$asked$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
     set asked "$asked$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH"
     if test -z "$asked" -a "$argv[3]" != system; and __cudaswitch_free
         set -l home $argv[3]

@@ -1,15 +1,23 @@
-# shellcheck shell=dash disable=SC2016,SC2317  # `names` in messages; conda calls
+# shellcheck shell=dash disable=SC2016,SC2317,SC3013  # `names` in messages; conda calls
 # The two halves of an environment's hook, and what conda calls when it has finished.
 
-# The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
-# and whether the request is `auto`.
+# The hook of an environment that is entered: owner C or V, its folder, toolkit, options, whether
+# the request is `auto`, and what in the environment is older than the pin as long as there is
+# nothing new in it that might bring CUDA.
 __cudaswitch_enter() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
-    \local __csw _csw_tried
-    _csw_tried=''
+    # Not where it would be exported: to a shell that has no functions.
+    case ${_cudaswitch_here-}$- in 1* | *a*) ;; *) _cudaswitch_here=1 ;; esac
+    \local __csw _csw_tried _csw_auto _csw_plain
+    _csw_tried='' _csw_auto=${5-} _csw_plain=''
+    if [ -n "${6-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/$6" ] \
+        && [ "$2/etc/cudaswitch/want" -nt "$2/$7" ] \
+        && ! [ -e "${PYTHONUSERBASE:-${HOME-}/.local}/$6" ]; then
+        _csw_auto='' _csw_plain=$2
+    fi
     # In one word: bash copies a function at each call, word for word. What an environment that
     # was left had applied is in _CUDASWITCH_GONE.
-    case ${4-}${5-}${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
+    case ${4-}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
 ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}\
 ${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
         '')
@@ -95,10 +103,11 @@ __cudaswitch_leave() {
     # This is called once when conda has finished. Where it has another name, the next hook or
     # prompt repairs instead. `export -f` may bring it, without ours, to a child shell, where
     # what is not exported is not set.
-    if \command -v __conda_hashr > /dev/null; then
+    if [ -n "${_cudaswitch_conda-}" ] || \command -v __conda_hashr > /dev/null; then
+        case $- in *a*) ;; *) _cudaswitch_conda=1 ;; esac
         __conda_hashr() {
-            case ${_cudaswitch_undone+x} in
-                x) __cudaswitch_repair ;;
+            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x} in
+                xx) __cudaswitch_repair ;;
                 *) \hash -r ;;
             esac
         }
@@ -131,8 +140,8 @@ __cudaswitch_leave() {
 __cudaswitch_mamba() {
     if \command -v __mamba_hashr > /dev/null; then
         __mamba_hashr() {
-            case ${_cudaswitch_undone+x} in
-                x) __cudaswitch_repair ;;
+            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x} in
+                xx) __cudaswitch_repair ;;
                 *) \hash -r ;;
             esac
         }
@@ -142,11 +151,10 @@ __cudaswitch_mamba() {
 
 # conda has finished, and what a PATH of its own brought back goes. Usually nothing did.
 __cudaswitch_repair() {
-    case "${_CUDASWITCH_GONE-}|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
-        "|"*) ;;
+    case "$_CUDASWITCH_GONE|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
         *":${_CUDASWITCH_GONE#0}:"*) __cudaswitch_settle ;;
         "0${_CUDASWITCH_GONE#0}||"*) \unset _CUDASWITCH_GONE ;;
         *) __cudaswitch_settle ;;
     esac
-    if [ -n "${ZSH_VERSION-}" ]; then \rehash; else \hash -r; fi
+    \hash -r
 }

@@ -249,6 +249,7 @@ function __cudaswitch_swap
         = "$_cudaswitch_path|$_cudaswitch_ld|$_cudaswitch_plain|"; or return 1
     set -l home $argv[1]
     set -l want $home
+    set -l plain
     set -l --path path $_cudaswitch_path_was
     set -l --path ld $_cudaswitch_ld_was
     set -l ld_set $_cudaswitch_ld_was_set

@@ -30,6 +30,7 @@ from shells.test_virtualenv import activate, with_venv
 GOLDEN = Path(__file__).with_name("golden")
 ROOT, PROGRAM = "/home/o'neill/a $store", '/opt/a "program"/cudaswitch'
 TOOLKIT, OPTIONS = "/srv/a store/toolkits/10.1.243+cudnn7.6.5", "lib=always:gpus=0,2"
+SITE = "lib/python3.11/site-packages"
 
 
 def _operations() -> dict[str, Callable[[], str]]:
@@ -43,10 +44,10 @@ def _operations() -> dict[str, Callable[[], str]]:
     for family in FAMILIES:
         owner: Owner
         for owner in ("C", "V"):
-            enter = partial(shells.hook, family, "enter", owner, TOOLKIT, OPTIONS, automatic=False)
-            found[f"enter-{owner}.{family}"] = enter
-            leave = partial(shells.hook, family, "leave", owner, TOOLKIT, OPTIONS, automatic=False)
-            found[f"leave-{owner}.{family}"] = leave
+            for half in ("enter", "leave"):
+                found[f"{half}-{owner}.{family}"] = partial(
+                    shells.hook, family, half, owner, TOOLKIT, OPTIONS, automatic=False, site=SITE
+                )
     return found
 
 

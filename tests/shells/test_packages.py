@@ -1,0 +1,203 @@
+"""Packages that come after a pin: hooks see what brings CUDA, and look no more than they must."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cudaswitch.detect import bundles_cuda
+from made_environments import BUNDLES, Env
+from shells.conda import conda_prefix
+from shells.driver import BASH, DASH, FISH, NU, SHELLS, XONSH, ZSH, Shell
+from shells.kits import Person, foreign, switched
+
+every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
+every_kind = pytest.mark.parametrize("kind", ["conda", "virtualenv"])
+SITE = "lib/python3.11/site-packages"
+
+
+@pytest.fixture
+def env(tmp_path: Path, kind: str) -> Env:
+    made = Env(tmp_path / "an env [x]", SITE)
+    made.dist("numpy", "2.0.0")
+    if kind == "conda":
+        conda_prefix(made.prefix)
+    else:
+        made.write("pyvenv.cfg", f"home = {tmp_path}/base/bin\nversion = 3.11.2\n")
+    return made
+
+
+def entered(person: Person, shell: Shell, env: Env, **variables: str) -> str | None:
+    """Run the hook that enters, and return LD_LIBRARY_PATH, the toolkit being active."""
+    conda = (env.prefix / "conda-meta").is_dir()
+    hook = f"etc/conda/activate.d/~~cudaswitch.{shell.suffix}"
+    hook = hook if conda else f"etc/cudaswitch/on.{shell.suffix}"
+    active = shell.set("CONDA_PREFIX" if conda else "VIRTUAL_ENV", str(env.prefix))
+    bare = Person(person.home, person.kits, {})
+    result = bare.play(shell, active, shell.source(env.prefix / hook), **variables).check()
+    seen = foreign(result.snaps["2"])
+    left = switched(result.snaps["1"], person.kits[0], libraries=False)
+    found = seen.pop("LD_LIBRARY_PATH", None)
+    assert seen == left
+    return found
+
+
+def wheel(env: Env) -> None:
+    env.file("nvidia/cublas/lib/libcublas.so.12")
+
+
+def torch(env: Env) -> None:
+    env.file("torch/lib/libtorch_cuda.so")
+
+
+def another_python(env: Env) -> None:
+    """What `python -m venv --upgrade` and conda's update of Python do."""
+    if (env.prefix / "pyvenv.cfg").exists():
+        env.write("pyvenv.cfg", "home = /usr/bin\nversion = 3.13.0\n")
+    else:
+        env.conda("python", "3.13.0", "0")
+    env.write("lib/python3.13/site-packages/nvidia/cublas/lib/libcublas.so.12", "")
+
+
+def record(env: Env) -> None:
+    env.conda("cudatoolkit", "10.1.243", "h6bb024c_0")
+
+
+def persons_own(env: Env) -> None:
+    base = env.prefix.parent / "user" / SITE / "nvidia/cublas/lib"
+    base.mkdir(parents=True)
+
+
+def bases(env: Env) -> None:
+    base = Env(env.prefix.parent / "base", SITE)
+    wheel(base)
+    text = (env.prefix / "pyvenv.cfg").read_text()
+    env.write("pyvenv.cfg", f"{text}include-system-site-packages = true\n")
+
+
+COMES = {
+    "conda": (wheel, torch, another_python, record, persons_own),
+    "virtualenv": (wheel, torch, another_python, bases),
+}
+
+
+@every_shell
+@pytest.mark.parametrize(
+    ("kind", "comes"), [(kind, comes) for kind, all_of in COMES.items() for comes in all_of]
+)
+def test_cuda_that_comes_after_the_pin(
+    person: Person, shell: Shell, env: Env, comes: Callable[[Env], None]
+) -> None:
+    user = str(env.prefix.parent / "user")
+    person.pin("10.1", env.prefix)
+    ours = ":".join(person.kits[0].lib)
+    assert entered(person, shell, env, PYTHONUSERBASE=user) == ours
+    comes(env)
+    assert entered(person, shell, env, PYTHONUSERBASE=user) is None
+
+
+@pytest.mark.parametrize("shell", [BASH, ZSH, DASH, FISH], ids=str)
+@every_kind
+def test_what_is_older_than_the_pin_is_not_looked_at_again(
+    person: Person, shell: Shell, env: Env
+) -> None:
+    """Folders of packages are long, and environments are entered often."""
+    person.pin("10.1", env.prefix)
+    wheel(env)
+    site = env.prefix / SITE
+    os.utime(site, (time.time() - 60,) * 2)
+    ours = ":".join(person.kits[0].lib)
+    assert entered(person, shell, env) == ours
+    person.pin("10.1", env.prefix)
+    assert entered(person, shell, env) is None
+
+
+@pytest.mark.parametrize("shell", [BASH, FISH], ids=str)
+@every_kind
+def test_two_folders_of_packages_are_both_looked_at(person: Person, shell: Shell, env: Env) -> None:
+    env.write("lib/python3.12/site-packages/module.py", "")
+    person.pin("10.1", env.prefix)
+    os.utime(env.prefix / SITE, (time.time() - 60,) * 2)
+    env.write("lib/python3.12/site-packages/nvidia/cublas/lib/libcublas.so.12", "")
+    assert entered(person, shell, env) is None
+
+
+WHEEL = f"{SITE}/nvidia/cublas/lib/libcublas.so.12"
+CONFIG = "home = {base}/bin\ninclude-system-site-packages = true\nversion = 3.11.2\n"
+
+
+def prefixes(folder: Path) -> dict[str, Path]:
+    """Make environments that bring CUDA, or nearly do; each sees the person's own in `user`."""
+    base, old = folder / "base", folder / "old"
+    files: dict[str, dict[str, str]] = {
+        "base": {WHEEL: ""},
+        "old": {"conda-meta/cudatoolkit-10.1.243-h6bb024c_0.json": "{}"},
+        "user": {"lib/python3.12/site-packages/torch/lib/libtorch_cuda.so": ""},
+        "conda": {"conda-meta/history": "", f"{SITE}/module.py": ""},
+        "conda sees user": {
+            "conda-meta/history": "",
+            "lib/python3.12/site-packages/module.py": "",
+        },
+        "virtualenv": {"pyvenv.cfg": f"home = {base}/bin\n", f"{SITE}/module.py": ""},
+        "sees base": {"pyvenv.cfg": CONFIG.format(base=base)},
+        "sees its conda": {"pyvenv.cfg": CONFIG.format(base=old)},
+        "in another order": {
+            "pyvenv.cfg": f"version_info = 3.11.2.final.0\ninclude-system-site-packages = TRUE\n"
+            f"home = {base}/bin"
+        },
+        "without blanks": {
+            "pyvenv.cfg": f"home={base}/bin\ninclude-system-site-packages=true\nversion=3.11.2\n"
+        },
+        "sees no base": {"pyvenv.cfg": CONFIG.format(base=base).replace("true", "false")},
+        "base of another Python": {"pyvenv.cfg": CONFIG.format(base=base).replace("11", "10")},
+        "base elsewhere": {"pyvenv.cfg": CONFIG.format(base=folder / "none")},
+        "sees user": {
+            "pyvenv.cfg": CONFIG.format(base=folder / "none").replace("11", "12"),
+            "lib/python3.12/site-packages/module.py": "",
+        },
+    }
+    for number, (path, _) in enumerate(BUNDLES):
+        at = path.replace("python3.8", "python3.11")
+        files[f"bundle {number}"] = {"conda-meta/history": "", at: ""}
+    found = {}
+    for name, content in files.items():
+        found[name] = folder / name
+        for path, text in content.items():
+            (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name / path).write_text(text)
+    (folder / "conda sees user/lib/python3.1").symlink_to("python3.12")
+    return {name: at for name, at in found.items() if name not in ("base", "old", "user")}
+
+
+@pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
+def test_every_shell_sees_what_python_sees(
+    person: Person, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`detect.bundles_cuda` is the rule; each shell has its own words for it."""
+    found = prefixes(tmp_path / "a folder [x]")
+    user = str(tmp_path / "a folder [x]/user")
+    monkeypatch.setenv("PYTHONUSERBASE", user)
+    monkeypatch.delenv("PYTHONNOUSERSITE", raising=False)
+    rule = {name: bundles_cuda(at) is not None for name, at in found.items()}
+    assert {"sees base", "sees its conda", "sees user", "conda sees user"} <= {
+        name for name, brings in rule.items() if brings
+    }
+    assert not rule["conda"] and not rule["virtualenv"]
+    steps = []
+    for at in found.values():
+        named = ["VIRTUAL_ENV", "CONDA_PREFIX"]
+        if (at / "conda-meta").is_dir():
+            named.reverse()
+        entered = shell.set(named[0], str(at)), shell.set(named[1], "")
+        steps.append("\n".join([*entered, person.use(shell, "10.1")]))
+    result = person.play(shell, *steps, PYTHONUSERBASE=user)
+    assert result.rc == 0
+    seen = {
+        name: person.kits[0].lib[0] not in result.snaps[str(n)].get("LD_LIBRARY_PATH", "")
+        for n, name in enumerate(found, 1)
+    }
+    assert seen == rule
