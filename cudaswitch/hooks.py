@@ -10,7 +10,7 @@ from typing import Literal
 
 from cudaswitch import shells
 from cudaswitch.activation import Want
-from cudaswitch.detect import plain_site
+from cudaswitch.bundled import plain_site
 from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.environments import Environment
 from cudaswitch.errors import StoreError
@@ -41,7 +41,7 @@ def hook_texts(
 ) -> dict[Path, str]:
     """Map each file of an environment's hooks to its text, in the order of writing.
 
-    The half that undoes comes before the half that does. `site` is `detect.plain_site`.
+    The half that undoes comes before the half that does. `site` is `bundled.plain_site`.
     """
     texts = {
         environment.folder / f"core.{family}": shells.core(family) for family in shells.FAMILIES

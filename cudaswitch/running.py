@@ -16,6 +16,7 @@ from cudaswitch.activation import (
     gpu_variables,
     without_choices,
 )
+from cudaswitch.bundled import bundles_cuda, lacks_libdevice
 from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import StoreError, ToolMissingError
@@ -34,8 +35,6 @@ def change_here(want: Want) -> EnvironmentChange | None:
     environment = active_environment(os.environ)
     bundled, xla = None, False
     if environment:
-        from cudaswitch.detect import bundles_cuda, lacks_libdevice  # noqa: PLC0415  # environments alone need it
-
         bundled, xla = bundles_cuda(environment.prefix), lacks_libdevice(environment.prefix)
     talk.warn_of_forced_libraries(want.libraries, bundled)
     return change(want, os.path.exists, bool(bundled), xla, os.environ)

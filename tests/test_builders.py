@@ -125,8 +125,7 @@ def test_cudnn_archives(tmp_path: Path, era: builders.Era, cudnn: str, cuda: str
     }
     name, libraries, number = expected[cudnn]
     assert archive.name == name
-    with tarfile.open(archive) as tar:
-        tar.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xf", archive, "-C", tmp_path], check=True)
     folder = tmp_path / (libraries or f"{name.removesuffix('.tar.xz')}/lib")
     assert load_number(folder / f"libcudnn.so.{cudnn[0]}", "cudnnGetVersion") == number
     program = '#include "cudnn.h"\nint number = CUDNN_VERSION;\n'

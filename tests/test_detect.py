@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cudaswitch.detect import bundles_cuda, facts_of
+from cudaswitch.bundled import bundles_cuda
+from cudaswitch.detect import facts_of
 from cudaswitch.errors import EnvironmentNotFoundError
 from cudaswitch.resolver import resolve
 from made_environments import BUNDLES, NEW_DRIVER, SITE, Env

@@ -41,6 +41,8 @@ ORDER = (
         "pe",
         "binaries",
         "regular",
+        "sites",
+        "bundled",
         "loader",
         "environments",
     ),

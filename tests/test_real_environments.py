@@ -16,7 +16,8 @@ import rattler
 import builders
 from builders import conda_package, local_channel
 from checks import succeeded
-from cudaswitch.detect import bundles_cuda, facts_of
+from cudaswitch.bundled import bundles_cuda
+from cudaswitch.detect import facts_of
 from cudaswitch.resolver import resolve
 from homes import Home
 

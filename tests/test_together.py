@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cudaswitch.detect import bundles_cuda
+from cudaswitch.bundled import bundles_cuda
 from made_environments import SITE, Env
 
 

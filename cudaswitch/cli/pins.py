@@ -10,9 +10,9 @@ from typing import TypeVar
 import click
 
 from cudaswitch import pins
+from cudaswitch.bundled import bundles_cuda
 from cudaswitch.cli import options, output
 from cudaswitch.decision import working_directory
-from cudaswitch.detect import bundles_cuda
 from cudaswitch.environments import (
     Environment,
     active_environment,

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from cudaswitch.compat.carriers import carried_by, carrier_starts
 from cudaswitch.compat.frameworks import framework_starts
-from cudaswitch.detect.bundled import bundles_cuda, lacks_libdevice, plain_site
 from cudaswitch.detect.frameworks import Place, inspect, places
 from cudaswitch.detect.machine import Machine, asked_driver, probe
 from cudaswitch.detect.packages import Dist, Layer, Record, layers
@@ -17,8 +16,6 @@ from cudaswitch.resolver import Carried, Facts
 from cudaswitch.resolver.needs import release_of
 from cudaswitch.toolkit import PLATFORMS, current_platform
 from cudaswitch.versions import Version
-
-__all__ = ["bundles_cuda", "facts_of", "lacks_libdevice", "plain_site"]
 
 
 def facts_of(

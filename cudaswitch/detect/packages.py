@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cudaswitch.detect.reading import Reading
-from cudaswitch.detect.sites import base_in, sites_of, user_sites
+from cudaswitch.sites import base_in, sites_of, user_sites
 
 _SEPARATORS = re.compile(r"[-_.]+")
 _RECORDS = ("-info", ".egg-link", ".egg")

@@ -11,11 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from cudaswitch.binaries import read_elf
-from cudaswitch.detect.sites import sites_of
 from cudaswitch.doctor.model import ConfLine, Folder, Kit, Library, Tool
 from cudaswitch.elf import ElfError
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError
+from cudaswitch.sites import sites_of
 from cudaswitch.sources.system import resolved, version_of
 from cudaswitch.tools import is_shim, is_toolkit_tool
 

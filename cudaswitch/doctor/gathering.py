@@ -8,8 +8,9 @@ from pathlib import Path
 
 from cudaswitch import shells, startup
 from cudaswitch.activation import applied
+from cudaswitch.bundled import bundles_cuda
 from cudaswitch.decision import decide, version_file, working_directory
-from cudaswitch.detect import bundles_cuda, facts_of
+from cudaswitch.detect import facts_of
 from cudaswitch.doctor import folders
 from cudaswitch.doctor.environment import runtime_soname
 from cudaswitch.doctor.hooked import hooks_of, kernels_of, pinned, scripts_of

@@ -14,7 +14,7 @@ function __cudaswitch_bundled
     test -n "$env"; and __cudaswitch_brings $env
 end
 
-# Does the environment $argv bring its own CUDA? Looks where `detect.bundled` does: change both.
+# Does the environment $argv bring its own CUDA? Looks where `bundled` does: change both.
 # $__csw_xla is set where it has a framework that looks for libdevice outside.
 function __cudaswitch_brings
     set -l base

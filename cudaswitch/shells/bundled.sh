@@ -19,7 +19,7 @@ __cudaswitch_bundled() {
     esac
 }
 
-# Does the environment $1 bring its own CUDA? Looks where `detect.bundled` does: change both.
+# Does the environment $1 bring its own CUDA? Looks where `bundled` does: change both.
 # $_csw_xla is set where it has a framework that looks for libdevice outside.
 __cudaswitch_brings() {
     \local _csw_file _csw_base _csw_python _csw_user _csw_brings

@@ -55,7 +55,7 @@ def __cudaswitch_any [folder, patterns] {
     $patterns | any {|pattern| try { ls ($'($literal)/($pattern)' | into glob) | is-not-empty } catch { false } }
 }
 
-# Does the environment bring its own CUDA? Looks where `detect.bundled` does: change both.
+# Does the environment bring its own CUDA? Looks where `bundled` does: change both.
 def __cudaswitch_brings [prefix] {
     # A text with values in it would be taken for a pattern.
     let file = $'($prefix)/pyvenv.cfg'

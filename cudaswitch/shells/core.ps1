@@ -54,7 +54,7 @@ function global:__cudaswitch_inside {
     "$active"
 }
 
-# Does the active environment bring its own CUDA? Looks where `detect.bundled` does: change both.
+# Does the active environment bring its own CUDA? Looks where `bundled` does: change both.
 function global:__cudaswitch_bundled {
     $active = __cudaswitch_inside
     if (-not $active) { return $false }

@@ -12,7 +12,7 @@ from pathlib import Path
 from xonsh.built_ins import XSH
 
 from cudaswitch.activation import Want, change, undone
-from cudaswitch.detect.bundled import bundles_cuda, lacks_libdevice
+from cudaswitch.bundled import bundles_cuda, lacks_libdevice
 
 OWNERS = {"V": "VIRTUAL_ENV", "C": "CONDA_PREFIX"}
 

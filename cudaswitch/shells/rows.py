@@ -204,8 +204,8 @@ SHELLS = {
             core=(
                 "activation.py",
                 "regular.py",
-                "detect/sites.py",
-                "detect/bundled.py",
+                "sites.py",
+                "bundled.py",
                 "shells/core_xonsh.py",
             ),
             use=("shells/use_xonsh.py",),

@@ -22,9 +22,9 @@ from builders.binaries import pe_bytes
 from cudaswitch import archives, elf, pe
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.makeself import read_header
+from cudaswitch.bundled import bundles_cuda
 from cudaswitch.contents import read_contents
 from cudaswitch.detect import facts_of
-from cudaswitch.detect.bundled import bundles_cuda
 from cudaswitch.detect.reading import Reading
 from cudaswitch.doctor.messages import messages
 from cudaswitch.doctor.scripts import exit_in, settings_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cudaswitch.detect import bundles_cuda
+from cudaswitch.bundled import bundles_cuda
 from made_environments import BUNDLES, Env
 from shells.conda import conda_prefix
 from shells.driver import BASH, DASH, FISH, NU, SHELLS, XONSH, ZSH, Shell

@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from cudaswitch.detect.sites import Base, base_in, sites_of, user_sites
 from cudaswitch.regular import read_regular
+from cudaswitch.sites import Base, base_in, sites_of, user_sites
 
 _CONDA_PACKAGES = ("cudatoolkit-", "cuda-cudart-", "libcublas-")
 """What the names of conda's records begin with, a version behind it."""
