@@ -20,7 +20,7 @@ from cudaswitch.download.failures import AGAIN, Pace, StoppedError, TransientErr
 from cudaswitch.errors import SourceError
 
 CONNECTIONS = 8
-WATCH = 0.25
+WATCH = 0.15
 """Seconds after which the speed of the first connection is known well enough."""
 LONG = 2.0
 """Seconds that the rest must take at that speed to be worth more connections."""
