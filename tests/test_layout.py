@@ -85,6 +85,7 @@ EDGES = {
     "compression": ("archives",),
     "conda_package_streaming": ("archives",),
     "isal": ("archives",),
+    "msgpack": ("sources",),
     "packaging": ("mirroring", "sources"),
     "platformdirs": ("settings", "paths"),
     "rattler": ("mirroring", "sources"),

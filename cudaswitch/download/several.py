@@ -28,7 +28,14 @@ class Wanted:
     access: Access = ANYBODY
 
 
-def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -> list[Path]:
+def fetch_all(
+    wanted: Sequence[Wanted],
+    cache: Path,
+    *,
+    offline: bool = False,
+    limit: int | None = None,
+    show: bool | None = None,
+) -> list[Path]:
     """Return the files in their order, downloaded as `fetch` does, some at a time.
 
     Raises what `fetch` raises, for the file that failed first.
@@ -51,7 +58,9 @@ def fetch_all(wanted: Sequence[Wanted], cache: Path, *, offline: bool = False) -
                     cache,
                     sha256=each.sha256,
                     size=each.size,
+                    limit=limit,
                     offline=offline,
+                    show=show,
                     stop=stop,
                     access=each.access,
                 )

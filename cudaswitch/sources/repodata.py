@@ -1,8 +1,9 @@
-"""A channel's `repodata.json` or `.json.zst`: fetched, and read for the few packages of CUDA.
+"""A channel's index: fetched, and read for the few packages of CUDA.
 
-The index of a large channel has hundreds of thousands of records; only one of them at a
-time is kept in memory. What was read of one index is kept in the cache, by its content.
-Format: conda's documentation "Repodata"; `.zst`: CEP 16.
+Where it has shards they are taken. Else it is `repodata.json.zst` or `repodata.json`; that of a
+large channel has hundreds of thousands of records, and only one of them at a time is kept in
+memory. What was read of one index is kept in the cache, by its content. Format: conda's
+documentation "Repodata".
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from cudaswitch.download.urls import redact
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import NotFoundError, SourceError, StoreError
 from cudaswitch.paths import cache
+from cudaswitch.sources import shards
 
 Records = dict[str, dict[str, Any]]
 """Records as the channel has them, by the file names of their packages."""
@@ -50,6 +53,9 @@ def read_channel(
     `wanted` tells by a package's name whether its records are. NotFoundError is raised where
     there is no index, SourceError where it cannot be had or read.
     """
+    sharded = _sharded(folder, wanted, offline, access)
+    if sharded is not None:
+        return sharded
     missing: NotFoundError | None = None
     for name, form in _FORMS:
         url = f"{folder}/{name}"
@@ -59,7 +65,7 @@ def read_channel(
             missing = error
             continue
         try:
-            return _kept(path, form, wanted)
+            return _kept(path, partial(_whole, form, wanted))
         except (FaultError, ValueError, RecursionError) as error:
             raise SourceError(
                 f"cannot use `{redact(url)}`: it is no index of a channel ({error})",
@@ -68,18 +74,44 @@ def read_channel(
     raise missing or NotFoundError(f"no index in `{redact(folder)}`")
 
 
-def _kept(path: Path, form: str | None, wanted: Callable[[str], bool]) -> Records:
+def _sharded(
+    folder: str, wanted: Callable[[str], bool], offline: bool, access: Access
+) -> Records | None:
+    """Return what the shards have; None where there are none, or none that can be used.
+
+    A channel that has them has the whole index as well.
+    """
+    url = f"{folder}/{shards.INDEX}"
+    try:
+        path = fetch(url, cache(), limit=shards.LIMIT, offline=offline, access=access)
+    except NotFoundError:
+        return None
+    read = partial(shards.read_shards, url=url, wanted=wanted, offline=offline, access=access)
+    try:
+        return _kept(path, read)
+    except (SourceError, FaultError, ValueError, RecursionError):
+        return None
+
+
+def _kept(path: Path, read: Callable[[Source], Iterable[tuple[str, dict[str, Any]]]]) -> Records:
     """Read an index, or what was kept of just this content before."""
     with Source(path) as source:
         if path.parent != cache():
-            return _read(source, form, wanted)
+            return dict(_few(read(source)))
         kept = cache() / "channels" / f"{path.name}-{_KEPT}.json"
         try:
             known: Records = json.loads(kept.read_bytes())
         except (OSError, ValueError):
-            known = _read(source, form, wanted)
+            known = dict(_few(read(source)))
             _keep(kept, known)
         return known
+
+
+def _few(records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for count, found in enumerate(records, 1):
+        if count > RECORDS:
+            raise ValueError("it has too many records of CUDA")
+        yield found
 
 
 def _keep(path: Path, records: Records) -> None:
@@ -90,16 +122,17 @@ def _keep(path: Path, records: Records) -> None:
         raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
 
 
-def _read(source: Source, form: str | None, wanted: Callable[[str], bool]) -> Records:
-    pieces = decoded(source.pieces(), form) if form else source.pieces()
-    return dict(read_records(pieces, wanted))
+def _whole(
+    form: str | None, wanted: Callable[[str], bool], source: Source
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    return read_records(decoded(source.pieces(), form) if form else source.pieces(), wanted)
 
 
 def read_records(
     pieces: Iterator[bytes], wanted: Callable[[str], bool]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the wanted records of an index. Raises ValueError where it is none."""
-    text, left = _Text(pieces), RECORDS
+    text = _Text(pieces)
     for section in text.members():
         if section not in _SECTIONS:
             text.value()
@@ -107,9 +140,6 @@ def read_records(
         for file in text.members():
             record = text.value()
             if wanted(file.rsplit("-", 2)[0]) and isinstance(record, dict):
-                left -= 1
-                if left < 0:
-                    raise ValueError("it has too many records of CUDA")
                 yield file, record
     text.end()
 
