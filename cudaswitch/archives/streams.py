@@ -17,6 +17,7 @@ from typing import Protocol
 
 from isal import isal_zlib
 
+from cudaswitch.archives import xz
 from cudaswitch.archives.bzip2 import decoded_blocks
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError
 from cudaswitch.archives.threads import Hash
@@ -32,7 +33,6 @@ MAX_WINDOW_LOG = 27
 """128 MiB: the largest window or dictionary that a decoder may be told to keep."""
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_START, _GZIP_RESERVED = 4, 0xE0
-XZ_CHECKS = (lzma.CHECK_CRC32, lzma.CHECK_CRC64, lzma.CHECK_SHA256)
 
 
 class Source:
@@ -175,17 +175,21 @@ def _is_gzip(start: bytes) -> bool:
     return magic.startswith(start[:3]) and not (flags and flags[0] & _GZIP_RESERVED)
 
 
+def _lzma_decoder() -> lzma.LZMADecompressor:
+    # It needs a little more than its dictionary.
+    memory = (1 << MAX_WINDOW_LOG) + (16 << 20)
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=memory)
+
+
 class XzDecoder:
     """lzma for xz that insists on a checksum: without one a flipped bit goes unseen."""
 
     def __init__(self) -> None:
-        # A decoder needs a little more than its dictionary.
-        memory = (1 << MAX_WINDOW_LOG) + (16 << 20)
-        self._lzma = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=memory)
+        self._lzma = _lzma_decoder()
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         output = self._lzma.decompress(data, max_length)
-        if self._lzma.eof and self._lzma.check not in XZ_CHECKS:
+        if self._lzma.eof and self._lzma.check not in xz.CHECKS:
             raise UnsafeError("its xz stream has no checksum")
         return output
 
@@ -227,6 +231,8 @@ def decoded(pieces: Iterator[bytes], form: str) -> Iterator[bytes]:
     if form == "bzip2":
         yield from decoded_blocks(pieces)
         return
+    if form == "xz":
+        pieces = yield from xz.decoded_blocks(pieces, _lzma_decoder, PIECE)
     decoder: Decoder | None = None
     padding = 0
     for piece in pieces:

@@ -1,0 +1,179 @@
+"""xz on several cores: of streams whose blocks state their sizes, each is decoded in a thread.
+
+`xz -T` writes such. A block with its stream's header in front, and with an index and a footer of
+its own behind, is a stream: liblzma takes it only if all of it is right. The real index and footer
+are compared here with what the blocks had. Format: "The .xz File Format", version 1.2.1.
+"""
+
+from __future__ import annotations
+
+import lzma
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
+from typing import NamedTuple
+from zlib import crc32
+
+from cudaswitch.archives.faults import DamagedError, UnsafeError
+from cudaswitch.archives.threads import cores
+
+MAGIC, END = b"\xfd7zXZ\0", b"YZ"
+CHECKS = {lzma.CHECK_CRC32: 4, lzma.CHECK_CRC64: 8, lzma.CHECK_SHA256: 32}
+"""Bytes of each kind of checksum. A stream without one is for who decodes it as a whole."""
+IN_FLIGHT = 64 << 20
+"""Bytes, decoded, of all blocks that are worked on; about as many are there packed."""
+MOST_THREADS = 8
+_HEADER = 12
+_MOST_BLOCK_HEADER = 1024
+_HAS_PACKED, _HAS_PLAIN = 0x40, 0x80
+_BROKEN, _CUT = "its xz data is broken", "its xz data is cut short"
+
+
+class _Block(NamedTuple):
+    """What a block states: the bytes of all of it, those without its padding, those decoded."""
+
+    length: int
+    unpadded: int
+    plain: int
+
+
+class _Bytes:
+    """What has been read and not been taken."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self.data = bytearray()
+
+    def has(self, count: int) -> bool:
+        """Read until there are `count` bytes; False where the file ends before."""
+        while len(self.data) < count:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return False
+            self.data += piece
+        return True
+
+    def take(self, count: int) -> bytes:
+        if not self.has(count):
+            raise DamagedError(_CUT)
+        taken = bytes(self.data[:count])
+        del self.data[:count]
+        return taken
+
+    def rest(self) -> Iterator[bytes]:
+        return chain([bytes(self.data)], self._pieces) if self.data else self._pieces
+
+
+def decoded_blocks(
+    pieces: Iterator[bytes], decoder: Callable[[], lzma.LZMADecompressor], piece: int
+) -> Generator[bytes, None, Iterator[bytes]]:
+    """Yield what the first streams hold as long as they can be split; return what is left packed.
+
+    `decoder` makes one for a stream; at most `piece` bytes are yielded at a time.
+    """
+    source = _Bytes(pieces)
+    while source.has(_HEADER + _MOST_BLOCK_HEADER) or source.has(_HEADER + 2):
+        header = bytes(source.data[:_HEADER])
+        first = _stated(source.data[_HEADER:], header)
+        count = min(cores(MOST_THREADS), IN_FLIGHT // max(first.plain, 1)) if first else 0
+        if count < 2:
+            break
+        source.take(_HEADER)
+        for plain in _stream(source, header, decoder, count):
+            for at in range(0, len(plain), piece):
+                yield plain[at : at + piece]
+        while source.has(4) and source.data[:4] == bytes(4):
+            source.take(4)
+    return source.rest()
+
+
+def _stream(
+    source: _Bytes, header: bytes, decoder: Callable[[], lzma.LZMADecompressor], count: int
+) -> Iterator[bytes]:
+    """Yield what the blocks of one stream hold, in order; its header has been taken."""
+    blocks: list[_Block] = []
+    waiting: deque[Future[bytes]] = deque()
+    threads = ThreadPoolExecutor(count, "xz")
+    try:
+        while source.has(1) and source.data[0]:
+            source.has(_MOST_BLOCK_HEADER)
+            block = _stated(source.data, header)
+            if block is None or block.plain > IN_FLIGHT:
+                raise UnsafeError("its xz blocks do not all state their sizes, or differ too much")
+            blocks.append(block)
+            packed = source.take(block.length)
+            waiting.append(threads.submit(_decode, header, block, packed, decoder()))
+            if len(waiting) == count:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        threads.shutdown(cancel_futures=True)
+    index = _index(blocks)
+    if source.take(len(index) + _HEADER) != index + _footer(index, header):
+        raise DamagedError(_BROKEN)
+
+
+def _stated(data: bytearray, header: bytes) -> _Block | None:
+    """Read the header of a block; None where it does not state its sizes, or is none."""
+    check = CHECKS.get(header[7])
+    if not data or not data[0] or check is None or not header.startswith(MAGIC):
+        return None
+    length = (data[0] + 1) * 4
+    fields = bytes(data[2 : length - 4])
+    if len(data) < length or ~data[1] & (_HAS_PACKED | _HAS_PLAIN):
+        return None
+    packed, at = _number(fields, 0)
+    plain, _ = _number(fields, at)
+    unpadded = length + packed + check
+    # What cannot be packed is stored, with three bytes for 64 KiB of it.
+    if not 0 < packed <= plain + plain // 1024 + _MOST_BLOCK_HEADER:
+        return None
+    return _Block(unpadded + -packed % 4, unpadded, plain)
+
+
+def _decode(header: bytes, block: _Block, packed: bytes, decoder: lzma.LZMADecompressor) -> bytes:
+    index = _index([block])
+    try:
+        plain = decoder.decompress(
+            header + packed + index + _footer(index, header), block.plain + 1
+        )
+    except lzma.LZMAError as error:
+        raise DamagedError(_BROKEN) from error
+    if not decoder.eof:
+        raise DamagedError(_BROKEN)
+    return plain
+
+
+def _index(blocks: list[_Block]) -> bytes:
+    """Spell the index of a stream of these blocks."""
+    records = b"".join(_spelled(block.unpadded) + _spelled(block.plain) for block in blocks)
+    index = b"\0" + _spelled(len(blocks)) + records
+    index += bytes(-len(index) % 4)
+    return index + crc32(index).to_bytes(4, "little")
+
+
+def _footer(index: bytes, header: bytes) -> bytes:
+    fields = (len(index) // 4 - 1).to_bytes(4, "little") + header[6:8]
+    return crc32(fields).to_bytes(4, "little") + fields + END
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """Read a number of seven bits a byte; return it with where it ends."""
+    value = 0
+    for shift in range(0, 63, 7):
+        byte = data[at] if at < len(data) else 0
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+    return value, at
+
+
+def _spelled(value: int) -> bytes:
+    spelled = bytearray()
+    while value >= 0x80:
+        spelled.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*spelled, value])
