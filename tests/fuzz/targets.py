@@ -6,6 +6,7 @@ package of ours have errors of their own, which their callers turn into one line
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import struct
@@ -16,18 +17,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgpack
+
 import raw_archives as raw
 from abuse.texts import GOOD_LOCK
 from builders.binaries import pe_bytes
 from cudaswitch import archives, elf, pe
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.makeself import read_header
+from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.bundled import bundles_cuda
 from cudaswitch.contents import read_contents
 from cudaswitch.detect import facts_of
 from cudaswitch.detect.reading import Reading
 from cudaswitch.doctor.messages import messages
 from cudaswitch.doctor.scripts import exit_in, settings_of
+from cudaswitch.download.access import ANYBODY
 from cudaswitch.download.cache import Part, read_record
 from cudaswitch.download.failures import _retry_after, http_date
 from cudaswitch.download.urls import file_name, redact
@@ -41,12 +46,25 @@ from cudaswitch.sources.condarc import read_condarc
 from cudaswitch.sources.pypi import parse_pins
 from cudaswitch.sources.redist import FOLDERS, read_index
 from cudaswitch.sources.repodata import read_records
+from cudaswitch.sources.shards import read_shards
 from cudaswitch.sources.system import version_of
 from cudaswitch.store import read_package, read_toolkit
 from cudaswitch.versions import Version, parse_request
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 SECONDS = 2.0
 """What an input may take of a processor's time."""
+
+
+XZ_IN_BLOCKS = base64.b64decode(
+    "/Td6WFoAAAFpIt42AsAUECEBFgArh2kWAQAPc29tZSB0ZXh0LCBhbmQgcwAueHFFAsASDiEBFgDVTeAfAQANb21l"
+    "IG1vcmUgb2YgaXQAAACzNuE9AAIkECIOAABdVMUOPjANiwIAAAAAAVla"
+)
+"""Two blocks of 16 bytes, as `xz -T2 --block-size=16` writes them."""
 
 
 class Target(NamedTuple):
@@ -106,6 +124,20 @@ def _redacted(text: str) -> None:
 def _messages(text: str) -> None:
     for message in messages():
         message.pattern.search(text[:2000])
+
+
+def _xz(data: bytes) -> None:
+    for _ in decoded(iter([data]), "xz"):
+        """All of it."""
+
+
+def _shards(path: Path) -> None:
+    path.write_bytes(zstd.compress(path.read_bytes()))
+    with Source(path) as source:
+        found = read_shards(
+            source, url="https://h/x", wanted=lambda _: False, offline=True, access=ANYBODY
+        )
+        assert not list(found)
 
 
 def _index(data: bytes) -> None:
@@ -306,6 +338,12 @@ TARGETS: dict[str, Target] = {
     "HTTP's words": Target(text(_headers), (b"120", b"Fri, 31 Dec 1999 23:59:59 GMT")),
     "URL with secrets": Target(text(_redacted), (b"", b":x@y", b"/?#")),
     "ELF": Target(_elf, (Path(sys.executable).resolve().read_bytes()[:8192],)),
+    "xz in blocks": Target(_xz, (XZ_IN_BLOCKS,), (FaultError,)),
+    "index in shards": Target(
+        in_file("shards", _shards),
+        (msgpack.packb({"info": {"shards_base_url": "s"}, "shards": {"cudnn": bytes(32)}}),),
+        (ValueError, FaultError),
+    ),
     "PE": Target(_pe, (_library_with_imports(),)),
     "cache of the loader": Target(
         parse_cache,
