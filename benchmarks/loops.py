@@ -66,10 +66,12 @@ def activation(scene: Scene) -> Iterator[Row]:
         most = 500 if shell == "fish" else 200
         setup = f"source {HERE}/activation.{suffix}\n"
         init = f"{setup}source {scene.init(shell)}\n"
-        forget = "functions --erase" if shell == "fish" else "unset -f"
+        forget = "functions --erase __cudaswitch_settle"
+        if shell != "fish":
+            forget = "unset _cudaswitch_here; unset -f __cudaswitch_settle"
         variants = {
             "enter, leave": (init, "", "", most),
-            "enter, leave, core to be read": (setup, f"{forget} __cudaswitch_settle", "", None),
+            "enter, leave, core to be read": (setup, forget, "", None),
             "enter, leave, prompt after each": (init, "", "__cudaswitch_prompt", None),
         }
         for name, (before, first, last, target) in variants.items():

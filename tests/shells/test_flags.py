@@ -162,6 +162,20 @@ def test_never_and_always_say_nothing_about_flags(
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_a_hook_sees_a_framework_that_looks_for_libdevice(
+    shell: Shell, person: Person, framework: Path
+) -> None:
+    kit = person.kits[0]
+    (kit.home / "nvvm/libdevice").mkdir(parents=True)
+    person.pin("10.1", framework)
+    hook = framework / f"etc/conda/activate.d/~~cudaswitch.{shell.suffix}"
+    enter = f"{shell.set('CONDA_PREFIX', str(framework))}\n{shell.source(hook)}"
+    result = Person(person.home, person.kits, {}).play(shell, enter).check()
+    shutil.rmtree(kit.home / "nvvm")
+    assert result.snaps["1"]["XLA_FLAGS"] == kit.data_dir
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_a_framework_that_was_installed_is_seen_by_the_next_use(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:

@@ -116,6 +116,18 @@ def test_what_is_older_than_the_pin_is_not_looked_at_again(
     assert entered(person, shell, env) is None
 
 
+@pytest.mark.parametrize("shell", [BASH, ZSH, DASH, FISH], ids=str)
+@pytest.mark.parametrize("kind", ["virtualenv"])
+def test_a_base_that_is_seen_is_looked_at_each_time(person: Person, shell: Shell, env: Env) -> None:
+    base = Env(env.prefix.parent / "base", SITE)
+    text = (env.prefix / "pyvenv.cfg").read_text()
+    env.write("pyvenv.cfg", f"{text}include-system-site-packages = true\n")
+    person.pin("10.1", env.prefix)
+    assert entered(person, shell, env) == ":".join(person.kits[0].lib)
+    wheel(base)
+    assert entered(person, shell, env) is None
+
+
 @pytest.mark.parametrize("shell", [BASH, FISH], ids=str)
 @every_kind
 def test_two_folders_of_packages_are_both_looked_at(person: Person, shell: Shell, env: Env) -> None:
