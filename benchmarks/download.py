@@ -35,9 +35,16 @@ with requests.get(sys.argv[1], stream=True) as response, open(sys.argv[2], "wb")
     for piece in response.iter_content(1 << 20):
         out.write(piece)
 """
+RATTLER = """
+import asyncio, sys
+from rattler import Client
+from rattler.package_streaming import download_to_path
+asyncio.run(download_to_path(Client(), sys.argv[1], sys.argv[2]))
+"""
 TOOLS = {
     "cudaswitch": [sys.executable, "-c", OURS, "{url}", "{to}"],
     "requests": [sys.executable, "-c", REQUESTS, "{url}", "{to}"],
+    "py-rattler": [sys.executable, "-c", RATTLER, "{url}", "{to}"],
     "curl": ["curl", "-s", "-o", "{to}", "{url}"],
     "curl + sha256sum": ["sh", "-c", "curl -s -o '{to}' '{url}' && sha256sum '{to}'"],
     "aria2c -x8": ["aria2c", "-q", "-x8", "-s8", "-d", "/", "-o", "{to}", "{url}"],
