@@ -18,7 +18,6 @@ _CONDA_PACKAGES = ("cudatoolkit-", "cuda-cudart-", "libcublas-")
 _LIBDEVICE = ("nvidia/cuda_nvcc", "nvidia/cu[0-9]*", "jaxlib/cuda")
 """What wheels of NVIDIA's before 13 and since, and of JAX up to 0.4.30, have it in."""
 
-
 _CONFIG_LIMIT = 64 << 10
 """Bytes of a pyvenv.cfg that is read."""
 

@@ -50,6 +50,10 @@ class SourceError(CudaswitchError):
     """A source has not what was asked for, or did not deliver it whole."""
 
 
+class UnreachableError(SourceError):
+    """A source does not answer, or not to the end, however often it is asked."""
+
+
 class NotFoundError(SourceError):
     """A source answers, and has no such file."""
 

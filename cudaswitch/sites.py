@@ -34,7 +34,7 @@ def _matching(prefix: Path, pattern: str) -> list[str]:
         return [f"{prefix}/{pattern}"]
     folder, _, start = f"{prefix}/{before}".rpartition("/")
     try:
-        names = sorted(name for name in os.listdir(folder) if name.startswith(start))  # noqa: PTH208
+        names = sorted(name for name in os.listdir(folder) if name.startswith(start))  # noqa: PTH208 - names
     except OSError:
         return []
     return [f"{folder}/{name}{after}" for name in names]

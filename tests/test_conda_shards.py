@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import socket
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -180,12 +182,9 @@ def test_an_index_of_shards_that_cannot_be_used(server: FolderServer, index: byt
     assert whole(server) == [200]
 
 
-def test_limits(server: FolderServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(shards, "LIMIT", 100)
-        with pytest.raises(SourceError, match="over the limit of 100"):
-            read(server)
-    monkeypatch.setattr(shards, "PLAIN_LIMIT", 100)
+@pytest.mark.parametrize("name", ["LIMIT", "PLAIN_LIMIT"])
+def test_limits(server: FolderServer, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(shards, name, 100)
     assert read(server)
     assert whole(server) == [200]
 
@@ -211,3 +210,34 @@ def test_a_shard_speaks_of_its_own_package(server: FolderServer) -> None:
     }
     assert read(server) == {}
     assert not whole(server)
+
+
+def test_a_server_that_answers_what_it_has_not_with_a_page(server: FolderServer) -> None:
+    """Or with 403, as object stores do."""
+    server.instead[INDEX] = b"<!doctype html><title>Sign in</title>"
+    assert read(server)
+    assert whole(server) == [200]
+
+
+def test_a_server_that_does_not_answer_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def hang_up() -> None:
+            while True:
+                try:
+                    talk, _ = listening.accept()
+                except OSError:
+                    return
+                with talk:
+                    asked.append(talk.recv(1000).split()[1].decode())
+
+        threading.Thread(target=hang_up, daemon=True).start()
+        folder = f"http://127.0.0.1:{listening.getsockname()[1]}/channel/linux-64"
+        with pytest.raises(SourceError):
+            read_channel(folder, is_cuda, offline=False)
+    assert asked == [INDEX]

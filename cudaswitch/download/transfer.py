@@ -33,7 +33,7 @@ from cudaswitch.download.client import (
 from cudaswitch.download.failures import Pace, StoppedError, TransientError, broken
 from cudaswitch.download.ranges import ChangedError, Ranges, is_worth_it
 from cudaswitch.download.urls import refused
-from cudaswitch.errors import SourceError, StoreError
+from cudaswitch.errors import SourceError, StoreError, UnreachableError
 
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
 _SNIFF = 64
@@ -82,7 +82,8 @@ class Transfer:
                     failures = 1 if arrived >= reached + PIECE else failures + 1
                     reached = max(reached, arrived)
                     if failures > self.limits.retries:
-                        raise refused(self.url, cut.reason, self._what_next()) from None
+                        hint = self._what_next()
+                        raise refused(self.url, cut.reason, hint, UnreachableError) from None
                     self._check_time()
                     self.stop.wait(cut.delay(failures))
 

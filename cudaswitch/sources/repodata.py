@@ -22,7 +22,7 @@ from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.urls import redact
 from cudaswitch.durable import write_atomically
-from cudaswitch.errors import NotFoundError, SourceError, StoreError
+from cudaswitch.errors import NotFoundError, SourceError, StoreError, UnreachableError
 from cudaswitch.paths import cache
 from cudaswitch.sources import shards
 
@@ -84,7 +84,10 @@ def _sharded(
     url = f"{folder}/{shards.INDEX}"
     try:
         path = fetch(url, cache(), limit=shards.LIMIT, offline=offline, access=access)
-    except NotFoundError:
+    except UnreachableError:
+        raise
+    except SourceError:
+        # What they do not have some servers answer with 403, or with a page for people.
         return None
     read = partial(shards.read_shards, url=url, wanted=wanted, offline=offline, access=access)
     try:
