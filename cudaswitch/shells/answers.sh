@@ -83,14 +83,16 @@ __cudaswitch_trim() {
 # __csw = the active environment; fails where there is none. Of two that one is, whose
 # programs come first on PATH.
 __cudaswitch_active() {
-    \local _csw_venv _csw_conda _csw_before _csw_env
-    _csw_venv=${VIRTUAL_ENV-} _csw_conda=${CONDA_PREFIX-}
-    _csw_before=:$PATH: _csw_before=${_csw_before%%":$_csw_conda/bin:"*}:
-    case $_csw_before in
-        *":$_csw_venv/bin:"* | ":$PATH::") ;;
-        *) _csw_env=$_csw_venv _csw_venv=$_csw_conda _csw_conda=$_csw_env ;;
+    case ${VIRTUAL_ENV-}${CONDA_PREFIX-} in '') return 1 ;; esac
+    \local _csw_before
+    set -- "${VIRTUAL_ENV-}" "${CONDA_PREFIX-}"
+    case ${1:+$2} in
+        ?*)
+            _csw_before=:$PATH: _csw_before=${_csw_before%%":$2/bin:"*}:
+            case $_csw_before in *":$1/bin:"* | ":$PATH::") ;; *) set -- "$2" "$1" ;; esac
+            ;;
     esac
-    for __csw in "$_csw_venv" "$_csw_conda"; do
+    for __csw; do
         if [ -z "$__csw" ]; then continue; fi
         if [ -d "$__csw/conda-meta" ] || [ -f "$__csw/pyvenv.cfg" ] \
             || [ -f "$__csw/bin/activate_this.py" ]; then

@@ -143,17 +143,33 @@ __cudaswitch_strongest() {
     esac
 }
 
-# Undo what is applied and apply what the strongest asks for. What is usual, a toolkit that
-# stands in front and variables that nobody else has set, takes the short ways; bash copies a
-# function for each call, so what is not usual has functions of its own.
+# Undo what is applied and apply what the strongest asks for, $1 where that is known. What is
+# usual, a toolkit that stands in front and variables that nobody else has set, takes the short
+# ways; bash copies a function for each call, so what is not usual has functions of its own, and
+# takes long strings apart where they are quoted, so they are not where nothing depends on it.
 __cudaswitch_settle() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
-    \local __csw _csw_want _csw_home _csw_search _csw_old _csw_ld _csw_ld_set _csw_kept IFS
-    IFS=' ' _csw_search=${PATH-} _csw_old=${_OLD_VIRTUAL_PATH-}
-    _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
+    \local __csw _csw_search _csw_ld _csw_ld_set
+    case $# in 0) __cudaswitch_strongest && set -- "$__csw" ;; esac
+    _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
+    case ${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}\
+${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
+        '')
+            if __cudaswitch_plainly "${1%%:*}" "$1"; then return 0; fi
+            __cudaswitch_settled "$1" tried
+            ;;
+        *) __cudaswitch_settled "$1" "${_csw_tried:+tried}" ;;
+    esac
+}
+
+# The same for the want $1, whatever there is already. $2 is set where __cudaswitch_plainly has
+# been tried.
+__cudaswitch_settled() {
+    \local _csw_want _csw_home _csw_old _csw_kept IFS
+    IFS=' ' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-}
 
     if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
-        case "$_csw_search|$_csw_ld|$_csw_old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}" in
+        case $_csw_search\|$_csw_ld\|$_csw_old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-} in
             "${_cudaswitch_path:-none}|${_cudaswitch_ld-}|")
                 _csw_search=$_cudaswitch_path_was
                 _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
@@ -166,7 +182,7 @@ __cudaswitch_settle() {
             __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
         fi
         __csw=${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
-        case "${_CUDASWITCH_ON:+$__csw}|$_csw_kept" in
+        case ${_CUDASWITCH_ON:+$__csw}\|$_csw_kept in
             "|"*) ;;
             "${_cudaswitch_plain-}|") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
             *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
@@ -176,14 +192,11 @@ __cudaswitch_settle() {
             _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT
     fi
 
-    __cudaswitch_strongest
-    _csw_want=$__csw _csw_home=${__csw%%:*}
     case $_csw_home in
         /*)
             __csw=${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}
-            if [ -z "$__csw${_OLD_VIRTUAL_PATH-}${_csw_tried-}" ] \
-                && __cudaswitch_plainly "$_csw_home" "$_csw_want" \
-                    "$_csw_search" "$_csw_ld" "$_csw_ld_set"; then
+            if [ -z "$__csw${_OLD_VIRTUAL_PATH-}${2-}" ] \
+                && __cudaswitch_plainly "$_csw_home" "$_csw_want"; then
                 return 0
             fi
             if [ -d "$_csw_home/." ]; then __cudaswitch_apply; fi
@@ -207,11 +220,11 @@ __cudaswitch_restore() {
     __csw=${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_CUDASWITCH_D-}
     __csw=$__csw${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_KEPT+x}
     __csw=$__csw:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
-    # Equality is much faster than a pattern where strings are long.
-    if [ "$__csw|${LD_LIBRARY_PATH-}" != ":${_cudaswitch_plain:-none}|${_cudaswitch_ld:-none}" ] \
-        || [ "0${PATH-}" != "${_CUDASWITCH_BIN-}:${PATH#*:}" ]; then
-        return 1
-    fi
+    case $__csw\|${LD_LIBRARY_PATH-} in
+        ":${_cudaswitch_plain:-none}|${_cudaswitch_ld:-none}") ;;
+        *) return 1 ;;
+    esac
+    case 0${PATH-} in "${_CUDASWITCH_BIN-}:"*) ;; *) return 1 ;; esac
     __cudaswitch_kept
     case $__csw in ?*) return 1 ;; esac
     PATH=${PATH#*:} _cudaswitch_plain=''
@@ -258,17 +271,14 @@ __cudaswitch_undo() {
     fi
 }
 
-# Apply the want $2 of the toolkit $1 before the PATH $3 and the LD_LIBRARY_PATH $4, $5 being
-# empty when that is unset, where nobody has set what a toolkit sets, and nothing needs working
-# out. Where it is not so this fails with nothing done, and __cudaswitch_apply takes its time.
+# Apply the want $2 of the toolkit $1 before $_csw_search and $_csw_ld, $_csw_ld_set being empty
+# when that is unset, where nobody has set what a toolkit sets, and nothing needs working out.
+# Where it is not so this fails with nothing done, and __cudaswitch_apply takes its time.
 __cudaswitch_plainly() {
     \local _csw_lib _csw_lib0 _csw_xla
     _csw_lib=$1/lib64 _csw_lib0=0$1/lib64 _csw_xla=''
-    case "$2|:$3:$4" in
-        [!/]* | *":$1/"*) return 1 ;;
-        "$1|"* | "$1:env="*) ;;
-        *) return 1 ;;
-    esac
+    case $1\|:$_csw_search:$_csw_ld in [!/]* | *":$1/"*) return 1 ;; esac
+    case $2 in "$1" | "$1:env="*) ;; *) return 1 ;; esac
     if ! { [ -d "$_csw_lib" ] && [ -x "$1/bin/nvcc" ]; }; then return 1; fi
     case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
         ?*)
@@ -283,9 +293,10 @@ __cudaswitch_plainly() {
     if [ -d "$1/extras/CUPTI/lib64" ]; then
         _csw_lib=$_csw_lib:$1/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$1/extras/CUPTI/lib64
     fi
-    case $5 in '') \export _CUDASWITCH_LD=unset ;; esac
-    _cudaswitch_path_was=$3 _cudaswitch_ld_was=$4 _cudaswitch_ld_was_set=$5
-    _cudaswitch_path=$1/bin${3:+:$3} _cudaswitch_ld=$_csw_lib${4:+:$4}
+    case $_csw_ld_set in '') \export _CUDASWITCH_LD=unset ;; esac
+    _cudaswitch_path_was=$_csw_search _cudaswitch_path=$1/bin${_csw_search:+:$_csw_search}
+    _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
+    _cudaswitch_ld=$_csw_lib${_csw_ld:+:$_csw_ld}
     _cudaswitch_plain=$1:$1:$1:$1/bin/nvcc
     case ${_CUDASWITCH_ON-} in
         '')

@@ -8,7 +8,7 @@ __cudaswitch_enter() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
     # Not where it would be exported: to a shell that has no functions.
     case ${_cudaswitch_here-}$- in 1* | *a*) ;; *) _cudaswitch_here=1 ;; esac
-    \local __csw _csw_tried _csw_auto _csw_plain
+    \local __csw _csw_tried _csw_auto _csw_plain _csw_search _csw_ld _csw_ld_set
     _csw_tried='' _csw_auto=${5-} _csw_plain=''
     if [ -n "${6-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/$6" ] \
         && [ "$2/etc/cudaswitch/want" -nt "$2/$7" ] \
@@ -21,8 +21,8 @@ __cudaswitch_enter() {
 ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}\
 ${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
         '')
-            if __cudaswitch_plainly "$3" "$3:env=$2" \
-                "${PATH-}" "${LD_LIBRARY_PATH-}" "${LD_LIBRARY_PATH+set}"; then
+            _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
+            if __cudaswitch_plainly "$3" "$3:env=$2"; then
                 \export "_CUDASWITCH_$1=$3:env=$2"
                 return 0
             fi

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2128,SC2178  # PROMPT_COMMAND is an array or not
 __cudaswitch_prompt() {
     _cudaswitch_code=$?
-    if [[ "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" != "${_cudaswitch_seen-}" \
+    if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || -n ${_CUDASWITCH_GONE-} ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look

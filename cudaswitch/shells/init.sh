@@ -12,7 +12,8 @@ __cudaswitch_directory() {
     if __cudaswitch_file; then
         _cudaswitch_file=$__csw
         __cudaswitch_content
-        __cudaswitch_read "$_cudaswitch_file" \
+        # What nearly all of them hold is one version.
+        __cudaswitch_ready "${_cudaswitch_text%$'\n'}" || __cudaswitch_read "$_cudaswitch_file" \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
     elif __cudaswitch_active && _csw_env=$__csw && __cudaswitch_framework "$_csw_env"; then
         :
@@ -32,7 +33,10 @@ __cudaswitch_content() {
     if [ -n "${ZSH_VERSION-}" ]; then
         _cudaswitch_text=$(< "$_cudaswitch_file")
     else
-        IFS= \read -r -d '' _cudaswitch_text < "$_cudaswitch_file" || :
+        # This ends at a zero byte, and then does not fail.
+        if IFS= \read -r -d '' _cudaswitch_text < "$_cudaswitch_file"; then
+            _cudaswitch_text="$_cudaswitch_text more"
+        fi
     fi
 }
 
@@ -134,7 +138,7 @@ __cudaswitch_look() {
     if [ -n "$_csw_moved${_CUDASWITCH_GONE-}" ] || [ "$__csw" != "${_csw_before%:nvcc}" ]; then
         case $__csw in
             '') __cudaswitch_restore || __cudaswitch_settle ;;
-            *) __cudaswitch_settle ;;
+            *) __cudaswitch_settle "$__csw" ;;
         esac
     fi
     case ${_cudaswitch_asked-} in
@@ -155,7 +159,8 @@ __cudaswitch_say() {
         return 0
     fi
     _csw_home=${_csw_home%%:*}
-    __cudaswitch_lacking "$_CUDASWITCH_ON"
+    __csw=''
+    case $_CUDASWITCH_ON in *:cc=*) __cudaswitch_lacking "$_CUDASWITCH_ON" ;; esac
     case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
         /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
         /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
@@ -178,13 +183,15 @@ __cudaswitch_choose() {
 # `use` of the toolkit $1 without options in place of another. There is nothing to work out
 # as long as nobody has touched what was applied; fails, with nothing done, where it is not so.
 __cudaswitch_swap() {
-    __csw=${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}$PATH:${LD_LIBRARY_PATH-}:${CUDA_HOME-}
-    __csw=$__csw:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
-    if [ "$__csw" != "${_cudaswitch_path-}:${_cudaswitch_ld-}:${_cudaswitch_plain:-none}" ]; then
-        return 1
-    fi
-    __cudaswitch_plainly "$1" "$1" \
-        "$_cudaswitch_path_was" "$_cudaswitch_ld_was" "$_cudaswitch_ld_was_set" || return 1
+    \local _csw_search _csw_ld _csw_ld_set
+    case ${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}$PATH:${LD_LIBRARY_PATH-}:${CUDA_HOME-}:\
+${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
+        "${_cudaswitch_path-}:${_cudaswitch_ld-}:${_cudaswitch_plain:-none}") ;;
+        *) return 1 ;;
+    esac
+    _csw_search=$_cudaswitch_path_was
+    _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
+    __cudaswitch_plainly "$1" "$1" || return 1
     \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
     case ${CUDASWITCH_QUIET-} in '') printf 'cudaswitch: CUDA %s\n' "${1##*/}" >&2 ;; esac
 }

@@ -1,5 +1,5 @@
 __cudaswitch_prompt() {
-    if [[ "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" != "${_cudaswitch_seen-}" \
+    if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || -n ${_CUDASWITCH_GONE-} ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look

@@ -113,7 +113,7 @@ class Shell:
     that evaluates them. With `lazy` the core and those texts are parsed only when somebody calls
     the function that `deferred` defines. `settle` is what makes a change come true. Where functions
     cannot be defined it sources the family's core, which then is in no text: `{texts}` is the
-    folder of it.
+    folder of it. With `keyword` it knows `[[`.
 
     `startup` are the files in which a person keeps settings for it, the first being made
     where none is there (`startup.folders` says which folders may be named); `source` is
@@ -135,6 +135,7 @@ class Shell:
     source: str = ""
     suffix: str = ""
     settle: str = "__cudaswitch_settle"
+    keyword: bool = False
 
     @property
     def defines(self) -> bool:
@@ -181,6 +182,7 @@ SHELLS = {
             load='eval "$(cudaswitch init bash)"',
             startup=("{HOME}/.bashrc",),
             source="if [ -f {file} ]; then \\. {file}; fi",
+            keyword=True,
         ),
         Shell(
             "zsh",
@@ -194,6 +196,7 @@ SHELLS = {
             load='eval "$(cudaswitch init zsh)"',
             startup=("{ZDOTDIR}/.zshrc",),
             source="if [ -f {file} ]; then \\. {file}; fi",
+            keyword=True,
         ),
         Shell(
             "xonsh",

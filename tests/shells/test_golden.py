@@ -66,9 +66,11 @@ def with_names_for_texts(text: str) -> str:
     quotes = (lambda kept: f"'{kept}'", *(row.quote for row in ROWS.values()))
     # The longest first: one may be a part of another.
     for name, kept in sorted(texts.items(), key=lambda item: -len(item[1])):
-        for form in (kept, shells.without_comments(kept)):
+        plain = shells.without_comments(kept)
+        keyword = shells.with_keyword(plain)
+        for form, how in ((kept, ""), (plain, ""), (keyword, ", [[" if keyword != plain else "")):
             for quote in quotes:
-                text = text.replace(quote(form)[1:-1], f"<{name}>\n")
+                text = text.replace(quote(form)[1:-1], f"<{name}{how}>\n")
     for name in {part for row in ROWS.values() for part in (*row.core, *row.use, *row.init)}:
         if name.endswith(".py"):
             text = text.replace(_as_carried(name), f"<{name}>")
@@ -173,3 +175,14 @@ class TestEveryShellReaches:
         bare = Person(person.home, person.kits, {})
         result = bare.play(shell, enter, **self.had).check()
         assert_golden("virtualenv.environment", changed(result, environments, person))
+
+
+def test_tests_with_a_keyword() -> None:
+    """Those of files and of one string, and no comparison, which would know `nocasematch`."""
+    written = """while ! [ -f "$a$b/.file" ] && [ -n "${c##*:}" ]; do [ "$a/x" -nt "$b" ]; done
+case $a in [ -f]*) ;; esac; [ "$a" != b ] || [ $# -gt 1 ] || [ -n "a b" ]
+"""
+    meant = """while ! [[ -f $a$b/.file ]] && [[ -n ${c##*:} ]]; do [[ $a/x -nt $b ]]; done
+case $a in [ -f]*) ;; esac; [ "$a" != b ] || [ $# -gt 1 ] || [ -n "a b" ]
+"""
+    assert shells.with_keyword(written) == meant

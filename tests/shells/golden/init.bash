@@ -10,18 +10,18 @@ __cudaswitch_load() {
         _csw_aliases=1
         \shopt -u expand_aliases
     fi
-    \eval '<packages.sh>
-<bundled.sh>
-<copies.sh>
-<flags.sh>
-<core.sh>
-<hooks.sh>
-<answers.sh>
-<init.sh>
+    \eval '<packages.sh, [[>
+<bundled.sh, [[>
+<copies.sh, [[>
+<flags.sh, [[>
+<core.sh, [[>
+<hooks.sh, [[>
+<answers.sh, [[>
+<init.sh, [[>
 ' || _csw_code=$?
     if [ -n "$_csw_aliases" ]; then \shopt -s expand_aliases; fi
     return "$_csw_code"
 }
-<file.sh>
-<lazy.sh>
+<file.sh, [[>
+<lazy.sh, [[>
 <init.bash>
