@@ -2,47 +2,6 @@
 # that shells of both kinds can be nested. Functions answer in $__csw: a command substitution
 # costs more than all the rest.
 
-# Take the directories of the record $argv[1] out of the list $__csw: each once, at its first
-# place, and only where more copies stand than before us.
-function __cudaswitch_without
-    set -l more
-    set -l dir
-    set -l rest $argv[1]
-    while string match --quiet --regex '^(?s):?(?<more>[0-9]+)(?<dir>/[^:]*)(?<rest>.*)' -- "$rest"
-        contains -- $dir $__csw; or continue
-        set -l place (contains --index -- $dir $__csw)
-        for one in $__csw
-            test "$one" = $dir; and set more (math $more - 1)
-        end
-        if test $more -lt 0
-            set -e __csw[$place]
-        end
-    end
-end
-
-# $__csw = the record COUNT/dir:COUNT/dir of the directories $argv[2..] for the list $__csw.
-function __cudaswitch_record
-    set -l made
-    for dir in $argv
-        set -l copies
-        for at in $__csw
-            test "$at" = $dir; and set -a copies $at
-        end
-        set -a made (count $copies)$dir
-    end
-    set __csw (string join : -- $made)
-end
-
-# Is the conda environment $argv[1] before the virtualenv $argv[2] on PATH, and so the
-# active one?
-function __cudaswitch_before
-    for dir in $PATH
-        test $dir = $argv[2]/bin; and return 1
-        test $dir = $argv[1]/bin; and return 0
-    end
-    return 1
-end
-
 # $argv[1] = set or give: the variables that the applied want $argv[2] has. $argv[1] = forget:
 # what conda keeps of those that the want had, whose values before are in _cudaswitch_was_NAME.
 function __cudaswitch_scalars
@@ -97,37 +56,51 @@ end
 
 # $__csw = what the strongest asks for.
 function __cudaswitch_strongest
-    set __csw $_CUDASWITCH_U
-    test -n "$__csw"; and return
-    set __csw $_CUDASWITCH_X
-    test -n "$__csw"; and return
-    set __csw $_CUDASWITCH_C
-    if test -n "$_CUDASWITCH_V"
-        if test -z "$__csw"
-            set __csw $_CUDASWITCH_V
-        else
-            __cudaswitch_before (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C) \
-                (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
-            or set __csw $_CUDASWITCH_V
-        end
+    set -l wants $_CUDASWITCH_U $_CUDASWITCH_X
+    if test -n "$_CUDASWITCH_C" -a -n "$_CUDASWITCH_V"
+        __cudaswitch_before (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C) \
+            (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
+        or set -a wants $_CUDASWITCH_V
     end
-    test -n "$__csw"; or set __csw $_CUDASWITCH_D
+    for want in $wants $_CUDASWITCH_C $_CUDASWITCH_V $_CUDASWITCH_D
+        set __csw $want
+        test -n "$want"; and return
+    end
+    set __csw
 end
 
-# Undo what is applied and apply what the strongest asks for. What is usual, a toolkit that
-# stands in front and variables that nobody else has set, takes the short ways.
+# Undo what is applied and apply what the strongest asks for, $argv[1] where that is known. What
+# is usual, a toolkit that stands in front and variables that nobody else has set, takes the short
+# ways.
 function __cudaswitch_settle
-    set -l --path path $PATH
-    set -l --path old $_OLD_VIRTUAL_PATH
-    set -l --path ld $LD_LIBRARY_PATH
-    set -l ld_set
-    set -q LD_LIBRARY_PATH; and set ld_set set
-    set -l old_was "$old"
+    set -l want $argv[1]
     set -l home
     set -l plain
     set -g __csw
+    if not set -q argv[1]
+        __cudaswitch_strongest
+        set want $__csw
+    end
+    set -l --path path $PATH
+    set -l --path ld $LD_LIBRARY_PATH
+    set -l ld_set
+    set -q LD_LIBRARY_PATH; and set ld_set set
+    string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"
+    if test -n "$home" -a -z "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH"
+        and __cudaswitch_free; and __cudaswitch_plainly
+        set -e __csw
+    else
+        __cudaswitch_settled
+    end
+end
 
-    if test -n "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE"
+# The same for $want and its $home, whatever there is already.
+function __cudaswitch_settled --no-scope-shadowing
+    set -l --path old $_OLD_VIRTUAL_PATH
+    set -l old_was "$old"
+    set -l applied "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE"
+
+    if test -n "$applied"
         if test "$path|$ld|$old$_CUDASWITCH_OLD$_CUDASWITCH_GONE" = "$_cudaswitch_path|$_cudaswitch_ld|"
             set path $_cudaswitch_path_was
             set ld $_cudaswitch_ld_was
@@ -158,10 +131,8 @@ function __cudaswitch_settle
         set -e _CUDASWITCH_KEPT
     end
 
-    __cudaswitch_strongest
-    set -l want $__csw
-    if string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"
-        if test -z "$_OLD_VIRTUAL_PATH"; and __cudaswitch_free; and __cudaswitch_plainly
+    if test -n "$home"
+        if test -n "$applied" -a -z "$_OLD_VIRTUAL_PATH"; and __cudaswitch_free; and __cudaswitch_plainly
             set -e __csw
             return
         end

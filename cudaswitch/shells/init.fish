@@ -66,8 +66,15 @@ function __cudaswitch_directory
     if __cudaswitch_file
         set _cudaswitch_file $__csw
         __cudaswitch_content
-        __cudaswitch_read $_cudaswitch_file
-        or __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file $_cudaswitch_file
+        # What nearly all of them hold is one version. What fish reads ends at a zero byte.
+        set -l line
+        if string match --quiet --regex '^(?<line>[A-Za-z0-9._+-]+)\n?$' -- "$_cudaswitch_text"
+            and not string match --quiet --regex '\x00' <$_cudaswitch_file
+            and __cudaswitch_ready $line
+        else
+            __cudaswitch_read $_cudaswitch_file
+            or __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file $_cudaswitch_file
+        end
     else if __cudaswitch_active; and set active $__csw; and __cudaswitch_framework $active
     else if test -f $_cudaswitch_root/global
         __cudaswitch_read $_cudaswitch_root/global
@@ -151,15 +158,9 @@ function __cudaswitch_ask_once
     return 0
 end
 
-# Drop what belongs to an environment that was left, take up what the environment, the
-# directory or the user asks for, and settle.
-function __cudaswitch_look
-    set -l before $_CUDASWITCH_ON
-    set -l moved
-    if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
-        set moved moved
-        set -g _cudaswitch_asked
-    end
+# Drop what belongs to an environment that was left, and run the hook of one that is active
+# where it did not run: its activate script was rewritten, or bypassed.
+function __cudaswitch_environments
     if test -n "$_CUDASWITCH_V"
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
         test "$env" = "$VIRTUAL_ENV"; or set -e _CUDASWITCH_V
@@ -169,7 +170,6 @@ function __cudaswitch_look
         # Below a stacked environment this one is still active: its folder is on PATH.
         test "$env" = "$CONDA_PREFIX"; or contains -- $env/bin $PATH; or set -e _CUDASWITCH_C
     end
-    # A hook that did not run: its activate script was rewritten, or bypassed.
     set -l hook $VIRTUAL_ENV/etc/cudaswitch/on.fish
     if test -z "$_CUDASWITCH_V" -a -n "$VIRTUAL_ENV" -a -f "$hook"
         source $hook
@@ -178,6 +178,17 @@ function __cudaswitch_look
     if test -z "$_CUDASWITCH_C" -a -n "$CONDA_PREFIX" -a -f "$hook"
         source $hook
     end
+end
+
+# Take up what the environment, the directory or the user asks for, and settle.
+function __cudaswitch_look
+    set -l before $_CUDASWITCH_ON
+    set -l moved
+    if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
+        set moved moved
+        set -g _cudaswitch_asked
+    end
+    test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
     if not set -q _cudaswitch_seen[4]; or test "$CUDASWITCH_VERSION" != $_cudaswitch_seen[4]
         if test -z "$CUDASWITCH_VERSION"
             set -e _CUDASWITCH_X
@@ -196,7 +207,7 @@ function __cudaswitch_look
     set -g __csw
     __cudaswitch_strongest
     if test -n "$moved$_CUDASWITCH_GONE"; or test "$__csw" != "$before" -a "$__csw:nvcc" != "$before"
-        test -z "$__csw"; and __cudaswitch_restore; or __cudaswitch_settle
+        test -z "$__csw"; and __cudaswitch_restore; or __cudaswitch_settle "$__csw"
     end
     set -e __csw
     set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"

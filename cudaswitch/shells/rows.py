@@ -75,7 +75,10 @@ FAMILIES = {
         Family(
             "fish",
             quote_fish,
-            core=("bundled.fish", "copies.fish", "flags.fish", "core.fish", "hooks.fish"),
+            core=(
+                *("bundled.fish", "copies.fish", "flags.fish", "lists.fish"),
+                *("core.fish", "hooks.fish"),
+            ),
             activate="activate.fish",
             deactivate=re.compile(r"^function deactivate\b.*\r?\n", re.MULTILINE),
             source='if test -n "$VIRTUAL_ENV" -a -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.fish";'

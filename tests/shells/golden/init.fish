@@ -5,6 +5,7 @@ function __cudaswitch_load
     eval '<bundled.fish>
 <copies.fish>
 <flags.fish>
+<lists.fish>
 <core.fish>
 <hooks.fish>
 <init.fish>

@@ -1,6 +1,7 @@
 <bundled.fish>
 <copies.fish>
 <flags.fish>
+<lists.fish>
 <core.fish>
 <hooks.fish>
 set -gx _CUDASWITCH_U 'system'

@@ -1,6 +1,7 @@
 <bundled.fish>
 <copies.fish>
 <flags.fish>
+<lists.fish>
 <core.fish>
 <hooks.fish>
 set -gx _CUDASWITCH_U '/srv/a store/toolkits/10.1.243+cudnn7.6.5:lib=always:gpus=0,2'

@@ -1,0 +1,42 @@
+# Lists of directories for core.fish.
+
+# Take the directories of the record $argv[1] out of the list $__csw: each once, at its first
+# place, and only where more copies stand than before us.
+function __cudaswitch_without
+    set -l more
+    set -l dir
+    set -l rest $argv[1]
+    while string match --quiet --regex '^(?s):?(?<more>[0-9]+)(?<dir>/[^:]*)(?<rest>.*)' -- "$rest"
+        contains -- $dir $__csw; or continue
+        set -l place (contains --index -- $dir $__csw)
+        for one in $__csw
+            test "$one" = $dir; and set more (math $more - 1)
+        end
+        if test $more -lt 0
+            set -e __csw[$place]
+        end
+    end
+end
+
+# $__csw = the record COUNT/dir:COUNT/dir of the directories $argv[2..] for the list $__csw.
+function __cudaswitch_record
+    set -l made
+    for dir in $argv
+        set -l copies
+        for at in $__csw
+            test "$at" = $dir; and set -a copies $at
+        end
+        set -a made (count $copies)$dir
+    end
+    set __csw (string join : -- $made)
+end
+
+# Is the conda environment $argv[1] before the virtualenv $argv[2] on PATH, and so the
+# active one?
+function __cudaswitch_before
+    for dir in $PATH
+        test $dir = $argv[2]/bin; and return 1
+        test $dir = $argv[1]/bin; and return 0
+    end
+    return 1
+end
