@@ -195,7 +195,7 @@ def write_ready(shell: shells.Shell) -> Path:
     store = home()
     store.require_writable()
     path = _ready(shell)
-    text = shells.init(shell, root=str(store.root), program=program())
+    text = shells.ready(shell, root=str(store.root), program=program(), file=path)
     with written(store):
         write_all({path: text, _bound(): _binding() + "\n"})
     return path

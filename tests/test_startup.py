@@ -272,12 +272,6 @@ def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:
     assert "starts Python" not in install(home, "bash")
 
 
-@pytest.mark.parametrize("shell", FILES)
-def test_the_ready_file_is_what_init_prints(home: Home, shell: str) -> None:
-    install(home, shell)
-    assert (home.store / "init" / shell).read_text() == home.run("init", shell).stdout
-
-
 def test_ready_files_follow_the_program(stocked: Home) -> None:
     """After an update, the next command that changes something rewrites them."""
     install(stocked, "bash")

@@ -67,9 +67,12 @@ def with_keyword(text: str) -> str:
 
 def core(family: str) -> str:
     """Return the text that defines the change and its undo."""
+    return "".join(map(_text, _core(family)))
+
+
+def _core(family: str) -> tuple[str, ...]:
     # A shell that has no hook files has a core all the same.
-    names = FAMILIES[family].core if family in FAMILIES else (f"core.{family}",)
-    return "".join(map(_text, names))
+    return FAMILIES[family].core if family in FAMILIES else (f"core.{family}",)
 
 
 def answers() -> str:
@@ -87,17 +90,33 @@ def init(shell: Shell, *, root: str, program: str) -> str:
         raise RequestError(f"`{shell.name}` has no integration", f"there is one for {names}")
     if shell.core:
         return carried(shell.core + shell.init, root=root, program=program)
-    values = {"_cudaswitch_root": root, "_cudaswitch_program": program, "_cudaswitch_seen": ""}
+    values = {"_cudaswitch_root": root, "_cudaswitch_program": program}
     if not shell.defines:
         values["_cudaswitch_texts"] = str(Path(__file__).parent)
-    assigned = [
-        shell.local.format(name=name, value=shell.quote(value)) for name, value in values.items()
-    ]
     before = _defined(shell)
     if shell.lazy:
-        later = shell.quote(before + _spelled(shell, "".join(map(_text, shell.lazy))))
-        before = shell.deferred.format(text=later)
-    return "\n".join([*assigned, before]) + _spelled(shell, "".join(map(_text, shell.init)))
+        before = shell.deferred.format(text=shell.quote(before + _spelled(shell, shell.lazy)))
+    return _assigned(shell, values) + before + _spelled(shell, shell.init)
+
+
+def ready(shell: Shell, *, root: str, program: str, file: Path) -> str:
+    """Return the integration for `file`, which new shells source: most of them leave it early."""
+    if not shell.ready:
+        return init(shell, root=root, program=program)
+    values = {
+        "_cudaswitch_root": root,
+        "_cudaswitch_program": program,
+        "_cudaswitch_ready": str(file),
+    }
+    first = _assigned(shell, values) + _spelled(shell, (shell.again, *shell.init))
+    return shell.ready(first, _defined(shell) + _spelled(shell, shell.lazy))
+
+
+def _assigned(shell: Shell, values: dict[str, str]) -> str:
+    return "".join(
+        shell.local.format(name=name, value=shell.quote(value)) + "\n"
+        for name, value in (values | {"_cudaswitch_seen": ""}).items()
+    )
 
 
 def carried(names: tuple[str, ...], **values: str) -> str:
@@ -133,10 +152,11 @@ def use(shell: Shell, want: str) -> str:
 
 
 def _defined(shell: Shell) -> str:
-    return _spelled(shell, core(shell.family)) if shell.defines else ""
+    return _spelled(shell, _core(shell.family)) if shell.defines else ""
 
 
-def _spelled(shell: Shell, text: str) -> str:
+def _spelled(shell: Shell, names: tuple[str, ...]) -> str:
+    text = "".join(map(_text, names))
     return with_keyword(text) if shell.keyword else text
 
 

@@ -114,9 +114,10 @@ class Shell:
     place of the family's text. `export` and `local` set one variable.
     `init` are the texts that `cudaswitch init` adds to the family's core, and `load` is the line
     that evaluates them. With `lazy` the core and those texts are parsed only when somebody calls
-    the function that `deferred` defines. `settle` is what makes a change come true. Where functions
-    cannot be defined it sources the family's core, which then is in no text: `{texts}` is the
-    folder of it. With `keyword` it knows `[[`.
+    the function that `deferred` defines; in a ready file, which `ready` lays out, `again` is the
+    text that does so. `settle` is what makes a change come true. Where functions cannot be
+    defined it sources the family's core, which then is in no text: `{texts}` is the folder of
+    it. With `keyword` it knows `[[`.
 
     `startup` are the files in which a person keeps settings for it, the first being made
     where none is there (`startup.folders` says which folders may be named); `source` is
@@ -131,6 +132,8 @@ class Shell:
     init: tuple[str, ...] = ()
     lazy: tuple[str, ...] = ()
     deferred: str = ""
+    again: str = ""
+    ready: Callable[[str, str], str] | None = None
     core: tuple[str, ...] = ()
     use: tuple[str, ...] = ()
     load: str = ""
@@ -163,6 +166,21 @@ __cudaswitch_load() {{
 """
 """What the person has made of words by then must not get into what is parsed."""
 
+
+def _left_early(first: str, rest: str) -> str:
+    """Lay a ready file out so that the shell returns from it before `rest`."""
+    return (
+        f"case ${{_cudaswitch_rest-}} in\n'')\n{first}return 0\n;;\nesac\n"
+        f"{rest}_cudaswitch_rest=''\n"
+    )
+
+
+def _passed_over(first: str, rest: str) -> str:
+    """Lay a ready file out so that a shell that parses all of it first finds comments there."""
+    lines = f"{rest}set -g _cudaswitch_rest".split("\n")
+    return first + "".join(f"#:{line}\n" for line in lines)
+
+
 SHELLS = {
     shell.name: shell
     for shell in (
@@ -181,6 +199,8 @@ SHELLS = {
             local="{name}={value}",
             lazy=("answers.sh", "init.sh"),
             deferred=_DEFERRED,
+            again="again.sh",
+            ready=_left_early,
             init=("file.sh", "lazy.sh", "init.bash"),
             load='eval "$(cudaswitch init bash)"',
             startup=("{HOME}/.bashrc",),
@@ -195,6 +215,8 @@ SHELLS = {
             local="typeset -g {name}={value}",
             lazy=("answers.sh", "init.sh"),
             deferred=_DEFERRED,
+            again="again.sh",
+            ready=_left_early,
             init=("file.sh", "lazy.sh", "init.zsh"),
             load='eval "$(cudaswitch init zsh)"',
             startup=("{ZDOTDIR}/.zshrc",),
@@ -244,6 +266,8 @@ SHELLS = {
             local="set -g {name} {value}",
             lazy=("init.fish",),
             deferred="function __cudaswitch_load\n    eval {text}\nend\n",
+            again="again.fish",
+            ready=_passed_over,
             init=("lazy.fish", "prompt.fish"),
             load="cudaswitch init fish | source",
             startup=("{XDG_CONFIG_HOME}/fish/conf.d/cudaswitch.fish",),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from homes import HOSTILE_FOLDER, make_home
+from homes import HOSTILE_FOLDER, Home, make_home
 from shells.conda import Conda, RealConda
 from shells.driver import TCSH, Shell
 from shells.kits import Person, kits_in
@@ -38,13 +38,17 @@ def make_person(
     for kit in kits:
         done = home.run("adopt", str(kit.build().home), PATH=path)
         assert done.returncode == 0, done.stderr
-    init = {}
-    for shell in integrated:
-        done = home.run("init", shell)
-        assert done.returncode == 0, done.stderr
-        init[shell] = folder / f"init.{shell}"
-        init[shell].write_text(done.stdout)
-    return Person(home, kits, init)
+    return Person(home, kits, {shell: ready_file(home, shell) for shell in integrated})
+
+
+def ready_file(home: Home, shell: str) -> Path:
+    """Write the file that a startup file loads, without the line there."""
+    elsewhere = str(home.path.with_name("elsewhere"))
+    variables = {"HOME": elsewhere, "ZDOTDIR": elsewhere, "XDG_CONFIG_HOME": elsewhere}
+    done = home.run("init", "--install", shell, "--yes", **variables)
+    assert done.returncode == 0, done.stderr
+    (file,) = (home.store / "init").glob(f"{shell}*")
+    return file
 
 
 @pytest.fixture(scope="session")

@@ -78,7 +78,7 @@ def kits_in(folder: Path) -> tuple[Kit, Kit, Kit]:
 
 @dataclass(frozen=True)
 class Person:
-    """An account whose store has toolkits. `init` are the files that `cudaswitch init` printed."""
+    """An account whose store has toolkits. `init` are the files that startup files load."""
 
     home: Home
     kits: tuple[Kit, ...]

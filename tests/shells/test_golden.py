@@ -41,6 +41,10 @@ def _operations() -> dict[str, Callable[[], str]]:
         found[f"system.{name}"] = partial(shells.use, row, "system")
         if row.init:
             found[f"init.{name}"] = partial(shells.init, row, root=ROOT, program=PROGRAM)
+        if row.ready:
+            found[f"ready.{name}"] = partial(
+                shells.ready, row, root=ROOT, program=PROGRAM, file=Path(ROOT, "init", name)
+            )
     for family in FAMILIES:
         owner: Owner
         for owner in ("C", "V"):
@@ -68,7 +72,9 @@ def with_names_for_texts(text: str) -> str:
     for name, kept in sorted(texts.items(), key=lambda item: -len(item[1])):
         plain = shells.without_comments(kept)
         keyword = shells.with_keyword(plain)
-        for form, how in ((kept, ""), (plain, ""), (keyword, ", [[" if keyword != plain else "")):
+        comments = "".join(f"#:{line}\n" for line in plain.splitlines())
+        forms = {kept: "", keyword: ", [[", plain: "", comments: ", #:"}
+        for form, how in forms.items():
             for quote in quotes:
                 text = text.replace(quote(form)[1:-1], f"<{name}{how}>\n")
     for name in {part for row in ROWS.values() for part in (*row.core, *row.use, *row.init)}:

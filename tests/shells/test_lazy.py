@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,18 @@ def is_parsed(terminal: Terminal) -> bool:
     ask = "functions -q" if terminal.shell is FISH else "command -v"
     terminal.say(f"{ask} __cudaswitch_choose")
     return terminal.child.match.group(1) == "0"
+
+
+@pytest.fixture(params=("ready file", "printed"))
+def person(request: pytest.FixtureRequest, person: Person, tmp_path: Path) -> Person:
+    """Somebody whose shells load the ready file, or what `init` prints."""
+    if request.param == "ready file":
+        return person
+    printed = {}
+    for shell in ("bash", "zsh", "fish"):
+        printed[shell] = tmp_path / f"init.{shell}"
+        printed[shell].write_text(person.home.run("init", shell).stdout)
+    return replace(person, init=printed)
 
 
 @every_shell

@@ -1,17 +1,23 @@
-"""New shells that inherit an active toolkit: login shells that rebuild PATH, tmux's panes."""
+"""New shells: those that inherit a toolkit, and those whose ready file changes after them."""
 
 from __future__ import annotations
 
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shells.conda import conda_prefix
+from shells.conftest import ready_file
 from shells.driver import BASH, FISH, ZSH, Environment, Shell
 from shells.kits import STATE, Person, read_env, switched
-from tools import require
+from shells.terminal import Terminal
+from shells.test_interactive import every_shell, home_of, tree
+from tools import console_script, require
+
+__all__ = ["tree"]  # fixtures
 
 REBUILT = "/usr/local/bin:/usr/bin:/bin"
 RC_FILES = {
@@ -133,3 +139,41 @@ def test_a_pane_of_tmux(shell: Shell, person: Person, tmp_path: Path) -> None:
             asserted(seen, person)
     finally:
         subprocess.run([*tmux, "kill-server"], env=env, check=False, timeout=20)
+
+
+@every_shell
+@pytest.mark.parametrize("there", ("gone", "cut short"))
+@pytest.mark.parametrize("program", ("there", "gone"))
+def test_a_ready_file_that_changed_since_the_shell_started(
+    shell: Shell, there: str, program: str, person: Person, tree: Path, tmp_path: Path
+) -> None:
+    """The command has what was in it; without that the shell says so once, and works on."""
+    store = tmp_path / "store"
+    store.mkdir()
+    for part in person.home.store.iterdir():
+        if part.name != "init":
+            (store / part.name).symlink_to(part)
+    home = replace(person.home, store=store, env=person.home.env | {"CUDASWITCH_HOME": str(store)})
+    file = ready_file(home, shell.name)
+    if program == "gone":
+        # It is the first word in the file that is not ours.
+        text = file.read_text()
+        assert str(console_script()) in text
+        file.write_text(text.replace(str(console_script()), str(tmp_path / "gone")))
+    terminal = Terminal(shell, replace(person, init={shell.name: file}), tmp_path)
+    try:
+        if there == "gone":
+            file.unlink()
+        else:
+            text = file.read_text()
+            file.write_text(text[: text.index("\n", len(text) // 2)])
+        said = terminal.say(f"cd {shell.quote(str(tree))}")
+        switched = home_of(terminal) == str(person.kits[0].home)
+        assert switched is (program == "there")
+        assert ("switches nothing" in said) is not switched
+        terminal.say(f"cd {shell.quote(str(tree / 'inner'))}")
+        again = terminal.say("echo $CUDA_HOME")
+        assert str(person.kits[1].home) in again if switched else "cudaswitch" not in again
+        assert not terminal.child.before.count("not found")
+    finally:
+        terminal.child.close(force=True)

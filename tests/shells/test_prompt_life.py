@@ -69,7 +69,9 @@ def test_an_interrupted_look_round_is_made_up_for(
     assign = "set -g {} {}" if shell is FISH else "{}={}"
     terminal.say(assign.format("_cudaswitch_program", program))
     terminal.child.sendline(f"cd {asking}")
+    deadline = time.monotonic() + 20
     while not asking.with_name("asked").exists():
+        assert time.monotonic() < deadline, "the program is not asked"
         time.sleep(0.02)
     time.sleep(0.3)  # the program has begun to sleep
     interrupt(terminal)

@@ -1,0 +1,22 @@
+case ${_cudaswitch_rest-} in
+'')
+_cudaswitch_root='/home/o'\''neill/a $store'
+_cudaswitch_program='/opt/a "program"/cudaswitch'
+_cudaswitch_ready='/home/o'\''neill/a $store/init/bash'
+_cudaswitch_seen=''
+<again.sh, [[>
+<file.sh, [[>
+<lazy.sh, [[>
+<init.bash>
+return 0
+;;
+esac
+<packages.sh, [[>
+<bundled.sh, [[>
+<copies.sh, [[>
+<flags.sh, [[>
+<core.sh, [[>
+<hooks.sh, [[>
+<answers.sh, [[>
+<init.sh, [[>
+_cudaswitch_rest=''

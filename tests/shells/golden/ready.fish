@@ -1,0 +1,15 @@
+set -g _cudaswitch_root '/home/o\'neill/a $store'
+set -g _cudaswitch_program '/opt/a "program"/cudaswitch'
+set -g _cudaswitch_ready '/home/o\'neill/a $store/init/fish'
+set -g _cudaswitch_seen ''
+<again.fish>
+<lazy.fish>
+<prompt.fish>
+<bundled.fish, #:>
+<copies.fish, #:>
+<flags.fish, #:>
+<lists.fish, #:>
+<core.fish, #:>
+<hooks.fish, #:>
+<init.fish, #:>
+#:set -g _cudaswitch_rest

@@ -1,0 +1,22 @@
+case ${_cudaswitch_rest-} in
+'')
+typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
+typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
+typeset -g _cudaswitch_ready='/home/o'\''neill/a $store/init/zsh'
+typeset -g _cudaswitch_seen=''
+<again.sh, [[>
+<file.sh, [[>
+<lazy.sh, [[>
+<init.zsh>
+return 0
+;;
+esac
+<packages.sh, [[>
+<bundled.sh, [[>
+<copies.sh, [[>
+<flags.sh, [[>
+<core.sh, [[>
+<hooks.sh, [[>
+<answers.sh, [[>
+<init.sh, [[>
+_cudaswitch_rest=''
