@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -21,9 +22,7 @@ def current_platform() -> str:
     """Name this machine's platform as conda does."""
     if sys.platform == "win32":
         return "win-64"
-    import platform  # noqa: PLC0415  # looking at what is installed need not wait for it
-
-    machine = platform.machine().lower()
+    machine = os.uname().machine.lower()
     return "linux-aarch64" if machine in ("aarch64", "arm64") else "linux-64"
 
 

@@ -1,7 +1,15 @@
 # Written by `cudaswitch pin`, taken away by `cudaswitch unpin`.
 # No kind of ksh has \local: nothing is better there than half.
-if [ -n "${@env@-}" ] && [ -z "${KSH_VERSION-}" ] \
-    && { [ -n "${_cudaswitch_here-}" ] || \command -v __cudaswitch_settle > /dev/null \
-        || { [ -f "$@env@/etc/cudaswitch/core.sh" ] && \. "$@env@/etc/cudaswitch/core.sh"; }; }; then
+if
+    case ${@env@:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
+        xk*) \false ;;
+        x?*) ;;
+        x)
+            \command -v __cudaswitch_settle > /dev/null \
+                || { [ -f "$@env@/etc/cudaswitch/core.sh" ] && \. "$@env@/etc/cudaswitch/core.sh"; }
+            ;;
+        *) \false ;;
+    esac
+then
     __cudaswitch_enter @owner@ "$@env@" @home@ @options@ @auto@ @watched@
 fi

@@ -1,7 +1,15 @@
 # Written by `cudaswitch pin`, taken away by `cudaswitch unpin`.
 # No kind of ksh has \local: nothing is better there than half.
-if [ -n "${CONDA_PREFIX-}" ] && [ -z "${KSH_VERSION-}" ] \
-    && { [ -n "${_cudaswitch_here-}" ] || \command -v __cudaswitch_settle > /dev/null \
-        || { [ -f "$CONDA_PREFIX/etc/cudaswitch/core.sh" ] && \. "$CONDA_PREFIX/etc/cudaswitch/core.sh"; }; }; then
+if
+    case ${CONDA_PREFIX:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
+        xk*) \false ;;
+        x?*) ;;
+        x)
+            \command -v __cudaswitch_settle > /dev/null \
+                || { [ -f "$CONDA_PREFIX/etc/cudaswitch/core.sh" ] && \. "$CONDA_PREFIX/etc/cudaswitch/core.sh"; }
+            ;;
+        *) \false ;;
+    esac
+then
     __cudaswitch_enter C "$CONDA_PREFIX" '/'""'srv/'""'a store/'""'toolkits/'""'10.1.243+cudnn7.6.5' 'lib=always:gpus=0,2' '' 'lib/python3.11/site-packages' 'conda-meta'
 fi
