@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterable
@@ -22,7 +21,9 @@ def current_platform() -> str:
     """Name this machine's platform as conda does."""
     if sys.platform == "win32":
         return "win-64"
-    machine = os.uname().machine.lower()
+    import platform  # noqa: PLC0415  # looking at what is installed need not wait for it
+
+    machine = platform.machine().lower()
     return "linux-aarch64" if machine in ("aarch64", "arm64") else "linux-64"
 
 

@@ -4,8 +4,9 @@ The texts beside this module are real shell files, kept whole: `core.*` is the c
 its undo, `enter.*` and `leave.*` are the two halves of an environment's hook and `hooks.*`
 what they call, `init.*` is what `cudaswitch init` adds, `lazy.*` stand in for all of that
 until it is needed, with `prompt.fish` and `file.sh` (find a version file), which are needed
-at once. `answers.sh` is the part that shims run too. A placeholder never stands inside
-quotes of a text: each value passes its shell's one quoting function.
+at once, and `again.*` gets it from a ready file. `answers.sh` is the part that shims run too.
+A placeholder never stands inside quotes of a text: each value passes its shell's one quoting
+function.
 """
 
 from __future__ import annotations
