@@ -87,6 +87,21 @@ def test_an_interrupted_look_round_is_made_up_for(
 
 
 @every_shell
+def test_what_an_earlier_path_brought_back_goes_at_the_next_prompt(
+    shell: Shell, person: Person, at_prompt: Open
+) -> None:
+    """Also where nothing else has changed; a copy that was there before stays."""
+    terminal = at_prompt(shell)
+    back = str(person.kits[0].home / "bin")
+    terminal.say(shell.set("PATH", f"{back}:{back}:{person.home.env['PATH']}"))
+    terminal.say(shell.set("_CUDASWITCH_GONE", f"1{back}"))
+    terminal.say("")
+    found = seen(terminal)
+    assert "_CUDASWITCH_GONE" not in found
+    assert found["PATH"] == f"{back}:{person.home.env['PATH']}"
+
+
+@every_shell
 def test_an_interrupt_at_the_prompt(
     shell: Shell, person: Person, tree: Path, at_prompt: Open
 ) -> None:
