@@ -31,6 +31,8 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
 
     --install puts it into a ready file, and one marked line that loads the file into the
     startup file of SHELL, by default your own: new shells then start no Python.
+
+    One line on stderr tells of each change; CUDASWITCH_QUIET=1 keeps it quiet.
     """
     if put_in and take_out:
         raise click.UsageError("choose one of --install and --remove")

@@ -211,33 +211,34 @@ function __cudaswitch_look
     end
     set -e __csw
     set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
-    test "$before" = "$_CUDASWITCH_ON" -o -n "$CUDASWITCH_QUIET"; or __cudaswitch_say
+    # Hooks say nothing themselves: they run in scripts as well.
+    test "$_CUDASWITCH_ON|$_CUDASWITCH_LIB" = "$_cudaswitch_told"; or __cudaswitch_tell "$_cudaswitch_line"
     return 0
 end
 
-# One line on what is active now.
-function __cudaswitch_say
-    if test -z "$_CUDASWITCH_ON"
-        echo 'cudaswitch: no toolkit' >&2
-        return 0
-    end
-    set -l line
-    string match --quiet --regex '(?<line>[^/:]*)(:|$)' -- $_CUDASWITCH_ON
-    set line "cudaswitch: CUDA $line"
-    if test -z "$_CUDASWITCH_LIB"
-        if string match --quiet '*:lib=never*' -- $_CUDASWITCH_ON
+# One line on what is active now, where it is another than $argv[1].
+function __cudaswitch_tell
+    set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
+    set -l line 'no toolkit'
+    if test -n "$_CUDASWITCH_ON"
+        string match --quiet --regex '(?<line>[^/:]*)(:|$)' -- $_CUDASWITCH_ON
+        set line "CUDA $line"
+        if test -n "$_CUDASWITCH_LIB"
+        else if string match --quiet '*:lib=never*' -- $_CUDASWITCH_ON
             set line "$line (LD_LIBRARY_PATH left alone, as asked)"
         else
             set line "$line (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)"
         end
-    end
-    if test -z "$_CUDASWITCH_CC"; and string match --quiet '*:cc=*' -- $_CUDASWITCH_ON
-        __cudaswitch_host $_CUDASWITCH_ON
-        if test -n "$__csw"; and not test -x $__csw
-            set line "$line (its nvcc refuses the gcc here: install "(string replace --regex '.*/' '' -- $__csw)")"
+        if test -z "$_CUDASWITCH_CC"; and string match --quiet '*:cc=*' -- $_CUDASWITCH_ON
+            __cudaswitch_host $_CUDASWITCH_ON
+            if test -n "$__csw"; and not test -x $__csw
+                set line "$line (its nvcc refuses the gcc here: install "(string replace --regex '.*/' '' -- $__csw)")"
+            end
         end
     end
-    echo $line >&2
+    set -g _cudaswitch_line $line
+    test -n "$CUDASWITCH_QUIET" -o "$line" = "$argv[1]"; or echo "cudaswitch: $line" >&2
+    return 0
 end
 
 # This shell's own choice is the want $argv[1] from now on, none when it is empty.
@@ -246,7 +247,7 @@ function __cudaswitch_choose
     if test -n "$argv[1]"
         set -gx _CUDASWITCH_U $argv[1]
         __cudaswitch_settle
-        test -n "$CUDASWITCH_QUIET"; or __cudaswitch_say
+        __cudaswitch_tell
     else
         set -e _CUDASWITCH_U
         __cudaswitch_look
@@ -267,10 +268,9 @@ function __cudaswitch_swap
     __cudaswitch_plainly; or return 1
     set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
     set -gx _CUDASWITCH_U $home
-    if test -z "$CUDASWITCH_QUIET"
-        string match --quiet --regex '(?<home>[^/]*)$' -- $home
-        echo "cudaswitch: CUDA $home" >&2
-    end
+    string match --quiet --regex '(?<home>[^/]*)$' -- $home
+    set -g _cudaswitch_line "CUDA $home"
+    test -n "$CUDASWITCH_QUIET"; or echo "cudaswitch: $_cudaswitch_line" >&2
     return 0
 end
 

@@ -145,27 +145,28 @@ __cudaswitch_look() {
         interrupted) ;;
         *) _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" ;;
     esac
-    if [ "$_csw_before" != "${_CUDASWITCH_ON-}" ]; then
-        case ${CUDASWITCH_QUIET-} in '') __cudaswitch_say ;; esac
-    fi
+    # Hooks say nothing themselves: they run in scripts as well.
+    case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in
+        "${_cudaswitch_told-}") ;;
+        *) __cudaswitch_tell "${_cudaswitch_line-}" ;;
+    esac
 }
 
-# One line on what is active now.
-__cudaswitch_say() {
+# One line on what is active now, where it is another than $1.
+__cudaswitch_tell() {
     \local _csw_home
-    _csw_home=${_CUDASWITCH_ON-}
-    if [ -z "$_csw_home" ]; then
-        printf 'cudaswitch: no toolkit\n' >&2
-        return 0
+    _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line='no toolkit'
+    if [ -n "${_CUDASWITCH_ON-}" ]; then
+        _csw_home=${_CUDASWITCH_ON%%:*} __csw=''
+        case $_CUDASWITCH_ON in *:cc=*) __cudaswitch_lacking "$_CUDASWITCH_ON" ;; esac
+        case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
+            /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
+            /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
+        esac
+        _cudaswitch_line="CUDA ${_csw_home##*/}$__csw"
     fi
-    _csw_home=${_csw_home%%:*}
-    __csw=''
-    case $_CUDASWITCH_ON in *:cc=*) __cudaswitch_lacking "$_CUDASWITCH_ON" ;; esac
-    case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
-        /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
-        /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
-    esac
-    printf 'cudaswitch: CUDA %s%s\n' "${_csw_home##*/}" "$__csw" >&2
+    if [ -n "${CUDASWITCH_QUIET-}" ] || [ "$_cudaswitch_line" = "${1-}" ]; then return 0; fi
+    printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2
 }
 
 # This shell's own choice is the want $1 from now on, none when it is empty.
@@ -173,7 +174,7 @@ __cudaswitch_choose() {
     \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
     if [ -n "$1" ]; then
         __cudaswitch_settle
-        if [ -z "${CUDASWITCH_QUIET-}" ]; then __cudaswitch_say; fi
+        __cudaswitch_tell
     else
         \unset _CUDASWITCH_U
         __cudaswitch_look
@@ -193,7 +194,8 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
     _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
     __cudaswitch_plainly "$1" "$1" || return 1
     \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
-    case ${CUDASWITCH_QUIET-} in '') printf 'cudaswitch: CUDA %s\n' "${1##*/}" >&2 ;; esac
+    _cudaswitch_line="CUDA ${1##*/}"
+    case ${CUDASWITCH_QUIET-} in '') printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2 ;; esac
 }
 
 cudaswitch() {

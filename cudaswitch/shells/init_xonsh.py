@@ -49,6 +49,9 @@ seen: tuple[str, ...] | None = None
 kept = ""
 """What was applied, in the form of BIN, when the virtualenv was entered."""
 
+told: str | None = None
+"""The last line on what is active; what the shell was born with is no news to it."""
+
 deciding: tuple[Path, bytes | None] | None = None
 """The version file that decides, and its content, to see it change."""
 
@@ -93,8 +96,9 @@ def edited() -> bool:
 
 def look(**_: Any) -> None:
     """Drop what belongs to an environment that was left, take up what is asked for, settle."""
-    global seen, kept, deciding  # noqa: PLW0603  # a namespace of its own, carried into xonsh
+    global seen, kept, deciding, told  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     before = variables()
+    told = told or line_on(before)
     now, was = watched(), seen
     state = dict(before)
     moved = was is None or was[:2] != now[:2]
@@ -129,8 +133,8 @@ def look(**_: Any) -> None:
         state = settled(state)
     write(before, state)
     seen = watched()
-    if state.get("_CUDASWITCH_ON", "") != on:
-        say(state)
+    # Hooks say nothing themselves: they run in scripts as well.
+    tell(state, told)
 
 
 def take_version(state: dict[str, str], version: str) -> None:
@@ -141,11 +145,17 @@ def take_version(state: dict[str, str], version: str) -> None:
         state["_CUDASWITCH_X"] = want
 
 
-def say(state: dict[str, str]) -> None:
-    """Print one line on what is active now."""
+def tell(state: dict[str, str], last: str = "") -> None:
+    """Print one line on what is active now, where it is another than `last`."""
+    global told  # noqa: PLW0603  # a namespace of its own, carried into xonsh
+    told = line_on(state)
+    if told != last and not state.get("CUDASWITCH_QUIET"):
+        print(f"cudaswitch: {told}", file=sys.stderr)
+
+
+def line_on(state: dict[str, str]) -> str:
+    """Say what is active."""
     on = state.get("_CUDASWITCH_ON", "")
-    if state.get("CUDASWITCH_QUIET"):
-        return
     line = f"CUDA {Path(on.partition(':')[0]).name}" if on else "no toolkit"
     if on and not state.get("_CUDASWITCH_LIB"):
         own = "this environment brings its own CUDA"
@@ -154,7 +164,7 @@ def say(state: dict[str, str]) -> None:
     compiler = host_compiler(Want.parse(on), state, os.path.exists)
     if compiler and not Path(compiler).exists():
         line += f" (its nvcc refuses the gcc here: install {Path(compiler).name})"
-    print(f"cudaswitch: {line}", file=sys.stderr)
+    return line
 
 
 def choose(want: str) -> None:
@@ -167,7 +177,7 @@ def choose(want: str) -> None:
         state = settled(state)
     write(before, state)
     if want:
-        say(state)
+        tell(state)
     else:
         look()
 

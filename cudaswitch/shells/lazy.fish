@@ -14,6 +14,10 @@ function __cudaswitch_file
     set -g __csw $dir.cuda-version
 end
 
+# What a shell is born with is no news to it.
+set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
+set -g _cudaswitch_line
+
 function __cudaswitch_look
     set -l asked "$CONDA_PREFIX$VIRTUAL_ENV$CUDASWITCH_VERSION$_CUDASWITCH_ON$_CUDASWITCH_BIN"
     set -a asked "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"

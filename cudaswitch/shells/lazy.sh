@@ -2,6 +2,9 @@
 # What stands in for the integration until something asks for a toolkit: in a shell where nothing
 # does, nothing more is parsed. __cudaswitch_load puts the integration in its place.
 
+# What a shell is born with is no news to it.
+_cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line=''
+
 __cudaswitch_look() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
     \local __csw

@@ -6,6 +6,8 @@ if ($?VIRTUAL_ENV) eval 'set _cswl_now[2] = "${VIRTUAL_ENV:q}"'
 if ($?CUDASWITCH_VERSION) eval 'set _cswl_now[4] = "${CUDASWITCH_VERSION:q}"'
 set _cswl_before = ""
 if ($?_CUDASWITCH_ON) eval 'set _cswl_before = "${_CUDASWITCH_ON:q}"'
+# What a shell is born with is no news to it.
+if (! $?_cudaswitch_told) set _cudaswitch_told = "${_cswl_before:q}"
 set _cswl_settle = $?_CUDASWITCH_GONE
 set _cswl_asked = 1
 if ($#_cudaswitch_seen == 4) then
@@ -144,5 +146,6 @@ endif
 set _cudaswitch_seen = ("$_cswl_now[1]:q" "$_cswl_now[2]:q" "$_cswl_now[3]:q" "$_cswl_now[4]:q")
 set _cswl_after = ""
 if ($?_CUDASWITCH_ON) eval 'set _cswl_after = "${_CUDASWITCH_ON:q}"'
-if ("${_cswl_before:q}" != "${_cswl_after:q}") source "${_cudaswitch_texts:q}/say.csh"
+# Hooks say nothing themselves: they run in scripts as well.
+if ("${_cudaswitch_told:q}" != "${_cswl_after:q}") source "${_cudaswitch_texts:q}/say.csh"
 unset _csw_* _cswl_* _cswk_*

@@ -1,13 +1,13 @@
 # One line on what is active now.
+set _cudaswitch_told = ""
+if ($?_CUDASWITCH_ON) eval 'set _cudaswitch_told = "${_CUDASWITCH_ON:q}"'
 set _csws_quiet = 0
 if ($?CUDASWITCH_QUIET) then
     if ("${CUDASWITCH_QUIET:q}" != "") set _csws_quiet = 1
 endif
 if (! $_csws_quiet) then
-    set _csws_on = ""
     set _csws_lib = ""
-    if ($?_CUDASWITCH_ON) eval 'set _csws_on = "${_CUDASWITCH_ON:q}"'
     if ($?_CUDASWITCH_LIB) eval 'set _csws_lib = "${_CUDASWITCH_LIB:q}"'
-    /bin/sh "${_cudaswitch_texts:q}/say.sh" "${_csws_on:q}" "${_csws_lib:q}"
+    /bin/sh "${_cudaswitch_texts:q}/say.sh" "${_cudaswitch_told:q}" "${_csws_lib:q}"
 endif
 unset _csws_*

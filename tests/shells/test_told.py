@@ -1,0 +1,112 @@
+"""The one quiet line on what is active: when it comes, when it does not, how it is switched off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shells.conda import conda_prefix
+from shells.driver import BASH, FISH, TCSH, XONSH, ZSH, Shell
+from shells.kits import Person
+from shells.pinned import Session
+from shells.quick_conda import CONDAS
+from shells.test_virtualenv import activate, with_venv
+
+integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
+sourcing = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
+
+FIRST, SECOND, NONE = (
+    "cudaswitch: CUDA cuda-10.1",
+    "cudaswitch: CUDA cuda-11.8",
+    "cudaswitch: no toolkit",
+)
+
+
+def lines(session: Session, words: str, **variables: str | None) -> list[str]:
+    """Return what is said at a terminal: there is a prompt after each step."""
+    steps = [f"{step}\n{session.shell.prompt}" for step in session.steps(words)]
+    return said(session, *steps, **variables)
+
+
+def said(session: Session, *steps: str, **variables: str | None) -> list[str]:
+    result = session.play(*steps, load=True, **{"CUDASWITCH_QUIET": None} | variables)
+    assert (result.rc, result.stdout) == (0, "")
+    return result.stderr.splitlines()
+
+
+@integrated
+@every_conda
+def test_a_pinned_conda_environment(session: Session) -> None:
+    assert lines(session, "b a again c b out out") == [FIRST, SECOND, NONE, SECOND, FIRST]
+    assert lines(session, "b a c out out", CUDASWITCH_QUIET="1") == []
+
+
+@integrated
+@every_conda
+def test_another_environment_with_the_same_toolkit(session: Session, tmp_path: Path) -> None:
+    """It is no news; tcsh, which has to start a process to say anything, looks less closely."""
+    prefix = conda_prefix(tmp_path / "same")
+    session.person.pin("10.1", prefix)
+    enter = f"{session.conda.activate(session.shell, prefix)}\n{session.shell.prompt}"
+    told = said(session, *session.steps("a"), session.shell.prompt, enter)
+    assert told == ([FIRST, FIRST] if session.shell is TCSH else [FIRST])
+
+
+@integrated
+@every_conda
+def test_after_a_choice_of_ones_own(session: Session) -> None:
+    (enter,) = session.steps("c")
+    use = ["cudaswitch use 11.8", "cudaswitch use 10.1"]
+    steps = [*use, f"{enter}\n{session.shell.prompt}", "cudaswitch off"]
+    assert said(session, *steps) == [SECOND, FIRST, SECOND]
+
+
+@sourcing
+def test_a_pinned_virtualenv(person: Person, shell: Shell, tmp_path: Path) -> None:
+    for name, version in (("v", "10.1"), ("w", "11.8")):
+        with_venv(tmp_path / name)
+        person.pin(version, tmp_path / name)
+    steps = [activate(shell, tmp_path / "v"), "deactivate", activate(shell, tmp_path / "w")]
+    at_prompts = [f"{step}\n{shell.prompt}\n{shell.prompt}" for step in steps]
+    result = person.play(shell, *at_prompts, CUDASWITCH_QUIET=None)
+    assert result.stderr.splitlines() == [FIRST, NONE, SECOND]
+    assert not person.play(shell, *steps, CUDASWITCH_QUIET=None).stderr  # as in a script
+
+
+@integrated
+@every_conda
+def test_libraries_that_are_left_alone(session: Session, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "own")
+    session.person.pin("10.1", prefix)
+    (prefix / "conda-meta" / "cudatoolkit-10.1.243-h6bb024c_0.json").touch()
+    enter = session.conda.activate(session.shell, prefix)
+    steps = [f"{step}\n{session.shell.prompt}" for step in (*session.steps("a"), enter)]
+    alone = " (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)"
+    assert said(session, *steps) == [FIRST, FIRST + alone]
+
+
+@integrated
+def test_a_shell_says_nothing_of_what_it_is_born_with(
+    person: Person, shell: Shell, tmp_path: Path
+) -> None:
+    """Nor when nothing but the owner changes; later changes it tells of as ever."""
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    born = person.play(shell, "cudaswitch use 10.1").snaps["1"]
+    inherited = {name: value for name, value in born.items() if name != "SHLVL"}
+    steps = [shell.prompt, f"cd {shell.quote(str(tmp_path))}\n{shell.prompt}"]
+    steps += ["cudaswitch off", f"cd /\n{shell.prompt}"]
+    result = person.play(shell, *steps, **inherited | {"CUDASWITCH_QUIET": None})
+    assert (result.rc, result.stderr.splitlines()) == (0, [NONE])
+
+
+@integrated
+def test_commands_answer_each_time(person: Person, shell: Shell) -> None:
+    steps = ["cudaswitch use 10.1", "cudaswitch use 10.1", "cudaswitch off"]
+    said = person.play(shell, *steps, CUDASWITCH_QUIET=None).stderr.splitlines()
+    assert said == [FIRST, FIRST, NONE]
+    assert not person.play(shell, *steps, CUDASWITCH_QUIET="1").stderr
+    # What was not said while it was quiet is no news when it no longer is.
+    loud = f"{shell.unset('CUDASWITCH_QUIET')}\ncd /\n{shell.prompt}"
+    assert not person.play(shell, "cudaswitch use 10.1", loud, CUDASWITCH_QUIET="1").stderr
