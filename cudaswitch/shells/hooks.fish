@@ -34,6 +34,7 @@ end
 
 # The same, whatever there is already.
 function __cudaswitch_entered
+    test $argv[1] = V -a -n "$_cudaswitch_undone"; and __cudaswitch_finished
     set -l baked $argv[3]
     test -n "$argv[4]"; and set baked $baked:$argv[4]
     set -l want $baked
@@ -59,12 +60,27 @@ function __cudaswitch_entered
     if test $argv[1] = C -a -n "$_cudaswitch_undone"
         set -l flags "$_cudaswitch_undone_cc$_cudaswitch_undone_xla"
         if test "$LD_LIBRARY_PATH|$CUDA_HOME$CUDA_PATH$CUDACXX$flags" != "$_cudaswitch_ld_was|"
-            __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
-            __cudaswitch_scalars forget $_cudaswitch_undone
+            __cudaswitch_forget
         end
     end
     set -gx _CUDASWITCH_$argv[1] $want:env=$argv[2]
     __cudaswitch_settle
+end
+
+# Take what was applied in the environment that was left out of what conda keeps.
+function __cudaswitch_forget
+    __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
+    __cudaswitch_scalars forget $_cudaswitch_undone
+    set -g _cudaswitch_undone
+end
+
+# conda has finished: what it keeps is from before the hook of the environment that was left.
+function __cudaswitch_finished
+    if test -n "$_cudaswitch_undone_cc$_cudaswitch_undone_xla"; or __cudaswitch_kept
+        __cudaswitch_forget
+    else
+        set -g _cudaswitch_undone
+    end
 end
 
 # The hook of an environment that is left: owner C or V, its folder.
@@ -72,12 +88,16 @@ function __cudaswitch_leave
     set -l owner _CUDASWITCH_$argv[1]
     test -n "$$owner"; or return 0
     set -l before $_CUDASWITCH_BIN
-    set -g _cudaswitch_undone $_CUDASWITCH_ON
-    set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
-    set -g _cudaswitch_undone_cc $_CUDASWITCH_CC
-    set -g _cudaswitch_undone_xla $_CUDASWITCH_XLA
-    set -q _CUDASWITCH_KEPT; and set -g _cudaswitch_undone
-    set -e _cudaswitch_gave
+    if test $argv[1] = C
+        set -g _cudaswitch_undone $_CUDASWITCH_ON
+        set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
+        set -g _cudaswitch_undone_cc $_CUDASWITCH_CC
+        set -g _cudaswitch_undone_xla $_CUDASWITCH_XLA
+        set -q _CUDASWITCH_KEPT; and set -g _cudaswitch_undone
+        set -e _cudaswitch_gave
+    else if test -n "$_cudaswitch_undone"
+        __cudaswitch_finished
+    end
     # Where the environment below was active at the last prompt, nothing else tells the next one.
     set -g _cudaswitch_seen
     set -e $owner

@@ -60,10 +60,7 @@ __cudaswitch_entered() {
     _csw_flags=${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}
     case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}$_csw_flags} in
         C | "C:${_cudaswitch_ld_was-}|") ;;
-        C:*)
-            __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib" ''
-            __cudaswitch_scalars forget "$_cudaswitch_undone"
-            ;;
+        C:*) __cudaswitch_forget ;;
     esac
     \export "_CUDASWITCH_$1=${_csw_home}:env=$2"
     __cudaswitch_settle
@@ -94,7 +91,7 @@ __cudaswitch_leave() {
     _csw_left=$2 _csw_before=${_CUDASWITCH_BIN-} _csw_repaired='' _cudaswitch_gave=''
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
-    case ${_CUDASWITCH_KEPT+x} in x) _cudaswitch_undone='' ;; esac
+    case $1${_CUDASWITCH_KEPT+x} in C) ;; *) _cudaswitch_undone='' ;; esac
     # Where the environment below was active at the last prompt, nothing else tells the next one.
     _cudaswitch_seen=''
     \unset "_CUDASWITCH_$1"
@@ -149,8 +146,31 @@ __cudaswitch_mamba() {
     fi
 }
 
+# Take what was applied in the environment that was left out of what conda keeps.
+__cudaswitch_forget() {
+    __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib" ''
+    __cudaswitch_scalars forget "$_cudaswitch_undone"
+    _cudaswitch_undone=''
+}
+
+# conda has finished: what it keeps is from before the hook of the environment that was left.
+__cudaswitch_finished() {
+    \local __csw
+    __cudaswitch_kept
+    case $__csw${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-} in
+        '') _cudaswitch_undone='' ;;
+        *) __cudaswitch_forget ;;
+    esac
+}
+
 # conda has finished, and what a PATH of its own brought back goes. Usually nothing did.
 __cudaswitch_repair() {
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    # It keeps nothing more when it leaves the last one.
+    case ${_cudaswitch_undone:+${CONDA_SHLVL-}} in
+        '' | 0) _cudaswitch_undone='' ;;
+        *) __cudaswitch_finished ;;
+    esac
     case "$_CUDASWITCH_GONE|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
         *":${_CUDASWITCH_GONE#0}:"*) __cudaswitch_settle ;;
         "0${_CUDASWITCH_GONE#0}||"*) \unset _CUDASWITCH_GONE ;;

@@ -187,6 +187,7 @@ function __cudaswitch_look
     if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
         set moved moved
         set -g _cudaswitch_asked
+        test -n "$_cudaswitch_undone"; and __cudaswitch_finished
     end
     test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
     if not set -q _cudaswitch_seen[4]; or test "$CUDASWITCH_VERSION" != $_cudaswitch_seen[4]
@@ -244,6 +245,7 @@ end
 # This shell's own choice is the want $argv[1] from now on, none when it is empty.
 function __cudaswitch_choose
     set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
+    test -n "$_cudaswitch_undone"; and __cudaswitch_finished
     if test -n "$argv[1]"
         set -gx _CUDASWITCH_U $argv[1]
         __cudaswitch_settle

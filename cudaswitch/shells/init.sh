@@ -111,6 +111,7 @@ __cudaswitch_look() {
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
         *) _cudaswitch_asked='' ;;
     esac
+    case ${_cudaswitch_undone-} in ?*) __cudaswitch_finished ;; esac
     case ${_CUDASWITCH_V-}${_CUDASWITCH_C-}${VIRTUAL_ENV-}${CONDA_PREFIX-} in
         ?*) __cudaswitch_environments ;;
     esac

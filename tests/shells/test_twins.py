@@ -1,0 +1,291 @@
+"""Random evenings in pairs: the same events with cudaswitch and without, and conda a process.
+
+In the end, when all environments are left and no toolkit is asked for, both shells must be the
+same. Unlike the histories of test_histories, environments here have variables of their own
+(`conda env config vars`) and packages with scripts, which may come while they are active, and a
+real conda plays too where one is on PATH.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from homes import HOSTILE_FOLDER
+from shells.conda import CONDAS, Conda, conda_prefix, write_hook
+from shells.conftest import make_person
+from shells.driver import BASH, FISH, ZSH, Shell
+from shells.histories import Evening, Event, Stage, act, shrunk, world
+from shells.kits import foreign
+from shells.pinned import Session
+from shells.test_virtualenv import activate, with_venv
+from shells.world import Place, World
+
+COUNT = int(os.environ.get("CUDASWITCH_HISTORIES", "600"))
+PAIRS = COUNT // 30
+"""For each shell; a transition is a process here, of a real conda a slow one."""
+
+CONDA = {"a": "10.1", "b": None, "c": "11.8", "f": "12.4", "g": None, "h": "10.1", "v": None}
+VENVS = {"x": "11.8", "y": None}
+VARIABLES = {
+    "f": {"CUDA_HOME": "/vars f", "LD_LIBRARY_PATH": "/vars f/lib", "NVCC_PREPEND_FLAGS": "-O3"},
+    "v": {"CUDA_HOME": "/vars", "CUDACXX": "/vars/nvcc", "LD_LIBRARY_PATH": "/vars/lib:/more"},
+}
+FOLDERS = {
+    "activate": 'export LD_LIBRARY_PATH="$CONDA_PREFIX/own${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n',
+    "deactivate": """
+own_list=:${LD_LIBRARY_PATH-}: own_head=${own_list%%":$CONDA_PREFIX/own:"*}
+if [ "$own_head" != "$own_list" ]; then
+    own_list=$own_head:${own_list#"$own_head:$CONDA_PREFIX/own:"}
+    own_list=${own_list#:} LD_LIBRARY_PATH=${own_list%:}
+fi
+if [ -z "${LD_LIBRARY_PATH-}" ]; then unset LD_LIBRARY_PATH; fi
+unset own_list own_head
+""",
+}
+"""A package that takes out what it put in."""
+FLAGS = {
+    "activate": """
+if [ -n "${NVCC_PREPEND_FLAGS+x}" ]; then
+    export NVCC_PREPEND_FLAGS_BACKUP="${NVCC_PREPEND_FLAGS}"
+fi
+export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS-} -ccbin=$CONDA_PREFIX/bin/g++"
+""",
+    "deactivate": """
+unset NVCC_PREPEND_FLAGS
+if [ -n "${NVCC_PREPEND_FLAGS_BACKUP+x}" ]; then
+    export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS_BACKUP}"
+    unset NVCC_PREPEND_FLAGS_BACKUP
+fi
+""",
+}
+"""What conda-forge's cuda-nvcc does to this variable."""
+LATE = {half: text.replace("/own", "/late") for half, text in FOLDERS.items()}
+"""A package that comes to the active environment, which then is activated again."""
+COMING = """
+[ -n "$CONDA_PREFIX" ] || exit 0
+for half in activate deactivate; do
+    cp "$0/$half" "$CONDA_PREFIX/etc/conda/$half.d/late.sh"
+done
+"""
+SCRIPTS = {"g": {"~cuda-nvcc": FLAGS}, "h": {"own": FOLDERS, "~cuda-nvcc": FLAGS}}
+
+
+def environments(folder: Path) -> dict[str, Path]:
+    """Make all environments, as yet without pins; return the prefixes."""
+    for name in VENVS:
+        with_venv(folder / name)
+    for half, text in LATE.items():
+        (folder / half).write_text(text)
+    for name in CONDA:
+        prefix = conda_prefix(folder / name)
+        if name in VARIABLES:
+            state = json.dumps({"env_vars": VARIABLES[name]})
+            (prefix / "conda-meta" / "state").write_text(state)
+        for package, halves in SCRIPTS.get(name, {}).items():
+            for half, text in halves.items():
+                write_hook(prefix, half, f"{package}.sh", text)
+    return {name: folder / name for name in CONDA | VENVS}
+
+
+@pytest.fixture(scope="session")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """Environments with pins below `folder`, and the same without below `bare` in there."""
+    place = tmp_path_factory.mktemp("compilers")
+    person = make_person(place / HOSTILE_FOLDER, ("bash", "zsh", "fish"), place)
+    folder = tmp_path_factory.mktemp("twins")
+    kits = {None: None} | {kit.version.rpartition(".")[0]: kit for kit in person.kits}
+    environments(folder / "bare")
+    pins, places = CONDA | VENVS, {}
+    for name, prefix in environments(folder).items():
+        places[name] = Place(str(prefix), bool(pins[name]), kits[pins[name]])
+        if pins[name]:
+            person.pin(str(pins[name]), prefix)
+    for name in ("nowhere", "one"):
+        for at in (folder, folder / "bare"):
+            (at / name).mkdir()
+    (folder / "one" / ".cuda-version").write_text("10.1\n")
+    conda, venvs = ({name: places[name] for name in kind} for kind in (CONDA, VENVS))
+    return Stage(person, folder, conda, venvs, {"nowhere": None, "one": person.kits[0]}, {})
+
+
+def drawn(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
+    """Draw a history."""
+    ld = dice.choice([None, ("/own/lib",), ("/x y", "/own/lib")])
+    scalars = dice.choice(
+        [(), (("CUDA_HOME", "/mine"),), (("CUDACXX", "mine"),), (("NVCC_PREPEND_FLAGS", "-O2"),)]
+    )
+    evening = Evening(dice.random() < 0.8, (), ld, scalars, ())
+    state = world(stage, shell, evening)
+    events: list[Event] = []
+
+    for _ in range(dice.randint(2, 9)):
+        event = _event(state, dice, loaded=evening.loaded)
+        happening = [event, ("reactivate",)] if event == ("arrive",) else [event]
+        if evening.loaded and dice.random() < 0.8:
+            happening.append(("prompt",))
+        for event in happening:
+            happen(stage, state, event)
+        events += happening
+    return replace(evening, events=tuple(events))
+
+
+def happen(stage: Stage, state: World, event: Event) -> None:
+    """Let an event happen in the model, which knows of no packages."""
+    if event != ("arrive",):
+        act(stage, state, event)
+
+
+def home(stage: Stage, shell: Shell, evening: Evening) -> Evening:
+    """Add the way home from wherever it ends."""
+    state = world(stage, shell, evening)
+    for event in evening.events:
+        happen(stage, state, event)
+    way: list[Event] = [("venv_deactivate",)] if state.venv else []
+    way += [("deactivate",) for _ in state.levels]
+    way += [("cd", "nowhere"), ("off",), ("prompt",)] if evening.loaded else []
+    return replace(evening, events=(*evening.events, *way))
+
+
+def _event(state: World, dice: random.Random, *, loaded: bool) -> Event:
+    into, venv = dice.choice([*CONDA]), dice.choice([*VENVS])
+    # Hooks alone cannot see a virtualenv that is left for one without a pin.
+    followed = loaded or not state.venv or bool(VENVS[venv])
+    kinds: list[tuple[float, Event]] = [
+        (5, ("activate", into)),
+        (2, ("stack", into)),
+        (1.5 if state.levels else 0, ("reactivate",)),
+        (3 if state.levels else 0, ("deactivate",)),
+        (3 if loaded else 0, ("use", dice.choice(["1", "2", "3", "system"]))),
+        (1 if loaded else 0, ("off",)),
+        (1 if loaded else 0, ("cd", dice.choice(["nowhere", "one"]))),
+        (1 if state.levels else 0, ("arrive",)),
+        (1 if followed else 0, ("venv_activate", venv)),
+        (1 if state.venv else 0, ("venv_deactivate",)),
+        (0.5, ("value", "CUDA_HOME", "/later")),
+        (1, (dice.choice(["prepend", "append"]), "PATH", "/own")),
+        (1, ("prepend", "LD_LIBRARY_PATH", "/later")),
+    ]
+    return dice.choices([event for _, event in kinds], [weight for weight, _ in kinds])[0]
+
+
+def say(session: Session, event: Event, *, heedless: bool) -> str:
+    """Put an event into the shell's words; without cudaswitch its own are nothing."""
+    shell, kits = session.shell, session.person.kits
+    words: dict[str, Callable[..., str]] = {
+        "activate": lambda name: session.conda.activate(shell, session.folder / name),
+        "stack": lambda name: session.conda.activate(shell, session.folder / name, stack=True),
+        "arrive": lambda: f"sh -c {shell.quote(COMING)} {shell.quote(str(session.folder))}",
+        "reactivate": lambda: session.conda.reactivate(shell),
+        "venv_activate": lambda name: activate(shell, session.folder / name),
+        "venv_deactivate": lambda: "deactivate",
+        "value": shell.set,
+        "deactivate": session.conda.deactivate,
+        "cd": lambda name: f"cd {shell.quote(str(session.folder / name))}",
+        "prepend": shell.prepend,
+        "append": shell.append,
+    }
+    own: dict[str, Callable[..., str]] = {
+        "use": lambda n: f"cudaswitch use {kits[int(n) - 1].version if n.isdigit() else n}",
+        "off": lambda: "cudaswitch off",
+        "prompt": lambda: shell.prompt,
+    }
+    kind, *rest = event
+    if kind in own:
+        return "true" if heedless else own[kind](*rest)
+    return words[kind](*rest)
+
+
+def played(session: Session, evening: Evening, *, heedless: bool) -> list[dict[str, str]]:
+    """Return what children are given after each event; the first two are before any."""
+    ld = {"LD_LIBRARY_PATH": None if evening.ld is None else ":".join(evening.ld)}
+    variables = dict(evening.scalars)
+    for late in session.folder.glob("?/etc/conda/*activate.d/late.sh"):
+        late.unlink()
+    steps = [f"cd {session.shell.quote(str(session.folder / 'nowhere'))}"]
+    steps += [say(session, event, heedless=heedless) for event in evening.events]
+    loaded = evening.loaded and not heedless
+    result = session.play(*steps, load=loaded, **ld | variables)
+    # A real conda warns of variables that it replaces.
+    said = [one for one in result.stderr.splitlines() if "overwriting" not in one]
+    assert (result.rc, said) == (0, [])
+    return [result.snaps[str(number)] for number in range(1, len(steps) + 2)]
+
+
+def plainly(env: dict[str, str], folder: Path) -> dict[str, str]:
+    """Leave out our bookkeeping, what conda forgets, more blanks than one, and the folder."""
+    known = {
+        name: " ".join(value.replace(str(folder), "").split())
+        for name, value in foreign(env).items()
+        if value
+    }
+    return {name: value for name, value in known.items() if not name.startswith("__CONDA_SHLVL_")}
+
+
+def fault(stage: Stage, shell: Shell, conda: Conda, evening: Evening) -> str | None:
+    """Return what is wrong, None for nothing."""
+    evening = home(stage, shell, evening)
+    bare = stage.folder / "bare"
+    ours = played(Session(stage.person, stage.folder, shell, conda), evening, heedless=False)
+    theirs = played(Session(stage.person, bare, shell, conda), evening, heedless=True)
+    state = world(stage, shell, evening)
+    for number, event in enumerate(evening.events):
+        happen(stage, state, event)
+        want = state.strongest()
+        if event == ("prompt",):
+            folders = ours[number + 2]["PATH"].split(":")
+            on = [kit for kit in stage.person.kits for folder in folders if folder == kit.bin]
+            if on != ([want.kit] if want and want.kit else []):
+                return f"after {number} PATH is {folders}"
+    now, must = plainly(ours[-1], stage.folder), plainly(theirs[-1], bare)
+    names = sorted(name for name in {*now, *must} if now.get(name) != must.get(name))
+    # conda never deletes its copies. One of a value that was long gone when it was brought back
+    # is overwritten where the variable was ours by then: all the better.
+    old = {name[len("__CONDA_SHLVL_0_") :] for name in theirs[-1] if "__CONDA_SHLVL_" in name}
+    names = [name for name in names if name not in old or "toolkits" in now.get(name, "")]
+    return "\n".join(f"{n}\n  must {must.get(n)}\n  is   {now.get(n)}" for n in names) or None
+
+
+FOUND: dict[str, tuple[Event, ...]] = {
+    "a copy with a package's folder in it": (("activate", "h"), ("activate", "v")),
+    "a choice before the way back": (("activate", "h"), ("activate", "v"), ("use", "3")),
+    "an older choice that was undone": (
+        *(("use", "2"), ("activate", "a"), ("deactivate",), ("activate", "v"), ("prompt",)),
+        *(("deactivate",), ("prompt",), ("activate", "f")),
+    ),
+    "a virtualenv in between": (("activate", "h"), ("activate", "v"), ("venv_activate", "x")),
+    "conda's own old copy": (
+        *(("activate", "f"), ("stack", "v"), ("deactivate",), ("deactivate",)),
+        *(("stack", "a"), ("stack", "f")),
+    ),
+}
+"""What random ones have found."""
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
+@pytest.mark.parametrize("words", FOUND)
+def test_found(twins: Stage, shell: Shell, conda: Conda, words: str, loaded: bool) -> None:
+    events = [one for one in FOUND[words] if loaded or one[0] not in ("use", "prompt")]
+    assert fault(twins, shell, conda, Evening(loaded, (), None, (), tuple(events))) is None
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("part", range(4))
+def test_both_are_the_same_in_the_end(twins: Stage, shell: Shell, conda: Conda, part: int) -> None:
+    for number in range(part, PAIRS, 4):
+        seed = f"{shell} {number}"
+        evening = drawn(twins, shell, random.Random(seed))
+        if fault(twins, shell, conda, evening) is None:
+            continue
+        least = shrunk(evening, lambda one: fault(twins, shell, conda, one) is not None)
+        told = f"seed `{seed}`: {least}\n{fault(twins, shell, conda, least)}"
+        pytest.fail(told.replace(f"{twins.folder}/", ""), pytrace=False)
