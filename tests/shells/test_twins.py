@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -74,6 +75,10 @@ for half in activate deactivate; do
     cp "$0/$half" "$CONDA_PREFIX/etc/conda/$half.d/late.sh"
 done
 """
+GONE = '[ ! -d "$0" ] || mv "$0" "$0.away"'
+"""Somebody deletes a toolkit."""
+HOOKLESS = 'rm -f "$CONDA_PREFIX"/etc/conda/*activate.d/~~cudaswitch.*'
+"""Somebody deletes our hooks in the active environment."""
 SCRIPTS = {"g": {"~cuda-nvcc": FLAGS}, "h": {"own": FOLDERS, "~cuda-nvcc": FLAGS}}
 
 
@@ -107,6 +112,8 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Stage:
         places[name] = Place(str(prefix), bool(pins[name]), kits[pins[name]])
         if pins[name]:
             person.pin(str(pins[name]), prefix)
+        if name in CONDA:
+            shutil.copytree(prefix / "etc/conda", prefix / "etc/kept")
     for name in ("nowhere", "one"):
         for at in (folder, folder / "bare"):
             (at / name).mkdir()
@@ -136,9 +143,13 @@ def drawn(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
     return replace(evening, events=tuple(events))
 
 
+UNKNOWN = ("arrive", "gone", "hookless")
+"""What the model does not know of: packages, and what is taken away from under our feet."""
+
+
 def happen(stage: Stage, state: World, event: Event) -> None:
-    """Let an event happen in the model, which knows of no packages."""
-    if event != ("arrive",):
+    """Let an event happen in the model."""
+    if event[0] not in UNKNOWN:
         act(stage, state, event)
 
 
@@ -171,6 +182,9 @@ def _event(state: World, dice: random.Random, *, loaded: bool) -> Event:
         (0.5, ("value", "CUDA_HOME", "/later")),
         (1, (dice.choice(["prepend", "append"]), "PATH", "/own")),
         (1, ("prepend", "LD_LIBRARY_PATH", "/later")),
+        # Hooks alone cannot undo when they are gone.
+        (0.7 if loaded and state.levels else 0, ("hookless",)),
+        (0.3, ("gone", dice.choice(["1", "2", "3"]))),
     ]
     return dice.choices([event for _, event in kinds], [weight for weight, _ in kinds])[0]
 
@@ -178,6 +192,7 @@ def _event(state: World, dice: random.Random, *, loaded: bool) -> Event:
 def say(session: Session, event: Event, *, heedless: bool) -> str:
     """Put an event into the shell's words; without cudaswitch its own are nothing."""
     shell, kits = session.shell, session.person.kits
+
     words: dict[str, Callable[..., str]] = {
         "activate": lambda name: session.conda.activate(shell, session.folder / name),
         "stack": lambda name: session.conda.activate(shell, session.folder / name, stack=True),
@@ -195,6 +210,8 @@ def say(session: Session, event: Event, *, heedless: bool) -> str:
         "use": lambda n: f"cudaswitch use {kits[int(n) - 1].version if n.isdigit() else n}",
         "off": lambda: "cudaswitch off",
         "prompt": lambda: shell.prompt,
+        "gone": lambda n: f"sh -c {shell.quote(GONE)} {shell.quote(str(kits[int(n) - 1].home))}",
+        "hookless": lambda: f"sh -c {shell.quote(HOOKLESS)}",
     }
     kind, *rest = event
     if kind in own:
@@ -208,13 +225,19 @@ def played(session: Session, evening: Evening, *, heedless: bool) -> list[dict[s
     variables = dict(evening.scalars)
     for late in session.folder.glob("?/etc/conda/*activate.d/late.sh"):
         late.unlink()
+    for away in session.person.kits[0].home.parent.glob("*.away"):
+        away.rename(away.with_suffix(""))
+    for kept in session.folder.glob("?/etc/kept"):
+        shutil.copytree(kept, kept.with_name("conda"), dirs_exist_ok=True)
     steps = [f"cd {session.shell.quote(str(session.folder / 'nowhere'))}"]
     steps += [say(session, event, heedless=heedless) for event in evening.events]
     loaded = evening.loaded and not heedless
     result = session.play(*steps, load=loaded, **ld | variables)
     # A real conda warns of variables that it replaces.
     said = [one for one in result.stderr.splitlines() if "overwriting" not in one]
-    assert (result.rc, said) == (0, [])
+    if any(event[0] == "gone" for event in evening.events):
+        said = [one for one in said if not one.startswith(("cudaswitch: ", "hint: "))]
+    assert said == []
     return [result.snaps[str(number)] for number in range(1, len(steps) + 2)]
 
 
@@ -235,10 +258,11 @@ def fault(stage: Stage, shell: Shell, conda: Conda, evening: Evening) -> str | N
     ours = played(Session(stage.person, stage.folder, shell, conda), evening, heedless=False)
     theirs = played(Session(stage.person, bare, shell, conda), evening, heedless=True)
     state = world(stage, shell, evening)
+    calm = not {event[0] for event in evening.events} & {"gone", "hookless"}
     for number, event in enumerate(evening.events):
         happen(stage, state, event)
         want = state.strongest()
-        if event == ("prompt",):
+        if event == ("prompt",) and calm:
             folders = ours[number + 2]["PATH"].split(":")
             on = [kit for kit in stage.person.kits for folder in folders if folder == kit.bin]
             if on != ([want.kit] if want and want.kit else []):
