@@ -2,6 +2,21 @@
 # What stands in for the integration until something asks for a toolkit: in a shell where nothing
 # does, nothing more is parsed. __cudaswitch_load puts the integration in its place.
 
+# Run what parses the integration: what the person has made of words by then must not get into it.
+__cudaswitch_unaliased() {
+    \local _csw_code _csw_aliases
+    _csw_code=0 _csw_aliases=''
+    if [ -n "${ZSH_VERSION-}" ]; then
+        \emulate -L sh -o no_aliases -o no_warn_create_global
+    elif \shopt -q expand_aliases; then
+        _csw_aliases=1
+        \shopt -u expand_aliases
+    fi
+    "$@" || _csw_code=$?
+    if [ -n "$_csw_aliases" ]; then \shopt -s expand_aliases; fi
+    return "$_csw_code"
+}
+
 # What a shell is born with is no news to it.
 _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line=''
 

@@ -149,24 +149,6 @@ class Shell:
         return "{texts}" not in self.settle
 
 
-_DEFERRED = """\
-__cudaswitch_load() {{
-    \\local _csw_code _csw_aliases
-    _csw_code=0 _csw_aliases=''
-    if [ -n "${{ZSH_VERSION-}}" ]; then
-        \\emulate -L sh -o no_aliases -o no_warn_create_global
-    elif \\shopt -q expand_aliases; then
-        _csw_aliases=1
-        \\shopt -u expand_aliases
-    fi
-    \\eval {text} || _csw_code=$?
-    if [ -n "$_csw_aliases" ]; then \\shopt -s expand_aliases; fi
-    return "$_csw_code"
-}}
-"""
-"""What the person has made of words by then must not get into what is parsed."""
-
-
 def _left_early(first: str, rest: str) -> str:
     """Lay a ready file out so that the shell returns from it before `rest`."""
     return (
@@ -198,7 +180,7 @@ SHELLS = {
             export="\\export {name}={value}",
             local="{name}={value}",
             lazy=("answers.sh", "init.sh"),
-            deferred=_DEFERRED,
+            deferred="__cudaswitch_load() {{ __cudaswitch_unaliased \\eval {text}; }}\n",
             again="again.sh",
             ready=_left_early,
             init=("file.sh", "lazy.sh", "init.bash"),
@@ -214,7 +196,7 @@ SHELLS = {
             export="\\export {name}={value}",
             local="typeset -g {name}={value}",
             lazy=("answers.sh", "init.sh"),
-            deferred=_DEFERRED,
+            deferred="__cudaswitch_load() {{ __cudaswitch_unaliased \\eval {text}; }}\n",
             again="again.sh",
             ready=_left_early,
             init=("file.sh", "lazy.sh", "init.zsh"),
