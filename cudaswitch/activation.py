@@ -71,6 +71,8 @@ class EnvironmentChange(NamedTuple):
         if owner:
             result[_STATE + owner] = str(self.want)
         result[_STATE + "ON"] = str(self.want) + (":nvcc" if "CUDACXX" in self.set else "")
+        if any(self.want.home in result[copy] for copy in _copies(result)):
+            result[_STATE + "KEPT"] = ""
         for name, record in _LISTS:
             # What a virtualenv gives back as PATH when it is left is treated as PATH is.
             folders = self.prepend.get("PATH" if record == "OLD" else name, ())
@@ -176,11 +178,15 @@ def gpu_variables(gpus: str | None) -> dict[str, str]:
 def undone(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without what is applied: only what we put in, each once."""
     result = dict(environment)
+    # Where conda kept the same folder aside before, it is the person's.
+    copies = [] if _STATE + "KEPT" in result else _copies(result)
     for name, record in _LISTS:
         before = result.get(name)
         entries = result.pop(_STATE + record, "")
         if name == "PATH":
             entries += ":" + result.pop(_STATE + "GONE", "")
+        for copy in _of(name, copies):
+            result[copy] = _without(result[copy], entries)
         if before is None:
             continue
         after = _without(before, entries)
@@ -198,16 +204,31 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
         values = change(plain, lambda _: on.endswith(":nvcc"), True).set
         if words["NVCC_PREPEND_FLAGS"]:
             values["CUDAHOSTCXX"] = words["NVCC_PREPEND_FLAGS"].removeprefix("-ccbin=")
-        _give_back(result, values)
-        _take_out(result, words)
-    return result
+        _give_back(result, values, copies)
+        _take_out(result, words, copies)
+    # To conda a copy that is empty is none.
+    return {name: value for name, value in result.items() if value or name not in copies}
 
 
-def _give_back(result: dict[str, str], values: Mapping[str, str]) -> None:
+def _copies(environment: Mapping[str, str]) -> list[str]:
+    """List what conda keeps aside: what an environment's own variables replace, by its level.
+
+    It brings that back when the environment is left.
+    """
+    return [name for name in environment if name.startswith("__CONDA_SHLVL_")]
+
+
+def _of(name: str, copies: list[str]) -> list[str]:
+    ends = f"_{name}"
+    levels = {copy: copy.removeprefix("__CONDA_SHLVL_").removesuffix(ends) for copy in copies}
+    return [copy for copy, level in levels.items() if level.isdigit()]
+
+
+def _give_back(result: dict[str, str], values: Mapping[str, str], copies: list[str]) -> None:
     for name, value in values.items():
         was = result.pop(f"{_STATE}WAS_{name}", None)
         # conda-forge's nvcc_linux-64 keeps two of them aside, and brings them back when it is left.
-        for each in (name, f"{name}_CONDA_NVCC_BACKUP"):
+        for each in (name, f"{name}_CONDA_NVCC_BACKUP", *_of(name, copies)):
             if result.get(each) == value:
                 if was is None:
                     del result[each]
@@ -215,13 +236,15 @@ def _give_back(result: dict[str, str], values: Mapping[str, str]) -> None:
                     result[each] = was
 
 
-def _take_out(result: dict[str, str], words: Mapping[str, str]) -> None:
+def _take_out(result: dict[str, str], words: Mapping[str, str], copies: list[str]) -> None:
     # What conda's nvcc keeps aside would bring ours back when it is left.
     aside, named = "NVCC_PREPEND_FLAGS_BACKUP", words["NVCC_PREPEND_FLAGS"]
     if named and aside in result:
         result[aside] = _without_word(result[aside], named)
     for name, word in words.items():
         was = result.pop(f"{_STATE}WAS_{name}", None)
+        for copy in _of(name, copies):
+            result[copy] = _without_word(result[copy], word) if word else result[copy]
         if word and name in result:
             before = result[name]
             result[name] = _without_word(before, word)

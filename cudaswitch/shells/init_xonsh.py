@@ -15,7 +15,7 @@ from xonsh.built_ins import XSH
 from xonsh.events import events
 from xonsh.tools import unthreadable
 
-from cudaswitch.activation import Want, host_compiler
+from cudaswitch.activation import Want, host_compiler, undone
 from cudaswitch.environments import active_environment
 from cudaswitch.shells.answers_xonsh import (
     answer,
@@ -48,6 +48,9 @@ seen: tuple[str, ...] | None = None
 
 kept = ""
 """What was applied, in the form of BIN, when the virtualenv was entered."""
+
+applied: dict[str, str] = {}
+"""Our bookkeeping at the last look: what hooks know ends with the bash that runs them."""
 
 told: str | None = None
 """The last line on what is active; what the shell was born with is no news to it."""
@@ -100,8 +103,8 @@ def look(**_: Any) -> None:
     before = variables()
     told = told or line_on(before)
     now, was = watched(), seen
-    state = dict(before)
     moved = was is None or was[:2] != now[:2]
+    state = put_right(before) if moved else dict(before)
     if moved:
         asked.clear()
     if was and was[0] != now[0]:
@@ -131,10 +134,28 @@ def look(**_: Any) -> None:
     # Without a reason nothing is touched: people put their own folders before ours.
     if moved or state.get("_CUDASWITCH_GONE") or strongest(state) != on.removesuffix(":nvcc"):
         state = settled(state)
-    write(before, state)
+    change_to(state, before)
     seen = watched()
     # Hooks say nothing themselves: they run in scripts as well.
     tell(state, told)
+
+
+def change_to(state: dict[str, str], before: dict[str, str]) -> None:
+    """Change xonsh's environment, and remember what is applied."""
+    global applied  # noqa: PLW0603  # a namespace of its own, carried into xonsh
+    write(before, state)
+    applied = {name: value for name, value in state.items() if name.startswith("_CUDASWITCH_")}
+
+
+def put_right(state: dict[str, str]) -> dict[str, str]:
+    """Take what was applied out of what conda keeps: it is older than the undo."""
+    kept = {name: value for name, value in state.items() if name.startswith("__CONDA_SHLVL_")}
+    right = undone(kept | applied)
+    return {
+        name: right.get(name, value)
+        for name, value in state.items()
+        if name not in kept or name in right
+    }
 
 
 def take_version(state: dict[str, str], version: str) -> None:
@@ -175,7 +196,7 @@ def choose(want: str) -> None:
     if want:
         state["_CUDASWITCH_U"] = want
         state = settled(state)
-    write(before, state)
+    change_to(state, before)
     if want:
         tell(state)
     else:

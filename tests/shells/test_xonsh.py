@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shells.conda import conda_prefix
 from shells.driver import XONSH, ShellResult
 from shells.kits import Person, foreign, switched
 from shells.test_virtualenv import with_venv
@@ -111,3 +112,31 @@ def test_python_is_asked_once_in_a_tree(person: Person, tmp_path: Path) -> None:
     result = replace(person, init={"xonsh": init}).play(XONSH, *steps).check()
     assert homes(person, result) == "-111-"
     assert count.read_text() == "x\n"
+
+
+@pytest.mark.parametrize("owner", ["choice", "pin"])
+def test_what_conda_keeps_aside(person: Person, tmp_path: Path, owner: str) -> None:
+    """Where an environment has variables of its own conda keeps ours, and brings them back.
+
+    It runs our hooks in a bash of its own in between.
+    """
+    kit, prefix = person.kits[0], conda_prefix(tmp_path / "env")
+    person.pin("10.1", prefix)
+    ours = {"CUDA_HOME": str(kit.home), "LD_LIBRARY_PATH": ":".join([*kit.lib, "/own"])}
+    keep = [XONSH.set(f"__CONDA_SHLVL_0_{name}", value) for name, value in ours.items()]
+    theirs = [XONSH.set(name, "/vars") for name in ours]
+    first, leave = ["cudaswitch use 10.1"], []
+    if owner == "pin":
+        first, leave = (
+            [f"source-bash {XONSH.quote(str(prefix / 'etc/conda' / f'{half}.d/~~cudaswitch.sh'))}"]
+            for half in ("activate", "deactivate")
+        )
+        first = [XONSH.set("CONDA_PREFIX", str(prefix)), *first, XONSH.prompt]
+    away = [*keep, *leave, *theirs, XONSH.set("CONDA_PREFIX", "/nowhere"), XONSH.prompt]
+    steps = ["\n".join(first), "\n".join(away), "cudaswitch off"]
+    result = play(person, *steps, LD_LIBRARY_PATH="/own")
+    assert result.snaps["1"]["CUDA_HOME"] == str(kit.home)
+    after = result.snaps["3"]
+    assert [after["CUDA_HOME"], after["LD_LIBRARY_PATH"]] == ["/vars", "/vars"]
+    assert "__CONDA_SHLVL_0_CUDA_HOME" not in after
+    assert after["__CONDA_SHLVL_0_LD_LIBRARY_PATH"] == "/own"

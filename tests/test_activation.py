@@ -1,0 +1,55 @@
+"""The change as a value: what the shells' own tests cannot show for `exec`, and for xonsh."""
+
+from __future__ import annotations
+
+import pytest
+
+from cudaswitch.activation import Want, change, undone
+
+HOME = "/toolkits/12.4.1"
+OWN = {"PATH": "/usr/bin", "LD_LIBRARY_PATH": "/own/lib", "CUDA_HOME": "/mine"}
+REPLACED = {
+    "LD_LIBRARY_PATH": "/vars/lib",
+    "CUDA_HOME": "/vars",
+    "CUDACXX": "/vars/nvcc",
+    "XLA_FLAGS": "--xla_dump_to=/vars",
+}
+
+
+def applied(environment: dict[str, str]) -> dict[str, str]:
+    made = change(Want(HOME), lambda _: True, bundled=False, xla=True, environment=environment)
+    return made.applied(environment, "U")
+
+
+def entered(environment: dict[str, str], level: int) -> dict[str, str]:
+    """Do what conda does where an environment has variables of its own."""
+    kept = {
+        f"__CONDA_SHLVL_{level}_{name}": environment[name]
+        for name in REPLACED
+        if name in environment
+    }
+    return environment | kept | REPLACED
+
+
+def without_state(environment: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if not name.startswith("_CUDAS")}
+
+
+@pytest.mark.parametrize("own", [OWN, {"PATH": "/usr/bin"}, OWN | {"XLA_FLAGS": "-a"}], ids=len)
+def test_what_conda_keeps_aside_is_put_right(own: dict[str, str]) -> None:
+    """It is from before the undo, and conda brings it back."""
+    again = applied(applied(entered(applied(own), 1)))
+    assert without_state(undone(again)) == entered(own, 1)
+
+
+def test_a_copy_that_was_the_person_s_stays() -> None:
+    theirs = {"LD_LIBRARY_PATH": f"{HOME}/lib64:/own", "CUDA_HOME": HOME}
+    before = entered(OWN | theirs, 0)
+    assert without_state(undone(applied(before))) == before
+
+
+def test_other_variables_of_conda_are_left_alone() -> None:
+    """Names that only end alike."""
+    others = {"__CONDA_SHLVL_x_CUDA_HOME": HOME, "__CONDA_SHLVL_0_MY_CUDA_HOME": HOME}
+    state = applied(OWN) | others
+    assert undone(state).items() >= others.items()
