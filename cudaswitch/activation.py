@@ -206,8 +206,9 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
             values["CUDAHOSTCXX"] = words["NVCC_PREPEND_FLAGS"].removeprefix("-ccbin=")
         _give_back(result, values, copies)
         _take_out(result, words, copies)
-    # To conda a copy that is empty is none.
-    return {name: value for name, value in result.items() if value or name not in copies}
+    # To conda a copy that is empty is none; one that was empty before is not ours to take away.
+    emptied = {copy for copy in copies if environment[copy] and not result.get(copy)}
+    return {name: value for name, value in result.items() if name not in emptied}
 
 
 def _copies(environment: Mapping[str, str]) -> list[str]:
@@ -243,9 +244,11 @@ def _take_out(result: dict[str, str], words: Mapping[str, str], copies: list[str
         result[aside] = _without_word(result[aside], named)
     for name, word in words.items():
         was = result.pop(f"{_STATE}WAS_{name}", None)
+        if not word:
+            continue
         for copy in _of(name, copies):
-            result[copy] = _without_word(result[copy], word) if word else result[copy]
-        if word and name in result:
+            result[copy] = _without_word(result[copy], word)
+        if name in result:
             before = result[name]
             result[name] = _without_word(before, word)
             if before == word and was is None:

@@ -49,7 +49,8 @@ def test_a_copy_that_was_the_person_s_stays() -> None:
 
 
 def test_other_variables_of_conda_are_left_alone() -> None:
-    """Names that only end alike."""
+    """Names that only end alike, and what was empty before."""
     others = {"__CONDA_SHLVL_x_CUDA_HOME": HOME, "__CONDA_SHLVL_0_MY_CUDA_HOME": HOME}
+    others |= {"__CONDA_SHLVL_0_LD_LIBRARY_PATH": ""}
     state = applied(OWN) | others
     assert undone(state).items() >= others.items()

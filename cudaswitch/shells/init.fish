@@ -224,11 +224,10 @@ function __cudaswitch_tell
     if test -n "$_CUDASWITCH_ON"
         string match --quiet --regex '(?<line>[^/:]*)(:|$)' -- $_CUDASWITCH_ON
         set line "CUDA $line"
-        if test -n "$_CUDASWITCH_LIB"
-        else if string match --quiet '*:lib=never*' -- $_CUDASWITCH_ON
-            set line "$line (LD_LIBRARY_PATH left alone, as asked)"
-        else
-            set line "$line (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)"
+        if test -z "$_CUDASWITCH_LIB"
+            set -l why ': this environment brings its own CUDA'
+            string match --quiet '*:lib=never*' -- $_CUDASWITCH_ON; and set why ', as asked'
+            set line "$line (LD_LIBRARY_PATH left alone$why)"
         end
         if test -z "$_CUDASWITCH_CC"; and string match --quiet '*:cc=*' -- $_CUDASWITCH_ON
             __cudaswitch_host $_CUDASWITCH_ON

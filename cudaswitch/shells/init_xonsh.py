@@ -134,17 +134,17 @@ def look(**_: Any) -> None:
     # Without a reason nothing is touched: people put their own folders before ours.
     if moved or state.get("_CUDASWITCH_GONE") or strongest(state) != on.removesuffix(":nvcc"):
         state = settled(state)
-    change_to(state, before)
+    change_to(before, state)
     seen = watched()
     # Hooks say nothing themselves: they run in scripts as well.
     tell(state, told)
 
 
-def change_to(state: dict[str, str], before: dict[str, str]) -> None:
+def change_to(before: dict[str, str], after: dict[str, str]) -> None:
     """Change xonsh's environment, and remember what is applied."""
     global applied  # noqa: PLW0603  # a namespace of its own, carried into xonsh
-    write(before, state)
-    applied = {name: value for name, value in state.items() if name.startswith("_CUDASWITCH_")}
+    write(before, after)
+    applied = {name: value for name, value in after.items() if name.startswith("_CUDASWITCH_")}
 
 
 def put_right(state: dict[str, str]) -> dict[str, str]:
@@ -196,7 +196,7 @@ def choose(want: str) -> None:
     if want:
         state["_CUDASWITCH_U"] = want
         state = settled(state)
-    change_to(state, before)
+    change_to(before, state)
     if want:
         tell(state)
     else:

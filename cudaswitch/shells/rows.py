@@ -149,6 +149,9 @@ class Shell:
         return "{texts}" not in self.settle
 
 
+_DEFERRED = "__cudaswitch_load() {{ __cudaswitch_unaliased \\eval {text}; }}\n"
+
+
 def _left_early(first: str, rest: str) -> str:
     """Lay a ready file out so that the shell returns from it before `rest`."""
     return (
@@ -180,7 +183,7 @@ SHELLS = {
             export="\\export {name}={value}",
             local="{name}={value}",
             lazy=("answers.sh", "init.sh"),
-            deferred="__cudaswitch_load() {{ __cudaswitch_unaliased \\eval {text}; }}\n",
+            deferred=_DEFERRED,
             again="again.sh",
             ready=_left_early,
             init=("file.sh", "lazy.sh", "init.bash"),
@@ -196,7 +199,7 @@ SHELLS = {
             export="\\export {name}={value}",
             local="typeset -g {name}={value}",
             lazy=("answers.sh", "init.sh"),
-            deferred="__cudaswitch_load() {{ __cudaswitch_unaliased \\eval {text}; }}\n",
+            deferred=_DEFERRED,
             again="again.sh",
             ready=_left_early,
             init=("file.sh", "lazy.sh", "init.zsh"),
