@@ -16,7 +16,7 @@ from cudaswitch.errors import (
     RequestError,
 )
 from cudaswitch.paths import home
-from cudaswitch.store import all_stores, find, own_store
+from cudaswitch.store import all_toolkits, find, own_store
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Libraries, Request, parse_request
 
@@ -118,11 +118,7 @@ def version_file(directory: Path, variables: Mapping[str, str]) -> Path | None:
 
 def toolkit_at(path: str) -> Toolkit | None:
     """Return the toolkit whose folder is `path`."""
-    for store in all_stores():
-        for kit in store.toolkits():
-            if kit.path == path:
-                return kit
-    return None
+    return next((kit for kit in all_toolkits() if kit.path == path), None)
 
 
 def working_directory(variables: Mapping[str, str]) -> Path:

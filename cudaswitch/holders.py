@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from cudaswitch.decision import answer, toolkit_at
 from cudaswitch.environments import environment_at, known_environments, read_request
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import home
+from cudaswitch.toolkit import Toolkit
 
 
 class Record(NamedTuple):
@@ -28,18 +29,15 @@ class Record(NamedTuple):
         return "you (--global)" if self.path == home().global_pin else str(self.path)
 
 
-def holders() -> dict[str, list[str]]:
-    """Map toolkit names to those who pin them: environments, directories, the user."""
+def holders(kits: Sequence[Toolkit]) -> dict[str, list[str]]:
+    """Map the names of toolkits to those who pin them: environments, directories, the user."""
+    names = {kit.path: kit.name for kit in reversed(kits)}
     found: dict[str, list[str]] = {}
     for record in records():
         with contextlib.suppress(CudaswitchError):
-            kit = (
-                toolkit_at(record.hooked)
-                if record.hooked
-                else answer(read_request(record.path)).toolkit
-            )
-            if kit:
-                found.setdefault(kit.name, []).append(record.shown)
+            path = record.hooked or answer(read_request(record.path)).want.home
+            if path in names:
+                found.setdefault(names[path], []).append(record.shown)
     return found
 
 

@@ -21,7 +21,7 @@ from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import StoreError, ToolMissingError
 from cudaswitch.regular import read_regular
-from cudaswitch.store import all_stores
+from cudaswitch.store import all_toolkits
 from cudaswitch.tools import is_toolkit_tool
 from cudaswitch.versions import parse_gpus, parse_request
 
@@ -106,10 +106,5 @@ def _program(name: str, path: str) -> str | None:
 
 
 def _who_has(tool: str) -> str | None:
-    having = [
-        kit.name
-        for store in all_stores()
-        for kit in store.toolkits()
-        if (Path(kit.path) / "bin" / tool).exists()
-    ]
+    having = [kit.name for kit in all_toolkits() if (Path(kit.path) / "bin" / tool).exists()]
     return f"it is in {', '.join(having)}" if having else None

@@ -66,7 +66,7 @@ class Store:
         names = {kit.name for kit in kits}
         kept = {at for kit in self.toolkits() if kit.name not in names for at in kit.packages}
         gone = {at for kit in kits for at in kit.packages} - kept
-        return [package for package in self.packages() if package.id in gone]
+        return list(filter(None, (read_package(self.home.packages / at) for at in sorted(gone))))
 
     def folders_of(self, kits: Sequence[Toolkit]) -> list[Path]:
         """List the folders that go with these toolkits, whose files somebody may have mapped."""
@@ -293,6 +293,11 @@ def own_store() -> Store:
 def all_stores() -> list[Store]:
     """Return the person's own store and the shared ones behind it."""
     return [Store(home) for home in stores()]
+
+
+def all_toolkits() -> list[Toolkit]:
+    """List the toolkits of all stores, the person's own first."""
+    return [kit for store in all_stores() for kit in store.toolkits()]
 
 
 def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:

@@ -9,7 +9,7 @@ from cudaswitch import talk
 from cudaswitch.activation import applied
 from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
 from cudaswitch.errors import CudaswitchError, ToolMissingError
-from cudaswitch.store import all_stores
+from cudaswitch.store import all_stores, all_toolkits
 
 
 def current(as_json: bool = False) -> None:
@@ -90,9 +90,7 @@ def which(name: str, consumer: str | None = None, as_json: bool = False) -> None
 
 
 def _missing(name: str) -> ToolMissingError:
-    having = [
-        kit.name for store in all_stores() for kit in store.toolkits() if _has(kit.path, name)
-    ]
+    having = [kit.name for kit in all_toolkits() if _has(kit.path, name)]
     return ToolMissingError(
         f"`{name}` is not found in this shell",
         f"cudaswitch use {having[-1]}" if having else None,
@@ -108,19 +106,19 @@ def installed(as_json: bool = False) -> None:
     from cudaswitch.holders import holders as pinned  # noqa: PLC0415  # this alone needs it
 
     active = _active_path()
-    holders = pinned()
-    kits = []
-    packages = []
-    for store in all_stores():
-        kits += [
+    kits = all_toolkits()
+    holders = pinned(kits)
+    if as_json:
+        rows = [
             {
                 **kit.to_json(),
                 "active": kit.path == active,
                 "pinned_by": holders.get(kit.name, []),
             }
-            for kit in store.toolkits()
+            for kit in kits
         ]
-        packages += [
+        # Their records list all files: whoever does not ask for packages need not wait.
+        packages = [
             {
                 "name": package.name,
                 "version": str(package.version),
@@ -132,10 +130,10 @@ def installed(as_json: bool = False) -> None:
                 "sha256": package.sha256,
                 "size": package.size,
             }
+            for store in all_stores()
             for package in store.packages()
         ]
-    if as_json:
-        talk.data({"toolkits": kits, "packages": packages})
+        talk.data({"toolkits": rows, "packages": packages})
         return
     if not kits:
         talk.say("nothing is installed")
@@ -144,11 +142,11 @@ def installed(as_json: bool = False) -> None:
     talk.table(
         [
             (
-                "*" if kit["active"] else " ",
-                kit["name"],
-                kit["source"],
-                kit["path"],
-                f"pinned by {', '.join(kit['pinned_by'])}" if kit["pinned_by"] else "",
+                "*" if kit.path == active else " ",
+                kit.name,
+                kit.source,
+                kit.path,
+                f"pinned by {', '.join(holders[kit.name])}" if kit.name in holders else "",
             )
             for kit in kits
         ]

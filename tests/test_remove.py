@@ -6,6 +6,8 @@ import errno
 import json
 import shutil
 import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -276,6 +278,40 @@ def test_list(stocked: Home) -> None:
         "platform": "linux-64",
         "source": "file",
     }
+
+
+def opened(home: Home, *arguments: str) -> Counter[str]:
+    """Run a command in an interpreter that notes which records of the store it opens."""
+    noted = (
+        "import sys, atexit; seen = []\n"
+        "def note(event, args): event == 'open' and seen.append(str(args[0]))\n"
+        "sys.addaudithook(note)\n"
+        "atexit.register(lambda: print(*seen, sep='\\n', file=sys.stderr))\n"
+        "from cudaswitch.__main__ import main; sys.argv[0] = 'cudaswitch'; sys.exit(main())"
+    )
+    done = home.run("exec", "--", sys.executable, "-c", noted, *arguments)
+    succeeded(done)
+    found = (Path(line) for line in done.stderr.splitlines() if line.startswith("/"))
+    records = [path for path in found if path.name == "cudaswitch.json"]
+    assert records
+    return Counter(str(path.parent.relative_to(home.store)) for path in records)
+
+
+def test_list_reads_no_more_for_more_pins_and_no_packages(stocked: Home, tmp_path: Path) -> None:
+    before = opened(stocked, "list")
+    for number in range(3):
+        environment = conda_prefix(tmp_path / f"env{number}")
+        succeeded(stocked.run("pin", "10.1", "--prefix", environment))
+    after = opened(stocked, "list")
+    assert set(after) == {f"toolkits/{name}" for name in (BARE, FULL)}
+    assert after == before
+    packages = [name for name in opened(stocked, "list", "--json") if name.startswith("packages/")]
+    assert len(packages) == 2
+
+
+def test_removing_reads_the_packages_that_go(stocked: Home) -> None:
+    reads = opened(stocked, "remove", BARE)
+    assert not [name for name in reads if name.startswith("packages/")]
 
 
 def test_list_of_nothing(home: Home) -> None:

@@ -175,7 +175,9 @@ RECORDS = {
 def test_a_damaged_record_is_named(stocked: Home, folder: str, record: str, tmp_path: Path) -> None:
     path = stocked.store / folder / "cudaswitch.json"
     path.write_text(RECORDS[record], errors="surrogateescape")
-    message = refused(stocked.run("list"), "damaged", str(path), hint="cudaswitch verify --repair")
+    message = refused(
+        stocked.run("list", "--json"), "damaged", str(path), hint="cudaswitch verify --repair"
+    )
     archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
     assert refused(stocked.run("install", archive), "damaged") == message
     shutil.rmtree(path.parent)

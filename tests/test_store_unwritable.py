@@ -153,7 +153,7 @@ def test_a_folder_of_the_store_that_may_not_be_written(
 def test_a_folder_of_the_store_that_may_not_be_read(stocked: Home, folder: str) -> None:
     (stocked.store / folder).chmod(0)
     try:
-        done = without_privileges(stocked, "list")
+        done = without_privileges(stocked, "list", "--json")
         refused(done, "Permission denied", folder, hint=None)
     finally:
         (stocked.store / folder).chmod(0o755)

@@ -12,7 +12,7 @@ from cudaswitch.cli import output
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError
 from cudaswitch.holders import holders
 from cudaswitch.processes import users_of
-from cudaswitch.store import dealias, find, own_store, quote_request
+from cudaswitch.store import all_toolkits, dealias, find, own_store, quote_request
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import is_alias_name, parse_request
 
@@ -51,7 +51,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
         bring_up_to_date()
         raise
     if not force:
-        pinned = holders()
+        pinned = holders(all_toolkits())
         for kit in chosen:
             if pinned.get(kit.name):
                 raise StoreError(
