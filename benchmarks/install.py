@@ -32,8 +32,8 @@ CUBLAS = "nvidia-cublas-cu12==12.4.5.8"
 OURS = """
 import sys
 from pathlib import Path
-from cudaswitch import archives
-Path(sys.argv[2]).mkdir(); archives.unpack(Path(sys.argv[1]), Path(sys.argv[2]))
+from cudaswitch.archives import unpacking
+Path(sys.argv[2]).mkdir(); unpacking.unpack(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 MEASURE = """
 import json, os, subprocess, sys, time

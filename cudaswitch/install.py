@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from cudaswitch import archives
 from cudaswitch.compose import compose
 from cudaswitch.contents import CONTENTS, Contents, contents_of
 from cudaswitch.durable import sync_tree
@@ -86,12 +85,14 @@ def install(
 
 def _named(artifacts: Sequence[Artifact], platform: str | None) -> list[tuple[Artifact, Package]]:
     """Identify the files, sorted by id, each package once; refuse what cannot be installed."""
+    from cudaswitch.archives.unpacking import identify, sha256_of  # noqa: PLC0415  # adopting needs none
+
     found: dict[str, tuple[Artifact, Package]] = {}
     for artifact in artifacts:
-        package = archives.identify(artifact.path)
+        package = identify(artifact.path)
         _refuse_foreign(package, artifact, platform)
         rival, _ = found.setdefault(package.id, (artifact, package))
-        if rival is artifact or archives.sha256_of(rival.path) == archives.sha256_of(artifact.path):
+        if rival is artifact or sha256_of(rival.path) == sha256_of(artifact.path):
             continue
         raise StoreError(
             f"`{rival.path}` and `{artifact.path}` both claim to be {package.id}",
@@ -116,9 +117,11 @@ def _stage(
     store: Store, artifact: Artifact, identity: Package, force: bool, held: contextlib.ExitStack
 ) -> tuple[Package, Path | None]:
     """Unpack one file for publishing; no folder where the store has it already."""
+    from cudaswitch.archives.unpacking import sha256_of  # noqa: PLC0415  # as above
+
     held.enter_context(store.lock(identity.id))
     present = None if force else read_package(store.home.packages / identity.id)
-    if present and archives.sha256_of(artifact.path) == present.sha256:
+    if present and sha256_of(artifact.path) == present.sha256:
         return present, None
     stage = held.enter_context(store.staging.folder(f"package-{identity.id}"))
     fresh = unpacked(artifact.path, stage)
@@ -146,10 +149,12 @@ def unpacked(path: Path, stage: Path) -> Package:
 
     All of it is on disk afterwards.
     """
+    from cudaswitch.archives.unpacking import unpack  # noqa: PLC0415  # as above
+
     (stage / "tree").mkdir()
     (stage / "info").mkdir()
     try:
-        package = archives.unpack(path, stage / "tree", stage / "info")
+        package = unpack(path, stage / "tree", stage / "info")
     except ArchiveError as error:
         cause = error.__cause__
         if isinstance(cause, OSError) and cause.filename != str(path):

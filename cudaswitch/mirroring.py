@@ -11,7 +11,6 @@ A tree can be added to: what lies there stays, and is listed again.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import re
@@ -106,6 +105,8 @@ def _conda(folder: Path, item: Item) -> list[str]:
 
 
 def _index_channel(channel: Path) -> None:
+    import asyncio  # noqa: PLC0415  # few mirrors have a channel
+
     from rattler.index import index_fs  # noqa: PLC0415  # an extra, and large
 
     try:

@@ -21,11 +21,7 @@ from cudaswitch.ownership import plain_modes, refuse_everybodys
 from cudaswitch.paths import Home, stores
 from cudaswitch.regular import read_regular
 from cudaswitch.staging import MANIFEST, REMOVED, Staging, written
-from cudaswitch.toolkit import (
-    Package,
-    Toolkit,
-    current_platform,
-)
+from cudaswitch.toolkit import Package, Toolkit, current_platform
 from cudaswitch.versions import Request, Version, is_alias_name, parse_request
 
 _RECORD_BYTES = 64 << 20

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from cudaswitch import archives
+from cudaswitch.archives import unpacking
 from cudaswitch.toolkit import Entry, Package
 
 LINUX_TAG = "py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64"
@@ -19,8 +19,8 @@ def checked_unpack(base: Path, path: Path) -> Package:
     tree, info = base / "tree", base / "info"
     tree.mkdir()
     info.mkdir()
-    seen = archives.identify(path)
-    package = archives.unpack(path, tree, info)
+    seen = unpacking.identify(path)
+    package = unpacking.unpack(path, tree, info)
     assert seen.entries == ()
     assert (seen.id, seen.to_json() | {"files": 0, "sha256": 0}) == (
         package.id,

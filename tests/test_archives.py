@@ -28,7 +28,7 @@ from builders import (
     tar_archive,
     wheel,
 )
-from cudaswitch import archives
+from cudaswitch.archives import unpacking
 from cudaswitch.toolkit import Entry
 from cudaswitch.versions import parse_request
 
@@ -125,7 +125,7 @@ def test_the_older_prefix_lists(tmp_path: Path, unpack: Unpack) -> None:
 def test_without_a_folder_for_info(tmp_path: Path) -> None:
     path = cudatoolkit_10_1(tmp_path / "in")
     (tmp_path / "tree").mkdir()
-    archives.unpack(path, tmp_path / "tree")
+    unpacking.unpack(path, tmp_path / "tree")
     assert sorted(path.name for path in (tmp_path / "tree").iterdir()) == ["lib"]
 
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import raw_archives as raw
-from cudaswitch import archives
+from cudaswitch.archives import unpacking
 from cudaswitch.errors import ArchiveError
 from hostile_packages import PACKAGES
 from hostile_tars import TARS
@@ -72,12 +72,12 @@ def refusal(call: Callable[[], object]) -> str:
 )
 def test_refused(sandbox: Sandbox, reason: str, data: Callable[[], bytes]) -> None:
     path = sandbox.write(data())
-    message = refusal(lambda: archives.unpack(path, sandbox.tree, sandbox.info))
+    message = refusal(lambda: unpacking.unpack(path, sandbox.tree, sandbox.info))
     assert f"`{path}`" in message
     assert reason in message
     sandbox.check_unharmed()
     with suppress(ArchiveError):  # what is wrong may lie behind what tells the identity
-        archives.identify(path)
+        unpacking.identify(path)
 
 
 @pytest.mark.parametrize("form", ["bz2", "gz", "xz", "conda"])
@@ -90,7 +90,7 @@ def test_names_are_checked_in_every_format(sandbox: Sandbox, form: str, case: st
         "xz": lambda: lzma.compress(raw.cudnn_tar(bad)),
         "conda": lambda: raw.conda_zip(raw.member(raw.LIBRARY, b"cudart") + bad),
     }[form]()
-    refusal(lambda: archives.unpack(sandbox.write(data), sandbox.tree, sandbox.info))
+    refusal(lambda: unpacking.unpack(sandbox.write(data), sandbox.tree, sandbox.info))
     sandbox.check_unharmed()
 
 
@@ -112,14 +112,14 @@ def test_only_regular_files(sandbox: Sandbox, what: str, function: str) -> None:
     elif what == "dangling":
         path.symlink_to("nowhere")
     arguments = (sandbox.tree,) if function == "unpack" else ()
-    message = refusal(lambda: getattr(archives, function)(path, *arguments))
+    message = refusal(lambda: getattr(unpacking, function)(path, *arguments))
     assert ("does not exist" in message) == (what in ("missing", "dangling"))
 
 
 def test_the_folder_must_be_empty(sandbox: Sandbox) -> None:
     path = sandbox.write(raw.tar_bz2())
     (sandbox.tree / "mine").write_text("mine")
-    assert "not empty" in refusal(lambda: archives.unpack(path, sandbox.tree))
+    assert "not empty" in refusal(lambda: unpacking.unpack(path, sandbox.tree))
     assert (sandbox.tree / "mine").read_text() == "mine"
 
 
@@ -137,7 +137,7 @@ def test_a_folder_swapped_for_a_link(sandbox: Sandbox) -> None:
             lib.symlink_to(sandbox.base)
             swapped.append(True)
 
-    refusal(lambda: archives.unpack(path, sandbox.tree, on_bytes=swap))
+    refusal(lambda: unpacking.unpack(path, sandbox.tree, on_bytes=swap))
     assert swapped
     sandbox.check_unharmed()
 
@@ -147,16 +147,16 @@ def test_bytes_are_limited_before_they_are_written(
 ) -> None:
     path = sandbox.write(raw.tar_bz2(raw.member("big", bytes(1 << 20))))
     monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", "100000")
-    assert "limit" in refusal(lambda: archives.unpack(path, sandbox.tree))
+    assert "limit" in refusal(lambda: unpacking.unpack(path, sandbox.tree))
     assert not (sandbox.tree / "big").exists()
     monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", str(2 << 20))
-    archives.unpack(path, _fresh(sandbox, "other"))
+    unpacking.unpack(path, _fresh(sandbox, "other"))
 
 
 def test_a_file_list_behind_the_files_is_read_before_them(sandbox: Sandbox) -> None:
     small = raw.paths_member(raw.record(raw.LIBRARY, b"cudart"))
     path = sandbox.write(raw.conda_zip(raw.member(raw.LIBRARY, bytes(1 << 20)), small))
-    assert "size" in refusal(lambda: archives.unpack(path, sandbox.tree))
+    assert "size" in refusal(lambda: unpacking.unpack(path, sandbox.tree))
     assert not list(sandbox.tree.iterdir())
 
 
@@ -164,23 +164,23 @@ def test_the_limit_holds_for_a_glance(sandbox: Sandbox, monkeypatch: pytest.Monk
     big = raw.member("a", bytes(1 << 20))
     path = sandbox.write(bz2.compress(big + raw.conda_tar()))
     monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", "100000")
-    assert "limit" in refusal(lambda: archives.identify(path))
+    assert "limit" in refusal(lambda: unpacking.identify(path))
 
 
 def test_no_variable_raises_the_limit(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sandbox.write(raw.tar_bz2(raw.header("a", b"\x80" + bytes(5) + b"\1" * 6)))
     monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", "9" * 30)
     assert "limit" in refusal(
-        lambda: archives.identify(path) and archives.unpack(path, sandbox.tree)
+        lambda: unpacking.identify(path) and unpacking.unpack(path, sandbox.tree)
     )
 
 
 def test_members_are_limited(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sandbox.write(raw.tar_bz2(*[raw.folder(f"d{i}") for i in range(20)]))
     monkeypatch.setenv("CUDASWITCH_MAX_MEMBERS", "10")
-    assert "members" in refusal(lambda: archives.unpack(path, sandbox.tree))
+    assert "members" in refusal(lambda: unpacking.unpack(path, sandbox.tree))
     extended = sandbox.write(raw.tar_bz2(*[raw.pax({"comment": "x"}, b"g")] * 20))
-    assert "members" in refusal(lambda: archives.unpack(extended, _fresh(sandbox, "other")))
+    assert "members" in refusal(lambda: unpacking.unpack(extended, _fresh(sandbox, "other")))
 
 
 @pytest.mark.parametrize("variable", ["CUDASWITCH_MAX_MEMBERS", "CUDASWITCH_MAX_UNPACK_BYTES"])
@@ -189,7 +189,7 @@ def test_a_limit_that_is_no_number(
 ) -> None:
     monkeypatch.setenv(variable, "lots")
     path = sandbox.write(raw.tar_bz2())
-    assert variable in refusal(lambda: archives.unpack(path, sandbox.tree))
+    assert variable in refusal(lambda: unpacking.unpack(path, sandbox.tree))
 
 
 def test_a_full_disk_is_one_line(sandbox: Sandbox) -> None:
@@ -202,7 +202,7 @@ def test_a_full_disk_is_one_line(sandbox: Sandbox) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
     try:
-        message = refusal(lambda: archives.unpack(path, sandbox.tree))
+        message = refusal(lambda: unpacking.unpack(path, sandbox.tree))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -238,7 +238,7 @@ def contents(data: bytes, base: Path) -> object:
     try:
         (folder / "tree").mkdir()
         (folder / "package").write_bytes(data)
-        package = archives.unpack(folder / "package", folder / "tree")
+        package = unpacking.unpack(folder / "package", folder / "tree")
         # A zip directory has no checksum: a flipped mode bit is the one thing nobody can see.
         return package.id, [
             (entry.path, entry.target or (folder / "tree" / entry.path).read_bytes())

@@ -31,7 +31,7 @@ from builders import (
     wheel,
     write_tree,
 )
-from cudaswitch import archives
+from cudaswitch.archives import unpacking
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_progress_counts_the_packed_bytes(tmp_path: Path, form: Form) -> None:
     )
     (tmp_path / "tree").mkdir()
     steps: list[int] = []
-    archives.unpack(path, tmp_path / "tree", on_bytes=steps.append)
+    unpacking.unpack(path, tmp_path / "tree", on_bytes=steps.append)
     assert sum(steps) == path.stat().st_size
     assert len(steps) > 3
     assert min(steps) > 0
@@ -203,7 +203,7 @@ def test_a_hard_link_across_file_systems_becomes_a_copy(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     try:
         data = raw.tar_bz2(raw.member("a", b"text", mode=0o755), raw.hard("info/licence", "a"))
-        archives.unpack(write(tmp_path, data), tmp_path / "tree", info)
+        unpacking.unpack(write(tmp_path, data), tmp_path / "tree", info)
         assert (info / "licence").read_bytes() == b"text"
         assert stat.S_IMODE((info / "licence").stat().st_mode) == 0o755
     finally:
@@ -228,4 +228,4 @@ def test_a_tar_written_by_tar(tmp_path: Path, unpack: Unpack) -> None:
 
 def test_hash_of_a_file(tmp_path: Path) -> None:
     data = os.urandom(700_000)
-    assert archives.sha256_of(write(tmp_path, data)) == hashlib.sha256(data).hexdigest()
+    assert unpacking.sha256_of(write(tmp_path, data)) == hashlib.sha256(data).hexdigest()

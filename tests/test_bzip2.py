@@ -125,8 +125,8 @@ def test_a_look_at_the_start_ends_soon() -> None:
 MEASURED = """
 import re, sys
 from pathlib import Path
-from cudaswitch import archives
-package = archives.unpack(Path(sys.argv[1]), Path(sys.argv[2]))
+from cudaswitch.archives import unpacking
+package = unpacking.unpack(Path(sys.argv[1]), Path(sys.argv[2]))
 print(sum(entry.size for entry in package.entries))
 # Not ru_maxrss, which exec hands down from the process that this one was forked from.
 print(re.search(r"VmHWM:\\s*([0-9]+)", Path("/proc/self/status").read_text())[1])

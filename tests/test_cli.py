@@ -50,6 +50,18 @@ def test_help_shows_an_example(home: Home, command: str) -> None:
     assert not home.store.exists()
 
 
+@pytest.mark.parametrize("command", SHOWN)
+def test_help_waits_for_nothing_that_only_the_work_needs(home: Home, command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", console_script(), command, "--help"],
+        env=home.env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert {"click", "cudaswitch.cli"} <= loaded
+    heavy = {"requests", "urllib3", "asyncio", "yaml", "msgpack", "isal", "packaging.markers"}
+    assert not loaded & (heavy | {"rattler", "conda_package_streaming", "cudaswitch.archives.zips"})
+
+
 def test_help_lists_every_command(home: Home) -> None:
     text = "\n".join(succeeded(home.run("--help")))
     for command in SHOWN:

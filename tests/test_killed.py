@@ -8,7 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from cudaswitch import archives
+from cudaswitch.archives import unpacking
 from cudaswitch.paths import Home
 from cudaswitch.store import Store
 from http_server import Server, random_bytes
@@ -56,7 +56,7 @@ def test_it_ends_right_and_fetches_nothing_twice(tmp_path: Path) -> None:
         # Of what a kill cut off, only what was in the socket is sent again, once a kill.
         assert server.sent < len(content) + KILLS * (1 << 16)
         whole = [path for path in (tmp_path / "cache").iterdir() if len(path.name) == 64]
-        assert [archives.sha256_of(path) for path in whole] == [path.name for path in whole]
+        assert [unpacking.sha256_of(path) for path in whole] == [path.name for path in whole]
         assert len(whole) == 1
     [kit] = store.toolkits()
     [package] = store.packages()

@@ -14,7 +14,7 @@ import builders
 from archive_checks import by_path, checked_unpack
 from builders import HELLO_CU, RUNFILE_ERAS, File, Link, Packing, RunfileEra, Tree
 from checks import refused, succeeded
-from cudaswitch import archives
+from cudaswitch.archives import unpacking
 from cudaswitch.errors import ArchiveError
 from folder_server import FolderServer
 from homes import Home
@@ -112,7 +112,7 @@ def test_the_toolkit_and_nothing_else(tmp_path: Path, era: RunfileEra, packing: 
 
 def test_what_a_file_is_called_does_not_decide(tmp_path: Path) -> None:
     path = small(tmp_path, "11-").rename(tmp_path / "cuda_11.8.0_520.61.05_linux.run")
-    assert str(archives.identify(path).version) == "12.4.1"
+    assert str(unpacking.identify(path).version) == "12.4.1"
 
 
 STATED = {

@@ -15,7 +15,6 @@ from cudaswitch.download.cache import workplace
 from cudaswitch.install import Artifact
 from cudaswitch.mending import mend_package, mend_toolkits, origins
 from cudaswitch.paths import cache
-from cudaswitch.sources.exact import bring_exactly, of_package
 from cudaswitch.store import Store, all_stores, own_store
 from cudaswitch.toolkit import Package
 
@@ -74,6 +73,8 @@ def _named(store: Store, name: str) -> str:
 
 
 def _mend(store: Store, findings: Sequence[Finding], work: Path, offline: bool) -> None:
+    from cudaswitch.sources.exact import bring_exactly, of_package  # noqa: PLC0415  # for this alone
+
     owners = dict.fromkeys(finding.owner.partition("/")[::2] for finding in findings)
     damaged = [name for kind, name in owners if kind == "packages"]
     known = origins(store, damaged)

@@ -23,7 +23,6 @@ from cudaswitch.durable import write_atomically
 from cudaswitch.errors import CudaswitchError, RequestError, StoreError
 from cudaswitch.install import Artifact, install
 from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock, read_lock
-from cudaswitch.mirroring import put
 from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_locked
 from cudaswitch.store import Store, own_store
@@ -214,6 +213,8 @@ def download(
 
     For a machine without network, where `cudaswitch sync --offline --from-dir DIR` uses them.
     """
+    from cudaswitch.mirroring import put  # noqa: PLC0415  # for this alone
+
     if what and lock_file:
         raise click.UsageError("name WHAT or give --lock, not both")
     sources.use_mirror(source, mirror)

@@ -15,7 +15,6 @@ from cudaswitch.detect.machine import asked_driver, kernel_driver
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.sources import Listed, Sought
-from cudaswitch.sources.channels import usual_channels
 from cudaswitch.store import dealias
 from cudaswitch.toolkit import PLATFORMS, current_platform
 from cudaswitch.versions import Version, parse_request
@@ -101,6 +100,8 @@ def _sought(text: str) -> Sought:
 
 def _places(source: str | None, channels: tuple[str, ...]) -> Iterator[tuple[str, sources.Index]]:
     """Yield what is asked, each conda channel by itself, with its name for messages."""
+    from cudaswitch.sources.channels import usual_channels  # noqa: PLC0415  # loads what asks them
+
     for name in [source] if source else sources.NAMES:
         if name != "conda":
             yield name, sources.index(name, channels)

@@ -8,9 +8,7 @@ from pathlib import Path
 import click
 
 from cudaswitch import running, shells, startup
-from cudaswitch.activation import (
-    Want,
-)
+from cudaswitch.activation import Want
 from cudaswitch.cli import options, output
 from cudaswitch.cli.formats import FINISHED, FORMATS
 from cudaswitch.decision import answer

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from cudaswitch.download.several import Wanted
 from cudaswitch.errors import RequestError
-from cudaswitch.install import Artifact
 from cudaswitch.versions import Request, Version, parse_request
+
+if TYPE_CHECKING:  # what names the sources, or looks at what is here, downloads nothing
+    from cudaswitch.download.several import Wanted
+    from cudaswitch.install import Artifact
 
 
 @dataclass(frozen=True)

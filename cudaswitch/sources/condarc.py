@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.errors import SourceError
 from cudaswitch.regular import read_regular
@@ -29,7 +27,7 @@ _LIMIT = 64 << 10
 _MOST = 20_000
 """Values of a file, each counted as often as an alias repeats it."""
 _BRACKETS = 500
-_BROKEN = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+_BROKEN = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading YAML raises: what is tagged as a number or a date may be none."""
 
 
@@ -64,7 +62,7 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
     ):
         if text := variables.get(f"CONDA_{name.upper()}"):
             try:
-                found[name] = yaml.safe_load(text)
+                found[name] = _parsed(text)
             except _BROKEN:
                 raise SourceError(
                     f"CONDA_{name.upper()} is no YAML, as conda's settings are",
@@ -118,13 +116,23 @@ def _root(executable: str) -> str:
     return str(Path(executable).parent.parent) if executable.startswith("/") else ""
 
 
+def _parsed(text: str) -> Any:
+    """Read YAML; raises what `_BROKEN` names."""
+    import yaml  # noqa: PLC0415  # most people have set nothing for conda
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError("no YAML") from error
+
+
 def _table(path: Path) -> dict[str, Any]:
     try:
         text = read_regular(path, _LIMIT).decode()
         # Reading what is deep takes the square of the depth.
         if text.count("[") + text.count("{") > _BRACKETS:
             raise ValueError("too deep")  # told as all that is no YAML
-        table = _expanded(yaml.safe_load(text), iter(range(_MOST)))
+        table = _expanded(_parsed(text), iter(range(_MOST)))
     except OSError as error:
         raise SourceError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
     except _BROKEN:

@@ -18,8 +18,6 @@ from cudaswitch.install import Artifact
 from cudaswitch.locking import Locked
 from cudaswitch.paths import cache
 from cudaswitch.sources.pip_process import run_pip
-from cudaswitch.sources.places import with_credentials
-from cudaswitch.sources.pypi import tags_of
 from cudaswitch.toolkit import Package
 
 _PYPI = re.compile(r"pypi:([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)", re.ASCII)
@@ -111,6 +109,8 @@ def _in_folder(folder: Path, wanted: Sequence[Exact]) -> dict[str, Path]:
 
 
 def _fetched(wanted: Sequence[Exact], offline: bool, folder: Path | None) -> dict[str, Path]:
+    from cudaswitch.sources.places import with_credentials  # noqa: PLC0415  # loads conda's settings
+
     todo = []
     for each in wanted:
         is_path = each.origin.startswith("/")
@@ -133,6 +133,8 @@ def _fetched(wanted: Sequence[Exact], offline: bool, folder: Path | None) -> dic
 
 def _from_pip(wanted: Sequence[Exact], workdir: Path, offline: bool) -> dict[str, Path]:
     """Let pip download wheels of just these hashes, from the index that it is set up for."""
+    from cudaswitch.sources.pypi import tags_of  # noqa: PLC0415  # few files come through pip
+
     found: dict[str, Path] = {}
     for platform in sorted({each.platform for each in wanted}):
         group = [each for each in wanted if each.platform == platform]

@@ -7,7 +7,6 @@ solution those packages are taken that the wanted components need.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -77,6 +76,8 @@ def _solved(
 ) -> dict[str, Record]:
     """Return the packages of the solution by their names."""
     try:
+        import asyncio  # noqa: PLC0415  # large, and for this alone
+
         import rattler  # noqa: PLC0415  # an extra, and large
     except ImportError:
         raise SourceError(

@@ -22,7 +22,8 @@ import msgpack
 import raw_archives as raw
 from abuse.texts import GOOD_LOCK
 from builders.binaries import pe_bytes
-from cudaswitch import archives, elf, pe
+from cudaswitch import elf, pe
+from cudaswitch.archives import unpacking
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.makeself import read_header
 from cudaswitch.archives.streams import Source, decoded
@@ -104,7 +105,7 @@ def unpacked(make: Callable[[bytes], bytes]) -> Callable[[bytes], object]:
             path, tree = Path(folder, "package"), Path(folder, "tree")
             path.write_bytes(make(data))
             tree.mkdir()
-            return archives.unpack(path, tree)
+            return unpacking.unpack(path, tree)
 
     return parse
 

@@ -1,0 +1,117 @@
+"""The walk through an archive: to know what it is, and to put its members on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from cudaswitch.archives.faults import naming
+from cudaswitch.archives.layout import Layout
+from cudaswitch.archives.limits import Budget
+from cudaswitch.archives.members import Content, Member
+from cudaswitch.archives.opening import layout_of
+from cudaswitch.archives.placing import Folders, Placing
+from cudaswitch.archives.streams import Source
+from cudaswitch.archives.writing import Writers
+from cudaswitch.toolkit import Package
+
+
+def identify(path: Path) -> Package:
+    """Return what the archive at `path` is, without unpacking it; it has no entries and no hash.
+
+    As little is read as tells it for sure: a conda package's metadata, a wheel's directory,
+    the top folder of an NVIDIA archive, and of cuDNN as far as its header. `unpack` returns
+    the same identity. Raises ArchiveError when it is no CUDA package, or damaged so far.
+    """
+    with naming(path), Source(path) as source:
+        layout = layout_of(source, path.name)
+        with closing(layout.glance()) as members:
+            for member in Budget.for_archive(source.size).watch(members):
+                layout.witness.see(member)
+                count = layout.wanted(member)
+                if count:
+                    layout.take(member.path, _start_of(member.content, count))
+                if layout.is_known():
+                    break
+        return layout.package()._replace(size=source.size)
+
+
+def unpack(
+    path: Path,
+    tree: Path,
+    info: Path | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> Package:
+    """Unpack the archive at `path` into the existing, empty folder `tree`, and verify it.
+
+    conda's `info/` goes to the empty folder `info`, or nowhere. The file is opened once and
+    hashed in the same pass; `on_bytes` is told how many more of its bytes (packed) were read.
+    Returns the package with its sha256 and an entry for each file and link, sorted by path.
+    Raises ArchiveError when anything is wrong; what was written until then lies in `tree` and
+    `info` only, and is the caller's to remove. Nothing is flushed to disk (fsync) here.
+    """
+    with naming(path), Source(path) as source, ExitStack() as open_things:
+        layout = layout_of(source, path.name)
+        folders = open_things.enter_context(Folders(tree))
+        aside = open_things.enter_context(Folders(info)) if info else None
+        writers = open_things.enter_context(Writers())
+        placing = Placing(folders, layout.aside, aside, writers)
+        members = open_things.enter_context(closing(layout.members()))
+        package, reported = None, 0
+        for member in Budget.for_archive(source.size).watch(members):
+            layout.expect(member)
+            if package is None:
+                layout.witness.see(member)
+            for _ in _placed(member, layout, placing):
+                if on_bytes and source.position > reported:
+                    on_bytes(source.position - reported)
+                    reported = source.position
+            if package is None and layout.is_known():
+                package = layout.package()
+        if on_bytes and source.size > reported:
+            on_bytes(source.size - reported)
+        package = package or layout.package()
+        placing.finish()
+        layout.verify(placing)
+        return package._replace(
+            sha256=source.sha256,
+            size=source.size,
+            entries=tuple(entry for _, entry in sorted(placing.entries.items())),
+        )
+
+
+def _placed(member: Member, layout: Layout, placing: Placing) -> Iterator[int]:
+    """Place a member and give the layout the start of it that it wants."""
+    count = layout.wanted(member)
+    kept: list[bytes] = []
+    if count:
+        member.content = _keeping(member.content, count, kept)
+    yield from placing.put(member, layout.executable(member))
+    if count:
+        layout.take(member.path, b"".join(kept)[:count])
+
+
+def _keeping(content: Content, count: int, kept: list[bytes]) -> Content:
+    for piece in content:
+        if count > 0:
+            kept.append(bytes(piece))
+            count -= len(piece)
+        yield piece
+
+
+def _start_of(content: Content, count: int) -> bytes:
+    start = bytearray()
+    for piece in content:
+        start += piece
+        if len(start) >= count:
+            break
+    return bytes(start[:count])
+
+
+def sha256_of(path: Path) -> str:
+    """Return the sha256 (hex) of a regular file. Raises ArchiveError when it cannot be read."""
+    with naming(path), Source(path) as source:
+        for _ in source.pieces():
+            """Reading is hashing."""
+        return source.sha256
