@@ -43,9 +43,7 @@ def hook_texts(
 
     The half that undoes comes before the half that does. `site` is `bundled.plain_site`.
     """
-    texts = {
-        environment.folder / f"core.{family}": shells.core(family) for family in shells.FAMILIES
-    }
+    texts = _cores(environment)
     for half in _HALVES:
         for family, path in hook_files(environment, half).items():
             texts[path] = shells.hook(
@@ -57,6 +55,15 @@ def hook_texts(
                 automatic=request.text == "auto",
                 site=site,
             )
+    return texts
+
+
+def _cores(environment: Environment) -> dict[Path, str]:
+    """Map the files that both halves source to their texts; a file comes after what it sources."""
+    texts: dict[Path, str] = {}
+    for name, family in shells.FAMILIES.items():
+        texts |= {environment.folder / other: shells.text_of(other) for other in family.beside}
+        texts[environment.folder / f"core.{name}"] = shells.core(name)
     return texts
 
 
@@ -134,7 +141,7 @@ def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bo
 
 def sweep_leftovers(environment: Environment) -> None:
     """Delete what killed runs left where hooks and pins are written."""
-    files = [environment.folder / f"core.{family}" for family in shells.FAMILIES]
+    files = [*_cores(environment)]
     for half in _HALVES:
         files += hook_files(environment, half).values()
     names = (name for row in shells.FAMILIES.values() for name in (row.activate, row.leaver))
@@ -149,8 +156,7 @@ def left_behind(environment: Environment) -> list[Path]:
 
 def staying(environment: Environment) -> list[Path]:
     """List what `remove_pin` leaves for shells that are activated now."""
-    files = [*hook_files(environment, "leave").values()]
-    files += [environment.folder / f"core.{family}" for family in shells.FAMILIES]
+    files = [*hook_files(environment, "leave").values(), *_cores(environment)]
     return [path for path in files if path.is_file()]
 
 
@@ -170,7 +176,7 @@ def pin_text(request: Request) -> str:
 
 def _activate_scripts(environment: Environment, *, put_in: bool) -> dict[Path, str]:
     """Map the activate scripts that are not yet as they should be to what they should be."""
-    texts = {}
+    texts: dict[Path, str] = {}
     named = [
         (family, name)
         for family in shells.FAMILIES.values()

@@ -4,7 +4,8 @@ The texts beside this module are real shell files, kept whole: `core.*` is the c
 its undo, `enter.*` and `leave.*` are the two halves of an environment's hook and `hooks.*`
 what they call, `init.*` is what `cudaswitch init` adds, `lazy.*` stand in for all of that
 until it is needed, with `prompt.fish` and `file.sh` (find a version file), which are needed
-at once, and `again.*` gets it from a ready file. `answers.sh` is the part that shims run too.
+at once, and `again.*` gets it from a ready file. `copies.*` are about what conda keeps aside.
+`answers.sh` is the part that shims run too.
 A placeholder never stands inside quotes of a text: each value passes its shell's one quoting
 function.
 """
@@ -47,7 +48,8 @@ def shell_named(name: str) -> Shell:
 
 
 @cache
-def _text(name: str) -> str:
+def text_of(name: str) -> str:
+    """Return a text without what only its readers need."""
     return without_comments((Path(__file__).parent / name).read_text(encoding="utf-8"))
 
 
@@ -68,7 +70,7 @@ def with_keyword(text: str) -> str:
 
 def core(family: str) -> str:
     """Return the text that defines the change and its undo."""
-    return "".join(map(_text, _core(family)))
+    return "".join(map(text_of, _core(family)))
 
 
 def _core(family: str) -> tuple[str, ...]:
@@ -78,7 +80,7 @@ def _core(family: str) -> tuple[str, ...]:
 
 def answers() -> str:
     """Return the text that finds ready answers, which integration and shims share."""
-    return "".join(map(_text, ("packages.sh", "file.sh", "answers.sh")))
+    return "".join(map(text_of, ("packages.sh", "file.sh", "answers.sh")))
 
 
 def init(shell: Shell, *, root: str, program: str) -> str:
@@ -157,7 +159,7 @@ def _defined(shell: Shell) -> str:
 
 
 def _spelled(shell: Shell, names: tuple[str, ...]) -> str:
-    text = "".join(map(_text, names))
+    text = "".join(map(text_of, names))
     return with_keyword(text) if shell.keyword else text
 
 

@@ -9,12 +9,20 @@
 #
 # Where an environment is active one `sh` looks for CUDA in it, and another whether the packages
 # of one that is pinned to `auto` have changed: csh reads no file. Where a host compiler or XLA
-# needs a flag one puts it in or takes it out. Nothing else is started.
+# needs a flag, or conda keeps aside what is given back, one sees to it. Nothing else is started.
 #
 # A list is cut into words at its colons. So that words hold its elements to the byte, a blank
 # is  (control A) in them, a tab  (control C), and each element, which may be empty, stands
 # between two  (control B).  (control E) is a word that was taken out.
-if ($_csw_do == repair && ! $?_CUDASWITCH_GONE) exit
+set _csw_scalars = (CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
+if ($?_cudaswitch_undone && $_csw_do =~ {repair,settle,enter}) then
+    set _csw_keep = forget
+    source "${_csw_texts:q}/copies.csh"
+endif
+if ($_csw_do == repair && ! $?_CUDASWITCH_GONE) then
+    unset _csw_*
+    exit
+endif
 set _csw_split = 'set _csw_words = "${_csw_value:as/ //:as/	//:as/:/ /}"; set _csw_words = ($_csw_words:x)'
 set _csw_join = 'set _csw_value = "$_csw_words:q"; set _csw_value = "${_csw_value:as/ //:s/ //:s///:as/ /:/:as///:as// /:as//	/}"'
 
@@ -65,6 +73,16 @@ else if ($_csw_do == leave) then
     unsetenv _CUDASWITCH_$_csw_owner
     if ("${_csw_conda:q}" == "${_csw_env:q}") set _csw_conda = ""
     if ("${_csw_venv:q}" == "${_csw_env:q}") set _csw_venv = ""
+    unset _cudaswitch_undone
+    if ($_csw_owner == C && "${_csw_ON:q}" != "" && ! $?_CUDASWITCH_KEPT) then
+        set _cudaswitch_undone = ("=${_csw_ON:q}" "=${_csw_LIB:q}" "=" "=")
+        if ($?_CUDASWITCH_CC) eval 'set _cudaswitch_undone[3] = "=${_CUDASWITCH_CC:q}"'
+        if ($?_CUDASWITCH_XLA) eval 'set _cudaswitch_undone[4] = "=${_CUDASWITCH_XLA:q}"'
+        foreach _csw_name ($_csw_scalars CUDAHOSTCXX)
+            eval 'set _csw_has = $?_CUDASWITCH_WAS_'$_csw_name
+            if ($_csw_has) eval 'set _cudaswitch_undone = ($_cudaswitch_undone:q "'$_csw_name'=${_CUDASWITCH_WAS_'$_csw_name':q}")'
+        end
+    endif
     # conda runs `rehash` once when it has finished: repair then. Where there is an alias of
     # that name already, the next hook or prompt repairs instead.
     if ($_csw_owner == C) then
@@ -264,6 +282,8 @@ end
 
 # The variables that hold one value: give back those of the want that was applied, where they
 # are still ours, and set those of the new one.
+set _csw_keep = find
+source "${_csw_texts:q}/copies.csh"
 foreach _csw_way (give set)
     set _csw_value = "${_csw_ON:q}"
     if ($_csw_way == set) set _csw_value = "${_csw_want:q}"
@@ -284,6 +304,11 @@ foreach _csw_way (give set)
             set _csw_values = ($_csw_values:q "${_csw_word:s/gpus=//:s///}" PCI_BUS_ID)
         endif
     end
+    set _csw_whole = 0
+    if ($_csw_way == give && $#_csw_copies && ! $?_CUDASWITCH_KEPT) then
+        set _csw_whole = 1
+        set _csw_names = ()
+    endif
     set _csw_n = 0
     foreach _csw_name ($_csw_names)
         @ _csw_n++
@@ -307,9 +332,8 @@ foreach _csw_way (give set)
         endif
     end
 
-    # Words among others are a sh's business. Values come with a mark before them, as words that
-    # are empty get lost.
-    set _csw_has = 0
+    # Words among others, and what conda keeps, are a sh's business.
+    set _csw_has = $_csw_whole
     if ($_csw_way == give) then
         if ($?_CUDASWITCH_CC || $?_CUDASWITCH_XLA) set _csw_has = 1
     else
@@ -322,32 +346,28 @@ foreach _csw_way (give set)
     set _csw_left = none
     if ($_csw_do == leave) set _csw_left = "${_csw_env:q}"
     set _csw_names = (CUDAHOSTCXX NVCC_PREPEND_FLAGS NVCC_PREPEND_FLAGS_BACKUP XLA_FLAGS _CUDASWITCH_CC _CUDASWITCH_XLA)
-    foreach _csw_name (CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS)
+    if ($_csw_whole) set _csw_names = ($_csw_names $_csw_scalars)
+    foreach _csw_name (CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS $_csw_scalars)
         set _csw_names = ($_csw_names _CUDASWITCH_WAS_$_csw_name)
     end
-    set _csw_text = 'for f in packages copies flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; way=$2 _csw_home=$3 _csw_xla=${4#none} _csw_left=${5#none} want=${6#=}; shift 6; __cudaswitch_flags_$way "$want"; for n; do eval "if [ -n \"\${$n+x}\" ]; then printf \"=%s\n\" \"\$$n\"; else echo -; fi"; done'
-    set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_way $_csw_value:q $_csw_xla $_csw_left:q "=${_csw_want:q}" $_csw_names'
-    set _csw_values = ("`$_csw_words`")
-    # A line break in one of them is not told from the end of one.
-    if ($#_csw_values != $#_csw_names) continue
-    set _csw_n = 0
-    foreach _csw_name ($_csw_names)
-        @ _csw_n++
-        set _csw_value = "$_csw_values[$_csw_n]:q"
-        if ("${_csw_value:q}" == "-") then
-            unsetenv $_csw_name
-        else
-            setenv $_csw_name "${_csw_value:s/=//:q}"
-        endif
-    end
+    set _csw_names = ($_csw_names $_csw_copies)
+    set _csw_text = 'for f in packages copies flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; way=$2 _csw_home=$3 _csw_xla=${4#none} _csw_left=${5#none} want=${6#=} _csw_kept=$7; shift 7; if [ "$_csw_kept" = 0 ]; then __cudaswitch_flags_$way "$want"; else if [ -n "${_CUDASWITCH_LIB-}" ]; then __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ""; fi; __cudaswitch_scalars give "$_CUDASWITCH_ON"; fi; for n; do eval "if [ -n \"\${$n+x}\" ]; then printf \"=%s\n\" \"\$$n\"; else echo -; fi"; done'
+    set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_way $_csw_value:q $_csw_xla $_csw_left:q "=${_csw_want:q}" $_csw_whole $_csw_names'
+    source "${_csw_texts:q}/take.csh"
 end
 
-foreach _csw_name (ON BIN OLD GONE LIB LD)
+foreach _csw_name (ON BIN OLD GONE LIB LD KEPT)
     unsetenv _CUDASWITCH_$_csw_name
 end
 if ("${_csw_toolkit:q}" != "") then
     setenv _CUDASWITCH_ON "${_csw_want:q}"
     setenv _CUDASWITCH_BIN "${_csw_record_PATH:q}"
+    # Where conda kept the same folder aside before, it is the person's.
+    if ($#_csw_copies) then
+        set _csw_text = 'home=$1; shift; for n; do eval "n=\${$n-}"; case $n in *"$home"*) echo kept; break ;; esac; done'
+        set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_toolkit:q $_csw_copies'
+        if ("`$_csw_words`" == kept) setenv _CUDASWITCH_KEPT ""
+    endif
     if ("${_csw_record_OLD:q}" != "") setenv _CUDASWITCH_OLD "${_csw_record_OLD:q}"
     if ("${_csw_record_LIB:q}" != "") then
         setenv _CUDASWITCH_LIB "${_csw_record_LIB:q}"

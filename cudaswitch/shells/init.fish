@@ -168,7 +168,9 @@ function __cudaswitch_environments
     if test -n "$_CUDASWITCH_C"
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C)
         # Below a stacked environment this one is still active: its folder is on PATH.
-        test "$env" = "$CONDA_PREFIX"; or contains -- $env/bin $PATH; or set -e _CUDASWITCH_C
+        if test "$env" != "$CONDA_PREFIX"
+            test -n "$CONDA_PREFIX"; and contains -- $env/bin $PATH; or set -e _CUDASWITCH_C
+        end
     end
     set -l hook $VIRTUAL_ENV/etc/cudaswitch/on.fish
     if test -z "$_CUDASWITCH_V" -a -n "$VIRTUAL_ENV" -a -f "$hook"

@@ -154,7 +154,7 @@ def --env __cudaswitch_look [] {
     let conda = ($env._CUDASWITCH_C? | default '' | str replace --regex '(?s).*:env=' '')
     let venv = ($env._CUDASWITCH_V? | default '' | str replace --regex '(?s).*:env=' '')
     # Below a stacked environment this one is still active: its folder is on PATH.
-    if $conda != $now.0 and $'($conda)/bin' not-in (__cudaswitch_elements $env.PATH?) or $conda == '' {
+    if $conda != $now.0 and ($now.0 == '' or $'($conda)/bin' not-in (__cudaswitch_elements $env.PATH?)) or $conda == '' {
         $env._CUDASWITCH_C = (__cudaswitch_pin $now.0)
     }
     if $venv != $now.1 or $venv == '' {

@@ -148,7 +148,7 @@ function global:__cudaswitch_look {
         $prefix = __cudaswitch_get $owners[$owner]
         $left = "$(__cudaswitch_get $owner)" -creplace '(?s).*:env=', ''
         # Below a stacked environment this one is still active: its folder is on PATH.
-        $stacked = $owner -ceq '_CUDASWITCH_C' -and $env:PATH.Split(':') -ccontains "$left/bin"
+        $stacked = $owner -ceq '_CUDASWITCH_C' -and $prefix -and $env:PATH.Split(':') -ccontains "$left/bin"
         if ($left -cne "$prefix" -and -not $stacked) { __cudaswitch_set $owner $null }
         if (-not (__cudaswitch_get $owner)) {
             __cudaswitch_set $owner (__cudaswitch_pinned "$prefix")

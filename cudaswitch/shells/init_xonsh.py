@@ -116,8 +116,8 @@ def look(**_: Any) -> None:
         key, prefix = f"_CUDASWITCH_{owner}", state.get(name, "")
         left = environment_of(state, owner)
         # Below a stacked environment this one is still active: its folder is on PATH.
-        stacked = owner == "C" and f"{left}/bin" in state.get("PATH", "").split(os.pathsep)
-        if left != prefix and not stacked:
+        below = state.get("PATH", "").split(os.pathsep) if owner == "C" and prefix else []
+        if left != prefix and f"{left}/bin" not in below:
             state.pop(key, None)
         if prefix and not state.get(key) and (want := pinned(prefix)):
             state[key] = want

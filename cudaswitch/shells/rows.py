@@ -40,7 +40,8 @@ def quote_nu(value: str) -> str:
 class Family:
     """Shells that read the same hook files, which end in `suffix`.
 
-    `core` are the texts of the change and its undo, which the hook files need beside them.
+    `core` are the texts of the change and its undo, which the hook files need beside them as one
+    file; those of `beside`, which it sources, are files of their own.
     `activate` names the script in a virtualenv that they source. `deactivate` matches in
     there what opens the command of that name, and `source` runs a half of the hook where
     it is there, both behind that opening (ended by `ending`) and at the script's end.
@@ -57,6 +58,7 @@ class Family:
     ending: str = "  # cudaswitch\n"
     leave: str = ""
     leaver: str = ""
+    beside: tuple[str, ...] = ()
 
 
 FAMILIES = {
@@ -90,6 +92,7 @@ FAMILIES = {
             "csh",
             quote_csh,
             core=("core.csh",),
+            beside=("take.csh", "copies.csh"),
             activate="activate.csh",
             deactivate=re.compile(r"^alias deactivate '(?=test )", re.MULTILINE),
             source="if ($?VIRTUAL_ENV) eval 'if"

@@ -72,6 +72,11 @@ def _quote_csh(text: str) -> str:
     return shlex.quote(text).replace("!", "\\!").replace("\n", "\\\n")
 
 
+def _csh_joined(value: str) -> str:
+    # To csh a variable that is not set is an error, in a branch that is not taken, too.
+    return f"if ($?{{name}}) then\nsetenv {{name}} {value}\nelse\nsetenv {{name}} {{value}}\nendif"
+
+
 @dataclass(frozen=True)
 class Shell:
     """One shell: how to start it without any rc file, and how it says a few plain things.
@@ -176,8 +181,8 @@ TCSH = Shell(
     quote=_quote_csh,
     snap=_SNAP_CSH,
     set_template="setenv {name} {value}",
-    prepend_template='setenv {name} {value}:"$' + '{{{name}}}"',
-    append_template='setenv {name} "$' + '{{{name}}}":{value}',
+    prepend_template=_csh_joined('{value}:"${{{name}}}"'),
+    append_template=_csh_joined('"${{{name}}}":{value}'),
     unset_template="unsetenv {name}",
     source_template="source {path}",
     hush_template="{command} >& /dev/null",

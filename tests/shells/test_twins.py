@@ -21,7 +21,7 @@ import pytest
 from homes import HOSTILE_FOLDER
 from shells.conda import CONDAS, Conda, conda_prefix, write_hook
 from shells.conftest import make_person
-from shells.driver import BASH, FISH, ZSH, Shell
+from shells.driver import BASH, FISH, TCSH, ZSH, Shell
 from shells.histories import Evening, Event, Stage, act, shrunk, world
 from shells.kits import foreign
 from shells.pinned import Session
@@ -103,7 +103,7 @@ def environments(folder: Path) -> dict[str, Path]:
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     """Environments with pins below `folder`, and the same without below `bare` in there."""
     place = tmp_path_factory.mktemp("compilers")
-    person = make_person(place / HOSTILE_FOLDER, ("bash", "zsh", "fish"), place)
+    person = make_person(place / HOSTILE_FOLDER, ("bash", "zsh", "fish", "tcsh"), place)
     folder = tmp_path_factory.mktemp("twins")
     kits = {None: None} | {kit.version.rpartition(".")[0]: kit for kit in person.kits}
     environments(folder / "bare")
@@ -292,32 +292,46 @@ FOUND: dict[str, tuple[Event, ...]] = {
         *(("activate", "f"), ("stack", "v"), ("deactivate",), ("deactivate",)),
         *(("stack", "a"), ("stack", "f")),
     ),
+    "an older folder on PATH": (
+        *(("activate", "c"), ("hookless",), ("venv_activate", "x"), ("activate", "b"), ("prompt",)),
+    ),
 }
 """What random ones have found."""
+WITH_US = ("use", "prompt", "hookless")
+"""What happens only where the integration is loaded: hooks alone cannot undo when they are gone."""
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
 @pytest.mark.parametrize("words", FOUND)
 def test_found(twins: Stage, shell: Shell, conda: Conda, words: str, loaded: bool) -> None:
-    events = [one for one in FOUND[words] if loaded or one[0] not in ("use", "prompt")]
+    events = [one for one in FOUND[words] if loaded or one[0] not in WITH_US]
     assert fault(twins, shell, conda, Evening(loaded, (), None, (), tuple(events))) is None
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
-def test_a_conda_that_does_not_say_when_it_has_finished(twins: Stage, conda: Conda) -> None:
-    """What it calls then is private to it, so the prompt does the same."""
-    renamed = 'eval "$(declare -f | sed s/__conda_hashr/own_hashr/g)"; unset -f __conda_hashr'
-    session = Session(twins.person, twins.folder, BASH, conda)
-    enter = [f"{conda.activate(BASH, twins.folder / name)}\n{BASH.prompt}" for name in "av"]
+@pytest.mark.parametrize(
+    ("shell", "renamed"),
+    [
+        (BASH, 'eval "$(declare -f | sed s/__conda_hashr/own_hashr/g)"; unset -f __conda_hashr'),
+        (TCSH, "alias rehash true"),
+    ],
+    ids=str,
+)
+def test_a_conda_that_does_not_say_when_it_has_finished(
+    twins: Stage, conda: Conda, shell: Shell, renamed: str
+) -> None:
+    """What it calls then is private to it, or somebody else's, so the prompt does the same."""
+    session = Session(twins.person, twins.folder, shell, conda)
+    enter = [f"{conda.activate(shell, twins.folder / name)}\n{shell.prompt}" for name in "av"]
     last = session.play(renamed, *enter, load=True).snaps["4"]
     assert last["CUDA_HOME"] == "/vars"
     assert not [name for name, value in last.items() if "toolkits" in value and "SHLVL" in name]
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 @pytest.mark.parametrize("part", range(4))
 def test_both_are_the_same_in_the_end(twins: Stage, shell: Shell, conda: Conda, part: int) -> None:
     for number in range(part, PAIRS, 4):
