@@ -38,6 +38,7 @@ if ($_cswc_way == use || $_cswc_way == off) then
             set _csw_do = settle
             set _csw_texts = "${_cudaswitch_texts:q}"
             source "${_cudaswitch_texts:q}/core.csh"
+            unset _cudaswitch_line
             source "${_cudaswitch_texts:q}/say.csh"
         endif
     endif

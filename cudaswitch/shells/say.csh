@@ -1,4 +1,4 @@
-# One line on what is active now.
+# One line on what is active now, where it is another than _cudaswitch_line.
 set _cudaswitch_told = ""
 if ($?_CUDASWITCH_ON) eval 'set _cudaswitch_told = "${_CUDASWITCH_ON:q}"'
 set _csws_quiet = 0
@@ -8,6 +8,8 @@ endif
 if (! $_csws_quiet) then
     set _csws_lib = ""
     if ($?_CUDASWITCH_LIB) eval 'set _csws_lib = "${_CUDASWITCH_LIB:q}"'
-    /bin/sh "${_cudaswitch_texts:q}/say.sh" "${_cudaswitch_told:q}" "${_csws_lib:q}"
+    if (! $?_cudaswitch_line) set _cudaswitch_line = ""
+    set _csws_words = '/bin/sh "${_cudaswitch_texts:q}/say.sh" "=${_cudaswitch_told:q}" "=${_csws_lib:q}" "=${_cudaswitch_line:q}"'
+    set _cudaswitch_line = "`$_csws_words`"
 endif
 unset _csws_*

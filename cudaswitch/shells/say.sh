@@ -1,14 +1,16 @@
 # shellcheck shell=sh disable=SC1091  # flags.sh is beside this text
-# Says what is active now: sh say.sh "$_CUDASWITCH_ON" "$_CUDASWITCH_LIB"
+# Says what is active now, where it is another line than was said last, and prints that line:
+# sh say.sh "=$_CUDASWITCH_ON" "=$_CUDASWITCH_LIB" "=LAST"
 . "${0%/*}/flags.sh"
-if [ -z "$1" ]; then
-    printf 'cudaswitch: no toolkit\n' >&2
-    exit
+on=${1#=} last=${3#=} line='no toolkit'
+if [ -n "$on" ]; then
+    home=${on%%:*}
+    __cudaswitch_lacking "$on"
+    case ${2#=}$on in
+        /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
+        /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
+    esac
+    line="CUDA ${home##*/}$__csw"
 fi
-home=${1%%:*}
-__cudaswitch_lacking "$1"
-case $2$1 in
-    /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
-    /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
-esac
-printf 'cudaswitch: CUDA %s%s\n' "${home##*/}" "$__csw" >&2
+if [ "$line" != "$last" ]; then printf 'cudaswitch: %s\n' "$line" >&2; fi
+printf '%s\n' "$line"
