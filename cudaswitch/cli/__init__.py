@@ -55,6 +55,21 @@ class _Commands(click.Group):
         )
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches  # noqa: PLC0415  # few mistype
+
+            meant = get_close_matches(args[0], self.list_commands(ctx), 1)
+            if not meant:
+                raise
+            # In the words that click has for options.
+            message = f"{error.message.rstrip('.')}. Did you mean {meant[0]!r}?"
+            raise click.UsageError(message, ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items() if line])
