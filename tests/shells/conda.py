@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -72,11 +73,13 @@ class RealConda(Conda):
 
     def init(self, shell: Shell) -> str:
         # The older name of the setting, which newer versions read too.
-        lines = [shell.set("CONDA_AUTO_ACTIVATE_BASE", "false")]
+        setting = {"CONDA_AUTO_ACTIVATE_BASE": "false"}
+        lines = [shell.set(*pair) for pair in setting.items()]
         exe = shell.quote(self.exe)
         if shell.suffix == "csh":
             lines += [shell.set("_CONDA_EXE", self.exe), "unalias conda"]
-            done = subprocess.run([self.exe, "shell.csh", "hook"], capture_output=True, check=True)
+            hook = [self.exe, "shell.csh", "hook"]
+            done = subprocess.run(hook, env=os.environ | setting, capture_output=True, check=True)
             lines.append(done.stdout.decode())
         elif shell.suffix == "fish":
             lines.append(f"{exe} shell.fish hook | source")
