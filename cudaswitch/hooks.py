@@ -176,7 +176,7 @@ def pin_text(request: Request) -> str:
 
 def _activate_scripts(environment: Environment, *, put_in: bool) -> dict[Path, str]:
     """Map the activate scripts that are not yet as they should be to what they should be."""
-    texts: dict[Path, str] = {}
+    texts = {}
     named = [
         (family, name)
         for family in shells.FAMILIES.values()
