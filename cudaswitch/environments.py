@@ -101,41 +101,62 @@ def active_environment(variables: Mapping[str, str]) -> Environment | None:
 
 
 def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
-    """Find an environment by conda's name for it, or virtualenvwrapper's."""
-    known = list(known_environments(variables))
-    for prefix in known:
-        if prefix.name == name or (name == "base" and _is_root(prefix)):
-            return environment_at(prefix)
-    names = ", ".join(sorted({"base" if _is_root(prefix) else prefix.name for prefix in known}))
-    raise EnvironmentNotFoundError(
-        f"no environment `{name}` is known", f"known are {names}" if names else "name it with -p"
-    )
+    """Find an environment by conda's name for it, or virtualenvwrapper's.
+
+    Raises EnvironmentNotFoundError where none has it, or several that go by their paths.
+    """
+    known = known_environments(variables)
+    fitting = [
+        prefix for prefix in known if prefix.name == name or (name == "base" and _is_root(prefix))
+    ]
+    if not fitting:
+        names = {"base" if _is_root(prefix) else prefix.name for prefix in known}
+        hint = f"known are {', '.join(sorted(names))}" if names else "name it with -p"
+        raise EnvironmentNotFoundError(f"no environment `{name}` is known", hint)
+    roots, folders = _places(variables)
+    folders += [prefix / "envs" for prefix in known if _is_root(prefix)]
+    named = [prefix for prefix in fitting if prefix in roots or prefix.parent in folders]
+    if not named and len({os.path.realpath(prefix) for prefix in fitting}) > 1:
+        paths = ", ".join(f"`{prefix}`" for prefix in fitting)
+        raise EnvironmentNotFoundError(f"`{name}` may be each of {paths}", "name one with -p")
+    return environment_at((named or fitting)[0])
 
 
 def known_environments(variables: Mapping[str, str]) -> list[Path]:
-    """List the environments that conda and virtualenvwrapper would know by name."""
-    home = Path(os.path.expanduser(variables.get("HOME", "~")))  # noqa: PTH111  # Path's raises
-    roots = [Path(variables[name]) for name in ("MAMBA_ROOT_PREFIX",) if variables.get(name)]
-    if variables.get("CONDA_EXE"):
-        roots.append(Path(variables["CONDA_EXE"]).parent.parent)
-    folders = [root / "envs" for root in roots] + [home / ".conda" / "envs"]
-    for name in ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH"):
-        folders += [Path(part) for part in variables.get(name, "").split(os.pathsep) if part]
-    if variables.get("WORKON_HOME"):
-        folders.append(Path(variables["WORKON_HOME"]))
-    found = list(roots)
-    # Others' folders, which may not be looked at, are named there too.
-    with contextlib.suppress(OSError):
-        text = (home / ".conda" / "environments.txt").read_text(encoding="utf-8", errors="replace")
-        found += [Path(line) for line in text.splitlines() if line]
+    """List the environments that conda and virtualenvwrapper know.
+
+    Those that have names of their own come before those that go by their paths.
+    """
+    found, folders = _places(variables)
     for folder in folders:
         with contextlib.suppress(OSError):
             found += sorted(folder.iterdir())
+    # Others' folders, which may not be looked at, are named there too.
+    with contextlib.suppress(OSError):
+        text = (_home(variables) / ".conda" / "environments.txt").read_bytes()
+        found += [Path(os.fsdecode(line)) for line in text.splitlines() if line]
     return [
         prefix
         for prefix in dict.fromkeys(found)
         if os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")  # noqa: PTH112, PTH113  # Path's raise in closed folders
     ]
+
+
+def _places(variables: Mapping[str, str]) -> tuple[list[Path], list[Path]]:
+    """Return the roots of conda and mamba, and the folders of environments that have names."""
+    roots = [Path(variables[name]) for name in ("MAMBA_ROOT_PREFIX",) if variables.get(name)]
+    if variables.get("CONDA_EXE"):
+        roots.append(Path(variables["CONDA_EXE"]).parent.parent)
+    folders = [root / "envs" for root in roots] + [_home(variables) / ".conda" / "envs"]
+    for name in ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH"):
+        folders += [Path(part) for part in variables.get(name, "").split(os.pathsep) if part]
+    if variables.get("WORKON_HOME"):
+        folders.append(Path(variables["WORKON_HOME"]))
+    return roots, folders
+
+
+def _home(variables: Mapping[str, str]) -> Path:
+    return Path(os.path.expanduser(variables.get("HOME", "~")))  # noqa: PTH111  # Path's raises
 
 
 def _is_root(prefix: Path) -> bool:

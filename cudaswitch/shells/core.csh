@@ -209,7 +209,8 @@ foreach _csw_job (PATH OLD LIB GONE)
     case GONE:
         set _csw_list = "${_csw_new_PATH:q}"
         set _csw_take = ""
-        if ($_csw_do != leave || "$_csw_owner" != C) set _csw_skip = 1
+        # What counts no levels computes no PATH ahead.
+        if ($_csw_do != leave || "$_csw_owner" != C || ! $?CONDA_SHLVL) set _csw_skip = 1
         breaksw
     endsw
     set _csw_new_$_csw_job = "${_csw_list:q}"

@@ -104,7 +104,8 @@ function __cudaswitch_leave
     set -g __csw_left $argv[2]
     __cudaswitch_restore; or __cudaswitch_settle
     set -e __csw_left
-    test $argv[1] = C; or return 0
+    # What counts no levels computes no PATH ahead.
+    test $argv[1] = C -a -n "$CONDA_SHLVL"; or return 0
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
     # applied now, which it takes away.

@@ -96,7 +96,8 @@ __cudaswitch_leave() {
     _cudaswitch_seen=''
     \unset "_CUDASWITCH_$1"
     __cudaswitch_restore || __cudaswitch_settle
-    case $1 in V) return 0 ;; esac
+    # What counts no levels, such as conda-pack, computes no PATH ahead.
+    case $1:${CONDA_SHLVL-} in V:* | C:) return 0 ;; esac
     # This is called once when conda has finished. Where it has another name, the next hook or
     # prompt repairs instead. `export -f` may bring it, without ours, to a child shell, where
     # what is not exported is not set.

@@ -1,0 +1,88 @@
+"""Which environment a name means: conda's own order, and never a guess."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from checks import refused, succeeded
+from homes import Home
+from shells.conda import conda_prefix
+
+
+def root(path: Path) -> Path:
+    """Make an installation of conda without a program."""
+    (conda_prefix(path) / "condabin").mkdir()
+    return path
+
+
+def register(home: Home, *prefixes: Path) -> None:
+    """Let conda have noted these environments, oldest first."""
+    (home.path / ".conda").mkdir(exist_ok=True)
+    lines = b"".join(os.fsencode(prefix) + b"\n" for prefix in prefixes)
+    (home.path / ".conda" / "environments.txt").write_bytes(lines)
+
+
+def meant(home: Home, name: str, **variables: str) -> Path:
+    """Return the environment that a pin by name is written to."""
+    done = home.run("pin", "10.1", "-n", name, **variables)
+    assert succeeded(done) == []
+    [said] = [line for line in done.stderr.splitlines() if "is pinned to" in line]
+    return Path(said.split("`")[1])
+
+
+@pytest.fixture
+def conda(tmp_path: Path) -> Path:
+    return root(tmp_path / "conda")
+
+
+def test_a_name_is_no_path_that_ends_alike(stocked: Home, conda: Path, tmp_path: Path) -> None:
+    """`conda create -p ./torch` came before `conda create -n torch`."""
+    by_path = conda_prefix(tmp_path / "project" / "torch")
+    by_name = conda_prefix(conda / "envs" / "torch")
+    register(stocked, by_path, by_name)
+    exe = str(conda / "bin" / "conda")
+    assert meant(stocked, "torch", CONDA_EXE=exe) == by_name
+    register(stocked, by_path, conda, by_name)  # in a shell that knows no conda
+    assert meant(stocked, "torch") == by_name
+
+
+def test_one_that_goes_by_its_path_is_found_by_its_last_part(stocked: Home, tmp_path: Path) -> None:
+    by_path = conda_prefix(tmp_path / "project \udcff" / "torch")
+    register(stocked, by_path)
+    meant(stocked, "torch")
+    assert (by_path / "etc" / "cudaswitch" / "pin").is_file()
+
+
+def test_two_of_one_name_are_not_guessed_between(stocked: Home, tmp_path: Path) -> None:
+    both = [conda_prefix(tmp_path / name / "env") for name in ("a", "b")]
+    register(stocked, *both)
+    for command in (["pin", "10.1"], ["resolve"]):
+        done = stocked.run(*command, "-n", "env")
+        refused(done, *(f"`{prefix}`" for prefix in both), hint="-p")
+    assert not [prefix for prefix in both if (prefix / "etc" / "cudaswitch").exists()]
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    register(stocked, both[0], tmp_path / "link" / "env")
+    assert meant(stocked, "env") == both[0]
+
+
+def test_the_base(stocked: Home, conda: Path, tmp_path: Path) -> None:
+    other = root(tmp_path / "other")
+    register(stocked, other, conda)
+    assert meant(stocked, "base", CONDA_EXE=str(conda / "bin" / "conda")) == conda
+    refused(stocked.run("pin", "10.1", "-n", "base"), f"`{other}`", f"`{conda}`", hint="-p")
+
+
+@pytest.mark.parametrize("variable", ["CONDA_ENVS_DIRS", "CONDA_ENVS_PATH", "WORKON_HOME"])
+def test_folders_that_a_person_names(stocked: Home, tmp_path: Path, variable: str) -> None:
+    elsewhere = conda_prefix(tmp_path / "envs" / "torch")
+    register(stocked, conda_prefix(tmp_path / "project" / "torch"))
+    assert meant(stocked, "torch", **{variable: str(tmp_path / "envs")}) == elsewhere
+
+
+def test_an_unknown_name_tells_those_that_are_known(stocked: Home, conda: Path) -> None:
+    conda_prefix(conda / "envs" / "torch")
+    done = stocked.run("pin", "10.1", "-n", "trch", CONDA_EXE=str(conda / "bin" / "conda"))
+    refused(done, "no environment `trch` is known", hint="known are base, torch")
