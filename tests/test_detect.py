@@ -148,7 +148,18 @@ def test_folders_in_a_circle(tmp_path):
     (prefix / "lib64").symlink_to("lib64")
     answer = resolve(facts_of(prefix, driver=NEW_DRIVER), [])
     assert answer.cuda is None
-    assert any("not an environment" in text for text in texts(answer))
+    assert any("no environment?" in text for text in texts(answer))
+
+
+def test_an_environment_without_packages(tmp_path):
+    """As `conda create -n thesis` makes it, where no package is named."""
+    (tmp_path / "conda-meta").mkdir()
+    (tmp_path / "conda-meta" / "history").touch()
+    answer = resolve(facts_of(tmp_path, driver=NEW_DRIVER), [])
+    assert texts(answer) == [
+        f"holds no packages [{tmp_path}]",
+        f"no framework that is known here was found [{tmp_path}]",
+    ]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"depends": 5}', '{"depends": [5, null, ""]}'])

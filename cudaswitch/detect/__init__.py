@@ -96,7 +96,9 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
     reading = Reading(prefix)
     found = layers(prefix, reading, framework_starts() + carrier_starts())
     if not any(layer.sites or layer.records for layer in found):
-        reading.note("has no site-packages and no conda-meta: not an environment?", prefix)
+        made = (prefix / "conda-meta").is_dir() or (prefix / "pyvenv.cfg").is_file()
+        why = "holds no packages" if made else "no site-packages and no conda-meta: no environment?"
+        reading.note(why, prefix)
     placed = list(places(found, reading))
     platform = platform or _platform(prefix, found, placed, reading)
     os_name = platform.partition("-")[0]

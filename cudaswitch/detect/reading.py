@@ -33,8 +33,8 @@ class Reading:
         self._json: dict[Path, dict[str, Any]] = {}
 
     def name(self, path: Path) -> str:
-        """Name a file as answers do: below the prefix."""
-        inside = path.is_relative_to(self.prefix)
+        """Name a file as answers do: below the prefix, which itself is named whole."""
+        inside = path != self.prefix and path.is_relative_to(self.prefix)
         name = path.relative_to(self.prefix).as_posix() if inside else str(path)
         # Bytes that are no UTF-8 come as surrogates, which no output stream takes.
         return printable(name.encode("utf-8", errors="backslashreplace").decode("utf-8"))
