@@ -75,6 +75,18 @@ def test_the_base(stocked: Home, conda: Path, tmp_path: Path) -> None:
     refused(stocked.run("pin", "10.1", "-n", "base"), f"`{other}`", f"`{conda}`", hint="-p")
 
 
+def test_a_pin_to_auto_tells_that_nothing_needs_a_toolkit_yet(
+    stocked: Home, tmp_path: Path
+) -> None:
+    prefix = conda_prefix(tmp_path / "new")
+    done = stocked.run("pin", "auto", "-p", prefix)
+    assert succeeded(done) == []
+    said, hint = done.stderr.splitlines()
+    assert said.endswith("is pinned to `auto`, and nothing there needs a toolkit")
+    assert hint.startswith("hint: cudaswitch resolve")
+    assert "no toolkit" in stocked.run("pin", "system", "-p", prefix).stderr
+
+
 @pytest.mark.parametrize("variable", ["CONDA_ENVS_DIRS", "CONDA_ENVS_PATH", "WORKON_HOME"])
 def test_folders_that_a_person_names(stocked: Home, tmp_path: Path, variable: str) -> None:
     elsewhere = conda_prefix(tmp_path / "envs" / "torch")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +22,8 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.paths import home
-from cudaswitch.versions import parse_request
+from cudaswitch.toolkit import Toolkit
+from cudaswitch.versions import Request, parse_request
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -94,15 +96,23 @@ def pin(
     output.warn_of_forced_libraries(asked.libraries, bundled)
     if isinstance(place, Path):
         kit = pins.pin_file(place, asked)
-        output.say(f"`{place}` asks for {kit.name if kit else 'no toolkit'}")
+        output.say(f"`{place}` asks for {_told(asked, kit)}")
         return
     decision = pins.pin_environment(place, asked)
     kit = decision.toolkit
-    output.say(f"`{place.prefix}` is pinned to {kit.name if kit else 'no toolkit'}")
+    output.say(f"`{place.prefix}` is pinned to {_told(asked, kit)}")
+    if asked.text == "auto" and not kit:
+        output.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
     if kit:
         output.tell_of_compiler(kit, decision.want.compiler)
     if bundled and asked.libraries is None:
         output.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
+
+
+def _told(asked: Request, kit: Toolkit | None) -> str:
+    if kit:
+        return kit.name
+    return "`auto`, and nothing there needs a toolkit" if asked.text == "auto" else "no toolkit"
 
 
 @click.command(epilog="Example: cudaswitch unpin -n thesis")
