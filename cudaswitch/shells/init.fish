@@ -224,7 +224,7 @@ function __cudaswitch_tell
     set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
     set -l line 'no toolkit'
     if test -n "$_CUDASWITCH_ON"
-        string match --quiet --regex '(?<line>[^/:]*)(:|$)' -- $_CUDASWITCH_ON
+        string match --quiet --regex '/(?:cuda-)?(?<line>[^/:]*)(:|$)' -- $_CUDASWITCH_ON
         set line "CUDA $line"
         if test -z "$_CUDASWITCH_LIB"
             set -l why ': this environment brings its own CUDA'
@@ -271,7 +271,7 @@ function __cudaswitch_swap
     __cudaswitch_plainly; or return 1
     set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
     set -gx _CUDASWITCH_U $home
-    string match --quiet --regex '(?<home>[^/]*)$' -- $home
+    string match --quiet --regex '/(?:cuda-)?(?<home>[^/]*)$' -- $home
     set -g _cudaswitch_line "CUDA $home"
     test -n "$CUDASWITCH_QUIET"; or echo "cudaswitch: $_cudaswitch_line" >&2
     return 0

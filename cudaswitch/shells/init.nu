@@ -194,7 +194,7 @@ def __cudaswitch_say [] {
     let why = if ($env._CUDASWITCH_LIB? | is-not-empty) { '' } else if ':lib=never' in $on { ' (LD_LIBRARY_PATH left alone, as asked)' } else { ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' }
     let compiler = if ($env._CUDASWITCH_CC? | is-empty) { __cudaswitch_host (__cudaswitch_variables) $on } else { '' }
     let lacks = if $compiler != '' and (which $compiler | is-empty) { $" \(its nvcc refuses the gcc here: install ($compiler | path basename)\)" } else { '' }
-    print --stderr $'cudaswitch: CUDA ($on | split row : | first | path basename)($why)($lacks)'
+    print --stderr $'cudaswitch: CUDA ($on | split row : | first | path basename | str replace --regex "^cuda-" "")($why)($lacks)'
 }
 
 # What is brought back with an overlay: Nushell gives its variables the values that they had

@@ -182,7 +182,7 @@ function global:__cudaswitch_say {
     if ($env:CUDASWITCH_QUIET) { return }
     $line = 'no toolkit'
     if ($env:_CUDASWITCH_ON) {
-        $line = "CUDA $($env:_CUDASWITCH_ON.Split(':')[0].Split('/')[-1])"
+        $line = "CUDA $($env:_CUDASWITCH_ON.Split(':')[0].Split('/')[-1] -creplace '^cuda-', '')"
         if (-not $env:_CUDASWITCH_LIB) {
             $why = ': this environment brings its own CUDA'
             if ($env:_CUDASWITCH_ON -clike '*:lib=never*') { $why = ', as asked' }

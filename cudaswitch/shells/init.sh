@@ -158,13 +158,13 @@ __cudaswitch_tell() {
     \local _csw_home
     _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line='no toolkit'
     if [ -n "${_CUDASWITCH_ON-}" ]; then
-        _csw_home=${_CUDASWITCH_ON%%:*} __csw=''
+        _csw_home=${_CUDASWITCH_ON%%:*} _csw_home=${_csw_home##*/} __csw=''
         case $_CUDASWITCH_ON in *:cc=*) __cudaswitch_lacking "$_CUDASWITCH_ON" ;; esac
         case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
             /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
             /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
         esac
-        _cudaswitch_line="CUDA ${_csw_home##*/}$__csw"
+        _cudaswitch_line="CUDA ${_csw_home#cuda-}$__csw"
     fi
     if [ -n "${CUDASWITCH_QUIET-}" ] || [ "$_cudaswitch_line" = "${1-}" ]; then return 0; fi
     printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2
@@ -195,7 +195,7 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
     _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
     __cudaswitch_plainly "$1" "$1" || return 1
     \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
-    _cudaswitch_line="CUDA ${1##*/}"
+    _cudaswitch_line=${1##*/} _cudaswitch_line="CUDA ${_cudaswitch_line#cuda-}"
     case ${CUDASWITCH_QUIET-} in '') printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2 ;; esac
 }
 

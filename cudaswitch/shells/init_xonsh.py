@@ -177,7 +177,7 @@ def tell(state: dict[str, str], last: str = "") -> None:
 def line_on(state: dict[str, str]) -> str:
     """Say what is active."""
     on = state.get("_CUDASWITCH_ON", "")
-    line = f"CUDA {Path(on.partition(':')[0]).name}" if on else "no toolkit"
+    line = "CUDA " + Path(on.partition(":")[0]).name.removeprefix("cuda-") if on else "no toolkit"
     if on and not state.get("_CUDASWITCH_LIB"):
         own = "this environment brings its own CUDA"
         asked_for = ":lib=never" in on

@@ -4,13 +4,13 @@
 . "${0%/*}/flags.sh"
 on=${1#=} last=${3#=} line='no toolkit'
 if [ -n "$on" ]; then
-    home=${on%%:*}
+    home=${on%%:*} home=${home##*/}
     __cudaswitch_lacking "$on"
     case ${2#=}$on in
         /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
         /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
     esac
-    line="CUDA ${home##*/}$__csw"
+    line="CUDA ${home#cuda-}$__csw"
 fi
 if [ "$line" != "$last" ]; then printf 'cudaswitch: %s\n' "$line" >&2; fi
 printf '%s\n' "$line"

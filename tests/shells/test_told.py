@@ -18,8 +18,8 @@ sourcing = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 
 FIRST, SECOND, NONE = (
-    "cudaswitch: CUDA cuda-10.1",
-    "cudaswitch: CUDA cuda-11.8",
+    "cudaswitch: CUDA 10.1",
+    "cudaswitch: CUDA 11.8",
     "cudaswitch: no toolkit",
 )
 

@@ -386,9 +386,9 @@ class TestEnvironmentsThatBringCuda:
         steps = ["cudaswitch use 10.1", "cudaswitch use 11.8 --libraries never"]
         result = person.play(shell, *steps, **self.active(trace), CUDASWITCH_QUIET=None)
         assert result.stderr.splitlines() == [
-            "cudaswitch: CUDA cuda-10.1 (LD_LIBRARY_PATH left alone: this environment brings"
+            "cudaswitch: CUDA 10.1 (LD_LIBRARY_PATH left alone: this environment brings"
             " its own CUDA)",
-            "cudaswitch: CUDA cuda-11.8 (LD_LIBRARY_PATH left alone, as asked)",
+            "cudaswitch: CUDA 11.8 (LD_LIBRARY_PATH left alone, as asked)",
         ]
 
     @integrated
@@ -405,10 +405,10 @@ class TestEnvironmentsThatBringCuda:
         assert "may then fail to load with an undefined symbol" in said[0]
         assert said[1:] == [
             "hint: --libraries auto leaves LD_LIBRARY_PATH alone there",
-            "cudaswitch: CUDA cuda-10.1",
+            "cudaswitch: CUDA 10.1",
         ]
         quiet = person.play(shell, *steps, CUDASWITCH_QUIET=None)
-        assert quiet.stderr.splitlines() == ["cudaswitch: CUDA cuda-10.1"]
+        assert quiet.stderr.splitlines() == ["cudaswitch: CUDA 10.1"]
 
     @every
     def test_names_alike_bring_nothing(self, shell: Shell, person: Person, tmp_path: Path) -> None:
@@ -425,5 +425,5 @@ class TestEnvironmentsThatBringCuda:
 def test_quiet_and_loud(shell: Shell, person: Person) -> None:
     steps = ["cudaswitch use 10.1", "cudaswitch off"]
     result = person.play(shell, *steps, CUDASWITCH_QUIET=None)
-    assert result.stderr == "cudaswitch: CUDA cuda-10.1\ncudaswitch: no toolkit\n"
+    assert result.stderr == "cudaswitch: CUDA 10.1\ncudaswitch: no toolkit\n"
     assert not person.play(shell, *steps).stderr
