@@ -84,7 +84,9 @@ def test_a_pin_to_auto_tells_that_nothing_needs_a_toolkit_yet(
     said, hint = done.stderr.splitlines()
     assert said.endswith("is pinned to `auto`, and nothing there needs a toolkit")
     assert hint.startswith("hint: cudaswitch resolve")
-    assert "no toolkit" in stocked.run("pin", "system", "-p", prefix).stderr
+    assert "is pinned to no toolkit" in stocked.run("pin", "system", "-p", prefix).stderr
+    of_a_tree = stocked.run("pin", "auto", "--dir", tmp_path).stderr
+    assert of_a_tree.endswith(".cuda-version` asks for what the active environment needs\n")
 
 
 @pytest.mark.parametrize("variable", ["CONDA_ENVS_DIRS", "CONDA_ENVS_PATH", "WORKON_HOME"])

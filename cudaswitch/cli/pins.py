@@ -96,11 +96,12 @@ def pin(
     output.warn_of_forced_libraries(asked.libraries, bundled)
     if isinstance(place, Path):
         kit = pins.pin_file(place, asked)
-        output.say(f"`{place}` asks for {_told(asked, kit)}")
+        output.say(f"`{place}` asks for {_told(asked, kit, 'what the active environment needs')}")
         return
     decision = pins.pin_environment(place, asked)
     kit = decision.toolkit
-    output.say(f"`{place.prefix}` is pinned to {_told(asked, kit)}")
+    name = _told(asked, kit, "`auto`, and nothing there needs a toolkit")
+    output.say(f"`{place.prefix}` is pinned to {name}")
     if asked.text == "auto" and not kit:
         output.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
     if kit:
@@ -109,10 +110,8 @@ def pin(
         output.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
 
 
-def _told(asked: Request, kit: Toolkit | None) -> str:
-    if kit:
-        return kit.name
-    return "`auto`, and nothing there needs a toolkit" if asked.text == "auto" else "no toolkit"
+def _told(asked: Request, kit: Toolkit | None, auto: str) -> str:
+    return kit.name if kit else auto if asked.text == "auto" else "no toolkit"
 
 
 @click.command(epilog="Example: cudaswitch unpin -n thesis")
