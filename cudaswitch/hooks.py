@@ -67,6 +67,14 @@ def _cores(environment: Environment) -> dict[Path, str]:
     return texts
 
 
+def is_current(environment: Environment) -> bool:
+    """Tell whether what both halves source is what this cudaswitch writes."""
+    try:
+        return all(path.read_text("utf-8") == text for path, text in _cores(environment).items())
+    except (OSError, ValueError):
+        return False
+
+
 def site_kept(environment: Environment) -> str:
     """Return the folder that hooks were written with as that of packages without CUDA."""
     try:

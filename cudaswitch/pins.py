@@ -17,6 +17,7 @@ from cudaswitch.environments import Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.holders import Record, records
 from cudaswitch.hooks import (
+    is_current,
     pin_text,
     remove_pin,
     staying,
@@ -119,7 +120,7 @@ def refresh() -> None:
 
     A pin is a request: `10.1` means the newest 10.1 installed, with the newest cuDNN. A
     hook that has no answer any more stays as it is, and so, said aloud, does one that cannot be
-    rewritten.
+    rewritten. After an update hooks get the texts of this cudaswitch.
     """
     automatic.forget()
     if any(record.hooked is not None for record in records()):
@@ -138,8 +139,13 @@ def _refresh(noted: list[Record]) -> None:
             request = read_request(record.path)
             seen = time.time_ns()
             want = answer(request, environment).want
+            note = _note(record.path, want.home)
             if record.hooked != want.home or environment.want_kept() != want:
-                write_pin(environment, request, want, seen, _note(record.path, want.home))
+                write_pin(environment, request, want, seen, note)
+            elif not is_current(environment):
+                # They are an older cudaswitch's, and do: where they cannot be written they stay.
+                with contextlib.suppress(StoreError):
+                    write_pin(environment, request, want, seen, note)
         except StoreError as error:
             say(error.message)
         except CudaswitchError:

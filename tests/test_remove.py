@@ -209,6 +209,24 @@ def test_pins_follow_what_is_installed(stocked: Home, tmp_path: Path) -> None:
     assert switched_to() == FULL
 
 
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "read-only"])
+def test_hooks_follow_an_update_of_cudaswitch(stocked: Home, tmp_path: Path, closed: bool) -> None:
+    """An older one wrote other texts, and fewer; these do where others cannot be written."""
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    folder = prefix / "etc" / "cudaswitch"
+    now = snapshot(prefix)
+    (folder / "core.sh").write_text("older\n")
+    (folder / "copies.csh").unlink()
+    before = snapshot(prefix)
+    folder.chmod(0o555 if closed else 0o755)
+    command = as_plain_user(str(console_script()), "install", str(toolkit(tmp_path, "10.2.89")))
+    done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
+    folder.chmod(0o755)
+    assert (succeeded(done), done.stderr) == (["10.2.89"], "")
+    assert snapshot(prefix) == (before if closed else now)
+
+
 def test_aliases(stocked: Home, tmp_path: Path) -> None:
     done = stocked.run("alias", "thesis", "10.1")
     assert (succeeded(done), done.stderr) == ([], "")
