@@ -412,7 +412,7 @@ def test_use_without_the_integration_says_how_to_get_it(stocked: Home) -> None:
 
 
 def test_init_of_an_unknown_shell(home: Home) -> None:
-    refused(home.run("init", "cmd"), "no shell `cmd`", hint="bash")
+    refused(home.run("init", "cmd"), "no shell `cmd`", hint="one of bash")
     refused(home.run("init", "dash"), "has no integration", hint="bash")
 
 

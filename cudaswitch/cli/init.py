@@ -41,7 +41,7 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
         return
     if shell is None:
         raise click.UsageError("name a shell, such as bash")
-    row = shells.shell_named(shell)
+    row = shells.shell_named(shell, shells.INTEGRATED)
     click.echo(shells.init(row, root=str(home().root), program=program()), nl=False)
 
 

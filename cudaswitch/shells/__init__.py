@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -37,14 +38,21 @@ _MARKS: dict[Owner, str] = {"C": "conda-meta", "V": "pyvenv.cfg"}
 _TEST = re.compile(r"""\[ (-[a-zA-Z] (?:"[^"\s]*"|[\w.$]+)|"[^"\s]*" -nt "[^"\s]*") \]""")
 
 
-def shell_named(name: str) -> Shell:
-    """Return the row of a shell, `dash` and `ash` being plain `sh`, and `csh` `tcsh`."""
+INTEGRATED = tuple(row.name for row in SHELLS.values() if row.init)
+"""The shells that `cudaswitch init` has something for."""
+
+
+def shell_named(name: str, offered: Sequence[str] = tuple(SHELLS)) -> Shell:
+    """Return the row of a shell, `dash` and `ash` being plain `sh`, and `csh` `tcsh`.
+
+    Where it is unknown, RequestError names those that are offered.
+    """
     same = {"dash": "sh", "ash": "sh", "csh": "tcsh", "powershell": "pwsh"}
     try:
         return SHELLS[same.get(name, name)]
     except KeyError:
-        known = ", ".join(SHELLS)
-        raise RequestError(f"no shell `{name}` is known", f"one of {known}") from None
+        hint = f"one of {', '.join(offered)}"
+        raise RequestError(f"no shell `{name}` is known", hint) from None
 
 
 @cache
@@ -89,8 +97,8 @@ def init(shell: Shell, *, root: str, program: str) -> str:
     `root` is the store, `program` the absolute path of the command.
     """
     if not shell.init:
-        names = ", ".join(row.name for row in SHELLS.values() if row.init)
-        raise RequestError(f"`{shell.name}` has no integration", f"there is one for {names}")
+        hint = f"there is one for {', '.join(INTEGRATED)}"
+        raise RequestError(f"`{shell.name}` has no integration", hint)
     if shell.core:
         return carried(shell.core + shell.init, root=root, program=program)
     values = {"_cudaswitch_root": root, "_cudaswitch_program": program}

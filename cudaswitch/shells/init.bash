@@ -8,6 +8,7 @@ __cudaswitch_prompt() {
     fi
     return "$_cudaswitch_code"
 }
+__cudaswitch_prompt=__cudaswitch_prompt
 case ";${PROMPT_COMMAND[*]-};" in
     *__cudaswitch_prompt*) ;;
     *)
@@ -15,6 +16,9 @@ case ";${PROMPT_COMMAND[*]-};" in
         # of `&&` that is no failure: not for `set -e`, and not for a trap on ERR.
         if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* ]]; then
             PROMPT_COMMAND=("__cudaswitch_prompt && :" "${PROMPT_COMMAND[@]}")
+        elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *x* ]]; then
+            # It is exported, also to shells that have no such function: those find nothing to run.
+            PROMPT_COMMAND="\\eval \"\${__cudaswitch_prompt-}\" && :;$PROMPT_COMMAND"
         else
             PROMPT_COMMAND="__cudaswitch_prompt && :${PROMPT_COMMAND:+;$PROMPT_COMMAND}"
         fi

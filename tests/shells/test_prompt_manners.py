@@ -244,6 +244,34 @@ def test_a_prompt_that_others_change(shell: Shell, tree: Path, at_prompt: Open) 
     assert "is:(env)" in " ".join(printed(terminal, 'echo "is:$PS1"'))
 
 
+def test_an_exported_prompt_command_is_harmless_in_a_shell_without_us(
+    person: Person, tree: Path, tmp_path: Path, at_prompt: Open
+) -> None:
+    """Many people export theirs; `bash --norc` then has it, and no function of ours."""
+    own = tmp_path / "own"
+    terminal = at_prompt(BASH, f"export PROMPT_COMMAND='echo $? >>{own}'")
+    assert seen(terminal)["PROMPT_COMMAND"].count("__cudaswitch_prompt") == 1
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    terminal.say("(exit 7)")
+    assert own.read_text().splitlines()[-1] == "0"  # after the mark was echoed
+    assert "7" in own.read_text().splitlines()
+    said = terminal.say("bash --norc --noprofile -i") + terminal.say("true")
+    assert "not found" not in said
+    own.unlink()
+    terminal.say("true")
+    assert own.is_file()
+    # One with startup files of its own has one entry, which works.
+    terminal.say("exit")
+    rc = BASH.quote(str(Path(terminal.directory) / "rc"))
+    terminal.say(f"bash --noprofile --rcfile {rc} -i")
+    cd(terminal, tmp_path)
+    assert "CUDA_HOME" not in seen(terminal)
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert seen(terminal)["PROMPT_COMMAND"].count("__cudaswitch_prompt") == 1
+
+
 def test_arrays_as_of_bash_preexec(person: Person, tree: Path, at_prompt: Open) -> None:
     """A hook that runs the functions of an array, and that wants to be the first and the last."""
     before = """
