@@ -10,16 +10,12 @@ foreach _csw_name (CUDA_HOME CUDA_PATH)
     eval 'set _csw_has = $?'$_csw_name'_CONDA_NVCC_BACKUP'
     if ($_csw_has) set _csw_copies = ($_csw_copies ${_csw_name}_CONDA_NVCC_BACKUP)
 end
-set _csw_level = ""
 set _csw_levels = ()
 if ($?CONDA_SHLVL) then
-    set _csw_level = "${CONDA_SHLVL:q}"
     # It leaves them behind, and brings them back at the next environment.
     set _csw_levels = (0 1 2)
-    if ("$_csw_level" =~ {[3-9],[1-9][0-9]}) set _csw_levels = (`seq 0 $_csw_level`)
+    if ("${CONDA_SHLVL:q}" =~ {[3-9],[1-9][0-9]}) set _csw_levels = (`seq 0 $CONDA_SHLVL`)
 endif
-set _csw_last = 0
-if ("$_csw_level" == "" || "$_csw_level" == 0) set _csw_last = 1
 foreach _csw_level ($_csw_levels)
     foreach _csw_name (LD_LIBRARY_PATH $_csw_scalars CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS)
         eval 'set _csw_has = $?__CONDA_SHLVL_'$_csw_level'_'$_csw_name
@@ -28,8 +24,7 @@ foreach _csw_level ($_csw_levels)
 end
 if ($_csw_keep == find) exit
 
-# It keeps nothing more when it leaves the last one.
-if ($#_csw_copies && ! $_csw_last) then
+if ($#_csw_copies) then
     set _csw_names = ($_csw_copies LD_LIBRARY_PATH $_csw_scalars CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS)
     set _csw_text = 'for f in packages copies flags core hooks; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _cudaswitch_gave=1 _cudaswitch_undone=${2#=} _cudaswitch_undone_lib=${3#=} _cudaswitch_undone_cc=${4#=} _cudaswitch_undone_xla=${5#=} _cudaswitch_was_CUDAHOSTCXX=; shift 5; while [ "$1" != = ]; do eval "_cudaswitch_was_${1%%=*}=\${1#*=}"; shift; done; shift; __cudaswitch_forget; for n; do eval "if [ -n \"\${$n+x}\" ]; then printf \"=%s\n\" \"\$$n\"; else echo -; fi"; done'
     set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_cudaswitch_undone:q = $_csw_names'

@@ -8,6 +8,7 @@ __cudaswitch_prompt() {
     fi
     return "$_cudaswitch_code"
 }
+# By this name a PROMPT_COMMAND that is exported asks whether the function is there.
 __cudaswitch_prompt=__cudaswitch_prompt
 case ";${PROMPT_COMMAND[*]-};" in
     *__cudaswitch_prompt*) ;;

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import CONDAS, Emulator, conda_prefix, write_hook
-from shells.driver import BASH, FISH, POSIX_SHELLS, SHELLS, ZSH, Shell, run_shell
+from shells.driver import BASH, FISH, NU, POSIX_SHELLS, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
 from shells.kits import STATE, Person, foreign
 from shells.pinned import Session
 from shells.test_directory import prompt
@@ -67,6 +67,44 @@ def test_packed_and_unpacked_elsewhere(shell: Shell, person: Person, unpacked: P
         now = result.snaps[number]
         assert not [name for name in now if name.startswith((STATE, "CUDA_", "LD_"))]
         assert person.kits[0].bin not in now["PATH"].split(":")
+
+
+def by_hand(shell: Shell, prefix: Path) -> str:
+    """Enter a conda environment with no more than its variable and its folder on PATH."""
+    folder = shell.prepend("PATH", str(prefix / "bin"))
+    return f"{shell.set('CONDA_PREFIX', str(prefix))}\n{folder}"
+
+
+@every
+def test_what_counts_no_levels_brings_no_path_back(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """It runs the hooks as conda does and no more, so no note is left for a PATH to come."""
+    prefix = conda_prefix(tmp_path / "c")
+    person.pin("10.1", prefix)
+    enter, leave = (
+        shell.source(prefix / "etc" / "conda" / half / f"~~cudaswitch.{shell.suffix}")
+        for half in ("activate.d", "deactivate.d")
+    )
+    result = bare(person).play(shell, f"{by_hand(shell, prefix)}\n{enter}", leave).check()
+    assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[0].home)
+    after = result.snaps["2"]
+    assert not [name for name in after if name.startswith(STATE)]
+    assert after["PATH"] == f"{prefix}/bin:{result.snaps['0']['PATH']}"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_a_folder_on_path_is_no_environment_where_conda_has_none(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """As a virtualenv brings it back that was entered within: nothing is stacked any more."""
+    prefix = conda_prefix(tmp_path / "c")
+    person.pin("11.8", prefix)
+    steps = (by_hand(shell, prefix), shell.unset("CONDA_PREFIX"))
+    result = person.play(shell, *(f"{step}\n{shell.prompt}" for step in steps)).check()
+    assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[1].home)
+    assert "CUDA_HOME" not in result.snaps["2"]
+    assert result.snaps["2"]["PATH"] == f"{prefix}/bin:{result.snaps['0']['PATH']}"
 
 
 @every

@@ -293,7 +293,7 @@ FOUND: dict[str, tuple[Event, ...]] = {
         *(("stack", "a"), ("stack", "f")),
     ),
     "an older folder on PATH": (
-        *(("activate", "c"), ("hookless",), ("venv_activate", "x"), ("activate", "b"), ("prompt",)),
+        *(("activate", "c"), ("hookless",), ("venv_activate", "x"), ("activate", "b")),
     ),
 }
 """What random ones have found."""
