@@ -82,13 +82,14 @@ __cudaswitch_said() {
 # The hook of an environment that is left: owner C or V, its folder.
 __cudaswitch_leave() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
-    \local _csw_before _csw_now _csw_repaired __csw _csw_left
+    \local _csw_before _csw_now _csw_repaired __csw _csw_left _csw_path
     case $1:${_CUDASWITCH_C:+C}${_CUDASWITCH_V:+V} in
         C:C* | V:*V) ;;
         *) return 0 ;;
     esac
     # shellcheck disable=SC2034  # bundled.sh reads it
     _csw_left=$2 _csw_before=${_CUDASWITCH_BIN-} _csw_repaired='' _cudaswitch_gave=''
+    _csw_path=$PATH
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
     case $1${_CUDASWITCH_KEPT+x} in C) ;; *) _cudaswitch_undone='' ;; esac
@@ -114,10 +115,11 @@ __cudaswitch_leave() {
     case ${MAMBA_EXE-} in ?*) __cudaswitch_mamba ;; esac
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
-    # applied now, which it takes away. Only where nobody repairs it matters which it is.
-    case $_csw_repaired:$PATH: in
-        1:* | *":$2/bin:"*) ;;
-        *) _csw_before='' ;;
+    # applied now, which it takes away. Only where nobody repairs, and no prompt does, it matters
+    # which it is: on a mere deactivation the environment's folder, and not ours, is gone already.
+    case $_csw_repaired${_cudaswitch_root:+1}:$PATH:\|:$_csw_path: in
+        1*:* | *":$2/bin:"*\|*) ;;
+        *\|*":/${_csw_before#*/}:"*) _csw_before='' ;;
     esac
     _csw_now=${_CUDASWITCH_BIN-}
     case $_csw_now:$_csw_before in

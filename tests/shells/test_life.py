@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,40 @@ def test_what_counts_no_levels_brings_no_path_back(
     after = result.snaps["2"]
     assert not [name for name in after if name.startswith(STATE)]
     assert after["PATH"] == f"{prefix}/bin:{result.snaps['0']['PATH']}"
+
+
+@every
+@pytest.mark.parametrize("whose", [bare, lambda person: person], ids=["hooks", "integration"])
+def test_a_path_that_another_shell_computed(
+    shell: Shell, whose: Callable[[Person], Person], person: Person, tmp_path: Path
+) -> None:
+    """As `conda spawn --replace` does for a login shell, which begins with a PATH of its own."""
+    one, two = (conda_prefix(tmp_path / name) for name in ("one", "two"))
+    person.pin("10.1", one)
+    person.pin("11.8", two)
+    login = person.home.env["PATH"]
+
+    def hook(prefix: Path, half: str) -> str:
+        return shell.source(prefix / "etc" / "conda" / half / f"~~cudaswitch.{shell.suffix}")
+
+    def levels(prefix: Path, level: str) -> list[str]:
+        return [shell.set("CONDA_PREFIX", str(prefix)), shell.set("CONDA_SHLVL", level)]
+
+    someone = whose(person)
+    steps = (
+        [by_hand(shell, one), *levels(one, "1"), hook(one, "activate.d")],
+        [shell.set("PATH", login), shell.prompt if shell.name in someone.init else ""],
+        [
+            hook(one, "deactivate.d"),
+            shell.set("PATH", f"/tools:{person.kits[0].bin}:{two}/bin:{login}"),
+            *levels(two, "2"),
+            hook(two, "activate.d"),
+        ],
+    )
+    result = someone.play(shell, *map("\n".join, steps)).check()
+    assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[0].home)
+    assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[1].home)
+    assert result.snaps["3"]["PATH"] == f"{person.kits[1].bin}:/tools:{two}/bin:{login}"
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
