@@ -203,7 +203,11 @@ __cudaswitch_settled() {
             ;;
     esac
 
-    if [ "$_csw_search" != "${PATH-}" ]; then PATH=$_csw_search; fi
+    if [ "$_csw_search" != "${PATH-}" ]; then
+        PATH=$_csw_search
+        # With `typeset -U` zsh keeps no second copy; what was there before is known all the same.
+        case ${_CUDASWITCH_ON:+${_cudaswitch_path-}} in ?*) _cudaswitch_path=$PATH ;; esac
+    fi
     if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
     if [ "$_csw_ld_set:$_csw_ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
         if [ -n "$_csw_ld_set" ]; then

@@ -80,6 +80,27 @@ def test_quotes_that_are_doubled_in_zsh(session: Session, shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
+@pytest.mark.parametrize("where", ["first", "last"])
+def test_a_path_that_zsh_keeps_unique(where: str, session: Session, shell: Shell) -> None:
+    """`typeset -U` leaves the first of two copies; the person's own is back where it was."""
+    person = session.person
+    own, path = person.kits[0].bin, person.home.env["PATH"]
+    path = f"{own}:{path}" if where == "first" else f"{path}:{own}"
+    tree = session.folder / "unique"
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("10.1\n")
+    steps = ["typeset -U PATH", "cudaswitch use 10.1", "cudaswitch use 11.8", "cudaswitch off"]
+    steps += [f"cd {shell.quote(str(tree))}\n{shell.prompt}", f"cd /\n{shell.prompt}"]
+    result = person.play(shell, *steps, PATH=path).check()
+    homes_seen = [None, None, *person.kits[:2], None, person.kits[0], None]
+    assert homes(result.snaps) == [kit and str(kit.home) for kit in homes_seen]
+    assert result.snaps["2"]["PATH"].split(":")[0] == own
+    assert result.snaps["2"]["PATH"].split(":").count(own) == 1
+    for number in "1", "4", "6":
+        assert result.snaps[number]["PATH"] == path
+
+
+@pytest.mark.parametrize("shell", (ZSH,), ids=str)
 def test_zsh_warns_of_no_global(session: Session, shell: Shell) -> None:
     """`warn_create_global` tells of each variable that a function makes."""
     steps = session.steps("a out a b out out")
