@@ -44,7 +44,7 @@ function __cudaswitch_scalars
             and __cudaswitch_copies $name $ours "$$was"
             if test "$$name" = $ours
                 if set -q $was
-                    set -gx $name "$$was"
+                    __cudaswitch_back $name "$$was"
                 else
                     set -e $name
                 end
@@ -52,6 +52,14 @@ function __cudaswitch_scalars
             set -e $was
         end
     end
+end
+
+# The variable $argv[1] has the value $argv[2] again. Where it is a universal one of the person's
+# that has it, it shows by itself, and must not be hidden.
+function __cudaswitch_back
+    set -eg $argv[1]
+    set -q $argv[1]; and test "$$argv[1]" = "$argv[2]"; or set -gx $argv[1] $argv[2]
+    return 0
 end
 
 # $__csw = what the strongest asks for.
@@ -144,8 +152,7 @@ function __cudaswitch_settled --no-scope-shadowing
     test "$old" = "$old_was"; or set -gx _OLD_VIRTUAL_PATH $old
     if set -q ld_set[1]
         if not set -q LD_LIBRARY_PATH; or test "$ld" != "$LD_LIBRARY_PATH"
-            set -q ld[1]; or set ld ''
-            set -gx LD_LIBRARY_PATH $ld
+            __cudaswitch_back LD_LIBRARY_PATH "$ld"
         end
     else if set -q LD_LIBRARY_PATH
         set -e LD_LIBRARY_PATH
@@ -213,12 +220,11 @@ function __cudaswitch_restore
     set -q PATH[2]; or return 1
     __cudaswitch_kept; and return 1
     set -gx PATH $PATH[2..]
-    if not set -q _cudaswitch_ld_was_set[1]
-        set -e LD_LIBRARY_PATH
-    else if set -q _cudaswitch_ld_was[1]
-        set -gx LD_LIBRARY_PATH $_cudaswitch_ld_was
+    if set -q _cudaswitch_ld_was_set[1]
+        set -l --path ld $_cudaswitch_ld_was
+        __cudaswitch_back LD_LIBRARY_PATH "$ld"
     else
-        set -gx LD_LIBRARY_PATH ''
+        set -e LD_LIBRARY_PATH
     end
     set -g _cudaswitch_plain
     set -e CUDA_HOME

@@ -60,7 +60,7 @@ function __cudaswitch_flags_give
     if test -n "$_CUDASWITCH_CC"
         if test "$CUDAHOSTCXX" = (string replace -- -ccbin= '' $_CUDASWITCH_CC)
             if set -q _CUDASWITCH_WAS_CUDAHOSTCXX
-                set -gx CUDAHOSTCXX "$_CUDASWITCH_WAS_CUDAHOSTCXX"
+                __cudaswitch_back CUDAHOSTCXX "$_CUDASWITCH_WAS_CUDAHOSTCXX"
             else
                 set -e CUDAHOSTCXX
             end
@@ -98,7 +98,7 @@ function __cudaswitch_wordless
     end
     for pattern in "^$word( |\$)" " $word\$" " $word(?= )"
         if string match --quiet --regex -- $pattern "$$argv[1]"
-            set -g $argv[1] (string replace --regex -- $pattern '' "$$argv[1]")
+            __cudaswitch_back $argv[1] (string replace --regex -- $pattern '' "$$argv[1]")
             return 0
         end
     end

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shells.conda import Emulator, conda_prefix
+from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, ZSH, Shell
 from shells.kits import Kit, Person, foreign
 from shells.pinned import Session
@@ -98,6 +100,52 @@ def test_a_path_that_zsh_keeps_unique(where: str, session: Session, shell: Shell
     assert result.snaps["2"]["PATH"].split(":").count(own) == 1
     for number in "1", "4", "6":
         assert result.snaps[number]["PATH"] == path
+
+
+def universal(own: dict[str, str]) -> tuple[str, str]:
+    """Return what makes `own` universal variables, and what names those that globals hide."""
+    made = [f"set -Ux {name} {FISH.quote(value)}" for name, value in own.items()]
+    shown = [f"set --query --global {name}; and echo {name}; or true" for name in own]
+    return "\n".join(made), "\n".join(shown)
+
+
+configured = pytest.mark.parametrize("shell", (replace(FISH, options=()),), ids=str)
+
+
+@configured
+@pytest.mark.parametrize("way", ["use", "activate", "edited"])
+def test_universal_variables_show_again(way: str, shell: Shell, tmp_path: Path) -> None:
+    """Given back as globals they would hide what the person says in another shell."""
+    person = make_person(tmp_path / "person", compilers=tmp_path)
+    prefix = conda_prefix(tmp_path / "a")
+    (prefix / "lib/python3.11/site-packages/jaxlib").mkdir(parents=True)
+    person.pin("11.8", prefix)
+    session = Session(person, tmp_path, shell, Emulator())
+    own = {"CUDA_HOME": "/own $x", "LD_LIBRARY_PATH": "/own/lib:/other", "XLA_FLAGS": "--own"}
+    own |= {"CUDAHOSTCXX": "", "NVCC_PREPEND_FLAGS": "-O2"}
+    made, shown = universal(own)
+    mine = "set -gx LD_LIBRARY_PATH /mine $LD_LIBRARY_PATH\n" if way == "edited" else ""
+    on, off = "cudaswitch use 11.8", f"{mine}cudaswitch off"
+    if way == "activate":
+        on, off = session.steps("a out")
+    config = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    result = session.play(made, on, off, shown, load=True, **config).check()
+    before, active, after = (result.snaps[number] for number in "234")
+    changed = {name for name in own if active[name] != own[name]}
+    assert changed == {*own} - ({"XLA_FLAGS"} if way != "activate" else set())
+    edited = {"LD_LIBRARY_PATH": f"/mine:{own['LD_LIBRARY_PATH']}"} if mine else {}
+    assert foreign(after) == foreign(before) | edited
+    assert result.stdout.split() == [*edited]
+
+
+@configured
+def test_a_universal_library_path_shows_again(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """Where nothing else is set, it is given back the short way."""
+    made, shown = universal({"LD_LIBRARY_PATH": "/own/lib:/other"})
+    steps = (made, "cudaswitch use 10.1", "cudaswitch off", shown)
+    result = person.play(shell, *steps, XDG_CONFIG_HOME=str(tmp_path)).check()
+    assert foreign(result.snaps["3"]) == foreign(result.snaps["1"])
+    assert not result.stdout
 
 
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
