@@ -2,10 +2,9 @@ __cudaswitch_prompt() {
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || -n ${_CUDASWITCH_GONE-} ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
-        __cudaswitch_look
+        # zsh gives the exit status back itself; another one here would set off a trap on ZERR.
+        __cudaswitch_look || :
     fi
-    # zsh gives the exit status back itself; another one here would set off a trap on ZERR.
-    return 0
 }
 typeset -ga precmd_functions chpwd_functions
 if (( ! ${precmd_functions[(Ie)__cudaswitch_prompt]} )); then
