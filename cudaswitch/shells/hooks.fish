@@ -124,6 +124,8 @@ function __cudaswitch_leave
     function __cudaswitch_repair --on-variable PATH --on-variable CONDA_SHLVL
         if test "$argv[3]" = CONDA_SHLVL
             functions --erase __cudaswitch_repair
+            # mamba has made its copies by now, and takes them away when it brings them back.
+            set -q MAMBA_SHLVL; and test -n "$_cudaswitch_undone"; and __cudaswitch_finished
             # Usually a PATH of conda's own brought nothing back.
             set -l dir
             if test -z "$_CUDASWITCH_ON$_CUDASWITCH_C$_CUDASWITCH_V"

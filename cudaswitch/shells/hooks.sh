@@ -112,7 +112,11 @@ __cudaswitch_leave() {
         }
         _csw_repaired=1
     fi
-    case ${MAMBA_EXE-} in ?*) __cudaswitch_mamba ;; esac
+    # Beside conda mamba is looked for only where it says that it is there.
+    case ${_csw_repaired:-no}${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-} in
+        1) ;;
+        *) __cudaswitch_mamba ;;
+    esac
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
     # applied now, which it takes away. Only where nobody repairs, and no prompt does, it matters
@@ -136,7 +140,7 @@ __cudaswitch_leave() {
     \export "_CUDASWITCH_GONE=$__csw"
 }
 
-# mamba's __conda_hashr has a name of its own.
+# mamba's __conda_hashr has a name of its own. Its own hook sets no variable; its installer does.
 __cudaswitch_mamba() {
     if \command -v __mamba_hashr > /dev/null; then
         __mamba_hashr() {

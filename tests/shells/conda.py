@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shells.driver import Shell
 
-_EMULATOR = Path(__file__).with_name("conda_emulator.py")
+EMULATOR = Path(__file__).with_name("conda_emulator.py")
 _SYSTEM_PATH = "/usr/bin:/bin"
 
 
@@ -50,10 +50,13 @@ class Emulator(Conda):
     name: str = "emulated"
     base_path: str = _SYSTEM_PATH
 
+    def variables(self, shell: Shell) -> str:
+        """Set what the emulator's functions want."""
+        exe, python = ("CONDA_EXE", str(EMULATOR)), ("CONDA_PYTHON_EXE", sys.executable)
+        return f"{shell.set(*exe)}\n{shell.set(*python)}"
+
     def init(self, shell: Shell) -> str:
-        lines = [shell.set("CONDA_EXE", str(_EMULATOR))]
-        lines += [shell.set("CONDA_PYTHON_EXE", sys.executable)]
-        return "\n".join([*lines, shell.source(_EMULATOR.with_suffix(f".{shell.suffix}"))])
+        return f"{self.variables(shell)}\n{shell.source(EMULATOR.with_suffix(f'.{shell.suffix}'))}"
 
     def reactivate(self, shell: Shell) -> str:
         return "conda reactivate"

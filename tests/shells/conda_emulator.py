@@ -10,6 +10,7 @@ PATH is computed here, before any script of the transition runs, and it is expor
 deactivation scripts only when an environment is left, otherwise after them.
 A third one: variables of an environment (`conda env config vars`) replace those of the shell, and
 what these were before is kept as `__CONDA_SHLVL_N_NAME`, to come back when the environment is left.
+With EMULATED=mamba that happens in mamba's order.
 Not emulated: prompts, base, variables of packages, names of environments, `max_shlvl`.
 
 It runs with `python -I -S`, so it imports nothing but the standard library.
@@ -159,6 +160,18 @@ def _given_back(now: Active) -> tuple[list[Step], list[Step]]:
     return unset, back
 
 
+def _as_mamba(steps: list[Step], level: int) -> list[Step]:
+    """Set variables before PATH, and take away what is kept as soon as it comes back."""
+    own = [step for step in steps if step.name[:5] not in ("PATH", "CONDA") and step[0] == "set"]
+    rest = [step for step in steps if step not in own]
+    at = [step.name for step in rest].index("PATH")
+    if level > int(next(step.value for step in rest if step.name == "CONDA_SHLVL")):
+        gone = [Step("unset", f"__CONDA_SHLVL_{level - 1}_{step.name}") for step in own]
+        last = [step for step in rest[at + 1 :] if "/activate.d/" in step.name]
+        return [*(step for step in rest if step not in last), *gone, *own, *last]
+    return rest[:at] + own + rest[at:]
+
+
 # Values are not escaped, because conda does not escape them: a quote in PATH must break here too.
 def _posix(step: Step) -> str:
     forms = {"set": "export {0}='{1}'", "unset": "export {0}=''", "source": '. "{0}"'}
@@ -198,6 +211,8 @@ def code_for(dialect: str, arguments: list[str], env: Mapping[str, str]) -> str:
             steps = reactivate(now, suffix)
         case _:
             sys.exit(f"not emulated: {arguments}")
+    if steps and env.get("EMULATED") == "mamba":
+        steps = _as_mamba(steps, now.level)
     return "".join(written(step) + "\n" for step in steps)
 
 

@@ -1,0 +1,79 @@
+"""mamba and micromamba: nearly conda's order of events, with functions of other names.
+
+`eval "$(micromamba shell hook ...)"`, as scripts have it, sets no variable that says so.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from shells.conda import EMULATOR, Emulator, conda_prefix
+from shells.driver import BASH, DASH, FISH, ZSH, Shell
+from shells.kits import Person, foreign, switched
+from shells.pinned import Session, pinned_environments
+
+
+@dataclass(frozen=True)
+class Mamba(Emulator):
+    """The emulator without the function that is conda's own."""
+
+    name: str = "mamba"
+
+    def init(self, shell: Shell) -> str:
+        text = EMULATOR.with_suffix(f".{shell.suffix}").read_text()
+        text = text.replace("__conda_hashr", "__mamba_hashr")
+        own = {"EMULATED": "mamba"} | ({"MAMBA_SHLVL": "0"} if shell is FISH else {})
+        sets = [shell.set(*pair) for pair in own.items()]
+        return "\n".join([self.variables(shell), *sets, text])
+
+
+@dataclass(frozen=True)
+class Both(Mamba):
+    """A shell that has conda too; its own function stands there, and nobody calls it."""
+
+    name: str = "both"
+
+    def init(self, shell: Shell) -> str:
+        return f"{super().init(shell)}\n__conda_hashr() {{ :; }}\nexport MAMBA_ROOT_PREFIX=/mamba"
+
+
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
+@pytest.mark.parametrize("conda", [Mamba(), Both()], ids=str)
+@pytest.mark.parametrize("shell", [BASH, ZSH, DASH], ids=str)
+def test_nothing_stays_on_path(
+    shell: Shell, conda: Mamba, person: Person, pinned_folder: Path, loaded: bool
+) -> None:
+    """PATH is computed ahead, and exported after the hook of the environment that is left."""
+    session = Session(person, pinned_folder, shell, conda)
+    result = session.play(*session.steps("b a b c b out out"), load=loaded).check()
+    plain = foreign(result.snaps["2"])
+    for number, kit in (("4", None), ("5", person.kits[1]), ("6", None)):
+        seen = {name: result.snaps[number].get(name) for name in ("PATH", "LD_LIBRARY_PATH")}
+        prefix = result.snaps[number]["CONDA_PREFIX"]
+        path = plain["PATH"].replace(plain["CONDA_PREFIX"], prefix)
+        bare = plain | {"PATH": path}
+        must = switched(bare, kit) if kit else bare
+        assert seen == {name: must.get(name) for name in seen}, number
+
+
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
+@pytest.mark.parametrize("shell", [BASH, ZSH, DASH, FISH], ids=str)
+def test_what_it_keeps_of_ours(shell: Shell, person: Person, tmp_path: Path, loaded: bool) -> None:
+    """It keeps what variables of an environment replace, and gives it back, all by itself."""
+    pinned_environments(person, tmp_path)
+    own = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
+    state = conda_prefix(tmp_path / "d") / "conda-meta" / "state"
+    state.write_text(json.dumps({"env_vars": own}))
+    session = Session(person, tmp_path, shell, Mamba())
+    steps = session.steps("a d out out")
+    snaps = session.play(*steps, load=loaded).check().snaps
+    inside = {name: snaps["3"].get(name) for name in (*own, "CUDACXX")}
+    assert inside == {**own, "CUDACXX": None}
+    again = {name: snaps["4"].get(name) for name in own}
+    assert again == {name: snaps["2"].get(name) for name in own}
+    left = {name: snaps["5"].get(name) or "" for name in ("PATH", *own)}
+    assert left == {"PATH": snaps["1"]["PATH"], "CUDA_HOME": "", "LD_LIBRARY_PATH": ""}
