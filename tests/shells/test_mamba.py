@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,32 @@ class Mamba(Emulator):
 
 
 @dataclass(frozen=True)
+class RealMamba(Mamba):
+    """The micromamba on PATH."""
+
+    name: str = "real"
+    # An activation adds the first folder where it is missing.
+    base_path: str = f"/nowhere/condabin:{Mamba.base_path}"
+
+    def init(self, shell: Shell) -> str:
+        kind = {BASH: "bash", ZSH: "zsh", FISH: "fish"}.get(shell, "posix")
+        root = shell.set("MAMBA_ROOT_PREFIX", "/nowhere")
+        hook = f"{shutil.which('micromamba')} shell hook -s {kind}"
+        return f"{root}\n" + (f"{hook} | source" if shell is FISH else f'eval "$({hook})"')
+
+    def activate(self, shell: Shell, prefix: Path, *, stack: bool = False) -> str:
+        words = super().activate(shell, prefix, stack=stack).replace("conda", "micromamba", 1)
+        # It warns of variables that it replaces.
+        return f"{words} 2>/dev/null"
+
+    def deactivate(self) -> str:
+        return "micromamba deactivate"
+
+
+MAMBAS = [Mamba(), *([RealMamba()] if shutil.which("micromamba") else [])]
+
+
+@dataclass(frozen=True)
 class Both(Mamba):
     """A shell that has conda too; its own function stands there, and nobody calls it."""
 
@@ -42,7 +69,7 @@ class Both(Mamba):
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
-@pytest.mark.parametrize("conda", [Mamba(), Both()], ids=str)
+@pytest.mark.parametrize("conda", [*MAMBAS, Both()], ids=str)
 @pytest.mark.parametrize("shell", [BASH, ZSH, DASH], ids=str)
 def test_nothing_stays_on_path(
     shell: Shell, conda: Mamba, person: Person, pinned_folder: Path, loaded: bool
@@ -61,14 +88,17 @@ def test_nothing_stays_on_path(
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
+@pytest.mark.parametrize("conda", MAMBAS, ids=str)
 @pytest.mark.parametrize("shell", [BASH, ZSH, DASH, FISH], ids=str)
-def test_what_it_keeps_of_ours(shell: Shell, person: Person, tmp_path: Path, loaded: bool) -> None:
+def test_what_it_keeps_of_ours(
+    shell: Shell, conda: Mamba, person: Person, tmp_path: Path, loaded: bool
+) -> None:
     """It keeps what variables of an environment replace, and gives it back, all by itself."""
     pinned_environments(person, tmp_path)
     own = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
     state = conda_prefix(tmp_path / "d") / "conda-meta" / "state"
     state.write_text(json.dumps({"env_vars": own}))
-    session = Session(person, tmp_path, shell, Mamba())
+    session = Session(person, tmp_path, shell, conda)
     steps = session.steps("a d out out")
     snaps = session.play(*steps, load=loaded).check().snaps
     inside = {name: snaps["3"].get(name) for name in (*own, "CUDACXX")}
