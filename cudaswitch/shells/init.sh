@@ -202,16 +202,12 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
 cudaswitch() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
     \local __csw _csw_chosen
-    case $#:${1-} in
-        2:use)
-            if __cudaswitch_ready "$2"; then
-                _csw_chosen=$__csw
-                __cudaswitch_swap "$__csw" || __cudaswitch_choose "$_csw_chosen"
-                return
-            fi
-            ;;
-    esac
-    __cudaswitch_command "$@"
+    if case $#:${1-} in 2:use) __cudaswitch_ready "$2" ;; *) \false ;; esac; then
+        _csw_chosen=$__csw
+        __cudaswitch_swap "$__csw" || __cudaswitch_choose "$_csw_chosen"
+    else
+        __cudaswitch_command "$@"
+    fi
 }
 
 # What there is no ready answer to.
