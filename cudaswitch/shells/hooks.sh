@@ -113,7 +113,7 @@ __cudaswitch_leave() {
         _csw_repaired=1
     fi
     # Beside conda mamba is looked for only where it says that it is there.
-    case ${_csw_repaired:-no}${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-} in
+    case $_csw_repaired${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-} in
         1) ;;
         *) __cudaswitch_mamba ;;
     esac
