@@ -427,3 +427,12 @@ def test_quiet_and_loud(shell: Shell, person: Person) -> None:
     result = person.play(shell, *steps, CUDASWITCH_QUIET=None)
     assert result.stderr == "cudaswitch: CUDA 10.1\ncudaswitch: no toolkit\n"
     assert not person.play(shell, *steps).stderr
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_what_is_installed_is_used_without_python(shell: Shell, person: Person) -> None:
+    # Loaded by the first use, from the ready file, which names the command itself.
+    gone = f"cudaswitch use 10.1\n{shell.set('_cudaswitch_program', '/nowhere')}"
+    result = person.play(shell, gone, "cudaswitch use 11.8", "cudaswitch off").check()
+    homes = [result.snaps[number].get("CUDA_HOME") for number in "123"]
+    assert homes == [str(person.kits[0].home), str(person.kits[1].home), None]
