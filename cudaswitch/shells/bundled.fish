@@ -74,7 +74,7 @@ end
 # Have the packages of the environment $argv[1] changed since the file $argv[2] was written?
 function __cudaswitch_newer
     for dir in $argv[1]/conda-meta $argv[1]/lib/python*/site-packages
-        test $dir -nt $argv[2]; and return 0
+        $_cudaswitch_test $dir -nt $argv[2]; and return 0
     end
     return 1
 end

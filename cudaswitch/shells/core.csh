@@ -235,8 +235,9 @@ foreach _csw_job (PATH OLD LIB GONE)
             eval "$_csw_split"
             set _csw_words = ($_csw_words[1]:q)
             eval "$_csw_join"
-            set _csw_count = "${_csw_value:ah}"
-            eval 'set _csw_add = ("${_csw_value:s/'$_csw_count'//}" $_csw_add:q)'
+            set _csw_count = "${_csw_value:s,/, ,}"
+            set _csw_count = ($_csw_count:x)
+            eval 'set _csw_add = ("${_csw_value:s/'$_csw_count[1]'//}" $_csw_add:q)'
         endif
     endif
 
@@ -244,16 +245,17 @@ foreach _csw_job (PATH OLD LIB GONE)
     set _csw_value = "${_csw_take:q}"
     eval "$_csw_split"
     foreach _csw_item ($_csw_words:q)
-        set _csw_count = "${_csw_item:ah:s///}"
-        if ("$_csw_count" !~ [0-9]*) continue
-        eval 'set _csw_item = "${_csw_item:s/'$_csw_count'//}"'
+        set _csw_count = "${_csw_item:s,/, ,:s///}"
+        set _csw_count = ($_csw_count:x)
+        if ("$_csw_count[1]" !~ [0-9]*) continue
+        eval 'set _csw_item = "${_csw_item:s/'$_csw_count[1]'//}"'
         set _csw_n = 0
         set _csw_found = ()
         foreach _csw_word ($_csw_elements:q)
             @ _csw_n++
             if ("$_csw_word:q" == "$_csw_item:q") set _csw_found = ($_csw_found $_csw_n)
         end
-        if ($#_csw_found <= $_csw_count) continue
+        if ($#_csw_found <= $_csw_count[1]) continue
         set _csw_elements[$_csw_found[1]] = 
         set _csw_taken = 1
     end

@@ -5,7 +5,7 @@ if
         xk*) \false ;;
         x?*) ;;
         x)
-            \command -v __cudaswitch_settle > /dev/null \
+            command -v __cudaswitch_settle > /dev/null \
                 || { [ -f "$@env@/etc/cudaswitch/core.sh" ] && \. "$@env@/etc/cudaswitch/core.sh"; }
             ;;
         *) \false ;;

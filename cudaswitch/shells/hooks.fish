@@ -10,7 +10,8 @@ function __cudaswitch_enter
         set -l pin $argv[2]/etc/cudaswitch/want
         set -l user $PYTHONUSERBASE
         test -n "$user"; or set user $HOME/.local
-        if test $pin -nt $argv[2]/$argv[6] -a $pin -nt $argv[2]/$argv[7] -a ! -e $user/$argv[6]
+        if $_cudaswitch_test $pin -nt $argv[2]/$argv[6] -a $pin -nt $argv[2]/$argv[7] \
+                -a ! -e $user/$argv[6]
             set plain $argv[2]
             set asked
         end

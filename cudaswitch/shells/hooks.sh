@@ -101,8 +101,8 @@ __cudaswitch_leave() {
     case $1:${CONDA_SHLVL-} in V:* | C:) return 0 ;; esac
     # This is called once when conda has finished. Where it has another name, the next hook or
     # prompt repairs instead. `export -f` may bring it, without ours, to a child shell, where
-    # what is not exported is not set.
-    if [ -n "${_cudaswitch_conda-}" ] || \command -v __conda_hashr > /dev/null; then
+    # what is not exported is not set. (zsh before 5.3 knows `command -v` only without a backslash.)
+    if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
         case $- in *a*) ;; *) _cudaswitch_conda=1 ;; esac
         __conda_hashr() {
             case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x} in
@@ -142,7 +142,7 @@ __cudaswitch_leave() {
 
 # mamba's __conda_hashr has a name of its own. Its own hook sets no variable; its installer does.
 __cudaswitch_mamba() {
-    if \command -v __mamba_hashr > /dev/null; then
+    if command -v __mamba_hashr > /dev/null; then
         __mamba_hashr() {
             case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x} in
                 xx) __cudaswitch_repair ;;

@@ -135,7 +135,7 @@ class TestScripts:
     def test_which_run_and_in_what_order(self, scene: Scene) -> None:
         for kind in ("activate", "deactivate"):
             for name in ("b", "~~a", "a", "Z"):
-                scene.hook(scene.a, kind, f"echo {kind} {name}", name)
+                scene.hook(scene.a, kind, f"echo {kind} '{name}'", name)
             for other in ("x.bash", "x.zsh", "x.ps1", "x"):
                 write_hook(scene.a, kind, other, "echo never")
         result = scene.play(scene.enter(scene.a), scene.leave()).check()

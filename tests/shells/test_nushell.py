@@ -208,7 +208,7 @@ def test_other_shells_above_and_below(outer: Shell, person: Person, tmp_path: Pa
         f"{person.load(NU)}\n^env -0 out> {tmp_path}/nu\ncudaswitch use 12.4\n"
         f"^{outer.name} {call}\ncudaswitch off\n^env -0 out> {tmp_path}/off\n"
     )
-    child = " ".join(map(outer.quote, [NU.name, *NU.options, str(middle)]))
+    child = " ".join(map(outer.quote, [*NU.argv(), str(middle)]))
     result = person.play(outer, "cudaswitch use 11.8", child, "cudaswitch off").check()
     ignored = ("SHLVL", "_", "PWD", "OLDPWD", "USER", "LOGNAME", *NUSHELLS_OWN)
     before = result.snaps["0"]

@@ -2,7 +2,8 @@ set -g _cudaswitch_root '/home/o\'neill/a $store'
 set -g _cudaswitch_program '/opt/a "program"/cudaswitch'
 set -g _cudaswitch_seen ''
 function __cudaswitch_load
-    eval '<bundled.fish>
+    eval '<release.fish>
+<bundled.fish>
 <copies.fish>
 <flags.fish>
 <lists.fish>
@@ -11,5 +12,6 @@ function __cudaswitch_load
 <init.fish>
 '
 end
+<release.fish>
 <lazy.fish>
 <prompt.fish>

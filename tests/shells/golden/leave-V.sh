@@ -4,7 +4,7 @@ if
         xk*) \false ;;
         x?*) ;;
         x)
-            \command -v __cudaswitch_settle > /dev/null \
+            command -v __cudaswitch_settle > /dev/null \
                 || { [ -f "$VIRTUAL_ENV/etc/cudaswitch/core.sh" ] && \. "$VIRTUAL_ENV/etc/cudaswitch/core.sh"; }
             ;;
         *) \false ;;

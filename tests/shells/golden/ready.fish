@@ -3,8 +3,10 @@ set -g _cudaswitch_program '/opt/a "program"/cudaswitch'
 set -g _cudaswitch_ready '/home/o\'neill/a $store/init/fish'
 set -g _cudaswitch_seen ''
 <again.fish>
+<release.fish>
 <lazy.fish>
 <prompt.fish>
+<release.fish, #:>
 <bundled.fish, #:>
 <copies.fish, #:>
 <flags.fish, #:>

@@ -1,3 +1,4 @@
+<release.fish>
 <bundled.fish>
 <copies.fish>
 <flags.fish>

@@ -1,0 +1,100 @@
+"""What older releases of fish and tcsh lack. One of today plays an old fish."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import cudaswitch
+from shells.driver import FISH
+from shells.kits import Person, foreign, switched
+from shells.terminal import Terminal
+from shells.test_virtualenv import activate, with_venv
+
+BARE: dict[str, Path] = {}
+"""Without the integration."""
+
+
+def says_it_is(release: str, text: Path) -> Path:
+    """Let a text of ours take the fish that reads it for another one."""
+    before = text.read_text()
+    assert "$version" in before
+    text.write_text(before.replace("$version", release))
+    return text
+
+
+@pytest.fixture
+def pinned(person: Person, tmp_path: Path) -> Path:
+    """A virtualenv pinned to the first toolkit."""
+    with_venv(tmp_path / "v")
+    person.pin("10.1", tmp_path / "v")
+    return tmp_path / "v"
+
+
+@pytest.fixture
+def terminal(person: Person, tmp_path: Path) -> Iterator[Terminal]:
+    """A fish that has not loaded cudaswitch."""
+    folder = tmp_path / "terminal"
+    folder.mkdir()
+    opened = Terminal(FISH, replace(person, init=BARE), folder)
+    yield opened
+    opened.child.close(force=True)
+
+
+@pytest.mark.parametrize(("release", "asks"), [("3.3.1", True), ("3.5.1", True), ("3.6.0", False)])
+def test_times_are_compared_by_who_can(
+    release: str, asks: bool, person: Person, pinned: Path, tmp_path: Path
+) -> None:
+    says_it_is(release, pinned / "etc/cudaswitch/core.fish")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    log = programs / "log"
+    (programs / "env").write_text(f'#!/bin/sh\necho "$*" >>{log}\nexec /usr/bin/env "$@"\n')
+    (programs / "env").chmod(0o755)
+    steps = [FISH.prepend("PATH", str(programs)), activate(FISH, pinned), "deactivate"]
+    result = replace(person, init=BARE).play(FISH, *steps).check()
+    before, entered, left = (foreign(result.snaps[str(n)]) for n in (1, 2, 3))
+    assert entered["CUDA_HOME"] == switched(before, person.kits[0])["CUDA_HOME"]
+    assert left == before
+    assert (log.exists() and " -nt " in log.read_text()) == asks
+
+
+@pytest.mark.parametrize("release", ["2.7.1", "3.1.2"])
+def test_one_that_is_too_old_is_left_alone(
+    release: str, person: Person, pinned: Path, tmp_path: Path
+) -> None:
+    """Nothing of ours works there: neither what is loaded nor the hooks may try."""
+    text = tmp_path / "init.fish"
+    text.write_text(person.home.run("init", "fish").stdout)
+    says_it_is(release, text)
+    says_it_is(release, pinned / "etc/cudaswitch/core.fish")
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    steps = [activate(FISH, pinned), f"cd {tmp_path}; emit fish_prompt", "deactivate"]
+    for init in (BARE, {FISH.name: text}):
+        result = replace(person, init=init).play(FISH, *steps).check()
+        assert all("CUDA_HOME" not in snap for snap in result.snaps.values())
+
+
+def test_one_that_is_too_old_says_so_once(
+    person: Person, pinned: Path, tmp_path: Path, terminal: Terminal
+) -> None:
+    text = tmp_path / "init.fish"
+    text.write_text(person.home.run("init", "fish").stdout)
+    says_it_is("3.1.2", text)
+    says_it_is("3.1.2", pinned / "etc/cudaswitch/core.fish")
+    said = terminal.say(f"source {text}")
+    assert "fish 3.1.2 is too old, nothing is switched: 3.2 or newer is needed" in said
+    assert "too old" not in terminal.say(activate(FISH, pinned))
+    assert "too old" not in terminal.say("deactivate")
+
+
+def test_no_part_of_a_path_is_taken_again_and_again_in_tcsh() -> None:
+    """With `:ah` only 6.24 goes on until nothing is left to take; older ones stop after one."""
+    shells = Path(cudaswitch.__file__).with_name("shells")
+    texts = {path.name: path.read_text() for path in shells.glob("*.csh")}
+    assert "core.csh" in texts
+    assert [name for name, text in texts.items() if re.search(r":a[htre](?![a-z])", text)] == []
