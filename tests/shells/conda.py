@@ -10,7 +10,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-from shells.driver import Shell
+import pytest
+
+from shells.driver import TCSH, Shell
 
 EMULATOR = Path(__file__).with_name("conda_emulator.py")
 _SYSTEM_PATH = "/usr/bin:/bin"
@@ -131,3 +133,8 @@ def conda_prefix(path: Path) -> Path:
 def write_hook(prefix: Path, kind: str, name: str, text: str) -> None:
     """Write a script `name` that conda runs when it activates or deactivates (`kind`)."""
     (prefix / "etc" / "conda" / f"{kind}.d" / name).write_text(text)
+
+
+def skip_conda_s_own_tcsh(shell: Shell, conda: Conda) -> None:
+    if shell is TCSH and isinstance(conda, RealConda):
+        pytest.skip("conda's alias for tcsh expands its words again, and wants a prompt")

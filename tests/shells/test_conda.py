@@ -15,7 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from shells.conda import Conda, Emulator, RealConda, conda_prefix, real_conda, write_hook
+from shells.conda import (
+    Conda,
+    Emulator,
+    conda_prefix,
+    real_conda,
+    skip_conda_s_own_tcsh,
+    write_hook,
+)
 from shells.driver import (
     BASH,
     DASH,
@@ -295,16 +302,11 @@ CONDA_LEAVES = {
 """Variables that POSIX shells keep as empty strings after the last deactivation."""
 
 
-def skip_conda_s_own_tcsh(session: Session) -> None:
-    if session.shell is TCSH and isinstance(session.conda, RealConda):
-        pytest.skip("conda's alias for tcsh expands its words again, and wants a prompt")
-
-
 @every_conda
 @every_shell
 class TestConda:
     def test_run(self, session: Session) -> None:
-        skip_conda_s_own_tcsh(session)
+        skip_conda_s_own_tcsh(session.shell, session.conda)
         run = session.conda.run(
             session.shell, session.folder / "a", "sh", "-c", 'nvcc; echo "$CUDA_HOME"; exit 3'
         )
@@ -316,7 +318,7 @@ class TestConda:
         assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
 
     def test_run_inside_another(self, session: Session) -> None:
-        skip_conda_s_own_tcsh(session)
+        skip_conda_s_own_tcsh(session.shell, session.conda)
         show = ("sh", "-c", 'echo "$CUDA_HOME $LD_LIBRARY_PATH"')
         runs = [
             session.conda.run(session.shell, session.folder / name, *show) for name in ("c", "b")
@@ -328,7 +330,7 @@ class TestConda:
     def test_a_child_shell_that_inherits_can_deactivate(
         self, session: Session, tmp_path: Path
     ) -> None:
-        skip_conda_s_own_tcsh(session)
+        skip_conda_s_own_tcsh(session.shell, session.conda)
         shell = session.shell
         child = tmp_path / "child"
         child.write_text(f"{session.conda.init(shell)}\nconda deactivate\nenv -0 >{tmp_path}/env\n")

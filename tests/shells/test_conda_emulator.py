@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home
-from shells.conda import CONDAS, Conda, RealConda, write_hook
+from shells.conda import CONDAS, Conda, skip_conda_s_own_tcsh, write_hook
 from shells.driver import FISH, POSIX_SHELLS, SHELLS, TCSH, Shell, ShellResult
 from shells.scene import Scene
 
@@ -194,8 +194,7 @@ class TestScripts:
         return f"{head.replace(f'{scene.a.parent}/', '')} {''.join(present) or '-'}"
 
     def test_conda_run(self, scene: Scene) -> None:
-        if scene.shell is TCSH and isinstance(scene.conda, RealConda):
-            pytest.skip("conda's alias for tcsh expands its words again")
+        skip_conda_s_own_tcsh(scene.shell, scene.conda)
         write_hook(scene.a, "activate", "x.sh", "export IN=yes")
         write_hook(scene.a, "deactivate", "x.sh", f'echo "off $IN ${{PATH%%:*}}" >{scene.a}/log')
         command = scene.conda.run(

@@ -1,4 +1,4 @@
-"""What older releases of fish and tcsh lack. One of today plays an old fish."""
+"""What older releases of fish, tcsh and zsh lack. One of today plays an old fish."""
 
 from __future__ import annotations
 
@@ -19,11 +19,18 @@ BARE: dict[str, Path] = {}
 """Without the integration."""
 
 
-def says_it_is(release: str, text: Path) -> Path:
+def says_it_is(release: str, text: Path) -> None:
     """Let a text of ours take the fish that reads it for another one."""
     before = text.read_text()
     assert "$version" in before
     text.write_text(before.replace("$version", release))
+
+
+@pytest.fixture
+def printed(person: Person, tmp_path: Path) -> Path:
+    """What `init` prints, in a file."""
+    text = tmp_path / "init.fish"
+    text.write_text(person.home.run("init", "fish").stdout)
     return text
 
 
@@ -55,46 +62,53 @@ def test_times_are_compared_by_who_can(
     log = programs / "log"
     (programs / "env").write_text(f'#!/bin/sh\necho "$*" >>{log}\nexec /usr/bin/env "$@"\n')
     (programs / "env").chmod(0o755)
-    steps = [FISH.prepend("PATH", str(programs)), activate(FISH, pinned), "deactivate"]
+    want = pinned / "etc/cudaswitch/want"
+    # What the hook of one that is pinned to `auto` asks.
+    asking = f"__cudaswitch_newer {pinned} {want}; :"
+    steps = [FISH.prepend("PATH", str(programs)), activate(FISH, pinned), "deactivate", asking]
     result = replace(person, init=BARE).play(FISH, *steps).check()
     before, entered, left = (foreign(result.snaps[str(n)]) for n in (1, 2, 3))
     assert entered["CUDA_HOME"] == switched(before, person.kits[0])["CUDA_HOME"]
     assert left == before
-    assert (log.exists() and " -nt " in log.read_text()) == asks
+    said = log.read_text() if log.exists() else ""
+    assert (f"test {want} -nt " in said) == asks
+    assert (f" -nt {want}\n" in said) == asks
 
 
 @pytest.mark.parametrize("release", ["2.7.1", "3.1.2"])
 def test_one_that_is_too_old_is_left_alone(
-    release: str, person: Person, pinned: Path, tmp_path: Path
+    release: str, person: Person, pinned: Path, printed: Path, tmp_path: Path
 ) -> None:
     """Nothing of ours works there: neither what is loaded nor the hooks may try."""
-    text = tmp_path / "init.fish"
-    text.write_text(person.home.run("init", "fish").stdout)
-    says_it_is(release, text)
+    says_it_is(release, printed)
     says_it_is(release, pinned / "etc/cudaswitch/core.fish")
     (tmp_path / ".cuda-version").write_text("10.1\n")
     steps = [activate(FISH, pinned), f"cd {tmp_path}; emit fish_prompt", "deactivate"]
-    for init in (BARE, {FISH.name: text}):
+    for init in (BARE, {FISH.name: printed}):
         result = replace(person, init=init).play(FISH, *steps).check()
         assert all("CUDA_HOME" not in snap for snap in result.snaps.values())
 
 
-def test_one_that_is_too_old_says_so_once(
-    person: Person, pinned: Path, tmp_path: Path, terminal: Terminal
-) -> None:
-    text = tmp_path / "init.fish"
-    text.write_text(person.home.run("init", "fish").stdout)
-    says_it_is("3.1.2", text)
+def test_one_that_is_too_old_says_so_once(pinned: Path, printed: Path, terminal: Terminal) -> None:
+    says_it_is("3.1.2", printed)
     says_it_is("3.1.2", pinned / "etc/cudaswitch/core.fish")
-    said = terminal.say(f"source {text}")
+    said = terminal.say(FISH.source(printed))
     assert "fish 3.1.2 is too old, nothing is switched: 3.2 or newer is needed" in said
     assert "too old" not in terminal.say(activate(FISH, pinned))
     assert "too old" not in terminal.say("deactivate")
 
 
-def test_no_part_of_a_path_is_taken_again_and_again_in_tcsh() -> None:
-    """With `:ah` only 6.24 goes on until nothing is left to take; older ones stop after one."""
+@pytest.mark.parametrize(
+    ("suffix", "lacking"),
+    [
+        # Only tcsh 6.24 goes on until nothing is left to take; older ones stop after one.
+        pytest.param("csh", r":a[htre](?![a-z])", id="a part of a path again and again"),
+        # zsh before 5.3 looks for a program of that name.
+        pytest.param("sh", r"\\command\b", id="a backslash before command"),
+    ],
+)
+def test_what_older_ones_lack_is_not_used(suffix: str, lacking: str) -> None:
     shells = Path(cudaswitch.__file__).with_name("shells")
-    texts = {path.name: path.read_text() for path in shells.glob("*.csh")}
-    assert "core.csh" in texts
-    assert [name for name, text in texts.items() if re.search(r":a[htre](?![a-z])", text)] == []
+    texts = {path.name: path.read_text() for path in shells.glob(f"*.{suffix}")}
+    assert f"core.{suffix}" in texts
+    assert [name for name, text in texts.items() if re.search(lacking, text)] == []
