@@ -198,6 +198,8 @@ function __cudaswitch_look
         else if __cudaswitch_ready $CUDASWITCH_VERSION
                 or set -g __csw ($_cudaswitch_program want -- $CUDASWITCH_VERSION)
             set -gx _CUDASWITCH_X $__csw
+        else
+            set -e _CUDASWITCH_X
         end
     end
     if test -n "$_CUDASWITCH_C$_CUDASWITCH_V"

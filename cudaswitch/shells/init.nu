@@ -161,9 +161,8 @@ def --env __cudaswitch_look [] {
         $env._CUDASWITCH_V = (__cudaswitch_pin $now.1)
     }
     if $now.3 != ($seen | get --optional 3) {
-        if $now.3 == '' {
-            $env._CUDASWITCH_X = null
-        } else {
+        $env._CUDASWITCH_X = null
+        if $now.3 != '' {
             let program = $env._cudaswitch_program.0
             let want = (__cudaswitch_ready $now.3 | default { try { ^$program want -- $now.3 } catch { '' } })
             if $want != '' { $env._CUDASWITCH_X = ($want | str trim --right --char "\n") }

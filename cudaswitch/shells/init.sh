@@ -123,6 +123,8 @@ __cudaswitch_look() {
             elif __cudaswitch_ready "$CUDASWITCH_VERSION" \
                 || __csw=$("$_cudaswitch_program" want -- "$CUDASWITCH_VERSION"); then
                 \export "_CUDASWITCH_X=$__csw"
+            else
+                \unset _CUDASWITCH_X
             fi
             ;;
     esac

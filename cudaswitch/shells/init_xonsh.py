@@ -159,11 +159,11 @@ def put_right(state: dict[str, str]) -> dict[str, str]:
 
 
 def take_version(state: dict[str, str], version: str) -> None:
-    """Let CUDASWITCH_VERSION decide as it is now; where Python refuses, as it was."""
-    if not version:
-        state.pop("_CUDASWITCH_X", None)
-    elif want := ready(version) or ask("--", version):
+    """Let CUDASWITCH_VERSION decide as it is now, not at all where Python refuses it."""
+    if want := version and (ready(version) or ask("--", version)):
         state["_CUDASWITCH_X"] = want
+    else:
+        state.pop("_CUDASWITCH_X", None)
 
 
 def tell(state: dict[str, str], last: str = "") -> None:

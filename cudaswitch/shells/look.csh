@@ -60,9 +60,8 @@ if ("$_cswl_now[1]:q" != "" && ! $?_CUDASWITCH_C) then
     set _cswl_hook = "$_cswl_now[1]:q/etc/conda/activate.d/~~cudaswitch.csh"
     if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
 endif
-if ($_cswl_asked && "$_cswl_now[4]:q" == "") then
-    unsetenv _CUDASWITCH_X
-else if ($_cswl_asked) then
+if ($_cswl_asked) unsetenv _CUDASWITCH_X
+if ($_cswl_asked && "$_cswl_now[4]:q" != "") then
     set _cswl_ask = "$_cswl_ask want "'$_cswl_now[4]:q'
     set _cswl_want = "`$_cswl_ask`"
     if ("${_cswl_want:q}" != "") setenv _CUDASWITCH_X "${_cswl_want:q}"

@@ -149,6 +149,16 @@ class TestFollowing:
         steps += [f"{shell.unset('CUDASWITCH_VERSION')}\n{prompt(shell)}"]
         assert homes(person, person.play(shell, *steps).check()) == "-2223231"
 
+    def test_a_variable_that_nothing_can_be_found_for(
+        self, shell: Shell, person: Person, trees: Path
+    ) -> None:
+        """It is told, and what was said before holds no more."""
+        said = [f"{shell.set('CUDASWITCH_VERSION', at)}\n{prompt(shell)}" for at in ("11.8", "9.9")]
+        steps = [*said, "cudaswitch use 10.1", "cudaswitch off", cd(shell, trees / "outer")]
+        result = person.play(shell, *steps)
+        assert result.stderr.count("9.9 is not installed") == 1
+        assert homes(person, result) == "-2-1-1"
+
     def test_the_variable_was_set_before(self, shell: Shell, person: Person) -> None:
         result = person.play(shell, CUDASWITCH_VERSION="10.1").check()
         assert homes(person, result) == "1"
