@@ -1,5 +1,6 @@
 # Written by `cudaswitch pin`, taken away by `cudaswitch unpin`.
-# No kind of ksh has \local: nothing is better there than half.
+# No kind of ksh has \local: nothing is better there than half. Many who use zsh have made
+# something of a capital letter that stands by itself.
 if
     case ${@env@:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
         xk*) \false ;;
@@ -11,5 +12,5 @@ if
         *) \false ;;
     esac
 then
-    __cudaswitch_enter @owner@ "$@env@" @home@ @options@ @auto@ @watched@
+    __cudaswitch_enter \@owner@ "$@env@" @home@ @options@ @auto@ @watched@
 fi

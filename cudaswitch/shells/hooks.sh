@@ -59,7 +59,7 @@ __cudaswitch_entered() {
     # The conda environment that was left had a toolkit, and this one has variables of its own.
     _csw_flags=${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}
     case ${1#V}${_cudaswitch_undone:+:${LD_LIBRARY_PATH-}|${CUDA_HOME-}${CUDA_PATH-}${CUDACXX-}$_csw_flags} in
-        C | "C:${_cudaswitch_ld_was-}|") ;;
+        "C" | "C:${_cudaswitch_ld_was-}|") ;;
         C:*) __cudaswitch_forget ;;
     esac
     \export "_CUDASWITCH_$1=${_csw_home}:env=$2"
@@ -92,7 +92,7 @@ __cudaswitch_leave() {
     _csw_path=$PATH
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
-    case $1${_CUDASWITCH_KEPT+x} in C) ;; *) _cudaswitch_undone='' ;; esac
+    case $1${_CUDASWITCH_KEPT+x} in "C") ;; *) _cudaswitch_undone='' ;; esac
     # Where the environment below was active at the last prompt, nothing else tells the next one.
     _cudaswitch_seen=''
     \unset "_CUDASWITCH_$1"

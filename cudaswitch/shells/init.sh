@@ -209,6 +209,8 @@ cudaswitch() {
         __cudaswitch_swap "$__csw" || __cudaswitch_choose "$_csw_chosen"
     else
         __cudaswitch_command "$@"
+        # Without this no `set -e` of zsh sees a failure in `else`.
+        return
     fi
 }
 

@@ -36,8 +36,10 @@ __cudaswitch_look() {
 # There is a version file where none was at the last look.
 __cudaswitch_edited() { return 0; }
 
-cudaswitch() {
-    __cudaswitch_load && cudaswitch "$@"
+# Some have an alias for the command, which must not get into this, nor come before it.
+\unalias cudaswitch 2> /dev/null || :
+function cudaswitch {
+    __cudaswitch_load && \cudaswitch "$@"
 }
 
 # Hooks ask for these.

@@ -10,5 +10,5 @@ if
         *) \false ;;
     esac
 then
-    __cudaswitch_leave @owner@ "$@env@"
+    __cudaswitch_leave \@owner@ "$@env@"
 fi

@@ -1,5 +1,6 @@
 # Written by `cudaswitch pin`, taken away by `cudaswitch unpin`.
-# No kind of ksh has \local: nothing is better there than half.
+# No kind of ksh has \local: nothing is better there than half. Many who use zsh have made
+# something of a capital letter that stands by itself.
 if
     case ${VIRTUAL_ENV:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
         xk*) \false ;;
@@ -11,5 +12,5 @@ if
         *) \false ;;
     esac
 then
-    __cudaswitch_enter V "$VIRTUAL_ENV" '/'""'srv/'""'a store/'""'toolkits/'""'10.1.243+cudnn7.6.5' 'lib=always:gpus=0,2' '' 'lib/python3.11/site-packages' 'pyvenv.cfg'
+    __cudaswitch_enter \V "$VIRTUAL_ENV" '/'""'srv/'""'a store/'""'toolkits/'""'10.1.243+cudnn7.6.5' 'lib=always:gpus=0,2' '' 'lib/python3.11/site-packages' 'pyvenv.cfg'
 fi

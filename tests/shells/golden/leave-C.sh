@@ -10,5 +10,5 @@ if
         *) \false ;;
     esac
 then
-    __cudaswitch_leave C "$CONDA_PREFIX"
+    __cudaswitch_leave \C "$CONDA_PREFIX"
 fi

@@ -10,5 +10,5 @@ if
         *) \false ;;
     esac
 then
-    __cudaswitch_leave V "$VIRTUAL_ENV"
+    __cudaswitch_leave \V "$VIRTUAL_ENV"
 fi
