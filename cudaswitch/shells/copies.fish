@@ -35,6 +35,26 @@ function __cudaswitch_copies
             end
         end
     end
+    for name in (string match --regex ".*_$argv[1]|$argv[1]_.*" -- $__csw_names)
+        set -g __csw $argv[3]
+        if test $argv[1] = LD_LIBRARY_PATH
+            set __csw (string split : -- $$name)
+            __cudaswitch_without "$argv[2]"
+            # What is no list to fish was one string.
+            string match --quiet '*PATH' $name; or set __csw (string join : -- $__csw)
+        else if test "$$name" != "$argv[2]"
+            continue
+        end
+        set $name $__csw
+    end
+end
+
+# The variables that are named after one of ours: scripts of environments keep in them what they
+# replace, and bring it back (`OLD_LD_LIBRARY_PATH`).
+function __cudaswitch_snapshots
+    set -q _CUDASWITCH_KEPT; and return
+    set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_' \
+        | string match --regex '.*_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)$|^(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)_.*'
 end
 
 # Does conda keep anything aside of the variables that a toolkit sets? $__csw_kept is that.

@@ -6,7 +6,7 @@
 # variables of an environment (`conda env config vars`) replace, and brings it back. $3 = the
 # value before us.
 __cudaswitch_copies() {
-    \local _csw_level _csw_value
+    \local _csw_level _csw_value _csw_name
     _csw_level=${CONDA_SHLVL:-0}
     # It leaves them behind, and brings them back at the next environment.
     if [ "$_csw_level" -lt 2 ]; then _csw_level=2; fi
@@ -33,6 +33,46 @@ __cudaswitch_copies() {
         __csw=$3
         __cudaswitch_put "${1}_CONDA_NVCC_BACKUP"
     fi
+    for _csw_name in ${_csw_names-}; do
+        case $_csw_name in *_"$1" | "$1"_*) ;; *) continue ;; esac
+        \eval "_csw_value=\${$_csw_name-}"
+        case $1:$_csw_value in
+            LD_LIBRARY_PATH:*) __cudaswitch_without "$_csw_value" "$2" ;;
+            "$1:$2") __csw=$3 ;;
+            *) continue ;;
+        esac
+        \eval "$_csw_name=\$__csw"
+    done
+}
+
+# _csw_names = the variables that are named after one of ours: scripts of environments keep in
+# them what they replace, and bring it back (`OLD_LD_LIBRARY_PATH`).
+__cudaswitch_snapshots() {
+    \local _csw_all _csw_name IFS
+    # The dot keeps the newline, which would end the text where some options of zsh are set.
+    IFS=$(printf ' \n.')
+    # shellcheck disable=SC3044  # bash only
+    case ${BASH_VERSION:+b}${ZSH_VERSION:+z} in
+        b) _csw_all=$(\compgen -A variable) ;;
+        z) \eval '_csw_all=${(kF)parameters[@]}' ;;
+        *) _csw_all=$(set | __cudaswitch_variables) ;;
+    esac
+    for _csw_name in $_csw_all; do
+        case $_csw_name in
+            _CUDASWITCH_* | _cudaswitch_* | __CONDA_SHLVL_* | *_CONDA_NVCC_BACKUP) ;;
+            *_LD_LIBRARY_PATH | LD_LIBRARY_PATH_* | *_CUDA_HOME | CUDA_HOME_* | *_CUDA_PATH | CUDA_PATH_*)
+                _csw_names="$_csw_names $_csw_name"
+                ;;
+        esac
+    done
+}
+
+# The names in what `set` prints.
+__cudaswitch_variables() {
+    while IFS= \read -r _csw_name; do
+        _csw_name=${_csw_name%%=*}
+        case $_csw_name in *[!A-Z0-9a-z_]*) ;; *) printf '%s\n' "$_csw_name" ;; esac
+    done
 }
 
 # __csw = what conda keeps aside of the variables that a toolkit sets; empty where it is nothing.

@@ -40,7 +40,9 @@ function __cudaswitch_scalars
             set -g _cudaswitch_gave 1
             set -g _cudaswitch_was_$name "$$was"
             not set -q _CUDASWITCH_KEPT
-            and __cudaswitch_kept
+            and begin
+                __cudaswitch_kept; or set -q __csw_names[1]
+            end
             and __cudaswitch_copies $name $ours "$$was"
             if test "$$name" = $ours
                 if set -q $was
@@ -117,7 +119,11 @@ function __cudaswitch_settled --no-scope-shadowing
             __cudaswitch_undo
         end
         set -l kept
-        if not set -q _CUDASWITCH_KEPT; and __cudaswitch_kept
+        set -g __csw_names
+        string match --quiet --regex '^(?<home_was>[^:]*)' -- "$_CUDASWITCH_ON"
+        test -n "$CONDA_PREFIX$VIRTUAL_ENV" -a "$CUDA_HOME|$LD_LIBRARY_PATH" != "$home_was|$_cudaswitch_ld"
+        and set -g __csw_names (__cudaswitch_snapshots)
+        if not set -q _CUDASWITCH_KEPT; and __cudaswitch_kept; or set -q __csw_names[1]
             set kept kept
             test -n "$_CUDASWITCH_LIB"; and __cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
         end
@@ -130,6 +136,7 @@ function __cudaswitch_settled --no-scope-shadowing
             __cudaswitch_scalars give $_CUDASWITCH_ON
         end
         set -g _cudaswitch_plain
+        set -e __csw_names
         set -e _CUDASWITCH_ON
         set -e _CUDASWITCH_BIN
         set -e _CUDASWITCH_OLD

@@ -92,7 +92,7 @@ __cudaswitch_globbing_now() {
 # $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of
 # those that the want $2 had, whose values before are in _cudaswitch_was_NAME.
 __cudaswitch_scalars() {
-    \local __csw _csw_way _csw_home _csw_name _csw_ours _csw_was
+    \local __csw _csw_way _csw_home _csw_name _csw_ours _csw_was _csw_set
     _csw_way=$1 _csw_home=${2%%:*}
     set -- "$2:" CUDA_HOME "$_csw_home" CUDA_PATH "$_csw_home" CUDAToolkit_ROOT "$_csw_home"
     case $1 in *:nvcc:*) set -- "$@" CUDACXX "$_csw_home/bin/nvcc" ;; esac
@@ -123,10 +123,11 @@ __cudaswitch_scalars() {
             if [ -n "$_csw_kept" ]; then
                 \eval "__cudaswitch_copies $_csw_name \"\$_csw_ours\" \"\${$_csw_was-}\""
             fi
-            \eval "if [ \"\${$_csw_name-}\" != \"\$_csw_ours\" ]; then :
-                elif [ -n \"\${$_csw_was+x}\" ]; then $_csw_name=\$$_csw_was
-                else \\unset $_csw_name
-                fi"
+            \eval "__csw=\${$_csw_name-} _csw_set=\${$_csw_was+x}"
+            case $_csw_set:$__csw in
+                "x:$_csw_ours") \eval "$_csw_name=\$$_csw_was" ;;
+                ":$_csw_ours") \unset "$_csw_name" ;;
+            esac
             \unset "$_csw_was"
         fi
     done
@@ -165,8 +166,8 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
 # The same for the want $1, whatever there is already. $2 is set where __cudaswitch_plainly has
 # been tried.
 __cudaswitch_settled() {
-    \local _csw_want _csw_home _csw_old _csw_kept IFS
-    IFS=' ' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-}
+    \local _csw_want _csw_home _csw_old _csw_kept _csw_names IFS
+    IFS=' ' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-} _csw_names=''
 
     if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
         case $_csw_search\|$_csw_ld\|$_csw_old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-} in
@@ -176,8 +177,13 @@ __cudaswitch_settled() {
                 ;;
             *) __cudaswitch_undo ;;
         esac
+        __csw=${_CUDASWITCH_ON-}
+        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${LD_LIBRARY_PATH-} in
+            "|"* | *"|${__csw%%:*}|${_cudaswitch_ld-}") ;;
+            *) case ${_CUDASWITCH_KEPT+x} in '') __cudaswitch_snapshots ;; esac ;;
+        esac
         __cudaswitch_kept
-        _csw_kept=${_CUDASWITCH_KEPT-$__csw}
+        _csw_kept=${_CUDASWITCH_KEPT-$__csw}$_csw_names
         if [ -n "$_csw_kept" ] && [ -n "${_CUDASWITCH_LIB-}" ]; then
             __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
         fi

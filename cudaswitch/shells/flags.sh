@@ -115,10 +115,9 @@ __cudaswitch_wordless() {
 
 # Remember what the variables $@ hold, where they are set.
 __cudaswitch_keep() {
-    \local _csw_name
+    \local __csw _csw_name
     for _csw_name; do
-        \eval "if [ -n \"\${$_csw_name+x}\" ]; then
-            \\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\"
-            fi"
+        \eval "__csw=\${$_csw_name+x}"
+        case $__csw in x) \eval "\\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\"" ;; esac
     done
 }

@@ -17,14 +17,15 @@ CAPITALS = "; ".join(f"alias -g {letter}='| cat'" for letter in map(chr, range(6
 """zsh lets such a word stand anywhere in a command, and they are in many lists of tricks."""
 
 
+@pytest.mark.parametrize("habit", [CAPITALS, "setopt csh_junkie_quotes"], ids=["capitals", "csh"])
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "hooks alone"])
-def test_capital_letters_that_zsh_replaces(person: Person, tmp_path: Path, loaded: bool) -> None:
+def test_how_zsh_reads_words(person: Person, tmp_path: Path, habit: str, loaded: bool) -> None:
     conda, venv = QuickConda(), tmp_path / "v"
     with_venv(venv)
     for prefix, request in ((venv, "10.1"), (conda_prefix(tmp_path / "c"), "11.8")):
         person.pin(request, prefix)
     # The emulated conda is parsed before: it is not what is asked of here.
-    steps = [conda.init(ZSH), CAPITALS, activate(ZSH, venv), "deactivate"]
+    steps = [conda.init(ZSH), habit, activate(ZSH, venv), "deactivate"]
     steps += [conda.activate(ZSH, tmp_path / "c"), conda.deactivate()]
     who = person if loaded else Person(person.home, person.kits, {})
     result = who.play(ZSH, *steps).check()

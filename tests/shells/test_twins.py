@@ -21,7 +21,7 @@ import pytest
 from homes import HOSTILE_FOLDER
 from shells.conda import CONDAS, Conda, conda_prefix, write_hook
 from shells.conftest import make_person
-from shells.driver import BASH, FISH, TCSH, ZSH, Shell
+from shells.driver import BASH, DASH, FISH, TCSH, ZSH, Shell
 from shells.histories import Evening, Event, Stage, act, shrunk, world
 from shells.kits import foreign
 from shells.pinned import Session
@@ -32,7 +32,10 @@ COUNT = int(os.environ.get("CUDASWITCH_HISTORIES", "600"))
 PAIRS = COUNT // 30
 """For each shell; a transition is a process here, of a real conda a slow one."""
 
-CONDA = {"a": "10.1", "b": None, "c": "11.8", "f": "12.4", "g": None, "h": "10.1", "v": None}
+CONDA = {
+    **{"a": "10.1", "b": None, "c": "11.8", "f": "12.4", "g": None, "h": "10.1", "v": None},
+    **{"k": "12.4", "m": None},
+}
 VENVS = {"x": "11.8", "y": None}
 VARIABLES = {
     "f": {"CUDA_HOME": "/vars f", "LD_LIBRARY_PATH": "/vars f/lib", "NVCC_PREPEND_FLAGS": "-vars"},
@@ -67,6 +70,32 @@ fi
 """,
 }
 """What conda-forge's cuda-nvcc does to this variable."""
+KEEPING = {
+    "activate": """
+export OLD_LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}" OLD_CUDA_HOME="${CUDA_HOME-}"
+export LD_LIBRARY_PATH="$CONDA_PREFIX/kept${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export CUDA_HOME="$CONDA_PREFIX"
+""",
+    "deactivate": """
+export LD_LIBRARY_PATH="$OLD_LD_LIBRARY_PATH" CUDA_HOME="$OLD_CUDA_HOME"
+unset OLD_LD_LIBRARY_PATH OLD_CUDA_HOME
+""",
+}
+KEEPING_IN_FISH = {
+    "activate": """
+set -gx OLD_LD_LIBRARY_PATH $LD_LIBRARY_PATH
+set -g CUDA_HOME_OLD "$CUDA_HOME"
+set -gx LD_LIBRARY_PATH "$CONDA_PREFIX/kept" $LD_LIBRARY_PATH
+set -gx CUDA_HOME $CONDA_PREFIX
+""",
+    "deactivate": """
+set -gx LD_LIBRARY_PATH $OLD_LD_LIBRARY_PATH
+set -gx CUDA_HOME "$CUDA_HOME_OLD"
+set -e OLD_LD_LIBRARY_PATH
+set -e CUDA_HOME_OLD
+""",
+}
+"""What many have in an `env_vars.sh`: it brings back what it saw."""
 LATE = {half: text.replace("/own", "/late") for half, text in FOLDERS.items()}
 """A package that comes to the active environment, which then is activated again."""
 COMING = """
@@ -79,7 +108,10 @@ GONE = '[ ! -d "$0" ] || mv "$0" "$0.away"'
 """Somebody deletes a toolkit."""
 HOOKLESS = 'rm -f "$CONDA_PREFIX"/etc/conda/*activate.d/~~cudaswitch.*'
 """Somebody deletes our hooks in the active environment."""
-SCRIPTS = {"g": {"~cuda-nvcc": FLAGS}, "h": {"own": FOLDERS, "~cuda-nvcc": FLAGS}}
+SCRIPTS = {
+    **{"g": {"~cuda-nvcc": FLAGS}, "h": {"own": FOLDERS, "~cuda-nvcc": FLAGS}},
+    **{"k": {"env_vars": KEEPING}, "m": {"env_vars": KEEPING}},
+}
 
 
 def environments(folder: Path) -> dict[str, Path]:
@@ -96,6 +128,8 @@ def environments(folder: Path) -> dict[str, Path]:
         for package, halves in SCRIPTS.get(name, {}).items():
             for half, text in halves.items():
                 write_hook(prefix, half, f"{package}.sh", text)
+                if halves is KEEPING:
+                    write_hook(prefix, half, f"{package}.fish", KEEPING_IN_FISH[half])
     return {name: folder / name for name in CONDA | VENVS}
 
 
@@ -252,8 +286,13 @@ def plainly(env: dict[str, str], folder: Path) -> dict[str, str]:
 
 
 def fault(stage: Stage, shell: Shell, conda: Conda, evening: Evening) -> str | None:
-    """Return what is wrong, None for nothing."""
+    """Return what is wrong, None for nothing, also of what nobody can do."""
     evening = home(stage, shell, evening)
+    state = world(stage, shell, evening)
+    for event in evening.events:
+        if event == ("venv_deactivate",) and not state.venv:
+            return None
+        happen(stage, state, event)
     bare = stage.folder / "bare"
     ours = played(Session(stage.person, stage.folder, shell, conda), evening, heedless=False)
     theirs = played(Session(stage.person, bare, shell, conda), evening, heedless=True)
@@ -292,6 +331,8 @@ FOUND: dict[str, tuple[Event, ...]] = {
         *(("activate", "f"), ("stack", "v"), ("deactivate",), ("deactivate",)),
         *(("stack", "a"), ("stack", "f")),
     ),
+    "what a script keeps": (("use", "2"), ("activate", "m"), ("prompt",)),
+    "what a script keeps below another": (("activate", "h"), ("stack", "k")),
     "an older folder on PATH": (
         *(("activate", "c"), ("hookless",), ("venv_activate", "x"), ("activate", "b")),
     ),
@@ -308,6 +349,12 @@ WITH_US = ("use", "prompt", "hookless")
 def test_found(twins: Stage, shell: Shell, conda: Conda, words: str, loaded: bool) -> None:
     events = [one for one in FOUND[words] if loaded or one[0] not in WITH_US]
     assert fault(twins, shell, conda, Evening(loaded, (), None, (), tuple(events))) is None
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+def test_what_a_script_keeps_in_a_plain_shell(twins: Stage, conda: Conda) -> None:
+    evening = Evening(False, (), None, (), FOUND["what a script keeps below another"])
+    assert fault(twins, DASH, conda, evening) is None
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
