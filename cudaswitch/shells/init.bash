@@ -2,7 +2,7 @@
 __cudaswitch_prompt() {
     _cudaswitch_code=$?
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
-        || -n ${_CUDASWITCH_GONE-} ]] \
+        || ${_CUDASWITCH_GONE-}\|${DIRENV_DIFF-} != "|${_cudaswitch_direnv-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look
     fi
@@ -13,15 +13,16 @@ __cudaswitch_prompt=__cudaswitch_prompt
 case ";${PROMPT_COMMAND[*]-};" in
     *__cudaswitch_prompt*) ;;
     *)
-        # First, so that it sees, and hands on, the exit status of the command before. In front
-        # of `&&` that is no failure: not for `set -e`, and not for a trap on ERR.
+        # Last: the others see the exit status of the command before, and its PIPESTATUS, and we
+        # what direnv did. It hands that status on all the same: in front of `&&` that is no
+        # failure, not for `set -e`, and not for a trap on ERR.
         if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* ]]; then
-            PROMPT_COMMAND=("__cudaswitch_prompt && :" "${PROMPT_COMMAND[@]}")
+            PROMPT_COMMAND+=("__cudaswitch_prompt && :")
         elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *x* ]]; then
             # It is exported, also to shells that have no such function: those find nothing to run.
-            PROMPT_COMMAND="\\eval \"\${__cudaswitch_prompt-}\" && :;$PROMPT_COMMAND"
+            PROMPT_COMMAND+="${PROMPT_COMMAND:+$'\n'}\\eval \"\${__cudaswitch_prompt-}\" && :"
         else
-            PROMPT_COMMAND="__cudaswitch_prompt && :${PROMPT_COMMAND:+;$PROMPT_COMMAND}"
+            PROMPT_COMMAND+="${PROMPT_COMMAND:+$'\n'}__cudaswitch_prompt && :"
         fi
         ;;
 esac

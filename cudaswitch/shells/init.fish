@@ -182,6 +182,32 @@ function __cudaswitch_environments
     end
 end
 
+# direnv has come to a tree, or left one. It keeps what PATH was when it came, with what was applied
+# then in it, and brings that back.
+function __cudaswitch_direnv
+    # It spells what is not ASCII byte by byte, which is equal to nothing before it is read anew.
+    for name in (set --names --export | string match --regex '^(?:_CUDASWITCH|CUDA|VIRTUAL_ENV|(?:LD_LIBRARY_|_OLD_VIRTUAL_)?PATH$).*')
+        set -gx $name (string join0 -- $$name | string split0)
+    end
+    if test -n "$_cudaswitch_direnv"
+        set -g __csw $PATH
+        __cudaswitch_without "$_cudaswitch_then[1]"
+        test "$__csw" = "$PATH"; or set -gx PATH $__csw
+        set -g __csw $LD_LIBRARY_PATH
+        __cudaswitch_without "$_cudaswitch_then[2]"
+        if test "$__csw" = "$LD_LIBRARY_PATH"
+        else if test -z "$__csw" -a "$_cudaswitch_then[3]" = unset
+            set -e LD_LIBRARY_PATH
+        else
+            set -gx LD_LIBRARY_PATH $__csw
+        end
+    end
+    if test -z "$_cudaswitch_direnv" -o -z "$DIRENV_DIFF"
+        set -g _cudaswitch_then "$_CUDASWITCH_BIN" "$_CUDASWITCH_LIB" "$_CUDASWITCH_LD"
+    end
+    set -g _cudaswitch_direnv $DIRENV_DIFF
+end
+
 # Take up what the environment, the directory or the user asks for, and settle.
 function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
@@ -190,6 +216,10 @@ function __cudaswitch_look
         set moved moved
         set -g _cudaswitch_asked
         test -n "$_cudaswitch_undone"; and __cudaswitch_finished
+    end
+    if test "$DIRENV_DIFF" != "$_cudaswitch_direnv"
+        set moved moved
+        __cudaswitch_direnv
     end
     test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
     if not set -q _cudaswitch_seen[4]; or test "$CUDASWITCH_VERSION" != $_cudaswitch_seen[4]

@@ -43,6 +43,7 @@ __cudaswitch_content() {
 # Has the version file that decides changed, or is there a nearer one? Not asked where the
 # shell or an environment decides.
 __cudaswitch_edited() {
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
     \local _csw_text
     if [ -n "${_CUDASWITCH_U-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then return 1; fi
     if [ -f .cuda-version ] && [ "${_cudaswitch_file-}" != "$PWD/.cuda-version" ]; then return 0; fi
@@ -102,6 +103,30 @@ __cudaswitch_environments() {
     fi
 }
 
+# direnv has come to a tree, or left one. It keeps what PATH was when it came, with what was applied
+# then in it, and brings that back.
+__cudaswitch_direnv() {
+    case ${_cudaswitch_direnv-} in
+        ?*)
+            __cudaswitch_without "${PATH-}" "$_cudaswitch_then_bin"
+            PATH=$__csw
+            __cudaswitch_without "${LD_LIBRARY_PATH-}" "$_cudaswitch_then_lib"
+            case $__csw:$_cudaswitch_then_ld in
+                "${LD_LIBRARY_PATH-}:"*) ;;
+                :unset) \unset LD_LIBRARY_PATH ;;
+                *) LD_LIBRARY_PATH=$__csw ;;
+            esac
+            ;;
+    esac
+    case ${_cudaswitch_direnv:+${DIRENV_DIFF-}} in
+        '')
+            _cudaswitch_then_bin=${_CUDASWITCH_BIN-} _cudaswitch_then_lib=${_CUDASWITCH_LIB-}
+            _cudaswitch_then_ld=${_CUDASWITCH_LD-}
+            ;;
+    esac
+    _cudaswitch_direnv=${DIRENV_DIFF-} _csw_moved=1
+}
+
 # Take up what the environment, the directory or the user asks for, and settle.
 __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
@@ -111,6 +136,7 @@ __cudaswitch_look() {
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
         *) _cudaswitch_asked='' ;;
     esac
+    case ${DIRENV_DIFF-} in "${_cudaswitch_direnv-}") ;; *) __cudaswitch_direnv ;; esac
     case ${_cudaswitch_undone-} in ?*) __cudaswitch_finished ;; esac
     case ${_CUDASWITCH_V-}${_CUDASWITCH_C-}${VIRTUAL_ENV-}${CONDA_PREFIX-} in
         ?*) __cudaswitch_environments ;;

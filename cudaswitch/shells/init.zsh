@@ -1,6 +1,6 @@
 __cudaswitch_prompt() {
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
-        || -n ${_CUDASWITCH_GONE-} ]] \
+        || ${_CUDASWITCH_GONE-}\|${DIRENV_DIFF-} != "|${_cudaswitch_direnv-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         # zsh gives the exit status back itself; another one here would set off a trap on ZERR.
         __cudaswitch_look || :

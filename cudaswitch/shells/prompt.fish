@@ -1,6 +1,7 @@
 # fish itself gives back the status after an event.
 function __cudaswitch_prompt --on-event fish_prompt --on-variable PWD
-    if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION$_CUDASWITCH_GONE" != "$_cudaswitch_seen"
+    if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION$_CUDASWITCH_GONE|$DIRENV_DIFF" \
+            != "$_cudaswitch_seen|$_cudaswitch_direnv"
         __cudaswitch_look
     else if test -n "$_cudaswitch_file" -o -f .cuda-version; and __cudaswitch_edited
         __cudaswitch_look

@@ -90,6 +90,20 @@ def test_other_prompt_hooks_live_beside_it(
     assert "5\n" in seen.read_text()
 
 
+@pytest.mark.parametrize("way", ["{}", "({})"], ids=["bash", "bash-array"])
+def test_the_statuses_of_a_pipeline_come_through(
+    way: str, person: Person, tree: Path, tmp_path: Path, at_prompt: Open
+) -> None:
+    seen = tmp_path / "seen"
+    before = (
+        f"PROMPT_COMMAND={way.format('other')}; other() {{ echo ${{PIPESTATUS[@]}} >>{seen}; }}"
+    )
+    terminal = at_prompt(BASH, before)
+    terminal.say(f"cd {BASH.quote(str(tree))}; false | true | sh -c 'exit 5'")
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert "1 0 5\n" in seen.read_text()
+
+
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 def test_errexit_and_nounset_at_the_prompt(
     shell: Shell, person: Person, tree: Path, at_prompt: Open
