@@ -53,7 +53,9 @@ def ask(*arguments: str, stderr: Any = None) -> str | None:
 
 def ask_once(about: Path, content: bytes | None, option: str) -> str | None:
     """Return Python's answer, which is asked once as long as it is about the same."""
-    if (about, content) not in asked:
+    want = asked.get((about, content))
+    home = (want or "").partition(":")[0]
+    if (about, content) not in asked or (home.startswith("/") and not Path(home).is_dir()):
         asked.clear()
         asked[about, content] = ask(option, str(about))
     return asked[about, content]

@@ -2,9 +2,10 @@
 __cudaswitch_prompt() {
     _cudaswitch_code=$?
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
-        || ${_CUDASWITCH_GONE-}\|${DIRENV_DIFF-} != "|${_cudaswitch_direnv-}" ]] \
+        || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-} != "|${_cudaswitch_direnv-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look
+        case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
     fi
     return "$_cudaswitch_code"
 }

@@ -83,6 +83,10 @@ function __cudaswitch_directory
         set __csw
     end
     test -n "$__csw"; and set -gx _CUDASWITCH_D $__csw
+    # What was refused in a tree is told again on the next visit.
+    if test -z "$_cudaswitch_answer"; and string match --quiet '*/.cuda-version:*' -- "$_cudaswitch_asked"
+        test "$_cudaswitch_asked" = "$_cudaswitch_file:$_cudaswitch_text"; or set -g _cudaswitch_asked
+    end
     return 0
 end
 
@@ -149,7 +153,9 @@ end
 # $__csw = what Python answers to the rest of the arguments, which it is asked, and complains
 # of, once as long as $argv[1] is the same: on the way into a tree, not at every step within.
 function __cudaswitch_ask_once
-    if test "$argv[1]" != "$_cudaswitch_asked"
+    set -l home
+    string match --quiet --regex '^(?<home>/[^:]*)' -- "$_cudaswitch_answer"
+    if test "$argv[1]" != "$_cudaswitch_asked"; or test -n "$home" -a ! -d "$home/."
         set -g _cudaswitch_answer ($_cudaswitch_program want $argv[2..])
         # Only now: a question that Ctrl-C ended is asked again.
         set -g _cudaswitch_asked $argv[1]
@@ -246,14 +252,15 @@ function __cudaswitch_look
     end
     set -e __csw
     set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
-    # Hooks say nothing themselves: they run in scripts as well.
-    test "$_CUDASWITCH_ON|$_CUDASWITCH_LIB" = "$_cudaswitch_told"; or __cudaswitch_tell "$_cudaswitch_line"
+    # That is for the prompt to tell: this and the hooks run in scripts and key bindings as well.
+    test "$_CUDASWITCH_ON|$_CUDASWITCH_LIB" = "$_cudaswitch_told"; or set -g _cudaswitch_news 1
     return 0
 end
 
 # One line on what is active now, where it is another than $argv[1].
 function __cudaswitch_tell
     set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
+    set -e _cudaswitch_news
     set -l line 'no toolkit'
     if test -n "$_CUDASWITCH_ON"
         string match --quiet --regex '/(?:cuda-)?(?<line>[^/:]*)(:|$)' -- $_CUDASWITCH_ON
@@ -286,7 +293,9 @@ function __cudaswitch_choose
     else
         set -e _CUDASWITCH_U
         __cudaswitch_look
+        set -q _cudaswitch_news; and __cudaswitch_tell "$_cudaswitch_line"
     end
+    return 0
 end
 
 # `use` of the toolkit $argv without options in place of another. There is nothing to work out

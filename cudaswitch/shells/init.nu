@@ -87,7 +87,8 @@ def __cudaswitch_automatic [prefix] {
 # What Python answers, which is asked, and complains, once as long as $about is the same: on
 # the way into a tree and not at every step within.
 def --env __cudaswitch_ask_once [about, ...args] {
-    if $env._cudaswitch_asked? != $about {
+    let home = ($env._cudaswitch_answer?.0? | default '' | split row : | first)
+    if $env._cudaswitch_asked? != $about or ($home != '' and $home != system and not (__cudaswitch_is_dir $home)) {
         let program = $env._cudaswitch_program.0
         $env._cudaswitch_answer = [(try { ^$program want ...$args | collect } catch { '' })]
         $env._cudaswitch_asked = $about
@@ -113,6 +114,10 @@ def --env __cudaswitch_directory [] {
         if $want == null { $want = (__cudaswitch_ask_once [$own] '--file' $own) }
     }
     $env._CUDASWITCH_D = if ($want | is-empty) { null } else { $want }
+    # What was refused in a tree is told again on the next visit.
+    if $env._cudaswitch_answer?.0? == '' and $env._cudaswitch_asked?.0? not-in [$file $prefix $own] {
+        $env._cudaswitch_asked = []
+    }
 }
 
 # Has the version file that decides changed, or is there a nearer one? Not asked where the

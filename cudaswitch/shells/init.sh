@@ -24,6 +24,11 @@ __cudaswitch_directory() {
         __csw=''
     fi
     if [ -n "$__csw" ]; then \export "_CUDASWITCH_D=$__csw"; fi
+    # What was refused in a tree is told again on the next visit.
+    case ${_cudaswitch_answer-}:${_cudaswitch_asked-} in
+        ":${_cudaswitch_file:-none}:"*) ;;
+        :*/.cuda-version:*) _cudaswitch_asked='' ;;
+    esac
 }
 
 # _cudaswitch_text = the content of the version file, to see it change.
@@ -66,6 +71,9 @@ __cudaswitch_framework() {
 __cudaswitch_ask_once() {
     \local _csw_about
     _csw_about=$1
+    case ${_cudaswitch_answer-} in
+        /*) if ! [ -d "${_cudaswitch_answer%%:*}/." ]; then _cudaswitch_asked=''; fi ;;
+    esac
     if [ "$_csw_about" != "${_cudaswitch_asked-}" ]; then
         shift
         _cudaswitch_asked=interrupted
@@ -174,17 +182,19 @@ __cudaswitch_look() {
         interrupted) ;;
         *) _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" ;;
     esac
-    # Hooks say nothing themselves: they run in scripts as well.
+    # That is for the prompt to tell: this and the hooks run in scripts and subshells as well.
     case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in
         "${_cudaswitch_told-}") ;;
-        *) __cudaswitch_tell "${_cudaswitch_line-}" ;;
+        *) _cudaswitch_news=1 ;;
     esac
 }
 
 # One line on what is active now, where it is another than $1.
 __cudaswitch_tell() {
-    \local _csw_home
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    \local _csw_home __csw
     _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line='no toolkit'
+    _cudaswitch_news=''
     if [ -n "${_CUDASWITCH_ON-}" ]; then
         _csw_home=${_CUDASWITCH_ON%%:*} _csw_home=${_csw_home##*/} __csw=''
         case $_CUDASWITCH_ON in *:cc=*) __cudaswitch_lacking "$_CUDASWITCH_ON" ;; esac
@@ -207,6 +217,7 @@ __cudaswitch_choose() {
     else
         \unset _CUDASWITCH_U
         __cudaswitch_look
+        case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
     fi
 }
 

@@ -69,13 +69,18 @@ def directory(state: dict[str, str]) -> str | None:
     """Return what the directory asks for, else the environment's frameworks, else the user."""
     global deciding  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     start = Path(state.get("PWD") or "/")
-    deciding = None
+    left, deciding = deciding, None
     for folder in (start, *start.parents):
         if (folder / ".cuda-version").is_file():
             deciding = folder / ".cuda-version", content_of(folder / ".cuda-version")
-            return answer(*deciding)
+            break
         if str(folder) == state.get("HOME", "").rstrip("/"):
             break
+    # What was refused in a tree is told again on the next visit.
+    if left and left != deciding and asked.get(left, "") is None:
+        del asked[left]
+    if deciding:
+        return answer(*deciding)
     environment = active_environment(state)
     if environment and (want := framework(environment)):
         return want

@@ -92,6 +92,9 @@ else if ($_cswl_of == none) then
         endif
         set _cswl_dir = "${_cswl_dir:h:q}"
     end
+    # What was refused in a tree is told again on the next visit.
+    set _cswl_refused = "${_cudaswitch_refused:q}"
+    set _cudaswitch_refused = ""
     set _cswl_want = ""
     if ("${_cudaswitch_file:q}" == "" && "$_cswl_now[1]:q$_cswl_now[2]:q" != "") then
         if (! $#_cudaswitch_framework) then
@@ -111,7 +114,9 @@ else if ($_cswl_of == none) then
             set _cswl_want = "$_cudaswitch_asked[2]:q"
         else if ("${_cswk_key:q}" == "$_cudaswitch_asked[3]:q") then
             set _cswl_want = "$_cudaswitch_asked[4]:q"
-        else if ("${_cswk_key:q}" != "${_cudaswitch_refused:q}") then
+        else if ("${_cswk_key:q}" == "${_cswl_refused:q}") then
+            set _cudaswitch_refused = "${_cswl_refused:q}"
+        else
             set _cswl_ask = "$_cswl_ask file "'$_cswk_file:q'
             set _cswl_want = "`$_cswl_ask`"
             if ("${_cswl_want:q}" == "") then
@@ -145,6 +150,6 @@ endif
 set _cudaswitch_seen = ("$_cswl_now[1]:q" "$_cswl_now[2]:q" "$_cswl_now[3]:q" "$_cswl_now[4]:q")
 set _cswl_after = ""
 if ($?_CUDASWITCH_ON) eval 'set _cswl_after = "${_CUDASWITCH_ON:q}"'
-# Hooks say nothing themselves: they run in scripts as well.
-if ("${_cudaswitch_told:q}" != "${_cswl_after:q}") source "${_cudaswitch_texts:q}/say.csh"
+# Nothing is said in scripts: these run there as well.
+if ($?prompt && "${_cudaswitch_told:q}" != "${_cswl_after:q}") source "${_cudaswitch_texts:q}/say.csh"
 unset _csw_* _cswl_* _cswk_*

@@ -244,7 +244,7 @@ def test_a_broken_file_is_told_again_on_the_next_visit_and_seen_when_mended(
     steps = [cd(shell, trees / "none"), cd(shell, trees / "outer"), cd(shell, trees / "none")]
     steps += [mend, cd(shell, trees / "none"), f"cd .\n{prompt(shell)}", cd(shell, trees)]
     result = person.play(shell, *steps, cd(shell, trees / "none"))
-    assert len([line for line in result.stderr.splitlines() if "cannot read" in line]) == 1
+    assert len([line for line in result.stderr.splitlines() if "cannot read" in line]) == 2
     assert homes(person, result)[-2:] == "-2"
 
 
@@ -280,6 +280,23 @@ def test_python_is_asked_once_in_a_tree(
     result = person.play(shell, spy, *(cd(shell, trees / name) for name in names)).check()
     assert homes(person, result) == "--11121"
     assert count.read_text() == "x\n"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH, NU), ids=str)
+def test_an_answer_whose_toolkit_is_gone_is_none(
+    shell: Shell, person: Person, trees: Path, tmp_path: Path
+) -> None:
+    """Somebody has removed it in another terminal."""
+    (trees / "outer" / ".cuda-version").write_text(">=10,<12\n")
+    home, away = person.kits[1].home, tmp_path / "away"
+    there, back = cd(shell, trees / "outer"), cd(shell, trees)
+    remove = f"mv {shell.quote(str(home))} {shell.quote(str(away))}"
+    try:
+        result = person.play(shell, there, back, remove, there).check()
+    finally:
+        if away.exists():
+            away.rename(home)
+    assert homes(person, result) == "-2--1"
 
 
 @open_ones

@@ -132,7 +132,8 @@ def test_traps_of_zsh(person: Person, tree: Path, at_prompt: Open) -> None:
     terminal.say("trap 'echo failed' ZERR")
     assert after(terminal, "false", ":") == ["failed"]
     # Even where our line cannot be written, of which zsh complains.
-    said = printed(terminal, f"CUDASWITCH_QUIET= cd '{tree}' 2>/dev/full")
+    look = "CUDASWITCH_QUIET= __cudaswitch_prompt 2>/dev/full"
+    said = printed(terminal, f"cd '{tree}'; {look}")
     assert said == ["zsh: write error"]
     assert printed(terminal, "cudaswitch use 11.8") == []
     terminal.say("trap - ZERR; TRAPEXIT() { echo left >>seen-exit }")

@@ -109,3 +109,18 @@ def test_commands_answer_each_time(person: Person, shell: Shell) -> None:
     # What was not said while it was quiet is no news when it no longer is.
     loud = f"{shell.unset('CUDASWITCH_QUIET')}\ncd /\n{shell.prompt}"
     assert not person.play(shell, "cudaswitch use 10.1", loud, CUDASWITCH_QUIET="1").stderr
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_nothing_is_said_before_the_prompt(person: Person, shell: Shell, tmp_path: Path) -> None:
+    """Neither by a shell that only reads its startup file, nor by `cd` in a function."""
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    there = f"cd {shell.quote(str(tmp_path))}"
+    nobody = Person(person.home, person.kits, {})
+    script = nobody.play(shell, there, person.load(shell), "cd /", there, CUDASWITCH_QUIET=None)
+    assert (script.rc, script.stderr) == (0, "")
+    assert script.snaps["2"]["CUDA_HOME"] == str(person.kits[0].home)
+    said = nobody.play(
+        shell, there, person.load(shell), shell.prompt, shell.prompt, CUDASWITCH_QUIET=None
+    ).stderr
+    assert said.splitlines() == [FIRST]
