@@ -79,7 +79,7 @@ _cudaswitch_installable() {
     _cudaswitch_add latest auto
     _cudaswitch_add 13.4.2 13.4.1 13.3.1 13.3.0 13.2.2 13.2.1 13.2.0 13.1.2 13.1.1 13.1.0 13.0.3 13.0.2 13.0.1 13.0.0 12.9.2 12.9.1 12.9.0 12.8.2 12.8.1 12.8.0 12.6.3 12.6.2 12.6.1 12.6.0 12.5.1 12.5.0 12.4.1 12.4.0 12.3.2 12.3.1 12.3.0 12.2.2 12.2.1 12.2.0 12.1.1 12.1.0 12.0.1 12.0.0 11.8.0 11.7.1 11.7.0 11.6.2 11.6.1 11.6.0 11.5.2 11.5.1 11.5.0 11.4.4 11.4.3 11.4.2 11.4.1 11.4.0 11.3.1 11.3.0 11.2.2 11.2.1 11.2.0 11.1.1 11.1.0 11.0.3 11.0.2 10.2.89 10.1.243 10.0.130 9.2.88 9.1.85 9.0.176 8.0.61 8.0.44
     _cudaswitch_aliases
-    _cudaswitch_paths default
+    _cudaswitch_files
 }
 
 # Let readline offer what it offers by itself: `default` for files, or `dirnames`.
@@ -87,6 +87,8 @@ _cudaswitch_paths() {
     # bash 3 has no compopt.
     compopt -o "$1" 2> /dev/null || true
 }
+
+_cudaswitch_files() { _cudaswitch_paths default; }
 
 _cudaswitch_folders() { _cudaswitch_paths dirnames; }
 
@@ -141,14 +143,15 @@ _cudaswitch_value() {
         *:--cudnn) _cudaswitch_cudnns ;;
         install:--from | search:--from | lock:--from | download:--from | mirror:--from) _cudaswitch_add pypi nvidia conda runfile ;;
         which:--from) _cudaswitch_add cupy jax onnxruntime paddle tensorflow torch ;;
-        *:--mirror | *:--sha256 | *:--as | *:-o | *:--output | *:--lock | *:--gpus | *:--driver | *:--cc | *:--gcc) : ;;
+        *:--mirror | *:--sha256 | *:--as | *:--gpus | *:--driver | *:--cc | *:--gcc) : ;;
         *:--channel) _cudaswitch_add conda-forge nvidia defaults ;;
         *:--components) _cudaswitch_add minimal build full ;;
         *:--platform) _cudaswitch_add linux-64 linux-aarch64 win-64 ;;
+        *:-o | *:--output | *:--lock) _cudaswitch_files ;;
         *:--from-dir | *:-d | *:--directory | *:-p | *:--prefix | *:--dir) _cudaswitch_folders ;;
         *:--libraries) _cudaswitch_add auto always never ;;
         *:-n | *:--name) _cudaswitch_environments ;;
-        *:--shell) _cudaswitch_add sh bash zsh xonsh pwsh fish tcsh nu ;;
+        *:--shell) _cudaswitch_add sh bash zsh xonsh pwsh fish tcsh nu cmd elvish ;;
         *:--format) _cudaswitch_add json dotenv github modulefile ;;
     esac
 }
@@ -234,6 +237,8 @@ _cudaswitch_argument() {
 _cudaswitch() {
     local cur=${COMP_WORDS[COMP_CWORD]} command='' option='' index word count=1
     COMPREPLY=()
+    # What stands behind the cursor is no part of what is asked for.
+    while [[ -n $cur && ${COMP_LINE:0:COMP_POINT} != *"$cur" ]]; do cur=${cur%?}; done
     for ((index = 1; index < COMP_CWORD; index++)); do
         word=${COMP_WORDS[index]}
         if [[ -n $option ]]; then
@@ -249,10 +254,11 @@ _cudaswitch() {
                 elif ((index + 1 == COMP_CWORD)); then
                     while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -c -- "$cur")
                 else
-                    _cudaswitch_paths default
+                    _cudaswitch_files
                 fi
                 return 0
                 ;;
+            '<' | '>' | '>>' | '>|' | '>&' | '&>' | '<>') option='>' ;;
             --cudnn | --from | --mirror | --channel | --components | --platform | --sha256 | --as | -o | --output | --lock | --from-dir | -d | --directory | --libraries | --gpus | -n | --name | -p | --prefix | --dir | --driver | --cc | --gcc | --shell | --format) option=$word ;;
             -*) ;;
             *)
@@ -264,7 +270,9 @@ _cudaswitch() {
                 ;;
         esac
     done
-    if [[ -n $option ]]; then
+    if [[ $option == '>' ]]; then
+        _cudaswitch_files
+    elif [[ -n $option ]]; then
         if [[ $cur == = ]]; then cur=''; fi
         _cudaswitch_value "$option" "$command"
     elif [[ $cur == -* ]]; then

@@ -106,13 +106,15 @@ function __cudaswitch_complete_value
             printf '%s\n' pypi nvidia conda runfile
         case 'which:--from'
             printf '%s\n' cupy jax onnxruntime paddle tensorflow torch
-        case '*:--mirror' '*:--sha256' '*:--as' '*:-o' '*:--output' '*:--lock' '*:--gpus' '*:--driver' '*:--cc' '*:--gcc'
+        case '*:--mirror' '*:--sha256' '*:--as' '*:--gpus' '*:--driver' '*:--cc' '*:--gcc'
         case '*:--channel'
             printf '%s\n' conda-forge nvidia defaults
         case '*:--components'
             printf '%s\n' minimal build full
         case '*:--platform'
             printf '%s\n' linux-64 linux-aarch64 win-64
+        case '*:-o' '*:--output' '*:--lock'
+            __cudaswitch_complete_files
         case '*:--from-dir' '*:-d' '*:--directory' '*:-p' '*:--prefix' '*:--dir'
             __cudaswitch_complete_folders
         case '*:--libraries'
@@ -120,7 +122,7 @@ function __cudaswitch_complete_value
         case '*:-n' '*:--name'
             __cudaswitch_complete_environments
         case '*:--shell'
-            printf '%s\n' sh bash zsh xonsh pwsh fish tcsh nu
+            printf '%s\n' sh bash zsh xonsh pwsh fish tcsh nu cmd elvish
         case '*:--format'
             printf '%s\n' json dotenv github modulefile
     end

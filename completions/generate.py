@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from cudaswitch.cli import COMMANDS, cli
+from cudaswitch.cli.formats import FINISHED
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.completion import SCRIPTS
@@ -39,10 +40,10 @@ KINDS = {
     "directory": "folders",
     "driver": FREE,
     "folder": "folders",
-    "env.shell": " ".join(SHELLS),
+    "env.shell": " ".join((*SHELLS, *FINISHED)),
     "gcc": FREE,
     "gpus": FREE,
-    "lock_file": FREE,
+    "lock_file": "files",
     "init.shell": " ".join(row.name for row in SHELLS.values() if row.init),
     "mirror": FREE,
     "name": "environments",
@@ -51,7 +52,7 @@ KINDS = {
     "request": "requests",
     "search.request": "cuda cudnn",
     "sha256": FREE,
-    "target": FREE,
+    "target": "files",
     "toolkits": "toolkits",
     "values": FREE,
     "version": FREE,
@@ -63,7 +64,7 @@ KINDS = {
 A parameter with choices of its own needs no row; `command.parameter` goes before the latter.
 """
 FUNCTIONS = {
-    *("aliases", "cudnns", "environments", "folders", "installable"),
+    *("aliases", "cudnns", "environments", "files", "folders", "installable"),
     *("requests", "toolkits", "tools"),
 }
 

@@ -64,18 +64,27 @@ def run(
     else:
         variables = made.applied(before, "U")
     tool = command[0]
-    program = _program(tool, variables.get("PATH", os.defpath))
+    unset = () if "PATH" in os.environ else (os.defpath,)
+    program = _program(tool, os.pathsep.join((variables.get("PATH", ""), *unset)))
     kit = toolkit_at(chosen.home)
     # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
     if kit and not (Path(kit.path) / "bin" / tool).exists() and is_toolkit_tool(tool):
         raise ToolMissingError(f"CUDA {kit.name} has no `{tool}`", _who_has(tool))
     if program is None and os.sep in tool and Path(tool).is_file():
         raise ToolMissingError(f"`{tool}` may not be executed", f"chmod +x {tool}")
+    if program is None and (os.sep in tool or not tool):
+        raise ToolMissingError(f"there is no program `{tool}`")
     if program is None:
         raise ToolMissingError(f"`{tool}` is not on PATH", _who_has(tool))
     sys.stdout.flush()
     try:
         os.execve(program, command, variables)  # noqa: S606  # to become it is what exec is for
+    except FileNotFoundError:
+        line = read_regular(program, 128, head=True).partition(b"\n")[0]
+        script = line.startswith(b"#!")
+        runner = os.fsdecode(line[2:].strip(b" \t").partition(b" ")[0]).replace("\r", "\\r")
+        shown = f"`{runner}`" if script else "a loader"
+        raise ToolMissingError(f"`{tool}` is to be run by {shown}, which is not there") from None
     except OSError as error:
         if error.errno != errno.ENOEXEC or b"\0" in read_regular(program, 128, head=True):
             raise

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import stat
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import FileIO
@@ -26,6 +27,7 @@ _BLOCK = re.compile(
     re.MULTILINE,
 )
 _BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"])?\s+init\b", re.MULTILINE)
+_OF_BASHRC = re.compile(rb"^[^#\n]*bashrc", re.MULTILINE)
 _LOGIN_FILES = (".bash_profile", ".bash_login", ".profile")
 """What bash reads in a login shell, the first that is there, instead of `.bashrc`."""
 
@@ -49,9 +51,26 @@ def folders(variables: Mapping[str, str]) -> dict[str, str]:
     base = variables.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  # as text
     return {
         "HOME": base,
-        "ZDOTDIR": variables.get("ZDOTDIR") or base,
+        "ZDOTDIR": variables.get("ZDOTDIR") or _zdotdir(base, variables) or base,
         "XDG_CONFIG_HOME": variables.get("XDG_CONFIG_HOME") or f"{base}/.config",
     }
+
+
+def _zdotdir(base: str, variables: Mapping[str, str]) -> str | None:
+    """Ask zsh for the folder that `.zshenv` names, which need not be exported."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        if b"ZDOTDIR" in Path(base, ".zshenv").read_bytes():
+            command = ["zsh", "-c", r'printf "\0%s" "$ZDOTDIR"']
+            done = subprocess.run(
+                command,
+                env={**variables, "HOME": base},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=10,
+                check=False,
+            )
+            return os.fsdecode(done.stdout).rpartition("\0")[2]
+    return None
 
 
 def shell_of(name: str | None, variables: Mapping[str, str]) -> shells.Shell:
@@ -181,10 +200,12 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
         login = next((path for path in places if path.is_file()), None)
         if login is None or not _mentions_bashrc(login):
             shown = f"`{login}`, which they read, does not" if login else "no file makes them"
+            # The last line of theirs may lack its end.
+            line = "printf '\\n. ~/.bashrc\\n'" if login else "echo '. ~/.bashrc'"
             found.append(
                 (
                     f"login shells of bash go without: {shown} read `.bashrc`",
-                    f"echo '. ~/.bashrc' >> ~/{login.name if login else '.bash_profile'}",
+                    f"{line} >> ~/{login.name if login else '.bash_profile'}",
                 )
             )
     return found
@@ -255,7 +276,7 @@ def _binding() -> str:
 
 def _mentions_bashrc(path: Path) -> bool:
     with contextlib.suppress(OSError):
-        return b"bashrc" in path.read_bytes()
+        return bool(_OF_BASHRC.search(path.read_bytes()))
     return False
 
 

@@ -163,6 +163,7 @@ VISIBLE = {name for name, (_, line) in COMMANDS.items() if line}
 TOOLKITS = {"10.1.243", "10.1.243+cudnn7.6.5", "12.4.1"}
 REQUESTS = {*TOOLKITS, "thesis", "latest", "auto", "system"}
 ENVIRONMENTS = {"base", "thesis", "a b", "tf1"}
+WITH_INIT = {"bash", "zsh", "xonsh", "pwsh", "fish", "tcsh", "nu"}
 CASES: dict[str, set[str]] = {
     "cudaswitch ": VISIBLE,
     "cudaswitch un": {"unpin"},
@@ -182,8 +183,8 @@ CASES: dict[str, set[str]] = {
     "cudaswitch alias mine ": REQUESTS,
     "cudaswitch which n": {"nvcc", "nsys"},
     "cudaswitch env 10.1 --format j": {"json"},
-    "cudaswitch env 10.1 --shell ": {"sh", "bash", "zsh", "xonsh", "pwsh", "fish", "tcsh", "nu"},
-    "cudaswitch init ": {"bash", "zsh", "xonsh", "pwsh", "fish", "tcsh", "nu"},
+    "cudaswitch env 10.1 --shell ": {*WITH_INIT, "sh", "cmd", "elvish"},
+    "cudaswitch init ": WITH_INIT,
     "cudaswitch shims ": {"install", "refresh", "path"},
     "cudaswitch shims r": {"refresh"},
     "cudaswitch exec 12": {"12.4.1"},
@@ -266,11 +267,14 @@ def test_it_offers_files_and_folders(stocked: Home, shell: str) -> None:
         "adopt wo",
         "pin --dir=wo",
         "pin -p w",
+        "lock -o w",
+        "sync --lock w",
     ]
-    files, here, part, folders, valued, short = offers(
+    files, here, part, folders, valued, short, *named = offers(
         shell, stocked, *(f"cudaswitch {line}" for line in lines)
     )
-    assert set(files) == {"work a", "work.conda"}
+    for found in (files, *named):
+        assert set(found) == {"work a", "work.conda"}
     assert {word.removeprefix("./") for word in here} == {"work a", "work.conda"}
     assert [set(found) for found in (part, folders, short)] == [{"work a"}] * 3
     assert {word.removeprefix("--dir=") for word in valued} == {"work a"}
@@ -342,4 +346,11 @@ def test_bash_completes_at_a_real_prompt(stocked: Home) -> None:
             shell.expect_exact(f"<use><{word}>")
         shell.sendline("cudaswitch pin -n a\t")
         shell.expect_exact("<pin><-n><a b>")
+        # The cursor may stand within a word, and what a redirection names is a file.
+        shell.sendline("cudaswitch use 12X\x02\t")
+        shell.expect_exact("<use><12.4.1X>")
+        (stocked.path / "far.txt").touch()
+        shell.sendline(f"cd {shlex.quote(str(stocked.path))}")
+        shell.sendline('cudaswitch list > far.t\t; read -r line < far.txt; echo "seen $line"')
+        shell.expect_exact("seen <list>")
         shell.sendline("exit")

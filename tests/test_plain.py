@@ -167,6 +167,24 @@ def test_a_script_that_says_not_what_runs_it(stocked: Home, tmp_path: Path) -> N
     )
 
 
+def test_a_program_that_cannot_be_run(stocked: Home, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_bytes(b"#!/bin/sh\r\necho here\r\n")
+    script.chmod(0o755)
+    for tool, why in (
+        (script, f"`{script}` is to be run by `/bin/sh\\r`, which is not there"),
+        (tmp_path, f"there is no program `{tmp_path}`"),
+        ("", "there is no program ``"),
+    ):
+        refused(stocked.run("exec", "10.1", "--", tool), why, code=127, hint=None)
+
+
+def test_a_program_where_path_is_unset(stocked: Home) -> None:
+    command = ["env", "-u", "PATH", console_script(), "exec", "10.1", "--", "ls", "/"]
+    done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("locale", [{}, {"LANG": "C"}, {"LC_CTYPE": "C"}, {"LC_ALL": "C.UTF-8"}])
 def test_exec_adds_no_locale(stocked: Home, locale: dict[str, str]) -> None:
     """Where the locale is C, Python sets one for itself (PEP 538)."""

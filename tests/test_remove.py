@@ -248,6 +248,8 @@ def test_aliases(stocked: Home, tmp_path: Path) -> None:
     assert succeeded(stocked.run("alias")) == ["next  14"]
     assert "thesis" not in answers(stocked)
     refused(stocked.run("alias", "--delete", "thesis"), "no alias `thesis`")
+    refused(stocked.run("alias", "--delete"), "name the alias", code=2)
+    refused(stocked.run("alias", "latest", "10.1"), "`latest` means something already")
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,18 @@ def test_variables_move_the_file(home: Home) -> None:
         assert (moved / place).is_file()
 
 
+def test_what_zshenv_says_moves_the_file(home: Home) -> None:
+    """It need not be exported, and other lines may print."""
+    moved = home.path / "my zsh"
+    moved.mkdir()
+    (home.path / ".zshenv").write_text('echo hello\nZDOTDIR="$HOME/my zsh"\n')
+    succeeded(home.run("init", "--install", "zsh", ZDOTDIR=None))
+    assert (moved / ".zshrc").is_file()
+    assert not (home.path / ".zshrc").exists()
+    succeeded(home.run("init", "--remove", "zsh", ZDOTDIR=None))
+    assert not (moved / ".zshrc").exists()
+
+
 @pytest.mark.parametrize("shell", ["", "/bin/ksh93", "/bin/csh-of-mine"])
 def test_a_shell_that_we_do_not_know(home: Home, shell: str) -> None:
     refused(home.run("init", "--install", SHELL=shell), "$SHELL", hint="bash, zsh")
@@ -248,7 +260,7 @@ def test_it_asks_at_a_terminal_only(home: Home) -> None:
             child.sendline(answer)
             child.expect(pexpect.EOF)
         assert path.exists() is written
-        assert (child.exitstatus == 0) is written
+        assert (child.exitstatus, b"stays as it is" in child.before) == (1 - written, not written)
     with pexpect.spawn(
         str(console_script()), ["init", "--remove", "bash", "--yes"], env=home.env, timeout=30
     ) as child:
@@ -263,6 +275,11 @@ def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:
     assert ".bash_profile" in said
     (home.path / ".profile").write_text("export X=1\n")
     assert f"`{home.path}/.profile`" in install(home, "bash")
+    (home.path / ".profile").write_text("# not like .bashrc\nexport X=1")
+    hint = install(home, "bash").partition("hint: ")[2].strip()
+    subprocess.run(["bash", "-c", hint], env=home.env, check=True)
+    assert "export X=1\n. ~/.bashrc\n" in (home.path / ".profile").read_text()
+    assert "login shells" not in install(home, "bash")
     (home.path / ".profile").write_text('[ -f "$HOME/.bashrc" ] && . "$HOME/.bashrc"\n')
     (home.path / ".bashrc").write_text('eval "$(cudaswitch init bash)"\n')
     said = install(home, "bash")

@@ -79,7 +79,7 @@ _cudaswitch_installable() {
     _cudaswitch_add latest auto
     @available@
     _cudaswitch_aliases
-    _cudaswitch_paths default
+    _cudaswitch_files
 }
 
 # Let readline offer what it offers by itself: `default` for files, or `dirnames`.
@@ -87,6 +87,8 @@ _cudaswitch_paths() {
     # bash 3 has no compopt.
     compopt -o "$1" 2> /dev/null || true
 }
+
+_cudaswitch_files() { _cudaswitch_paths default; }
 
 _cudaswitch_folders() { _cudaswitch_paths dirnames; }
 
@@ -163,6 +165,8 @@ _cudaswitch_argument() {
 _cudaswitch() {
     local cur=${COMP_WORDS[COMP_CWORD]} command='' option='' index word count=1
     COMPREPLY=()
+    # What stands behind the cursor is no part of what is asked for.
+    while [[ -n $cur && ${COMP_LINE:0:COMP_POINT} != *"$cur" ]]; do cur=${cur%?}; done
     for ((index = 1; index < COMP_CWORD; index++)); do
         word=${COMP_WORDS[index]}
         if [[ -n $option ]]; then
@@ -178,10 +182,11 @@ _cudaswitch() {
                 elif ((index + 1 == COMP_CWORD)); then
                     while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -c -- "$cur")
                 else
-                    _cudaswitch_paths default
+                    _cudaswitch_files
                 fi
                 return 0
                 ;;
+            '<' | '>' | '>>' | '>|' | '>&' | '&>' | '<>') option='>' ;;
             @valued@
             -*) ;;
             *)
@@ -193,7 +198,9 @@ _cudaswitch() {
                 ;;
         esac
     done
-    if [[ -n $option ]]; then
+    if [[ $option == '>' ]]; then
+        _cudaswitch_files
+    elif [[ -n $option ]]; then
         if [[ $cur == = ]]; then cur=''; fi
         _cudaswitch_value "$option" "$command"
     elif [[ $cur == -* ]]; then

@@ -39,7 +39,7 @@ lock_option = click.option(
     "lock_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"What a lock file names, instead of WHAT: by default ./{NAME}.",
+    help=f"What a lock file names: by default ./{NAME}.",
 )
 
 

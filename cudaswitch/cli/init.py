@@ -50,7 +50,8 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
     if edit.before != edit.after:
         _show(edit)
         if not yes and sys.stdin.isatty() and not click.confirm("Write it?", True, err=True):
-            raise click.Abort
+            output.say(f"`{edit.path}` stays as it is")
+            raise click.exceptions.Exit(1)
     # The file before the line that loads it; the line away before its file.
     if put_in:
         was_ready = startup.is_ready(row)

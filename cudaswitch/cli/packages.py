@@ -14,7 +14,7 @@ from cudaswitch.holders import holders
 from cudaswitch.processes import users_of
 from cudaswitch.store import all_toolkits, dealias, find, own_store, quote_request
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import is_alias_name, parse_request
+from cudaswitch.versions import KEYWORDS, is_alias_name, parse_request
 
 
 def bring_up_to_date() -> None:
@@ -101,10 +101,14 @@ def one_installed(name: str) -> Toolkit:
 def alias(name: str | None, request: str | None, delete: bool) -> None:
     """Give NAME to REQUEST; without them, list the names."""
     store = own_store()
+    if name is None and delete:
+        raise click.UsageError("name the alias that is to go")
     if name is None:
         output.table(list(store.aliases().items()))
         return
     if not is_alias_name(name):
+        if name in KEYWORDS:
+            raise RequestError(f"`{name}` means something already", "choose another name")
         raise RequestError(
             f"`{name}` cannot be an alias", "begin with a letter; then letters, digits, `_` and `-`"
         )
