@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from measure import Loop
@@ -105,22 +106,23 @@ def prompt(scene: Scene) -> Iterator[Row]:
 
 
 def directory(scene: Scene) -> Iterator[Row]:
-    """`cd` to 12 folders below a version file and out again; two operations a round."""
-    for shell in SHELLS:
+    """`cd` to a version file, or to 12 folders below it, and out again; two operations a round."""
+    tops = {"beside the file": scene.tree, "12 folders below": scene.deep}
+    for shell, (name, top) in product(SHELLS, tops.items()):
         bodies = [
-            f"cd {scene.deep}\n{look}\ncd {scene.outside}\n{look}"
+            f"cd {top}\n{look}\ncd {scene.outside}\n{look}"
             for look in ("__cudaswitch_prompt", ":")
         ]
         # The empty loop must not see the functions that fish and zsh run at every `cd`.
         quiet = {
             "bash": ":",
             "zsh": "chpwd_functions=()",
-            "fish": "functions --erase __cudaswitch_prompt",
+            "fish": "functions --erase __cudaswitch_moved",
         }[shell]
         setup = f"source {scene.init(shell)}\n"
         empty = f"{quiet}\n{bodies[1]}"
         loop = Loop(shell, bodies[0], setup, empty, per=2)
-        yield Row("cd", f"{shell}: cd into and out of a tree", loop, "", 200, absolute=True)
+        yield Row("cd", f"{shell}: in and out, {name}", loop, "", 200, absolute=True)
 
 
 def shims(scene: Scene) -> Iterator[Row]:
@@ -211,7 +213,7 @@ def flat(small: Scene, big: Scene) -> Iterator[Row]:
     kinds = {
         "use": (_use_again, "{}"),
         "prompt": (prompt, "{}: nothing changed"),
-        "cd": (directory, "{}: cd into and out of a tree"),
+        "cd": (directory, "{}: in and out, 12 folders below"),
         "shim": (shims, "shim, .cuda-version 12 folders up"),
         "list": (cold, "cudaswitch list"),
     }

@@ -134,7 +134,7 @@ def _direnv(scene: Scene, path: Path) -> Iterator[Row]:
 def _moving(name: str, scene: Scene, hook: str, setup: str, **variables: str) -> Row:
     bodies = [f"cd {scene.deep}\n{one}\ncd {scene.outside}\n{one}" for one in (hook, ":")]
     loop = Loop("bash", bodies[0], setup, bodies[1], per=2, variables=variables)
-    return Row("cd", f"bash: {name}", loop, "bash: cd into and out of a tree")
+    return Row("cd", f"bash: {name}", loop, "bash: in and out, 12 folders below")
 
 
 def _mise(scene: Scene, path: Path) -> Iterator[Row]:

@@ -1,15 +1,13 @@
-__cudaswitch_moved() {
+# zsh gives the exit status back itself; another one here would set off a trap on ZERR.
+__cudaswitch_prompt() {
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || ${_CUDASWITCH_GONE-}\|${DIRENV_DIFF-} != "|${_cudaswitch_direnv-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look || :
     fi
-}
-# zsh gives the exit status back itself; another one here would set off a trap on ZERR.
-__cudaswitch_prompt() {
-    __cudaswitch_moved
     if [[ -n ${_cudaswitch_news-} ]]; then __cudaswitch_tell "${_cudaswitch_line-}" || :; fi
 }
+__cudaswitch_moved() { __cudaswitch_look || :; }
 typeset -ga precmd_functions chpwd_functions
 if (( ! ${precmd_functions[(Ie)__cudaswitch_prompt]} )); then
     precmd_functions+=(__cudaswitch_prompt)

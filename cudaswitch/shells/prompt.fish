@@ -1,15 +1,16 @@
 # fish itself gives back the status after an event.
-function __cudaswitch_moved --on-variable PWD
+function __cudaswitch_prompt --on-event fish_prompt
     if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION$_CUDASWITCH_GONE|$DIRENV_DIFF" \
             != "$_cudaswitch_seen|$_cudaswitch_direnv"
         __cudaswitch_look
     else if test -n "$_cudaswitch_file" -o -f .cuda-version; and __cudaswitch_edited
         __cudaswitch_look
     end
+    if set -q _cudaswitch_news
+        __cudaswitch_tell "$_cudaswitch_line"
+    end
 end
-function __cudaswitch_prompt --on-event fish_prompt
-    __cudaswitch_moved
-    set -q _cudaswitch_news; and __cudaswitch_tell "$_cudaswitch_line"
-    return 0
+function __cudaswitch_moved --on-variable PWD
+    __cudaswitch_look
 end
 __cudaswitch_look
