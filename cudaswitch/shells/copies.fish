@@ -37,7 +37,7 @@ function __cudaswitch_copies
     end
     for name in (string match --regex ".*_$argv[1]|$argv[1]_.*" -- $__csw_names)
         set -g __csw $argv[3]
-        if test $argv[1] = LD_LIBRARY_PATH
+        if string match --quiet '*PATH' $argv[1]; and test $argv[1] != CUDA_PATH
             set __csw (string split : -- $$name)
             __cudaswitch_without "$argv[2]"
             # What is no list to fish was one string.
@@ -54,7 +54,7 @@ end
 function __cudaswitch_snapshots
     set -q _CUDASWITCH_KEPT; and return
     set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_' \
-        | string match --regex '.*_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)$|^(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)_.*'
+        | string match --regex '^(?:.*_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)|(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)_.*|(?:.*OLD|.*BACKUP|ORIG.*|SAVE.*)_PATH|PATH_(?:OLD|BACKUP|ORIG|SAVE).*)$'
 end
 
 # Does conda keep anything aside of the variables that a toolkit sets? $__csw_kept is that.

@@ -37,7 +37,7 @@ __cudaswitch_copies() {
         case $_csw_name in *_"$1" | "$1"_*) ;; *) continue ;; esac
         \eval "_csw_value=\${$_csw_name-}"
         case $1:$_csw_value in
-            LD_LIBRARY_PATH:*) __cudaswitch_without "$_csw_value" "$2" ;;
+            LD_LIBRARY_PATH:* | PATH:*) __cudaswitch_without "$_csw_value" "${2%:}" ;;
             "$1:$2") __csw=$3 ;;
             *) continue ;;
         esac
@@ -60,7 +60,9 @@ __cudaswitch_snapshots() {
     for _csw_name in $_csw_all; do
         case $_csw_name in
             _CUDASWITCH_* | _cudaswitch_* | __CONDA_SHLVL_* | *_CONDA_NVCC_BACKUP) ;;
-            *_LD_LIBRARY_PATH | LD_LIBRARY_PATH_* | *_CUDA_HOME | CUDA_HOME_* | *_CUDA_PATH | CUDA_PATH_*)
+            *_LD_LIBRARY_PATH | LD_LIBRARY_PATH_* | *_CUDA_HOME | CUDA_HOME_* | *_CUDA_PATH | CUDA_PATH_* \
+                | *OLD_PATH | PATH_OLD* | *BACKUP_PATH | PATH_BACKUP* | ORIG*_PATH | PATH_ORIG* \
+                | SAVE*_PATH | PATH_SAVE*)
                 _csw_names="$_csw_names $_csw_name"
                 ;;
         esac

@@ -120,12 +120,15 @@ function __cudaswitch_settled --no-scope-shadowing
         end
         set -l kept
         set -g __csw_names
+        set -l home_was
         string match --quiet --regex '^(?<home_was>[^:]*)' -- "$_CUDASWITCH_ON"
-        test -n "$CONDA_PREFIX$VIRTUAL_ENV" -a "$CUDA_HOME|$LD_LIBRARY_PATH" != "$home_was|$_cudaswitch_ld"
+        test -n "$CONDA_PREFIX$VIRTUAL_ENV" -a "$CUDA_HOME|$LD_LIBRARY_PATH|$OLD_PATH$_OLD_PATH$PATH_OLD$PATH_BACKUP$BACKUP_PATH$ORIG_PATH$SAVED_PATH" \
+            != "$home_was|$_cudaswitch_ld|"
         and set -g __csw_names (__cudaswitch_snapshots)
         if not set -q _CUDASWITCH_KEPT; and __cudaswitch_kept; or set -q __csw_names[1]
             set kept kept
             test -n "$_CUDASWITCH_LIB"; and __cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
+            set -q __csw_names[1]; and __cudaswitch_copies PATH "$_CUDASWITCH_BIN:$_CUDASWITCH_GONE"
         end
         if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX$kept" = "$_cudaswitch_plain"
             set -e CUDA_HOME

@@ -178,14 +178,18 @@ __cudaswitch_settled() {
             *) __cudaswitch_undo ;;
         esac
         __csw=${_CUDASWITCH_ON-}
-        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${LD_LIBRARY_PATH-} in
-            "|"* | *"|${__csw%%:*}|${_cudaswitch_ld-}") ;;
+        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${LD_LIBRARY_PATH-}\|\
+${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${SAVED_PATH-} in
+            "|"* | *"|${__csw%%:*}|${_cudaswitch_ld-}|") ;;
             *) case ${_CUDASWITCH_KEPT+x} in '') __cudaswitch_snapshots ;; esac ;;
         esac
         __cudaswitch_kept
         _csw_kept=${_CUDASWITCH_KEPT-$__csw}$_csw_names
         if [ -n "$_csw_kept" ] && [ -n "${_CUDASWITCH_LIB-}" ]; then
             __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
+        fi
+        if [ -n "$_csw_names" ]; then
+            __cudaswitch_copies PATH "${_CUDASWITCH_BIN:+$_CUDASWITCH_BIN:}${_CUDASWITCH_GONE-}" ''
         fi
         __csw=${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
         case ${_CUDASWITCH_ON:+$__csw}\|$_csw_kept in

@@ -137,7 +137,10 @@ function __cudaswitch_leave
                 __cudaswitch_settle
             end
         else if test -n "$_CUDASWITCH_GONE"
+            # It may have been a script of the environment that set PATH, and conda is still to come.
+            set -l gone $_CUDASWITCH_GONE
             __cudaswitch_settle
+            set -gx _CUDASWITCH_GONE $gone
         end
     end
     return 0

@@ -24,6 +24,7 @@ from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, TCSH, ZSH, Shell
 from shells.histories import Evening, Event, Stage, act, shrunk, world
 from shells.kits import foreign
+from shells.package_scripts import FISH_SCRIPTS, FOLDERS, SCRIPTS
 from shells.pinned import Session
 from shells.test_virtualenv import activate, with_venv
 from shells.world import Place, World
@@ -34,68 +35,13 @@ PAIRS = COUNT // 30
 
 CONDA = {
     **{"a": "10.1", "b": None, "c": "11.8", "f": "12.4", "g": None, "h": "10.1", "v": None},
-    **{"k": "12.4", "m": None},
+    **{"k": "12.4", "m": None, "p": None},
 }
 VENVS = {"x": "11.8", "y": None}
 VARIABLES = {
     "f": {"CUDA_HOME": "/vars f", "LD_LIBRARY_PATH": "/vars f/lib", "NVCC_PREPEND_FLAGS": "-vars"},
     "v": {"CUDA_HOME": "/vars", "CUDACXX": "/vars/nvcc", "LD_LIBRARY_PATH": "/vars/lib:/more"},
 }
-FOLDERS = {
-    "activate": 'export LD_LIBRARY_PATH="$CONDA_PREFIX/own${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n',
-    "deactivate": """
-own_list=:${LD_LIBRARY_PATH-}: own_head=${own_list%%":$CONDA_PREFIX/own:"*}
-if [ "$own_head" != "$own_list" ]; then
-    own_list=$own_head:${own_list#"$own_head:$CONDA_PREFIX/own:"}
-    own_list=${own_list#:} LD_LIBRARY_PATH=${own_list%:}
-fi
-if [ -z "${LD_LIBRARY_PATH-}" ]; then unset LD_LIBRARY_PATH; fi
-unset own_list own_head
-""",
-}
-"""A package that takes out what it put in."""
-FLAGS = {
-    "activate": """
-if [ -n "${NVCC_PREPEND_FLAGS+x}" ]; then
-    export NVCC_PREPEND_FLAGS_BACKUP="${NVCC_PREPEND_FLAGS}"
-fi
-export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS-} -ccbin=$CONDA_PREFIX/bin/g++"
-""",
-    "deactivate": """
-unset NVCC_PREPEND_FLAGS
-if [ -n "${NVCC_PREPEND_FLAGS_BACKUP+x}" ]; then
-    export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS_BACKUP}"
-    unset NVCC_PREPEND_FLAGS_BACKUP
-fi
-""",
-}
-"""What conda-forge's cuda-nvcc does to this variable."""
-KEEPING = {
-    "activate": """
-export OLD_LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}" OLD_CUDA_HOME="${CUDA_HOME-}"
-export LD_LIBRARY_PATH="$CONDA_PREFIX/kept${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-export CUDA_HOME="$CONDA_PREFIX"
-""",
-    "deactivate": """
-export LD_LIBRARY_PATH="$OLD_LD_LIBRARY_PATH" CUDA_HOME="$OLD_CUDA_HOME"
-unset OLD_LD_LIBRARY_PATH OLD_CUDA_HOME
-""",
-}
-KEEPING_IN_FISH = {
-    "activate": """
-set -gx OLD_LD_LIBRARY_PATH $LD_LIBRARY_PATH
-set -g CUDA_HOME_OLD "$CUDA_HOME"
-set -gx LD_LIBRARY_PATH "$CONDA_PREFIX/kept" $LD_LIBRARY_PATH
-set -gx CUDA_HOME $CONDA_PREFIX
-""",
-    "deactivate": """
-set -gx LD_LIBRARY_PATH $OLD_LD_LIBRARY_PATH
-set -gx CUDA_HOME "$CUDA_HOME_OLD"
-set -e OLD_LD_LIBRARY_PATH
-set -e CUDA_HOME_OLD
-""",
-}
-"""What many have in an `env_vars.sh`: it brings back what it saw."""
 LATE = {half: text.replace("/own", "/late") for half, text in FOLDERS.items()}
 """A package that comes to the active environment, which then is activated again."""
 COMING = """
@@ -108,10 +54,6 @@ GONE = '[ ! -d "$0" ] || mv "$0" "$0.away"'
 """Somebody deletes a toolkit."""
 HOOKLESS = 'rm -f "$CONDA_PREFIX"/etc/conda/*activate.d/~~cudaswitch.*'
 """Somebody deletes our hooks in the active environment."""
-SCRIPTS = {
-    **{"g": {"~cuda-nvcc": FLAGS}, "h": {"own": FOLDERS, "~cuda-nvcc": FLAGS}},
-    **{"k": {"env_vars": KEEPING}, "m": {"env_vars": KEEPING}},
-}
 
 
 def environments(folder: Path) -> dict[str, Path]:
@@ -125,11 +67,10 @@ def environments(folder: Path) -> dict[str, Path]:
         if name in VARIABLES:
             state = json.dumps({"env_vars": VARIABLES[name]})
             (prefix / "conda-meta" / "state").write_text(state)
-        for package, halves in SCRIPTS.get(name, {}).items():
-            for half, text in halves.items():
-                write_hook(prefix, half, f"{package}.sh", text)
-                if halves is KEEPING:
-                    write_hook(prefix, half, f"{package}.fish", KEEPING_IN_FISH[half])
+        for suffix, scripts in (("sh", SCRIPTS), ("fish", FISH_SCRIPTS)):
+            for package, halves in scripts.get(name, {}).items():
+                for half, text in halves.items():
+                    write_hook(prefix, half, f"{package}.{suffix}", text)
     return {name: folder / name for name in CONDA | VENVS}
 
 
@@ -333,6 +274,7 @@ FOUND: dict[str, tuple[Event, ...]] = {
     ),
     "what a script keeps": (("use", "2"), ("activate", "m"), ("prompt",)),
     "what a script keeps below another": (("activate", "h"), ("stack", "k")),
+    "a PATH that a script keeps": (("activate", "c"), ("stack", "p"), ("prompt",)),
     "an older folder on PATH": (
         *(("activate", "c"), ("hookless",), ("venv_activate", "x"), ("activate", "b")),
     ),

@@ -1,0 +1,80 @@
+"""What packages and people put into `activate.d` and `deactivate.d`, by environment."""
+
+from __future__ import annotations
+
+FOLDERS = {
+    "activate": 'export LD_LIBRARY_PATH="$CONDA_PREFIX/own${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n',
+    "deactivate": """
+own_list=:${LD_LIBRARY_PATH-}: own_head=${own_list%%":$CONDA_PREFIX/own:"*}
+if [ "$own_head" != "$own_list" ]; then
+    own_list=$own_head:${own_list#"$own_head:$CONDA_PREFIX/own:"}
+    own_list=${own_list#:} LD_LIBRARY_PATH=${own_list%:}
+fi
+if [ -z "${LD_LIBRARY_PATH-}" ]; then unset LD_LIBRARY_PATH; fi
+unset own_list own_head
+""",
+}
+"""A package that takes out what it put in."""
+FLAGS = {
+    "activate": """
+if [ -n "${NVCC_PREPEND_FLAGS+x}" ]; then
+    export NVCC_PREPEND_FLAGS_BACKUP="${NVCC_PREPEND_FLAGS}"
+fi
+export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS-} -ccbin=$CONDA_PREFIX/bin/g++"
+""",
+    "deactivate": """
+unset NVCC_PREPEND_FLAGS
+if [ -n "${NVCC_PREPEND_FLAGS_BACKUP+x}" ]; then
+    export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS_BACKUP}"
+    unset NVCC_PREPEND_FLAGS_BACKUP
+fi
+""",
+}
+"""What conda-forge's cuda-nvcc does to this variable."""
+KEEPING = {
+    "activate": """
+export OLD_LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}" OLD_CUDA_HOME="${CUDA_HOME-}"
+export LD_LIBRARY_PATH="$CONDA_PREFIX/kept${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export CUDA_HOME="$CONDA_PREFIX" OLD_PATH="$PATH"
+export PATH="$CONDA_PREFIX/tools:$PATH"
+""",
+    "deactivate": """
+export LD_LIBRARY_PATH="$OLD_LD_LIBRARY_PATH" CUDA_HOME="$OLD_CUDA_HOME" PATH="$OLD_PATH"
+unset OLD_LD_LIBRARY_PATH OLD_CUDA_HOME OLD_PATH
+""",
+}
+KEEPING_IN_FISH = {
+    "activate": """
+set -gx OLD_LD_LIBRARY_PATH $LD_LIBRARY_PATH
+set -g CUDA_HOME_OLD "$CUDA_HOME"
+set -gx LD_LIBRARY_PATH "$CONDA_PREFIX/kept" $LD_LIBRARY_PATH
+set -gx CUDA_HOME $CONDA_PREFIX
+set -gx PATH_OLD $PATH
+set -gx PATH "$CONDA_PREFIX/tools" $PATH
+""",
+    "deactivate": """
+set -gx LD_LIBRARY_PATH $OLD_LD_LIBRARY_PATH
+set -gx CUDA_HOME "$CUDA_HOME_OLD"
+set -gx PATH $PATH_OLD
+set -e PATH_OLD
+set -e OLD_LD_LIBRARY_PATH
+set -e CUDA_HOME_OLD
+""",
+}
+"""What many have in an `env_vars.sh`: it brings back what it saw."""
+KEEPING_PATH = {
+    "activate": 'export OLD_PATH="$PATH" PATH="$CONDA_PREFIX/tools:$PATH"\n',
+    "deactivate": 'export PATH="$OLD_PATH"\nunset OLD_PATH\n',
+}
+KEEPING_PATH_IN_FISH = {
+    "activate": 'set -gx OLD_PATH $PATH\nset -gx PATH "$CONDA_PREFIX/tools" $PATH\n',
+    "deactivate": "set -gx PATH $OLD_PATH\nset -e OLD_PATH\n",
+}
+SCRIPTS = {
+    **{"g": {"~cuda-nvcc": FLAGS}, "h": {"own": FOLDERS, "~cuda-nvcc": FLAGS}},
+    **{"k": {"env_vars": KEEPING}, "m": {"env_vars": KEEPING}, "p": {"path": KEEPING_PATH}},
+}
+FISH_SCRIPTS = {
+    **{"k": {"env_vars": KEEPING_IN_FISH}, "m": {"env_vars": KEEPING_IN_FISH}},
+    **{"p": {"path": KEEPING_PATH_IN_FISH}},
+}
