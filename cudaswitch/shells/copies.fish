@@ -45,7 +45,7 @@ function __cudaswitch_copies
         else if test "$$name" != "$argv[2]"
             continue
         end
-        set $name $__csw
+        test "$__csw" = "$$name"; or set $name $__csw
     end
 end
 

@@ -41,7 +41,7 @@ __cudaswitch_copies() {
             "$1:$2") __csw=$3 ;;
             *) continue ;;
         esac
-        \eval "$_csw_name=\$__csw"
+        case $__csw in "$_csw_value") ;; *) \eval "$_csw_name=\$__csw" ;; esac
     done
 }
 

@@ -193,7 +193,8 @@ end
 function __cudaswitch_direnv
     # It spells what is not ASCII byte by byte, which is equal to nothing before it is read anew.
     for name in (set --names --export | string match --regex '^(?:_CUDASWITCH|CUDA|VIRTUAL_ENV|(?:LD_LIBRARY_|_OLD_VIRTUAL_)?PATH$).*')
-        set -gx $name (string join0 -- $$name | string split0)
+        set -l anew (string join0 -- $$name | string split0)
+        test "$anew" = "$$name"; or set -gx $name $anew
     end
     if test -n "$_cudaswitch_direnv"
         set -g __csw $PATH
