@@ -201,7 +201,7 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'sync'
             printf '%s\t%s\n' \
-                --lock 'What a lock file names, instead of WHAT: by default ./cuda.lock' \
+                --lock 'What a lock file names: by default ./cuda.lock' \
                 --from-dir 'Look for the packages below DIR first, such as one made by download' \
                 --offline 'Use only what is on this machine' \
                 --force 'Replace toolkits of the same name' \
@@ -215,7 +215,7 @@ function __cudaswitch_complete_options
                 --channel 'A conda channel: a name, URL or path' \
                 --components 'What of a toolkit: minimal, build, full or a list such as nvcc,cudart' \
                 --platform 'For which platform; several may be named' \
-                --lock 'What a lock file names, instead of WHAT: by default ./cuda.lock' \
+                --lock 'What a lock file names: by default ./cuda.lock' \
                 -d 'The folder to fill' \
                 --directory 'The folder to fill' \
                 -h 'Show help' \
@@ -228,7 +228,7 @@ function __cudaswitch_complete_options
                 --channel 'A conda channel: a name, URL or path' \
                 --components 'What of a toolkit: minimal, build, full or a list such as nvcc,cudart' \
                 --platform 'For which platform; several may be named' \
-                --lock 'What a lock file names, instead of WHAT: by default ./cuda.lock' \
+                --lock 'What a lock file names: by default ./cuda.lock' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'alias'
