@@ -207,11 +207,12 @@ def parse_version_file(text: str, origin: str) -> Request:
 
     The grammar is closed: blank lines, `#` comments, one bare request, or the keys
     `cuda`, `cudnn`, `libraries` and `gpus` with a value after a blank or `=` (which reads
-    the files of cuvm and cudup too). `origin` is the file; messages add the line.
+    the files of cuvm and cudup too), after the byte order mark that editors on Windows write.
+    `origin` is the file; messages add the line.
     Raises RequestError naming file and line.
     """
     found: dict[str, tuple[str, str]] = {}
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         line = raw.partition("#")[0].strip()
         if not line:
             continue
@@ -222,7 +223,8 @@ def parse_version_file(text: str, origin: str) -> Request:
             raise RequestError(f"a second `{key}` line at {where}", "keep one of them")
         if not line.isascii() or (not keyed and len(line.split()) > 1 and "," not in line):
             raise RequestError(
-                f"cannot read {where}", "one request a line: `10.1`, or `cuda 10.1` and `cudnn 7.6`"
+                f"cannot read `{brief(line)}` at {where}",
+                "one request a line: `10.1`, or `cuda 10.1` and `cudnn 7.6`",
             )
         found[key] = (value, where)
     if "cuda" not in found:

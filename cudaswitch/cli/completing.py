@@ -12,7 +12,6 @@ from cudaswitch.completion import SCRIPTS, script
 def completion(shell: str) -> None:
     """Print the completion script of a shell.
 
-    Where cudaswitch is installed for the whole machine or with pipx, shells find it by
-    themselves.
+    Where cudaswitch is installed for the whole machine, shells find it by themselves.
     """
     click.echo(script(shell), nl=False)

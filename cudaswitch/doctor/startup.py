@@ -291,7 +291,7 @@ RULES = (
         "CS076",
         "error",
         "This shell does not have what is asked for here",
-        "it never loaded cudaswitch, or was there before the pin was",
+        "it never loaded cudaswitch, lost its prompt hook, or was there before the pin was",
         ("conda/conda#12674", "conda/conda#12800", "tensorflow/tensorflow#66987"),
         _not_loaded,
     ),

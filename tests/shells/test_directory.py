@@ -181,6 +181,7 @@ FORMS = {
     "cudup": ("# made by cudup\ncuda = 12.4\n", "3"),
     "libraries": ("cuda 10.1\nlibraries never\n", "1"),
     "carriage returns": ("10.1\r\n", "1"),
+    "a byte order mark": ("\ufeff10.1\n", "1"),
     "latest": ("latest\n", "3"),
     "a range": (">=11,<12\n", "2"),
     "system": ("system\n", "-"),
