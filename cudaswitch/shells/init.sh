@@ -172,12 +172,15 @@ __cudaswitch_look() {
     esac
     # Without a reason nothing is touched: people put their own folders before ours.
     __cudaswitch_strongest
-    if [ -n "$_csw_moved${_CUDASWITCH_GONE-}" ] || [ "$__csw" != "${_csw_before%:nvcc}" ]; then
-        case $__csw in
-            '') __cudaswitch_restore || __cudaswitch_settle ;;
-            *) __cudaswitch_settle "$__csw" ;;
-        esac
-    fi
+    case $_csw_moved${_CUDASWITCH_GONE-}\|$_csw_before in
+        "|$__csw" | "|$__csw:nvcc") ;;
+        *)
+            case $__csw in
+                '') __cudaswitch_restore || __cudaswitch_settle ;;
+                *) __cudaswitch_settle "$__csw" ;;
+            esac
+            ;;
+    esac
     case ${_cudaswitch_asked-} in
         interrupted) ;;
         *) _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" ;;
@@ -204,7 +207,7 @@ __cudaswitch_tell() {
         esac
         _cudaswitch_line="CUDA ${_csw_home#cuda-}$__csw"
     fi
-    if [ -n "${CUDASWITCH_QUIET-}" ] || [ "$_cudaswitch_line" = "${1-}" ]; then return 0; fi
+    case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in quiet* | "${1-}") return 0 ;; esac
     printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2
 }
 
