@@ -19,6 +19,7 @@ from cudaswitch.durable import abandoned, sweep
 from cudaswitch.environments import Environment, environment_at
 from cudaswitch.errors import EnvironmentNotFoundError, StoreError
 from cudaswitch.healing import leftovers
+from cudaswitch.holders import may_pin
 from cudaswitch.hooks import left_behind
 from cudaswitch.locks import Lock
 from cudaswitch.processes import may_be_in, users_of
@@ -66,7 +67,7 @@ def _take(kind: str, path: Path, dry_run: bool) -> Waste:
 def _size(path: Path) -> int:
     """Count the bytes that go with a path: those of files that have another name too stay."""
     status = path.lstat()
-    if not path.is_dir() or path.is_symlink():
+    if not os.path.isdir(path) or path.is_symlink():
         return status.st_size if status.st_nlink == 1 else 0
     return sum(_size(Path(entry.path)) for entry in os.scandir(path))
 
@@ -111,7 +112,7 @@ def _discard(store: Store, folder: Path) -> list[str]:
 @contextlib.contextmanager
 def _changing(store: Store, dry_run: bool) -> Iterator[bool]:
     """Hold the store, if it is to be changed; False where that keeps nobody out."""
-    if dry_run or not store.home.root.is_dir():
+    if dry_run or not os.path.isdir(store.home.root):
         yield True
         return
     store.home.require_writable()
@@ -127,7 +128,7 @@ def _left(store: Store, dry_run: bool, say: Say) -> list[Waste]:
         if alone:
             found += [_take("leftover", path, dry_run) for path in leftovers(store.home)]
         for folder in _in(store.home.toolkits):
-            if not (folder / MANIFEST).exists():
+            if not os.path.exists(folder / MANIFEST):
                 found.append(_take("leftover", folder, dry_run))
     return found
 
@@ -138,7 +139,7 @@ def _answers(store: Store, dry_run: bool, say: Say) -> list[Waste]:
     for path in _in(store.home.automatic):
         with contextlib.suppress(OSError, UnicodeDecodeError):
             prefix = path.read_text(encoding="utf-8").partition("\n")[0]
-            if path.name.startswith("%") and not Path(prefix).is_dir():
+            if path.name.startswith("%") and not os.path.isdir(prefix):
                 found.append(_take("answer", path, dry_run))
     return found
 
@@ -160,7 +161,7 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
         since = note.stat().st_mtime
     except (OSError, ValueError, KeyError, TypeError):
         return []
-    if pin.is_file():
+    if may_pin(pin):
         return []
     environment = _environment_of(pin)
     rest = left_behind(environment) if environment else []
@@ -211,7 +212,7 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
 def _of_url(path: Path, downloads: bool, dry_run: bool) -> list[Waste]:
     if match := _PART.fullmatch(path.name):
         part, locked_by = path.with_name(f"{match['key']}.part"), f"{match['key']}.lock"
-        if match["beside"] and part.exists():
+        if match["beside"] and os.path.exists(part):
             return []
         with contextlib.suppress(OSError), Lock(path.with_name(locked_by)) as lock:
             if lock.take() and lock.works:

@@ -49,14 +49,14 @@ def decide(variables: Mapping[str, str], directory: Path) -> Decision:
     if version:
         return answer(parse_request(version, origin="CUDASWITCH_VERSION"))
     environment = active_environment(variables)
-    pinned = environment is not None and environment.pin_file.exists()
+    pinned = environment is not None and os.path.exists(environment.pin_file)
     file = environment.pin_file if environment and pinned else version_file(directory, variables)
     if file:
         return answer(read_request(file))
     asked = automatic.want_of(environment) if environment else None
     if environment and asked:
         return Decision(asked, f"{environment.prefix} (its frameworks)")
-    if home().global_pin.exists():
+    if os.path.exists(home().global_pin):
         return answer(read_request(home().global_pin))
     return NOTHING
 
@@ -109,7 +109,7 @@ def version_file(directory: Path, variables: Mapping[str, str]) -> Path | None:
     top = variables.get("HOME", "").rstrip("/")
     for folder in (directory, *directory.parents):
         file = folder / VERSION_FILE
-        if file.is_file():
+        if os.path.isfile(file):
             return file
         if str(folder) == top:
             return None

@@ -51,7 +51,9 @@ class Environment(NamedTuple):
         folders = [self.prefix / "conda-meta"]
         folders += self.prefix.glob("lib/python[23]*/site-packages")
         written = file.stat().st_mtime_ns
-        return any(folder.is_dir() and folder.stat().st_mtime_ns > written for folder in folders)
+        return any(
+            os.path.isdir(folder) and folder.stat().st_mtime_ns > written for folder in folders
+        )
 
     def answer_file(self, folder: Path) -> Path:
         """Where `folder` keeps what the frameworks need: the prefix, and a want or nothing."""
@@ -69,17 +71,17 @@ class Environment(NamedTuple):
         except (OSError, ValueError):
             return None
         home = want.partition(":")[0]
-        return want if is_current and (not want or Path(home).is_dir()) else None
+        return want if is_current and (not want or os.path.isdir(home)) else None
 
 
 def environment_at(prefix: Path) -> Environment:
     """Return the environment at `prefix`; raises EnvironmentNotFoundError when there is none."""
-    prefix = Path(os.path.normpath(prefix.expanduser().absolute()))
-    if (prefix / "conda-meta").is_dir():
+    prefix = Path(os.path.normpath(Path(os.path.expanduser(prefix)).absolute()))
+    if os.path.isdir(prefix / "conda-meta"):
         return Environment(prefix, "C")
-    if (prefix / "pyvenv.cfg").is_file() or (prefix / "bin" / "activate_this.py").is_file():
+    if os.path.isfile(prefix / "pyvenv.cfg") or os.path.isfile(prefix / "bin" / "activate_this.py"):
         return Environment(prefix, "V")
-    what = "holds no conda-meta and no pyvenv.cfg" if prefix.is_dir() else "is not there"
+    what = "holds no conda-meta and no pyvenv.cfg" if os.path.isdir(prefix) else "is not there"
     raise EnvironmentNotFoundError(
         f"`{prefix}` is no conda environment or virtualenv: it {what}",
         "create it first, or name another with -n or -p",
@@ -138,7 +140,7 @@ def known_environments(variables: Mapping[str, str]) -> list[Path]:
     return [
         prefix
         for prefix in dict.fromkeys(found)
-        if os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")  # noqa: PTH112, PTH113  # Path's raise in closed folders
+        if os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")
     ]
 
 
@@ -156,11 +158,11 @@ def _places(variables: Mapping[str, str]) -> tuple[list[Path], list[Path]]:
 
 
 def _home(variables: Mapping[str, str]) -> Path:
-    return Path(os.path.expanduser(variables.get("HOME", "~")))  # noqa: PTH111  # Path's raises
+    return Path(os.path.expanduser(variables.get("HOME", "~")))
 
 
 def _is_root(prefix: Path) -> bool:
-    return (prefix / "condabin").is_dir() or (prefix / "envs").is_dir()
+    return os.path.isdir(prefix / "condabin") or os.path.isdir(prefix / "envs")
 
 
 def read_request(path: Path, shown: str | None = None) -> Request:

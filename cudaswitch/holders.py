@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -53,8 +54,16 @@ def records() -> list[Record]:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             row = json.loads(file.read_text(encoding="utf-8"))
             records.append(Record(Path(row["path"]), row["hooked"]))
-    there = [record for record in records if record.path.is_file()]
+    there = [record for record in records if may_pin(record.path)]
     return [*there, *_copied([record.path for record in there])]
+
+
+def may_pin(path: Path) -> bool:
+    """Tell whether a pin is there, or in a folder that is closed to us now."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        return isinstance(error, PermissionError)
 
 
 def _copied(noted: Iterable[Path]) -> Iterator[Record]:
@@ -64,7 +73,7 @@ def _copied(noted: Iterable[Path]) -> Iterator[Record]:
             environment = environment_at(prefix)
             file = environment.pin_file
             real = os.path.realpath(file)
-            if real in seen or not file.is_file():
+            if real in seen or not os.path.isfile(file):
                 continue
             seen.add(real)
             read_request(file)  # that of somebody else is none of ours

@@ -144,7 +144,7 @@ def choice(home: Path, cuda: Version) -> str | None:
     are not there, or no default compiler is.
     """
     headers = [home / name for name in _HEADERS]
-    if not (home / "bin/nvcc").exists() or not any(at.exists() for at in headers):
+    if not os.path.exists(home / "bin/nvcc") or not any(os.path.exists(at) for at in headers):
         return None
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     path = os.pathsep.join(at for at in folders if at and not _of_environment(Path(at).parent))
@@ -163,7 +163,7 @@ def is_plain(path: str) -> bool:
 
 
 def _of_environment(prefix: Path) -> bool:
-    return (prefix / "conda-meta").is_dir() or (prefix / "pyvenv.cfg").is_file()
+    return os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")
 
 
 def bounds(home: Path, cuda: Version) -> Bounds | None:
@@ -266,7 +266,7 @@ def _program(name: str, path: str) -> str | None:
     folders = [""] if "/" in name else path.split(os.pathsep)
     for folder in folders:
         for at in (os.path.join(folder, name), os.path.join(folder, name, "gcc")):  # noqa: PTH118  # as text
-            if os.path.isfile(at) and os.access(at, os.X_OK):  # noqa: PTH113  # as text
+            if os.path.isfile(at) and os.access(at, os.X_OK):
                 return at
     return None
 

@@ -75,32 +75,43 @@ def home() -> Home:
     """Return the person's own store: CUDASWITCH_HOME, else the platform's user data folder."""
     chosen = os.environ.get("CUDASWITCH_HOME")
     if chosen:
-        return Home(Path(os.path.normpath(Path(chosen).expanduser().absolute())))
+        return Home(_folder(chosen))
     if sys.platform == "linux":
         # Every command needs this folder; the library that knows all platforms takes longer to
         # load than most of them to run.
         folder = os.environ.get("XDG_DATA_HOME", "")
         folder = folder if folder.startswith("/") else "~/.local/share"
-        return Home(Path(folder).expanduser() / "cudaswitch")
+        return Home(_own(folder) / "cudaswitch")
     from platformdirs import user_data_path  # noqa: PLC0415  # not needed elsewhere
 
-    return Home(user_data_path("cudaswitch", appauthor=False))
+    return Home(_own(user_data_path("cudaswitch", appauthor=False)))
 
 
 def stores() -> list[Home]:
     """Return all stores in order: the person's own, then the shared ones (setting `stores`)."""
-    shared = (Path(path).expanduser() for path in settings.value("stores"))
-    return [home(), *(Home(Path(os.path.normpath(path))) for path in shared)]
+    return [home(), *(Home(_folder(path)) for path in settings.value("stores"))]
 
 
 def cache() -> Path:
     """Return the folder of downloads: the setting `cache`, else the platform's cache folder."""
     chosen = settings.value("cache")
     if chosen:
-        return Path(chosen).expanduser().absolute()
+        return _folder(chosen)
     from platformdirs import user_cache_path  # noqa: PLC0415  # only installs need it
 
-    return user_cache_path("cudaswitch", appauthor=False)
+    return _own(user_cache_path("cudaswitch", appauthor=False))
+
+
+def _folder(text: str) -> Path:
+    return Path(os.path.normpath(Path(os.path.expanduser(text)).absolute()))
+
+
+def _own(folder: str | Path) -> Path:
+    """Return a folder in the person's home; without a home, a `~` would be made here."""
+    expanded = os.path.expanduser(folder)
+    if expanded.startswith("~"):
+        raise StoreError("this user has no home folder", "set HOME")
+    return Path(expanded)
 
 
 def program() -> str:

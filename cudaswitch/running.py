@@ -30,7 +30,7 @@ def change_here(want: Want) -> EnvironmentChange | None:
     """Work out the change for a want in this process's environment, None for `system`."""
     if want.home == "system":
         return None
-    if not Path(want.home).is_dir():
+    if not os.path.isdir(want.home):
         raise StoreError(f"toolkit `{want.home}` is gone", "cudaswitch list")
     environment = active_environment(os.environ)
     bundled, xla = None, False
@@ -68,9 +68,9 @@ def run(
     program = _program(tool, os.pathsep.join((variables.get("PATH", ""), *unset)))
     kit = toolkit_at(chosen.home)
     # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
-    if kit and not (Path(kit.path) / "bin" / tool).exists() and is_toolkit_tool(tool):
+    if kit and not os.path.exists(Path(kit.path) / "bin" / tool) and is_toolkit_tool(tool):
         raise ToolMissingError(f"CUDA {kit.name} has no `{tool}`", _who_has(tool))
-    if program is None and os.sep in tool and Path(tool).is_file():
+    if program is None and os.sep in tool and os.path.isfile(tool):
         raise ToolMissingError(f"`{tool}` may not be executed", f"chmod +x {tool}")
     if program is None and (os.sep in tool or not tool):
         raise ToolMissingError(f"there is no program `{tool}`")
@@ -111,9 +111,9 @@ def _program(name: str, path: str) -> str | None:
     """Find a program as a shell does; the library's function costs more to import than to write."""
     folders = path.split(os.pathsep) if path and os.sep not in name else [""]
     places = [os.path.join(folder, name) for folder in folders]  # noqa: PTH118  # as text
-    return next((at for at in places if os.path.isfile(at) and os.access(at, os.X_OK)), None)  # noqa: PTH113  # the same
+    return next((at for at in places if os.path.isfile(at) and os.access(at, os.X_OK)), None)
 
 
 def _who_has(tool: str) -> str | None:
-    having = [kit.name for kit in all_toolkits() if (Path(kit.path) / "bin" / tool).exists()]
+    having = [kit.name for kit in all_toolkits() if os.path.exists(Path(kit.path) / "bin" / tool)]
     return f"it is in {', '.join(having)}" if having else None

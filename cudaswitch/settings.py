@@ -113,10 +113,10 @@ def config_file() -> str:
     """Return the path of the file: CUDASWITCH_CONFIG, else in the platform's config folder."""
     chosen = os.environ.get("CUDASWITCH_CONFIG")
     if chosen:
-        return os.path.abspath(os.path.expanduser(chosen))  # noqa: PTH100, PTH111  # pathlib is slow to load
+        return os.path.abspath(os.path.expanduser(chosen))  # noqa: PTH100  # pathlib is slow to load
     if sys.platform == "linux":
         folder = os.environ.get("XDG_CONFIG_HOME", "")
-        folder = folder if folder.startswith("/") else os.path.expanduser("~/.config")  # noqa: PTH111  # the same
+        folder = folder if folder.startswith("/") else os.path.expanduser("~/.config")
     else:
         from platformdirs import user_config_dir  # noqa: PLC0415  # not needed elsewhere
 

@@ -22,7 +22,7 @@ def sites_of(prefix: Path, patterns: tuple[str, ...] = _SITES) -> list[Path]:
     for pattern in patterns:
         for site in _matching(prefix, pattern):
             # A cycle of links is no folder; lib64 is often a link to lib.
-            if os.path.isdir(site):  # noqa: PTH112 - it is a string
+            if os.path.isdir(site):
                 found.setdefault(os.path.realpath(site), Path(site))
     return list(found.values())
 
@@ -52,7 +52,7 @@ def user_sites(sites: list[Path], variables: Mapping[str, str]) -> list[Path]:
         site
         for name in pythons
         if name.startswith("python3")
-        and (site := Path(base, "lib", name, "site-packages")).is_dir()
+        and os.path.isdir(site := Path(base, "lib", name, "site-packages"))
     ]
 
 

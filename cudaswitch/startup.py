@@ -48,7 +48,7 @@ class Edit:
 
 def folders(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the folders that a row's `startup` may name, by the variables that move them."""
-    base = variables.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  # as text
+    base = variables.get("HOME") or os.path.expanduser("~")
     return {
         "HOME": base,
         "ZDOTDIR": variables.get("ZDOTDIR") or _zdotdir(base, variables) or base,

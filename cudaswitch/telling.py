@@ -48,9 +48,9 @@ def _agrees(decision: Decision) -> bool:
     if wanted == "system":
         return on is None
     folders = [Path(at) for at in os.environ.get("PATH", "").split(os.pathsep) if at]
-    first = next((at for at in folders if (at / "nvcc").exists()), None)
+    first = next((at for at in folders if os.path.exists(at / "nvcc")), None)
     ours = Path(wanted) / "bin"
-    wins = first == ours if (ours / "nvcc").exists() else ours in folders
+    wins = first == ours if os.path.exists(ours / "nvcc") else ours in folders
     return os.environ.get("CUDA_HOME") == wanted and wins
 
 
@@ -98,7 +98,7 @@ def _missing(name: str) -> ToolMissingError:
 
 
 def _has(home: str, name: str) -> bool:
-    return any((Path(home) / folder / name).exists() for folder in ("bin", "lib64", "lib"))
+    return any(os.path.exists(Path(home) / folder / name) for folder in ("bin", "lib64", "lib"))
 
 
 def installed(as_json: bool = False) -> None:

@@ -18,8 +18,7 @@ from checks import PYTHON, refused, snapshot, succeeded
 from homes import Home
 from preloaded import preloaded
 from shells.conda import conda_prefix
-from shells.test_conda import as_plain_user
-from tools import console_script
+from tools import as_plain_user, console_script
 
 BARE, FULL = "10.1.243", "10.1.243+cudnn7.6.5"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -89,14 +90,14 @@ def _gcc_major(gcc: int | str | None) -> int | None:
 
 
 def _environment(prefix: Path, platform: str | None) -> Facts:
-    if not prefix.is_dir():
+    if not os.path.isdir(prefix):
         raise EnvironmentNotFoundError(
             f"no environment is at `{prefix}`", "name one with `-p PREFIX` or `-n NAME`"
         )
     reading = Reading(prefix)
     found = layers(prefix, reading, framework_starts() + carrier_starts())
     if not any(layer.sites or layer.records for layer in found):
-        made = (prefix / "conda-meta").is_dir() or (prefix / "pyvenv.cfg").is_file()
+        made = os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")
         why = "holds no packages" if made else "no site-packages and no conda-meta: no environment?"
         reading.note(why, prefix)
     placed = list(places(found, reading))
@@ -119,7 +120,7 @@ def _platform(prefix: Path, found: list[Layer], placed: list[Place], reading: Re
     """Tell what an environment is for: by Windows' layout, or by its conda records."""
     here = current_platform()
     windows = any(site.path.parent.name == "Lib" for layer in found for site in layer.sites)
-    if windows or (prefix / "python.exe").exists():
+    if windows or os.path.exists(prefix / "python.exe"):
         return here if here.startswith("win") else "win-64"
     for record in (record for place in placed for record in place.records):
         told = reading.json_values(record.path, RECORD_LIMIT).get("subdir")

@@ -32,7 +32,7 @@ def gpus(avoid: Path | None, root: Path = Path("/"), timeout: float = TIMEOUT) -
 
     Nothing inside `avoid`, the environment, is started.
     """
-    present = any((root / module).exists() for module in _MODULES) or os.name == "nt"
+    present = any(os.path.exists(root / module) for module in _MODULES) or os.name == "nt"
     found = by_nvml(timeout) if present and root == Path("/") else None
     if found is None:
         driver, cc = nvidia_smi(find_smi(avoid, root), timeout)
@@ -92,7 +92,7 @@ def program(name: str) -> Path | None:
     """Find a program on PATH. The standard library's own search comes with every archiver."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = Path(folder or ".", name)
-        if path.is_file() and os.access(path, os.X_OK):
+        if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     return None
 

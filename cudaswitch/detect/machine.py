@@ -96,12 +96,12 @@ def host_gccs(root: Path = Path("/")) -> tuple[int, ...]:
     folders = (root / "usr/lib/gcc").glob(f"{platform.machine()}-*linux*/*")
     matches = (re.fullmatch(r"(?a:(\d{1,3})[\d.]*)", folder.name) for folder in folders)
     installed = sorted({int(match[1]) for match in matches if match})
-    if default and default.exists():
+    if default and os.path.exists(default):
         # Debian's gcc is a link to gcc-12; where it is a file of its own there is one only.
         match = re.search(_GCC, default.resolve().name)
         majors += [int(match[1])] if match else installed[-1:]
     for major in reversed(installed):
-        if major not in majors and (root / f"usr/bin/gcc-{major}").exists():
+        if major not in majors and os.path.exists(root / f"usr/bin/gcc-{major}"):
             majors.append(major)
     return tuple(majors)
 

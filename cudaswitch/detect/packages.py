@@ -66,7 +66,7 @@ def layers(prefix: Path, reading: Reading, starts: tuple[str, ...] = ("",)) -> l
     Of the distributions those are listed whose normalised names begin with one of `starts`.
     """
     own, base = sites_of(prefix), base_in(reading.text(prefix / "pyvenv.cfg") or "")
-    conda, user = (prefix / "conda-meta").is_dir(), user_sites(own, os.environ)
+    conda, user = os.path.isdir(prefix / "conda-meta"), user_sites(own, os.environ)
     # Python puts the user's site-packages before those of its own prefix, but behind a
     # virtualenv's; a virtualenv that does not see its base sees none of the user either.
     places: list[tuple[Path | None, list[Path]]] = [(prefix, own)]

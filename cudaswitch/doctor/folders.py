@@ -51,7 +51,7 @@ def kit_at(path: str) -> Kit | None:
     version = None
     with suppress(CudaswitchError):
         version = version_of(home)
-    return Kit(str(home), version, frozenset(at for at in PROBED if (home / at).exists()))
+    return Kit(str(home), version, frozenset(at for at in PROBED if os.path.exists(home / at)))
 
 
 def forget() -> None:
@@ -79,7 +79,7 @@ def tools(name: str, variables: Mapping[str, str]) -> Iterator[Tool]:
     seen = set()
     for folder in variables.get("PATH", "").split(os.pathsep):
         path = Path(folder, name)
-        if not folder or not path.is_file() or not os.access(path, os.X_OK) or is_shim(path):
+        if not folder or not os.path.isfile(path) or not os.access(path, os.X_OK) or is_shim(path):
             continue
         real = os.path.realpath(path)
         if real not in seen:
@@ -110,7 +110,7 @@ def folder_at(text: str) -> Folder:
     return Folder(
         text,
         path,
-        os.path.isdir(path),  # noqa: PTH112  # a text
+        os.path.isdir(path),
         found,
         frozenset(filter(is_toolkit_tool, names)),
         kit_at(above) if found and above != path else None,
@@ -144,7 +144,7 @@ def loader_configuration() -> Iterator[ConfLine]:
 
 def link_to_nothing(link: Path) -> tuple[str, str] | None:
     """Return a link and what it names, where that is not there."""
-    if link.is_symlink() and not link.exists():
+    if link.is_symlink() and not os.path.exists(link):
         return str(link), str(link.readlink())
     return None
 
@@ -170,7 +170,7 @@ def libdevice(environment: Environment | None, active: Kit | None) -> str | None
     places = [Path(active.home, _LIBDEVICE)] if active else []
     if environment:
         places += [environment.prefix / _LIBDEVICE, environment.prefix / "lib/libdevice.10.bc"]
-    return next((str(at) for at in places if at.is_file()), None)
+    return next((str(at) for at in places if os.path.isfile(at)), None)
 
 
 def seen_by_xla(variables: Mapping[str, str], prefix: Path | None) -> str | None:
@@ -181,12 +181,14 @@ def seen_by_xla(variables: Mapping[str, str], prefix: Path | None) -> str | None
         roots += [*site.glob("nvidia/cuda_nvcc"), *site.glob("nvidia/cu[0-9]*")]
         roots.append(site / "jaxlib" / "cuda")
     found = (root / _LIBDEVICE for root in roots)
-    return next((str(at) for at in found if at.is_file()), None)
+    return next((str(at) for at in found if os.path.isfile(at)), None)
 
 
 def bad_xla_data(variables: Mapping[str, str]) -> str | None:
     """Return the folder that XLA_FLAGS names and that has no libdevice."""
-    return next((at for at in _data_dirs(variables) if not Path(at, _LIBDEVICE).is_file()), None)
+    return next(
+        (at for at in _data_dirs(variables) if not os.path.isfile(f"{at}/{_LIBDEVICE}")), None
+    )
 
 
 def _data_dirs(variables: Mapping[str, str]) -> list[str]:
@@ -204,5 +206,5 @@ def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:
         name: value
         for name, value in named.items()
         # -ccbin may name the folder of the compiler.
-        if value and not shutil.which(value, path=path) and not Path(value).is_dir()
+        if value and not shutil.which(value, path=path) and not os.path.isdir(value)
     }

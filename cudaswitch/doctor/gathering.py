@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -74,7 +75,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         conf=tuple(folders.loader_configuration()),
         local_cuda=folders.link_to_nothing(Path("/usr/local/cuda")),
         other_kits=folders.usual_toolkits(),
-        wsl=Path("/usr/lib/wsl/lib/libcuda.so.1").exists(),
+        wsl=os.path.exists("/usr/lib/wsl/lib/libcuda.so.1"),
         settings=tuple(one for at in _startup_files(shell, variables) for one in settings_of(at)),
         scripts=tuple(scripts_of(environment)) if environment else (),
         hooks=tuple(hooks_of(pins)),
@@ -84,7 +85,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         libdevice=folders.libdevice(environment, active),
         xla_sees=folders.seen_by_xla(variables, prefix),
         xla_data=folders.bad_xla_data(variables),
-        lost=tuple(kit.name for kit in kits if not Path(kit.path).is_dir()),
+        lost=tuple(kit.name for kit in kits if not os.path.isdir(kit.path)),
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
@@ -96,11 +97,11 @@ def _wanted(
     """Yield who asks here, and the request; what cannot be read asks for nothing."""
     if variables.get("CUDASWITCH_VERSION"):
         yield "CUDASWITCH_VERSION", variables["CUDASWITCH_VERSION"]
-    files = [environment.pin_file] if environment and environment.pin_file.is_file() else []
+    files = [environment.pin_file] if environment and os.path.isfile(environment.pin_file) else []
     with suppress(CudaswitchError):
         nearest = version_file(working_directory(variables), variables)
         files += [nearest] if nearest else []
-    files += [home().global_pin] if home().global_pin.is_file() else []
+    files += [home().global_pin] if os.path.isfile(home().global_pin) else []
     for file in files:
         with suppress(CudaswitchError):
             yield f"`{file}`", read_request(file).text
@@ -117,7 +118,7 @@ def _startup_files(shell: str, variables: Mapping[str, str]) -> list[Path]:
     places = startup.folders(variables)
     row = shells.SHELLS[shell]
     found = [Path(text.format(**places)) for text in (*row.startup, *_STARTUP[shell])]
-    return [path for path in dict.fromkeys(found) if path.is_file()]
+    return [path for path in dict.fromkeys(found) if os.path.isfile(path)]
 
 
 def _project(directory: Path, variables: Mapping[str, str]) -> tuple[str, str] | None:
@@ -125,7 +126,7 @@ def _project(directory: Path, variables: Mapping[str, str]) -> tuple[str, str] |
     for folder in (directory, *directory.parents):
         if folder == top:
             return None
-        if (folder / ".vscode").is_dir():
+        if os.path.isdir(folder / ".vscode"):
             text = ""
             with suppress(OSError):
                 text = (folder / ".env").read_text(encoding="utf-8", errors="replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -33,7 +34,7 @@ def pinned(variables: Mapping[str, str]) -> list[Environment]:
                 one = environment_at(record.path.parent.parent.parent)
                 found[one.prefix] = one
     active = active_environment(variables)
-    if active and active.pin_file.is_file():
+    if active and os.path.isfile(active.pin_file):
         found[active.prefix] = active
     return list(found.values())
 
@@ -57,17 +58,17 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
 
 def _compare(environment: Environment, spelled: str, request: Request, want: Want) -> Hook:
     texts = hook_texts(environment, request, want, site_kept(environment))
-    missing = tuple(str(path) for path in texts if not path.is_file())
+    missing = tuple(str(path) for path in texts if not os.path.isfile(path))
     written = _written(environment)
     unhooked = tuple(map(str, unhooked_scripts(environment)))
     if written and written.home != want.home:
-        is_there = written.home == "system" or Path(written.home).is_dir()
+        is_there = written.home == "system" or os.path.isdir(written.home)
         gone, behind = (None, want.home) if is_there else (written.home, None)
         return Hook(environment, spelled, gone, behind, missing, unhooked=unhooked)
     edited = tuple(
         str(path)
         for path, text in texts.items()
-        if path.is_file() and path.read_bytes() != text.encode("utf-8", "surrogateescape")
+        if os.path.isfile(path) and path.read_bytes() != text.encode("utf-8", "surrogateescape")
     )
     return Hook(environment, spelled, missing=missing, edited=edited, unhooked=unhooked)
 
@@ -92,12 +93,12 @@ def scripts_of(environment: Environment) -> Iterator[Script]:
     if environment.owner == "V":
         for name in ("activate", "activate.fish"):
             path = prefix / "bin" / name
-            if path.is_file():
+            if os.path.isfile(path):
                 yield Script(str(path), settings_of(path))
         return
     for half in ("activate.d", "deactivate.d"):
         folder = prefix / "etc/conda" / half
-        for path in sorted(folder.glob("*.*")) if folder.is_dir() else ():
+        for path in sorted(folder.glob("*.*")) if os.path.isdir(folder) else ():
             ours = path.name.startswith("~~cudaswitch.")
             if path.suffix not in (".sh", ".fish", ".zsh", ".bash") or ours:
                 continue

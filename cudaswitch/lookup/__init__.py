@@ -96,7 +96,7 @@ def find_tool(name: str, variables: Mapping[str, str]) -> Answer:
     files = distinct(
         found_at(str(file), f"`{folder}` is on PATH")
         for folder in variables.get("PATH", "").split(os.pathsep)
-        if folder and (file := Path(folder) / name).is_file() and os.access(file, os.X_OK)
+        if folder and os.path.isfile(file := Path(folder) / name) and os.access(file, os.X_OK)
     )
     if not files or not is_shim(Path(files[0].path)):
         return Answer(files)

@@ -119,7 +119,7 @@ class Package:
             site / folder
             for site in self.sites
             for folder in dict.fromkeys(wanted)
-            if folder and "/" not in folder and (site / folder).is_dir()
+            if folder and "/" not in folder and os.path.isdir(site / folder)
         ]
 
     def start(self, process: Process, caller: Loaded | None) -> list[Loaded]:
@@ -131,7 +131,7 @@ class Package:
             loaded
             for site in self.sites
             for file in loading.first
-            if (site / file).is_file() and (loaded := process.dlopen(str(site / file), caller))
+            if os.path.isfile(site / file) and (loaded := process.dlopen(str(site / file), caller))
         ]
         if loading.when and any(loading.when in one.path for one in process.loaded):
             for path in self._by_path:

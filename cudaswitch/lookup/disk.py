@@ -69,7 +69,7 @@ def _passed_over(path: str, error: Exception) -> bool:
     if not isinstance(error, OSError):
         return False
     # The loader does not look whether there is a relative folder.
-    here = not path.startswith("/") or os.path.isdir(os.path.dirname(path))  # noqa: PTH112, PTH120  # texts
+    here = not path.startswith("/") or os.path.isdir(os.path.dirname(path))  # noqa: PTH120  # a text
     return not here or error.errno in (errno.ENOENT, errno.EACCES)
 
 

@@ -85,7 +85,7 @@ class _Shell:
             process = self._python()
             notes = (f"{_BY_DEFAULT}: ask with --from",) if self._is_strict(process) else ()
             return self._found(name, process, process.standard(), notes=notes)
-        if "/" in consumer or "\\" in consumer or Path(consumer).is_file():
+        if "/" in consumer or "\\" in consumer or os.path.isfile(consumer):
             return self._of_file(name, str(Path(consumer).absolute()))
         if _BINARY.search(consumer):
             return self._of_library(name, consumer)

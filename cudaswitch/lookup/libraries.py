@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 
 from cudaswitch.elf import EXECUTABLE
 from cudaswitch.errors import RequestError
@@ -31,7 +30,7 @@ def _of(name: str, world: World, consumer: str | None) -> Answer:
     if consumer is None:
         process, _, caller = world.interpreter()
         return _answer(name, process, caller)
-    if "/" in consumer or Path(consumer).is_file():
+    if "/" in consumer or os.path.isfile(consumer):
         return _of_file(name, world, os.path.abspath(consumer))  # noqa: PTH100  # a text
     if is_library(consumer):
         process, _, caller = world.interpreter()

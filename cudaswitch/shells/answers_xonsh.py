@@ -36,7 +36,7 @@ def ready(request: str) -> str | None:
         want = Path(root, "requests", request).read_text(encoding="utf-8").partition("\n")[0]
     except OSError:
         return None
-    return want if Path(want.partition(":")[0]).is_dir() else None
+    return want if os.path.isdir(want.partition(":")[0]) else None
 
 
 def ask(*arguments: str, stderr: Any = None) -> str | None:
@@ -55,7 +55,7 @@ def ask_once(about: Path, content: bytes | None, option: str) -> str | None:
     """Return Python's answer, which is asked once as long as it is about the same."""
     want = asked.get((about, content))
     home = (want or "").partition(":")[0]
-    if (about, content) not in asked or (home.startswith("/") and not Path(home).is_dir()):
+    if (about, content) not in asked or (home.startswith("/") and not os.path.isdir(home)):
         asked.clear()
         asked[about, content] = ask(option, str(about))
     return asked[about, content]
@@ -110,7 +110,7 @@ def pinned(prefix: str) -> str:
     if is_outdated(environment):
         text = ask("--environment", prefix) or text
     home, colon, options = text.partition(":")
-    if home != "system" and not Path(home).is_dir():
+    if home != "system" and not os.path.isdir(home):
         if sys.stderr.isatty():
             print(
                 f"cudaswitch: `{home}` is gone, so nothing is switched (pinned by `{prefix}`)",

@@ -39,7 +39,7 @@ def write(before: dict[str, str], after: dict[str, str]) -> None:
 def settled(state: dict[str, str]) -> dict[str, str]:
     """Return a state with what the strongest wants, in place of what was applied."""
     want = strongest(state)
-    if want.startswith("/") and Path(want.partition(":")[0]).is_dir():
+    if want.startswith("/") and os.path.isdir(want.partition(":")[0]):
         inside = active(state)
         bundled = inside is not None and bundles_cuda(inside, state) is not None
         xla = inside is not None and lacks_libdevice(inside)

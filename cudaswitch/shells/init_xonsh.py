@@ -71,7 +71,7 @@ def directory(state: dict[str, str]) -> str | None:
     start = Path(state.get("PWD") or "/")
     left, deciding = deciding, None
     for folder in (start, *start.parents):
-        if (folder / ".cuda-version").is_file():
+        if os.path.isfile(folder / ".cuda-version"):
             deciding = folder / ".cuda-version", content_of(folder / ".cuda-version")
             break
         if str(folder) == state.get("HOME", "").rstrip("/"):
@@ -85,7 +85,7 @@ def directory(state: dict[str, str]) -> str | None:
     if environment and (want := framework(environment)):
         return want
     chosen = Path(root, "global")
-    return answer(chosen, content_of(chosen)) if chosen.is_file() else None
+    return answer(chosen, content_of(chosen)) if os.path.isfile(chosen) else None
 
 
 def edited() -> bool:
@@ -97,9 +97,9 @@ def edited() -> bool:
         return False
     here = Path(str(XSH.env.get("PWD", "/")), ".cuda-version")
     file, content = deciding or (None, None)
-    if file != here and here.is_file():
+    if file != here and os.path.isfile(here):
         return True
-    return file is not None and (content_of(file) != content or not file.is_file())
+    return file is not None and (content_of(file) != content or not os.path.isfile(file))
 
 
 def look(**_: Any) -> None:
@@ -188,7 +188,7 @@ def line_on(state: dict[str, str]) -> str:
         asked_for = ":lib=never" in on
         line += f" (LD_LIBRARY_PATH left alone{', as asked' if asked_for else f': {own}'})"
     compiler = host_compiler(Want.parse(on), state, os.path.exists)
-    if compiler and not Path(compiler).exists():
+    if compiler and not os.path.exists(compiler):
         line += f" (its nvcc refuses the gcc here: install {Path(compiler).name})"
     return line
 

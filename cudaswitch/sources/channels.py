@@ -141,7 +141,7 @@ def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
     if _URL.fullmatch(name):
         return name.rstrip("/")
     if name.startswith((".", "~", os.sep)):
-        return Path(name).expanduser().absolute().as_uri()
+        return Path(os.path.expanduser(name)).absolute().as_uri()
     if not _NAME.fullmatch(name):
         raise RequestError(
             f"`{redact(name)}` is not a channel",

@@ -104,11 +104,11 @@ def _files(variables: Mapping[str, str]) -> Iterator[Path]:
     if prefix := variables.get("CONDA_PREFIX"):
         places += [Path(prefix) / name for name in _NAMES]
     if chosen := variables.get("CONDARC"):
-        places.append(Path(chosen).expanduser())
+        places.append(Path(os.path.expanduser(chosen)))
     for place in dict.fromkeys(places):
-        if place.is_dir():
+        if os.path.isdir(place):
             yield from sorted(path for path in place.iterdir() if path.suffix in (".yml", ".yaml"))
-        elif place.is_file():
+        elif os.path.isfile(place):
             yield place
 
 
@@ -201,7 +201,7 @@ def _trust(value: Any) -> bool | str | None:
     if value is False:
         return False
     if isinstance(value, str) and value not in ("", _TRUSTED_STORE):
-        return str(Path(value).expanduser())
+        return os.path.expanduser(value)
     return None
 
 
@@ -209,5 +209,5 @@ def _certificate(found: dict[str, Any]) -> str | tuple[str, str] | None:
     certificate, key = found.get("client_ssl_cert"), found.get("client_ssl_cert_key")
     if not certificate:
         return None
-    plain = str(Path(str(certificate)).expanduser())
-    return (plain, str(Path(str(key)).expanduser())) if key else plain
+    plain = os.path.expanduser(str(certificate))
+    return (plain, os.path.expanduser(str(key))) if key else plain

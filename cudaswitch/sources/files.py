@@ -50,7 +50,7 @@ def obtain(
     Raises SourceError, StoreError or RequestError, as `download.fetch` does.
     """
     if not is_url(what):
-        path = open_local(Path(what).expanduser(), sha256=sha256)
+        path = open_local(Path(os.path.expanduser(what)), sha256=sha256)
         return Delivery((Artifact(path, str(path.absolute())),))
     path = fetch(what, cache, sha256=sha256, offline=offline)
     if not what.lower().startswith("file:"):

@@ -26,7 +26,7 @@ def resolved(path: Path) -> Path:
     Raises SourceError when there is no toolkit.
     """
     try:
-        real = path.expanduser().resolve(strict=True)
+        real = Path(os.path.expanduser(path)).resolve(strict=True)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or "it cannot be resolved"
         raise SourceError(f"`{path}` is no toolkit: {reason}", "cudaswitch adopt --scan") from None
@@ -47,7 +47,7 @@ def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
         Path(variables[name]) for name in ("CUDA_HOME", "CUDA_PATH") if variables.get(name)
     ]
     for folder in variables.get("PATH", "").split(os.pathsep):
-        if folder and (Path(folder) / "nvcc.profile").is_file():
+        if folder and os.path.isfile(Path(folder) / "nvcc.profile"):
             candidates.append(Path(folder).parent)
     found: dict[Path, Version] = {}
     for candidate in candidates:
@@ -77,7 +77,7 @@ def version_of(toolkit: Path) -> Version:
 
 
 def _is_toolkit(folder: Path) -> bool:
-    return (folder / "bin" / "nvcc").exists() or any(_runtimes(folder))
+    return os.path.exists(folder / "bin" / "nvcc") or any(_runtimes(folder))
 
 
 def _runtimes(toolkit: Path) -> list[Path]:

@@ -7,7 +7,6 @@ one must be the other one with the toolkit added, and with nothing added once al
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -37,7 +36,7 @@ from shells.driver import (
 from shells.kits import STATE, Kit, Person, foreign, switched
 from shells.pinned import Session, pinned_environments, unpinned
 from shells.quick_conda import CONDAS
-from tools import console_script, require
+from tools import as_plain_user, console_script
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
 CONDAS_WITH_VARIABLES = [Emulator(), *filter(None, [real_conda()])]
@@ -438,13 +437,6 @@ def test_a_clone_keeps_its_toolkit(person: Person, tmp_path: Path) -> None:
         assert result.snaps["2"]["CUDA_HOME"] == str(kit.home)
         assert result.snaps["3"] == foreign(result.snaps["3"])
         assert result.snaps["3"]["PATH"] == session.conda.base_path
-
-
-def as_plain_user(*command: str) -> list[str]:
-    """Return a command that may not write what its mode forbids, even when root runs tests."""
-    if os.geteuid() != 0:
-        return list(command)
-    return [require("setpriv"), "--bounding-set=-all", "--inh-caps=-all", *command]
 
 
 def test_a_read_only_environment_is_a_clear_error(person: Person, tmp_path: Path) -> None:

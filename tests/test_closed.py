@@ -1,0 +1,122 @@
+"""Folders that are closed to the person: after `su`, below another's home, on a shared machine.
+
+What cannot be looked at is not there, as shells have it, and no command ends for it; but a pin
+that cannot be looked at now is one all the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from checks import succeeded
+from homes import Home
+from shells.conda import conda_prefix
+from tools import as_plain_user, console_script
+
+READERS = {
+    "list": ("list",),
+    "current": ("current",),
+    "which a tool": ("which", "true"),
+    "exec": ("exec", "10.1", "--", "true"),
+    "exec of what is asked for": ("exec", "--", "true"),
+    "doctor": ("doctor",),
+    "gc": ("gc",),
+}
+
+
+@contextlib.contextmanager
+def closed(folder: Path) -> Iterator[None]:
+    folder.chmod(0)
+    try:
+        yield
+    finally:
+        folder.chmod(0o755)
+
+
+def run(
+    home: Home, *arguments: str, cwd: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        as_plain_user(console_script(), *arguments),
+        cwd=cwd or home.path,
+        env=home.env | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def went_on(done: subprocess.CompletedProcess[str]) -> None:
+    """Whatever it had to say, it was not about a folder that it may not look into."""
+    assert "Permission denied" not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    # That is what `doctor` has when it finds something.
+    assert done.returncode == 0 or "CS0" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("what", READERS)
+@pytest.mark.parametrize("kind", ["CONDA_PREFIX", "VIRTUAL_ENV"])
+def test_an_environment(stocked: Home, tmp_path: Path, kind: str, what: str) -> None:
+    prefix = conda_prefix(tmp_path / "theirs" / "env")
+    (prefix / "pyvenv.cfg").touch()
+    path = f"{prefix}/bin:{stocked.env['PATH']}"
+    with closed(tmp_path / "theirs"):
+        went_on(run(stocked, *READERS[what], **{kind: str(prefix), "PATH": path}))
+
+
+@pytest.mark.parametrize("what", READERS)
+def test_the_working_directory(stocked: Home, tmp_path: Path, what: str) -> None:
+    cwd = tmp_path / "theirs" / "project"
+    cwd.mkdir(parents=True)
+    shell = 'chmod 0 .. && exec "$@"'
+    command = as_plain_user("sh", "-c", shell, "sh", console_script(), *READERS[what])
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=stocked.env | {"PWD": str(cwd)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        cwd.parent.chmod(0o755)
+    went_on(done)
+
+
+@pytest.mark.parametrize("what", READERS)
+def test_a_pinned_directory_keeps_its_pin(stocked: Home, tmp_path: Path, what: str) -> None:
+    project = tmp_path / "outer" / "project"
+    project.mkdir(parents=True)
+    succeeded(stocked.run("pin", "10.1", "--dir", str(project)))
+    with closed(tmp_path / "outer"):
+        went_on(run(stocked, *READERS[what]))
+    assert any(str(project) in line for line in succeeded(stocked.run("list")))
+
+
+@pytest.mark.parametrize("command", ["gc", "adopt", "install"])
+def test_a_pinned_environment_holds_its_toolkit(
+    stocked: Home, tmp_path: Path, command: str
+) -> None:
+    prefix = conda_prefix(tmp_path / "outer" / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", str(prefix)))
+    kit = tmp_path / "cuda-12.4"
+    shutil.copytree(stocked.store / "toolkits" / "10.1.243", kit, symlinks=True)
+    with closed(tmp_path / "outer"):
+        words = {
+            "gc": ["gc"],
+            "adopt": ["adopt", str(kit), "--as", "12.4.1"],
+            "install": ["install", "10.1"],
+        }
+        went_on(run(stocked, *words[command]))
+        done = run(stocked, "remove", "10.1.243+cudnn7.6.5")
+        assert done.returncode == 1
+        assert str(prefix) in done.stderr
