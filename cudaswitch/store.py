@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,11 +23,13 @@ from cudaswitch.paths import Home, stores
 from cudaswitch.regular import read_regular
 from cudaswitch.staging import MANIFEST, REMOVED, Staging, written
 from cudaswitch.toolkit import Package, Toolkit, current_platform
-from cudaswitch.versions import Request, Version, is_alias_name, parse_request
+from cudaswitch.versions import Request, Version, is_alias_name, parse_request, quote_request
 
 _RECORD_BYTES = 64 << 20
 """Bytes of a record; that of a package lists its files, and has a few MiB."""
 _ALIAS_BYTES = 4096
+FINGERPRINT = ".fingerprint"
+"""A digest of what is offered, beside the ready answers: where it changes, shells ask again."""
 _Kind = TypeVar("_Kind", Package, Toolkit)
 
 
@@ -115,11 +118,14 @@ class Store:
     def _publish_requests(self) -> None:
         """Write the ready answers that shells read: requests/NAME holds a want."""
         answers = self._answers()
-        wants = {kit.path: str(Want(kit.path, compiler=chosen(kit))) for kit in answers.values()}
+        compilers = {kit.path: chosen(kit) for kit in answers.values()}
+        wants = {path: str(Want(path, compiler=compiler)) for path, compiler in compilers.items()}
         wanted = {name: wants[kit.path] + "\n" for name, kit in answers.items()}
         failure: OSError | None = None
         found = self._published()
-        for name in found.keys() - wanted.keys():
+        offered = [(name, kit.name, compilers[kit.path]) for name, kit in sorted(answers.items())]
+        fingerprint = sha256(repr(offered).encode()).hexdigest() + "\n"
+        for name in found.keys() - wanted.keys() - {FINGERPRINT}:
             (self.home.requests / name).unlink(missing_ok=True)
         for name, text in wanted.items():
             path = self.home.requests / name
@@ -133,6 +139,8 @@ class Store:
                     failure = failure or error
         if failure:
             raise failure
+        if found.get(FINGERPRINT) != fingerprint:
+            write_atomically(self.home.requests / FINGERPRINT, fingerprint, lasting=False)
 
     def _published(self) -> dict[str, str]:
         """Return the answers that are ready, by name; others may be at work on them."""
@@ -171,8 +179,8 @@ class Store:
                 return want.compiler
         return chosen(kit)
 
-    def decide_anew(self) -> None:
-        """Choose host compilers again: others are installed now."""
+    def publish_anew(self) -> None:
+        """Write the answers again: compilers or settings are others, or a killed run left some."""
         self.home.require_writable()
         with self.changing():
             pass
@@ -205,9 +213,7 @@ class Store:
             if not name.startswith(".")
         }
         if staged or found != wanted:
-            home.require_writable()
-            with self.changing():
-                """Healed before, and the answers written after."""
+            self.publish_anew()
 
     @contextlib.contextmanager
     def held(self, *, heals: bool = True) -> Iterator[None]:
@@ -331,11 +337,6 @@ def _fits(kit: Toolkit, request: Request) -> bool:
         and request.accepts(kit.version)
         and request.accepts_cudnn(kit.cudnn)
     )
-
-
-def quote_request(text: str) -> str:
-    """Quote a request for a command line, where ranges hold `<` and `>`."""
-    return f"'{text}'" if set(text) & set("<>=,!") else text
 
 
 def dealias(request: Request, searched: Sequence[Store] | None = None) -> Request:

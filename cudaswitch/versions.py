@@ -202,6 +202,11 @@ def is_alias_name(text: str) -> bool:
     return bool(_ALIAS.fullmatch(text)) and text not in (*KEYWORDS, "none")
 
 
+def quote_request(text: str) -> str:
+    """Quote a request for a command line, where ranges hold `<` and `>`."""
+    return f"'{text}'" if set(text) & set("<>=,!") else text
+
+
 def parse_version_file(text: str, origin: str) -> Request:
     """Read the text of a `.cuda-version` file or of a pin.
 

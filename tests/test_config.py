@@ -104,6 +104,15 @@ def test_set_get_unset(person: Person, name: str) -> None:
     assert person.says("config", "get", name).splitlines() == words
     person.says("config", "unset", name)
     assert person.setting(name) == before
+    assert not person.file.read_text().strip()
+
+
+def test_what_is_not_set_is_not_unset(person: Person) -> None:
+    person.says("config", "unset", "mirrors.conda")
+    assert not person.file.exists()
+    person.write("[mirrors]\n# ours\nconda = 'https://a/b'\n")
+    person.says("config", "unset", "mirrors.conda")
+    assert person.file.read_text() == "[mirrors]\n# ours\n"
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -225,13 +234,13 @@ def test_no_library_folder_unless_asked(person: Person, tmp_path: Path) -> None:
     answers = person.home / "store" / "requests"
     show = ("env", "12.4", "--format", "json")
     assert "LD_LIBRARY_PATH" in json.loads(person.says(*show))
-    assert list(answers.iterdir())
+    assert list(answers.glob("[!.]*"))
     person.says("config", "set", "libraries", "never")
     assert "LD_LIBRARY_PATH" not in json.loads(person.says(*show))
     assert "LD_LIBRARY_PATH" in json.loads(person.says(*show, "--libraries", "always"))
-    assert not list(answers.iterdir())
+    assert not list(answers.glob("[!.]*"))
     person.says("config", "unset", "libraries")
-    assert list(answers.iterdir())
+    assert list(answers.glob("[!.]*"))
 
 
 def test_what_a_killed_run_left_goes_also_where_it_had_set_the_value(person: Person) -> None:

@@ -87,6 +87,8 @@ def _change(name: str, value: Value | None) -> None:
             table = table.setdefault(each, tomlkit.table())
         if value is None:
             table.pop(last, None)
+            if outer and not table.as_string().strip():
+                document.pop(outer[0])
         else:
             table[last] = list(value) if isinstance(value, tuple) else value
         text = tomlkit.dumps(document)
@@ -114,9 +116,7 @@ def _publish_answers() -> None:
     """The answers that shells have ready hold only where nothing is set."""
     store = own_store()
     if store.home.exists:
-        store.home.require_writable()
-        with store.changing():
-            """What is offered stays; how it is answered changes."""
+        store.publish_anew()
 
 
 def _public(value: Value | None) -> object:

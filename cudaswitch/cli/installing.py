@@ -93,7 +93,7 @@ def install(
             if present:
                 made[present.name] = present
                 with contextlib.suppress(CudaswitchError):
-                    store.decide_anew()
+                    store.publish_anew()
                 continue
             bundles.append(
                 _from_index(request, source, channels, components, work, platform, offline)

@@ -12,9 +12,9 @@ from cudaswitch.cli import output
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError
 from cudaswitch.holders import holders
 from cudaswitch.processes import users_of
-from cudaswitch.store import all_toolkits, dealias, find, own_store, quote_request
+from cudaswitch.store import all_toolkits, dealias, find, own_store
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import KEYWORDS, is_alias_name, parse_request
+from cudaswitch.versions import KEYWORDS, is_alias_name, parse_request, quote_request
 
 
 def bring_up_to_date() -> None:

@@ -24,8 +24,9 @@ root: str = globals()["root"]
 program: str = globals()["program"]
 
 
-asked: dict[tuple[Path, bytes | None], str | None] = {}
-"""Python's answer about the version file, and its content then, or environment last asked about."""
+asked: dict[tuple[Path, bytes | None], tuple[str | None, bytes | None]] = {}
+"""What was last asked about, the version file with its content then or the environment, Python's
+answer, and what was installed then."""
 
 
 def ready(request: str) -> str | None:
@@ -53,12 +54,14 @@ def ask(*arguments: str, stderr: Any = None) -> str | None:
 
 def ask_once(about: Path, content: bytes | None, option: str) -> str | None:
     """Return Python's answer, which is asked once as long as it is about the same."""
-    want = asked.get((about, content))
+    now = content_of(Path(root, "requests", ".fingerprint"))
+    want, then = asked.get((about, content), (None, b""))
     home = (want or "").partition(":")[0]
-    if (about, content) not in asked or (home.startswith("/") and not os.path.isdir(home)):
+    if then != now or (home.startswith("/") and not os.path.isdir(home)):
         asked.clear()
-        asked[about, content] = ask(option, str(about))
-    return asked[about, content]
+        want = ask(option, str(about))
+        asked[about, content] = want, now
+    return want
 
 
 def content_of(file: Path) -> bytes | None:

@@ -65,7 +65,8 @@ function __cudaswitch_directory
     set -l active
     if __cudaswitch_file
         set _cudaswitch_file $__csw
-        __cudaswitch_content
+        __cudaswitch_content $_cudaswitch_file
+        set _cudaswitch_text $__csw
         # What nearly all of them hold is one version. What fish reads ends at a zero byte.
         set -l line
         if string match --quiet --regex '^(?<line>[A-Za-z0-9._+-]+)\n?$' -- "$_cudaswitch_text"
@@ -77,15 +78,17 @@ function __cudaswitch_directory
         end
     else if __cudaswitch_active; and set active $__csw; and __cudaswitch_framework $active
     else if test -f $_cudaswitch_root/global
-        __cudaswitch_read $_cudaswitch_root/global
-        or __cudaswitch_ask_once global --file $_cudaswitch_root/global
+        if not __cudaswitch_read $_cudaswitch_root/global
+            __cudaswitch_content $_cudaswitch_root/global
+            __cudaswitch_ask_once "global:$__csw" --file $_cudaswitch_root/global
+        end
     else
         set __csw
     end
     test -n "$__csw"; and set -gx _CUDASWITCH_D $__csw
     # What was refused in a tree is told again on the next visit.
     if test -z "$_cudaswitch_answer"; and string match --quiet '*/.cuda-version:*' -- "$_cudaswitch_asked"
-        test "$_cudaswitch_asked" = "$_cudaswitch_file:$_cudaswitch_text"; or set -g _cudaswitch_asked
+        string match --quiet -- "$_cudaswitch_file:*" "$_cudaswitch_asked"; or set -g _cudaswitch_asked
     end
     return 0
 end
@@ -129,11 +132,11 @@ function __cudaswitch_automatic
     test -d $env/.
 end
 
-# $_cudaswitch_text = the content of the version file, to see it change.
+# $__csw = the content of the file $argv[1], to see it change.
 function __cudaswitch_content
-    set -g _cudaswitch_text
-    if test -O $_cudaswitch_file -a -r $_cudaswitch_file
-        read --null --global _cudaswitch_text <$_cudaswitch_file
+    set -g __csw
+    if test -O $argv[1] -a -r $argv[1]
+        read --null --global __csw <$argv[1]
     end
 end
 
@@ -145,20 +148,21 @@ function __cudaswitch_edited
         return 0
     end
     test -n "$_cudaswitch_file"; or return 1
-    set -l text $_cudaswitch_text
-    __cudaswitch_content
-    test "$text" != "$_cudaswitch_text"; or not test -f $_cudaswitch_file
+    __cudaswitch_content $_cudaswitch_file
+    test "$__csw" != "$_cudaswitch_text"; or not test -f $_cudaswitch_file
 end
 
 # $__csw = what Python answers to the rest of the arguments, which it is asked, and complains
-# of, once as long as $argv[1] is the same: on the way into a tree, not at every step within.
+# of, once as long as $argv[1] and what is installed are the same: not at every step within a tree.
 function __cudaswitch_ask_once
+    __cudaswitch_content $_cudaswitch_root/requests/.fingerprint
+    set -l about "$argv[1]:$__csw"
     set -l home
     string match --quiet --regex '^(?<home>/[^:]*)' -- "$_cudaswitch_answer"
-    if test "$argv[1]" != "$_cudaswitch_asked"; or test -n "$home" -a ! -d "$home/."
+    if test "$about" != "$_cudaswitch_asked"; or test -n "$home" -a ! -d "$home/."
         set -g _cudaswitch_answer ($_cudaswitch_program want $argv[2..])
         # Only now: a question that Ctrl-C ended is asked again.
-        set -g _cudaswitch_asked $argv[1]
+        set -g _cudaswitch_asked $about
     end
     set -g __csw $_cudaswitch_answer
     return 0

@@ -84,9 +84,10 @@ def __cudaswitch_automatic [prefix] {
     if $want == '' or (__cudaswitch_is_dir ($want | split row : | first)) { $want }
 }
 
-# What Python answers, which is asked, and complains, once as long as $about is the same: on
-# the way into a tree and not at every step within.
-def --env __cudaswitch_ask_once [about, ...args] {
+# What Python answers, which is asked, and complains, once as long as $about and what is installed
+# are the same: not at every step within a tree.
+def --env __cudaswitch_ask_once [what, ...args] {
+    let about = [...$what (try { open --raw $'($env._cudaswitch_root.0)/requests/.fingerprint' | decode utf-8 } catch { '' })]
     let home = ($env._cudaswitch_answer?.0? | default '' | split row : | first)
     if $env._cudaswitch_asked? != $about or ($home != '' and $home != system and not (__cudaswitch_is_dir $home)) {
         let program = $env._cudaswitch_program.0
@@ -111,7 +112,7 @@ def --env __cudaswitch_directory [] {
     if $file == null and ($want | is-empty) and (__cudaswitch_is_file $own) {
         let text = (__cudaswitch_text $own)
         $want = if $text != null { __cudaswitch_read $text }
-        if $want == null { $want = (__cudaswitch_ask_once [$own] '--file' $own) }
+        if $want == null { $want = (__cudaswitch_ask_once [$own $text] '--file' $own) }
     }
     $env._CUDASWITCH_D = if ($want | is-empty) { null } else { $want }
     # What was refused in a tree is told again on the next visit.

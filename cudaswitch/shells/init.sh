@@ -11,15 +11,18 @@ __cudaswitch_directory() {
     _cudaswitch_file='' _cudaswitch_text=''
     if __cudaswitch_file; then
         _cudaswitch_file=$__csw
-        __cudaswitch_content
+        __cudaswitch_content "$_cudaswitch_file"
+        _cudaswitch_text=$__csw
         # What nearly all of them hold is one version.
         __cudaswitch_ready "${_cudaswitch_text%$'\n'}" || __cudaswitch_read "$_cudaswitch_file" \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
     elif __cudaswitch_active && _csw_env=$__csw && __cudaswitch_framework "$_csw_env"; then
         :
     elif [ -f "$_cudaswitch_root/global" ]; then
-        __cudaswitch_read "$_cudaswitch_root/global" \
-            || __cudaswitch_ask_once global --file "$_cudaswitch_root/global"
+        if ! __cudaswitch_read "$_cudaswitch_root/global"; then
+            __cudaswitch_content "$_cudaswitch_root/global"
+            __cudaswitch_ask_once "global:$__csw" --file "$_cudaswitch_root/global"
+        fi
     else
         __csw=''
     fi
@@ -31,17 +34,15 @@ __cudaswitch_directory() {
     esac
 }
 
-# _cudaswitch_text = the content of the version file, to see it change.
+# __csw = the content of the file $1, to see it change.
 __cudaswitch_content() {
-    _cudaswitch_text=''
-    if ! { [ -O "$_cudaswitch_file" ] && [ -r "$_cudaswitch_file" ]; }; then return 0; fi
+    __csw=''
+    if ! { [ -O "$1" ] && [ -r "$1" ]; }; then return 0; fi
     if [ -n "${ZSH_VERSION-}" ]; then
-        _cudaswitch_text=$(< "$_cudaswitch_file")
+        __csw=$(< "$1")
     else
         # This ends at a zero byte, and then does not fail.
-        if IFS= \read -r -d '' _cudaswitch_text < "$_cudaswitch_file"; then
-            _cudaswitch_text="$_cudaswitch_text more"
-        fi
+        if IFS= \read -r -d '' __csw < "$1"; then __csw="$__csw more"; fi
     fi
 }
 
@@ -49,13 +50,12 @@ __cudaswitch_content() {
 # shell or an environment decides.
 __cudaswitch_edited() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
-    \local _csw_text
+    \local __csw
     if [ -n "${_CUDASWITCH_U-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then return 1; fi
     if [ -f .cuda-version ] && [ "${_cudaswitch_file-}" != "$PWD/.cuda-version" ]; then return 0; fi
     if [ -z "${_cudaswitch_file-}" ]; then return 1; fi
-    _csw_text=$_cudaswitch_text
-    __cudaswitch_content
-    [ "$_csw_text" != "$_cudaswitch_text" ] || ! [ -f "$_cudaswitch_file" ]
+    __cudaswitch_content "$_cudaswitch_file"
+    [ "$__csw" != "$_cudaswitch_text" ] || ! [ -f "$_cudaswitch_file" ]
 }
 
 # __csw = the want of the frameworks in the environment $1; fails where they have none.
@@ -67,10 +67,11 @@ __cudaswitch_framework() {
 }
 
 # __csw = what Python answers to the rest of the arguments, which it is asked, and complains
-# of, once as long as $1 is the same: on the way into a tree, not at every step within.
+# of, once as long as $1 and what is installed are the same: not at every step within a tree.
 __cudaswitch_ask_once() {
     \local _csw_about
-    _csw_about=$1
+    __cudaswitch_content "$_cudaswitch_root/requests/.fingerprint"
+    _csw_about=$1:$__csw
     case ${_cudaswitch_answer-} in
         /*) if ! [ -d "${_cudaswitch_answer%%:*}/." ]; then _cudaswitch_asked=''; fi ;;
     esac

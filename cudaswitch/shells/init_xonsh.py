@@ -77,7 +77,7 @@ def directory(state: dict[str, str]) -> str | None:
         if str(folder) == state.get("HOME", "").rstrip("/"):
             break
     # What was refused in a tree is told again on the next visit.
-    if left and left != deciding and asked.get(left, "") is None:
+    if left and left != deciding and asked.get(left, ("",))[0] is None:
         del asked[left]
     if deciding:
         return answer(*deciding)

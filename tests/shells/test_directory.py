@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.versions import parse_version_file
 from shells.conda import Conda, Emulator, conda_prefix
+from shells.conftest import make_person
 from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell, ShellResult
 from shells.kits import Person, foreign, switched
 from shells.quick_conda import QuickConda
@@ -298,6 +300,42 @@ def test_an_answer_whose_toolkit_is_gone_is_none(
         if away.exists():
             away.rename(home)
     assert homes(person, result) == "-2--1"
+
+
+OTHER_TERMINAL = "sh -c '{}'".format
+
+
+@every
+def test_a_range_for_the_user_is_changed_in_another_terminal(
+    shell: Shell, tmp_path: Path, trees: Path
+) -> None:
+    person = make_person(tmp_path / "account")
+    pins = [
+        OTHER_TERMINAL(f'cudaswitch pin "{wanted}" --global') for wanted in (">=12", ">=11,<12")
+    ]
+    there, back = cd(shell, trees / "none"), cd(shell, trees)
+    result = person.play(shell, pins[0], there, pins[1], back)
+    assert homes(person, result) == "--332"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH, NU), ids=str)
+def test_a_range_finds_what_another_terminal_brings(
+    shell: Shell, tmp_path: Path, trees: Path
+) -> None:
+    person = make_person(tmp_path / "account")
+    (trees / "outer" / ".cuda-version").write_text(">=11\n")
+    (trees / "none" / ".cuda-version").write_text(">=13\n")
+    (trees / "none" / "sub").mkdir()
+    newest = person.kits[2].home
+    later = newest.with_name("later")
+    shutil.copytree(newest, later)
+    adopt = OTHER_TERMINAL(f'cudaswitch adopt "{later}" --as 13.0')
+    names = ("outer", "none", None, "none/sub", "outer")
+    steps = [cd(shell, trees / name) if name else adopt for name in names]
+    result = person.play(shell, *steps)
+    taken = [result.snaps[str(n)].get("CUDA_HOME") for n in range(len(steps) + 1)]
+    assert taken == [None, str(newest), None, None, str(later), str(later)]
+    assert result.stderr.count("is not installed") == 1
 
 
 @open_ones
