@@ -165,6 +165,14 @@ def test_large_members_in_every_format(tmp_path: Path, unpack: Unpack) -> None:
     assert by_path(package)["nvidia/cu13/bin/zeros"].size == 5 << 20
 
 
+@pytest.mark.parametrize("own", ["cccl", "cuda_cccl"])
+def test_a_wheel_with_a_folder_of_its_own(tmp_path: Path, unpack: Unpack, own: str) -> None:
+    """So are those of CCCL from 13.3 and from 13.2: two folders with a `lib`, one in the other."""
+    tree = {"nvidia/cu13/include/cccl/a.h": b"", f"nvidia/cu13/{own}/lib/cmake/a.cmake": b""}
+    package = unpack(wheel(tmp_path, "nvidia-cuda-cccl", "13.2.86", LINUX_TAG, tree=tree))
+    assert package.root == "nvidia/cu13"
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_progress_counts_the_packed_bytes(tmp_path: Path, form: Form) -> None:
     tree = {"lib/libcudart.so": os.urandom(3 << 20)}

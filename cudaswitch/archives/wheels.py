@@ -129,6 +129,8 @@ class Wheel(Layout):
             at = next((i for i, part in enumerate(parts) if part in TOOLKIT_FOLDERS), None)
             if at is not None and not parts[0].endswith((".dist-info", ".data")):
                 roots.add("/".join(parts[:at]))
+        # From 13.2 on CCCL has a `lib` of its own, in a folder beside the `include` of all.
+        roots -= {inner for inner in roots for outer in roots if inner.startswith(f"{outer}/")}
         if len(roots) != 1:
             what = "no files of CUDA" if not roots else "more than one CUDA folder"
             raise ForeignError(f"holds {what} (it is `{name}`)")
