@@ -136,7 +136,8 @@ def exchange(one: Path, other: Path) -> bool:
 
 def sync_folder(folder: Path) -> None:
     """Flush the names in a folder. Raises OSError that names it."""
-    _sync(str(folder))
+    # It may be a link: to a store on another disk, to somebody's environment.
+    _sync(str(folder), os.O_DIRECTORY)
 
 
 def sync_tree(folder: Path) -> None:
@@ -360,9 +361,9 @@ def _naming(path: Path) -> Iterator[None]:
         raise
 
 
-def _sync(path: str) -> None:
+def _sync(path: str, only: int = os.O_NOFOLLOW) -> None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | only | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
         finally:

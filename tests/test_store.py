@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 import builders
 from builders import Writes
-from checks import inodes_in, refused, snapshot, succeeded
+from checks import PYTHON, inodes_in, refused, snapshot, succeeded
 from homes import Home
 
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
@@ -182,3 +183,28 @@ def test_a_damaged_record_is_named(stocked: Home, folder: str, record: str, tmp_
     assert refused(stocked.run("install", archive), "damaged") == message
     shutil.rmtree(path.parent)
     assert stocked.run("list").returncode == 0
+
+
+def test_a_store_that_was_moved_and_linked(stocked: Home, tmp_path: Path, pair: list[Path]) -> None:
+    """To a disk with more room."""
+    stocked.store.rename(tmp_path / "moved")
+    stocked.store.symlink_to(tmp_path / "moved")
+    for words in (["alias", "work", "10.1"], ["pin", "10.1", "--global"], ["install", *pair]):
+        succeeded(stocked.run(*words))
+    succeeded(stocked.run("install", *pair, "--force"))
+    assert stocked.store.is_symlink()
+
+
+def test_what_is_pinned_may_be_a_link(stocked: Home, tmp_path: Path) -> None:
+    """A tree, a conda environment and a virtualenv: people keep them on another disk, too."""
+    for name in ("tree", "env", "venv"):
+        (tmp_path / "real" / name).mkdir(parents=True)
+        (tmp_path / name).symlink_to(tmp_path / "real" / name)
+    (tmp_path / "env" / "conda-meta").mkdir()
+    shutil.rmtree(tmp_path / "real" / "venv")
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", tmp_path / "real" / "venv"], check=True)
+    for option, name in (("--dir", "tree"), ("-p", "env"), ("-p", "venv")):
+        succeeded(stocked.run("pin", "10.1", option, tmp_path / name))
+    assert (tmp_path / "real" / "tree" / ".cuda-version").exists()
+    for option, name in (("--dir", "tree"), ("-p", "env"), ("-p", "venv")):
+        succeeded(stocked.run("unpin", option, tmp_path / name))
