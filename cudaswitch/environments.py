@@ -113,7 +113,8 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
     ]
     if not fitting:
         names = {"base" if _is_root(prefix) else prefix.name for prefix in known}
-        hint = f"known are {', '.join(sorted(names))}" if names else "name it with -p"
+        known_ones = f"known are {', '.join(sorted(names))}; " if names else ""
+        hint = f"{known_ones}name it with -p PREFIX"
         raise EnvironmentNotFoundError(f"no environment `{name}` is known", hint)
     roots, folders = _places(variables)
     folders += [prefix / "envs" for prefix in known if _is_root(prefix)]

@@ -418,6 +418,7 @@ def test_init_of_an_unknown_shell(home: Home) -> None:
 
 PINS = {
     "no environment of that name": (["pin", "10.1", "-n", "none"], "no environment `none`"),
+    "an empty name": (["pin", "10.1", "-n", ""], "no environment ``"),
     "no environment there": (["pin", "10.1", "-p", "none"], "is not there"),
     "no such folder": (["pin", "10.1", "--dir", "none"], "is no directory"),
     "not installed": (["pin", "11.0", "--dir", "."], "CUDA 11.0 is not installed"),

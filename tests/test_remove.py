@@ -226,6 +226,32 @@ def test_hooks_follow_an_update_of_cudaswitch(stocked: Home, tmp_path: Path, clo
     assert snapshot(prefix) == (before if closed else now)
 
 
+def test_a_pinned_directory_is_one_however_it_is_written(stocked: Home) -> None:
+    (stocked.path / "sub").mkdir()
+    for folder in (".", "sub/..", stocked.path):
+        succeeded(stocked.run("pin", "10.1", "--dir", folder))
+    kits = json.loads(stocked.run("list", "--json").stdout)["toolkits"]
+    assert [kit["pinned_by"] for kit in kits if kit["name"] == FULL] == [
+        [str(stocked.path / ".cuda-version")]
+    ]
+
+
+def test_environments_follow_an_alias(stocked: Home, tmp_path: Path) -> None:
+    """As directories, the user and shells do."""
+    succeeded(stocked.run("install", toolkit(tmp_path, "12.4.1")))
+    succeeded(stocked.run("alias", "work", "10.1"))
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "work", "-p", prefix))
+    succeeded(stocked.run("alias", "work", "12.4"))
+    hook = (prefix / "etc/conda/activate.d/~~cudaswitch.sh").read_text().replace("''", "")
+    assert "12.4.1" in hook
+    assert "10.1" not in hook
+    kits = {
+        kit["name"]: kit for kit in json.loads(stocked.run("list", "--json").stdout)["toolkits"]
+    }
+    assert kits["12.4.1"]["pinned_by"] == [str(prefix)]
+
+
 def test_aliases(stocked: Home, tmp_path: Path) -> None:
     done = stocked.run("alias", "thesis", "10.1")
     assert (succeeded(done), done.stderr) == ([], "")

@@ -116,6 +116,7 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
         if name not in store.aliases():
             raise NotInstalledError(f"no alias `{name}` is known", "cudaswitch alias")
         store.set_alias(name, None)
+        bring_up_to_date()
         return
     if request is None:
         raise click.UsageError("name what the alias stands for")
@@ -123,6 +124,7 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
     if meant.is_alias or meant.text in ("auto", "system"):
         raise RequestError(f"an alias cannot stand for `{request}`", "give it a version or range")
     store.set_alias(name, str(meant))
+    bring_up_to_date()
     try:
         find(meant)
     except NotInstalledError:

@@ -52,17 +52,17 @@ def chosen_place(
 ) -> Environment | Path:
     """Return the environment or file that the options name: by default the active
     environment, else this directory."""
-    if sum(map(bool, (name, prefix, directory, for_user))) > 1:
+    if sum(map(bool, (name is not None, prefix, directory, for_user))) > 1:
         raise click.UsageError("choose one of -n, -p, --dir and --global")
     if for_user:
         return home().global_pin
-    if name:
+    if name is not None:
         return environment_named(name, os.environ)
     if prefix:
         return environment_at(prefix)
     if not directory and (active := active_environment(os.environ)):
         return active
-    folder = directory.absolute() if directory else working_directory(os.environ)
+    folder = Path(os.path.normpath(directory.absolute())) if directory else working_directory(os.environ)
     if not folder.is_dir():
         raise EnvironmentNotFoundError(f"`{folder}` is no directory", "create it first")
     return pins.directory_pin(folder)

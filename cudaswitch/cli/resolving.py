@@ -39,9 +39,9 @@ def resolve(
 
     Reads the environment's files, imports nothing, changes nothing.
     """
-    if name and prefix:
+    if name is not None and prefix:
         raise click.UsageError("choose one of -n and -p")
-    if name:
+    if name is not None:
         environment = environment_named(name, os.environ)
     elif prefix:
         environment = environment_at(prefix)
