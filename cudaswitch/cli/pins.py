@@ -62,10 +62,10 @@ def chosen_place(
         return environment_at(prefix)
     if not directory and (active := active_environment(os.environ)):
         return active
-    folder = Path(os.path.normpath(directory.absolute())) if directory else working_directory(os.environ)
+    folder = directory.absolute() if directory else working_directory(os.environ)
     if not folder.is_dir():
         raise EnvironmentNotFoundError(f"`{folder}` is no directory", "create it first")
-    return pins.directory_pin(folder)
+    return pins.directory_pin(Path(os.path.normpath(folder)))
 
 
 @click.command(epilog="Example: cudaswitch pin 10.1 --cudnn 7.6 -n thesis")

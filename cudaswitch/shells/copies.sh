@@ -91,8 +91,21 @@ ${__CONDA_SHLVL_1_CUDAToolkit_ROOT-}${__CONDA_SHLVL_1_LD_LIBRARY_PATH-}\
 ${__CONDA_SHLVL_2_CUDA_HOME-}${__CONDA_SHLVL_2_CUDA_PATH-}${__CONDA_SHLVL_2_CUDACXX-}\
 ${__CONDA_SHLVL_2_CUDAToolkit_ROOT-}${__CONDA_SHLVL_2_LD_LIBRARY_PATH-}
             ;;
-        *) __csw=perhaps ;;
+        *) __cudaswitch_kept_deep ;;
     esac
+}
+
+# The same below more environments than two; never empty.
+__cudaswitch_kept_deep() {
+    \local _csw_level _csw_name
+    _csw_level=$CONDA_SHLVL __csw=$__csw:
+    case $_csw_level in *[!0-9]*) return 0 ;; esac
+    while [ "$_csw_level" -ge 0 ]; do
+        for _csw_name in CUDA_HOME CUDA_PATH CUDACXX CUDAToolkit_ROOT LD_LIBRARY_PATH; do
+            \eval "__csw=\$__csw\${__CONDA_SHLVL_${_csw_level}_$_csw_name-}"
+        done
+        _csw_level=$((_csw_level - 1))
+    done
 }
 
 # The variable $1 = __csw, unset where that is empty, which is the same to conda.

@@ -294,6 +294,22 @@ def test_found(twins: Stage, shell: Shell, conda: Conda, words: str, loaded: boo
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, DASH), ids=str)
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
+@pytest.mark.parametrize("names", ["bva", "vba", "ava"])
+def test_the_persons_own_toolkit_below_many_environments(
+    twins: Stage, shell: Shell, conda: Conda, names: str, loaded: bool
+) -> None:
+    """conda keeps a value that is the toolkit's, and was there before it."""
+    kit = twins.person.kits[0]
+    own = (("CUDA_HOME", str(kit.home)),)
+    events = tuple(event for name in names for event in (("activate", name), ("prompt",)))
+    loaded = loaded and shell is not DASH
+    evening = Evening(loaded, (), kit.lib[:1], own, events if loaded else events[::2])
+    assert fault(twins, shell, conda, evening) is None
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
 def test_what_a_script_keeps_in_a_plain_shell(twins: Stage, conda: Conda) -> None:
     evening = Evening(False, (), None, (), FOUND["what a script keeps below another"])
     assert fault(twins, DASH, conda, evening) is None
