@@ -81,10 +81,10 @@ def home() -> Home:
         # load than most of them to run.
         folder = os.environ.get("XDG_DATA_HOME", "")
         folder = folder if folder.startswith("/") else "~/.local/share"
-        return Home(_own(folder) / "cudaswitch")
+        return Home(_folder(folder) / "cudaswitch")
     from platformdirs import user_data_path  # noqa: PLC0415  # not needed elsewhere
 
-    return Home(_own(user_data_path("cudaswitch", appauthor=False)))
+    return Home(_folder(user_data_path("cudaswitch", appauthor=False)))
 
 
 def stores() -> list[Home]:
@@ -99,19 +99,15 @@ def cache() -> Path:
         return _folder(chosen)
     from platformdirs import user_cache_path  # noqa: PLC0415  # only installs need it
 
-    return _own(user_cache_path("cudaswitch", appauthor=False))
+    return _folder(user_cache_path("cudaswitch", appauthor=False))
 
 
-def _folder(text: str) -> Path:
-    return Path(os.path.normpath(Path(os.path.expanduser(text)).absolute()))
-
-
-def _own(folder: str | Path) -> Path:
-    """Return a folder in the person's home; without a home, a `~` would be made here."""
-    expanded = os.path.expanduser(folder)
+def _folder(text: str | Path) -> Path:
+    expanded = os.path.expanduser(text)
     if expanded.startswith("~"):
-        raise StoreError("this user has no home folder", "set HOME")
-    return Path(expanded)
+        # Otherwise a folder of that name would be made here.
+        raise StoreError(f"`{text}`: that home folder is not known", "set HOME, or name it in full")
+    return Path(os.path.normpath(Path(expanded).absolute()))
 
 
 def program() -> str:

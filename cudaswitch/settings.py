@@ -35,7 +35,14 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_url(value: Any) -> bool:
-    return _is_text(value) and value.startswith(("https://", "http://", "file://"))
+    if not _is_text(value) or not value.startswith(("https://", "http://", "file://")):
+        return False
+    from urllib.parse import urlsplit  # noqa: PLC0415  # only where a URL is set
+
+    try:
+        return urlsplit(str(value)).port != 0
+    except ValueError:
+        return False
 
 
 def _is_list(value: Any) -> bool:
@@ -47,7 +54,8 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < float("inf")
+    # Clocks of the system end before what a float can hold.
+    return type(value) in (int, float) and 0 <= value <= 1e8
 
 
 def _flag(text: str) -> bool | str:

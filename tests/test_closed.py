@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import succeeded
+from checks import refused, succeeded
 from homes import Home
 from shells.conda import conda_prefix
 from tools import as_plain_user, console_script
@@ -100,6 +100,13 @@ def test_a_pinned_directory_keeps_its_pin(stocked: Home, tmp_path: Path, what: s
     with closed(tmp_path / "outer"):
         went_on(run(stocked, *READERS[what]))
     assert any(str(project) in line for line in succeeded(stocked.run("list")))
+
+
+@pytest.mark.parametrize("name", ["CUDASWITCH_HOME", "CUDASWITCH_STORES", "CUDASWITCH_CACHE"])
+def test_a_home_that_is_not_known(home: Home, pair: list[Path], name: str) -> None:
+    done = home.run("install", *pair, cwd=home.path, **{name: "~nobody.of.that.name/folder"})
+    refused(done, "`~nobody.of.that.name/folder`", hint="in full")
+    assert not list(home.path.glob("~*"))
 
 
 @pytest.mark.parametrize("command", ["gc", "adopt", "install"])

@@ -79,15 +79,18 @@ GOOD = {
     "mirrors.nvidia": (["file:///usb/nvidia"], "file:///usb/nvidia"),
     "mirrors.pypi": (["https://mirror.example/simple"], "https://mirror.example/simple"),
 }
-BAD = {
-    "libraries": "sometimes",
-    "offline": "maybe",
-    "jobs": "0",
-    "timeout": "soon",
-    "wait": "long",
-    "mirrors.conda": "mirror.example",
-    "mirrors.nvidia": "ftp://mirror.example",
-}
+BAD = (
+    ("libraries", "sometimes"),
+    ("offline", "maybe"),
+    ("jobs", "0"),
+    ("timeout", "soon"),
+    ("timeout", "1e30"),
+    ("wait", "long"),
+    ("mirrors.conda", "mirror.example"),
+    ("mirrors.nvidia", "ftp://mirror.example"),
+    ("mirrors.nvidia", "http://[::1"),
+    ("mirrors.nvidia", "http://mirror.example:port"),
+)
 
 
 def test_every_setting_is_tested() -> None:
@@ -115,16 +118,16 @@ def test_what_is_not_set_is_not_unset(person: Person) -> None:
     assert person.file.read_text() == "[mirrors]\n# ours\n"
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_what_is_not_of_the_kind_is_refused(person: Person, name: str) -> None:
+@pytest.mark.parametrize(("name", "text"), BAD)
+def test_what_is_not_of_the_kind_is_refused(person: Person, name: str, text: str) -> None:
     """On the command line, in a variable and in the file, which stays as it is."""
-    assert f"`{name}` is not" in person.refused("config", "set", name, BAD[name])
+    assert f"`{name}` is not" in person.refused("config", "set", name, text)
     assert not person.file.exists()
     variable = SETTINGS[name].variable
     if variable:
-        said = person.refused("config", "list", **{variable: BAD[name]})
+        said = person.refused("config", "list", **{variable: text})
         assert f"as {variable} sets it" in said
-    person.write(f'{name} = "{BAD[name]}"\n')
+    person.write(f'{name} = "{text}"\n')
     assert str(person.file) in person.refused("config", "list")
 
 

@@ -488,8 +488,12 @@ def test_file_name(url: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://h/x", "h/x", "http://", "http://[::1", "http://h:99999/", "javascript:x", "", "https:///x"]
-)  # fmt: skip
+    "url",
+    [
+        *("ftp://h/x", "h/x", "http://", "http://[::1", "http://h:99999/", "javascript:x", ""),
+        *("https:///x", "http://h/\udce9"),
+    ],
+)
 def test_other_urls_are_refused(cache: Path, url: str) -> None:
     with pytest.raises(SourceError):
         fetch(url, cache)

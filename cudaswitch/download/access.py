@@ -45,7 +45,8 @@ class Limits:
             timeout=max(0.1, settings.value("timeout")),
             retries=int(_number("CUDASWITCH_RETRIES", 6)),
             size=int(_number("CUDASWITCH_MAX_DOWNLOAD", 64 << 30)),
-            seconds=_number("CUDASWITCH_MAX_TIME", 24 * 3600),
+            # Clocks of the system end before what a float can hold.
+            seconds=min(_number("CUDASWITCH_MAX_TIME", 24 * 3600), 1e8),
         )
 
 

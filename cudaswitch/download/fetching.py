@@ -138,7 +138,7 @@ def _scheme(url: str) -> str:
         usable = parts.scheme == "file" or (parts.hostname and (parts.port or 1))
     except ValueError:
         usable = None
-    if usable is None or usable == "" or parts.scheme not in ("http", "https", "file"):
+    if not (usable and url.isprintable() and parts.scheme in ("http", "https", "file")):
         raise refused(url, "only http, https and file URLs can be", "check the URL")
     return parts.scheme
 
