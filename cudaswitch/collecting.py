@@ -134,7 +134,7 @@ def _left(store: Store, dry_run: bool, say: Say) -> list[Waste]:
 
 
 def _answers(store: Store, dry_run: bool, say: Say) -> list[Waste]:
-    """Answers kept for environments that are gone, and notes of pins that are."""
+    """Answers kept for environments that are gone."""
     found = []
     for path in _in(store.home.automatic):
         with contextlib.suppress(OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Who decides which toolkit is active, and for whom: the strongest that asks (DESIGN section 4)."""
+"""Who decides which toolkit is active, and for whom: the strongest that asks."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class CudaswitchError(Exception):
     """A refusal or failure that a person can act on.
 
     `message` is one line without a full stop; `hint`, if any, is the next step,
-    usually a command; `exit_code` is what the process returns (DESIGN: 1, 2 or 127).
+    usually a command; `exit_code` is what the process returns: 1, 2 or 127.
     """
 
     exit_code = 1

@@ -98,7 +98,7 @@ def _missing(name: str) -> ToolMissingError:
 
 
 def _has(home: str, name: str) -> bool:
-    return any(os.path.exists(Path(home) / folder / name) for folder in ("bin", "lib64", "lib"))
+    return any(os.path.isfile(Path(home) / folder / name) for folder in ("bin", "lib64", "lib"))
 
 
 def installed(as_json: bool = False) -> None:

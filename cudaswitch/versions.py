@@ -224,13 +224,13 @@ def parse_version_file(text: str, origin: str) -> Request:
         where = f"{origin}:{number}"
         keyed = _FILE_LINE.fullmatch(line)
         key, value = (keyed[1], keyed[2]) if keyed else ("cuda", line)
-        if key in found:
-            raise RequestError(f"a second `{key}` line at {where}", "keep one of them")
         if not line.isascii() or (not keyed and len(line.split()) > 1 and "," not in line):
             raise RequestError(
                 f"cannot read `{brief(line)}` at {where}",
                 "one request a line: `10.1`, or `cuda 10.1` and `cudnn 7.6`",
             )
+        if key in found:
+            raise RequestError(f"a second `{key}` line at {where}", "keep one of them")
         found[key] = (value, where)
     if "cuda" not in found:
         raise RequestError(f"{origin} asks for no CUDA version", "write for example `10.1` into it")

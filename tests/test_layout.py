@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -13,10 +15,11 @@ from graphlib import TopologicalSorter
 from importlib.metadata import metadata
 from pathlib import Path
 
+import click
 import pytest
 
 import cudaswitch
-from cudaswitch.cli import COMMANDS
+from cudaswitch.cli import COMMANDS, cli
 from cudaswitch.completion import SCRIPTS
 from cudaswitch.shipped import shipped
 from tools import console_script
@@ -151,6 +154,13 @@ def top(name: str) -> str:
 def test_every_module_has_its_place() -> None:
     assert {top(name) for name in NAMES} == set(ORDER)
     assert len(set(ORDER)) == len(ORDER)
+
+
+def test_the_design_lists_the_modules_in_their_order() -> None:
+    text = (ROOT / "docs/design.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?`) \|", text.partition("| module |")[2], re.MULTILINE)
+    listed = [name for row in rows for name in re.findall("`([a-z]+)`", row)]
+    assert listed[: len(ORDER) - 2] == [name for name in ORDER if not name.startswith("__")]
 
 
 @pytest.mark.parametrize("path", sources(), ids=name_of)
@@ -302,6 +312,34 @@ def test_no_text_names_a_command_that_is_not_there() -> None:
     assert len(named) > 50
     prose = {("__init__.py", "carried"), ("faults.py", "opens")}
     assert {one for one in named if one[1] not in COMMANDS} == prose
+
+
+def documented() -> list[tuple[str, str]]:
+    """Return the words behind `cudaswitch` in code spans and blocks, each with its document."""
+    found = []
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")):
+        text = path.read_text(encoding="utf-8")
+        lines = re.findall(r"`(cudaswitch [^`]+)`", text)
+        for block in re.findall(r"```\w*\n(.*?)```", text, re.DOTALL):
+            lines += [re.sub(r"\s+#.*", "", line).removeprefix("$ ") for line in block.splitlines()]
+        begin = r"(?:^|[;(|\"]|\$\()\s*cudaswitch ([^;|)\"\\<>]+)"
+        found += [(path.name, words) for line in lines for words in re.findall(begin, line)]
+    return found
+
+
+@pytest.mark.parametrize(("document", "words"), sorted(set(documented())))
+def test_what_documents_tell_to_type_is_understood(document: str, words: str) -> None:
+    arguments = shlex.split(words.replace("…", "").replace("COMMAND", "use"))
+    command: click.Command = cli
+    context = click.Context(cli)
+    # --help, and the bare name of a command.
+    named = click.MissingParameter if len(arguments) == 1 else click.exceptions.Exit
+    with contextlib.suppress(click.exceptions.Exit, named):
+        while isinstance(command, click.Group) and arguments and arguments[0][0] != "-":
+            name, found, arguments = command.resolve_command(context, arguments)
+            assert found, name
+            command, context = found, click.Context(found, context, name)
+        command.parse_args(context, arguments)
 
 
 def test_no_text_names_an_extra_that_is_not_there() -> None:

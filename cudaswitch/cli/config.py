@@ -29,7 +29,7 @@ def config() -> None:
     """
 
 
-@config.command("list")
+@config.command("list", epilog="Example: cudaswitch config list --json")
 @output.json_option
 def listed(as_json: bool) -> None:
     """Show every setting, its value and who set it."""
@@ -46,7 +46,7 @@ def listed(as_json: bool) -> None:
     )
 
 
-@config.command("get")
+@config.command("get", epilog="Example: cudaswitch config get channels")
 @click.argument("name")
 def get(name: str) -> None:
     """Print one setting's value, a list in several lines."""
@@ -56,7 +56,7 @@ def get(name: str) -> None:
             output.line(_text(each))
 
 
-@config.command("set")
+@config.command("set", epilog="Example: cudaswitch config set channels conda-forge nvidia")
 @click.argument("name")
 @click.argument("values", nargs=-1, required=True, metavar="VALUE...")
 def set_(name: str, values: tuple[str, ...]) -> None:
@@ -68,7 +68,7 @@ def set_(name: str, values: tuple[str, ...]) -> None:
     _change(name, settings.checked(name, values if many else kind.from_text(values[0])))
 
 
-@config.command("unset")
+@config.command("unset", epilog="Example: cudaswitch config unset channels")
 @click.argument("name")
 def unset(name: str) -> None:
     """Take a setting out of config.toml."""

@@ -35,7 +35,7 @@ from cudaswitch.locks import Lock, held
 from cudaswitch.ownership import refuse_sudo
 
 PIECE = 1 << 20
-"""Bytes read and written at once (PERFORMANCE.md section 5: 1.7 x as fast as 8 KiB)."""
+"""Bytes read and written at once (measured: 1.7 x as fast as 8 KiB)."""
 
 IN_USE = "in-use"
 WORK = "work-"

@@ -1,11 +1,11 @@
 """CUDA 11.8 and later from PyPI, through pip: all pieces of exactly one release.
 
-Before 13 they are for running only: PyPI has all but nvcc of these (facts/distribution.json,
-`nvcc_wheels`).
+Before 13 they are for running only: PyPI has all but nvcc of these (`nvidia-cuda-nvcc-cu12` has
+ptxas and libdevice alone).
 
 NVIDIA's `cuda-toolkit` says for each release which version of which piece belongs to it. Left
 to itself pip mixes releases: the wheels' own requirements name no versions, and nvcc 13.0
-beside a newer nvvm cannot compile (facts/distribution.json, `mixed_trap`). So we read
+beside a newer nvvm cannot compile. So we read
 that list and ask for just these versions, without requirements.
 """
 

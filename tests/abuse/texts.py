@@ -64,7 +64,10 @@ VERSION_FILES: dict[str, tuple[str, Make]] = {
     "an option": ("is not a CUDA version", here("--help\n")),
     "two requests": ("a second `cuda` line", here("10.1\n12.4\n")),
     "a key twice": ("a second `cudnn` line", here("cuda 10.1\ncudnn 7\ncudnn 8\n")),
-    "an unknown key": ("a second `cuda` line", here("cuda 10.1\nenv LD_PRELOAD=/tmp/x.so\n")),
+    "an unknown key": (
+        "cannot read `env LD_PRELOAD",
+        here("cuda 10.1\nenv LD_PRELOAD=/tmp/x.so\n"),
+    ),
     "a path behind cudnn": ("is not a cuDNN version", here("cuda 10.1\ncudnn ../../x\n")),
     "a mode that is none": ("is not a library mode", here("cuda 10.1\nlibraries ../..\n")),
     "GPUs that are none": ("names no GPUs", here("cuda 10.1\ngpus $(id)\n")),
