@@ -10,9 +10,9 @@ from pathlib import Path
 from cudaswitch import shells
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
-from cudaswitch.ownership import plain_modes
 from cudaswitch.paths import Home, program
 from cudaswitch.shipped import shipped
+from cudaswitch.staging import written
 from cudaswitch.store import all_stores, own_store
 from cudaswitch.toolkit import Toolkit, current_platform
 from cudaswitch.tools import SHIM_HEADER, is_shim, is_toolkit_tool
@@ -30,11 +30,11 @@ def install() -> list[str]:
     """
     store = own_store()
     store.home.require_writable()
-    with plain_modes(store.home.root):
+    with written(store.home):
         # Not even a group's: what lies there runs as whoever has it on PATH.
         store.home.shims.mkdir(mode=0o755, exist_ok=True)
     _refuse_foreign_hands(store.home.shims)
-    with store.lock("shims"), plain_modes(store.home.root):
+    with store.lock("shims"), written(store.home):
         if not installed():
             write_atomically(store.home.shims / MARKER, "")
         tools = sorted({name for each in all_stores() for name in _tools_of(each.toolkits())})

@@ -8,6 +8,7 @@ from pathlib import Path
 from cudaswitch import talk
 from cudaswitch.activation import applied
 from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
+from cudaswitch.environments import active_environment
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.store import all_stores, all_toolkits
 
@@ -37,9 +38,9 @@ def current(as_json: bool = False) -> None:
     if not agrees:
         has = applied(os.environ)
         talk.say(f"this shell has {has.home if has else os.environ.get('CUDA_HOME', 'no toolkit')}")
-        talk.hint(
-            "load the integration (cudaswitch init --help), or activate the environment again"
-        )
+        environment = active_environment(os.environ)
+        hooked = environment and decision.origin.startswith(f"{environment.pin_file}:")
+        talk.hint("activate the environment again" if hooked else "cudaswitch init --install")
 
 
 def _agrees(decision: Decision) -> bool:

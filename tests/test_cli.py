@@ -361,6 +361,11 @@ def test_current(stocked: Home, tmp_path: Path) -> None:
         f"{FULL} (asked for by {tmp_path}/.cuda-version:2)", str(kit(stocked)),
     ]  # fmt: skip
     assert "this shell has" in human.stderr
+    assert human.stderr.endswith("hint: cudaswitch init --install\n")
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    human = stocked.run("current", CONDA_PREFIX=str(prefix))
+    assert human.stderr.endswith("hint: activate the environment again\n")
     assert "hint: " in human.stderr
 
 

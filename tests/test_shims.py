@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from builders import HELLO_CU, real_toolkit, runtime_number
+from checks import refused
 from cudaswitch import install as installing
 from cudaswitch import shims
 from cudaswitch.automatic import recall
@@ -401,3 +402,9 @@ def test_the_real_nvcc_compiles_through_its_shim(home: Home, tmp_path: Path) -> 
     subprocess.run(["nvcc", "hello.cu", "-o", "hello"], cwd=tmp_path, env=env, check=True)
     shown = subprocess.run([tmp_path / "hello"], capture_output=True, text=True, check=True).stdout
     assert str(runtime_number()) in shown
+
+
+def test_a_file_where_the_shims_belong(home: Home) -> None:
+    home.store.mkdir()
+    (home.store / "shims").touch()
+    refused(home.run("shims", "install"), "cannot write", "shims", hint="CUDASWITCH_HOME")
