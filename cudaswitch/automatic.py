@@ -19,11 +19,13 @@ from cudaswitch.store import all_stores, own_store
 class Answer(NamedTuple):
     """What an environment asks for, None where it needs nothing or none may be chosen.
 
-    `refusal` says why none may be: nothing fits this machine, or it is not installed.
+    `refusal` says why none may be: nothing fits this machine, or it is not installed; `caution`,
+    which is never raised, why the answer may not do.
     """
 
     want: Want | None
     refusal: CudaswitchError | None = None
+    caution: CudaswitchError | None = None
 
 
 def ask(environment: Environment) -> Answer:
@@ -44,7 +46,9 @@ def ask(environment: Environment) -> Answer:
         )
     if resolution.toolkit is not None:
         kit = next(kit for kit in kits if kit.name == resolution.toolkit)
-        return Answer(Want(kit.path, compiler=own_store().compiler_of(kit)))
+        unreached = resolution.unreached
+        caution = CudaswitchError(unreached, resolution.hint) if unreached else None
+        return Answer(Want(kit.path, compiler=own_store().compiler_of(kit)), caution=caution)
     if resolution.cuda is None or resolution.bundled:
         return Answer(None)
     library = f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""

@@ -24,10 +24,14 @@ VERSION_FILE = ".cuda-version"
 
 
 class Decision(NamedTuple):
-    """What should be active, and who asked: a file, a pin, a variable or this shell."""
+    """What should be active, and who asked: a file, a pin, a variable or this shell.
+
+    `caution` says why what `auto` chose may not do.
+    """
 
     want: Want
     origin: str
+    caution: CudaswitchError | None = None
 
     @property
     def toolkit(self) -> Toolkit | None:
@@ -101,7 +105,10 @@ def _automatic(request: Request, environment: Environment | None) -> Decision:
     if found.want is None:
         return Decision(Want("system"), request.origin)
     libraries = request.libraries or _usual_libraries()
-    return Decision(found.want._replace(libraries=libraries, gpus=request.gpus), request.origin)
+    want = found.want._replace(libraries=libraries, gpus=request.gpus)
+    # Who has said what is to become of LD_LIBRARY_PATH need not be told.
+    caution = None if libraries in ("always", "never") else found.caution
+    return Decision(want, request.origin, caution)
 
 
 def version_file(directory: Path, variables: Mapping[str, str]) -> Path | None:

@@ -55,7 +55,9 @@ def run(
         chosen = decide(os.environ, working_directory(os.environ)).want
         chosen = chosen._replace(gpus=parse_gpus(gpus)) if gpus is not None else chosen
     else:
-        chosen = answer(parse_request(request, cudnn, libraries, gpus=gpus)).want
+        decision = answer(parse_request(request, cudnn, libraries, gpus=gpus))
+        talk.caution(decision.caution)
+        chosen = decision.want
     made = change_here(chosen)
     before = _as_started()
     if made is None:

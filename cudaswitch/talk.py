@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from cudaswitch.errors import printable
+from cudaswitch.errors import CudaswitchError, printable
 
 
 def data(value: Any) -> None:
@@ -29,6 +29,14 @@ def say(text: str) -> None:
 def hint(text: str) -> None:
     """Name the next step, on stderr."""
     print(f"hint: {printable(text)}", file=sys.stderr)
+
+
+def caution(error: CudaswitchError | None) -> None:
+    """Say what went well enough not to be refused, and the next step; nothing for None."""
+    if error:
+        say(error.message)
+        if error.hint:
+            hint(error.hint)
 
 
 def warn_of_forced_libraries(libraries: str | None, bundled: str | None) -> None:

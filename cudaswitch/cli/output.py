@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from cudaswitch.talk import data, hint, line, say, table, warn_of_forced_libraries
+from cudaswitch.talk import caution, data, hint, line, say, table, warn_of_forced_libraries
 from cudaswitch.toolkit import Toolkit
 
 __all__ = [
+    "caution",
     "data",
     "hint",
     "json_option",

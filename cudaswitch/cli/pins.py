@@ -106,7 +106,8 @@ def pin(
         output.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
     if kit:
         output.tell_of_compiler(kit, decision.want.compiler)
-    if bundled and asked.libraries is None:
+    output.caution(decision.caution)
+    if bundled and asked.libraries is None and not decision.caution:
         output.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
 
 

@@ -25,7 +25,9 @@ def _asked(
     gpus: str | None,
     origin: str = "",
 ) -> Want:
-    return answer(parse_request(request, cudnn, libraries, origin, gpus)).want
+    decision = answer(parse_request(request, cudnn, libraries, origin, gpus))
+    output.caution(decision.caution)
+    return decision.want
 
 
 @click.command(epilog="Example: cudaswitch use 10.1    cudaswitch use auto    cudaswitch use -")

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from cudaswitch.bundled import bundles_cuda
 from cudaswitch.compat.carriers import carried_by, carrier_starts
 from cudaswitch.compat.frameworks import framework_starts
 from cudaswitch.detect.frameworks import Place, inspect, places
@@ -107,11 +108,13 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
     records = [record for layer in found for record in layer.records]
     carried = [*_carried_dists(dists, reading), *_carried_records(records, reading)]
     frameworks = [inspect(place, reading, os_name, carried) for place in placed]
+    brings = bundles_cuda(prefix) if os_name == "linux" else None
     return Facts(
         platform=platform,
         prefix=printable(str(prefix)),
         frameworks=tuple(framework for framework in frameworks if framework),
         carried=tuple(carried),
+        brings=reading.name(Path(brings)) if brings else None,
         notes=tuple(reading.notes),
     )
 

@@ -49,6 +49,7 @@ class _Draft:
         self.conflict = False
         self.toolkit: Toolkit | None = None
         self.rejected: list[Rejected] = []
+        self.unreached: str | None = None
         self.hint: str | None = None
 
     @property
@@ -94,6 +95,7 @@ def resolve(facts: Facts, toolkits: Sequence[Toolkit]) -> Resolution:
         reasons=tuple(draft.reasons),
         rejected=tuple(draft.rejected),
         hint=draft.hint,
+        unreached=draft.unreached,
     )
 
 
@@ -141,7 +143,7 @@ def one_for_all(draft: _Draft) -> None:
     for need in candidates:
         _compare(draft, lead, need)
     for need in draft.with_cuda:
-        if need.own and not lead.own and _same_major(need, cuda):
+        if need.own and not lead.own and not draft.facts.brings and _same_major(need, cuda):
             text = (
                 f"{need.label} brings its own CUDA {need.cuda}, and with the toolkit's libraries"
                 " ahead of them it loads those: an environment of its own is safer"
@@ -197,6 +199,22 @@ def best_installed(draft: _Draft) -> None:
         draft.reasons.append(Reason(text, draft.toolkit.path))
 
 
+def within_reach(draft: _Draft) -> None:
+    """Whether those that need a toolkit find it: not where LD_LIBRARY_PATH is left alone."""
+    if draft.wanted is None or draft.bundled or draft.conflict or not draft.facts.brings:
+        return
+    text = (
+        "the environment brings CUDA, so LD_LIBRARY_PATH is left alone,"
+        f" and {_labels(draft, own=False)} does not find the toolkit there"
+    )
+    draft.unreached = text
+    draft.reasons.append(Reason(text, draft.facts.brings))
+
+
+def _labels(draft: _Draft, *, own: bool) -> str:
+    return " and ".join(need.label for need in draft.with_cuda if need.own is own)
+
+
 def host_compiler(draft: _Draft) -> None:
     """Whether the machine's compiler can build with it."""
     if draft.wanted:
@@ -215,8 +233,14 @@ def next_step(draft: _Draft) -> None:
         draft.hint = "give each framework its own environment"
     elif draft.wanted is None:
         draft.hint = next((need.hint for need in draft.needs if need.hint), None)
+    elif draft.toolkit and draft.unreached and (owners := _labels(draft, own=True)):
+        draft.hint = (
+            f"give {_labels(draft, own=False)} an environment of its own, or take"
+            f" `--libraries always`: then {owners} may load the toolkit's libraries, and fail"
+        )
     elif draft.toolkit:
-        draft.hint = f"cudaswitch use {draft.toolkit.name}"
+        always = " --libraries always" if draft.unreached else ""
+        draft.hint = f"cudaswitch use {draft.toolkit.name}{always}"
     else:
         draft.hint = _install(draft, draft.wanted)
 
@@ -230,5 +254,13 @@ def _install(draft: _Draft, wanted: Wanted) -> str:
     return command
 
 
-STEPS = (built_for, machine_allows, one_for_all, best_installed, host_compiler, next_step)
+STEPS = (
+    built_for,
+    machine_allows,
+    one_for_all,
+    best_installed,
+    within_reach,
+    host_compiler,
+    next_step,
+)
 """The rules, in the order in which they are applied; each adds its reasons."""

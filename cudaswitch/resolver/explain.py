@@ -49,7 +49,8 @@ def _choice(resolution: Resolution) -> str:
     if resolution.bundled:
         builds = resolution.toolkit or f"CUDA {resolution.cuda} (not installed)"
         return f"runs on its own {needs}; to build extensions: {builds}"
-    return f"needs {needs}: {resolution.toolkit or 'not installed'}"
+    but = ", but LD_LIBRARY_PATH is left alone" if resolution.unreached else ""
+    return f"needs {needs}: {resolution.toolkit or 'not installed'}{but}"
 
 
 def _purpose(resolution: Resolution) -> str:

@@ -63,14 +63,16 @@ class Facts(NamedTuple):
     """An environment and a machine as found; None and empty mean unknown.
 
     `platform` is conda's name. `cc` are the compute capabilities of the GPUs, `gcc` the
-    majors of the host compilers, the default one first. `notes` are findings on the way:
-    what could not be read and why.
+    majors of the host compilers, the default one first. `brings` names what shows that the
+    environment brings CUDA, because of which LD_LIBRARY_PATH is left alone there. `notes` are
+    findings on the way: what could not be read and why.
     """
 
     platform: str
     prefix: str | None = None
     frameworks: tuple[FoundFramework, ...] = ()
     carried: tuple[Carried, ...] = ()
+    brings: str | None = None
     driver: str | None = None
     driver_source: str = ""
     cc: tuple[str, ...] = ()
@@ -121,7 +123,8 @@ class Resolution(NamedTuple):
     `cuda` and `cudnn` are what the frameworks state, None when none is needed. `runs` tells
     whether this machine can run them, given that toolkit; `bundled` that they bring their
     own CUDA, so that a toolkit only serves to build extensions. `toolkit` names the
-    installed one to use. `hint` is the next step, a command where there is one.
+    installed one to use. `hint` is the next step, a command where there is one. `unreached`
+    says why what needs that toolkit does not find it all the same.
     """
 
     cuda: str | None
@@ -133,6 +136,7 @@ class Resolution(NamedTuple):
     reasons: tuple[Reason, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     hint: str | None = None
+    unreached: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {

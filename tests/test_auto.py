@@ -1,0 +1,74 @@
+"""What `auto` says of an environment that it serves only in part, or does not know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checks import succeeded
+from homes import Home
+from made_environments import Env
+
+KIT = "10.1.243+cudnn7.6.5"
+TELL = ("sh", "-c", 'echo "$CUDA_HOME:$LD_LIBRARY_PATH"')
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> Env:
+    made = Env(tmp_path / "an env")
+    made.write("pyvenv.cfg", "home = /usr/bin\n")
+    made.write("bin/activate", "")
+    return made
+
+
+@pytest.fixture
+def mixed(env: Env) -> Env:
+    """One that needs a toolkit to run, beside one that brings its own CUDA."""
+    env.dist("cupy-cuda101", "7.8.0")
+    env.dist("torch", "2.6.0+cu124")
+    env.file("torch/lib/libtorch_cuda.so")
+    return env
+
+
+ALONE = (
+    "the environment brings CUDA, so LD_LIBRARY_PATH is left alone,"
+    " and CuPy 7.8.0 does not find the toolkit there"
+)
+ADVICE = (
+    "give CuPy 7.8.0 an environment of its own, or take `--libraries always`:"
+    " then PyTorch 2.6.0+cu124 may load the toolkit's libraries, and fail"
+)
+
+
+def test_a_toolkit_that_is_left_out_of_the_path_is_told(stocked: Home, mixed: Env) -> None:
+    toolkit = stocked.store / "toolkits" / KIT
+    active = {"VIRTUAL_ENV": str(mixed.prefix)}
+    done = stocked.run("exec", "auto", "--", *TELL, **active)
+    assert succeeded(done) == [f"{toolkit}:"]
+    assert done.stderr == f"cudaswitch: {ALONE}\nhint: {ADVICE}\n"
+    pinned = stocked.run("pin", "auto", "-p", mixed.prefix)
+    assert pinned.stderr.endswith(f"is pinned to {KIT}\ncudaswitch: {ALONE}\nhint: {ADVICE}\n")
+    first, *rest = succeeded(stocked.run("resolve", "-p", mixed.prefix))
+    assert first == f"needs CUDA 10.1: {KIT}, but LD_LIBRARY_PATH is left alone"
+    assert any(ALONE in line for line in rest)
+    assert f"hint: {ADVICE}" in rest
+
+
+def test_who_overrules_that_is_not_told(stocked: Home, mixed: Env) -> None:
+    active = {"VIRTUAL_ENV": str(mixed.prefix)}
+    done = stocked.run("exec", "auto", "--libraries", "always", "--", *TELL, **active)
+    assert f"{stocked.store}/toolkits/{KIT}/lib64" in succeeded(done)[0].partition(":")[2]
+    assert ALONE not in done.stderr
+    done = stocked.run("exec", "auto", "--libraries", "never", "--", *TELL, **active)
+    assert (succeeded(done), done.stderr) == (
+        [f"{stocked.store}/toolkits/{KIT}:"],
+        "",
+    )
+
+
+def test_wheels_that_nothing_there_uses(stocked: Home, env: Env) -> None:
+    env.dist("cupy-cuda101", "7.8.0")
+    env.file("nvidia/cublas/lib/libcublas.so.12")
+    lines = succeeded(stocked.run("resolve", "-p", env.prefix))
+    assert f"next: cudaswitch use {KIT} --libraries always" in lines
