@@ -44,13 +44,13 @@ def ask(environment: Environment) -> Answer:
                 resolution.hint,
             ),
         )
+    unreached = resolution.unreached
+    caution = CudaswitchError(unreached, resolution.hint) if unreached else None
     if resolution.toolkit is not None:
         kit = next(kit for kit in kits if kit.name == resolution.toolkit)
-        unreached = resolution.unreached
-        caution = CudaswitchError(unreached, resolution.hint) if unreached else None
         return Answer(Want(kit.path, compiler=own_store().compiler_of(kit)), caution=caution)
     if resolution.cuda is None or resolution.bundled:
-        return Answer(None)
+        return Answer(None, caution=caution)
     library = f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""
     return Answer(
         None,

@@ -103,7 +103,7 @@ def _automatic(request: Request, environment: Environment | None) -> Decision:
     if found.refusal:
         raise found.refusal
     if found.want is None:
-        return Decision(Want("system"), request.origin)
+        return Decision(Want("system"), request.origin, found.caution)
     libraries = request.libraries or _usual_libraries()
     want = found.want._replace(libraries=libraries, gpus=request.gpus)
     # Who has said what is to become of LD_LIBRARY_PATH need not be told.

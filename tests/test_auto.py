@@ -72,3 +72,18 @@ def test_wheels_that_nothing_there_uses(stocked: Home, env: Env) -> None:
     env.file("nvidia/cublas/lib/libcublas.so.12")
     lines = succeeded(stocked.run("resolve", "-p", env.prefix))
     assert f"next: cudaswitch use {KIT} --libraries always" in lines
+
+
+def test_condas_cuda_that_no_path_leads_to(stocked: Home, tmp_path: Path) -> None:
+    env = Env(tmp_path / "conda")
+    env.dist("tensorflow", "2.10.0")
+    env.conda("cudatoolkit", "11.2.2", "h1_0")
+    env.conda("cudnn", "8.1.0.77", "h1_0")
+    lib = env.prefix / "lib"
+    hint = f"hint: `conda env config vars set -p {env.prefix} LD_LIBRARY_PATH={lib}`, then activate"
+    done = stocked.run("exec", "auto", "--", *TELL, CONDA_PREFIX=str(env.prefix))
+    assert succeeded(done) == [":"]
+    assert f"TensorFlow 2.10.0: it looks in `{lib}` only by LD_LIBRARY_PATH" in done.stderr
+    assert hint in done.stderr
+    assert hint in stocked.run("pin", "auto", "-p", env.prefix).stderr
+    assert any(hint in line for line in succeeded(stocked.run("resolve", "-p", env.prefix)))

@@ -34,8 +34,8 @@ def test_every_row_cites_a_source_that_the_file_names(table):
     for row in rows(table):
         assert row["confidence"] in CONFIDENCES, row
         assert sources[row["source"]].strip(), row
-    own = read_table(table).get("own_cuda")
-    assert own is None or (own["source"] in sources and own["confidence"] in CONFIDENCES)
+    for rule in map(read_table(table).get, ("own_cuda", "prefix_by_path")):
+        assert rule is None or (rule["source"] in sources and rule["confidence"] in CONFIDENCES)
 
 
 @pytest.mark.parametrize("table", TABLES)

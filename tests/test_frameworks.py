@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cudaswitch.resolver import explain
 from made_environments import WINDOWS_SITE, Env
 
 
@@ -356,6 +357,70 @@ def test_pip_tensorflow_in_a_prefix_with_condas_cuda(env):
     answer = env.resolve()
     assert answer.bundled is True
     assert any("cudatoolkit 11.2.2 and cudnn 8.1.0.77" in it.text for it in answer.reasons)
+
+
+@pytest.fixture
+def beside_conda(env, monkeypatch):
+    """TensorFlow by pip with the cudatoolkit of conda, as its guide had it up to 2.12."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    env.dist("tensorflow", "2.10.0")
+    env.conda("cudatoolkit", "11.2.2", "hbe64b41_10")
+    env.conda("cudnn", "8.1.0.77", "h90431f1_0")
+    return env
+
+
+def test_pip_tensorflow_finds_condas_cuda_by_ld_library_path_alone(beside_conda):
+    answer, lib = beside_conda.resolve(), f"{beside_conda.prefix}/lib"
+    assert f"looks in `{lib}` only by LD_LIBRARY_PATH" in answer.unreached
+    assert any("tensorflow#52988" in reason.source for reason in answer.reasons)
+    assert f"LD_LIBRARY_PATH='{lib}'" in answer.hint
+    assert "cuDNN 8.1, once LD_LIBRARY_PATH leads there" in explain(answer).splitlines()[0]
+    assert beside_conda.resolve(platform="win-64").unreached is None
+
+
+LEADING = {
+    "etc/conda/activate.d/env_vars.sh": "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$CONDA_PREFIX/lib/",
+    "etc/conda/activate.d/a.sh": 'export LD_LIBRARY_PATH="{at}/lib:$LD_LIBRARY_PATH"',
+    "conda-meta/state": '{{"env_vars": {{"LD_LIBRARY_PATH": "/opt/lib:{at}/lib"}}}}',
+}
+
+
+@pytest.mark.parametrize("file", LEADING)
+def test_what_leads_there(beside_conda, file):
+    text = LEADING[file]
+    beside_conda.write(file, text.format(at=beside_conda.prefix) if "{at}" in text else text)
+    assert beside_conda.resolve().unreached is None
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("etc/conda/activate.d/a.sh", "export LD_LIBRARY_PATH=$CONDA_PREFIX/library"),
+        ("etc/conda/activate.d/a.sh", "export LD_LIBRARY_PATH=/opt/lib PATH=$CONDA/lib"),
+        ("etc/conda/activate.d/a.txt", "export LD_LIBRARY_PATH=$CONDA_PREFIX/lib"),
+        ("conda-meta/state", '{"env_vars": {"LD_LIBRARY_PATH": ["lib"]}}'),
+    ],
+)
+def test_what_does_not_lead_there(beside_conda, file, text):
+    beside_conda.write(file, text)
+    assert beside_conda.resolve().unreached
+
+
+def test_a_shell_that_has_it_already(beside_conda, monkeypatch):
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/opt/lib:{beside_conda.prefix}/lib/")
+    assert beside_conda.resolve().unreached is None
+
+
+def test_wheels_beside_it_and_releases_before_2_7_need_no_path(beside_conda, monkeypatch):
+    beside_conda.dist("tensorflow-gpu", "2.6.2")
+    assert beside_conda.resolve().unreached is None
+    beside_conda.dist("tensorflow-gpu", "2.14.1")
+    beside_conda.conda("cudatoolkit", "11.8.0", "0")
+    beside_conda.conda("cudnn", "8.9", "0")
+    assert beside_conda.resolve().unreached
+    beside_conda.dist("nvidia-cuda-runtime-cu11", "11.8.89")
+    beside_conda.dist("nvidia-cudnn-cu11", "8.7.0.84")
+    assert beside_conda.resolve().unreached is None
 
 
 def test_an_old_framework_needs_its_own_release_of_condas_cuda(env):

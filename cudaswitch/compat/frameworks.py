@@ -135,6 +135,17 @@ class OwnCuda(Row):
         return bool(self.never and re.search(self.never, version))
 
 
+class PrefixByPath(Row):
+    """Pip packages, `since` when, that find the CUDA of a conda prefix by LD_LIBRARY_PATH alone.
+
+    Their libraries have a RUNPATH, and with one the RPATH of conda's Python counts for nothing.
+    """
+
+    source: str
+    confidence: str
+    since: Version
+
+
 class Loading(Row):
     """How a framework loads its libraries; paths are below site-packages.
 
@@ -216,9 +227,15 @@ class Framework:
     @cached_property
     def own_cuda(self) -> OwnCuda | None:
         own = self._data.get("own_cuda")
-        if own is None:
-            return None
-        return OwnCuda(**_typed(own | {"source": self._data["sources"][own["source"]]}))
+        return OwnCuda(**self._sourced(own)) if own else None
+
+    @cached_property
+    def prefix_by_path(self) -> PrefixByPath | None:
+        rule = self._data.get("prefix_by_path")
+        return PrefixByPath(**self._sourced(rule)) if rule else None
+
+    def _sourced(self, row: dict[str, Any]) -> dict[str, Any]:
+        return _typed(row | {"source": self._data["sources"][row["source"]]})
 
     @cached_property
     def loading(self) -> Loading | None:

@@ -114,8 +114,31 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
         prefix=printable(str(prefix)),
         frameworks=tuple(framework for framework in frameworks if framework),
         carried=tuple(carried),
+        lib_on_path=_lib_on_path(prefix, reading),
         brings=reading.name(Path(brings)) if brings else None,
         notes=tuple(reading.notes),
+    )
+
+
+def _lib_on_path(prefix: Path, reading: Reading) -> bool:
+    """Tell whether activation, or this shell, has the `lib` of a prefix in LD_LIBRARY_PATH.
+
+    By conda's own variables of an environment, or a script of activate.d as TensorFlow's guide
+    had people write it.
+    """
+    lib = f"{prefix}/lib"
+    kept = reading.json_values(prefix / "conda-meta" / "state").get("env_vars.LD_LIBRARY_PATH")
+    for value in (kept, os.environ.get("LD_LIBRARY_PATH")):
+        if isinstance(value, str) and lib in (entry.rstrip("/") for entry in value.split(":")):
+            return True
+    folder = prefix / "etc" / "conda" / "activate.d"
+    wanted = (
+        rf"\bLD_LIBRARY_PATH=.*(?:\$CONDA_PREFIX|\$\{{CONDA_PREFIX\}}|{re.escape(str(prefix))})"
+    )
+    return any(
+        re.search(rf"{wanted}/lib/?(?![\w/])", reading.text(folder / name) or "")
+        for name in reading.names(folder)
+        if name.endswith(".sh")
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from cudaswitch.compat.frameworks import frameworks
@@ -201,6 +202,10 @@ def best_installed(draft: _Draft) -> None:
 
 def within_reach(draft: _Draft) -> None:
     """Whether those that need a toolkit find it: not where LD_LIBRARY_PATH is left alone."""
+    for need in draft.with_cuda:
+        if need.unled:
+            draft.unreached = f"{need.label}: {need.unled.text}"
+            draft.reasons.append(Reason(draft.unreached, need.unled.source))
     if draft.wanted is None or draft.bundled or draft.conflict or not draft.facts.brings:
         return
     text = (
@@ -233,6 +238,12 @@ def next_step(draft: _Draft) -> None:
         draft.hint = "give each framework its own environment"
     elif draft.wanted is None:
         draft.hint = next((need.hint for need in draft.needs if need.hint), None)
+    elif any(need.unled for need in draft.with_cuda):
+        lib = shlex.quote(f"{draft.facts.prefix}/lib")
+        place = shlex.quote(f"{draft.facts.prefix}")
+        draft.hint = (
+            f"`conda env config vars set -p {place} LD_LIBRARY_PATH={lib}`, then activate it again"
+        )
     elif draft.toolkit and draft.unreached and (owners := _labels(draft, own=True)):
         draft.hint = (
             f"give {_labels(draft, own=False)} an environment of its own, or take"

@@ -48,8 +48,10 @@ def _choice(resolution: Resolution) -> str:
     )
     if resolution.bundled:
         builds = resolution.toolkit or f"CUDA {resolution.cuda} (not installed)"
-        return f"runs on its own {needs}; to build extensions: {builds}"
-    but = ", but LD_LIBRARY_PATH is left alone" if resolution.unreached else ""
+        once = ", once LD_LIBRARY_PATH leads there" if resolution.unreached else ""
+        return f"runs on its own {needs}{once}; to build extensions: {builds}"
+    stuck = resolution.toolkit and resolution.unreached
+    but = ", but LD_LIBRARY_PATH is left alone" if stuck else ""
     return f"needs {needs}: {resolution.toolkit or 'not installed'}{but}"
 
 

@@ -64,8 +64,9 @@ class Facts(NamedTuple):
 
     `platform` is conda's name. `cc` are the compute capabilities of the GPUs, `gcc` the
     majors of the host compilers, the default one first. `brings` names what shows that the
-    environment brings CUDA, because of which LD_LIBRARY_PATH is left alone there. `notes` are
-    findings on the way: what could not be read and why.
+    environment brings CUDA, because of which LD_LIBRARY_PATH is left alone there, and
+    `lib_on_path` tells that activation, or this shell, has the `lib` of that conda prefix in it.
+    `notes` are findings on the way: what could not be read and why.
     """
 
     platform: str
@@ -73,6 +74,7 @@ class Facts(NamedTuple):
     frameworks: tuple[FoundFramework, ...] = ()
     carried: tuple[Carried, ...] = ()
     brings: str | None = None
+    lib_on_path: bool = False
     driver: str | None = None
     driver_source: str = ""
     cc: tuple[str, ...] = ()
@@ -124,7 +126,7 @@ class Resolution(NamedTuple):
     whether this machine can run them, given that toolkit; `bundled` that they bring their
     own CUDA, so that a toolkit only serves to build extensions. `toolkit` names the
     installed one to use. `hint` is the next step, a command where there is one. `unreached`
-    says why what needs that toolkit does not find it all the same.
+    says why what needs that toolkit, or the CUDA of its prefix, does not find it all the same.
     """
 
     cuda: str | None

@@ -25,6 +25,7 @@ class Need(NamedTuple):
     """What one framework needs; `cuda` None means a build without CUDA.
 
     Not `known`: it may well be for some CUDA, but neither its files nor a table say which.
+    `unled` says why it does not find its `own` CUDA yet.
     """
 
     found: FoundFramework
@@ -37,6 +38,7 @@ class Need(NamedTuple):
     reasons: tuple[Reason, ...]
     hint: str | None = None
     known: bool = True
+    unled: Reason | None = None
 
     @property
     def label(self) -> str:
@@ -76,7 +78,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         hint = "name the CUDA yourself: `cudaswitch compat` lists what goes with this machine"
         return _cpu(found, Reason(text, found.source), hint)._replace(known=False)
     minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
-    own, why = _own(found, cuda, cudnn, facts.carried)
+    own, why, unled = _own(found, cuda, cudnn, facts)
     return Need(
         found=found,
         framework=frameworks()[found.name],
@@ -86,6 +88,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         code=_code(found, cuda, facts.os),
         own=own,
         reasons=(*reasons, why),
+        unled=unled,
     )
 
 
@@ -231,28 +234,41 @@ def _refine_cudnn(
 
 
 def _own(
-    found: FoundFramework, cuda: Version, cudnn: Version | None, carried: tuple[Carried, ...]
-) -> tuple[bool, Reason]:
-    """Tell whether the framework finds its CUDA inside the environment."""
+    found: FoundFramework, cuda: Version, cudnn: Version | None, facts: Facts
+) -> tuple[bool, Reason, Reason | None]:
+    """Tell whether the environment has the framework's CUDA, and why it is not found there yet."""
     if found.origin == "conda":
-        return True, Reason("as a conda package it uses the CUDA of its prefix", found.source)
+        text = "as a conda package it uses the CUDA of its prefix"
+        return True, Reason(text, found.source), None
+    carried = facts.carried
     rule, release = frameworks()[found.name].own_cuda, release_of(found.version)
     if rule and rule.foreign(found.version):
         rule = None
     if rule and rule.pip == "always":
-        return True, Reason("its wheels bring their own CUDA", cite(rule))
-    kinds = ["conda"]
-    if rule and not (rule.since and release and release < rule.since):
-        kinds.append("dist")
-    for kind in kinds:
+        return True, Reason("its wheels bring their own CUDA", cite(rule)), None
+    # Wheels find those beside them before anything of the prefix.
+    beside = rule and not (rule.since and release and release < rule.since)
+    for kind in ("dist", "conda") if beside else ("conda",):
         parts = _serving(kind, cuda, cudnn, carried)
         if parts:
             shown = " and ".join(f"{part.name} {part.version}" for part in parts)
-            return True, Reason(f"the environment brings {shown}", parts[0].source)
+            why = Reason(f"the environment brings {shown}", parts[0].source)
+            return True, why, _unled(found, facts) if kind == "conda" else None
     if any(part.component == "cuda" for part in carried):
         text = "the CUDA packages in the environment are not the ones that it looks for"
-        return False, Reason(text, next(p.source for p in carried if p.component == "cuda"))
-    return False, Reason("it brings no CUDA of its own", found.source)
+        source = next(p.source for p in carried if p.component == "cuda")
+        return False, Reason(text, source), None
+    return False, Reason("it brings no CUDA of its own", found.source), None
+
+
+def _unled(found: FoundFramework, facts: Facts) -> Reason | None:
+    """Say that nothing leads a pip package to the CUDA of its conda prefix, where that is so."""
+    rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
+    if not rule or facts.os != "linux" or facts.lib_on_path or (release and release < rule.since):
+        return None
+    where = f"`{facts.prefix}/lib`"
+    text = f"it looks in {where} only by LD_LIBRARY_PATH, and nothing puts that folder there"
+    return Reason(text, cite(rule))
 
 
 def _serving(
