@@ -324,6 +324,28 @@ def test_a_conda_package_is_found_once_though_it_has_a_dist_info_too(env):
     assert (answer.cuda, answer.cudnn) == ("12.1", "8.9.2")
 
 
+def test_a_package_of_conda_forge_has_its_build_in_its_version(env):
+    env.conda(
+        "pytorch",
+        "2.0.0",
+        "cuda118py310he342708_200",
+        "cudatoolkit >=11.8,<12",
+        "cudnn >=8.8.0.121",
+    )
+    env.dist("torch", "2.0.0.post200")
+    env.file("torch/version.py", "__version__ = '2.0.0.post200'\ncuda = '11.8'\n")
+    answer = env.resolve(cc="3.5")
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("11.8", "8.8.0.121", True)
+    assert any("as a conda package" in reason.text for reason in answer.reasons)
+
+
+def test_another_post_release_over_conda_is_pip(env):
+    env.conda("paddlepaddle-gpu", "2.4.2", "py38_gpu_cuda10.2_many_linux", "cudatoolkit 10.2.*")
+    env.dist("paddlepaddle-gpu", "2.4.2.post112")
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled) == ("11.2", False)
+
+
 def test_pip_over_conda_is_pip(env):
     env.conda("pytorch", "2.0.0", "py3.10_cpu_0")
     env.torch("2.1.0+cu121", "12.1")

@@ -78,8 +78,10 @@ def _same_release(records: tuple[Record, ...], dist: Dist | None) -> tuple[Recor
     """Drop conda's records when pip has put another version over them."""
     if dist is None:
         return records
-    release = dist.version.partition("+")[0]
-    return records if any(record.version == release for record in records) else ()
+    version = dist.version.partition("+")[0]
+    # conda-forge's PyTorch has the number of its build behind the release: 2.0.0.post200.
+    named = ((it.version, f"{it.version}.post{it.build.rpartition('_')[2]}") for it in records)
+    return records if any(version in names for names in named) else ()
 
 
 def _best_dist(framework: Framework, dists: tuple[Dist, ...], reading: Reading) -> Dist | None:
