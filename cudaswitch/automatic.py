@@ -44,8 +44,8 @@ def ask(environment: Environment) -> Answer:
                 resolution.hint,
             ),
         )
-    unreached = resolution.unreached
-    caution = CudaswitchError(unreached, resolution.hint) if unreached else None
+    why = resolution.caution
+    caution = CudaswitchError(why, resolution.hint) if why else None
     if resolution.toolkit is not None:
         kit = next(kit for kit in kits if kit.name == resolution.toolkit)
         return Answer(Want(kit.path, compiler=own_store().compiler_of(kit)), caution=caution)

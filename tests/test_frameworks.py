@@ -171,6 +171,37 @@ def test_the_wheels_of_the_and_cuda_extra(env, version, cuda, wheels, bundled):
         assert answer.cudnn == "8.9.4.25"
 
 
+def test_a_cudnn_of_an_older_minor_is_refused_by_the_framework(env):
+    env.dist("tensorflow", "2.18.0")
+    env.dist("torch", "2.6.0+cu124")
+    env.dist("nvidia-cuda-runtime-cu12", "12.4.127")
+    env.dist("nvidia-cudnn-cu12", "9.1.0.70")
+    answer = env.resolve()
+    old = "nvidia-cudnn-cu12 9.1.0.70 is older than the 9.3 that it was built with"
+    assert answer.caution == f"TensorFlow 2.18.0: {old}"
+    assert [reason.text for reason in answer.reasons].count(answer.caution) == 1
+    assert answer.hint == '`pip install "nvidia-cudnn-cu12>=9.3,<10"`'
+    first = explain(answer).splitlines()[0]
+    assert "CUDA 12.4.127 and cuDNN 9.1.0.70, once nvidia-cudnn-cu12 is 9.3 or newer;" in first
+    assert any("runtime-cu12 12.4.127 is older than the 12.5" in it.text for it in answer.reasons)
+
+
+def test_a_cudnn_of_a_newer_minor_serves(env):
+    env.dist("tensorflow", "2.18.0")
+    env.dist("nvidia-cuda-runtime-cu12", "12.9.79")
+    env.dist("nvidia-cudnn-cu12", "9.10.2.21")
+    answer = env.resolve()
+    assert (answer.caution, answer.cuda, answer.cudnn) == (None, "12.5", "9.3")
+    assert explain(answer).startswith("runs on its own CUDA 12.9.79 and cuDNN 9.10.2.21;")
+
+
+def test_an_older_cudnn_of_conda(env):
+    env.dist("tensorflow", "2.6.0")
+    env.conda("cudatoolkit", "11.2.2", "hbe64b41_10")
+    env.conda("cudnn", "8.0.5.39", "h1_0")
+    assert env.resolve().hint == f"`conda install -p '{env.prefix}' \"cudnn>=8.1,<9\"`"
+
+
 def cudnn_pin(cuda, version):
     return f'nvidia-cudnn-cu{cuda} (=={version}) ; platform_system == "Linux"'
 
@@ -393,11 +424,11 @@ def beside_conda(env, monkeypatch):
 
 def test_pip_tensorflow_finds_condas_cuda_by_ld_library_path_alone(beside_conda):
     answer, lib = beside_conda.resolve(), f"{beside_conda.prefix}/lib"
-    assert f"looks in `{lib}` only by LD_LIBRARY_PATH" in answer.unreached
+    assert f"looks in `{lib}` only by LD_LIBRARY_PATH" in answer.caution
     assert any("tensorflow#52988" in reason.source for reason in answer.reasons)
     assert f"LD_LIBRARY_PATH='{lib}'" in answer.hint
-    assert "cuDNN 8.1, once LD_LIBRARY_PATH leads there" in explain(answer).splitlines()[0]
-    assert beside_conda.resolve(platform="win-64").unreached is None
+    assert "cuDNN 8.1.0.77, once LD_LIBRARY_PATH leads there" in explain(answer).splitlines()[0]
+    assert beside_conda.resolve(platform="win-64").caution is None
 
 
 LEADING = {
@@ -411,7 +442,7 @@ LEADING = {
 def test_what_leads_there(beside_conda, file):
     text = LEADING[file]
     beside_conda.write(file, text.format(at=beside_conda.prefix) if "{at}" in text else text)
-    assert beside_conda.resolve().unreached is None
+    assert beside_conda.resolve().caution is None
 
 
 @pytest.mark.parametrize(
@@ -425,24 +456,24 @@ def test_what_leads_there(beside_conda, file):
 )
 def test_what_does_not_lead_there(beside_conda, file, text):
     beside_conda.write(file, text)
-    assert beside_conda.resolve().unreached
+    assert beside_conda.resolve().caution
 
 
 def test_a_shell_that_has_it_already(beside_conda, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", f"/opt/lib:{beside_conda.prefix}/lib/")
-    assert beside_conda.resolve().unreached is None
+    assert beside_conda.resolve().caution is None
 
 
 def test_wheels_beside_it_and_releases_before_2_7_need_no_path(beside_conda, monkeypatch):
     beside_conda.dist("tensorflow-gpu", "2.6.2")
-    assert beside_conda.resolve().unreached is None
+    assert beside_conda.resolve().caution is None
     beside_conda.dist("tensorflow-gpu", "2.14.1")
     beside_conda.conda("cudatoolkit", "11.8.0", "0")
     beside_conda.conda("cudnn", "8.9", "0")
-    assert beside_conda.resolve().unreached
+    assert beside_conda.resolve().caution
     beside_conda.dist("nvidia-cuda-runtime-cu11", "11.8.89")
     beside_conda.dist("nvidia-cudnn-cu11", "8.7.0.84")
-    assert beside_conda.resolve().unreached is None
+    assert beside_conda.resolve().caution is None
 
 
 def test_an_old_framework_needs_its_own_release_of_condas_cuda(env):

@@ -124,18 +124,18 @@ def test_one_that_brings_its_own_beside_one_that_needs_a_toolkit_of_the_same_maj
 
 def test_a_toolkit_is_out_of_reach_where_the_environment_brings_cuda(env):
     env.dist("cupy-cuda112", "9.6.0")
-    assert env.resolve().unreached is None
+    assert env.resolve().caution is None
     env.torch("2.6.0+cu124", "12.4")
     file = env.file("torch/lib/libtorch_cuda.so")
     answer = env.resolve()
     assert (answer.cuda, answer.bundled) == ("11.2", False)
-    assert "CuPy 9.6.0 does not find the toolkit" in answer.unreached
-    told = next(reason for reason in answer.reasons if reason.text == answer.unreached)
+    assert "CuPy 9.6.0 does not find the toolkit" in answer.caution
+    told = next(reason for reason in answer.reasons if reason.text == answer.caution)
     assert told.source == file.relative_to(env.prefix).as_posix()
-    assert env.resolve(platform="win-64").unreached is None
+    assert env.resolve(platform="win-64").caution is None
     (env.prefix / env.site / "cupy_cuda112-9.6.0.dist-info/METADATA").unlink()
     (env.prefix / env.site / "cupy_cuda112-9.6.0.dist-info").rmdir()
-    assert env.resolve().unreached is None
+    assert env.resolve().caution is None
 
 
 # A virtualenv that sees the packages of its base.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from cudaswitch.compat.frameworks import frameworks
@@ -19,7 +18,7 @@ from cudaswitch.resolver.facts import (
     ResolvedFramework,
 )
 from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, nearest
-from cudaswitch.resolver.needs import Need, agree, follow, need_of
+from cudaswitch.resolver.needs import Lack, Need, agree, follow, need_of
 from cudaswitch.toolkit import Toolkit, current_platform
 from cudaswitch.versions import Version
 
@@ -50,12 +49,23 @@ class _Draft:
         self.conflict = False
         self.toolkit: Toolkit | None = None
         self.rejected: list[Rejected] = []
-        self.unreached: str | None = None
+        self.caution: str | None = None
+        self.proviso: str | None = None
         self.hint: str | None = None
 
     @property
     def with_cuda(self) -> list[Need]:
         return [need for need in self.needs if need.cuda]
+
+    @property
+    def left_alone(self) -> bool:
+        """Tell whether a toolkit is needed whose libraries are not put into LD_LIBRARY_PATH."""
+        needed = self.wanted is not None and not self.bundled and not self.conflict
+        return needed and self.facts.brings is not None
+
+    @property
+    def lacks(self) -> list[tuple[Need, Lack]]:
+        return [(need, need.lack) for need in self.with_cuda if need.lack]
 
     @property
     def bundled(self) -> bool:
@@ -86,6 +96,10 @@ def resolve(facts: Facts, toolkits: Sequence[Toolkit]) -> Resolution:
         )
         for need, verdict in zip(draft.needs, draft.verdicts, strict=True)
     )
+    titles = {"cuda": "CUDA", "cudnn": "cuDNN"}
+    mine = (it.serving for it in draft.with_cuda if lead and it.cuda == lead.cuda and it.serving)
+    serving = next(mine, ())
+    own = " and ".join(f"{titles[part.component]} {part.version}" for part in serving)
     return Resolution(
         cuda=str(lead.cuda) if lead else None,
         cudnn=str(lead.cudnn) if lead and lead.cudnn else None,
@@ -96,7 +110,9 @@ def resolve(facts: Facts, toolkits: Sequence[Toolkit]) -> Resolution:
         reasons=tuple(draft.reasons),
         rejected=tuple(draft.rejected),
         hint=draft.hint,
-        unreached=draft.unreached,
+        caution=draft.caution,
+        own=own or None,
+        proviso=draft.proviso,
     )
 
 
@@ -201,19 +217,20 @@ def best_installed(draft: _Draft) -> None:
 
 
 def within_reach(draft: _Draft) -> None:
-    """Whether those that need a toolkit find it: not where LD_LIBRARY_PATH is left alone."""
-    for need in draft.with_cuda:
-        if need.unled:
-            draft.unreached = f"{need.label}: {need.unled.text}"
-            draft.reasons.append(Reason(draft.unreached, need.unled.source))
-    if draft.wanted is None or draft.bundled or draft.conflict or not draft.facts.brings:
-        return
-    text = (
-        "the environment brings CUDA, so LD_LIBRARY_PATH is left alone,"
-        f" and {_labels(draft, own=False)} does not find the toolkit there"
-    )
-    draft.unreached = text
-    draft.reasons.append(Reason(text, draft.facts.brings))
+    """Whether each finds its CUDA: no toolkit is found where LD_LIBRARY_PATH is left alone."""
+    for need, lack in draft.lacks:
+        draft.caution = draft.caution or f"{need.label}: {lack.reason.text}"
+        draft.proviso = draft.proviso or f"once {lack.once}"
+        if lack.reason not in need.reasons:
+            _say(draft, need, [lack.reason])
+    if draft.left_alone:
+        text = (
+            "the environment brings CUDA, so LD_LIBRARY_PATH is left alone,"
+            f" and {_labels(draft, own=False)} does not find the toolkit there"
+        )
+        draft.caution = text
+        draft.proviso = "but LD_LIBRARY_PATH is left alone" if draft.toolkit else None
+        draft.reasons.append(Reason(text, draft.facts.brings or ""))
 
 
 def _labels(draft: _Draft, *, own: bool) -> str:
@@ -238,19 +255,15 @@ def next_step(draft: _Draft) -> None:
         draft.hint = "give each framework its own environment"
     elif draft.wanted is None:
         draft.hint = next((need.hint for need in draft.needs if need.hint), None)
-    elif any(need.unled for need in draft.with_cuda):
-        lib = shlex.quote(f"{draft.facts.prefix}/lib")
-        place = shlex.quote(f"{draft.facts.prefix}")
-        draft.hint = (
-            f"`conda env config vars set -p {place} LD_LIBRARY_PATH={lib}`, then activate it again"
-        )
-    elif draft.toolkit and draft.unreached and (owners := _labels(draft, own=True)):
+    elif draft.lacks:
+        draft.hint = draft.lacks[0][1].mend
+    elif draft.toolkit and draft.left_alone and (owners := _labels(draft, own=True)):
         draft.hint = (
             f"give {_labels(draft, own=False)} an environment of its own, or take"
             f" `--libraries always`: then {owners} may load the toolkit's libraries, and fail"
         )
     elif draft.toolkit:
-        always = " --libraries always" if draft.unreached else ""
+        always = " --libraries always" if draft.left_alone else ""
         draft.hint = f"cudaswitch use {draft.toolkit.name}{always}"
     else:
         draft.hint = _install(draft, draft.wanted)

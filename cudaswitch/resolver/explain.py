@@ -46,13 +46,11 @@ def _choice(resolution: Resolution) -> str:
     needs = f"CUDA {resolution.cuda}" + (
         f" and cuDNN {resolution.cudnn}" if resolution.cudnn else ""
     )
+    proviso = f", {resolution.proviso}" if resolution.proviso else ""
     if resolution.bundled:
         builds = resolution.toolkit or f"CUDA {resolution.cuda} (not installed)"
-        once = ", once LD_LIBRARY_PATH leads there" if resolution.unreached else ""
-        return f"runs on its own {needs}{once}; to build extensions: {builds}"
-    stuck = resolution.toolkit and resolution.unreached
-    but = ", but LD_LIBRARY_PATH is left alone" if stuck else ""
-    return f"needs {needs}: {resolution.toolkit or 'not installed'}{but}"
+        return f"runs on its own {resolution.own or needs}{proviso}; to build extensions: {builds}"
+    return f"needs {needs}: {resolution.toolkit or 'not installed'}{proviso}"
 
 
 def _purpose(resolution: Resolution) -> str:

@@ -125,8 +125,9 @@ class Resolution(NamedTuple):
     `cuda` and `cudnn` are what the frameworks state, None when none is needed. `runs` tells
     whether this machine can run them, given that toolkit; `bundled` that they bring their
     own CUDA, so that a toolkit only serves to build extensions. `toolkit` names the
-    installed one to use. `hint` is the next step, a command where there is one. `unreached`
-    says why what needs that toolkit, or the CUDA of its prefix, does not find it all the same.
+    installed one to use. `hint` is the next step, a command where there is one. `caution`
+    says why that toolkit, or what the environment brings (`own`), does not serve as it is,
+    `proviso` the same in a few words.
     """
 
     cuda: str | None
@@ -138,7 +139,9 @@ class Resolution(NamedTuple):
     reasons: tuple[Reason, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     hint: str | None = None
-    unreached: str | None = None
+    caution: str | None = None
+    own: str | None = None
+    proviso: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,11 +22,22 @@ class GpuCode(NamedTuple):
     source: str
 
 
+class Lack(NamedTuple):
+    """What keeps a framework from the CUDA that its environment brings.
+
+    It runs `once` that is so, and `mend` is what makes it so.
+    """
+
+    reason: Reason
+    once: str
+    mend: str
+
+
 class Need(NamedTuple):
     """What one framework needs; `cuda` None means a build without CUDA.
 
     Not `known`: it may well be for some CUDA, but neither its files nor a table say which.
-    `unled` says why it does not find its `own` CUDA yet.
+    Of its `own` CUDA the packages `serving` it are named, and what it may `lack` all the same.
     """
 
     found: FoundFramework
@@ -38,7 +50,8 @@ class Need(NamedTuple):
     reasons: tuple[Reason, ...]
     hint: str | None = None
     known: bool = True
-    unled: Reason | None = None
+    serving: tuple[Carried, ...] = ()
+    lack: Lack | None = None
 
     @property
     def label(self) -> str:
@@ -78,17 +91,20 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         hint = "name the CUDA yourself: `cudaswitch compat` lists what goes with this machine"
         return _cpu(found, Reason(text, found.source), hint)._replace(known=False)
     minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
-    own, why, unled = _own(found, cuda, cudnn, facts)
+    own, serving, why = _own(found, cuda, cudnn, facts.carried)
+    cuda_min = Version(minimum.value) if minimum else (row.cuda_min if row else None)
+    old, lack = _too_old(serving, cuda_min or cuda, cudnn, facts)
     return Need(
         found=found,
         framework=frameworks()[found.name],
         cuda=cuda,
         cudnn=cudnn,
-        cuda_min=Version(minimum.value) if minimum else (row.cuda_min if row else None),
+        cuda_min=cuda_min,
         code=_code(found, cuda, facts.os),
         own=own,
-        reasons=(*reasons, why),
-        unled=unled,
+        reasons=(*reasons, why, *old),
+        serving=serving,
+        lack=lack or _unled(found, serving, facts),
     )
 
 
@@ -234,46 +250,74 @@ def _refine_cudnn(
 
 
 def _own(
-    found: FoundFramework, cuda: Version, cudnn: Version | None, facts: Facts
-) -> tuple[bool, Reason, Reason | None]:
-    """Tell whether the environment has the framework's CUDA, and why it is not found there yet."""
+    found: FoundFramework, cuda: Version, cudnn: Version | None, carried: tuple[Carried, ...]
+) -> tuple[bool, tuple[Carried, ...], Reason]:
+    """Tell whether the framework's CUDA is inside the environment, and in which packages."""
     if found.origin == "conda":
         text = "as a conda package it uses the CUDA of its prefix"
-        return True, Reason(text, found.source), None
-    carried = facts.carried
+        return True, (), Reason(text, found.source)
     rule, release = frameworks()[found.name].own_cuda, release_of(found.version)
     if rule and rule.foreign(found.version):
         rule = None
     if rule and rule.pip == "always":
-        return True, Reason("its wheels bring their own CUDA", cite(rule)), None
+        return True, (), Reason("its wheels bring their own CUDA", cite(rule))
     # Wheels find those beside them before anything of the prefix.
     beside = rule and not (rule.since and release and release < rule.since)
     for kind in ("dist", "conda") if beside else ("conda",):
         parts = _serving(kind, cuda, cudnn, carried)
         if parts:
             shown = " and ".join(f"{part.name} {part.version}" for part in parts)
-            why = Reason(f"the environment brings {shown}", parts[0].source)
-            return True, why, _unled(found, facts) if kind == "conda" else None
+            return True, parts, Reason(f"the environment brings {shown}", parts[0].source)
     if any(part.component == "cuda" for part in carried):
         text = "the CUDA packages in the environment are not the ones that it looks for"
-        source = next(p.source for p in carried if p.component == "cuda")
-        return False, Reason(text, source), None
-    return False, Reason("it brings no CUDA of its own", found.source), None
+        return False, (), Reason(text, next(p.source for p in carried if p.component == "cuda"))
+    return False, (), Reason("it brings no CUDA of its own", found.source)
 
 
-def _unled(found: FoundFramework, facts: Facts) -> Reason | None:
+def _too_old(
+    serving: tuple[Carried, ...], cuda: Version, cudnn: Version | None, facts: Facts
+) -> tuple[list[Reason], Lack | None]:
+    """Hold what serves against the releases that a framework was built with.
+
+    A cuDNN of an older minor is refused: `Loaded runtime CuDNN library: 9.1.0 but source was
+    compiled with: 9.3.0`. Of CUDA only the major is asked for.
+    """
+    reasons, lack = [], None
+    for part in serving:
+        built = cudnn if part.component == "cudnn" else cuda
+        here = release_of(part.version)
+        if built is None or here is None or Version(here.minor) >= Version(built.minor):
+            continue
+        text = f"{part.name} {part.version} is older than the {built.minor} that it was built with"
+        reasons.append(Reason(text, part.source))
+        if part.component == "cudnn":
+            wanted = f'"{part.name}>={built.minor},<{built.major + 1}"'
+            command = "pip install"
+            if part.kind == "conda":
+                command = f"conda install -p {shlex.quote(str(facts.prefix))}"
+            once = f"{part.name} is {built.minor} or newer"
+            lack = Lack(reasons[-1], once, f"`{command} {wanted}`")
+    return reasons, lack
+
+
+def _unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
     """Say that nothing leads a pip package to the CUDA of its conda prefix, where that is so."""
     rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
-    if not rule or facts.os != "linux" or facts.lib_on_path or (release and release < rule.since):
+    conda = any(part.kind == "conda" for part in serving)
+    if not rule or not conda or facts.os != "linux" or facts.lib_on_path:
         return None
-    where = f"`{facts.prefix}/lib`"
-    text = f"it looks in {where} only by LD_LIBRARY_PATH, and nothing puts that folder there"
-    return Reason(text, cite(rule))
+    if release and release < rule.since:
+        return None
+    place, lib = str(facts.prefix), f"{facts.prefix}/lib"
+    text = f"it looks in `{lib}` only by LD_LIBRARY_PATH, and nothing puts that folder there"
+    value = f"-p {shlex.quote(place)} LD_LIBRARY_PATH={shlex.quote(lib)}"
+    mend = f"`conda env config vars set {value}`, then activate it again"
+    return Lack(Reason(text, cite(rule)), "LD_LIBRARY_PATH leads there", mend)
 
 
 def _serving(
     kind: str, cuda: Version, cudnn: Version | None, carried: tuple[Carried, ...]
-) -> list[Carried]:
+) -> tuple[Carried, ...]:
     """Find the carried CUDA, and cuDNN if needed, that serve; empty when one is missing."""
     near = [part for part in carried if part.kind == kind]
     runtime = [
@@ -282,9 +326,9 @@ def _serving(
         if part.component == "cuda" and part.cuda and _serves(Version(part.cuda), cuda)
     ]
     if not runtime:
-        return []
+        return ()
     if cudnn is None:
-        return runtime[:1]
+        return (runtime[0],)
     beside = [
         part
         for part in near
@@ -293,7 +337,7 @@ def _serving(
         and release.major == cudnn.major
         and (part.cuda is None or Version(part.cuda).major == cuda.major)
     ]
-    return [runtime[0], beside[0]] if beside else []
+    return (runtime[0], beside[0]) if beside else ()
 
 
 def _serves(carried: Version, cuda: Version) -> bool:
