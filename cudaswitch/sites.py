@@ -65,11 +65,15 @@ class Base(NamedTuple):
     def sites(self) -> list[Path]:
         """List the site-packages that its Python reads: a folder may say for which one it is."""
         found = sites_of(self.prefix, _SITES + _DEBIAN_SITES)
-        return [site for site in found if self._reads(site.parent.name)]
+        return [site for site in found if read_by(self.python, site)]
 
-    def _reads(self, folder: str) -> bool:
-        version = folder.removeprefix("python").removeprefix("pypy")
-        return "." not in version or not self.python or version == self.python
+
+def read_by(python: str, site: Path) -> bool:
+    """Tell whether Python X.Y, or one that is not known (empty), reads a site-packages."""
+    # conda-forge's lib/python3.1 is a link; 3.13t is the Python without its lock.
+    folders = {site.parent.name, site.parent.resolve().name}
+    versions = {it.removeprefix("python").removeprefix("pypy").rstrip("t") for it in folders}
+    return not python or python in versions or all("." not in version for version in versions)
 
 
 def base_in(text: str) -> Base | None:
@@ -77,13 +81,27 @@ def base_in(text: str) -> Base | None:
 
     None without `--system-site-packages`.
     """
-    pairs = (line.partition("=") for line in text.splitlines())
-    values = {key.strip().lower(): value.strip() for key, _, value in pairs}
+    values = _values(text)
     home = values.get("home", "")
     if values.get("include-system-site-packages", "").lower() != "true" or not home:
         return None
-    # venv and uv write `version_info` or `version`; both begin with X.Y.
-    python = values.get("version_info") or values.get("version", "")
     folder = Path(home)
     base = folder.parent if folder.name in ("bin", "Scripts") else folder
-    return Base(base, ".".join(python.split(".")[:2]))
+    return Base(base, python_in(text))
+
+
+def python_in(text: str) -> str:
+    """Return the X.Y of a virtualenv's Python as its pyvenv.cfg has it, or ""."""
+    values = _values(text)
+    # venv and uv write `version_info` or `version`; both begin with X.Y.
+    return minor_of(values.get("version_info") or values.get("version", ""))
+
+
+def minor_of(version: str) -> str:
+    """Return the X.Y that a version of Python begins with."""
+    return ".".join(version.split(".")[:2])
+
+
+def _values(text: str) -> dict[str, str]:
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {key.strip().lower(): value.strip() for key, _, value in pairs}

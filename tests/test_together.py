@@ -207,6 +207,45 @@ def test_a_build_without_cuda_is_known(env):
     assert env.resolve().frameworks[0].known is True
 
 
+# What another Python has left.
+
+
+@pytest.mark.parametrize(
+    ("site", "known", "seen"),
+    [
+        ("lib/python3.10/site-packages", "conda", True),
+        ("lib/python3.10/site-packages", "venv", True),
+        ("lib/python3.10/site-packages", "", False),
+        ("lib/python3.10t/site-packages", "venv", True),
+        ("lib/pypy3.10/site-packages", "conda", True),
+    ],
+)
+def test_packages_of_another_python_do_not_count_where_it_is_known(tmp_path, site, known, seen):
+    old, env = Env(tmp_path, "lib/python3.7/site-packages"), Env(tmp_path, site)
+    old.dist("tensorflow", "2.2.0")
+    env.dist("tensorflow", "2.10.0")
+    if known == "conda":
+        env.conda("python", "3.10.13", "h955ad1f_0")
+    elif known:
+        env.write("pyvenv.cfg", "home = /usr/bin\nversion = 3.10.13\n")
+    found = [(it.name, it.version) for it in env.resolve().frameworks]
+    assert (found == [("tensorflow", "2.10.0")]) is seen
+
+
+def test_a_link_beside_the_folder_of_its_python(tmp_path):
+    env = Env(tmp_path, "lib/python3.10/site-packages")
+    (tmp_path / "lib/python3.1").symlink_to("python3.10")
+    env.conda("python", "3.10.13", "h955ad1f_0")
+    env.dist("tensorflow", "2.10.0")
+    assert env.resolve().cuda == "11.2"
+
+
+def test_packages_of_another_python_count_where_there_are_no_others(env):
+    env.write("pyvenv.cfg", "home = /usr/bin\nversion = 3.11.2\n")
+    env.dist("tensorflow", "2.10.0")
+    assert env.resolve().cuda == "11.2"
+
+
 # What `pip install --user` has left.
 
 

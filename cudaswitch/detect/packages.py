@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cudaswitch.detect.reading import Reading
-from cudaswitch.sites import base_in, sites_of, user_sites
+from cudaswitch.sites import base_in, minor_of, python_in, read_by, sites_of, user_sites
 
 _SEPARATORS = re.compile(r"[-_.]+")
 _RECORDS = ("-info", ".egg-link", ".egg")
@@ -65,22 +65,30 @@ def layers(prefix: Path, reading: Reading, starts: tuple[str, ...] = ("",)) -> l
 
     Of the distributions those are listed whose normalised names begin with one of `starts`.
     """
-    own, base = sites_of(prefix), base_in(reading.text(prefix / "pyvenv.cfg") or "")
+    config, records = reading.text(prefix / "pyvenv.cfg") or "", conda_records(prefix, reading)
+    own, base = _read_there(prefix, config, records), base_in(config)
     conda, user = os.path.isdir(prefix / "conda-meta"), user_sites(own, os.environ)
     # Python puts the user's site-packages before those of its own prefix, but behind a
     # virtualenv's; a virtualenv that does not see its base sees none of the user either.
-    places: list[tuple[Path | None, list[Path]]] = [(prefix, own)]
+    places: list[tuple[list[Record], list[Path]]] = [(records, own)]
     if base:
-        places += [(None, user), (base.prefix, base.sites())]
+        places += [([], user), (conda_records(base.prefix, reading), base.sites())]
     elif conda and user:
-        places = [(None, user), *places]
+        places = [([], user), *places]
     return [
-        Layer(
-            tuple(_contents(site, reading, starts) for site in sites),
-            tuple(conda_records(at, reading)) if at else (),
-        )
-        for at, sites in places
+        Layer(tuple(_contents(site, reading, starts) for site in sites), tuple(those))
+        for those, sites in places
     ]
+
+
+def _read_there(prefix: Path, config: str, records: list[Record]) -> list[Path]:
+    """List the site-packages that the Python of a prefix reads, all where it is not known.
+
+    An upgrade of Python leaves those of the one before behind.
+    """
+    named = [python_in(config), *(minor_of(it.version) for it in records if it.name == "python")]
+    sites, pythons = sites_of(prefix), [python for python in named if python]
+    return [site for site in sites if any(read_by(it, site) for it in pythons)] or sites
 
 
 def _contents(site: Path, reading: Reading, starts: tuple[str, ...]) -> Site:
