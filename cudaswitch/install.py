@@ -172,17 +172,24 @@ def unpacked(path: Path, stage: Path) -> Package:
     return package
 
 
-def adopt(store: Store, path: Path, version: Version) -> Toolkit:
-    """Register a toolkit in its place, and compose it with every cuDNN that fits."""
+def adopt(store: Store, path: Path, version: Version, cudnn: Version | None = None) -> Toolkit:
+    """Register a toolkit in its place, and compose it with every cuDNN that fits.
+
+    `cudnn` is the one that was copied into it. One that was adopted before that was known, or
+    was there, gets the name that it has now.
+    """
     refuse_unsafe_path(str(path))
     if path.is_relative_to(store.home.toolkits.resolve()):
         raise StoreError(f"`{path}` is in the store already", "cudaswitch list")
     store.home.require_writable()
     platform = current_platform()
-    name = toolkit_name(version, None, platform)
-    kit = Toolkit(name, version, None, str(path), "system", platform)
     with store.changing() as undo:
         kits = {kit.name: kit for kit in store.toolkits()}
+        name = toolkit_name(version, cudnn, platform)
+        if name in kits and kits[name].packages and kits[name].source == "system":
+            # The same cuDNN is laid over it from a package: it is the bare one below.
+            cudnn, name = None, toolkit_name(version, None, platform)
+        kit = Toolkit(name, version, cudnn, str(path), "system", platform)
         known = {package.id: package for package in store.packages()}
         holdings = Holdings(str(store.home.toolkits), known, kits)
         for recipe in (Recipe(kit, ()), *holdings.with_cudnn(kit)):
@@ -193,6 +200,9 @@ def adopt(store: Store, path: Path, version: Version) -> Toolkit:
                     f"give this one another name: cudaswitch adopt {path} --as VERSION",
                 )
             _make(store, recipe, False, undo)
+        for other in kits.values():
+            if other._replace(name=name, cudnn=cudnn) == kit and other.name != name:
+                store.staging.discard(store.home.toolkits / other.name, undo)
     return kit
 
 

@@ -22,7 +22,7 @@ from cudaswitch.install import Artifact, fill, unpacked
 from cudaswitch.planning import Recipe
 from cudaswitch.staging import MANIFEST, manifest_text
 from cudaswitch.store import Store, read_package, read_toolkit
-from cudaswitch.toolkit import Package, Toolkit, platform_of, toolkit_name
+from cudaswitch.toolkit import Package, Toolkit, platform_of
 from cudaswitch.versions import Version
 
 Obtain = Callable[[Package], Artifact]
@@ -155,7 +155,13 @@ def _recipe(store: Store, kit: Toolkit) -> Recipe:
         packages.append(package)
     base = None
     if kit.source == "system":
-        bare = read_toolkit(store.home.toolkits / toolkit_name(kit.version, None, kit.platform))
+        same = (kit.source, kit.version, kit.platform)
+        below = (
+            one
+            for one in store.toolkits()
+            if not one.packages and (one.source, one.version, one.platform) == same
+        )
+        bare = next(below, None)
         if bare is None:
             raise StoreError(
                 f"the adopted toolkit below {kit.name} is not known any more",

@@ -72,12 +72,15 @@ class Holdings:
 
     def with_cudnn(self, kit: Toolkit) -> Iterator[Recipe]:
         """Plan an installed toolkit with each cuDNN that fits it."""
-        if kit.source == "system" and kit.cudnn is not None:
+        if kit.source == "system" and kit.packages:
             return
         base = kit.path if kit.source == "system" else None
         parts = () if base else self._parts(kit)
         for cudnn in self._libraries(kit.version, kit.platform):
-            yield self._recipe(kit.version, kit.platform, kit.source, parts, cudnn, base)
+            recipe = self._recipe(kit.version, kit.platform, kit.source, parts, cudnn, base)
+            # The one that was copied into an adopted toolkit is there already.
+            if base is None or recipe.toolkit.name != kit.name:
+                yield recipe
 
     def _of_group(self, version: Version, group: Sequence[Package]) -> Iterator[Recipe]:
         platform, source = platform_of(group), group[0].source

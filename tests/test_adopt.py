@@ -253,6 +253,105 @@ def test_cudnn_is_laid_over_it_by_links(home: Home, tmp_path: Path, order: tuple
     assert {path: path.lstat().st_ino for path in final.rglob("*")} == inodes
 
 
+def copy_cudnn(place: Path, version: str, header: str = "cudnn_version.h") -> None:
+    """Copy a cuDNN into a toolkit, as NVIDIA's instructions had people do."""
+    numbers = zip(("MAJOR", "MINOR", "PATCHLEVEL"), version.split("."), strict=True)
+    write(place / "include" / header, "".join(f"#define CUDNN_{at} {it}\n" for at, it in numbers))
+    write(place / f"lib64/libcudnn.so.{version}", "")
+    (place / f"lib64/libcudnn.so.{version[0]}").symlink_to(f"libcudnn.so.{version}")
+
+
+def names(home: Home) -> list[tuple[str, str | None]]:
+    rows = json.loads(home.run("list", "--json").stdout)["toolkits"]
+    return [(row["name"], row["cudnn"]) for row in rows]
+
+
+COPIES = [("8.1.1", "cudnn_version.h"), ("7.6.5", "cudnn.h"), ("9.21.0", "cudnn_version.h")]
+
+
+@pytest.mark.parametrize(("version", "header"), COPIES)
+def test_cudnn_that_was_copied_into_it(
+    home: Home, tmp_path: Path, version: str, header: str
+) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    copy_cudnn(place, version, header)
+    name = f"11.2.152+cudnn{version}"
+    found = json.loads(home.run("adopt", "--scan", "--json", CUDA_HOME=str(place)).stdout)
+    assert (name, version) in [(row["name"], row["cudnn"]) for row in found["toolkits"]]
+    assert succeeded(home.run("adopt", place)) == [f"{name}  {place}"]
+    assert names(home) == [(name, version)]
+    for request in ("11.2", "11.2.152", name, f"11.2+cudnn{version[0]}"):
+        asked = home.run("exec", request, "--", "printenv", "CUDA_HOME")
+        assert succeeded(asked) == [str(place)]
+    refused(home.run("exec", "11.2+cudnnnone", "--", "true"), "not installed", hint="install")
+    succeeded(home.run("adopt", place))
+    succeeded(home.run("remove", "11.2.152"))
+    assert names(home) == []
+    assert (place / "bin/nvcc").exists()
+
+
+def test_a_header_that_a_cudnn_has_left_is_none(home: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    copy_cudnn(place, "8.1.1")
+    (place / "lib64/libcudnn.so.8").unlink()
+    succeeded(home.run("adopt", place))
+    assert names(home) == [("11.2.152", None)]
+
+
+def test_an_older_cudnn_copied_over_a_newer_one(home: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    copy_cudnn(place, "8.1.1")
+    copy_cudnn(place, "7.6.5", "cudnn.h")
+    succeeded(home.run("adopt", place))
+    assert names(home) == [("11.2.152+cudnn7.6.5", "7.6.5")]
+
+
+def test_one_that_was_adopted_before_cudnn_came_is_adopted_anew(home: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    succeeded(home.run("adopt", place))
+    copy_cudnn(place, "8.1.1")
+    asked = home.run("exec", "11.2.152", "--", "printenv", "CUDA_HOME")
+    assert succeeded(asked) == [str(place)]
+    succeeded(home.run("adopt", place))
+    assert names(home) == [("11.2.152+cudnn8.1.1", "8.1.1")]
+    assert not (home.store / "requests/11.2.152+cudnnnone").exists()
+
+
+def test_two_with_one_cudnn_are_told_apart_by_name(home: Home, tmp_path: Path) -> None:
+    one, two = toolkit(tmp_path / "one"), toolkit(tmp_path / "two")
+    for place in (one, two):
+        copy_cudnn(place, "8.1.1")
+    succeeded(home.run("adopt", one))
+    refused(home.run("adopt", two), "11.2.152+cudnn8.1.1", str(one), hint=f"adopt {two} --as")
+
+
+def test_packages_are_laid_over_one_that_has_a_cudnn(home: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    copy_cudnn(place, "7.6.5", "cudnn.h")
+    succeeded(home.run("adopt", place))
+    cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    assert succeeded(home.run("install", cudnn)) == ["11.2.152+cudnn8.1.1"]
+    final = home.store / "toolkits/11.2.152+cudnn8.1.1"
+    (final / "include/cudnn.h").unlink()
+    succeeded(home.run("verify", "--repair"))
+    assert "cudnn_version.h" in (final / "include/cudnn.h").read_text()
+    both = [("11.2.152+cudnn7.6.5", "7.6.5"), ("11.2.152+cudnn8.1.1", "8.1.1.33")]
+    assert names(home) == both
+    succeeded(home.run("adopt", place))
+    assert names(home) == both
+
+
+def test_the_same_cudnn_as_a_package_leaves_it_the_bare_one(home: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    succeeded(home.run("adopt", place))
+    cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    succeeded(home.run("install", cudnn))
+    before = names(home)
+    copy_cudnn(place, "8.1.1")
+    assert succeeded(home.run("adopt", place)) == [f"11.2.152  {place}"]
+    assert names(home) == before
+
+
 def test_folders_of_both_are_merged(home: Home, tmp_path: Path) -> None:
     place = toolkit(tmp_path / "cuda-11.2")
     write(place / "share/doc/a", "a")

@@ -198,11 +198,14 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
     if path is not None:
         real = system.resolved(path)
         detected = Version(version) if version else system.version_of(real)
-        kits = [adopt_toolkit(store, real, detected)]
+        kits = [adopt_toolkit(store, real, detected, system.cudnn_of(real))]
     else:
         kits = _scanned(store)
         if yes:
-            kits = [adopt_toolkit(store, Path(kit.path), kit.version) for kit in _free(store, kits)]
+            kits = [
+                adopt_toolkit(store, Path(kit.path), kit.version, kit.cudnn)
+                for kit in _free(store, kits)
+            ]
     if path is not None or yes:
         bring_up_to_date()
     adopted = {kit.name: kit.path for kit in store.toolkits()}
@@ -224,10 +227,14 @@ def _scanned(store: Store) -> list[Toolkit]:
     """List the machine's toolkits as they would be adopted, without those of our own."""
     platform = current_platform()
     inside = store.home.root.resolve()
-    return [
-        Toolkit(toolkit_name(version, None, platform), version, None, str(at), "system", platform)
+    found = [
+        (at, version, system.cudnn_of(at))
         for at, version in system.scan(os.environ).items()
         if not at.is_relative_to(inside)
+    ]
+    return [
+        Toolkit(toolkit_name(version, cudnn, platform), version, cudnn, str(at), "system", platform)
+        for at, version, cudnn in found
     ]
 
 

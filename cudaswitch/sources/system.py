@@ -14,6 +14,7 @@ from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
 _PLACES = ("/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda", "/opt/cuda-*", "/opt/nvidia/cuda*")
+_LIBRARIES = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
 _SECONDS = 10
 _READ_LIMIT = 1 << 20
 _DATED = re.compile(r"[0-9]+\.[0-9]+\.20[0-9]{6}", re.ASCII)
@@ -74,6 +75,27 @@ def version_of(toolkit: Path) -> Version:
     raise SourceError(
         f"cannot tell the version of the toolkit in `{toolkit}`", "name it: --as VERSION"
     )
+
+
+def cudnn_of(toolkit: Path) -> Version | None:
+    """Read off its header which cuDNN was copied into a toolkit, None where none was.
+
+    cudnn_version.h has the numbers since cuDNN 8, cudnn.h had them before.
+    """
+    for header in ("cudnn.h", "cudnn_version.h"):
+        try:
+            text = _head(toolkit / "include" / header)
+        except OSError:
+            continue
+        found = dict(
+            re.findall(r"^#define CUDNN_(\w+)\s+(\d{1,9})\b", text, re.ASCII | re.MULTILINE)
+        )
+        numbers = [found[name] for name in ("MAJOR", "MINOR", "PATCHLEVEL") if name in found]
+        if len(numbers) == 3:
+            # A header may have been left behind.
+            there = any((toolkit / at / f"libcudnn.so.{numbers[0]}").exists() for at in _LIBRARIES)
+            return Version(".".join(numbers)) if there else None
+    return None
 
 
 def _is_toolkit(folder: Path) -> bool:
