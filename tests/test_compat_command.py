@@ -42,11 +42,36 @@ def test_builds_of_a_framework(home: Home) -> None:
     assert data["builds"][0]["source"] == "version.py and METADATA of the wheels on PyPI"
 
 
+IN_BETWEEN = [
+    # what is asked for, and the rows that answer: release, CUDA, cuDNN, system, build
+    ("tensorflow 2.6.0", ["2.6 11.2 8.1 linux -", "2.6 11.2 8.1 win -"]),
+    ("tensorflow 2.15.0.post1", ["2.15 12.2 8.9 linux -"]),
+    ("jax 0.4.38", ["0.4.31 12 9.1 - cuda12"]),
+    ("jax 0.4.25", ["0.4.24 12 8.9 - -", "0.4.25 11 - - -"]),
+    ("jax 0.9", ["0.6.0 12 9.8 - cuda12", "0.7.2 13 9.12.0.46 - cuda13"]),
+    ("cupy 13.3.0", ["13 11 - - cuda11x", "12 12 - - cuda12x"]),
+    ("onnxruntime 1.18.1", ["1.18 11.8 8 - -", "1.18.1 12 9 - -"]),
+    ("torch 2.6.0+cu118", ["2.6.0 11.8 - - cu118"]),
+]
+
+
+@pytest.mark.parametrize(("asked", "rows"), IN_BETWEEN)
+def test_a_release_between_the_rows_of_the_table(home: Home, asked: str, rows: list[str]) -> None:
+    _, *found = succeeded(home.run("compat", *asked.split()))
+    assert [" ".join(row.split()[:5]) for row in found] == rows
+
+
+@pytest.mark.parametrize(("asked", "count"), [("mxnet 1.9.1", 11), ("paddle 2.4.2", 4)])
+def test_all_builds_of_a_release_are_listed(home: Home, asked: str, count: int) -> None:
+    assert len(succeeded(home.run("compat", *asked.split()))) == count + 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
         (["torch", "new"], "`new` is not a version", "10.1.243"),
         (["torch", "99"], "no build of PyTorch 99 is known here", "cudaswitch compat torch"),
+        (["torch", "2.6.0+cu999"], "no build of PyTorch 2.6.0+cu999 is", "cudaswitch compat torch"),
         (["numba"], "Numba has no builds of its own", "resolve"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -10,9 +11,10 @@ from cudaswitch.cli import output
 from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.compilers import host_compilers
 from cudaswitch.compat.drivers import corresponding, releases, required
-from cudaswitch.compat.frameworks import Build, frameworks
+from cudaswitch.compat.frameworks import Build, Framework, frameworks
 from cudaswitch.compat.tables import cite
 from cudaswitch.errors import CudaswitchError
+from cudaswitch.resolver.needs import release_of
 from cudaswitch.versions import Version
 
 
@@ -63,19 +65,55 @@ def _release(cuda: Version) -> dict[str, Any]:
 
 
 def _builds(name: str, version: str | None) -> list[Build]:
+    """List what is known of a framework, of its releases that begin so, or of one build.
+
+    A table has a row where something changed; the releases in between are answered as
+    `resolve` does.
+    """
     found = frameworks()[name]
     if not found.builds:
         raise CudaswitchError(
             f"{found.title} has no builds of its own: it uses the CUDA of {found.follows}",
             "cudaswitch resolve tells which that is",
         )
-    wanted = Version(version) if version else None
-    builds = [it for it in found.builds if wanted is None or it.version.starts_with(wanted)]
+    if version is None:
+        return list(found.builds)
+    text, _, tag = version.partition("+")
+    wanted = release_of(text) or Version(text)
+    rows = {_row(it) for it in _of_release(found, wanted)}
+    builds = [
+        it
+        for it in found.builds
+        if (it.version.starts_with(wanted) or _row(it) in rows) and tag in ("", it.tag)
+    ]
     if not builds:
         raise CudaswitchError(
-            f"no build of {found.title} {wanted} is known here", f"cudaswitch compat {found.name}"
+            f"no build of {found.title} {version} is known here", f"cudaswitch compat {found.name}"
         )
     return builds
+
+
+def _of_release(found: Framework, wanted: Version) -> Iterator[Build]:
+    """Yield the rows that hold for a release on either system, the nearest of each kind.
+
+    Where some are of that release itself, of the others only what a plain install gives; where
+    rows hold onward, of those for one CUDA the newest.
+    """
+    for os in ("linux", "win"):
+        builds = found.builds_of(wanted, os)
+        near = list({(it.tag, it.default, it.cuda): it for it in reversed(builds)}.values())
+        own = [it for it in near if wanted.starts_with(it.version)]
+        if found.rows_apply == "onward":
+            # A row that says when it ends stands beside those that hold until the next.
+            kinds = {(it.tag, it.default, it.before): it for it in reversed(builds)}
+            newest = sorted(kinds.values(), key=lambda it: it.version)
+            yield from {it.cuda: it for it in newest}.values()
+        else:
+            yield from (it for it in near if not own or it in own or it.default)
+
+
+def _row(build: Build) -> tuple[object, ...]:
+    return build.version, build.cuda, build.os, build.tag, build.default
 
 
 def _built(build: Build) -> dict[str, Any]:
