@@ -122,6 +122,22 @@ def test_one_that_brings_its_own_beside_one_that_needs_a_toolkit_of_the_same_maj
     assert any("an environment of its own is safer" in reason.text for reason in answer.reasons)
 
 
+@pytest.mark.parametrize(
+    ("torch", "told"),
+    [
+        ("2.0.0+cu118", "it loads those"),
+        ("2.1.0+cu121", "8.9.2.26 for CUDA 12.1, and both load libcudnn.so.8"),
+        ("2.6.0+cu124", None),  # libcudnn.so.9
+    ],
+)
+def test_two_of_one_name_in_one_process(env, torch, told):
+    env.dist("tensorflow", "2.10.0")
+    env.dist("torch", torch)
+    texts = [reason.text for reason in env.resolve().reasons]
+    safer = [text for text in texts if "an environment of its own is safer" in text]
+    assert [told in text for text in safer] == [True] * (told is not None)
+
+
 def test_a_toolkit_is_out_of_reach_where_the_environment_brings_cuda(env):
     env.dist("cupy-cuda112", "9.6.0")
     assert env.resolve().caution is None

@@ -159,16 +159,33 @@ def one_for_all(draft: _Draft) -> None:
     cudnns = [need.cudnn for need in candidates if need.cudnn]
     for need in candidates:
         _compare(draft, lead, need)
-    for need in draft.with_cuda:
-        if need.own and not lead.own and not draft.facts.brings and _same_major(need, cuda):
-            text = (
-                f"{need.label} brings its own CUDA {need.cuda}, and with the toolkit's libraries"
-                " ahead of them it loads those: an environment of its own is safer"
-            )
-            draft.reasons.append(Reason(text, need.found.source))
+    if not lead.own and not draft.facts.brings:
+        _at_risk(draft, lead)
     minima = [need.cuda_min for need in candidates if need.cuda_min and _same_major(need, cuda)]
     same = [cudnn for cudnn in cudnns if lead.cudnn is None or cudnn.major == lead.cudnn.major]
     draft.wanted = Wanted(cuda, max(same, default=None), max(minima, default=None))
+
+
+def _at_risk(draft: _Draft, lead: Need) -> None:
+    """Say which frameworks that bring their own find the toolkit's libraries ahead of them."""
+    for need in draft.with_cuda:
+        if not need.own or lead.cuda is None:
+            continue
+        if _same_major(need, lead.cuda):
+            text = (
+                f"brings its own CUDA {need.cuda}, and with the toolkit's libraries ahead of them"
+                " it loads those"
+            )
+        elif need.cudnn and lead.cudnn and need.cudnn.major == lead.cudnn.major:
+            name = f"libcudnn.so.{need.cudnn.major}"
+            text = (
+                f"brings its own cuDNN {need.cudnn} for CUDA {need.cuda}, and both load {name}:"
+                " whichever comes first serves the other too"
+            )
+        else:
+            continue
+        text = f"{need.label} {text}; an environment of its own is safer"
+        draft.reasons.append(Reason(text, need.found.source))
 
 
 def _strictness(need: Need) -> tuple[Version, int]:
