@@ -45,6 +45,8 @@ def ask(environment: Environment) -> Answer:
             ),
         )
     why = resolution.caution
+    if resolution.cuda is None and not all(it.known for it in resolution.frameworks):
+        why = f"which CUDA `{environment.prefix}` needs is not known"
     caution = CudaswitchError(why, resolution.hint) if why else None
     if resolution.toolkit is not None:
         kit = next(kit for kit in kits if kit.name == resolution.toolkit)

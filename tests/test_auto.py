@@ -87,3 +87,16 @@ def test_condas_cuda_that_no_path_leads_to(stocked: Home, tmp_path: Path) -> Non
     assert hint in done.stderr
     assert hint in stocked.run("pin", "auto", "-p", env.prefix).stderr
     assert any(hint in line for line in succeeded(stocked.run("resolve", "-p", env.prefix)))
+
+
+def test_what_nobody_knows_is_not_taken_for_nothing(stocked: Home, env: Env) -> None:
+    env.dist("cupy", "13.6.0")
+    done = stocked.run("exec", "auto", "--", *TELL, VIRTUAL_ENV=str(env.prefix))
+    assert succeeded(done) == [":"]
+    said, hint = done.stderr.splitlines()
+    assert said == f"cudaswitch: which CUDA `{env.prefix}` needs is not known"
+    assert hint.startswith("hint: name the CUDA yourself")
+    pinned = stocked.run("pin", "auto", "-p", env.prefix).stderr
+    assert "is pinned to `auto`\n" in pinned
+    assert said in pinned
+    assert "needs a toolkit" not in pinned

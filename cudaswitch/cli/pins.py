@@ -100,9 +100,9 @@ def pin(
         return
     decision = pins.pin_environment(place, asked)
     kit = decision.toolkit
-    name = _told(asked, kit, "`auto`, and nothing there needs a toolkit")
-    output.say(f"`{place.prefix}` is pinned to {name}")
-    if asked.text == "auto" and not kit:
+    nothing = "" if decision.caution else ", and nothing there needs a toolkit"
+    output.say(f"`{place.prefix}` is pinned to {_told(asked, kit, f'`auto`{nothing}')}")
+    if asked.text == "auto" and not kit and not decision.caution:
         output.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
     if kit:
         output.tell_of_compiler(kit, decision.want.compiler)
