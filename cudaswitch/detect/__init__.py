@@ -11,7 +11,7 @@ from cudaswitch.compat.carriers import carried_by, carrier_starts
 from cudaswitch.compat.frameworks import framework_starts
 from cudaswitch.detect.frameworks import Place, inspect, places
 from cudaswitch.detect.machine import Machine, asked_driver, probe
-from cudaswitch.detect.packages import Dist, Layer, Record, layers
+from cudaswitch.detect.packages import Dist, Layer, Record, layers, newest_of
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
 from cudaswitch.resolver import Carried, Facts
@@ -105,7 +105,11 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
     platform = platform or _platform(prefix, found, placed, reading)
     os_name = platform.partition("-")[0]
     dists = [dist for layer in found for site in layer.sites for dist in site.dists]
-    records = [record for layer in found for record in layer.records]
+    records = [
+        record
+        for layer in found
+        for record in newest_of([it for it in layer.records if _brings(it)], reading)
+    ]
     carried = [*_carried_dists(dists, reading), *_carried_records(records, reading)]
     frameworks = [inspect(place, reading, os_name, carried) for place in placed]
     brings = bundles_cuda(prefix) if os_name == "linux" else None
@@ -169,6 +173,10 @@ def _carried_dists(dists: list[Dist], reading: Reading) -> list[Carried]:
                 Carried(carrier.component, "dist", dist.name, dist.version, cuda, source)
             )
     return carried
+
+
+def _brings(record: Record) -> bool:
+    return carried_by("conda", record.name) is not None
 
 
 def _carried_records(records: list[Record], reading: Reading) -> list[Carried]:

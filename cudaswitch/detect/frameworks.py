@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from cudaswitch.compat.frameworks import Field, Framework, Reader, frameworks
 from cudaswitch.detect.linked import develop_install, files_of
-from cudaswitch.detect.packages import Dist, Layer, Record, normalised
+from cudaswitch.detect.packages import Dist, Layer, Record, newest_of, normalised
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.resolver import Carried, Claim, FoundFramework
 from cudaswitch.resolver.needs import release_of
@@ -59,7 +59,8 @@ def places(found: list[Layer], reading: Reading) -> Iterator[Place]:
 
 
 def _in_layer(framework: Framework, layer: Layer, reading: Reading) -> Iterator[Place]:
-    by_name = {record.name: record for record in reversed(layer.records)}
+    mine = [record for record in layer.records if record.name in framework.conda]
+    by_name = {record.name: record for record in newest_of(mine, reading)}
     records = tuple(by_name[name] for name in framework.conda if name in by_name)
     seen = False
     for site in layer.sites:

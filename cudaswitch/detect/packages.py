@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cudaswitch.detect.reading import Reading
+from cudaswitch.resolver.needs import release_of
 from cudaswitch.sites import base_in, minor_of, python_in, read_by, sites_of, user_sites
+from cudaswitch.versions import Version
 
 _SEPARATORS = re.compile(r"[-_.]+")
 _RECORDS = ("-info", ".egg-link", ".egg")
@@ -122,3 +124,18 @@ def conda_records(prefix: Path, reading: Reading) -> list[Record]:
         if dot and kind == "json" and name:
             records.append(Record(name, version, build, prefix / "conda-meta" / entry))
     return records
+
+
+def newest_of(records: list[Record], reading: Reading) -> list[Record]:
+    """Leave one record of each package, the newest, and note the others.
+
+    Installers that were interrupted leave records of a release that is no longer there.
+    """
+    best: dict[str, Record] = {}
+    for record in sorted(records, key=lambda it: release_of(it.version) or Version("0")):
+        best[record.name] = record
+    for record in records:
+        if (kept := best[record.name]) != record:
+            text = f"is a second record of {record.name}, beside {kept.path.name}"
+            reading.note(text, record.path)
+    return list(best.values())
