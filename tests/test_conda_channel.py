@@ -207,6 +207,20 @@ def test_an_index_is_asked_for_once_and_read_once(server: FolderServer, tmp_path
     assert len(server.asked) == asked
 
 
+def test_offline_without_an_index_is_told(tree: Path, server: FolderServer, tmp_path: Path) -> None:
+    gone, there = f"{server.url}/defaults", (tree / "defaults").as_uri()
+    with pytest.raises(SourceError, match=f"no CUDA 7.0 is known of offline: of `{gone}`") as none:
+        obtain(tmp_path, "7.0", gone, there, offline=True)
+    assert none.value.hint == "run the command once without --offline"
+    # What another channel has is taken all the same.
+    assert names(obtain(tmp_path, "10.1", gone, there, offline=True))
+    with pytest.raises(SourceError, match=r"no cuDNN 5 is known of offline"):
+        obtain(tmp_path, "10.1+cudnn5", gone, there, offline=True)
+    with pytest.raises(SourceError, match=f"no CUDA 7.0 in `{there}`"):
+        obtain(tmp_path, "7.0", there, offline=True)
+    assert not server.asked
+
+
 def test_a_folder_is_a_channel(
     tree: Path, server: FolderServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,8 @@ class Channel:
     def __init__(self, place: Place, platform: str, *, offline: bool) -> None:
         self.name, self._urls, self.access = place
         self._platform, self._offline = platform, offline
+        self.unread = False
+        """Whether an index of it is not in the cache, and may not be downloaded."""
 
     @property
     def url(self) -> str:
@@ -100,6 +102,7 @@ class Channel:
                     f"{url}/{subdir}", is_cuda, offline=self._offline, access=self.access
                 )
             except NotFoundError:
+                self.unread |= self._offline and not url.startswith("file:")
                 return ()
             except SourceError as error:
                 first = first or error
@@ -164,6 +167,21 @@ def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> It
     for name in names or usual_channels():
         for place in places(name, conda):
             yield Channel(place, platform, offline=offline or conda.offline)
+
+
+def refuse_unread(what: str, channels: Sequence[Channel]) -> None:
+    """Raise SourceError where `what` was not found, and an index could not be read offline."""
+    if any(channel.unread for channel in channels):
+        shown = named([channel for channel in channels if channel.unread])
+        raise SourceError(
+            f"no {what} is known of offline: of {shown} there is no index in the cache",
+            "run the command once without --offline",
+        )
+
+
+def named(channels: Sequence[Channel]) -> str:
+    """Name channels as messages do."""
+    return ", ".join(f"`{redact(channel.name)}`" for channel in channels)
 
 
 def usual_channels() -> Sequence[str]:

@@ -15,7 +15,7 @@ from cudaswitch.download.urls import redact
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought, split
 from cudaswitch.sources.bringing import bring
-from cudaswitch.sources.channels import Channel, Record, chosen_channels
+from cudaswitch.sources.channels import Channel, Record, chosen_channels, named, refuse_unread
 from cudaswitch.sources.components import FULL, SETS
 from cudaswitch.sources.conda_cudnn import cuda_of, cudnn_records, is_in_pieces
 from cudaswitch.toolkit import current_platform
@@ -176,8 +176,9 @@ def _first(request: Request, channels: Sequence[Channel]) -> tuple[Channel, Reco
     there = sorted(
         {one.version for channel in channels for one in _toolkits(channel)}, reverse=True
     )
+    refuse_unread(f"CUDA {request.text}", channels)
     raise SourceError(
-        f"no CUDA {request.text} in {_named(channels)}{asked}",
+        f"no CUDA {request.text} in {named(channels)}{asked}",
         f"there is {', '.join(map(str, there))}" if there else "check the names of the channels",
     )
 
@@ -193,7 +194,3 @@ def _refuse_choice(components: str, toolkit: Record) -> None:
             " chosen",
             "leave --components out, or try --from nvidia",
         )
-
-
-def _named(channels: Sequence[Channel]) -> str:
-    return ", ".join(f"`{redact(channel.name)}`" for channel in channels)

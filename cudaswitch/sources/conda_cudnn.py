@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cudaswitch.archives.conda import built_for
-from cudaswitch.download.urls import redact
 from cudaswitch.errors import SourceError
-from cudaswitch.sources.channels import Channel, Record
+from cudaswitch.sources.channels import Channel, Record, named, refuse_unread
 from cudaswitch.versions import Version, parse_request
 
 _PIECE = "libcudnn"
@@ -38,9 +37,9 @@ def cudnn_records(cudnn: str, cuda: Version, channels: Sequence[Channel]) -> lis
                 incomplete = incomplete or f", where {record.file} is without its pieces"
                 continue
             return found
-    names = ", ".join(f"`{redact(channel.name)}`" for channel in channels)
+    refuse_unread(f"cuDNN {cudnn}", channels)
     raise SourceError(
-        f"no cuDNN {cudnn} for CUDA {cuda.minor} in {names}{incomplete}",
+        f"no cuDNN {cudnn} for CUDA {cuda.minor} in {named(channels)}{incomplete}",
         f"cudaswitch search cudnn {cudnn}",
     )
 
