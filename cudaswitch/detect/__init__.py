@@ -136,11 +136,11 @@ def _lib_on_path(prefix: Path, reading: Reading) -> bool:
         if isinstance(value, str) and lib in (entry.rstrip("/") for entry in value.split(":")):
             return True
     folder = prefix / "etc" / "conda" / "activate.d"
-    wanted = (
-        rf"\bLD_LIBRARY_PATH=.*(?:\$CONDA_PREFIX|\$\{{CONDA_PREFIX\}}|{re.escape(str(prefix))})"
-    )
+    at = rf"(?:\$CONDA_PREFIX|\$\{{CONDA_PREFIX\}}|{re.escape(str(prefix))})"
+    # A line may hold the name as often as it likes.
+    line = rf"\bLD_LIBRARY_PATH=.{{0,999}}?{at}/lib/?(?![\w/])"
     return any(
-        re.search(rf"{wanted}/lib/?(?![\w/])", reading.text(folder / name) or "")
+        re.search(line, reading.text(folder / name) or "")
         for name in reading.names(folder)
         if name.endswith(".sh")
     )
