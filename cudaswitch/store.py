@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -117,6 +116,8 @@ class Store:
 
     def _publish_requests(self) -> None:
         """Write the ready answers that shells read: requests/NAME holds a want."""
+        from hashlib import sha256  # noqa: PLC0415  # only writing needs it
+
         answers = self._answers()
         compilers = {kit.path: chosen(kit) for kit in answers.values()}
         wants = {path: str(Want(path, compiler=compiler)) for path, compiler in compilers.items()}
