@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,45 @@ def test_every_rule_has_a_case() -> None:
     assert sorted(CASES) == CODES
     assert len(CODES) >= 40
     assert sorted(set(CODES)) == CODES
+
+
+def _ask(patient: Patient) -> list[dict[str, str]]:
+    done = patient.home.run("doctor", "--json", **patient.env)
+    assert "internal error" not in done.stderr, done.stderr
+    found: list[dict[str, str]] = json.loads(done.stdout)["findings"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("pin", "fix"),
+    [
+        ("cuda 11.1\ncudnn 8\nlibraries never\ngpus 0", "install 11.1 --cudnn 8 && cudaswitch pin"),
+        ("cuda >=11.1,<11.2", "install '>=11.1,<11.2' && cudaswitch pin '>=11.1,<11.2' -p ENV"),
+        ("what is this", "unpin -p ENV"),
+    ],
+)
+def test_a_pin_without_an_answer(patient: Patient, pin: str, fix: str) -> None:
+    """What is printed are commands as they are: none is refused as wrong usage."""
+    patient.adopt("11.1.105")
+    env = patient.virtualenv()
+    patient.run("pin", "11.1", "-p", env.prefix)
+    patient.run("remove", "--force", "11.1.105")
+    (env.prefix / "etc/cudaswitch/pin").write_text(f"{pin}\n")
+    [found] = [one for one in _ask(patient) if one["code"] == "CS075"]
+    assert found["fix"].startswith(f"cudaswitch {fix.replace('ENV', str(env.prefix))}")
+    for command in found["fix"].split(" && "):
+        words = shlex.split(command)[1:]
+        done = patient.home.run(*words, *(["--offline"] if "install" in words else []))
+        assert done.returncode < 2, f"{command}\n{done.stderr}"
+    if "unpin" in fix:
+        assert "CS075" not in [one["code"] for one in _ask(patient)]
+
+
+def test_numbers_are_no_texts(patient: Patient) -> None:
+    """12.10 is another release than 12.1, and what has no version is not asked for by it."""
+    patient.adopt("12.10.1")
+    pasted = "ImportError: The detected CUDA version (11.8) mismatches the version that was used to"
+    pasted += " compile PyTorch (12.1)."
+    done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
+    [found] = json.loads(done.stdout)["findings"]
+    assert found["fix"].startswith("cudaswitch install 12.1 && ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,34 @@ def test_facts_of_this_machine_are_the_evidence(patient: Patient) -> None:
     assert "CS040: " in found["evidence"]
     assert str(patient.work / "cuda-12.1/lib64") in found["evidence"]
     assert found["fix"] == "export LD_LIBRARY_PATH=/usr/lib"
+
+
+CUDNN = "libcudnn.so.{}: cannot open shared object file: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("version", "major", "release"),
+    [
+        ("13.0.88", 8, "12.2"),
+        ("12.4.131", 8, "12.4"),
+        ("13.0.88", 9, "13.0"),
+        ("11.8.89", 7, "10.1"),
+        ("", 9, "13.1"),
+    ],
+)
+def test_a_release_that_has_the_cudnn(
+    patient: Patient, version: str, major: int, release: str
+) -> None:
+    """No source has the full number of an adopted toolkit, nor cuDNN 8 for CUDA 13."""
+    kit = patient.toolkit(patient.work / "kit", version or "12.4.131", nvcc=bool(version))
+    if not version:
+        (kit / "version.json").unlink()
+        shutil.rmtree(kit / "lib64")
+    patient.env["CUDA_HOME"] = str(kit)
+    done = patient.home.run("doctor", "--json", stdin=CUDNN.format(major), **patient.env)
+    [found] = json.loads(done.stdout)["findings"]
+    assert found["fix"].startswith(f"cudaswitch install {release} --cudnn {major} && "), found
+    assert f"env {release} " in found["fix"]
 
 
 def test_a_file_a_pipe_and_nothing(patient: Patient) -> None:

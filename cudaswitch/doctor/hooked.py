@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -45,46 +44,31 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
         try:
             request = read_request(environment.pin_file)
         except CudaswitchError as error:
-            yield Hook(environment, "", refused=error.message)
+            yield Hook(environment, None, refused=error.message)
             continue
-        spelled = _spelled(request)
         try:
             want = answer(request, environment).want
         except CudaswitchError as error:
-            yield Hook(environment, spelled, refused=error.message)
+            yield Hook(environment, request, refused=error.message)
             continue
-        yield _compare(environment, spelled, request, want)
+        yield _compare(environment, request, want)
 
 
-def _compare(environment: Environment, spelled: str, request: Request, want: Want) -> Hook:
+def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     texts = hook_texts(environment, request, want, site_kept(environment))
     missing = tuple(str(path) for path in texts if not os.path.isfile(path))
-    written = _written(environment)
+    written = environment.want_kept()
     unhooked = tuple(map(str, unhooked_scripts(environment)))
     if written and written.home != want.home:
         is_there = written.home == "system" or os.path.isdir(written.home)
         gone, behind = (None, want.home) if is_there else (written.home, None)
-        return Hook(environment, spelled, gone, behind, missing, unhooked=unhooked)
+        return Hook(environment, request, gone, behind, missing, unhooked=unhooked)
     edited = tuple(
         str(path)
         for path, text in texts.items()
         if os.path.isfile(path) and path.read_bytes() != text.encode("utf-8", "surrogateescape")
     )
-    return Hook(environment, spelled, missing=missing, edited=edited, unhooked=unhooked)
-
-
-def _written(environment: Environment) -> Want | None:
-    with suppress(OSError):
-        text = environment.want_file.read_text(encoding="utf-8", errors="surrogateescape")
-        return Want.parse(text.rstrip("\n").replace("\n", "/"))
-    return None
-
-
-def _spelled(request: Request) -> str:
-    options = {"cudnn": request.cudnn, "libraries": request.libraries, "gpus": request.gpus}
-    words = [shlex.quote(request.text)]
-    words += [f"--{name} {shlex.quote(value)}" for name, value in options.items() if value]
-    return " ".join(words)
+    return Hook(environment, request, missing=missing, edited=edited, unhooked=unhooked)
 
 
 def scripts_of(environment: Environment) -> Iterator[Script]:

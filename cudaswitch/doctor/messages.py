@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from cudaswitch.compat.architectures import architectures
-from cudaswitch.compat.drivers import newest_cuda, releases, required
+from cudaswitch.compat.drivers import newest_cuda
 from cudaswitch.doctor.model import Facts, Finding, Found, Rule
-from cudaswitch.doctor.spelling import first_that_fits, use_command, without
+from cudaswitch.doctor.remedies import SPELLED
 from cudaswitch.versions import Version
 
 LONGEST = 1 << 20
@@ -120,53 +119,4 @@ def _spell(fix: str, facts: Facts) -> str:
     if not fix.startswith("@"):
         return fix
     what, _, value = fix[1:].partition(" ")
-    return _SPELLED[what](facts, value)
-
-
-def _clean(facts: Facts, _: str) -> str:
-    """Leave CUDA's folders out of LD_LIBRARY_PATH."""
-    cuda = [one for one in facts.library_path if one.libraries]
-    return without(facts, "LD_LIBRARY_PATH", facts.library_path, *cuda)
-
-
-def _auto(facts: Facts, _: str) -> str:
-    return f"cudaswitch install auto && {use_command(facts, 'auto')}"
-
-
-def _build(facts: Facts, _: str) -> str:
-    """Bring a toolkit to build with: of the framework's release, else the newest that fits."""
-    if facts.resolution.cuda:
-        return first_that_fits(facts, Version(facts.resolution.cuda).minor)
-    if facts.installed:
-        return use_command(facts, facts.installed[-1].name)
-    driver = facts.needs.driver
-    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
-    return first_that_fits(facts, str(newest or releases()[0]))
-
-
-def _cudnn(facts: Facts, major: str) -> str:
-    fits = [kit for kit in facts.installed if kit.cudnn and kit.cudnn.major == int(major)]
-    if fits:
-        return use_command(facts, fits[-1].name)
-    cuda = facts.resolution.cuda or (str(facts.active.version) if facts.active else "auto")
-    return f"cudaswitch install {cuda} --cudnn {major} && {use_command(facts, cuda)}"
-
-
-def _gpu(facts: Facts, number: str) -> str:
-    """Bring the oldest CUDA that has code for a GPU."""
-    cc = Version(f"{number[:-1]}.{number[-1]}")
-    for cuda in reversed(releases()):
-        rows = architectures(cuda)
-        if any(row.min_cc <= cc <= row.max_cc for row in rows) and required(cuda, facts.needs.os):
-            return first_that_fits(facts, str(cuda))
-    return "cudaswitch compat"
-
-
-_SPELLED: dict[str, Callable[[Facts, str], str]] = {
-    "clean": _clean,
-    "auto": _auto,
-    "build": _build,
-    "cudnn": _cudnn,
-    "gpu": _gpu,
-    "use": first_that_fits,
-}
+    return SPELLED[what](facts, value)

@@ -13,7 +13,7 @@ from cudaswitch.lookup import Found as FoundFile
 from cudaswitch.resolver import Facts as Needs
 from cudaswitch.resolver import Resolution
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Version
+from cudaswitch.versions import Request, Version
 
 Severity = Literal["error", "warning"]
 """An error breaks programs as things are; a warning breaks them as soon as something changes."""
@@ -95,12 +95,13 @@ class Setting(NamedTuple):
 class Hook(NamedTuple):
     """A pinned environment: what its pin asks for and in which state its hooks are.
 
+    `request` is None, and `refused` says why, where the pin cannot be read.
     `gone` is the toolkit in its hooks that is not there any more, `behind` the newer answer,
     `missing` and `edited` are files, `unhooked` an activate script without its lines.
     """
 
     environment: Environment
-    request: str
+    request: Request | None
     gone: str | None = None
     behind: str | None = None
     missing: tuple[str, ...] = ()

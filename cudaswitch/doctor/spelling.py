@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable
 
-from cudaswitch.doctor.model import Facts, Folder
+from cudaswitch.doctor.model import Facts, Folder, Hook
 from cudaswitch.shells import quote_fish
+from cudaswitch.versions import Request, Version
 
 _SET = {"fish": ("set -gx {name} {value}", "set -e {name}", quote_fish)}
 _POSIX: tuple[str, str, Callable[[str], str]] = (
@@ -39,7 +40,7 @@ def first_that_fits(facts: Facts, version: str) -> str:
 
     Without the shell function of the integration, `env` brings the same.
     """
-    there = any(str(kit.version).startswith(version) for kit in facts.installed)
+    there = any(kit.version.starts_with(Version(version)) for kit in facts.installed)
     use = use_command(facts, version)
     return use if there else f"cudaswitch install {version} && {use}"
 
@@ -48,3 +49,19 @@ def use_command(facts: Facts, request: str) -> str:
     if facts.shell == "fish":
         return f"cudaswitch env {shlex.quote(request)} --shell fish | source"
     return f'eval "$(cudaswitch env {shlex.quote(request)} --shell {facts.shell})"'
+
+
+def what_to_install(request: Request) -> str:
+    """Spell the arguments of `install` for a request, which knows no other part of it."""
+    cudnn = f" --cudnn {shlex.quote(request.cudnn)}" if request.cudnn else ""
+    return shlex.quote(request.text) + cudnn
+
+
+def pin_command(hook: Hook) -> str:
+    """Spell a command that pins an environment again; one that cannot be read is taken away."""
+    prefix = shlex.quote(str(hook.environment.prefix))
+    if hook.request is None:
+        return f"cudaswitch unpin -p {prefix}"
+    options = {"libraries": hook.request.libraries, "gpus": hook.request.gpus}
+    words = [f"--{name} {shlex.quote(value)}" for name, value in options.items() if value]
+    return " ".join(["cudaswitch pin", what_to_install(hook.request), *words, "-p", prefix])

@@ -19,8 +19,9 @@ from cudaswitch.doctor.model import (
     Setting,
     WrapKernel,
 )
-from cudaswitch.doctor.spelling import use_command
+from cudaswitch.doctor.spelling import pin_command, use_command, what_to_install
 from cudaswitch.shells import SHELLS
+from cudaswitch.versions import Request
 
 CUDA_VARIABLES = (
     *("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_DIR", "CUDAToolkit_ROOT", "CUDACXX"),
@@ -129,9 +130,7 @@ def _ending_scripts(facts: Facts) -> Iterator[Found]:
 
 
 def _pin_again(hook: Hook, evidence: str) -> Found:
-    prefix = str(hook.environment.prefix)
-    fix = f"cudaswitch pin {hook.request} -p {shlex.quote(prefix)}"
-    return Found(evidence, fix, Repin(prefix))
+    return Found(evidence, pin_command(hook), Repin(str(hook.environment.prefix)))
 
 
 def _gone(facts: Facts) -> Iterator[Found]:
@@ -168,12 +167,14 @@ def _unhooked(facts: Facts) -> Iterator[Found]:
 
 def _refused(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
-        if hook.refused:
-            prefix = shlex.quote(str(hook.environment.prefix))
-            fix = f"cudaswitch install {hook.request} && cudaswitch pin {hook.request} -p {prefix}"
-            if facts.installed:
-                fix = f"cudaswitch pin {shlex.quote(facts.installed[-1].name)} -p {prefix}"
-            yield Found(hook.refused, fix)
+        if not hook.refused:
+            continue
+        fix = pin_command(hook)
+        if hook.request and facts.installed:
+            fix = pin_command(hook._replace(request=Request(facts.installed[-1].name)))
+        elif hook.request:
+            fix = f"cudaswitch install {what_to_install(hook.request)} && {fix}"
+        yield Found(hook.refused, fix)
 
 
 def _not_loaded(facts: Facts) -> Iterator[Found]:
