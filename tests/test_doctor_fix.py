@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,13 +98,16 @@ def test_another_persons_file_is_left(patient: Patient) -> None:
     assert [path.name for path in file.parent.glob(".bashrc*")] == [".bashrc"]
 
 
-def test_a_kernel_starts_with_its_pin(patient: Patient) -> None:
+@pytest.mark.parametrize("variables", [{}, {"env": None}, {"env": {"A": "1"}}])
+def test_a_kernel_starts_with_its_pin(patient: Patient, variables: dict[str, Any]) -> None:
     """Run as Jupyter runs it: the command of kernel.json with the variables of kernel.json."""
     CASES["CS084"](patient)
-    patient.home.run("doctor", "--fix", "--yes", **patient.env)
     file = patient.home.path / "xdg-data/jupyter/kernels/mine/kernel.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | variables))
+    patient.home.run("doctor", "--fix", "--yes", **patient.env)
     spec = json.loads(file.read_text())
     assert spec["display_name"] == "mine"
+    assert (variables.get("env") or {}).items() <= spec["env"].items()
     program = spec["argv"][: spec["argv"].index("-m")]
     done = subprocess.run(
         [*program, "-c", "import os, sys; print(os.environ['CUDA_HOME'], sys.prefix)"],
@@ -204,6 +208,18 @@ def test_a_line_with_more_in_it_is_the_persons(patient: Patient) -> None:
 def test_a_bare_machine(patient: Patient) -> None:
     patient.in_shell("none")
     assert patient.findings(1) == []
+
+
+def test_libraries_that_were_renamed(patient: Patient) -> None:
+    """A number that ends in a person's own word is no reason to say nothing at all."""
+    first, second = patient.work / "first", patient.work / "second"
+    patient.library(first, "libcudart", "libcudart.so.11.0", "11.0.221_orig")
+    patient.library(second, "libcudart", "libcudart.so.11.0", "11.2.72")
+    patient.env["LD_LIBRARY_PATH"] = f"{first}:{second}"
+    done = patient.home.run("doctor", "--json", **patient.env)
+    [found] = json.loads(done.stdout)["findings"]
+    assert found["code"] == "CS008"
+    assert "libcudart 11.0.221 in" in found["evidence"]
 
 
 def test_hostile_surroundings(patient: Patient) -> None:

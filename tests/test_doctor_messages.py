@@ -153,6 +153,27 @@ def test_what_is_not_known(patient: Patient) -> None:
     refused(patient.home.run("doctor", "--fix", "--json"), "choose one of", code=2)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nvcc fatal   : Unsupported gpu architecture 'compute_9'",
+        "nvcc fatal   : Unsupported gpu architecture 'compute_99999'",
+        "The detected CUDA version (1..) mismatches the version that was used to compile PyTorch"
+        " (..2)",
+        f"libcudart.so.{'9' * 30}: cannot open shared object file",
+        f"libcudnn.so.{'9' * 30}: cannot open shared object file",
+        f"libcublas.so.{'9' * 30}: cannot open shared object file",
+        f"libcudnn_ops.so.{'9' * 30}: cannot open shared object file",
+        f"unsupported GNU version! gcc versions later than {'9' * 30} are not supported!",
+        "Could not load dynamic library 'libcudnn.so.99'; dlerror: cannot open",
+    ],
+)
+def test_what_is_no_version(facts: Facts, line: str) -> None:
+    """Whatever a program has put together out of numbers, there is an answer or none."""
+    for finding in explain(line, facts, []):
+        assert "None" not in finding.found.fix
+
+
 def test_nothing_of_a_message_is_run(patient: Patient, facts: Facts) -> None:
     """Values of a message that end up in a command are numbers, never words."""
     grown = [group for row in messages() for group in re.findall(r"\{(\w+)\}", row.fix)]
@@ -162,4 +183,6 @@ def test_nothing_of_a_message_is_run(patient: Patient, facts: Facts) -> None:
             if name in row.pattern.groupindex:
                 inside = re.search(rf"\(\?P<{name}>(.*?)\)", row.pattern.pattern)
                 assert inside
-                assert re.fullmatch(r"(\\d\+|\[\\d\.\]\+|\\d\+\(\?:\\\.\\d\+)", inside[1]), row
+                # A few digits at a time: what is longer is no version.
+                digits = r"\\d\{\d,\d\}"
+                assert re.fullmatch(rf"{digits}(\(\?:\\\.{digits})?", inside[1]), row

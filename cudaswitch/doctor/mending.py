@@ -91,7 +91,8 @@ def _wrapped(text: bytes, safe: WrapKernel) -> bytes:
     environment = environment_at(Path(safe.prefix))
     name = shells.ENVIRONMENT_VARIABLE[environment.owner]
     spec["argv"] = [program(), "exec", "--", *spec["argv"]]
-    spec["env"] = {**spec.get("env", {}), name: safe.prefix}
+    env = spec.get("env")
+    spec["env"] = {**(env if isinstance(env, dict) else {}), name: safe.prefix}
     return (json.dumps(spec, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
 

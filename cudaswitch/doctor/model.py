@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,13 +54,9 @@ class Folder(NamedTuple):
 
     def versions_of(self, stem: str) -> list[Version]:
         """List the versions in the real names of a library: libcudnn.so.8.9.7 is 8.9.7."""
-        start = f"{stem}.so."
-        texts = {
-            Path(one.real).name.removeprefix(start)
-            for one in self.libraries
-            if one.name.startswith(start)
-        }
-        return sorted(Version(text) for text in texts if text and text[0].isdecimal())
+        number = re.compile(rf"{re.escape(stem)}\.so\.([0-9]{{1,9}}(?:\.[0-9]{{1,9}}){{0,4}})")
+        real = {Path(one.real).name for one in self.libraries if one.name.startswith(f"{stem}.so.")}
+        return sorted(Version(match[1]) for match in map(number.match, real) if match)
 
 
 class Tool(NamedTuple):

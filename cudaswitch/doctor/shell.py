@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cudaswitch.doctor.model import Facts, Folder, Found, Rule
 from cudaswitch.doctor.spelling import put_first, setting, without
+from cudaswitch.versions import Version
 
 _LISTS = ("LD_LIBRARY_PATH", "PATH")
 _CUDA_NAME = re.compile(r"cuda(?!switch)|cudnn|tensorrt|nvidia", re.IGNORECASE)
@@ -164,7 +165,7 @@ def _old_compat(facts: Facts) -> Iterator[Found]:
     for folder in facts.library_path:
         versions = folder.versions_of("libcuda")
         newest = next((one for one in reversed(versions) if one.major >= 100), None)
-        if driver and newest and str(newest) != driver and newest.major <= int(driver[:3]):
+        if driver and newest and str(newest) != driver and newest.major <= Version(driver).major:
             fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, folder)
             yield Found(f"`{folder.text}` has libcuda {newest}, the driver is {driver}", fix)
 
