@@ -174,6 +174,18 @@ def test_what_is_no_version(facts: Facts, line: str) -> None:
         assert "None" not in finding.found.fix
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "error: command '/usr/local/cuda-11.8/bin/nvcc' failed with exit code 1",
+        "error: command '/usr/local/cuda/bin/nvcc' failed with exit status 255",
+    ],
+)
+def test_what_tells_no_cause(facts: Facts, line: str) -> None:
+    """Lines of healthy logs, and those of failures that say nothing about CUDA."""
+    assert explain(line, facts, []) == []
+
+
 def test_nothing_of_a_message_is_run(patient: Patient, facts: Facts) -> None:
     """Values of a message that end up in a command are numbers, never words."""
     grown = [group for row in messages() for group in re.findall(r"\{(\w+)\}", row.fix)]
