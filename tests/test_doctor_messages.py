@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 
 from checks import refused
+from cudaswitch import doctor
 from cudaswitch.doctor import RULES
 from cudaswitch.doctor.gathering import gather
 from cudaswitch.doctor.messages import LONGEST, explain, messages
 from cudaswitch.doctor.model import Facts
+from cudaswitch.versions import Version
 from doctoring import Patient
 from tools import console_script
 
+DATA = Path(doctor.__file__).parent / "data"
 MESSAGES = json.loads((Path(__file__).parent / "pasted_messages.json").read_text(encoding="utf-8"))
 """Thread → the message as people met it, and words of the cause and of the command."""
 
@@ -111,12 +114,71 @@ def test_a_release_that_has_the_cudnn(
     assert f"env {release} " in found["fix"]
 
 
+@pytest.mark.parametrize(
+    ("library", "active", "release"),
+    [
+        ("libcudart.so.11.0", "", "11"),
+        ("libcudart.so.10.2", "", "10.2"),
+        ("libcufft.so.10", "", "11"),
+        ("libcufft.so.10", "10.2.89", "10.2"),
+        ("libcufft.so.11", "", "12"),
+        ("libcufft.so.12", "", "13"),
+        ("libcurand.so.10", "", "13"),
+        ("libcurand.so.10", "12.4.131", "12.4"),
+        ("libcusolver.so.10", "", "11.0"),
+        ("libcusolver.so.11", "", "12"),
+        ("libcusolver.so.11", "11.0.194", "12"),
+        ("libcusolver.so.11", "11.2.72", "11.2"),
+        ("libcusparse.so.12", "12.4.131", "12.4"),
+        ("libcublas.so.10", "", "10.2"),
+        ("libcublas.so.12", "13.0.88", "12"),
+        ("libcublas.so.10.0", "", "10.0"),
+        ("libcublas.so.9.0", "", "9.0"),
+        ("libnvrtc.so.11.2", "11.8.89", "11.8"),
+        ("libcupti.so.12", "", "12"),
+        ("libnppicc.so.10", "", "10.2"),
+    ],
+)
+def test_a_release_that_has_the_library(
+    patient: Patient, library: str, active: str, release: str
+) -> None:
+    if active:
+        patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", active))
+    pasted = f"OSError: {library}: cannot open shared object file: No such file or directory"
+    done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
+    [found] = json.loads(done.stdout)["findings"]
+    assert found["code"] == ("CS108" if "cudart" in library else "CS109")
+    assert f"CUDA {release}" in found["cause"]
+    assert found["fix"].startswith(f"cudaswitch install {release} && "), found
+
+
+def test_rows_of_sonames_say_where_they_were_read() -> None:
+    table = json.loads((DATA / "sonames.json").read_text(encoding="utf-8"))
+    assert {row["source"] for row in table["rows"]} == set(table["sources"])
+    for row in table["rows"]:
+        for releases in row["sonames"].values():
+            assert releases == [str(one) for one in sorted(map(Version, releases))]
+
+
+def test_the_library_of_the_framework(patient: Patient) -> None:
+    """The framework's CUDA has it as well as the newest, which the driver here does not run."""
+    pasted = "Could not load dynamic library 'libcurand.so.10'; dlerror: cannot open"
+    patient.env["CUDASWITCH_DRIVER"] = "470.57.02"
+    for release in ("11", "11.8"):
+        done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
+        [found] = json.loads(done.stdout)["findings"]
+        assert found["fix"].startswith(f"cudaswitch install {release} && "), found
+        env = patient.virtualenv()
+        env.torch("2.4.0+cu118", "11.8")
+        patient.activate(env)
+
+
 def test_a_file_a_pipe_and_nothing(patient: Patient) -> None:
     file = patient.work / "error.txt"
     file.write_text(PASTED)
     env = patient.home.env | patient.env
 
-    def doctor(line: str) -> subprocess.CompletedProcess[str]:
+    def asked(line: str) -> subprocess.CompletedProcess[str]:
         command = line.replace("DOCTOR", f"'{console_script()}' doctor").replace("FILE", str(file))
         return subprocess.run(
             ["bash", "-c", command],
@@ -128,9 +190,9 @@ def test_a_file_a_pipe_and_nothing(patient: Patient) -> None:
         )
 
     for line in ("DOCTOR < FILE", "cat FILE | DOCTOR", "(sleep 0.3; cat FILE) | DOCTOR"):
-        assert "CS101 error: " in doctor(line).stdout, line
+        assert "CS101 error: " in asked(line).stdout, line
     for line in ("DOCTOR < /dev/null", ": | DOCTOR", "DOCTOR <&-"):
-        assert "CS101" not in doctor(line).stdout, line
+        assert "CS101" not in asked(line).stdout, line
     with subprocess.Popen(
         [console_script(), "doctor"],
         env=env,
@@ -191,7 +253,7 @@ def test_nothing_of_a_message_is_run(patient: Patient, facts: Facts) -> None:
     grown = [group for row in messages() for group in re.findall(r"\{(\w+)\}", row.fix)]
     assert grown
     for row in messages():
-        for name in re.findall(r"\{(\w+)\}", row.fix):
+        for name in ("soname", *re.findall(r"\{(\w+)\}", row.fix)):
             if name in row.pattern.groupindex:
                 inside = re.search(rf"\(\?P<{name}>(.*?)\)", row.pattern.pattern)
                 assert inside

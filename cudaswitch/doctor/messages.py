@@ -14,6 +14,7 @@ from typing import NamedTuple
 from cudaswitch.compat.drivers import newest_cuda
 from cudaswitch.doctor.model import Facts, Finding, Found, Rule
 from cudaswitch.doctor.remedies import SPELLED
+from cudaswitch.doctor.sonames import release_with
 from cudaswitch.versions import Version
 
 LONGEST = 1 << 20
@@ -99,8 +100,8 @@ def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
     values = defaultdict(str, {key: it for key, it in match.groupdict().items() if it})
     driver, active = facts.needs.driver, facts.active
     newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
-    # The runtime of all CUDA 11 is libcudart.so.11.0.
-    values["request"] = "11" if values["cuda"] == "11.0" else values["cuda"]
+    if values["soname"]:
+        values["cuda"] = release_with(facts, values["library"], values["soname"])
     values["driver"] = driver or "not found"
     values["newest"] = str(newest) if newest else "latest"
     values["active"] = str(active.version) if active and active.version else "none"
