@@ -173,6 +173,80 @@ def test_the_library_of_the_framework(patient: Patient) -> None:
         patient.activate(env)
 
 
+@pytest.mark.parametrize(
+    ("line", "active", "words", "fix"),
+    [
+        ("compute_35", "13.0.88", "CUDA 13.0 has given the GPU up: 7.0 to 11.8", "11.8"),
+        ("compute_35", "11.8.89", "CUDA 7.0 to 11.8 have code for", "7.0"),
+        ("compute_89", "11.5.119", "CUDA 11.5 is older than the GPU: 11.8 to", "11.8"),
+        ("compute_120", "12.4.131", "CUDA 12.4 is older than the GPU: 12.8 to", "12.8"),
+    ],
+)
+def test_an_nvcc_that_does_not_know_the_gpu(
+    patient: Patient, line: str, active: str, words: str, fix: str
+) -> None:
+    patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", active))
+    pasted = f"nvcc fatal   : Unsupported gpu architecture '{line}'"
+    done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
+    [found] = json.loads(done.stdout)["findings"]
+    assert words in found["cause"]
+    assert found["fix"].startswith(f"cudaswitch install {fix} && "), found
+
+
+TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
+INSUFFICIENT = "CUDA driver version is insufficient for CUDA runtime version"
+
+
+@pytest.mark.parametrize(
+    ("line", "driver", "cause", "fix"),
+    [
+        (TOO_OLD, "", "the driver was made for CUDA up to 11.4", "cudaswitch compat torch"),
+        (TOO_OLD, "470.57.02", "CUDA up to 11.4", "cudaswitch compat torch"),
+        (INSUFFICIENT, "", "`nvidia-smi` shows", "nvidia-smi"),
+        (INSUFFICIENT, "470.57.02", "470.57.02 was made for CUDA up to 11.4", "cudaswitch install"),
+        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "", "`nvidia-smi` shows", "nvidia-smi"),
+        ("cudaErrorUnsupportedPtxVersion", "470.57.02", "up to 11.4", "cudaswitch install 11.4"),
+    ],
+)
+def test_a_driver_that_is_too_old(
+    patient: Patient, line: str, driver: str, cause: str, fix: str
+) -> None:
+    patient.program(patient.work / "bin/nvidia-smi", "#!/bin/sh\nexit 9\n")
+    patient.env["CUDASWITCH_DRIVER"] = driver
+    done = patient.home.run("doctor", "--json", stdin=line, **patient.env)
+    [found] = json.loads(done.stdout)["findings"]
+    assert cause in found["cause"]
+    assert found["fix"].startswith(fix)
+    assert "latest" not in found["fix"]
+
+
+def test_the_driver_and_pytorch_before_the_driver_and_the_toolkit(patient: Patient) -> None:
+    """A toolkit does nothing for a PyTorch that brings its own CUDA."""
+    env = patient.virtualenv()
+    env.torch("2.6.0+cu124", "12.4", "nvidia-cublas-cu12==12.4.5.8")
+    env.dist("nvidia-cublas-cu12", "12.4.5.8")
+    patient.activate(env)
+    patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "13.0.88"))
+    patient.env["CUDASWITCH_DRIVER"] = "470.57.02"
+    done = patient.home.run("doctor", "--json", stdin=TOO_OLD, **patient.env)
+    [found] = json.loads(done.stdout)["findings"]
+    assert "CS051: " in found["evidence"]
+    assert "torch==2.6.0+cu118" in found["evidence"]
+    assert "install 11.4" not in found["fix"]
+
+
+def test_a_newer_cudnn_where_the_framework_takes_it_from(patient: Patient) -> None:
+    pasted = "Loaded runtime CuDNN library: 8.1.0 but source was compiled with: 8.6.0."
+    env = patient.virtualenv()
+    env.torch("2.1.0+cu121", "12.1", "nvidia-cudnn-cu12==8.1.0.1")
+    env.dist("nvidia-cudnn-cu12", "8.9.2.26")
+    (env.packages / "nvidia/cudnn/lib").mkdir(parents=True)
+    patient.activate(env)
+    done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
+    [found] = json.loads(done.stdout)["findings"]
+    assert found["fix"] == "pip install 'nvidia-cudnn-cu12>=8.6,<9'"
+
+
 def test_a_file_a_pipe_and_nothing(patient: Patient) -> None:
     file = patient.work / "error.txt"
     file.write_text(PASTED)
@@ -241,6 +315,15 @@ def test_what_is_no_version(facts: Facts, line: str) -> None:
     [
         "error: command '/usr/local/cuda-11.8/bin/nvcc' failed with exit code 1",
         "error: command '/usr/local/cuda/bin/nvcc' failed with exit status 255",
+        "update-alternatives: using /usr/local/cuda-12.4 to provide /usr/local/cuda (cuda) in auto"
+        " mode",
+        "\tlibcudnn_ops.so.9 => /usr/lib/x86_64-linux-gnu/libcudnn_ops.so.9 (0x00007f0000000000)",
+        "\tlibcudart.so.12 => /usr/local/cuda/lib64/libcudart.so.12 (0x00007f0000000000)",
+        "\tLocated at /usr/local/cuda/nvvm/lib64/libnvvm.so.4.0.0",
+        "\tLocated at /usr/local/cuda/nvvm/libdevice/libdevice.10.bc",
+        "./train.sh: line 3: DATASET: unbound variable",
+        "TypeError: expected str, bytes or os.PathLike object, not NoneType",
+        "Found CUDA: /usr/local/cuda (found version 12.4)",
     ],
 )
 def test_what_tells_no_cause(facts: Facts, line: str) -> None:

@@ -11,11 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from cudaswitch.compat.drivers import newest_cuda
 from cudaswitch.doctor.model import Facts, Finding, Found, Rule
-from cudaswitch.doctor.remedies import SPELLED
+from cudaswitch.doctor.remedies import SPELLED, gpu_code, reach
 from cudaswitch.doctor.sonames import release_with
-from cudaswitch.versions import Version
 
 LONGEST = 1 << 20
 """Bytes of a pasted text that are read."""
@@ -29,7 +27,10 @@ _NAME = re.compile(r"(?<!\$)\{(\w+)\}")
 
 
 class Message(NamedTuple):
-    """A row of the table: `pattern` matches one line; texts hold `{names}` of groups and facts."""
+    """A row of the table: `pattern` matches one line; texts hold `{names}` of groups and facts.
+
+    `beside` has to match somewhere in the text as well.
+    """
 
     code: str
     pattern: re.Pattern[str]
@@ -38,6 +39,7 @@ class Message(NamedTuple):
     fix: str
     rules: tuple[str, ...]
     source: str
+    beside: re.Pattern[str] | None = None
 
 
 @lru_cache
@@ -46,7 +48,14 @@ def messages() -> tuple[Message, ...]:
     file = Path(__file__).parent / "data" / "messages.json"
     rows = json.loads(file.read_text(encoding="utf-8"))["messages"]
     return tuple(
-        Message(**{**row, "pattern": re.compile(row["pattern"]), "rules": tuple(row["rules"])})
+        Message(
+            **{
+                **row,
+                "pattern": re.compile(row["pattern"]),
+                "rules": tuple(row["rules"]),
+                "beside": re.compile(row["beside"]) if "beside" in row else None,
+            }
+        )
         for row in rows
     )
 
@@ -60,6 +69,8 @@ def explain(text: str, facts: Facts, here: Sequence[Finding]) -> list[Finding]:
     found: dict[str, Finding] = {}
     for line in islice(dict.fromkeys(text.splitlines()), _MOST_LINES):
         for message, match in _matches(line[:_WIDEST]):
+            if message.beside and not message.beside.search(text):
+                continue
             if message.code not in found:
                 found[message.code] = _finding(message, match, facts, here)
             break
@@ -98,12 +109,13 @@ def _finding(
 def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
     """Take the values out of the message and add those of this machine."""
     values = defaultdict(str, {key: it for key, it in match.groupdict().items() if it})
-    driver, active = facts.needs.driver, facts.active
-    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
+    active = facts.active
     if values["soname"]:
         values["cuda"] = release_with(facts, values["library"], values["soname"])
-    values["driver"] = driver or "not found"
-    values["newest"] = str(newest) if newest else "latest"
+    if values["gpu"]:
+        values["code"] = gpu_code(facts, values["gpu"])
+    values["newest"], values["reach"] = reach(facts, values["number"])
+    values["driver"] = facts.needs.driver or "not found"
     values["active"] = str(active.version) if active and active.version else "none"
     values["gcc_here"] = str(facts.needs.gcc[0]) if facts.needs.gcc else "none"
     values["cc_here"] = ", ".join(facts.needs.cc) or "unknown"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
-from cudaswitch.compat.drivers import newest_cuda, releases, required
+from cudaswitch.compat.drivers import newest_cuda, releases
 from cudaswitch.doctor.model import Facts
-from cudaswitch.doctor.spelling import first_that_fits, use_command, without
+from cudaswitch.doctor.spelling import (
+    first_that_fits,
+    put_first,
+    setting,
+    use_command,
+    without,
+)
 from cudaswitch.resolver.machine import check_driver
 from cudaswitch.versions import Version
+
+_CUDNN_MAJORS = ("9", "8", "7")
 
 
 def _clean(facts: Facts, _: str) -> str:
@@ -34,37 +43,134 @@ def _build(facts: Facts, _: str) -> str:
     return first_that_fits(facts, str(newest or releases()[0]))
 
 
-def _cudnn(facts: Facts, major: str) -> str:
-    """Bring a cuDNN of that major: for the CUDA in use if that has one, else the newest."""
-    fits = [kit for kit in facts.installed if kit.cudnn and kit.cudnn.major == int(major)]
+def _cudnn(facts: Facts, wanted: str) -> str:
+    """Bring a cuDNN such as 9 or 9.3, any without: for the CUDA in use if that has one."""
+    least = Version(wanted or _newest_major(facts))
+    fits = [
+        kit
+        for kit in facts.installed
+        if kit.cudnn and kit.cudnn.major == least.major and kit.cudnn >= least
+    ]
     if fits:
         return use_command(facts, fits[-1].name)
-    newest = lowest_capability(Version(major))
+    newest = lowest_capability(Version(str(least.major)))
     if newest is None:
         return "cudaswitch compat"
-    needs, active = facts.resolution, facts.active
-    in_use = Version(active.version.minor) if active and active.version else None
-    if needs.cuda and needs.cudnn and Version(needs.cudnn).major == int(major):
+    needs, in_use = facts.resolution, _in_use(facts)
+    if needs.cuda and needs.cudnn and Version(needs.cudnn).major == least.major:
         best = Version(Version(needs.cuda).minor)
     elif in_use and not unsupported_cuda(newest.cudnn, in_use):
         best = in_use
     else:
         best = max(cuda for cuda in newest.cuda if _runs(facts, cuda) or cuda == newest.cuda[0])
-    return f"cudaswitch install {best} --cudnn {major} && {use_command(facts, str(best))}"
+    return f"cudaswitch install {best} --cudnn {least.major} && {use_command(facts, str(best))}"
+
+
+def _newest_major(facts: Facts) -> str:
+    """Tell which cuDNN the frameworks need, else the newest that the CUDA in use has."""
+    if facts.resolution.cudnn:
+        return str(Version(facts.resolution.cudnn).major)
+    in_use = _in_use(facts)
+    rows = [lowest_capability(Version(major)) for major in _CUDNN_MAJORS]
+    served = (row for row in rows if row and not (in_use and unsupported_cuda(row.cudnn, in_use)))
+    return next((str(row.cudnn.major) for row in served), _CUDNN_MAJORS[0])
+
+
+def _newer_cudnn(facts: Facts, least: str) -> str:
+    """Bring a cuDNN of at least that release to where the framework takes it from."""
+    if facts.brings and facts.resolution.cuda:
+        wheel = f"nvidia-cudnn-cu{Version(facts.resolution.cuda).major}"
+        return f"pip install '{wheel}>={least},<{Version(least).major + 1}'"
+    return _cudnn(facts, least)
+
+
+def _nccl(facts: Facts, _: str) -> str:
+    if facts.environment and facts.environment.owner == "C":
+        return "conda install -c conda-forge nccl"
+    needs, in_use = facts.resolution, _in_use(facts)
+    cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
+    return f"pip install nvidia-nccl-cu{cuda.major}"
+
+
+def _in_use(facts: Facts) -> Version | None:
+    """Return the release X.Y of the active toolkit."""
+    active = facts.active
+    return Version(active.version.minor) if active and active.version else None
 
 
 def _runs(facts: Facts, cuda: Version) -> bool:
-    return facts.needs.driver is None or not check_driver(cuda, facts.needs).blocks
+    return not check_driver(cuda, facts.needs).blocks
+
+
+def reach(facts: Facts, number: str) -> tuple[str, str]:
+    """Tell up to which CUDA the driver goes, "" where nothing tells, and say it in words.
+
+    `number` is what a message gives for it, 11040 for 11.4, or "".
+    """
+    driver = facts.needs.driver
+    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
+    if number:
+        # cudaDriverGetVersion: 1000 times the major and 10 times the minor.
+        newest = Version(f"{int(number) // 1000}.{int(number) % 1000 // 10}")
+        return str(newest), f"the driver was made for CUDA up to {newest}"
+    if driver is None or newest is None:
+        return "", "`nvidia-smi` shows up to which CUDA the driver goes"
+    return str(newest), f"driver {driver} was made for CUDA up to {newest}"
+
+
+def _driver(facts: Facts, newest: str) -> str:
+    return first_that_fits(facts, newest) if newest else "nvidia-smi"
+
+
+def gpu_code(facts: Facts, number: str) -> str:
+    """Say which CUDA releases have code for a GPU, 35 for 3.5, and how the active one stands."""
+    name, having, in_use = f"{number[:-1]}.{number[-1]}", _having(number), _in_use(facts)
+    if not having:
+        return f"no CUDA release that is known here has code for compute capability {name}"
+    known = f"{having[-1]} to {having[0]} have code for compute capability {name}"
+    if in_use and in_use > having[0]:
+        return f"CUDA {in_use} has given the GPU up: {known}"
+    if in_use and in_use < having[-1]:
+        return f"CUDA {in_use} is older than the GPU: {known}"
+    return f"CUDA {known}"
+
+
+def _having(number: str) -> list[Version]:
+    """List the releases whose nvcc knows a GPU, the newest first."""
+    return [
+        cuda for cuda in releases() if any(int(number) in row.sm for row in architectures(cuda))
+    ]
 
 
 def _gpu(facts: Facts, number: str) -> str:
-    """Bring the oldest CUDA that has code for a GPU."""
-    cc = Version(f"{number[:-1]}.{number[-1]}")
-    for cuda in reversed(releases()):
-        rows = architectures(cuda)
-        if any(row.min_cc <= cc <= row.max_cc for row in rows) and required(cuda, facts.needs.os):
-            return first_that_fits(facts, str(cuda))
-    return "cudaswitch compat"
+    """Bring the oldest CUDA that has code for a GPU, or the newest where it was given up."""
+    having, in_use = _having(number), _in_use(facts) or releases()[0]
+    fits = [cuda for cuda in having if _runs(facts, cuda)] or having
+    if not fits:
+        return "cudaswitch compat"
+    return first_that_fits(facts, str(fits[0] if in_use > having[0] else fits[-1]))
+
+
+def _home(facts: Facts) -> str:
+    """Return the toolkit that builds here, else the usual place of one."""
+    return facts.active.home if facts.active else "/usr/local/cuda"
+
+
+def _headers(facts: Facts, _: str) -> str:
+    return put_first(facts, "CPATH", f"{_home(facts)}/targets/x86_64-linux/include")
+
+
+def _lib64(facts: Facts, _: str) -> str:
+    return f"ln -s lib {shlex.quote(f'{_home(facts)}/lib64')}"
+
+
+def _libdevice(facts: Facts, _: str) -> str:
+    return setting(facts, "XLA_FLAGS", f"--xla_gpu_cuda_data_dir={_home(facts)}")
+
+
+def _set(facts: Facts, words: str) -> str:
+    name, _, value = words.partition(" ")
+    return setting(facts, name, value)
 
 
 SPELLED: dict[str, Callable[[Facts, str], str]] = {
@@ -72,7 +178,15 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "auto": _auto,
     "build": _build,
     "cudnn": _cudnn,
+    "newer-cudnn": _newer_cudnn,
+    "nccl": _nccl,
+    "driver": _driver,
     "gpu": _gpu,
+    "headers": _headers,
+    "lib64": _lib64,
+    "libdevice": _libdevice,
+    "set": _set,
+    "unset": _set,
     "use": first_that_fits,
 }
 """What stands behind an `@` in the table of messages, for this shell and machine."""
