@@ -14,8 +14,9 @@ from cudaswitch.cli import output
 from cudaswitch.doctor import examine
 from cudaswitch.doctor.gathering import gather
 from cudaswitch.doctor.mending import steps
-from cudaswitch.doctor.messages import LONGEST, explain
+from cudaswitch.doctor.messages import explain
 from cudaswitch.doctor.model import Finding
+from cudaswitch.doctor.pasted import read
 from cudaswitch.errors import CudaswitchError
 
 _PATIENCE = 2.0
@@ -68,7 +69,10 @@ def _pasted() -> str:
         output.say("nothing came on standard input")
         return ""
     with os.fdopen(os.dup(handle), "rb") as file:
-        return file.read(LONGEST).decode("utf-8", "replace")
+        pasted = read(file)
+    if pasted.left_out:
+        output.say(f"the beginning and the end are read, not the {pasted.left_out} lines between")
+    return pasted.text
 
 
 def _tell(findings: list[Finding]) -> None:

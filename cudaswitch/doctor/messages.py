@@ -7,7 +7,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,13 +14,8 @@ from cudaswitch.doctor.model import Facts, Finding, Found, Rule
 from cudaswitch.doctor.remedies import SPELLED, gpu_code, reach
 from cudaswitch.doctor.sonames import release_with
 
-LONGEST = 1 << 20
-"""Bytes of a pasted text that are read."""
 _WIDEST = 2_000
 """Characters of a line that patterns are held against."""
-_MOST_LINES = 20_000
-"""Lines, each counted once, that patterns are held against."""
-
 
 _NAME = re.compile(r"(?<!\$)\{(\w+)\}")
 
@@ -67,7 +61,7 @@ def explain(text: str, facts: Facts, here: Sequence[Finding]) -> list[Finding]:
     evidence and its command are given.
     """
     found: dict[str, Finding] = {}
-    for line in islice(dict.fromkeys(text.splitlines()), _MOST_LINES):
+    for line in text.splitlines():
         for message, match in _matches(line[:_WIDEST]):
             if message.beside and not message.beside.search(text):
                 continue

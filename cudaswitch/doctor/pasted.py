@@ -1,0 +1,80 @@
+"""Read what somebody pastes: however long it is, and as terminals and editors leave it."""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO, NamedTuple
+
+LONGEST = 1 << 20
+"""Bytes that are read of the beginning, and of the end."""
+_ENDLESS = 1 << 28
+"""Bytes after which no end is waited for."""
+_MOST_LINES = 20_000
+"""Lines, each counted once, that are kept of both together."""
+_CHUNK = 1 << 16
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])"  # ECMA-48
+)
+_TYPOGRAPHIC: dict[int, str | None] = {
+    **dict.fromkeys(range(0x2018, 0x201C), "'"),
+    **dict.fromkeys(range(0x201C, 0x2020), '"'),
+    0xA0: " ",
+    0xFEFF: None,
+}
+"""Quotes and blanks of word processors, and the mark at the beginning of files."""
+_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+
+class Pasted(NamedTuple):
+    """The text, each line once, and how many lines between its beginning and end are left out."""
+
+    text: str
+    left_out: int
+
+
+def read(file: BinaryIO) -> Pasted:
+    """Read a beginning and an end: an error stands at the end of a log, its cause often before."""
+    head = file.read(LONGEST)
+    coding = _coding(head)
+    end, length, left_out = bytearray(), len(head), 0
+    while length < _ENDLESS and (chunk := file.read(_CHUNK)):
+        length += len(chunk)
+        end += chunk
+        if len(end) > 2 * LONGEST:
+            left_out += _shorten(end)
+    left_out += _shorten(end)
+    first, last = (_plain(part.decode(coding, "replace")) for part in (head, bytes(end)))
+    if length > len(head) + len(end):
+        left_out += 1
+        # Cut in the middle of a line, both are no whole messages.
+        first, last = first.rpartition("\n")[0] + "\n", last.partition("\n")[2]
+    lines = list(dict.fromkeys((first + last).splitlines()))
+    if len(lines) > _MOST_LINES:
+        left_out += len(lines) - _MOST_LINES
+        lines[_MOST_LINES // 2 : -_MOST_LINES // 2] = []
+    return Pasted("\n".join(lines), left_out)
+
+
+def _shorten(end: bytearray) -> int:
+    """Leave the last bytes, a whole number of pairs for the sake of UTF-16; count what goes."""
+    cut = max(0, len(end) - LONGEST) // 2 * 2
+    lines = end.count(b"\n", 0, cut)
+    del end[:cut]
+    return lines
+
+
+def _coding(head: bytes) -> str:
+    """Tell the encoding: PowerShell's `>` writes UTF-16, with a mark or, in a pipe, without."""
+    for mark, coding in _MARKS.items():
+        if head.startswith(mark):
+            return coding
+    start = head[:400]
+    if start[1::2].count(0) * 2 > len(start) // 2:
+        return "utf-16-le"
+    return "utf-16-be" if start[::2].count(0) * 2 > len(start) // 2 else "utf-8"
+
+
+def _plain(text: str) -> str:
+    """Take marks, colours and links out, and write typewriter's quotes, which messages have."""
+    return _ESCAPES.sub("", text).translate(_TYPOGRAPHIC)

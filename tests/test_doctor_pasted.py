@@ -1,0 +1,135 @@
+"""What is pasted into `doctor`: from files, pipes and terminals, long, and in any encoding."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checks import refused
+from cudaswitch.doctor.messages import messages
+from cudaswitch.doctor.pasted import LONGEST, read
+from doctoring import Patient
+from tools import console_script
+
+PASTED = "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1\n"
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Patient:
+    return Patient.new(tmp_path)
+
+
+def test_a_file_a_pipe_and_nothing(patient: Patient) -> None:
+    file = patient.work / "error.txt"
+    file.write_text(PASTED)
+    env = patient.home.env | patient.env
+
+    def asked(line: str) -> subprocess.CompletedProcess[str]:
+        command = line.replace("DOCTOR", f"'{console_script()}' doctor").replace("FILE", str(file))
+        return subprocess.run(
+            ["bash", "-c", command],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    for line in ("DOCTOR < FILE", "cat FILE | DOCTOR", "(sleep 0.3; cat FILE) | DOCTOR"):
+        assert "CS101 error: " in asked(line).stdout, line
+    for line in ("DOCTOR < /dev/null", ": | DOCTOR", "DOCTOR <&-"):
+        assert "CS101" not in asked(line).stdout, line
+    with subprocess.Popen(
+        [console_script(), "doctor"],
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as silent:
+        assert silent.stderr
+        assert "nothing came on standard input" in silent.stderr.readline()
+
+
+LOST = "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("".join(f"step {number} loss 0.1\n" for number in range(80_000)), "", True),
+        ("x" * 79 + "\n", "y" * 79 + "\n", False),
+        ("x" * (3 * LONGEST) + "\n", "", True),
+        ("", "".join(f"step {number} loss 0.1\n" for number in range(80_000)), True),
+        ("same line\n" * 100_000, "", False),
+        ("same line\n" * 1_000_000, "", True),
+    ],
+)
+def test_the_end_of_a_long_log(patient: Patient, before: str, after: str, says: bool) -> None:
+    done = patient.home.run("doctor", stdin=f"{before}{LOST}\n{after}", **patient.env)
+    assert "CS108 error: " in done.stdout
+    assert ("lines between" in done.stderr) == says
+
+
+def test_no_end_is_waited_for_for_ever(patient: Patient) -> None:
+    command = f"(echo '{LOST}'; yes 'a line') | '{console_script()}' doctor"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env=patient.home.env | patient.env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert "CS108 error: " in done.stdout
+
+
+def test_lines_between_are_counted() -> None:
+    text = b"".join(b"%07d\n" % number for number in range(1_000_000))
+    pasted = read(io.BytesIO(text))
+    lines = pasted.text.splitlines()
+    assert (lines[0], lines[-1]) == ("0000000", "0999999")
+    assert len(lines) + pasted.left_out == 1_000_000
+
+
+@pytest.mark.parametrize(
+    "coding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32-le"]
+)
+def test_how_editors_and_powershell_write(coding: str) -> None:
+    filler = "x" * (LONGEST - 1)
+    for text in (f"{LOST}\n", f"{filler}\n{filler}\n{filler}\n{LOST}\r\n"):
+        found = LOST in read(io.BytesIO(text.encode(coding))).text.splitlines()
+        assert found == (coding != "utf-32-le")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("nvcc fatal   : Unsupported gpu architecture \u2018compute_89\u2019", "CS123"),
+        ("nvcc fatal   : Unsupported gpu architecture \x1b[01m\x1b[K'compute_89'\x1b[m", "CS123"),
+        ("fatal error: \x1b[1mcublas_v2.h\x1b[0m: No such\xa0file or directory", "CS119"),
+        ("lib\x1b[31mcudart.so.11.0\x1b[0m: cannot \x1b[Kopen shared object file", "CS108"),
+        ("\x1b]8;;https://a.b/c\x07cuda_runtime.h\x1b]8;;\x07: No such file", "CS119"),
+        (
+            "[Errno 2] No such file or directory: \u201c/usr/local/cuda/bin/nvcc\u201d",
+            "CS118",
+        ),
+    ],
+)
+def test_how_terminals_and_word_processors_write(text: str, code: str) -> None:
+    pasted = read(io.BytesIO(text.encode()))
+    [row] = [row for row in messages() if row.code == code]
+    assert row.pattern.search(pasted.text)
+
+
+def test_what_is_not_known(patient: Patient) -> None:
+    hostile = "\x1b[31m" + "libcudnn.so." * 50_000 + "\n" + "\0" * 100 + "\n(((((\n"
+    done = patient.home.run("doctor", stdin=hostile, **patient.env)
+    assert "no message that is known here" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    long = patient.home.run("doctor", "--json", stdin="x" * (LONGEST + 10), **patient.env)
+    assert "Traceback" not in long.stderr
+    refused(patient.home.run("doctor", "--fix", "--json"), "choose one of", code=2)
