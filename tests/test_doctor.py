@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cudaswitch.doctor import RULES
 from doctoring import CASES, Patient
+from homes import HOSTILE_FOLDER
 
 CODES = [rule.code for rule in RULES]
 
@@ -39,6 +41,61 @@ def test_every_rule_has_a_case() -> None:
     assert sorted(CASES) == CODES
     assert len(CODES) >= 40
     assert sorted(set(CODES)) == CODES
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish", "tcsh", "xonsh"])
+def test_commands_are_of_the_shell(
+    patient: Patient, require: Callable[[str], str], shell: str
+) -> None:
+    """Set, take away, put first, bring a toolkit: printed for $SHELL, and run in it."""
+    require(shell)
+    patient.shell = shell
+    kit = patient.toolkit(patient.work / HOSTILE_FOLDER / "kit")
+    patient.adopt("11.2.152")
+    library = patient.library(patient.work / "lib", "libnvJitLink", "libnvJitLink.so.12", "12.4.1")
+    patient.env |= {
+        "SHELL": f"/usr/bin/{shell}",
+        "LD_LIBRARY_PATH": f"{kit}/lib64/stubs",
+        "CUDA_HOME": f"{kit}/bin",
+        "LD_PRELOAD": str(library),
+    }
+    for code in ("CS001", "CS012", "CS023"):
+        done = patient.in_shell(code)
+        assert code in patient.codes(1), done.stderr
+        assert code not in patient.codes(2), (patient.work / "fix").read_text() + done.stderr
+    patient.env |= {"CUDASWITCH_DRIVER": "470.57.02", "CUDA_HOME": str(kit)}
+    patient.on_path(kit / "bin")
+    del patient.env["LD_PRELOAD"], patient.env["LD_LIBRARY_PATH"]
+    done = patient.in_shell("CS050")
+    assert patient.codes(2) == [], (patient.work / "fix").read_text() + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("shell", "unset", "use"),
+    [
+        ("/bin/csh", "unsetenv LD_LIBRARY_PATH", 'eval "`cudaswitch env 12.4.131 --shell tcsh`"'),
+        ("nu", "hide-env LD_LIBRARY_PATH", "cudaswitch env 12.4.131 --format json | from json | "),
+        ("/opt/pwsh", "Remove-Item Env:LD_LIBRARY_PATH", "cudaswitch env 12.4.131 --shell pwsh | "),
+        ("/bin/dash", "unset LD_LIBRARY_PATH", 'eval "$(cudaswitch env 12.4.131 --shell sh)"'),
+        ("/bin/false", "unset LD_LIBRARY_PATH", 'eval "$(cudaswitch env 12.4.131 --shell bash)"'),
+    ],
+)
+def test_words_of_other_shells(patient: Patient, shell: str, unset: str, use: str) -> None:
+    patient.adopt("12.4.131")
+    patient.env |= {"SHELL": shell, "LD_LIBRARY_PATH": "/nowhere/stubs"}
+    done = patient.home.run("doctor", "--json", **patient.env)
+    assert [one["fix"] for one in json.loads(done.stdout)["findings"]] == [unset]
+    pasted = "libcudart.so.12: cannot open shared object file"
+    done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
+    use = use.replace("12.4.131", "12")
+    assert json.loads(done.stdout)["findings"][0]["fix"].startswith(use)
+
+
+def test_what_is_in_another_shells_file_is_left(patient: Patient) -> None:
+    """Somebody whose shell is tcsh is not told about what bash reads."""
+    patient.rc("export CUDA_HOME=/usr/local/cuda-11.8\n")
+    patient.env["SHELL"] = "/usr/bin/tcsh"
+    assert _ask(patient) == []
 
 
 def _ask(patient: Patient) -> list[dict[str, str]]:

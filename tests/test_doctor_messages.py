@@ -242,7 +242,7 @@ def test_a_newer_cudnn_where_the_framework_takes_it_from(patient: Patient) -> No
     patient.activate(env)
     done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
     [found] = json.loads(done.stdout)["findings"]
-    assert found["fix"] == "pip install 'nvidia-cudnn-cu12>=8.6,<9'"
+    assert found["fix"] == f"{env.prefix}/bin/python -m pip install 'nvidia-cudnn-cu12>=8.6,<9'"
 
 
 @pytest.mark.parametrize("row", messages(), ids=lambda row: row.code)

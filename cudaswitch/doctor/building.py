@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch.doctor.model import Facts, Found, Kit, Rule
-from cudaswitch.doctor.spelling import put_first, setting, use_command
+from cudaswitch.doctor.spelling import install_command, put_first, setting, word
 from cudaswitch.hostcompiler import bringing
+from cudaswitch.versions import Request
 
 HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
 _DEBIAN = ("/usr/bin/nvcc", "/usr/lib/nvidia-cuda-toolkit/bin/nvcc")
@@ -127,7 +128,10 @@ def _other_ptxas(facts: Facts) -> Iterator[Found]:
 def _no_lib64(facts: Facts) -> Iterator[Found]:
     home = facts.homes.get("CUDA_HOME")
     if home and "bin/nvcc" in home.has and "lib" in home.has and "lib64" not in home.has:
-        yield Found(f"`{home.home}` has `lib` and no `lib64`", f"ln -s lib {home.home}/lib64")
+        yield Found(
+            f"`{home.home}` has `lib` and no `lib64`",
+            f"ln -s lib {word(facts, f'{home.home}/lib64')}",
+        )
 
 
 def _headers_below_targets(facts: Facts) -> Iterator[Found]:
@@ -168,8 +172,7 @@ def _host_too_new(facts: Facts) -> Iterator[Found]:
     # `use` names one by itself, but where an environment or a person has one of their own.
     by_use = not facts.get("CXX") and not facts.get("CONDA_PREFIX")
     if fitting and by_use and any(ours.path == kit.home for ours in facts.installed):
-        version = str(kit.version)
-        fix = f"cudaswitch install {version} && {use_command(facts, version)}"
+        fix = install_command(facts, Request(str(kit.version)))
     yield Found(f"{evidence}, the default is {found[0]} ({accepted.source})", fix)
 
 

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch.doctor.model import Facts, Found, Rule
-from cudaswitch.doctor.spelling import first_that_fits, put_first, setting, use_command, without
+from cudaswitch.doctor.spelling import (
+    chain,
+    first_that_fits,
+    install_command,
+    pip,
+    put_first,
+    setting,
+    use_command,
+    without,
+    word,
+)
 from cudaswitch.resolver import ResolvedFramework
-from cudaswitch.versions import Version
+from cudaswitch.versions import Request, Version
 
 XLA = ("tensorflow", "jax")
 """Frameworks that compile with XLA, which looks for libdevice in places of its own."""
@@ -34,9 +43,7 @@ def _toolkit_first(facts: Facts) -> Iterator[Found]:
     at_fault = {str(Path(one.path).parent) for one in facts.strangers}
     bad = [one for one in facts.library_path if str(Path(one.path).resolve()) in at_fault]
     if facts.applied and any(one.path.startswith(facts.applied) for one in bad):
-        fix = use_command(facts, _name_of(facts, facts.applied)).replace(
-            " --shell", " --libraries auto --shell"
-        )
+        fix = use_command(facts, _name_of(facts, facts.applied), " --libraries auto")
     else:
         fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, *bad)
     yield Found(f"{shown} ({facts.strangers[0].why})", fix)
@@ -48,8 +55,9 @@ def _name_of(facts: Facts, home: str) -> str:
 
 def _auto(facts: Facts) -> str:
     """Spell the command that gives the environment the toolkit that it needs."""
-    use = use_command(facts, "auto")
-    return use if facts.resolution.toolkit else f"cudaswitch install auto && {use}"
+    if facts.resolution.toolkit:
+        return use_command(facts, "auto")
+    return install_command(facts, Request("auto"))
 
 
 def _lacks_runtime(facts: Facts) -> Iterator[Found]:
@@ -110,17 +118,13 @@ def _two_majors(facts: Facts) -> Iterator[Found]:
         # What both own is gone with the first, and comes back with the second.
         stems = {re.sub(r"-cu\d+$", "", name) for name in others}
         again = [name for name in by_major[keep] if re.sub(r"-cu\d+$", "", name) in stems]
-        fix = f"{_pip(facts)} uninstall -y {' '.join(others)}"
+        fix = f"{pip(facts)} uninstall -y {' '.join(others)}"
         if again:
             pinned = {part.name: part.version for part in facts.needs.carried}
             named = " ".join(f"{name}=={pinned[name]}" for name in again)
-            fix += f" && {_pip(facts)} install --force-reinstall --no-deps {named}"
+            again_there = f"{pip(facts)} install --force-reinstall --no-deps {named}"
+            fix = chain(facts, fix, again_there)
         yield Found(shown, fix)
-
-
-def _pip(facts: Facts) -> str:
-    prefix = facts.environment.prefix if facts.environment else Path("/usr")
-    return f"{prefix}/bin/python -m pip"
 
 
 def _wrong_cudnn_wheel(facts: Facts) -> Iterator[Found]:
@@ -133,7 +137,7 @@ def _wrong_cudnn_wheel(facts: Facts) -> Iterator[Found]:
                 evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}"
                 same = "" if str(wanted) == str(wanted.major) else f"=={wanted}.*"
                 spec = f"{part.name}{same or f'=={wanted.major}.*'}"
-                fix = f"{_pip(facts)} install --no-deps '{spec}'"
+                fix = f"{pip(facts)} install --no-deps {word(facts, spec)}"
                 yield Found(f"{evidence}, {part.name} is {part.version}", fix)
                 return
 
@@ -151,17 +155,18 @@ def _no_libdevice(facts: Facts) -> Iterator[Found]:
             return
         # conda's cudatoolkit keeps it in `lib`, which no option of XLA's names.
         prefix = str(Path(home).parent.parent)
-        copy = f"mkdir -p {prefix}/nvvm/libdevice && cp {home} {prefix}/nvvm/libdevice/"
-        yield Found(evidence, f"{copy} && {_with_data(facts, prefix)}")
+        there = word(facts, f"{prefix}/nvvm/libdevice/")
+        copy = f"mkdir -p {there}", f"cp {word(facts, home)} {there}"
+        yield Found(evidence, chain(facts, *copy, _with_data(facts, prefix)))
 
 
 def _with_data(facts: Facts, home: str) -> str:
     flags = facts.get("XLA_FLAGS")
-    word = f'--xla_gpu_cuda_data_dir="{home}"' if " " in home else f"--xla_gpu_cuda_data_dir={home}"
+    data = f'--xla_gpu_cuda_data_dir="{home}"' if " " in home else f"--xla_gpu_cuda_data_dir={home}"
     if flags and not flags.lstrip().startswith("-"):
-        return f"echo {shlex.quote(word)} >> {shlex.quote(flags)}"  # it names a file of flags
+        return f"echo {word(facts, data)} >> {word(facts, flags)}"  # it names a file of flags
     rest = [one for one in flags.split() if "xla_gpu_cuda_data_dir" not in one]
-    return setting(facts, "XLA_FLAGS", " ".join([*rest, word]))
+    return setting(facts, "XLA_FLAGS", " ".join([*rest, data]))
 
 
 def _flags_lead_nowhere(facts: Facts) -> Iterator[Found]:

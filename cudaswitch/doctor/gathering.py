@@ -48,8 +48,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     active = homes.get("CUDA_HOME") or (nvcc[0].kit if nvcc else None)
     cudas = [Version(one.cuda) for one in resolution.frameworks if one.cuda]
     cudas += [active.version] if active and active.version else []
-    shell = Path(variables.get("SHELL", "")).name
-    shell = shell if shell in _STARTUP else "bash"
+    shell = shells.login_shell(variables)
     pins = pinned(variables)
     on = applied(variables)
     brings = bundles_cuda(prefix) if prefix else None
@@ -117,7 +116,8 @@ def _decided(variables: Mapping[str, str]) -> tuple[str, str] | None:
 def _startup_files(shell: str, variables: Mapping[str, str]) -> list[Path]:
     places = startup.folders(variables)
     row = shells.SHELLS[shell]
-    found = [Path(text.format(**places)) for text in (*row.startup, *_STARTUP[shell])]
+    known = (*row.startup, *_STARTUP[shell]) if shell in _STARTUP else ()
+    found = [Path(text.format(**places)) for text in known]
     return [path for path in dict.fromkeys(found) if os.path.isfile(path)]
 
 

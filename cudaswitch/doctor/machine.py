@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +12,18 @@ from cudaswitch.compat.drivers import newest_cuda, releases, required
 from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.environment import runtime_soname
 from cudaswitch.doctor.model import ConfLine, Facts, Found, Rule
-from cudaswitch.doctor.spelling import first_that_fits, put_first, setting, use_command, without
+from cudaswitch.doctor.spelling import (
+    chain,
+    first_that_fits,
+    install_command,
+    put_first,
+    setting,
+    use_command,
+    without,
+    word,
+)
 from cudaswitch.resolver.machine import check_driver
-from cudaswitch.versions import Version
+from cudaswitch.versions import Request, Version
 
 _WSL = "/usr/lib/wsl/lib"
 
@@ -38,7 +46,7 @@ def _installed_for_driver(facts: Facts) -> str | None:
 
 def _install_for_driver(facts: Facts) -> str:
     newest = newest_cuda(Version(facts.needs.driver or "0"), facts.needs.os)
-    return f"cudaswitch install {newest} && {use_command(facts, str(newest))}"
+    return install_command(facts, Request(str(newest)))
 
 
 def _framework_driver(facts: Facts) -> Iterator[Found]:
@@ -123,7 +131,8 @@ def _conf_gone(facts: Facts) -> Iterator[Found]:
         text = line.folder.text
         if not line.folder.exists and re.search(r"cuda|cudnn|nvidia", text, re.IGNORECASE):
             yield Found(
-                f"`{line.file}`:{line.number} names `{text}`, which is not there", _edit(line)
+                f"`{line.file}`:{line.number} names `{text}`, which is not there",
+                _edit(facts, line),
             )
 
 
@@ -138,11 +147,12 @@ def _two_in_conf(facts: Facts) -> Iterator[Found]:
         real = {one.real for line in lines for one in line.folder.libraries if one.soname == soname}
         if len(real) > 1:
             shown = ", ".join(dict.fromkeys(f"`{one.file}`:{one.number}" for one in lines))
-            yield Found(f"{shown} both have {soname}", _edit(lines[-1]))
+            yield Found(f"{shown} both have {soname}", _edit(facts, lines[-1]))
 
 
-def _edit(line: ConfLine) -> str:
-    return f"sudo sed -i.bak {line.number}d {shlex.quote(line.file)} && sudo ldconfig"
+def _edit(facts: Facts, line: ConfLine) -> str:
+    edit = f"sudo sed -i.bak {line.number}d {word(facts, line.file)}"
+    return chain(facts, edit, "sudo ldconfig")
 
 
 def _dangling(facts: Facts) -> Iterator[Found]:

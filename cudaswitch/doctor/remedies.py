@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 
 from cudaswitch.compat.architectures import architectures
@@ -11,13 +10,16 @@ from cudaswitch.compat.drivers import newest_cuda, releases
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.spelling import (
     first_that_fits,
+    install_command,
+    pip,
     put_first,
     setting,
     use_command,
     without,
+    word,
 )
 from cudaswitch.resolver.machine import check_driver
-from cudaswitch.versions import Version
+from cudaswitch.versions import Request, Version
 
 _CUDNN_MAJORS = ("9", "8", "7")
 
@@ -29,7 +31,7 @@ def _clean(facts: Facts, _: str) -> str:
 
 
 def _auto(facts: Facts, _: str) -> str:
-    return f"cudaswitch install auto && {use_command(facts, 'auto')}"
+    return install_command(facts, Request("auto"))
 
 
 def _build(facts: Facts, _: str) -> str:
@@ -63,7 +65,7 @@ def _cudnn(facts: Facts, wanted: str) -> str:
         best = in_use
     else:
         best = max(cuda for cuda in newest.cuda if _runs(facts, cuda) or cuda == newest.cuda[0])
-    return f"cudaswitch install {best} --cudnn {least.major} && {use_command(facts, str(best))}"
+    return install_command(facts, Request(str(best), str(least.major)))
 
 
 def _newest_major(facts: Facts) -> str:
@@ -80,7 +82,8 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
     """Bring a cuDNN of at least that release to where the framework takes it from."""
     if facts.brings and facts.resolution.cuda:
         wheel = f"nvidia-cudnn-cu{Version(facts.resolution.cuda).major}"
-        return f"pip install '{wheel}>={least},<{Version(least).major + 1}'"
+        spec = f"{wheel}>={least},<{Version(least).major + 1}"
+        return f"{pip(facts)} install {word(facts, spec)}"
     return _cudnn(facts, least)
 
 
@@ -89,7 +92,7 @@ def _nccl(facts: Facts, _: str) -> str:
         return "conda install -c conda-forge nccl"
     needs, in_use = facts.resolution, _in_use(facts)
     cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
-    return f"pip install nvidia-nccl-cu{cuda.major}"
+    return f"{pip(facts)} install nvidia-nccl-cu{cuda.major}"
 
 
 def _in_use(facts: Facts) -> Version | None:
@@ -161,7 +164,7 @@ def _headers(facts: Facts, _: str) -> str:
 
 
 def _lib64(facts: Facts, _: str) -> str:
-    return f"ln -s lib {shlex.quote(f'{_home(facts)}/lib64')}"
+    return f"ln -s lib {word(facts, f'{_home(facts)}/lib64')}"
 
 
 def _libdevice(facts: Facts, _: str) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cudaswitch.doctor.model import Facts, Folder, Found, Rule
-from cudaswitch.doctor.spelling import put_first, setting, without
+from cudaswitch.doctor.spelling import put_first, setting, without, word
 from cudaswitch.versions import Version
 
 _LISTS = ("LD_LIBRARY_PATH", "PATH")
@@ -122,7 +121,9 @@ def _mixed_cudnn(facts: Facts) -> Iterator[Found]:
         shown = ", ".join(f"cuDNN {version} in `{at.text}`" for version, at in found.items())
         first, *others = dict.fromkeys(found.values())
         if not others:
-            yield Found(f"LD_LIBRARY_PATH reaches {shown}", f"ls -l {first.path}/libcudnn*")
+            yield Found(
+                f"LD_LIBRARY_PATH reaches {shown}", f"ls -l {word(facts, first.path)}/libcudnn*"
+            )
             return
         fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, *others)
         yield Found(f"LD_LIBRARY_PATH reaches {shown}", fix)
@@ -136,7 +137,7 @@ def _wrong_soname(facts: Facts) -> Iterator[Found]:
             is_link = Path(library.real).name != name
             if is_link and soname and ".so." in name and not f"{soname}.".startswith(f"{name}."):
                 path = f"{folder.path}/{name}"
-                yield Found(f"`{path}` is {soname} under another name", f"rm {shlex.quote(path)}")
+                yield Found(f"`{path}` is {soname} under another name", f"rm {word(facts, path)}")
 
 
 def _libraries_on_path(facts: Facts) -> Iterator[Found]:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Iterable
 
 from cudaswitch.doctor.model import Facts, Folder, Hook
-from cudaswitch.shells import quote_fish
+from cudaswitch.shells import SHELLS
 from cudaswitch.versions import Request, Version
 
-_SET = {"fish": ("set -gx {name} {value}", "set -e {name}", quote_fish)}
-_POSIX: tuple[str, str, Callable[[str], str]] = (
-    "export {name}={value}",
-    "unset {name}",
-    shlex.quote,
-)
+_PLAIN = re.compile(r"[\w+./:=@-]+", re.ASCII)
+"""What no shell takes for anything but a word."""
+
+
+def word(facts: Facts, text: str) -> str:
+    """Spell one argument of a command."""
+    return text if _PLAIN.fullmatch(text) else SHELLS[facts.shell].quote(text)
+
+
+def chain(facts: Facts, *commands: str) -> str:
+    """Spell commands one after another, the next if the shell can tell that the last succeeded."""
+    return SHELLS[facts.shell].then.join(commands)
 
 
 def setting(facts: Facts, name: str, value: str) -> str:
     """Spell a command that sets a variable, or takes it away for an empty value."""
-    set_it, unset, quote = _SET.get(facts.shell, _POSIX)
-    return set_it.format(name=name, value=quote(value)) if value else unset.format(name=name)
+    row = SHELLS[facts.shell]
+    if not value:
+        return row.unset.format(name=name)
+    # What guards a text against aliases and joins its lines is nothing for a person to type.
+    command = row.export.strip("\\;")
+    return command.format(name=name, value=word(facts, value) if row.words else row.quote(value))
 
 
 def without(facts: Facts, name: str, folders: Iterable[Folder], *leave: Folder) -> str:
@@ -41,27 +51,38 @@ def first_that_fits(facts: Facts, version: str) -> str:
     Without the shell function of the integration, `env` brings the same.
     """
     there = any(kit.version.starts_with(Version(version)) for kit in facts.installed)
-    use = use_command(facts, version)
-    return use if there else f"cudaswitch install {version} && {use}"
+    return use_command(facts, version) if there else install_command(facts, Request(version))
 
 
-def use_command(facts: Facts, request: str) -> str:
-    if facts.shell == "fish":
-        return f"cudaswitch env {shlex.quote(request)} --shell fish | source"
-    return f'eval "$(cudaswitch env {shlex.quote(request)} --shell {facts.shell})"'
+def install_command(facts: Facts, request: Request) -> str:
+    """Spell a command that installs what is asked for, and then brings it into this shell."""
+    install = f"cudaswitch install {what_to_install(facts, request)}"
+    return chain(facts, install, use_command(facts, request.text))
 
 
-def what_to_install(request: Request) -> str:
+def use_command(facts: Facts, request: str, options: str = "") -> str:
+    """Spell a command that brings what is installed into this shell."""
+    return SHELLS[facts.shell].evaluate.format(request=word(facts, request) + options)
+
+
+def what_to_install(facts: Facts, request: Request) -> str:
     """Spell the arguments of `install` for a request, which knows no other part of it."""
-    cudnn = f" --cudnn {shlex.quote(request.cudnn)}" if request.cudnn else ""
-    return shlex.quote(request.text) + cudnn
+    cudnn = f" --cudnn {word(facts, request.cudnn)}" if request.cudnn else ""
+    return word(facts, request.text) + cudnn
 
 
-def pin_command(hook: Hook) -> str:
+def pin_command(facts: Facts, hook: Hook) -> str:
     """Spell a command that pins an environment again; one that cannot be read is taken away."""
-    prefix = shlex.quote(str(hook.environment.prefix))
+    prefix = word(facts, str(hook.environment.prefix))
     if hook.request is None:
         return f"cudaswitch unpin -p {prefix}"
     options = {"libraries": hook.request.libraries, "gpus": hook.request.gpus}
-    words = [f"--{name} {shlex.quote(value)}" for name, value in options.items() if value]
-    return " ".join(["cudaswitch pin", what_to_install(hook.request), *words, "-p", prefix])
+    words = [f"--{name} {word(facts, value)}" for name, value in options.items() if value]
+    return " ".join(["cudaswitch pin", what_to_install(facts, hook.request), *words, "-p", prefix])
+
+
+def pip(facts: Facts) -> str:
+    """Spell the pip of the active environment, else the first one."""
+    if facts.environment is None:
+        return "pip"
+    return f"{word(facts, f'{facts.environment.prefix}/bin/python')} -m pip"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from cudaswitch.doctor.model import (
     Setting,
     WrapKernel,
 )
-from cudaswitch.doctor.spelling import pin_command, use_command, what_to_install
+from cudaswitch.doctor.spelling import chain, pin_command, use_command, what_to_install, word
 from cudaswitch.shells import SHELLS
 from cudaswitch.versions import Request
 
@@ -51,12 +50,12 @@ def _by_file(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
     return found
 
 
-def _removal(file: str, settings: list[Setting], evidence: str) -> Found:
+def _removal(facts: Facts, file: str, settings: list[Setting], evidence: str) -> Found:
     """Make the finding that takes whole lines out; a line with more in it is the person's."""
     shown = f"{evidence}: " + "; ".join(f"`{file}`:{one.lines[0]} `{one.text}`" for one in settings)
     shared = [one for one in settings if not one.alone]
     if shared:
-        return Found(shown, f"${{EDITOR:-vi}} +{shared[0].lines[0]} {shlex.quote(file)}")
+        return Found(shown, f"vi +{shared[0].lines[0]} {word(facts, file)}")
     # A block that loses its only statement is no longer a block.
     instead = {
         one.lines[0]: f"{_indent(one.text)}:  # {one.text.strip()}"
@@ -64,14 +63,14 @@ def _removal(file: str, settings: list[Setting], evidence: str) -> Found:
         if _indent(one.text)
     }
     lines = tuple(number for one in settings for number in one.lines)
-    return Found(shown, sed(file, lines, instead), LinesOut(file, lines, instead))
+    return Found(shown, sed(facts, file, lines, instead), LinesOut(file, lines, instead))
 
 
 def _indent(text: str) -> str:
     return text[: len(text) - len(text.lstrip())]
 
 
-def sed(file: str, lines: Iterable[int], instead: Mapping[int, str]) -> str:
+def sed(facts: Facts, file: str, lines: Iterable[int], instead: Mapping[int, str]) -> str:
     """Spell the command that takes lines out of a file or replaces them, keeping a copy."""
     parts = [
         f"{number}c\\{instead[number].replace(chr(92), chr(92) * 2)}"
@@ -79,13 +78,13 @@ def sed(file: str, lines: Iterable[int], instead: Mapping[int, str]) -> str:
         else f"{number}d"
         for number in lines
     ]
-    scripts = " ".join(f"-e {shlex.quote(part)}" for part in parts)
-    return f"sed --follow-symlinks -i.bak {scripts} {shlex.quote(file)}"
+    scripts = " ".join(f"-e {word(facts, part)}" for part in parts)
+    return f"sed --follow-symlinks -i.bak {scripts} {word(facts, file)}"
 
 
 def _leftovers(facts: Facts) -> Iterator[Found]:
     for file, settings in _by_file(filter(_is_leftover, facts.settings)).items():
-        yield _removal(file, settings, "set for every shell")
+        yield _removal(facts, file, settings, "set for every shell")
 
 
 def _open_lists(facts: Facts) -> Iterator[Found]:
@@ -100,7 +99,7 @@ def _open_lists(facts: Facts) -> Iterator[Found]:
             instead = {one.lines[0]: one.text.replace(one.value, value)}
             yield Found(
                 f"`{one.file}`:{one.lines[0]} `{one.text.strip()}`",
-                sed(one.file, one.lines, instead),
+                sed(facts, one.file, one.lines, instead),
                 LinesOut(one.file, one.lines, instead),
             )
 
@@ -116,64 +115,65 @@ def _environment_scripts(facts: Facts) -> Iterator[Found]:
             continue
         if "/activate.d/" in script.file or "/deactivate.d/" in script.file:
             shown = f"`{script.file}`:{settings[0].lines[0]} `{settings[0].text.strip()}`"
-            aside = f"mv {shlex.quote(script.file)} {shlex.quote(script.file + '.bak')}"
+            aside = f"mv {word(facts, script.file)} {word(facts, script.file + '.bak')}"
             yield Found(shown, aside, Aside(script.file))
         else:
-            yield _removal(script.file, settings, "added to an activate script")
+            yield _removal(facts, script.file, settings, "added to an activate script")
 
 
 def _ending_scripts(facts: Facts) -> Iterator[Found]:
     for script in facts.scripts:
         if script.exits is not None:
-            aside = f"mv {shlex.quote(script.file)} {shlex.quote(script.file + '.bak')}"
+            aside = f"mv {word(facts, script.file)} {word(facts, script.file + '.bak')}"
             yield Found(f"`{script.file}`:{script.exits}", aside, Aside(script.file))
 
 
-def _pin_again(hook: Hook, evidence: str) -> Found:
-    return Found(evidence, pin_command(hook), Repin(str(hook.environment.prefix)))
+def _pin_again(facts: Facts, hook: Hook, evidence: str) -> Found:
+    return Found(evidence, pin_command(facts, hook), Repin(str(hook.environment.prefix)))
 
 
 def _gone(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
         if hook.gone:
             text = f"the hooks of `{hook.environment.prefix}` lead to `{hook.gone}`"
-            yield _pin_again(hook, f"{text}, which is not there")
+            yield _pin_again(facts, hook, f"{text}, which is not there")
 
 
 def _behind(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
         if hook.behind:
             text = f"`{hook.environment.prefix}` is pinned to {hook.request}"
-            yield _pin_again(hook, f"{text}, its hooks lack `{hook.behind}`")
+            yield _pin_again(facts, hook, f"{text}, its hooks lack `{hook.behind}`")
 
 
 def _missing(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
         if hook.missing:
-            yield _pin_again(hook, f"`{hook.missing[0]}` is not there")
+            yield _pin_again(facts, hook, f"`{hook.missing[0]}` is not there")
 
 
 def _edited(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
         if hook.edited:
-            yield _pin_again(hook, f"`{hook.edited[0]}` is not as it was written")
+            yield _pin_again(facts, hook, f"`{hook.edited[0]}` is not as it was written")
 
 
 def _unhooked(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
         if hook.unhooked:
-            yield _pin_again(hook, f"`{hook.unhooked[0]}` does not run the hook")
+            yield _pin_again(facts, hook, f"`{hook.unhooked[0]}` does not run the hook")
 
 
 def _refused(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
         if not hook.refused:
             continue
-        fix = pin_command(hook)
+        fix = pin_command(facts, hook)
         if hook.request and facts.installed:
-            fix = pin_command(hook._replace(request=Request(facts.installed[-1].name)))
+            fix = pin_command(facts, hook._replace(request=Request(facts.installed[-1].name)))
         elif hook.request:
-            fix = f"cudaswitch install {what_to_install(hook.request)} && {fix}"
+            install = f"cudaswitch install {what_to_install(facts, hook.request)}"
+            fix = chain(facts, install, fix)
         yield Found(hook.refused, fix)
 
 
@@ -191,9 +191,9 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
         name = next((kit.name for kit in facts.installed if kit.path == home), "system")
         yield Found(evidence, use_command(facts, name))
         return
-    line = SHELLS[shell].load
+    load = chain(facts, f"cudaswitch init --install {shell} --yes", SHELLS[shell].load)
     evidence += f", and `{facts.integration.file}` does not load cudaswitch"
-    yield Found(evidence, f"cudaswitch init --install {shell} --yes && {line}", Install(shell))
+    yield Found(evidence, load, Install(shell))
 
 
 def _ready_file(facts: Facts) -> Iterator[Found]:
@@ -210,7 +210,7 @@ def _twice(facts: Facts) -> Iterator[Found]:
     if mine and mine.twice:
         evidence = f"`{mine.file}`:{mine.twice} loads it a second time, and starts Python for it"
         lines = (mine.twice,)
-        yield Found(evidence, sed(mine.file, lines, {}), LinesOut(mine.file, lines, {}))
+        yield Found(evidence, sed(facts, mine.file, lines, {}), LinesOut(mine.file, lines, {}))
 
 
 def _kernels(facts: Facts) -> Iterator[Found]:
@@ -233,8 +233,8 @@ def _project(facts: Facts) -> Iterator[Found]:
     lines = [f"CUDA_HOME={home}", f"CUDA_PATH={home}"]
     if not facts.brings:
         lines.append(f"LD_LIBRARY_PATH={home}/lib64")
-    words = " ".join(map(shlex.quote, lines))
-    fix = f"printf '%s\\n' {words} >> {shlex.quote(str(Path(folder, '.env')))}"
+    words = " ".join(word(facts, line) for line in lines)
+    fix = f"printf '%s\\n' {words} >> {word(facts, str(Path(folder, '.env')))}"
     evidence = f"`{folder}/.vscode` is there, and `{folder}/.env` does not name `{home}`"
     yield Found(evidence, fix)
 

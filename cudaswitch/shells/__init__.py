@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -53,6 +53,14 @@ def shell_named(name: str, offered: Sequence[str] = tuple(SHELLS)) -> Shell:
     except KeyError:
         hint = f"one of {', '.join(offered)}"
         raise RequestError(f"no shell `{name}` is known", hint) from None
+
+
+def login_shell(variables: Mapping[str, str]) -> str:
+    """Name the row of the person's shell, bash where there is none for $SHELL."""
+    try:
+        return shell_named(variables.get("SHELL", "").rpartition("/")[2]).name
+    except RequestError:
+        return "bash"
 
 
 @cache

@@ -115,6 +115,9 @@ class Shell:
     `family` names the hook files that it reads, and `core.*`. `core`, `use` and `init` of a
     shell that runs Python are modules of ours for `carried`, `core` having the change in
     place of the family's text. `export` and `local` set one variable.
+    `unset` takes one away and `evaluate` brings what `env` prints for a request into the shell, as
+    a person types both; `then` stands between two commands, and without `words` a value needs its
+    quotes even where it is one plain word.
     `init` are the texts that `cudaswitch init` adds to the family's core, and `load` is the line
     that evaluates them. With `lazy` the core and those texts are parsed only when somebody calls
     the function that `deferred` defines; in a ready file, which `ready` lays out, `again` is the
@@ -132,6 +135,10 @@ class Shell:
     quote: Callable[[str], str]
     export: str
     local: str
+    unset: str
+    evaluate: str
+    then: str = " && "
+    words: bool = True
     init: tuple[str, ...] = ()
     lazy: tuple[str, ...] = ()
     deferred: str = ""
@@ -178,6 +185,8 @@ SHELLS = {
             quote_posix,
             export="\\export {name}={value}",
             local="{name}={value}",
+            unset="unset {name}",
+            evaluate='eval "$(cudaswitch env {request} --shell sh)"',
         ),
         Shell(
             "bash",
@@ -185,6 +194,8 @@ SHELLS = {
             quote_posix,
             export="\\export {name}={value}",
             local="{name}={value}",
+            unset="unset {name}",
+            evaluate='eval "$(cudaswitch env {request} --shell bash)"',
             lazy=("answers.sh", "init.sh"),
             deferred=_DEFERRED,
             again="again.sh",
@@ -201,6 +212,8 @@ SHELLS = {
             quote_posix,
             export="\\export {name}={value}",
             local="typeset -g {name}={value}",
+            unset="unset {name}",
+            evaluate='eval "$(cudaswitch env {request} --shell zsh)"',
             lazy=("answers.sh", "init.sh"),
             deferred=_DEFERRED,
             again="again.sh",
@@ -217,6 +230,10 @@ SHELLS = {
             repr,
             export="${name} = {value}",
             local="{name} = {value}",
+            unset="del ${name}",
+            evaluate="execx($(cudaswitch env {request} --shell xonsh))",
+            then="; ",
+            words=False,
             core=(
                 "activation.py",
                 "regular.py",
@@ -240,6 +257,10 @@ SHELLS = {
             quote_pwsh,
             export="$env:{name} = {value}",
             local="$global:{name} = {value}",
+            unset="Remove-Item Env:{name}",
+            evaluate="cudaswitch env {request} --shell pwsh | Out-String | Invoke-Expression",
+            then="; ",
+            words=False,
             init=("init.ps1",),
             load="cudaswitch init pwsh | Out-String | Invoke-Expression",
             startup=("{XDG_CONFIG_HOME}/powershell/profile.ps1",),
@@ -252,6 +273,8 @@ SHELLS = {
             quote_fish,
             export="set -gx {name} {value}",
             local="set -g {name} {value}",
+            unset="set -e {name}",
+            evaluate="cudaswitch env {request} --shell fish | source",
             lazy=("init.fish",),
             deferred="function __cudaswitch_load\n    eval {text}\nend\n",
             again="again.fish",
@@ -268,6 +291,8 @@ SHELLS = {
             quote_csh,
             export="setenv {name} {value};",
             local="set {name} = {value};",
+            unset="unsetenv {name}",
+            evaluate='eval "`cudaswitch env {request} --shell tcsh`"',
             init=("init.csh",),
             load='eval "`cudaswitch init tcsh`"',
             startup=("{HOME}/.tcshrc", "{HOME}/.cshrc"),
@@ -280,6 +305,11 @@ SHELLS = {
             quote_nu,
             export="$env.{name} = {value}",
             local="$env.{name} = [{value}]",
+            unset="hide-env {name}",
+            evaluate="cudaswitch env {request} --format json | from json"
+            " | update PATH {{ split row : }} | load-env",
+            then="; ",
+            words=False,
             init=("init.nu",),
             load="cudaswitch init nu | save -f $'($nu.user-autoload-dirs.0)/cudaswitch.nu'",
             startup=("{XDG_CONFIG_HOME}/nushell/autoload/cudaswitch.nu",),

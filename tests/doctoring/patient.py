@@ -55,6 +55,32 @@ eval "$fix"
 cudaswitch doctor --json > '{work}/2.json' < /dev/null
 true
 """,
+    "zsh": r"""
+{before}
+cudaswitch doctor --json > '{work}/1.json' < /dev/null
+'{python}' '{work}/pick.py' '{work}/1.json' {code} > '{work}/fix'
+. '{work}/fix'
+{after}
+cudaswitch doctor --json > '{work}/2.json' < /dev/null
+true
+""",
+    "tcsh": r"""
+{before}
+cudaswitch doctor --json > '{work}/1.json' < /dev/null
+'{python}' '{work}/pick.py' '{work}/1.json' {code} > '{work}/fix'
+source '{work}/fix'
+{after}
+cudaswitch doctor --json > '{work}/2.json' < /dev/null
+true
+""",
+    "xonsh": r"""
+{before}
+cudaswitch doctor --json > '{work}/1.json' < /dev/null || true
+{python} '{work}/pick.py' '{work}/1.json' {code} > '{work}/fix'
+execx(open('{work}/fix').read())
+{after}
+cudaswitch doctor --json > '{work}/2.json' < /dev/null || true
+""",
     "fish": r"""
 {before}
 cudaswitch doctor --json > '{work}/1.json' < /dev/null
@@ -65,6 +91,13 @@ eval $fix
 cudaswitch doctor --json > '{work}/2.json' < /dev/null
 true
 """,
+}
+_WITHOUT_SETTINGS = {
+    "bash": "--norc",
+    "fish": "--no-config",
+    "tcsh": "-f",
+    "xonsh": "--no-rc",
+    "zsh": "-f",
 }
 _PICK = """
 import json, sys
@@ -215,12 +248,11 @@ class Patient:
         )
         script = self.work / "script"
         script.write_text(text)
-        options = ["--norc"] if self.shell == "bash" else ["--no-config"]
         return in_own_mounts(
             MACHINE,
             self.work,
             self.shell,
-            *options,
+            _WITHOUT_SETTINGS[self.shell],
             script,
             cwd=cwd or self.home.path,
             env=self.home.env | self.env,
