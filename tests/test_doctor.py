@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,6 +69,26 @@ def test_commands_are_of_the_shell(
     del patient.env["LD_PRELOAD"], patient.env["LD_LIBRARY_PATH"]
     done = patient.in_shell("CS050")
     assert patient.codes(2) == [], (patient.work / "fix").read_text() + done.stderr
+
+
+def test_no_command_undoes_another(patient: Patient) -> None:
+    """All of them, in the order in which they are printed, leave nothing to be found."""
+    for version in ("11.8.89", "11.2.72"):
+        patient.toolkit(patient.work / version, version)
+    first, second = (f"{patient.work}/{version}/lib64" for version in ("11.8.89", "11.2.72"))
+    gone = f"{patient.work}/cuda-9.0"
+    patient.env["LD_LIBRARY_PATH"] = f"{first}/stubs::{first}:{gone}/lib64:{second}:{first}:/opt"
+    patient.env["PATH"] = f"{gone}/bin:{patient.path}:"
+    patient.before = f"""cudaswitch doctor --json < /dev/null > '{patient.work}/all.json'
+eval "$('{sys.executable}' -c '
+import json, sys
+print("\\n".join(one["fix"] for one in json.load(open(sys.argv[1]))["findings"]))
+' '{patient.work}/all.json')"; printf %s "$LD_LIBRARY_PATH" > '{patient.work}/list'"""
+    patient.in_shell("none")
+    found = [one["code"] for one in json.loads((patient.work / "all.json").read_text())["findings"]]
+    assert found == ["CS001", "CS002", "CS008", "CS003", "CS004", "CS005", "CS006"]
+    assert patient.findings(1) == []
+    assert (patient.work / "list").read_text() == f"{first}:/opt"
 
 
 @pytest.mark.parametrize(

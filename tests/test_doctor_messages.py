@@ -274,7 +274,7 @@ def test_long_lines_take_no_time(row: Message) -> None:
 def test_what_is_no_version(facts: Facts, line: str) -> None:
     """Whatever a program has put together out of numbers, there is an answer or none."""
     for finding in explain(line, facts, []):
-        assert "None" not in finding.found.fix
+        assert "None" not in finding.fix
 
 
 @pytest.mark.parametrize(

@@ -80,11 +80,11 @@ def _tell(findings: list[Finding]) -> None:
         output.say("nothing is wrong that is known here")
         return
     for finding in findings:
-        rule, found = finding.rule, finding.found
+        rule = finding.rule
         output.line(f"{rule.code} {rule.severity}: {rule.title}")
-        output.line(f"  found  {found.evidence}")
+        output.line(f"  found  {finding.found.evidence}")
         output.line(f"  cause  {rule.cause}")
-        output.line(f"  fix    {found.fix}")
+        output.line(f"  fix    {finding.fix}")
     count = len(findings)
     output.say(f"{count} finding{'s' if count > 1 else ''}; docs/doctor.md has a part on each")
 
@@ -111,7 +111,7 @@ def _mend(findings: list[Finding], yes: bool) -> None:
     if left:
         output.say("in your shell, or as somebody who may:")
         for finding in left:
-            talk.hint(finding.found.fix)
+            talk.hint(finding.fix)
 
 
 def _agreed(finding: Finding, yes: bool) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from cudaswitch.doctor import building, environment, machine, shell, startup
 from cudaswitch.doctor.model import Facts, Finding
+from cudaswitch.doctor.spelling import spell
 
 RULES = (*shell.RULES, *building.RULES, *environment.RULES, *machine.RULES, *startup.RULES)
 """All of them, by code."""
 
 
 def examine(facts: Facts) -> list[Finding]:
-    """Return what the rules find, errors first."""
-    found = [Finding(rule, one) for rule in RULES for one in rule.check(facts)]
-    return sorted(found, key=lambda finding: finding.rule.severity != "error")
+    """Return what the rules find, errors first; their commands can be run in that order."""
+    found = [(rule, one) for rule in RULES for one in rule.check(facts)]
+    found.sort(key=lambda pair: pair[0].severity != "error")
+    lists: dict[str, list[str]] = {}
+    return [Finding(rule, one, spell(facts, one.mend, lists)) for rule, one in found]

@@ -75,7 +75,7 @@ def _other_nvcc(facts: Facts) -> Iterator[Found]:
         first = facts.nvcc[0]
         if first.kit.home != home.home:
             evidence = f"CUDA_HOME is `{facts.get('CUDA_HOME')}`, `nvcc` is `{first.path}`"
-            yield Found(evidence, put_first(facts, "PATH", f"{facts.get('CUDA_HOME')}/bin"))
+            yield Found(evidence, put_first("PATH", f"{facts.get('CUDA_HOME')}/bin"))
 
 
 def _is_debian(facts: Facts) -> bool:
@@ -92,14 +92,14 @@ def _debian(facts: Facts) -> Iterator[Found]:
     better = better or (str(Path(others[0]).parent.parent) if others else "")
     if better:
         evidence = f"`nvcc` is `{first.path}` of Debian's package, before `{better}/bin/nvcc`"
-        yield Found(evidence, put_first(facts, "PATH", f"{better}/bin"))
+        yield Found(evidence, put_first("PATH", f"{better}/bin"))
 
 
 def _no_nvcc(facts: Facts) -> Iterator[Found]:
     home = facts.homes.get("CUDA_HOME")
     if home and "bin/nvcc" in home.has and not facts.nvcc and not facts.get("CUDACXX"):
         evidence = f"`{home.home}/bin/nvcc` is there, and PATH has none"
-        yield Found(evidence, put_first(facts, "PATH", f"{facts.get('CUDA_HOME')}/bin"))
+        yield Found(evidence, put_first("PATH", f"{facts.get('CUDA_HOME')}/bin"))
 
 
 def _compiler_variable(facts: Facts) -> Iterator[Found]:
@@ -122,7 +122,7 @@ def _other_ptxas(facts: Facts) -> Iterator[Found]:
         nvcc, ptxas = facts.nvcc[0], facts.ptxas[0]
         if "bin/ptxas" in nvcc.kit.has:
             evidence = f"`nvcc` is `{nvcc.path}`, `ptxas` is `{ptxas.path}`"
-            yield Found(evidence, put_first(facts, "PATH", str(Path(nvcc.path).parent)))
+            yield Found(evidence, put_first("PATH", str(Path(nvcc.path).parent)))
 
 
 def _no_lib64(facts: Facts) -> Iterator[Found]:
@@ -144,7 +144,7 @@ def _headers_below_targets(facts: Facts) -> Iterator[Found]:
     ):
         folder = f"{home.home}/{at}"
         if folder not in facts.get("CPATH").split(":"):
-            yield Found(f"the headers are in `{folder}`", put_first(facts, "CPATH", folder))
+            yield Found(f"the headers are in `{folder}`", put_first("CPATH", folder))
 
 
 def _no_host(facts: Facts) -> Iterator[Found]:

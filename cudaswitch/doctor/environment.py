@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch.doctor.model import Facts, Found, Rule
+from cudaswitch.doctor.model import Facts, Found, Relist, Rule
 from cudaswitch.doctor.spelling import (
     chain,
     first_that_fits,
@@ -42,11 +42,10 @@ def _toolkit_first(facts: Facts) -> Iterator[Found]:
     )
     at_fault = {str(Path(one.path).parent) for one in facts.strangers}
     bad = [one for one in facts.library_path if str(Path(one.path).resolve()) in at_fault]
+    mend: str | Relist = without("LD_LIBRARY_PATH", *bad)
     if facts.applied and any(one.path.startswith(facts.applied) for one in bad):
-        fix = use_command(facts, _name_of(facts, facts.applied), " --libraries auto")
-    else:
-        fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, *bad)
-    yield Found(f"{shown} ({facts.strangers[0].why})", fix)
+        mend = use_command(facts, _name_of(facts, facts.applied), " --libraries auto")
+    yield Found(f"{shown} ({facts.strangers[0].why})", mend)
 
 
 def _name_of(facts: Facts, home: str) -> str:
@@ -185,8 +184,9 @@ def _cuda_dir(facts: Facts) -> Iterator[Found]:
 def _nvcc_in_wheels(facts: Facts) -> Iterator[Found]:
     home = facts.own_nvcc
     if home and not facts.nvcc and not facts.get("CUDA_HOME") and not facts.get("CUDA_PATH"):
-        fix = f"{setting(facts, 'CUDA_HOME', home)}; {put_first(facts, 'PATH', f'{home}/bin')}"
-        yield Found(f"`{home}/bin/nvcc` is there, and nothing leads to it", fix)
+        first = setting(facts, "CUDA_HOME", home)
+        mend = put_first("PATH", f"{home}/bin")._replace(before=first)
+        yield Found(f"`{home}/bin/nvcc` is there, and nothing leads to it", mend)
 
 
 RULES = (

@@ -117,7 +117,7 @@ def _other_in_cache(facts: Facts) -> Iterator[Found]:
     line = next((one for one in facts.conf if _holds(one, found.path)), None)
     folder = next((at for at in LIBRARY_FOLDERS if at in kit.has), None)
     if line and folder:
-        fix = put_first(facts, "LD_LIBRARY_PATH", f"{facts.get('CUDA_HOME') or kit.home}/{folder}")
+        fix = put_first("LD_LIBRARY_PATH", f"{facts.get('CUDA_HOME') or kit.home}/{folder}")
         evidence = f"`{line.file}`:{line.number} supplies `{found.path}`, not that of `{kit.home}`"
         yield Found(evidence, fix)
 
@@ -183,7 +183,7 @@ def _is_installed(facts: Facts, request: str) -> bool:
 
 def _wsl_missing(facts: Facts) -> Iterator[Found]:
     if facts.wsl and facts.loads.get("libcuda.so.1") is None:
-        fix = put_first(facts, "LD_LIBRARY_PATH", _WSL)
+        fix = put_first("LD_LIBRARY_PATH", _WSL)
         yield Found(f"`{_WSL}/libcuda.so.1` is there, and the loader does not find it", fix)
 
 
@@ -191,7 +191,7 @@ def _wsl_other(facts: Facts) -> Iterator[Found]:
     found = facts.loads.get("libcuda.so.1")
     if not facts.wsl or found is None or found.path.startswith("/usr/lib/wsl/"):
         return
-    fix = put_first(facts, "LD_LIBRARY_PATH", _WSL)
+    fix = put_first("LD_LIBRARY_PATH", _WSL)
     yield Found(f"the loader finds `{found.path}` for libcuda.so.1", fix)
 
 
@@ -207,7 +207,7 @@ def _stub_loaded(facts: Facts) -> Iterator[Found]:
         if links:
             folder, library = links[0]
             evidence = f"`{folder.path}/{library.name}` leads to the stub `{found.path}`"
-            yield Found(evidence, without(facts, "LD_LIBRARY_PATH", facts.library_path, folder))
+            yield Found(evidence, without("LD_LIBRARY_PATH", folder))
 
 
 def _lost(facts: Facts) -> Iterator[Found]:

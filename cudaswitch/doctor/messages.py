@@ -86,7 +86,7 @@ def _finding(
     related = [one for code in message.rules for one in here if one.rule.code == code]
     if related:
         evidence += f" | here, {related[0].rule.code}: {related[0].found.evidence}"
-        fix = related[0].found.fix
+        fix = related[0].fix
     else:
         fix = _spell(_fill(fix, values), facts)
     rule = Rule(
@@ -97,7 +97,7 @@ def _finding(
         tuple(message.source.split(", ")),
         lambda _: (),
     )
-    return Finding(rule, Found(evidence, fix))
+    return Finding(rule, Found(evidence, fix), fix)
 
 
 def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:

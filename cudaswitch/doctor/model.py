@@ -254,11 +254,23 @@ Safe = LinesOut | Aside | Repin | Install | WrapKernel
 """What `--fix` may do by itself: each can be undone."""
 
 
+class Relist(NamedTuple):
+    """A mend of a list of folders: what becomes of its elements, `before` being run first.
+
+    Not yet a command: made of what earlier mends have left, it does not bring back what they
+    have taken out.
+    """
+
+    name: str
+    change: Callable[[list[str]], list[str]]
+    before: str = ""
+
+
 class Found(NamedTuple):
-    """What a rule has found: what shows it, the command that mends it, and what --fix does."""
+    """What a rule has found: what shows it, what mends it, and what --fix does."""
 
     evidence: str
-    fix: str
+    mend: str | Relist
     safe: Safe | None = None
 
 
@@ -279,10 +291,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule and what it has found."""
+    """A rule, what it has found, and the command that mends it."""
 
     rule: Rule
     found: Found
+    fix: str
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -291,5 +304,5 @@ class Finding:
             "title": self.rule.title,
             "evidence": self.found.evidence,
             "cause": self.rule.cause,
-            "fix": self.found.fix,
+            "fix": self.fix,
         }

@@ -14,6 +14,7 @@ from cudaswitch.doctor.spelling import (
     pip,
     put_first,
     setting,
+    spell,
     use_command,
     without,
     word,
@@ -27,7 +28,7 @@ _CUDNN_MAJORS = ("9", "8", "7")
 def _clean(facts: Facts, _: str) -> str:
     """Leave CUDA's folders out of LD_LIBRARY_PATH."""
     cuda = [one for one in facts.library_path if one.libraries]
-    return without(facts, "LD_LIBRARY_PATH", facts.library_path, *cuda)
+    return spell(facts, without("LD_LIBRARY_PATH", *cuda), {})
 
 
 def _auto(facts: Facts, _: str) -> str:
@@ -160,7 +161,8 @@ def _home(facts: Facts) -> str:
 
 
 def _headers(facts: Facts, _: str) -> str:
-    return put_first(facts, "CPATH", f"{_home(facts)}/targets/x86_64-linux/include")
+    folder = f"{_home(facts)}/targets/x86_64-linux/include"
+    return spell(facts, put_first("CPATH", folder), {})
 
 
 def _lib64(facts: Facts, _: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from cudaswitch.doctor.model import Facts, Folder, Found, Rule
+from cudaswitch.doctor.model import Facts, Folder, Found, Relist, Rule
 from cudaswitch.doctor.spelling import put_first, setting, without, word
 from cudaswitch.versions import Version
 
@@ -29,7 +29,7 @@ def _leaving_out(
         bad = [one for one in folders if is_bad(facts, one)]
         if bad:
             named = ", ".join(dict.fromkeys(f"`{one.text}`" for one in bad))
-            fix = without(facts, name, folders, *bad)
+            fix = without(name, *bad)
             yield Found(shown.format(folders=named, name=name), fix)
 
     return check
@@ -40,7 +40,7 @@ def _empty(name: str) -> Callable[[Facts], Iterable[Found]]:
         value, folders = facts.get(name), dict(_lists(facts))[name]
         # The loader takes `;` for a separator, too; an empty list has no elements.
         if value and any(not one.text for one in folders):
-            yield Found(f"{name} is `{value}`", without(facts, name, folders))
+            yield Found(f"{name} is `{value}`", without(name))
 
     return check
 
@@ -55,8 +55,11 @@ def _duplicates(facts: Facts) -> Iterator[Found]:
         twice = {text for text in twice if not _is_applied(facts, text)}
         if twice:
             shown = ", ".join(f"`{text}` {texts.count(text)} times" for text in sorted(twice))
-            fix = setting(facts, name, ":".join(dict.fromkeys(texts)))
-            yield Found(f"{name} holds {shown}", fix)
+            yield Found(f"{name} holds {shown}", Relist(name, _each_once))
+
+
+def _each_once(elements: list[str]) -> list[str]:
+    return list(dict.fromkeys(elements))
 
 
 def _is_applied(facts: Facts, folder: str) -> bool:
@@ -98,7 +101,7 @@ def _two_toolkits(facts: Facts) -> Iterator[Found]:
                 for one in facts.library_path
                 if one.libraries and one.kit and first and one.kit.home != first.home
             ]
-            fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, *others)
+            fix = without("LD_LIBRARY_PATH", *others)
             yield Found(f"LD_LIBRARY_PATH reaches {shown}", fix)
             return
 
@@ -125,7 +128,7 @@ def _mixed_cudnn(facts: Facts) -> Iterator[Found]:
                 f"LD_LIBRARY_PATH reaches {shown}", f"ls -l {word(facts, first.path)}/libcudnn*"
             )
             return
-        fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, *others)
+        fix = without("LD_LIBRARY_PATH", *others)
         yield Found(f"LD_LIBRARY_PATH reaches {shown}", fix)
 
 
@@ -146,7 +149,7 @@ def _libraries_on_path(facts: Facts) -> Iterator[Found]:
         reached = any(folder.path == one.path for one in facts.library_path)
         if own and not folder.tools and not reached:
             evidence = f"`{folder.text}` is on PATH and holds {own[0]}"
-            yield Found(evidence, put_first(facts, "LD_LIBRARY_PATH", folder.path))
+            yield Found(evidence, put_first("LD_LIBRARY_PATH", folder.path))
 
 
 def _preloaded(facts: Facts) -> Iterator[Found]:
@@ -167,7 +170,7 @@ def _old_compat(facts: Facts) -> Iterator[Found]:
         versions = folder.versions_of("libcuda")
         newest = next((one for one in reversed(versions) if one.major >= 100), None)
         if driver and newest and str(newest) != driver and newest.major <= Version(driver).major:
-            fix = without(facts, "LD_LIBRARY_PATH", facts.library_path, folder)
+            fix = without("LD_LIBRARY_PATH", folder)
             yield Found(f"`{folder.text}` has libcuda {newest}, the driver is {driver}", fix)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
-from cudaswitch.doctor.model import Facts, Folder, Hook
+from cudaswitch.doctor.model import Facts, Folder, Hook, Relist
 from cudaswitch.shells import SHELLS
 from cudaswitch.versions import Request, Version
 
@@ -33,16 +32,30 @@ def setting(facts: Facts, name: str, value: str) -> str:
     return command.format(name=name, value=word(facts, value) if row.words else row.quote(value))
 
 
-def without(facts: Facts, name: str, folders: Iterable[Folder], *leave: Folder) -> str:
-    """Spell a command that sets a list to `folders` but for those to leave out."""
-    kept = [one.text for one in folders if one not in leave and one.text]
-    return setting(facts, name, ":".join(kept))
+def without(name: str, *leave: Folder) -> Relist:
+    """Leave folders out of a list."""
+    texts = {one.text for one in leave}
+    return Relist(name, lambda elements: [at for at in elements if at not in texts])
 
 
-def put_first(facts: Facts, name: str, folder: str) -> str:
-    """Spell a command that puts a folder in front of a list."""
-    rest = [at for at in facts.get(name).split(":") if at and at != folder]
-    return setting(facts, name, ":".join([folder, *rest]))
+def put_first(name: str, folder: str) -> Relist:
+    """Put a folder in front of a list."""
+    return Relist(name, lambda elements: [folder, *(at for at in elements if at != folder)])
+
+
+def spell(facts: Facts, mend: str | Relist, lists: dict[str, list[str]]) -> str:
+    """Spell a mend; `lists` are what earlier ones have made of lists, and is kept up to date.
+
+    Empty elements never come back: they are the working directory.
+    """
+    if isinstance(mend, str):
+        return mend
+    # The loader takes `;` for a separator too.
+    separator = "[:;]" if mend.name == "LD_LIBRARY_PATH" else ":"
+    elements = lists.get(mend.name, re.split(separator, facts.get(mend.name)))
+    lists[mend.name] = mend.change([at for at in elements if at])
+    command = setting(facts, mend.name, ":".join(lists[mend.name]))
+    return chain(facts, mend.before, command) if mend.before else command
 
 
 def first_that_fits(facts: Facts, version: str) -> str:
