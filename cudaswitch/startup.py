@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import re
 import stat
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from cudaswitch import __version__, shells
 from cudaswitch.durable import sweep_beside, write_all, write_atomically
-from cudaswitch.errors import CudaswitchError, RequestError, StoreError
+from cudaswitch.errors import CudaswitchError, RequestError, StoreError, printable
 from cudaswitch.paths import home, program
 from cudaswitch.staging import written
 from cudaswitch.toolkit import refuse_unsafe_path
@@ -44,6 +45,13 @@ class Edit:
     target: Path
     before: bytes | None
     after: bytes | None
+
+    def shown(self) -> list[str]:
+        """Return the lines of a patch."""
+        texts = ((text or b"").splitlines() for text in (self.before, self.after))
+        before, after = ([line.decode("utf-8", "replace") for line in lines] for lines in texts)
+        names = str(self.path), str(self.path)
+        return list(map(printable, difflib.unified_diff(before, after, *names, "", "", 1, "")))
 
 
 def folders(variables: Mapping[str, str]) -> dict[str, str]:
@@ -166,6 +174,22 @@ def ready_fault(shell: shells.Shell, path: Path) -> tuple[str, str | None] | Non
     return str(ready), None
 
 
+def install(shell: shells.Shell, edit: Edit) -> Path:
+    """Write the ready file of a shell, then the line that loads it; return the file.
+
+    Where the line cannot be written, a file that was not there before goes again.
+    """
+    was_ready = _ready(shell).is_file()
+    ready = write_ready(shell)
+    try:
+        apply(edit)
+    except CudaswitchError:
+        if not was_ready:
+            remove_ready(shell)
+        raise
+    return ready
+
+
 def apply(edit: Edit) -> None:
     """Make the edit; raises StoreError where somebody changed the file since it was read."""
     sweep_beside([edit.target])
@@ -189,12 +213,8 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
     """Tell what else stands between the shell and its integration: what, and what mends it."""
     found = []
     if _BY_HAND.search(_without_line(edit.after or b"")):
-        found.append(
-            (
-                f"`{edit.path}` has another line with `cudaswitch init`, which starts Python",
-                "take that line out",
-            )
-        )
+        what = f"`{edit.path}` has another line with `cudaswitch init`, which starts Python"
+        found.append((what, "take that line out"))
     if shell.name == "bash":
         places = [Path(folders(variables)["HOME"], name) for name in _LOGIN_FILES]
         login = next((path for path in places if path.is_file()), None)
@@ -202,12 +222,8 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
             shown = f"`{login}`, which they read, does not" if login else "no file makes them"
             # The last line of theirs may lack its end.
             line = "printf '\\n. ~/.bashrc\\n'" if login else "echo '. ~/.bashrc'"
-            found.append(
-                (
-                    f"login shells of bash go without: {shown} read `.bashrc`",
-                    f"{line} >> ~/{login.name if login else '.bash_profile'}",
-                )
-            )
+            what = f"login shells of bash go without: {shown} read `.bashrc`"
+            found.append((what, f"{line} >> ~/{login.name if login else '.bash_profile'}"))
     return found
 
 
@@ -220,11 +236,6 @@ def write_ready(shell: shells.Shell) -> Path:
     with written(store):
         write_all({path: text, _bound(): _binding() + "\n"})
     return path
-
-
-def is_ready(shell: shells.Shell) -> bool:
-    """Tell whether the file that the line loads is there."""
-    return _ready(shell).is_file()
 
 
 def remove_ready(shell: shells.Shell) -> None:

@@ -89,6 +89,35 @@ def test_a_person_is_asked(patient: Patient) -> None:
         assert process.returncode == (0 if changed else 1)
 
 
+def test_a_line_that_is_not_written_leaves_no_ready_file(patient: Patient) -> None:
+    """The startup file is changed by somebody else while the person is asked."""
+    CASES["CS076"](patient)
+    file = patient.rc("# mine\n")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [console_script(), "doctor", "--fix"],
+        env=patient.home.env | patient.env,
+        cwd=patient.home.path,
+        stdin=theirs,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        bufsize=0,
+    ) as process:
+        os.close(theirs)
+        assert process.stderr
+        said = ""
+        while "Do it?" not in said:
+            said += process.stderr.read(1)
+        file.write_text("# theirs\n")
+        os.write(ours, b"y\n")
+        said = process.stderr.read()
+    os.close(ours)
+    assert "was changed in the meantime" in said
+    assert file.read_text() == "# theirs\n"
+    assert not list((patient.home.store / "init").glob("bash*"))
+
+
 def test_another_persons_file_is_left(patient: Patient) -> None:
     file = patient.rc(RC)
     file.chmod(0o400)

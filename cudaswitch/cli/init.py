@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 
@@ -10,7 +9,6 @@ import click
 
 from cudaswitch import shells, startup
 from cudaswitch.cli import output
-from cudaswitch.errors import CudaswitchError, printable
 from cudaswitch.paths import home, program
 
 
@@ -48,37 +46,19 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
 def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
     edit = (startup.installing if put_in else startup.removing)(row, os.environ)
     if edit.before != edit.after:
-        _show(edit)
+        for line in edit.shown():
+            click.echo(line, err=True)
         if not yes and sys.stdin.isatty() and not click.confirm("Write it?", True, err=True):
             output.say(f"`{edit.path}` stays as it is")
             raise click.exceptions.Exit(1)
-    # The file before the line that loads it; the line away before its file.
     if put_in:
-        was_ready = startup.is_ready(row)
-        ready = startup.write_ready(row)
-        try:
-            startup.apply(edit)
-        except CudaswitchError:
-            if not was_ready:
-                startup.remove_ready(row)
-            raise
+        ready = startup.install(row, edit)
         output.say(f"`{edit.path}` loads `{ready}` in every new {row.name}")
         for what, mend in startup.notes(row, edit, os.environ):
             output.say(what)
             output.hint(mend)
     else:
+        # The line away before the file that it loads.
         startup.apply(edit)
         startup.remove_ready(row)
         output.say(f"`{edit.path}` does not load cudaswitch")
-
-
-def _show(edit: startup.Edit) -> None:
-    """Show what changes, as a patch."""
-    before, after = (
-        [line.decode("utf-8", "replace") for line in (text or b"").splitlines()]
-        for text in (edit.before, edit.after)
-    )
-    for line in difflib.unified_diff(
-        before, after, str(edit.path), str(edit.path), n=1, lineterm=""
-    ):
-        click.echo(printable(line), err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import shutil
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 from cudaswitch import shells, startup
 from cudaswitch.doctor.model import Aside, Install, LinesOut, Repin, Safe, WrapKernel
 from cudaswitch.environments import environment_at, read_request
-from cudaswitch.errors import StoreError, printable
+from cudaswitch.errors import StoreError
 from cudaswitch.paths import program
 from cudaswitch.pins import pin_environment
 
@@ -49,16 +48,7 @@ def _edit(path: Path, change: Callable[[bytes], bytes]) -> Step:
         startup.apply(edit)
         return f"`{path}` is changed, and kept as it was in `{backup}`"
 
-    return Step(_difference(edit), do)
-
-
-def _difference(edit: startup.Edit) -> list[str]:
-    before, after = (
-        [line.decode("utf-8", "replace") for line in (text or b"").splitlines()]
-        for text in (edit.before, edit.after)
-    )
-    names = str(edit.path), str(edit.path)
-    return [printable(line) for line in difflib.unified_diff(before, after, *names, "", "", 1, "")]
+    return Step(edit.shown(), do)
 
 
 def _backup(path: Path) -> Path:
@@ -107,8 +97,7 @@ def _install(safe: Install) -> Step:
     edit = startup.installing(row, os.environ)
 
     def do() -> str:
-        ready = startup.write_ready(row)
-        startup.apply(edit)
+        ready = startup.install(row, edit)
         return f"`{edit.path}` loads `{ready}` in every new {row.name}"
 
-    return Step(_difference(edit) or [f"write the file that {edit.path} loads anew"], do)
+    return Step(edit.shown() or [f"write the file that {edit.path} loads anew"], do)
