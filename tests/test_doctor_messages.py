@@ -191,6 +191,34 @@ def test_an_nvcc_that_does_not_know_the_gpu(
     assert found["fix"].startswith(f"cudaswitch install {fix} && "), found
 
 
+@pytest.mark.parametrize(
+    ("line", "laid", "fix"),
+    [
+        ("fatal error: cublas_v2.h: No such file or directory", True, "export CPATH=KIT/include"),
+        ("fatal error: cublas_v2.h: No such file or directory", False, "cudaswitch install "),
+        ("/usr/bin/ld: cannot find -lcudart", True, "ln -s lib KIT/lib64"),
+        ("/usr/bin/ld: cannot find -lcudart", False, "cudaswitch install "),
+        ("libdevice not found at ./libdevice.10.bc", True, "export XLA_FLAGS=--xla_gpu_cuda_data"),
+        ("libdevice not found at ./libdevice.10.bc", False, "cudaswitch install "),
+        ("ld.so: object '/a' from LD_PRELOAD cannot be preloaded", False, "unset LD_PRELOAD"),
+        ("cannot find -lcudnn", True, "cudaswitch install 12.4 --cudnn 9 && "),
+    ],
+)
+def test_what_the_toolkit_here_has(patient: Patient, line: str, laid: bool, fix: str) -> None:
+    kit = patient.work / "kit"
+    if laid:
+        patient.toolkit(kit)
+        (kit / "lib64").rename(kit / "lib")
+        patient.env["CUDA_HOME"] = str(kit)
+    (patient.work / "no-nvcc").mkdir()
+    for name in ("gcc", "sh", "cat"):
+        (patient.work / "no-nvcc" / name).symlink_to(f"/usr/bin/{name}")
+    patient.env["PATH"] = f"{kit}/bin:{patient.work}/no-nvcc"
+    done = patient.home.run("doctor", "--json", stdin=line, **patient.env)
+    [found] = json.loads(done.stdout)["findings"]
+    assert found["fix"].startswith(fix.replace("KIT", str(kit))), found
+
+
 TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
 INSUFFICIENT = "CUDA driver version is insufficient for CUDA runtime version"
 

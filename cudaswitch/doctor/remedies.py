@@ -155,22 +155,24 @@ def _gpu(facts: Facts, number: str) -> str:
     return first_that_fits(facts, str(fits[0] if in_use > having[0] else fits[-1]))
 
 
-def _home(facts: Facts) -> str:
-    """Return the toolkit that builds here, else the usual place of one."""
-    return facts.active.home if facts.active else "/usr/local/cuda"
-
-
 def _headers(facts: Facts, _: str) -> str:
-    folder = f"{_home(facts)}/targets/x86_64-linux/include"
-    return spell(facts, put_first("CPATH", folder), {})
+    """Let host compilers find the headers of the toolkit that builds here, else bring one."""
+    for folder in ("include", "targets/x86_64-linux/include"):
+        if facts.active and f"{folder}/cuda_runtime_api.h" in facts.active.has:
+            return spell(facts, put_first("CPATH", f"{facts.active.home}/{folder}"), {})
+    return _build(facts, "")
 
 
 def _lib64(facts: Facts, _: str) -> str:
-    return f"ln -s lib {word(facts, f'{_home(facts)}/lib64')}"
+    if facts.active and "lib64" not in facts.active.has:
+        return f"ln -s lib {word(facts, f'{facts.active.home}/lib64')}"
+    return _build(facts, "")
 
 
 def _libdevice(facts: Facts, _: str) -> str:
-    return setting(facts, "XLA_FLAGS", f"--xla_gpu_cuda_data_dir={_home(facts)}")
+    if facts.libdevice and facts.active and facts.libdevice.startswith(f"{facts.active.home}/"):
+        return setting(facts, "XLA_FLAGS", f"--xla_gpu_cuda_data_dir={facts.active.home}")
+    return _build(facts, "")
 
 
 def _set(facts: Facts, words: str) -> str:
