@@ -105,6 +105,10 @@ def test_how_editors_and_powershell_write(coding: str) -> None:
         assert found == (coding != "utf-32-le")
 
 
+def test_a_log_that_begins_with_zeros() -> None:
+    assert LOST in read(io.BytesIO(b"\0" * 4096 + f"\n{LOST}\n".encode())).text.splitlines()
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

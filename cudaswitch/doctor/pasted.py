@@ -69,10 +69,11 @@ def _coding(head: bytes) -> str:
     for mark, coding in _MARKS.items():
         if head.startswith(mark):
             return coding
-    start = head[:400]
-    if start[1::2].count(0) * 2 > len(start) // 2:
-        return "utf-16-le"
-    return "utf-16-be" if start[::2].count(0) * 2 > len(start) // 2 else "utf-8"
+    # A log that was cut by a power failure may begin with nothing but zeros.
+    first, second = head[:400:2].count(0), head[1:400:2].count(0)
+    if abs(first - second) * 4 < len(head[:400]):
+        return "utf-8"
+    return "utf-16-le" if second > first else "utf-16-be"
 
 
 def _plain(text: str) -> str:
