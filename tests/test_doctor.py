@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -149,6 +150,22 @@ def test_a_pin_without_an_answer(patient: Patient, pin: str, fix: str) -> None:
         assert done.returncode < 2, f"{command}\n{done.stderr}"
     if "unpin" in fix:
         assert "CS075" not in [one["code"] for one in _ask(patient)]
+
+
+def test_a_pin_that_came_from_another_terminal(patient: Patient) -> None:
+    """Its hook has not run here: activating again runs it, and outlives no deactivation."""
+    kit = patient.adopt("12.4.131")
+    prefix = patient.work / "a venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    path = f"{prefix}/bin:{patient.home.env['PATH']}"
+    patient.env |= {"VIRTUAL_ENV": str(prefix), "PATH": path}
+    patient.run("pin", "12.4", "-p", prefix)
+    [found] = [one for one in _ask(patient) if one["code"] == "CS076"]
+    script = f'{found["fix"]}\necho "$CUDA_HOME"\ndeactivate\necho "${{CUDA_HOME-none}}"'
+    done = subprocess.run(
+        ["bash", "-c", script], env=patient.home.env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [str(kit), "none"]
 
 
 def test_numbers_are_no_texts(patient: Patient) -> None:

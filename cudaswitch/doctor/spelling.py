@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cudaswitch.doctor.model import Facts, Folder, Hook, Relist
+from cudaswitch.environments import Environment
 from cudaswitch.shells import SHELLS
 from cudaswitch.versions import Request, Version
 
@@ -71,6 +72,15 @@ def install_command(facts: Facts, request: Request) -> str:
     """Spell a command that installs what is asked for, and then brings it into this shell."""
     install = f"cudaswitch install {what_to_install(facts, request)}"
     return chain(facts, install, use_command(facts, request.text))
+
+
+def activate_command(facts: Facts, environment: Environment) -> str:
+    """Spell a command that activates an environment again, which runs its hook."""
+    prefix = word(facts, str(environment.prefix))
+    if environment.owner == "C":
+        return f"conda activate {prefix}"
+    suffix = {"fish": ".fish", "tcsh": ".csh"}.get(facts.shell, "")
+    return f"source {prefix}/bin/activate{suffix}"
 
 
 def use_command(facts: Facts, request: str, options: str = "") -> str:

@@ -18,7 +18,14 @@ from cudaswitch.doctor.model import (
     Setting,
     WrapKernel,
 )
-from cudaswitch.doctor.spelling import chain, pin_command, use_command, what_to_install, word
+from cudaswitch.doctor.spelling import (
+    activate_command,
+    chain,
+    pin_command,
+    use_command,
+    what_to_install,
+    word,
+)
 from cudaswitch.shells import SHELLS
 from cudaswitch.versions import Request
 
@@ -187,6 +194,11 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
     loads, shell = facts.integration.loads, facts.integration.shell
     has = f"`{facts.applied}`" if facts.applied else "none"
     evidence = f"{origin} asks for `{home}`, this shell has {has}"
+    environment = facts.environment
+    if environment and origin.startswith(f"{environment.pin_file}:"):
+        # Its hook came, or is another, since it was activated.
+        yield Found(evidence, activate_command(facts, environment))
+        return
     if loads:
         name = next((kit.name for kit in facts.installed if kit.path == home), "system")
         yield Found(evidence, use_command(facts, name))
