@@ -13,7 +13,7 @@ nox.options.sessions = ["lint", "tests"]
 
 ROOT = Path(__file__).parent
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
-PYTHON_FILES = ("cudaswitch", "tests", "completions", "noxfile.py")
+PYTHON_FILES = ("benchmarks", "cudaswitch", "tests", "completions", "noxfile.py")
 TEMPLATES = ("enter.", "leave.")
 """Beginnings of shell texts with placeholders, which no parser reads before they are filled in;
 tests run them filled in."""
@@ -23,7 +23,10 @@ SHELL_CHECKS = (
     (("shellcheck",), ("cudaswitch/shells/*.sh", "cudaswitch/shells/*.bash")),
     (("dash", "-n"), ("shims/*.sh", "cudaswitch/shells/answers.sh", "cudaswitch/shells/core.sh")),
     (("zsh", "-n"), ("completions/_*", "cudaswitch/shells/*.sh", "cudaswitch/shells/*.zsh")),
-    (("fish", "--no-execute"), ("completions/*.fish", "cudaswitch/shells/*.fish")),
+    (
+        ("fish", "--no-execute"),
+        ("benchmarks/*.fish", "completions/*.fish", "cudaswitch/shells/*.fish"),
+    ),
 )
 """Checker → the files that it reads."""
 

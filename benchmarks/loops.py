@@ -110,8 +110,7 @@ def directory(scene: Scene) -> Iterator[Row]:
     tops = {"beside the file": scene.tree, "12 folders below": scene.deep}
     for shell, (name, top) in product(SHELLS, tops.items()):
         bodies = [
-            f"cd {top}\n{look}\ncd {scene.outside}\n{look}"
-            for look in ("__cudaswitch_prompt", ":")
+            f"cd {top}\n{look}\ncd {scene.outside}\n{look}" for look in ("__cudaswitch_prompt", ":")
         ]
         # The empty loop must not see the functions that fish and zsh run at every `cd`.
         quiet = {
