@@ -69,3 +69,11 @@ function __cudaswitch_kept
     set -g __csw_kept "$kept"
     test "$kept" != '     ' -o "$CONDA_SHLVL" -gt 2
 end
+
+# Has conda brought back the value of the variable $argv[1], which it kept before we set the same?
+# It leaves its copies behind.
+function __cudaswitch_regained
+    test "0$CONDA_SHLVL" -lt "0$_CUDASWITCH_KEPT"; or return
+    set -l kept __CONDA_SHLVL_"$CONDA_SHLVL"_$argv[1]
+    test -n "$$kept" -a "$$kept" = "$$argv[1]"
+end

@@ -108,6 +108,14 @@ __cudaswitch_kept_deep() {
     done
 }
 
+# Has conda brought back the value $2 of the variable $1, which it kept before we set the same? It
+# leaves its copies behind.
+__cudaswitch_regained() {
+    if [ "${CONDA_SHLVL:-0}" -ge "${_CUDASWITCH_KEPT:-0}" ]; then return 1; fi
+    \eval "__csw=\${__CONDA_SHLVL_${CONDA_SHLVL:-0}_$1-}"
+    [ -n "$2" ] && [ "$__csw" = "$2" ]
+}
+
 # The variable $1 = __csw, unset where that is empty, which is the same to conda.
 __cudaswitch_put() {
     if [ -n "$__csw" ]; then \export "$1=$__csw"; else \unset "$1"; fi

@@ -44,7 +44,7 @@ function __cudaswitch_scalars
                 __cudaswitch_kept; or set -q __csw_names[1]
             end
             and __cudaswitch_copies $name $ours "$$was"
-            if test "$$name" = $ours
+            if test "$$name" = $ours; and not __cudaswitch_regained $name
                 if set -q $was
                     __cudaswitch_back $name "$$was"
                 else
@@ -278,6 +278,7 @@ function __cudaswitch_undo --no-scope-shadowing
         set old $__csw
     end
     test -n "$_CUDASWITCH_LIB"; or return
+    __cudaswitch_regained LD_LIBRARY_PATH; and return
     if test -n "$ld" -a "$ld" = "$_cudaswitch_ld"
         set ld $_cudaswitch_ld_was
         set ld_set $_cudaswitch_ld_was_set
@@ -346,7 +347,7 @@ function __cudaswitch_apply --no-scope-shadowing
     set -g _cudaswitch_ld "$ld"
     __cudaswitch_kept
     and string match --quiet --regex -- (string escape --style=regex -- $home) "$__csw_kept"
-    and set -gx _CUDASWITCH_KEPT ''
+    and set -gx _CUDASWITCH_KEPT "$CONDA_SHLVL"
     test -x $bin/nvcc; and set want $want:nvcc
     set -gx _CUDASWITCH_ON $want
     set -l free no

@@ -9,7 +9,7 @@
 #   _CUDASWITCH_BIN OLD LIB  what it put into PATH, _OLD_VIRTUAL_PATH and LD_LIBRARY_PATH:
 #                          COUNT/dir:COUNT/dir, COUNT = copies that were there before us
 #   _CUDASWITCH_LD         `unset` when LD_LIBRARY_PATH was
-#   _CUDASWITCH_KEPT       empty when conda kept the same folder aside before: it is the person's
+#   _CUDASWITCH_KEPT       CONDA_SHLVL then, when conda kept the same folder aside: the person's
 #   _CUDASWITCH_CC XLA     the word that it put into NVCC_PREPEND_FLAGS, and XLA_FLAGS
 #   _CUDASWITCH_GONE       what a PATH computed earlier may bring back, in the form of BIN
 #   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset
@@ -123,7 +123,9 @@ __cudaswitch_scalars() {
             if [ -n "$_csw_kept" ]; then
                 \eval "__cudaswitch_copies $_csw_name \"\$_csw_ours\" \"\${$_csw_was-}\""
             fi
-            \eval "__csw=\${$_csw_name-} _csw_set=\${$_csw_was+x}"
+            \eval "_csw_set=\${$_csw_was+x}"
+            if \eval "__cudaswitch_regained $_csw_name \"\${$_csw_name-}\""; then _csw_set=regained; fi
+            \eval "__csw=\${$_csw_name-}"
             case $_csw_set:$__csw in
                 "x:$_csw_ours") \eval "$_csw_name=\$$_csw_was" ;;
                 ":$_csw_ours") \unset "$_csw_name" ;;
@@ -184,7 +186,8 @@ ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}
             *) case ${_CUDASWITCH_KEPT+x} in '') __cudaswitch_snapshots ;; esac ;;
         esac
         __cudaswitch_kept
-        _csw_kept=${_CUDASWITCH_KEPT-$__csw}$_csw_names
+        _csw_kept=$_csw_names
+        case ${_CUDASWITCH_KEPT+x} in '') _csw_kept=$__csw$_csw_names ;; esac
         if [ -n "$_csw_kept" ] && [ -n "${_CUDASWITCH_LIB-}" ]; then
             __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
         fi
@@ -272,7 +275,7 @@ __cudaswitch_undo() {
         __cudaswitch_without "$_csw_old" "${_CUDASWITCH_OLD:-$_csw_bin}"
         _csw_old=$__csw
     fi
-    if [ -z "${_CUDASWITCH_LIB-}" ]; then
+    if [ -z "${_CUDASWITCH_LIB-}" ] || __cudaswitch_regained LD_LIBRARY_PATH "$_csw_ld"; then
         return 0
     elif [ "${_csw_ld:-none}" = "${_cudaswitch_ld-}" ]; then
         _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
@@ -360,7 +363,7 @@ __cudaswitch_apply() {
     # Not so where LD_LIBRARY_PATH is not ours.
     _cudaswitch_path=${_csw_lib:+$_csw_search} _cudaswitch_ld=$_csw_ld
     __cudaswitch_kept
-    case $__csw in *"$_csw_home"*) \export _CUDASWITCH_KEPT= ;; esac
+    case $__csw in *"$_csw_home"*) \export "_CUDASWITCH_KEPT=${CONDA_SHLVL:-0}" ;; esac
     if [ -x "$_csw_dir/nvcc" ]; then _csw_want=$_csw_want:nvcc; fi
     \export "_CUDASWITCH_ON=$_csw_want"
     case $_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla in

@@ -293,6 +293,27 @@ def test_found(twins: Stage, shell: Shell, conda: Conda, words: str, loaded: boo
     assert fault(twins, shell, conda, Evening(loaded, (), None, (), tuple(events))) is None
 
 
+def given_back(
+    stage: Stage,
+    shell: Shell,
+    conda: Conda,
+    events: tuple[Event, ...],
+    names: str = "both",
+    *,
+    loaded: bool = True,
+) -> None:
+    """Check that variables which lead to a toolkit before anything else do are the same after."""
+    kit = stage.person.kits[0]
+    own = (("CUDA_HOME", str(kit.home)),) if names != "LD_LIBRARY_PATH" else ()
+    ld = kit.lib[:1] if names != "CUDA_HOME" else None
+    events = events if loaded else tuple(one for one in events if one != ("prompt",))
+    evening = home(stage, shell, Evening(loaded, (), ld, own, events))
+    *_, after = played(Session(stage.person, stage.folder, shell, conda), evening, heedless=False)
+    must = dict(own) | ({"LD_LIBRARY_PATH": ":".join(ld)} if ld else {})
+    left = {name: after[name] for name in ("CUDA_HOME", "LD_LIBRARY_PATH") if after.get(name)}
+    assert left == must
+
+
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, DASH), ids=str)
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
@@ -301,12 +322,31 @@ def test_the_persons_own_toolkit_below_many_environments(
     twins: Stage, shell: Shell, conda: Conda, names: str, loaded: bool
 ) -> None:
     """conda keeps a value that is the toolkit's, and was there before it."""
-    kit = twins.person.kits[0]
-    own = (("CUDA_HOME", str(kit.home)),)
     events = tuple(event for name in names for event in (("activate", name), ("prompt",)))
     loaded = loaded and shell is not DASH
-    evening = Evening(loaded, (), kit.lib[:1], own, events if loaded else events[::2])
-    assert fault(twins, shell, conda, evening) is None
+    given_back(twins, shell, conda, events, loaded=loaded)
+
+
+REGAINED = {
+    "a choice in an environment": (("activate", "v"), ("use", "1"), ("deactivate",)),
+    "a choice before": (("use", "1"), ("activate", "v"), ("deactivate",)),
+    "a stack": (("activate", "a"), ("stack", "v"), ("deactivate",)),
+    "a directory": (("cd", "one"), ("activate", "v"), ("deactivate",), ("cd", "nowhere")),
+    "another environment after it": (
+        *(("activate", "v"), ("use", "1"), ("deactivate",), ("activate", "b")),
+    ),
+}
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("names", ["both", "CUDA_HOME", "LD_LIBRARY_PATH"])
+@pytest.mark.parametrize("words", REGAINED)
+def test_the_persons_own_toolkit_comes_back_while_it_is_chosen(
+    twins: Stage, shell: Shell, conda: Conda, words: str, names: str
+) -> None:
+    events = tuple(event for one in REGAINED[words] for event in (one, ("prompt",)))
+    given_back(twins, shell, conda, events, names)
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
