@@ -229,7 +229,7 @@ def fill(store: Store, recipe: Recipe, stage: Path) -> Contents:
     """
     kit, final = recipe.toolkit, store.home.toolkits / recipe.toolkit.name
     parts = [(package, store.tree(package)) for package in recipe.packages]
-    base = Path(recipe.base) if recipe.base else None
+    base = Path(kit.base) if kit.base else None
     contents = contents_of(stage, recipe.packages, compose(parts, stage, final, kit.version, base))
     (stage / CONTENTS).write_text(contents.to_text(), encoding="utf-8")
     sync_tree(stage)

@@ -153,8 +153,8 @@ def _recipe(store: Store, kit: Toolkit) -> Recipe:
         if package is None:
             raise StoreError(f"toolkit {kit.name} lacks its package {at}")
         packages.append(package)
-    base = None
-    if kit.source == "system":
+    if kit.source == "system" and kit.base is None:
+        # The list alone does not tell it; the adopted toolkit may have a cuDNN of its own.
         same = (kit.source, kit.version, kit.platform)
         below = (
             one
@@ -167,8 +167,13 @@ def _recipe(store: Store, kit: Toolkit) -> Recipe:
                 f"the adopted toolkit below {kit.name} is not known any more",
                 f"cudaswitch remove {kit.name}",
             )
-        base = bare.path
-    return Recipe(kit, tuple(packages), base)
+        kit = kit._replace(base=bare.path)
+    if not Path(kit.ground).is_dir():
+        raise StoreError(
+            f"the adopted toolkit `{kit.ground}` below {kit.name} is gone",
+            f"adopt it again where it is now, or cudaswitch remove {kit.name}",
+        )
+    return Recipe(kit, tuple(packages))
 
 
 def _put_right(store: Store, kind: str, fresh: Path, at: Path) -> None:

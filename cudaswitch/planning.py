@@ -15,14 +15,10 @@ _LIBRARY = "libcudnn"
 
 @dataclass(frozen=True)
 class Recipe:
-    """A toolkit to be, and its packages; where two bring the same path, the first wins.
-
-    `base` is the folder of an adopted toolkit that the packages are laid over.
-    """
+    """A toolkit to be, and its packages; where two bring the same path, the first wins."""
 
     toolkit: Toolkit
     packages: tuple[Package, ...]
-    base: str | None = None
 
 
 @dataclass(frozen=True)
@@ -108,8 +104,9 @@ class Holdings:
             source=source,
             platform=platform,
             packages=tuple(package.id for package in packages),
+            base=base,
         )
-        return Recipe(kit, packages, base)
+        return Recipe(kit, packages)
 
     def _joined(self, version: Version, group: Sequence[Package]) -> Sequence[Package]:
         """Join pieces with those that the toolkit has; refuse to be another whole one."""

@@ -49,7 +49,7 @@ class Store:
 
     def present(self) -> list[Toolkit]:
         """List the toolkits that are there: what was adopted may have been deleted since."""
-        return [kit for kit in self.toolkits() if Path(kit.path).is_dir()]
+        return [kit for kit in self.toolkits() if Path(kit.ground).is_dir()]
 
     def packages(self) -> list[Package]:
         """List the packages with their files, by name."""
@@ -320,7 +320,7 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     gone = [kit for store in searched for kit in store.toolkits() if _fits(kit, request)]
     asked = f" (asked for by {request.origin})" if request.origin else ""
     if gone:
-        message = f"toolkit `{gone[-1].path}` is gone{asked}"
+        message = f"toolkit `{gone[-1].ground}` is gone{asked}"
         raise NotInstalledError(message, f"cudaswitch remove {gone[-1].name}")
     extra = ""
     if request.cudnn:

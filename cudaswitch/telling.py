@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from cudaswitch import talk
@@ -11,6 +12,7 @@ from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_d
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.store import all_stores, all_toolkits
+from cudaswitch.toolkit import Toolkit
 
 
 def current(as_json: bool = False) -> None:
@@ -147,11 +149,16 @@ def installed(as_json: bool = False) -> None:
                 kit.name,
                 kit.source,
                 kit.path,
-                f"pinned by {', '.join(holders[kit.name])}" if kit.name in holders else "",
+                _state(kit, holders.get(kit.name, [])),
             )
             for kit in kits
         ]
     )
+
+
+def _state(kit: Toolkit, holders: Sequence[str]) -> str:
+    gone = [] if os.path.isdir(kit.ground) else [f"`{kit.ground}` is gone"]
+    return ", ".join(gone + ([f"pinned by {', '.join(holders)}"] if holders else []))
 
 
 def _active_path() -> str | None:

@@ -125,7 +125,8 @@ class Toolkit(NamedTuple):
     """What CUDA_HOME points to. `name` is `10.1.243` or `10.1.243+cudnn7.6.5`.
 
     `path` is the folder itself: composed in the store, or an adopted one in its place.
-    `packages` are the ids it was composed from, empty when adopted.
+    `packages` are the ids it was composed from, empty when adopted. `base` is the folder of the
+    adopted toolkit that they are laid over.
     """
 
     name: str
@@ -135,6 +136,12 @@ class Toolkit(NamedTuple):
     source: str
     platform: str
     packages: tuple[str, ...] = ()
+    base: str | None = None
+
+    @property
+    def ground(self) -> str:
+        """The folder without which nothing of the toolkit can be used."""
+        return self.base or self.path
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -145,6 +152,7 @@ class Toolkit(NamedTuple):
             "source": self.source,
             "platform": self.platform,
             "packages": list(self.packages),
+            "base": self.base,
         }
 
     @classmethod
@@ -157,6 +165,7 @@ class Toolkit(NamedTuple):
             source=data["source"],
             platform=data["platform"],
             packages=tuple(data["packages"]),
+            base=data.get("base"),
         )
 
 

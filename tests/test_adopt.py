@@ -114,6 +114,7 @@ def test_json(home: Home, tmp_path: Path) -> None:
                 "source": "system",
                 "platform": "linux-64",
                 "packages": [],
+                "base": None,
                 "adopted": True,
             }
         ]
@@ -372,6 +373,31 @@ def test_folders_of_both_are_merged(home: Home, tmp_path: Path) -> None:
     assert (final / "share/mine").readlink() == place / "share/mine"
     assert (final / "targets/other-linux/include/cuda.h").read_text() == "other"
     assert sorted(path.name for path in (place / "share/doc").iterdir()) == ["a"]
+
+
+def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(home: Home, tmp_path: Path) -> None:
+    place, moved = toolkit(tmp_path / "cuda"), tmp_path / "moved"
+    cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    succeeded(home.run("adopt", place))
+    [name] = succeeded(home.run("install", cudnn))
+    succeeded(home.run("verify", name))
+    place.rename(moved)
+    gone = f"toolkit `{place}` is gone"
+    for command in (["exec", "11.2", "--", "true"], ["env", "11.2"], ["exec", name, "--", "true"]):
+        refused(home.run(*command), gone, hint=f"remove {name}")
+    listed = succeeded(home.run("list"))
+    assert [f"`{place}` is gone" in row for row in listed] == [True, True]
+    done = home.run("verify")
+    assert done.returncode == 1
+    links = [line.split()[1] for line in done.stdout.splitlines()]
+    assert str(home.store / "toolkits" / name / "bin/nvcc") in links
+    assert f"adopted from `{place}`, which is gone" in done.stderr
+    refused(home.run("verify", "--repair"), f"`{place}` below {name} is gone", hint="adopt it")
+    succeeded(home.run("remove", "11.2.152"))
+    refused(home.run("exec", "11.2", "--", "true"), gone, hint=f"remove {name}")
+    succeeded(home.run("adopt", moved))
+    assert succeeded(home.run("exec", name, "--", "nvcc"))[0].endswith("V11.2.152")
+    succeeded(home.run("verify", name))
 
 
 def test_removing_forgets_it_and_leaves_it_there(home: Home, tmp_path: Path) -> None:

@@ -307,6 +307,7 @@ def test_list(stocked: Home) -> None:
         "source": "file",
         "platform": "linux-64",
         "packages": ["cudatoolkit-10.1.243-h6bb024c_0", "cudnn-7.6.5-cuda10.1_0"],
+        "base": None,
         "active": False,
         "pinned_by": [],
     }

@@ -107,7 +107,8 @@ def _tell(reports: Mapping[Store, Report], mended: Sequence[Finding], as_json: b
         return
     output.table([(one.kind, str(store.home.root / one.shown)) for store, one in found])
     for name, at in adopted.items():
-        output.say(f"not verified: {name}, adopted from `{at}`")
+        gone = "" if Path(at).is_dir() else ", which is gone"
+        output.say(f"not verified: {name}, adopted from `{at}`{gone}")
     if mended:
         output.say(f"repaired {_counted(len(mended), 'file')}")
     if found:

@@ -84,7 +84,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         libdevice=folders.libdevice(environment, active),
         xla_sees=folders.seen_by_xla(variables, prefix),
         xla_data=folders.bad_xla_data(variables),
-        lost=tuple(kit.name for kit in kits if not os.path.isdir(kit.path)),
+        lost=tuple(kit.name for kit in kits if not os.path.isdir(kit.ground)),
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
