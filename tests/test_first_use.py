@@ -26,7 +26,9 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def obtain(tmp_path: Path, url: str, **options: object) -> bytes:
     work = Path(tmp_path, f"work{len(list(tmp_path.iterdir()))}")
     work.mkdir()
-    [artifact] = files.obtain(url, cache=tmp_path / "cache", workdir=work, **options).artifacts  # type: ignore[arg-type]  # as given
+    delivery = files.obtain(url, cache=tmp_path / "cache", workdir=work, **options)  # type: ignore[arg-type]  # as given
+    [artifact] = delivery.artifacts
+    files.remember(url, delivery, tmp_path / "cache")
     return artifact.path.read_bytes()
 
 
@@ -104,6 +106,18 @@ def test_a_record_is_never_waited_for(tmp_path: Path) -> None:
         os.mkfifo(record)
         with pytest.raises(CudaswitchError):
             obtain(tmp_path, server.url())
+
+
+def test_what_was_refused_is_not_held_for_right(home: Home, pair: list[Path]) -> None:
+    """A server that is being mended, or a portal to be signed in at, sends a page in its place."""
+    with Server(b"<html>please sign in</html>") as server:
+        url = server.url("ok", pair[1].name)
+        assert home.run("install", url).returncode == 1
+        server.content = pair[1].read_bytes()
+        done = home.run("install", url)
+        assert done.returncode == 0, done.stderr
+        server.content = random_bytes(10_000)
+        assert "delivers another file" in home.run("install", "--force", url).stderr
 
 
 def test_a_changed_file_is_not_installed(home: Home, pair: list[Path]) -> None:

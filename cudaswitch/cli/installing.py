@@ -77,13 +77,13 @@ def install(
     store = own_store()
     made: dict[str, Toolkit] = {}
     with workplace(cache()) as work:
-        deliveries = [
-            files.obtain(each, cache=cache(), workdir=work, sha256=sha256, offline=offline)
+        deliveries = {
+            each: files.obtain(each, cache=cache(), workdir=work, sha256=sha256, offline=offline)
             for each in what
             if files.names_file(each)
-        ]
+        }
         # Files on one command line belong together, whatever their number.
-        named = [artifact for delivery in deliveries for artifact in delivery.artifacts]
+        named = [artifact for delivery in deliveries.values() for artifact in delivery.artifacts]
         bundles = [sources.Delivery(tuple(named))] if named else []
         for each in what:
             if files.names_file(each):
@@ -103,6 +103,8 @@ def install(
                 store, bundle.artifacts, platform=platform, release=bundle.toolkit, force=force
             )
             made |= {kit.name: kit for kit in kits}
+        for each, delivery in deliveries.items():
+            files.remember(each, delivery, cache())
     bring_up_to_date()
     if not made:
         output.say("installed; no toolkit fits it yet")

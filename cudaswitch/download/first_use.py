@@ -8,6 +8,7 @@ change with it lawfully; this is for files that a person names by a URL alone.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from datetime import datetime, timezone
@@ -25,21 +26,33 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def compare(cache: Path, url: str, sha256: str, *, stated: bool) -> None:
-    """Record what `url` delivered, or raise SourceError where it delivered another file before.
-
-    With `stated` a person has said which hash is right, which holds from now on.
-    """
-    path = cache / FOLDER / f"{url_key(url)}.json"
-    known = None if stated else _read(path)
-    if known is None:
-        _write(path, {"url": redact(url), "sha256": sha256, "day": _today()})
-    elif known[0] != sha256:
+def compare(cache: Path, url: str, sha256: str) -> None:
+    """Raise SourceError where `url` delivered another file that was taken in before."""
+    known = _read(_place(cache, url))
+    if known is not None and known[0] != sha256:
         raise SourceError(
             f"`{redact(url)}` delivers another file than on {known[1]}:"
             f" its sha256 is {sha256} where {known[0]} was recorded",
             f"if its maker says that it changed, add --sha256 {sha256}",
         )
+
+
+def remember(cache: Path, url: str, sha256: str) -> None:
+    """Record what `url` delivered, which is right from now on.
+
+    For a file that has been taken in: an error page that came in its place was never trusted.
+    """
+    path = _place(cache, url)
+    known = None
+    # Whoever comes here with a damaged record has said which hash is right.
+    with contextlib.suppress(StoreError):
+        known = _read(path)
+    if known is None or known[0] != sha256:
+        _write(path, {"url": redact(url), "sha256": sha256, "day": _today()})
+
+
+def _place(cache: Path, url: str) -> Path:
+    return cache / FOLDER / f"{url_key(url)}.json"
 
 
 def _today() -> str:

@@ -46,7 +46,7 @@ def obtain(
 
     A downloaded file gets its own name in `workdir`, since the cache names it by content
     and old cuDNN archives say only with their names what they are.
-    A URL without `sha256` must deliver the file that it delivered the first time.
+    A URL without `sha256` must deliver the file that is remembered of it.
     Raises SourceError, StoreError or RequestError, as `download.fetch` does.
     """
     if not is_url(what):
@@ -54,10 +54,18 @@ def obtain(
         return Delivery((Artifact(path, str(path.absolute())),))
     path = fetch(what, cache, sha256=sha256, offline=offline)
     if not what.lower().startswith("file:"):
-        # The cache names files by their hash.
-        first_use.compare(cache, what, path.name, stated=sha256 is not None)
+        if sha256 is None:
+            # The cache names files by their hash.
+            first_use.compare(cache, what, path.name)
         path = _named(path, workdir / file_name(what))
     return Delivery((Artifact(path, redact(what)),))
+
+
+def remember(what: str, delivery: Delivery, cache: Path) -> None:
+    """Hold a URL to the file that it delivered, which has been taken in; a path to nothing."""
+    if is_url(what) and not what.lower().startswith("file:"):
+        [artifact] = delivery.artifacts
+        first_use.remember(cache, what, artifact.path.resolve().name)
 
 
 def _named(path: Path, name: Path) -> Path:
