@@ -167,10 +167,10 @@ _cudaswitch_options() {
         remove) _cudaswitch_add --force -h --help ;;
         gc) _cudaswitch_add --dry-run --downloads -h --help ;;
         verify) _cudaswitch_add --repair --offline --json -h --help ;;
-        lock) _cudaswitch_add --cudnn --from --mirror --channel --components --platform -o --output -h --help ;;
+        lock) _cudaswitch_add --cudnn --from --mirror --channel --components --platform --offline -o --output -h --help ;;
         sync) _cudaswitch_add --lock --from-dir --offline --force -h --help ;;
-        download) _cudaswitch_add --cudnn --from --mirror --channel --components --platform --lock -d --directory -h --help ;;
-        mirror) _cudaswitch_add --cudnn --from --mirror --channel --components --platform --lock -h --help ;;
+        download) _cudaswitch_add --cudnn --from --mirror --channel --components --platform --offline --lock -d --directory -h --help ;;
+        mirror) _cudaswitch_add --cudnn --from --mirror --channel --components --platform --offline --lock -h --help ;;
         alias) _cudaswitch_add --delete -h --help ;;
         use) _cudaswitch_add --cudnn --libraries --gpus -h --help ;;
         off) _cudaswitch_add -h --help ;;

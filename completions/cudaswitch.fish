@@ -140,7 +140,7 @@ function __cudaswitch_complete_options
                 --mirror 'With --from: a mirror of that source' \
                 --channel 'A conda channel: a name, URL or path' \
                 --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
-                --platform 'Keep it for another platform' \
+                --platform 'For another platform than this machine\'s' \
                 --sha256 'The hash that the one file must have' \
                 --offline 'Use only what is on this machine' \
                 --force 'Replace what is installed under the same name' \
@@ -159,7 +159,7 @@ function __cudaswitch_complete_options
                 --from 'Ask only this source' \
                 --channel 'A conda channel: a name, URL or path' \
                 --mirror 'With --from: a mirror of that source' \
-                --platform 'For another platform' \
+                --platform 'For another platform than this machine\'s' \
                 --offline 'Use only what is on this machine' \
                 --json 'Print JSON with stable keys' \
                 -h 'Show help' \
@@ -183,18 +183,19 @@ function __cudaswitch_complete_options
         case 'verify'
             printf '%s\t%s\n' \
                 --repair 'Put right what is wrong, from where it came' \
-                --offline 'Repair with what is on this machine' \
+                --offline 'Use only what is on this machine' \
                 --json 'Print JSON with stable keys' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'lock'
             printf '%s\t%s\n' \
                 --cudnn 'cuDNN to go with it, such as 7.6, or none' \
-                --from 'Where from; else by version' \
+                --from 'Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before' \
                 --mirror 'With --from: a mirror of that source' \
                 --channel 'A conda channel: a name, URL or path' \
-                --components 'What of a toolkit: minimal, build, full or a list such as nvcc,cudart' \
+                --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
                 --platform 'For which platform; several may be named' \
+                --offline 'Use only what is on this machine' \
                 -o 'Where to; else cuda.lock beside the .cuda-version, or here' \
                 --output 'Where to; else cuda.lock beside the .cuda-version, or here' \
                 -h 'Show help' \
@@ -210,11 +211,12 @@ function __cudaswitch_complete_options
         case 'download'
             printf '%s\t%s\n' \
                 --cudnn 'cuDNN to go with it, such as 7.6, or none' \
-                --from 'Where from; else by version' \
+                --from 'Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before' \
                 --mirror 'With --from: a mirror of that source' \
                 --channel 'A conda channel: a name, URL or path' \
-                --components 'What of a toolkit: minimal, build, full or a list such as nvcc,cudart' \
+                --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
                 --platform 'For which platform; several may be named' \
+                --offline 'Use only what is on this machine' \
                 --lock 'What a lock file names: by default ./cuda.lock' \
                 -d 'The folder to fill' \
                 --directory 'The folder to fill' \
@@ -223,11 +225,12 @@ function __cudaswitch_complete_options
         case 'mirror'
             printf '%s\t%s\n' \
                 --cudnn 'cuDNN to go with it, such as 7.6, or none' \
-                --from 'Where from; else by version' \
+                --from 'Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before' \
                 --mirror 'With --from: a mirror of that source' \
                 --channel 'A conda channel: a name, URL or path' \
-                --components 'What of a toolkit: minimal, build, full or a list such as nvcc,cudart' \
+                --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
                 --platform 'For which platform; several may be named' \
+                --offline 'Use only what is on this machine' \
                 --lock 'What a lock file names: by default ./cuda.lock' \
                 -h 'Show help' \
                 --help 'Show help'
@@ -303,7 +306,7 @@ function __cudaswitch_complete_options
                 --driver 'Ask for a machine with this driver' \
                 --cc 'Ask for a GPU of this compute capability' \
                 --gcc 'Ask for this host compiler' \
-                --platform 'Ask for another platform' \
+                --platform 'For another platform than this machine\'s' \
                 --json 'Print JSON with stable keys' \
                 -h 'Show help' \
                 --help 'Show help'

@@ -110,6 +110,49 @@ def test_lock_downloads_nothing_and_says_it_the_same_again(
     assert snapshot(project).keys() - before.keys() == {"cuda.lock", "src"}
 
 
+OFFLINE = {
+    "lock": ["lock", "--channel", "URL"],
+    "lock of a file": ["lock", "URL/linux-64/FILE"],
+    "sync": ["sync", "--lock", "cuda.lock"],
+    "download": ["download", "--lock", "cuda.lock"],
+    "download of a version": ["download", "10.1", "--channel", "URL"],
+    "mirror": ["mirror", "tree", "--lock", "cuda.lock"],
+    "verify": ["verify", "--repair"],
+}
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+@pytest.mark.parametrize("command", OFFLINE)
+def test_nothing_is_asked_for_offline(
+    machines: list[Home],
+    locked: Path,
+    channel: FolderServer,
+    pair: list[Path],
+    command: str,
+    how: str,
+) -> None:
+    home = machines[0]
+    if command == "verify":
+        succeeded(home.run("sync", cwd=locked.parent))
+        [package] = (home.store / "packages").glob("cudnn-*")
+        shutil.rmtree(package)
+    for cached in home.path.glob("xdg-cache/**/*"):
+        if cached.is_file():
+            cached.unlink()
+    asked = len(channel.asked)
+    words = [
+        word.replace("URL", f"{channel.url}/lab").replace("FILE", pair[0].name)
+        for word in OFFLINE[command]
+    ]
+    option = ["--offline"] if how == "option" else []
+    variables = {} if option else {"CUDASWITCH_OFFLINE": "1"}
+    assert home.run(*words, *option, cwd=locked.parent, **variables).returncode == 1
+    assert len(channel.asked) == asked
+    if command != "verify":
+        succeeded(home.run(*words, cwd=locked.parent))
+        assert len(channel.asked) > asked
+
+
 def test_what_cannot_be_locked(home: Home, tmp_path: Path, project: Path) -> None:
     refused(home.run("lock", cwd=tmp_path), "no `.cuda-version`", hint="cudaswitch pin")
     (project / ".cuda-version").write_text("auto\n")

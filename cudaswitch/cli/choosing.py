@@ -21,19 +21,9 @@ from cudaswitch.paths import cache
 from cudaswitch.sources import files
 from cudaswitch.sources.choosing import usual_source
 from cudaswitch.store import dealias
-from cudaswitch.toolkit import PLATFORMS, current_platform
+from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request
 
-source_option = click.option(
-    "--from", "source", type=click.Choice(sources.NAMES), help="Where from; else by version."
-)
-platforms_option = click.option(
-    "--platform",
-    "platforms",
-    multiple=True,
-    type=click.Choice(PLATFORMS),
-    help="For which platform; several may be named. Else this machine's.",
-)
 lock_option = click.option(
     "--lock",
     "lock_file",
@@ -53,6 +43,7 @@ class Asked:
     channels: tuple[str, ...]
     components: str
     platforms: tuple[str, ...]
+    offline: bool
 
 
 @dataclass(frozen=True)
@@ -71,7 +62,7 @@ def choose(asked: Asked, work: Path) -> list[Answer]:
         raise click.UsageError("--cudnn goes with a version: name the file of cuDNN instead")
     for platform in asked.platforms or (current_platform(),):
         if named:
-            answers.append(Answer(_of_files(named, platform, work)))
+            answers.append(Answer(_of_files(named, platform, work, asked.offline)))
         for request in _requests(asked, named):
             answers.append(_of_request(request, asked, platform, work))
     return answers
@@ -108,7 +99,11 @@ def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> An
         source, why = usual_source(request)
     index = sources.index(source, asked.channels)
     found = index.choose(
-        request, components=asked.components, workdir=work, platform=platform, offline=False
+        request,
+        components=asked.components,
+        workdir=work,
+        platform=platform,
+        offline=asked.offline,
     )
     if why:
         output.say(f"from {source}: {why}")
@@ -121,10 +116,10 @@ def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> An
     return Answer(LockedToolkit(request.text, cudnn, platform, release, rows), beside)
 
 
-def _of_files(named: Sequence[str], platform: str, work: Path) -> LockedToolkit:
+def _of_files(named: Sequence[str], platform: str, work: Path, offline: bool) -> LockedToolkit:
     rows = []
     for each in named:
-        [artifact] = files.obtain(each, cache=cache(), workdir=work).artifacts
+        [artifact] = files.obtain(each, cache=cache(), workdir=work, offline=offline).artifacts
         origin = artifact.origin
         url = origin if files.is_url(origin) else Path(origin).as_uri()
         size = artifact.path.stat().st_size

@@ -22,7 +22,7 @@ from cudaswitch.resolver import resolve
 from cudaswitch.sources import files, system
 from cudaswitch.sources.choosing import usual_source
 from cudaswitch.store import Store, dealias, find, own_store
-from cudaswitch.toolkit import PLATFORMS, Toolkit, current_platform, toolkit_name
+from cudaswitch.toolkit import Toolkit, current_platform, toolkit_name
 from cudaswitch.versions import Request, Version, parse_request
 
 
@@ -31,22 +31,11 @@ from cudaswitch.versions import Request, Version, parse_request
 )
 @click.argument("what", nargs=-1, required=True, metavar="WHAT...")
 @click.option("--cudnn", metavar="V", help="cuDNN to install with it, such as 7.6.")
-@click.option(
-    "--from",
-    "source",
-    type=click.Choice(sources.NAMES),
-    help="Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before.",
-)
+@options.source
 @options.mirror
 @options.channels
-@click.option(
-    "--components",
-    default="build",
-    show_default=True,
-    metavar="SET",
-    help="What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart.",
-)
-@click.option("--platform", type=click.Choice(PLATFORMS), help="Keep it for another platform.")
+@options.components
+@options.platform
 @click.option("--sha256", metavar="H", help="The hash that the one file must have.")
 @options.offline
 @click.option("--force", is_flag=True, help="Replace what is installed under the same name.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cudaswitch.checking import Finding, Report, check, names_in
-from cudaswitch.cli import output
+from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date, one_installed
 from cudaswitch.collecting import collect
 from cudaswitch.download.cache import workplace
@@ -41,7 +41,7 @@ def gc(dry_run: bool, downloads: bool) -> None:
 )
 @click.argument("toolkits", nargs=-1, metavar="[TOOLKIT...]")
 @click.option("--repair", is_flag=True, help="Put right what is wrong, from where it came.")
-@click.option("--offline", is_flag=True, help="Repair with what is on this machine.")
+@options.offline
 @output.json_option
 def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool) -> None:
     """Compare every file of toolkits and packages with the hash recorded when it came.

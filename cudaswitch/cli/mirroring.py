@@ -13,10 +13,8 @@ from cudaswitch.cli.choosing import (
     Asked,
     choose,
     lock_option,
-    platforms_option,
-    source_option,
 )
-from cudaswitch.cli.projects import components_option, find_lock
+from cudaswitch.cli.projects import find_lock
 from cudaswitch.download.cache import workplace
 from cudaswitch.locking import read_lock
 from cudaswitch.mirroring import Item, lay_out, require_indexer
@@ -39,11 +37,12 @@ _HINTS = {
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 @click.argument("what", nargs=-1, metavar="[WHAT...]")
 @options.cudnn
-@source_option
+@options.source
 @options.mirror
 @options.channels
-@components_option
-@platforms_option
+@options.components
+@options.platforms
+@options.offline
 @lock_option
 def mirror(
     folder: Path,
@@ -54,6 +53,7 @@ def mirror(
     channels: tuple[str, ...],
     components: str,
     platforms: tuple[str, ...],
+    offline: bool,
     lock_file: Path | None,
 ) -> None:
     """Lay packages out in DIR as a tree of plain files that any web server serves.
@@ -66,7 +66,7 @@ def mirror(
     sources.use_mirror(source, mirror)
     with workplace(cache()) as work:
         if what:
-            asked = Asked(what, cudnn, source, channels, components, platforms)
+            asked = Asked(what, cudnn, source, channels, components, platforms, offline)
             answers = choose(asked, work)
         else:
             answers = [Answer(kit) for kit in read_lock(find_lock(lock_file))]
@@ -74,7 +74,7 @@ def mirror(
         if any(row.source == "conda" for row, _ in rows):
             require_indexer()
         wanted = [of_locked(row, kit.platform) for row, kit in rows]
-        artifacts = bring_exactly(wanted, workdir=work)
+        artifacts = bring_exactly(wanted, workdir=work, offline=offline)
         items = [
             Item(row, kit.platform, kit.release, artifact.path)
             for (row, kit), artifact in zip(rows, artifacts, strict=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from cudaswitch import settings
+from cudaswitch import settings, sources
+from cudaswitch.toolkit import PLATFORMS
 from cudaswitch.versions import LIBRARIES
 
 cudnn = click.option("--cudnn", metavar="V", help="cuDNN to go with it, such as 7.6, or none.")
@@ -26,3 +27,26 @@ offline = click.option(
     help="Use only what is on this machine.",
 )
 mirror = click.option("--mirror", metavar="URL", help="With --from: a mirror of that source.")
+source = click.option(
+    "--from",
+    "source",
+    type=click.Choice(sources.NAMES),
+    help="Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before.",
+)
+components = click.option(
+    "--components",
+    default="build",
+    show_default=True,
+    metavar="SET",
+    help="What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart.",
+)
+platform = click.option(
+    "--platform", type=click.Choice(PLATFORMS), help="For another platform than this machine's."
+)
+platforms = click.option(
+    "--platform",
+    "platforms",
+    multiple=True,
+    type=click.Choice(PLATFORMS),
+    help="For which platform; several may be named. Else this machine's.",
+)

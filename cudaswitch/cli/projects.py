@@ -13,9 +13,7 @@ from cudaswitch.cli.choosing import (
     Asked,
     choose,
     lock_option,
-    platforms_option,
     project_file,
-    source_option,
 )
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
@@ -29,23 +27,16 @@ from cudaswitch.store import Store, own_store
 from cudaswitch.toolkit import Toolkit, current_platform
 from cudaswitch.versions import Version
 
-components_option = click.option(
-    "--components",
-    default="build",
-    show_default=True,
-    metavar="SET",
-    help="What of a toolkit: minimal, build, full or a list such as nvcc,cudart.",
-)
-
 
 @click.command(epilog="Example: cudaswitch lock    cudaswitch lock 12.4 --cudnn 9.1")
 @click.argument("what", nargs=-1, metavar="[WHAT...]")
 @options.cudnn
-@source_option
+@options.source
 @options.mirror
 @options.channels
-@components_option
-@platforms_option
+@options.components
+@options.platforms
+@options.offline
 @click.option(
     "-o",
     "--output",
@@ -62,6 +53,7 @@ def lock(
     channels: tuple[str, ...],
     components: str,
     platforms: tuple[str, ...],
+    offline: bool,
     target: Path | None,
 ) -> None:
     """Write down the exact packages for WHAT, each with its URL and sha256.
@@ -71,7 +63,7 @@ def lock(
     """
     sources.use_mirror(source, mirror)
     with workplace(cache()) as work:
-        answers = choose(Asked(what, cudnn, source, channels, components, platforms), work)
+        answers = choose(Asked(what, cudnn, source, channels, components, platforms, offline), work)
     file = project_file()
     path = target or (file.with_name(NAME) if file and not what else Path(NAME))
     text = _checked([answer.kit for answer in answers], path)
@@ -107,7 +99,7 @@ def _told(kit: LockedToolkit) -> str:
     metavar="DIR",
     help="Look for the packages below DIR first, such as one made by `download`.",
 )
-@click.option("--offline", is_flag=True, help="Use only what is on this machine.")
+@options.offline
 @click.option("--force", is_flag=True, help="Replace toolkits of the same name.")
 def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool) -> None:
     """Install exactly the packages that the lock file names for this platform.
@@ -182,11 +174,12 @@ def _present(store: Store, kit: LockedToolkit) -> Toolkit | None:
 )
 @click.argument("what", nargs=-1, metavar="[WHAT...]")
 @options.cudnn
-@source_option
+@options.source
 @options.mirror
 @options.channels
-@components_option
-@platforms_option
+@options.components
+@options.platforms
+@options.offline
 @lock_option
 @click.option(
     "-d",
@@ -206,6 +199,7 @@ def download(
     channels: tuple[str, ...],
     components: str,
     platforms: tuple[str, ...],
+    offline: bool,
     lock_file: Path | None,
     folder: Path,
 ) -> None:
@@ -220,7 +214,7 @@ def download(
     sources.use_mirror(source, mirror)
     with workplace(cache()) as work:
         if what:
-            asked = Asked(what, cudnn, source, channels, components, platforms)
+            asked = Asked(what, cudnn, source, channels, components, platforms, offline)
             kits: Sequence[LockedToolkit] = [one.kit for one in choose(asked, work)]
         else:
             kits = read_lock(find_lock(lock_file))
@@ -228,7 +222,7 @@ def download(
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for kit in kits:
-                artifacts = bring(kit, work, False, None)
+                artifacts = bring(kit, work, offline, None)
                 for row, artifact in zip(kit.packages, artifacts, strict=True):
                     output.line(str(put(artifact.path, folder, row.file, row.sha256)))
             write_atomically(folder / NAME, text)

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import click
 
-from cudaswitch.cli import output
+from cudaswitch.cli import options, output
 from cudaswitch.detect import facts_of
 from cudaswitch.environments import active_environment, environment_at, environment_named
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.resolver import explain
 from cudaswitch.resolver import resolve as resolve_facts
 from cudaswitch.store import all_stores
-from cudaswitch.toolkit import PLATFORMS
 
 
 @click.command(epilog="Example: cudaswitch resolve -n thesis    cudaswitch resolve --driver 418.39")
@@ -24,7 +23,7 @@ from cudaswitch.toolkit import PLATFORMS
 @click.option("--driver", metavar="V", help="Ask for a machine with this driver.")
 @click.option("--cc", metavar="X.Y", help="Ask for a GPU of this compute capability.")
 @click.option("--gcc", metavar="N", help="Ask for this host compiler.")
-@click.option("--platform", type=click.Choice(PLATFORMS), help="Ask for another platform.")
+@options.platform
 @output.json_option
 def resolve(
     name: str | None,

@@ -16,7 +16,7 @@ from cudaswitch.download.urls import redact
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.sources import Listed, Sought
 from cudaswitch.store import dealias
-from cudaswitch.toolkit import PLATFORMS, current_platform
+from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Version, parse_request
 
 TITLES = ("source", "what", "version", "CUDA", "nvcc", "size", "driver")
@@ -31,7 +31,7 @@ _DRIVER = {True: "runs it", False: "too old", None: "-"}
 @click.option("--from", "source", type=click.Choice(sources.NAMES), help="Ask only this source.")
 @options.channels
 @options.mirror
-@click.option("--platform", type=click.Choice(PLATFORMS), help="For another platform.")
+@options.platform
 @options.offline
 @output.json_option
 def search(
