@@ -91,6 +91,7 @@ def _named(artifacts: Sequence[Artifact], platform: str | None) -> list[tuple[Ar
     for artifact in artifacts:
         package = identify(artifact.path)
         _refuse_foreign(package, artifact, platform)
+        _refuse_nameless(package, artifact)
         rival, _ = found.setdefault(package.id, (artifact, package))
         if rival is artifact or sha256_of(rival.path) == sha256_of(artifact.path):
             continue
@@ -111,6 +112,16 @@ def _refuse_foreign(package: Package, artifact: Artifact, platform: str | None) 
         else f"`{artifact.path.name}` is for {package.platform}, not for {platform}",
         f"to keep it for such a machine, add --platform {package.platform}",
     )
+
+
+def _refuse_nameless(package: Package, artifact: Artifact) -> None:
+    """Refuse a cuDNN archive that could be for any CUDA: it would be put together with each."""
+    if package.form == "cudnn" and package.cuda is None:
+        raise StoreError(
+            f"`{artifact.path.name}` is cuDNN {package.version}, and only the name that its maker"
+            " gave it tells for which CUDA",
+            f"rename it, such as to cudnn-10.1-linux-x64-v{package.version}.tgz",
+        )
 
 
 def _stage(

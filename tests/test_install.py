@@ -66,6 +66,17 @@ ORDERS = {
 }
 
 
+def test_cudnn_whose_name_does_not_tell_its_cuda_goes_with_none(home: Home, tmp_path: Path) -> None:
+    toolkit = builders.cudatoolkit_10_1(tmp_path)
+    archive = builders.cudnn_archive(tmp_path / "in")
+    other = archive.rename(tmp_path / "cudnn.tgz")
+    name = "cudnn-10.1-linux-x64-v7.6.5"
+    refused(home.run("install", toolkit, other), "cudnn.tgz", "which CUDA", hint=f"to {name}")
+    assert not list((home.store / "packages").glob("*"))
+    other.rename(archive)
+    assert succeeded(home.run("install", toolkit, archive)) == BOTH
+
+
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_order_does_not_matter(home: Home, tmp_path: Path, order: str) -> None:
     toolkit, cudnn = made(tmp_path)
