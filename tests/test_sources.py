@@ -64,13 +64,18 @@ def test_a_url_keeps_its_file_name_and_loses_its_credentials(tmp_path: Path) -> 
         ("./13.0", True), ("~/x", True), ("a/b", True), ("https://h/x", True), ("ftp://h", True),
         ("cudatoolkit-10.1.243-h6bb024c_0.tar.bz2", True), ("x.conda", True), ("X.WHL", True),
         ("cudnn-10.1-linux-x64-v7.6.5.32.tgz", True), ("cudnn-archive.tar.xz", True),
+        ("13.1", False), ("a.solitairetheme8", True), ("b.solitairetheme8", False),
+        ("folder.8", False),
     ],
 )  # fmt: skip
 def test_names_file(
     what: str, is_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "13.0").mkdir()
+    for folder in ("13.0", "folder.8"):
+        (tmp_path / folder).mkdir()
+    for file in ("13.1", "a.solitairetheme8"):
+        (tmp_path / file).touch()
     assert files.names_file(what) is is_file
 
 

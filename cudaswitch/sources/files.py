@@ -9,9 +9,10 @@ from pathlib import Path
 from cudaswitch.download import first_use
 from cudaswitch.download.fetching import fetch, open_local
 from cudaswitch.download.urls import file_name, redact
-from cudaswitch.errors import StoreError
+from cudaswitch.errors import RequestError, StoreError
 from cudaswitch.install import Artifact
 from cudaswitch.sources import Delivery
+from cudaswitch.versions import parse_request
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _ARCHIVE = re.compile(
@@ -29,9 +30,16 @@ def is_url(what: str) -> bool:
 def names_file(what: str) -> bool:
     """Tell whether `what` names a URL or a path rather than a version.
 
-    What lies in the working directory does not matter: a folder `13.0` is no archive.
+    Where it can be a version, what lies in the working directory does not matter.
     """
-    return os.sep in what or what.startswith("~") or bool(_ARCHIVE.fullmatch(what))
+    if os.sep in what or what.startswith("~") or _ARCHIVE.fullmatch(what):
+        return True
+    try:
+        parse_request(what)
+    except RequestError:
+        # Browsers and people give downloads all kinds of endings.
+        return os.path.isfile(what)
+    return False
 
 
 def obtain(
