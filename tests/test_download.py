@@ -576,7 +576,7 @@ def test_a_real_full_disk(server: Server, tmp_path: Path, mode: str) -> None:
 
 def test_a_cache_that_cannot_be_written(server: Server, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
-    with pytest.raises(StoreError, match="cannot use the download cache"):
+    with pytest.raises(StoreError, match="cannot write the download cache"):
         fetch(server.url(), tmp_path / "cache")
 
 

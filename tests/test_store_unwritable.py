@@ -47,6 +47,18 @@ def test_a_full_disk(home: Home, tmp_path: Path) -> None:
     assert (home.path / "after").read_text() == (home.path / "before").read_text()
 
 
+@pytest.mark.parametrize("place", ["/proc/nobody", "/dev/null", "FILE/below"])
+def test_a_cache_that_cannot_be_made(home: Home, tmp_path: Path, place: str) -> None:
+    """As in containers and batch jobs, whose HOME is nobody's."""
+    archive = builders.cudatoolkit_10_1(tmp_path)
+    cache = place.replace("FILE", str(archive))
+    nowhere = {"HOME": cache, "XDG_CACHE_HOME": cache}
+    done = home.run("install", archive, **nowhere)
+    refused(done, "cannot write the download cache", cache, hint="CUDASWITCH_CACHE")
+    done = home.run("install", archive, **nowhere, CUDASWITCH_CACHE=str(tmp_path / "cache"))
+    assert succeeded(done) == BOTH[:1]
+
+
 @pytest.mark.parametrize("limit", [0, 100, 1000, 3000, 8000])
 def test_a_limit_on_what_may_be_written(stocked: Home, tmp_path: Path, limit: int) -> None:
     """Wherever writing fails, in a package, a record or an answer, all is as before."""

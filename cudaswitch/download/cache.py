@@ -30,6 +30,7 @@ from urllib.parse import urlsplit
 
 from cudaswitch import settings
 from cudaswitch.durable import write_atomically
+from cudaswitch.errors import StoreError
 from cudaswitch.healing import heal
 from cudaswitch.locks import Lock, held
 from cudaswitch.ownership import refuse_sudo
@@ -296,17 +297,30 @@ def make(root: Path) -> None:
 def workplace(root: Path) -> Iterator[Path]:
     """Give a folder in the cache to work in; until it goes, nothing is collected there.
 
-    What killed runs worked in is removed first, when nobody else is at work.
+    What killed runs worked in is removed first, when nobody else is at work. Raises StoreError
+    where the cache cannot be written.
     """
-    make(root)
-    _heal(root)
     patience = float(settings.value("wait"))
-    # Where locks do not work, `idle` says no.
-    with (
-        held(root / IN_USE, "the download cache", patience, shared=True),
-        tempfile.TemporaryDirectory(dir=root, prefix=WORK, ignore_cleanup_errors=True) as work,
-    ):
+    with contextlib.ExitStack() as stack:
+        try:
+            make(root)
+            _heal(root)
+            # Where locks do not work, `idle` says no.
+            stack.enter_context(held(root / IN_USE, "the download cache", patience, shared=True))
+            work = stack.enter_context(
+                tempfile.TemporaryDirectory(dir=root, prefix=WORK, ignore_cleanup_errors=True)
+            )
+        except OSError as error:
+            raise unusable(root, error) from None
         yield Path(work)
+
+
+def unusable(root: Path, error: OSError) -> StoreError:
+    """Say that the cache cannot be written."""
+    return StoreError(
+        f"cannot write the download cache `{root}`: {error.strerror or error}",
+        "set CUDASWITCH_CACHE to a folder that you may write",
+    )
 
 
 def _heal(root: Path) -> None:

@@ -11,7 +11,7 @@ from threading import Event
 from urllib.parse import urlsplit
 
 from cudaswitch.download.access import ANYBODY, Access, Limits
-from cudaswitch.download.cache import Cache, file_sha256
+from cudaswitch.download.cache import Cache, file_sha256, unusable
 from cudaswitch.download.urls import file_name, local_path, redact, refused
 from cudaswitch.errors import NotFoundError, RequestError, SourceError, StoreError
 
@@ -78,9 +78,7 @@ def fetch(
                 f"no space left in `{cache}` to download {file_name(url)}",
                 "free some space; the same command then goes on where this one stopped",
             ) from None
-        raise StoreError(
-            f"cannot use the download cache `{cache}`: {error.strerror or error}"
-        ) from None
+        raise unusable(cache, error) from None
 
 
 def open_local(
