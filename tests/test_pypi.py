@@ -422,11 +422,23 @@ def test_credentials_in_what_pip_says_are_taken_out() -> None:
         ("", "pip cannot get x: it gave no reason"),
         ("ERROR: one\nERROR: two\n", "pip cannot get x: two"),
         ("Traceback\nBoom: it broke\n", "pip cannot get x: Boom: it broke"),
+        ("ERROR: Exception:\nTraceback\nBoom: it broke\n", "pip cannot get x: Boom: it broke"),
         ('ERROR: unknown command "index"\n', "this pip is too old"),
     ],
 )
 def test_what_pip_says_becomes_one_line(said: str, message: str) -> None:
     assert _failure("x", said, False).message == message
+
+
+@pytest.mark.parametrize("number", ["28", "122", "27"])
+def test_a_full_disk_is_not_the_index_that_pip_asks(
+    number: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path))
+    said = f"ERROR: Exception:\nTraceback\nOSError: [Errno {number}] No space left on device\n"
+    found = _failure("x", said, False)
+    assert f"no space left for x, in `{tmp_path}` or" in found.message
+    assert "CUDASWITCH_CACHE" in (found.hint or "")
 
 
 BARE = """

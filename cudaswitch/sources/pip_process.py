@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from cudaswitch import settings
 from cudaswitch.download.access import Limits
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import SourceError, printable
+from cudaswitch.paths import cache
 
 if sys.platform == "linux":
     import resource
@@ -29,6 +32,7 @@ _SETTINGS = {
 }
 MEMORY = 2 << 30
 """Bytes of memory that pip may have."""
+_FULL = re.compile(rf"\[Errno (?:{errno.ENOSPC}|{errno.EDQUOT}|{errno.EFBIG})\]")
 _UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Max retries exceeded")
 _CAUSE = re.compile(
     r"\[Errno [0-9-]+\] ([^'\")\]]+)|(timed out)|(certificate verify failed: [^(]*[^( ])"
@@ -102,6 +106,11 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
     last = printable(redact(_last_error(said)))
     if "unknown command" in last:
         return SourceError("this pip is too old", "pip 21.2 or newer is needed: upgrade pip")
+    if _FULL.search(said):
+        return SourceError(
+            f"pip has no space left for {what}, in `{cache()}` or `{tempfile.gettempdir()}`",
+            "free some space, or set CUDASWITCH_CACHE and TMPDIR to folders elsewhere",
+        )
     if "MemoryError" in said:
         return SourceError(
             f"pip ran out of memory for {what}: its index sends too much", "pip config list"
@@ -127,4 +136,7 @@ def _last_error(said: str) -> str:
     for error in errors:
         if re.search(r"\(from versions: [0-9]", error):
             return error
+    # Below that stands a traceback, whose last line tells.
+    if errors[-1:] == ["Exception:"]:
+        errors = []
     return (errors or said.strip().splitlines() or ["it gave no reason"])[-1]
