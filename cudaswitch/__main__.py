@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -23,9 +24,12 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
         sys.stdout.flush()
     except CudaswitchError as error:
         return _fail(error, error.message, error.hint, error.exit_code)
-    except KeyboardInterrupt:
-        print("cudaswitch: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        # The terminal may have gone, which is why.
+        with contextlib.suppress(OSError):
+            print("cudaswitch: interrupted", file=sys.stderr)
+        [number] = error.args or (2,)
+        return 128 + int(number)
     except BrokenPipeError:
         return _stop_printing()
     except OSError as error:
@@ -81,11 +85,25 @@ def _ready_text(arguments: list[str]) -> str | None:
     return None
 
 
+def _end_tidily() -> None:
+    """Let SIGTERM and SIGHUP end this process as Ctrl-C does: children end, nothing is left."""
+    import signal  # noqa: PLC0415  # as click
+
+    def interrupt(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        # Under nohup it stays ignored.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, interrupt)
+
+
 def _run() -> int:
     import click  # noqa: PLC0415  # what is ready, and what is called most, goes without it
 
     from cudaswitch.cli import cli  # noqa: PLC0415  # the same
 
+    _end_tidily()
     try:
         # Not cli.main(), for which a reader that has left is a failure.
         with cli.make_context("cudaswitch", sys.argv[1:]) as context:

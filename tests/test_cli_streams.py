@@ -60,20 +60,38 @@ def test_closed_streams(stocked: Home, stream: int) -> None:
     assert "internal error" not in done.stderr
 
 
-def test_interrupted(home: Home, tmp_path: Path) -> None:
+ENDINGS = {
+    f"{name}-{what}": (number, what)
+    for name, number in (("int", signal.SIGINT), ("term", signal.SIGTERM), ("hup", signal.SIGHUP))
+    for what in ("x.conda", "13")
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_interrupted(home: Home, tmp_path: Path, ending: str) -> None:
     from http_server import Server
 
+    number, what = ENDINGS[ending]
     with Server() as server:
+        index = {
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_INDEX_URL": server.url("stall", "simple"),
+        }
+        url = server.url("slow:1000", what)
         child = subprocess.Popen(
-            [console_script(), "install", server.url("slow:1000", "x.conda")],
-            env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [console_script(), "install", what if what == "13" else url],
+            env=home.env | index, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         while not server.asked:
             assert child.poll() is None, child.communicate()
             time.sleep(0.02)
-        child.send_signal(signal.SIGINT)
+        children = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+        assert len(children) == (what == "13"), "pip is one of them"
+        child.send_signal(number)
         out, err = child.communicate(timeout=20)
-    assert (child.returncode, out) == (130, "")
+    assert (child.returncode, out) == (128 + number, "")
+    assert not [one for one in children if Path("/proc", one).exists()]
+    assert not list((home.path / "xdg-cache/cudaswitch").glob("work-*"))
     assert err.splitlines()[-1] == "cudaswitch: interrupted"
     assert "Traceback" not in err
     assert not (home.store / "packages").exists()
