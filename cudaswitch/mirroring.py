@@ -126,28 +126,41 @@ def _nvidia(folder: Path, item: Item) -> list[str]:
         return _file(folder, item)
     product, path = found["product"], found["path"]
     redist = folder / "nvidia" / product / "redist"
-    _replace(item, redist / path)
     release = item.release if product == "cuda" else _cudnn_release(item.row.version)
+    if release is None:
+        raise SourceError(
+            f"the lock file does not tell the CUDA release of `{item.row.file}`",
+            "cudaswitch lock writes one that does",
+        )
     index = redist / f"redistrib_{release}.json"
-    known: dict[str, Any] = json.loads(index.read_text()) if index.is_file() else {}
-    entry = {
-        "relative_path": path,
-        "sha256": item.row.sha256,
-        "size": str(item.path.stat().st_size),
-    }
-    component = known.setdefault(item.row.name, {"name": item.row.name})
-    component["version"] = item.row.version
-    if item.row.build.startswith("cuda"):
-        major = item.row.build.partition(".")[0]
-        component.setdefault(FOLDERS[item.platform], {})[major] = entry
-    else:
-        component[FOLDERS[item.platform]] = entry
-    write_atomically(index, json.dumps(known, indent=2, sort_keys=True) + "\n")
+    text = _with_entry(index, item, path)
+    _replace(item, redist / path)
+    write_atomically(index, text)
     # Servers need not list folders: this page is the listing.
     names = sorted(one.name for one in redist.glob("redistrib_*.json"))
     links = "".join(f'<a href="{escape(name)}">{escape(name)}</a><br>\n' for name in names)
     write_atomically(redist / "index.html", _PAGE.format(links))
     return ["nvidia"]
+
+
+def _with_entry(index: Path, item: Item, path: str) -> str:
+    """Return the text of an index with a file in it, and with all that it lists already."""
+    row = item.row
+    entry = {"relative_path": path, "sha256": row.sha256, "size": str(item.path.stat().st_size)}
+    try:
+        known: dict[str, Any] = json.loads(index.read_bytes()) if index.is_file() else {}
+        component = known.setdefault(row.name, {"name": row.name})
+        component["version"] = row.version
+        if row.build.startswith("cuda"):
+            major = row.build.partition(".")[0]
+            component.setdefault(FOLDERS[item.platform], {})[major] = entry
+        else:
+            component[FOLDERS[item.platform]] = entry
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise SourceError(
+            f"`{index}` is no index of NVIDIA's", "remove it, and mirror what it listed again"
+        ) from None
+    return json.dumps(known, indent=2, sort_keys=True) + "\n"
 
 
 def _cudnn_release(version: str) -> str:
@@ -170,7 +183,7 @@ def _pypi(folder: Path, item: Item) -> list[str]:
     project = folder / "simple" / name
     _replace(item, project / item.row.file)
     page = project / "index.html"
-    text = page.read_text() if page.is_file() else ""
+    text = page.read_text(encoding="utf-8", errors="replace") if page.is_file() else ""
     hashes = {unquote(found["file"]): found["sha256"] for found in _LINK.finditer(text)}
     hashes[item.row.file] = item.row.sha256
     links = "".join(

@@ -19,7 +19,10 @@ import builders
 from builders.redist import redist_index
 from checks import refused, snapshot, succeeded
 from conda_channels import split_toolkit
+from cudaswitch.errors import SourceError
+from cudaswitch.locking import locked as locked_row
 from cudaswitch.locking import read_lock
+from cudaswitch.mirroring import Item, lay_out
 from cudaswitch.toolkit import current_platform
 from folder_server import FolderServer
 from homes import Home, make_home
@@ -329,6 +332,42 @@ def test_a_mirrored_redist_tree(machines: list[Home], tmp_path: Path) -> None:
     # The same files, whose origins differ.
     files = [text.partition('"files"')[2] for text in manifests(machines[0]).values()]
     assert files == [text.partition('"files"')[2] for text in manifests(machines[1]).values()]
+
+
+@pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff", b'{"cuda_nvcc": 1}', b"[" * 99999])
+def test_an_index_that_is_none_is_named_and_left(tmp_path: Path, content: bytes) -> None:
+    index = tmp_path / "www/nvidia/cuda/redist/redistrib_12.4.1.json"
+    index.parent.mkdir(parents=True)
+    index.write_bytes(content)
+    with pytest.raises(SourceError, match="no index") as caught:
+        lay_out(tmp_path / "www", [nvcc(tmp_path, "12.4.1")])
+    assert str(index) in caught.value.message
+    assert index.read_bytes() == content
+    assert [path.name for path in index.parent.iterdir()] == [index.name]
+
+
+def test_an_index_needs_a_release(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="CUDA release of `cuda_nvcc-linux"):
+        lay_out(tmp_path / "www", [nvcc(tmp_path, None)])
+    assert not (tmp_path / "www").exists()
+
+
+def nvcc(folder: Path, release: str | None) -> Item:
+    """Return an archive of nvcc, with its row of a lock file, as one for NVIDIA's index."""
+    path = archive(folder / "made", "cuda_nvcc", "12.4.131")
+    url = f"https://h/cuda/redist/cuda_nvcc/{FOLDER}/{path.name}"
+    row = locked_row(url, hashlib.sha256(path.read_bytes()).hexdigest(), None, "nvidia")
+    return Item(row, current_platform(), release, path)
+
+
+def test_a_page_of_wheels_that_is_no_text_is_written_anew(tmp_path: Path) -> None:
+    wheel = builders.wheel(tmp_path, "a", "1", "py3-none-any", tree={"x": b"x"})
+    row = locked_row(f"https://h/{wheel.name}", "0" * 64, None, "pypi")
+    page = tmp_path / "www/simple/a/index.html"
+    page.parent.mkdir(parents=True)
+    page.write_bytes(b"\xff\xfe")
+    assert lay_out(tmp_path / "www", [Item(row, current_platform(), None, wheel)]) == ["simple"]
+    assert wheel.name in page.read_text()
 
 
 PIECES = {"nvidia-cuda-runtime": "cudart"}
