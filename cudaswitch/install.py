@@ -21,6 +21,7 @@ from cudaswitch.toolkit import (
     Toolkit,
     current_platform,
     refuse_unsafe_path,
+    target_of,
     toolkit_name,
 )
 from cudaswitch.versions import Version
@@ -104,13 +105,14 @@ def _named(artifacts: Sequence[Artifact], platform: str | None) -> list[tuple[Ar
 
 def _refuse_foreign(package: Package, artifact: Artifact, platform: str | None) -> None:
     wanted = platform or current_platform()
-    if package.platform in (wanted, "noarch"):
+    target = target_of(package)
+    if target in (wanted, "noarch"):
         return
     raise StoreError(
-        f"`{artifact.path.name}` is for {package.platform}, and this is {wanted}"
+        f"`{artifact.path.name}` is for {target}, and this is {wanted}"
         if platform is None
-        else f"`{artifact.path.name}` is for {package.platform}, not for {platform}",
-        f"to keep it for such a machine, add --platform {package.platform}",
+        else f"`{artifact.path.name}` is for {target}, not for {platform}",
+        f"to keep it for such a machine, add --platform {target}",
     )
 
 

@@ -115,10 +115,24 @@ class Package(NamedTuple):
         return cls(**{**known, "version": Version(data["version"]), "entries": entries})
 
 
+def target_of(package: Package) -> str:
+    """Name the platform whose files a package holds, `noarch` where it does not matter.
+
+    conda-forge's pieces for compilers say it with their names: `cuda-cudart_linux-64` can be
+    installed everywhere, to compile for linux-64.
+    """
+    told = package.name.rpartition("_")[2]
+    return told if package.platform == "noarch" and told in PLATFORMS else package.platform
+
+
 def platform_of(packages: Iterable[Package]) -> str:
-    """Name the platform of packages that belong together; those for every one follow the rest."""
-    named = (package.platform for package in packages if package.platform != "noarch")
-    return next(named, "noarch")
+    """Name the platform of packages that belong together; those for every one follow the rest.
+
+    Where nothing tells it, it is this machine's.
+    """
+    together = list(packages)
+    stated = [package.platform for package in together] + [target_of(one) for one in together]
+    return next((one for one in stated if one != "noarch"), current_platform())
 
 
 class Toolkit(NamedTuple):

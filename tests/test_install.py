@@ -21,6 +21,7 @@ from checks import (
     snapshot,
     succeeded,
 )
+from cudaswitch.toolkit import current_platform
 from homes import Home
 from http_server import Server
 from preloaded import no_hard_links
@@ -75,6 +76,26 @@ def test_cudnn_whose_name_does_not_tell_its_cuda_goes_with_none(home: Home, tmp_
     assert not list((home.store / "packages").glob("*"))
     other.rename(archive)
     assert succeeded(home.run("install", toolkit, archive)) == BOTH
+
+
+def test_pieces_for_every_platform_are_of_the_one_that_their_name_tells(
+    home: Home, tmp_path: Path
+) -> None:
+    def piece(target: str) -> Path:
+        tree: dict[str, builders.Content] = {
+            "targets/x/include/cuda.h": b"",
+            "targets/x/lib/a": b"",
+        }
+        words = (f"cuda-cudart_{target}", "13.0.96", "h_0", "noarch", tree)
+        return builders.conda_package(tmp_path, *words, form="conda")
+
+    here, other = ("linux-64", "linux-aarch64")[:: 1 if current_platform() == "linux-64" else -1]
+    assert succeeded(home.run("install", piece(here))) == ["13.0.96"]
+    succeeded(home.run("exec", "13.0", "--", "true"))
+    foreign = piece(other)
+    refused(home.run("install", foreign), f"is for {other}", hint=f"--platform {other}")
+    kept = succeeded(home.run("install", "--platform", other, foreign))
+    assert kept == [f"13.0.96@{other}"]
 
 
 @pytest.mark.parametrize("order", ORDERS)
