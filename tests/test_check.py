@@ -15,12 +15,15 @@ import pytest
 import made_libraries
 from checks import refused, succeeded
 from cudaswitch import paths
-from cudaswitch.check import bounded, libraries
+from cudaswitch.check import bounded, frameworks, libraries
 from cudaswitch.check.inventory import Inventory
 from cudaswitch.check.results import Result
+from cudaswitch.environments import Environment
 from cudaswitch.store import Store, read_toolkit
-from cudaswitch.toolkit import current_platform
+from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.versions import Version
 from homes import Home, make_home
+from made_environments import Env
 from made_libraries import LIBRARIES, Made
 
 pytestmark = pytest.mark.skipif(
@@ -256,6 +259,63 @@ def test_a_child_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None
     pid = (tmp_path / "child").read_text().strip()
     state = Path("/proc", pid, "stat")
     assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def compiling(folder: Path, nvcc: str) -> Path:
+    """Make a toolkit that has nothing but an nvcc, which is a script."""
+    for path, text in {"bin/nvcc": f"#!/bin/sh\n{nvcc}\n", "include/cuda.h": ""}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    (folder / "bin/nvcc").chmod(0o755)
+    return folder
+
+
+def test_an_nvcc_that_writes_nothing(home: Home, tmp_path: Path) -> None:
+    """As with NVCC_APPEND_FLAGS=--dryrun."""
+    succeeded(home.run("adopt", compiling(tmp_path / "cuda", "exit 0"), "--as", "13.0"))
+    found = proven(home, "13.0", code=1)["nvcc: a program"]
+    assert found["status"] == "failed"
+    assert "it was compiled, and cannot run `" in found["detail"]
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("13", "passed"), ("13.0", "passed"), ("13.1", "failed")]
+)
+def test_what_was_compiled_is_for_the_release_as_far_as_it_is_known(
+    home: Home, tmp_path: Path, name: str, status: str
+) -> None:
+    nvcc = "printf '#!/bin/sh\\necho 13000\\n' >program; chmod +x program"
+    succeeded(home.run("adopt", compiling(tmp_path / "cuda", nvcc), "--as", name))
+    found = json.loads(home.run("check", name, "--json").stdout)["results"]
+    [program] = [each for each in found if each["name"] == "nvcc: a program"]
+    assert program["status"] == status, program
+
+
+ANSWERS = {
+    "none": ("", "failed"),
+    "another's": ("echo 1", "failed"),
+    "cut": ("echo 'cudaswitch: {'", "failed"),
+    "with a line at exit": ("echo 'cudaswitch: ANSWER'; echo bye", "passed"),
+    "with words before": ("printf 'loading '; echo 'cudaswitch: ANSWER'", "passed"),
+    "of a home that is gone": ('echo \'cudaswitch: {"home": "/gone", "version": "2"}\'', "failed"),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_whatever_a_framework_prints_is_a_result(tmp_path: Path, answer: str) -> None:
+    words, status = ANSWERS[answer]
+    env = Env(tmp_path / "env")
+    env.torch("2.0.0", "12.9")
+    answers = {"home": str(tmp_path), "what": "with nvcc", "version": "2"}
+    python = env.write("bin/python", "#!/bin/sh\n" + words.replace("ANSWER", json.dumps(answers)))
+    python.chmod(0o755)
+    kit = Toolkit("12.9", Version("12.9"), None, str(tmp_path), "system", "linux-64")
+    variables = {"CUDACXX": "nvcc", "PATH": "/usr/bin:/bin"}
+    environment = Environment(env.prefix, "V")
+    extension, sees = frameworks.prove(kit, environment, variables, tmp_path, True)
+    assert extension.status == status, extension
+    if "gone" not in answer:
+        assert sees.status == status, sees
 
 
 class TestAdopted:

@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 from cudaswitch.errors import printable
 
+_NOT_STARTED = 127
+"""What shells return for a command that is not there."""
+
 
 class Done(NamedTuple):
     """How a child ended. `code` is negative for a signal, None where the time was up."""
@@ -43,17 +46,20 @@ def run(
 ) -> Done:
     """Run a command in `folder` for at most `seconds`; what it started ends with it.
 
-    Raises OSError where it cannot be started.
+    One that cannot be started has failed, as in a shell, and its `err` says why.
     """
-    child = subprocess.Popen(
-        command,
-        env=environment,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    try:
+        child = subprocess.Popen(
+            command,
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Done(_NOT_STARTED, "", f"cannot run `{command[0]}`: {error.strerror}", seconds)
     code: int | None = None
     with child:
         try:

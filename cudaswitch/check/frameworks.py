@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from cudaswitch.check import bounded
 from cudaswitch.check.results import Result
@@ -22,7 +22,8 @@ import torch
 from torch.utils import cpp_extension
 
 if not cpp_extension.is_ninja_available():
-    print(json.dumps({"skipped": "PyTorch compiles with ninja, which is not on PATH"}))
+    said = {"skipped": "PyTorch compiles with ninja, which is not on PATH"}
+    print("cudaswitch:", json.dumps(said))
     sys.exit()
 host = "int answer() { return 42; }"
 device = "__global__ void kernel(int *cell) { *cell = 42; }\\nint answer() { return 42; }"
@@ -34,17 +35,19 @@ else:
     what = "C++ only: this PyTorch is built without CUDA" if not torch.version.cuda else "C++ only"
 module = cpp_extension.load_inline("cudaswitch_check", functions=["answer"], **sources)
 assert module.answer() == 42
-print(json.dumps({"version": torch.__version__, "what": what, "home": cpp_extension.CUDA_HOME}))
+home = cpp_extension.CUDA_HOME
+print("cudaswitch:", json.dumps({"version": torch.__version__, "what": what, "home": home}))
 """
 
 _SEES = {
     "torch": (
         "torch.cuda.is_available()",
-        "import torch; print(int(torch.cuda.is_available()))",
+        "import torch; print('cudaswitch:', int(torch.cuda.is_available()))",
     ),
     "tensorflow": (
         "tf.config.list_physical_devices",
-        "import tensorflow as tf; print(len(tf.config.list_physical_devices('GPU')))",
+        "import tensorflow as tf;"
+        " print('cudaswitch:', len(tf.config.list_physical_devices('GPU')))",
     ),
 }
 """Framework → what its own test is called, and a program that prints how many GPUs it sees."""
@@ -79,10 +82,12 @@ def _extension(kit: Toolkit, python: Path, variables: Mapping[str, str], folder:
     done = bounded.run([at, "-c", _EXTENSION], {**variables, **own}, folder, _SECONDS)
     if done.code != 0:
         return Result(name, "framework", "failed", _reason(done), at)
-    said = json.loads(done.out.splitlines()[-1])
+    said = _said(done)
+    if said is None:
+        return Result(name, "framework", "failed", _SILENT, at)
     if "skipped" in said:
         return Result(name, "framework", "skipped", said["skipped"], at)
-    if said["home"] and not os.path.samefile(said["home"], kit.path):  # noqa: PTH121  # as text
+    if said["home"] and Path(said["home"]).resolve() != Path(kit.path).resolve():
         detail = f"PyTorch takes `{said['home']}` for the toolkit"
         return Result(name, "framework", "failed", detail, at, said["version"])
     return Result(name, "framework", "passed", said["what"], at, said["version"])
@@ -97,9 +102,22 @@ def _sees(
     done = bounded.run([str(python), "-c", program], variables, folder, _SECONDS)
     if done.code != 0:
         return Result(title, "framework", "failed", _reason(done), str(python))
-    seen = done.out.split()[-1:] not in ([], ["0"])
-    detail = "it sees the GPU" if seen else "it sees no GPU, and there is one"
+    seen = _said(done)
+    found = "it sees the GPU" if seen else "it sees no GPU, and there is one"
+    detail = _SILENT if seen is None else found
     return Result(title, "framework", "passed" if seen else "failed", detail, str(python))
+
+
+_SILENT = "its Python ended well, and did not answer"
+
+
+def _said(done: bounded.Done) -> Any:
+    """Return what the program printed as its answer, among what others print; None without."""
+    _, mark, text = done.out.rpartition("cudaswitch: ")
+    try:
+        return json.JSONDecoder().raw_decode(text)[0] if mark else None
+    except ValueError:
+        return None
 
 
 def _reason(done: bounded.Done) -> str:
