@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from cudaswitch.compose import replaced
 from cudaswitch.contents import CONTENTS, Contents, read_contents, walk
@@ -33,13 +33,15 @@ _NEVER = stat.S_ISUID | stat.S_ISGID | stat.S_IWOTH
 """Modes that nothing in a store has."""
 
 
+_Record = TypeVar("_Record", Toolkit, Contents)
+
 Kind = Literal["changed", "missing", "extra"]
 
 
 class Finding(NamedTuple):
     """A file that is not what was recorded; `owner` is `packages/ID` or `toolkits/NAME`.
 
-    `path` is below that folder, empty where all of it is missing.
+    `path` is below that folder, empty where all of it is missing or does not belong.
     """
 
     kind: Kind
@@ -113,7 +115,7 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
 
 
 def names_in(folder: Path) -> list[str]:
-    """List the folders in one of the store's."""
+    """List what is in one of the store's folders."""
     try:
         return sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
     except FileNotFoundError:
@@ -141,7 +143,7 @@ def _inode(folder: Path) -> int | None:
         return None
 
 
-def _readable(read: Callable[[], Toolkit | None]) -> Toolkit | None:
+def _readable(read: Callable[[], _Record | None]) -> _Record | None:
     try:
         return read()
     except StoreError:
@@ -153,6 +155,8 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
     folder, owner = store.home.toolkits / name, f"toolkits/{name}"
     if not folder.exists():
         return []
+    if not folder.is_dir():
+        return [Finding("extra", owner, "")]
     found: list[Finding] = []
     try:
         if read_toolkit(folder) is None:
@@ -180,6 +184,9 @@ def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
         package = read_package(folder)
     except StoreError:
         return [Finding("changed", owner, MANIFEST)]
+    if package is None and not (folder.is_dir() and _is_used(store, at)):
+        # Nobody will ever tell what it is.
+        return [Finding("extra", owner, "")]
     if package is None:
         return [Finding("missing", owner, MANIFEST)]
     found = compare(folder / "tree", package.entries, hashes)
@@ -187,11 +194,14 @@ def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
 
 
 def _is_used(store: Store, at: str) -> bool:
-    kits = (
-        _readable(partial(read_toolkit, store.home.toolkits / name))
-        for name in names_in(store.home.toolkits)
-    )
-    return any(kit and at in kit.packages for kit in kits)
+    for folder in (store.home.toolkits / name for name in names_in(store.home.toolkits)):
+        kit = _readable(partial(read_toolkit, folder))
+        listed = _readable(partial(read_contents, folder))
+        if kit and at in kit.packages:
+            return True
+        if listed and at in {package.id for package in listed.packages}:
+            return True
+    return False
 
 
 Difference = tuple[Kind, str]

@@ -62,6 +62,14 @@ def _listed(store: Store) -> dict[str, Package]:
     return found
 
 
+def put_away(store: Store, owners: Sequence[str]) -> None:
+    """Set aside what lies among packages or toolkits and is none."""
+    store.home.require_writable()
+    with store.held():
+        for owner in owners:
+            _set_aside(store, store.home.root / owner)
+
+
 def mend_package(store: Store, known: Package, obtain: Obtain) -> None:
     """Replace what is damaged of a package by what its archive holds."""
     store.home.require_writable()

@@ -156,6 +156,14 @@ def test_nothing_is_asked_for_offline(
         assert len(channel.asked) > asked
 
 
+def test_one_package_and_none(home: Home, tmp_path: Path, pair: list[Path]) -> None:
+    done = home.run("lock", pair[0], "-o", tmp_path / "cuda.lock")
+    assert succeeded(done) == []
+    assert done.stderr.rstrip().endswith(": 1 package")
+    (tmp_path / "cuda.lock").write_text("version = 1\n")
+    refused(home.run("sync", cwd=tmp_path), "names no toolkit", hint="cudaswitch lock")
+
+
 def test_what_cannot_be_locked(home: Home, tmp_path: Path, project: Path) -> None:
     refused(home.run("lock", cwd=tmp_path), "no `.cuda-version`", hint="cudaswitch pin")
     (project / ".cuda-version").write_text("auto\n")

@@ -80,6 +80,21 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], set[tuple[str, str]]]] = 
         {("changed", LIBRARY), ("changed", f"{KIT}/lib64/libcudnn.so.7.6.5")},
     ),
     "a whole package": (CUDNN, shutil.rmtree, {("missing", CUDNN)}),
+    "a file among toolkits": (
+        "toolkits/notes.txt",
+        lambda at: at.write_text("x"),
+        {("extra", "toolkits/notes.txt")},
+    ),
+    "a file among packages": (
+        "packages/notes.txt",
+        lambda at: at.write_text("x"),
+        {("extra", "packages/notes.txt")},
+    ),
+    "a folder among packages": (
+        "packages/bar/inside",
+        lambda at: at.mkdir(parents=True),
+        {("extra", "packages/bar")},
+    ),
     "a package's record": (
         f"{CUDNN}/cudaswitch.json",
         lambda at: at.write_text("{"),

@@ -13,7 +13,7 @@ from cudaswitch.cli.packages import bring_up_to_date, one_installed
 from cudaswitch.collecting import collect
 from cudaswitch.download.cache import workplace
 from cudaswitch.install import Artifact
-from cudaswitch.mending import mend_package, mend_toolkits, origins
+from cudaswitch.mending import mend_package, mend_toolkits, origins, put_away
 from cudaswitch.paths import cache
 from cudaswitch.store import Store, all_stores, own_store
 from cudaswitch.toolkit import Package
@@ -33,7 +33,7 @@ def gc(dry_run: bool, downloads: bool) -> None:
     output.table([(one.kind, output.size(one.size), str(one.path)) for one in found])
     total = output.size(sum(one.size for one in found))
     done = "would remove" if dry_run else "removed"
-    output.say(f"{done} {_counted(len(found), 'thing')}, {total}")
+    output.say(f"{done} {output.counted(len(found), 'thing')}, {total}")
 
 
 @click.command(
@@ -75,7 +75,12 @@ def _named(store: Store, name: str) -> str:
 def _mend(store: Store, findings: Sequence[Finding], work: Path, offline: bool) -> None:
     from cudaswitch.sources.exact import bring_exactly, of_package  # noqa: PLC0415  # for this alone
 
-    owners = dict.fromkeys(finding.owner.partition("/")[::2] for finding in findings)
+    strange = [one.owner for one in findings if one.kind == "extra" and not one.path]
+    if strange:
+        put_away(store, strange)
+    owners = dict.fromkeys(
+        one.owner.partition("/")[::2] for one in findings if one.owner not in strange
+    )
     damaged = [name for kind, name in owners if kind == "packages"]
     known = origins(store, damaged)
 
@@ -110,19 +115,15 @@ def _tell(reports: Mapping[Store, Report], mended: Sequence[Finding], as_json: b
         gone = "" if Path(at).is_dir() else ", which is gone"
         output.say(f"not verified: {name}, adopted from `{at}`{gone}")
     if mended:
-        output.say(f"repaired {_counted(len(mended), 'file')}")
+        output.say(f"repaired {output.counted(len(mended), 'file')}")
     if found:
         hint = "cudaswitch verify --repair" if not mended else "see who else writes there"
-        output.say(f"{_counted(len(found), 'file')} not as recorded")
+        output.say(f"{output.counted(len(found), 'file')} not as recorded")
         output.hint(hint)
     else:
-        told = f"{_counted(len(toolkits), 'toolkit')} of {_counted(len(packages), 'package')}"
-        output.say(f"{told}: every file as recorded")
+        parts = output.counted(len(packages), "package")
+        output.say(f"{output.counted(len(toolkits), 'toolkit')} of {parts}: every file as recorded")
 
 
 def _row(store: Store, one: Finding) -> dict[str, str]:
     return {"kind": one.kind, "owner": one.owner, "path": str(store.home.root / one.shown)}
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

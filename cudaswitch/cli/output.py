@@ -12,6 +12,7 @@ from cudaswitch.toolkit import Toolkit
 
 __all__ = [
     "caution",
+    "counted",
     "data",
     "hint",
     "json_option",
@@ -39,6 +40,11 @@ def tell_of_compiler(kit: Toolkit, compiler: str | None) -> None:
     say(str(found))
     if not Path(compiler).exists() and found.hint:
         hint(found.hint)
+
+
+def counted(count: int, what: str) -> str:
+    """Spell a number of things: `1 package`, `2 packages`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def size(count: int) -> str:

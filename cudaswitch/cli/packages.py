@@ -12,7 +12,7 @@ from cudaswitch.cli import output
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError
 from cudaswitch.holders import holders
 from cudaswitch.processes import users_of
-from cudaswitch.store import all_toolkits, dealias, find, own_store
+from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find, own_store
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import KEYWORDS, is_alias_name, parse_request, quote_request
 
@@ -75,23 +75,37 @@ def _refuse_used(names: list[str], folders: list[Path]) -> None:
 
 
 def one_installed(name: str) -> Toolkit:
-    """Return the toolkit that a name or request means here; refuse where it means several."""
-    kits = own_store().toolkits()
-    for kit in kits:
-        if kit.name == name:
-            return kit
-    request = dealias(parse_request(name))
-    fitting = [
-        kit for kit in kits if request.accepts(kit.version) and request.accepts_cudnn(kit.cudnn)
-    ]
+    """Return the toolkit that a name or request means in the person's own store.
+
+    Raises StoreError where it means several, or only one that others keep.
+    """
+    own, *others = all_stores()
+    fitting = _named(own, name)
     if len(fitting) > 1:
         raise StoreError(
             f"`{name}` names {len(fitting)} toolkits: {', '.join(kit.name for kit in fitting)}",
             "name them one by one",
         )
+    for store in others if not fitting else []:
+        if found := _named(store, name):
+            raise StoreError(
+                f"{found[-1].name} is in the shared store `{store.home.root}`, not in your own",
+                "it is for those who keep that store, with CUDASWITCH_HOME set to it",
+            )
     if not fitting:
         raise NotInstalledError(f"no toolkit `{name}` is installed", "cudaswitch list")
     return fitting[0]
+
+
+def _named(store: Store, name: str) -> list[Toolkit]:
+    kits = store.toolkits()
+    exactly = [kit for kit in kits if kit.name == name]
+    if exactly:
+        return exactly
+    request = dealias(parse_request(name))
+    return [
+        kit for kit in kits if request.accepts(kit.version) and request.accepts_cudnn(kit.cudnn)
+    ]
 
 
 @click.command(epilog="Example: cudaswitch alias thesis 10.1+cudnn7.6")

@@ -87,7 +87,7 @@ def _told(kit: LockedToolkit) -> str:
     if kit.release and kit.release != kit.cuda:
         what += f" is {kit.release}"
     what += f" with cuDNN {kit.cudnn}" if kit.cudnn else ""
-    return f"{what} for {kit.platform}: {len(kit.packages)} packages"
+    return f"{what} for {kit.platform}: {output.counted(len(kit.packages), 'package')}"
 
 
 @click.command(epilog="Example: cudaswitch sync    cudaswitch sync --offline --from-dir /mnt/usb")
@@ -110,9 +110,11 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
     path = find_lock(lock_file, folder)
     platform = current_platform()
     locked = read_lock(path)
+    if not locked:
+        raise CudaswitchError(f"`{path}` names no toolkit", "cudaswitch lock")
     mine = [kit for kit in locked if kit.platform == platform]
     if not mine:
-        there = ", ".join(sorted({kit.platform for kit in locked})) or "nothing"
+        there = ", ".join(sorted({kit.platform for kit in locked}))
         raise CudaswitchError(
             f"`{path}` has nothing for {platform}, but for {there}",
             f"cudaswitch lock --platform {platform}",
