@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 import raw_archives as raw
 from cudaswitch.archives import unpacking
+from cudaswitch.archives.members import Member
+from cudaswitch.archives.placing import Placing
 from cudaswitch.errors import ArchiveError
 from hostile_packages import PACKAGES
 from hostile_tars import TARS
@@ -123,7 +125,7 @@ def test_the_folder_must_be_empty(sandbox: Sandbox) -> None:
     assert (sandbox.tree / "mine").read_text() == "mine"
 
 
-def test_a_folder_swapped_for_a_link(sandbox: Sandbox) -> None:
+def test_a_folder_swapped_for_a_link(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever can write beside us may swap a folder for a link while we unpack."""
     folders = [raw.folder(f"d{number}") for number in range(100)]
     data = raw.member("lib/first", b"x") + b"".join(folders) + raw.member("lib/second", b"x")
@@ -131,13 +133,17 @@ def test_a_folder_swapped_for_a_link(sandbox: Sandbox) -> None:
     lib = sandbox.tree / "lib"
     swapped = []
 
-    def swap(_: int) -> None:
+    put = Placing.put
+
+    def swap(placing: Placing, member: Member, executable: bool) -> None:
         if lib.is_dir() and not swapped:
             lib.rename(sandbox.tree / "moved")
             lib.symlink_to(sandbox.base)
             swapped.append(True)
+        put(placing, member, executable)
 
-    refusal(lambda: unpacking.unpack(path, sandbox.tree, on_bytes=swap))
+    monkeypatch.setattr(Placing, "put", swap)
+    refusal(lambda: unpacking.unpack(path, sandbox.tree))
     assert swapped
     sandbox.check_unharmed()
 

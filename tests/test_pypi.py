@@ -272,9 +272,11 @@ def test_offline_uses_local_folders(wheelhouse: Path, tmp_path: Path) -> None:
         bring("13.0", tmp_path, offline=True)
 
 
-def test_available(wheelhouse: Path) -> None:
+def test_what_there_is_instead(wheelhouse: Path, tmp_path: Path) -> None:
     add_meta(wheelhouse, "13.1.2.0", PINS_13_0_2)
-    assert [str(release) for release in pypi.available()] == ["13.1.2", "13.0.2", "12.9.1"]
+    with pytest.raises(SourceError, match="no CUDA 99") as caught:
+        bring("99", tmp_path)
+    assert "13.1.2, 13.0.2, 12.9.1" in (caught.value.hint or "")
 
 
 def test_an_open_range_takes_the_newest_of_its_release(wheelhouse: Path, tmp_path: Path) -> None:

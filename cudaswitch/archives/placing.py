@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -101,8 +101,8 @@ class Placing:
         self._tree = tree
         self._aside_tree = aside_tree
 
-    def put(self, member: Member, executable: bool) -> Iterator[int]:
-        """Place one member; yields the bytes written, piece by piece, so that others can count."""
+    def put(self, member: Member, executable: bool) -> None:
+        """Place one member."""
         if member.kind == "directory":
             self._make_folder(member.path)
         elif member.kind == "symlink":
@@ -112,7 +112,7 @@ class Placing:
             self._repeat(member.path, member.target)
         else:
             self._claim(member.path, "file")
-            yield from self._write(member.path, executable, member.content)
+            self._write(member.path, executable, member.content)
 
     def finish(self) -> None:
         """Wait for the files, then make the symbolic links, each checked against the whole tree."""
@@ -180,9 +180,7 @@ class Placing:
             self._claim(path, "symlink")
             self._links[path] = target
 
-    def _write(
-        self, path: str, executable: bool, content: Iterable[bytes | memoryview]
-    ) -> Iterator[int]:
+    def _write(self, path: str, executable: bool, content: Iterable[bytes | memoryview]) -> None:
         folders, inner = self._place(path)
         descriptor = _create(folders, inner) if folders else None
         file = self._writers.file(descriptor, EXECUTABLE_MODE if executable else FILE_MODE)
@@ -191,7 +189,6 @@ class Placing:
             for piece in content:
                 size += len(piece)
                 file.add(piece)
-                yield len(piece)
         finally:
             file.close()
         self._files[path] = _File(file, size, executable)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -37,16 +36,11 @@ def identify(path: Path) -> Package:
         return layout.package()._replace(size=source.size)
 
 
-def unpack(
-    path: Path,
-    tree: Path,
-    info: Path | None = None,
-    on_bytes: Callable[[int], None] | None = None,
-) -> Package:
+def unpack(path: Path, tree: Path, info: Path | None = None) -> Package:
     """Unpack the archive at `path` into the existing, empty folder `tree`, and verify it.
 
     conda's `info/` goes to the empty folder `info`, or nowhere. The file is opened once and
-    hashed in the same pass; `on_bytes` is told how many more of its bytes (packed) were read.
+    hashed in the same pass.
     Returns the package with its sha256 and an entry for each file and link, sorted by path.
     Raises ArchiveError when anything is wrong; what was written until then lies in `tree` and
     `info` only, and is the caller's to remove. Nothing is flushed to disk (fsync) here.
@@ -58,19 +52,14 @@ def unpack(
         writers = open_things.enter_context(Writers())
         placing = Placing(folders, layout.aside, aside, writers)
         members = open_things.enter_context(closing(layout.members()))
-        package, reported = None, 0
+        package = None
         for member in Budget.for_archive(source.size).watch(members):
             layout.expect(member)
             if package is None:
                 layout.witness.see(member)
-            for _ in _placed(member, layout, placing):
-                if on_bytes and source.position > reported:
-                    on_bytes(source.position - reported)
-                    reported = source.position
+            _place(member, layout, placing)
             if package is None and layout.is_known():
                 package = layout.package()
-        if on_bytes and source.size > reported:
-            on_bytes(source.size - reported)
         package = package or layout.package()
         placing.finish()
         layout.verify(placing)
@@ -81,13 +70,13 @@ def unpack(
         )
 
 
-def _placed(member: Member, layout: Layout, placing: Placing) -> Iterator[int]:
+def _place(member: Member, layout: Layout, placing: Placing) -> None:
     """Place a member and give the layout the start of it that it wants."""
     count = layout.wanted(member)
     kept: list[bytes] = []
     if count:
         member.content = _keeping(member.content, count, kept)
-    yield from placing.put(member, layout.executable(member))
+    placing.put(member, layout.executable(member))
     if count:
         layout.take(member.path, b"".join(kept)[:count])
 

@@ -95,9 +95,6 @@ class Listed:
 class Index(Protocol):
     """A source that offers versions (files and URLs are `sources.files` instead)."""
 
-    def available(self, *, offline: bool = False) -> list[Version]:
-        """List the CUDA releases that can be obtained, newest first."""
-
     def obtain(
         self, request: Request, *, components: str, workdir: Path, platform: str, offline: bool
     ) -> Delivery:

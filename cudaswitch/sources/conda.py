@@ -18,7 +18,6 @@ from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.channels import Channel, Record, chosen_channels, named, refuse_unread
 from cudaswitch.sources.components import FULL, SETS
 from cudaswitch.sources.conda_cudnn import cuda_of, cudnn_records, is_in_pieces
-from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request, Version
 
 SINGLE = "cudatoolkit"
@@ -29,15 +28,6 @@ class Channels:
     """The source `conda` over these channels; without any, over the usual ones."""
 
     names: tuple[str, ...] = ()
-
-    def available(self, *, offline: bool = False) -> list[Version]:
-        """List the CUDA releases that can be obtained, newest first."""
-        found = {
-            record.version
-            for channel in self._channels(current_platform(), offline)
-            for record in _toolkits(channel)
-        }
-        return sorted(found, reverse=True)
 
     def obtain(
         self,

@@ -53,13 +53,7 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
     found: dict[str, Any] = {}
     for path in _files(variables):
         found = _merged(_table(path), found)
-    for name in (
-        "channel_alias",
-        "ssl_verify",
-        "offline",
-        "client_ssl_cert",
-        "client_ssl_cert_key",
-    ):
+    for name in _VARIABLES:
         if text := variables.get(f"CONDA_{name.upper()}"):
             try:
                 found[name] = _parsed(text)

@@ -73,11 +73,6 @@ def _platform(name: str) -> tuple[dict[str, str], tuple[str, ...]]:
     return _PLATFORMS[name]
 
 
-def available(*, offline: bool = False) -> list[Version]:
-    """List the CUDA releases that can be obtained, newest first."""
-    return _offered(offline)
-
-
 def obtain(
     request: Request,
     *,

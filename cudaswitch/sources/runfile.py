@@ -22,11 +22,6 @@ _NO_CUDNN = "no runfile has cuDNN"
 _THEN = "install the toolkit bare, then cuDNN for it: --cudnn with --from conda or nvidia"
 
 
-def available(*, offline: bool = False) -> list[Version]:
-    """List the CUDA releases that can be obtained, newest first; nobody is asked."""
-    return [each.cuda for each in runfiles()]
-
-
 def obtain(
     request: Request,
     *,
