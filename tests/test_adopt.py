@@ -175,6 +175,10 @@ BAD = {
     "nothing there": (lambda at: None, "no toolkit"),
     "a file": (lambda at: write(at, "x"), "no CUDA toolkit"),
     "an empty folder": (lambda at: at.mkdir(), "neither bin/nvcc nor libcudart"),
+    "a folder of programs with a wrapper": (
+        lambda at: write(at / "bin/nvcc", "#!/bin/sh\necho V13.0.48\n", 0o755),
+        "nothing else of a CUDA toolkit",
+    ),
     "a link to itself": (lambda at: at.symlink_to(at), "no toolkit"),
     "a dangling link": (lambda at: at.symlink_to("gone"), "no toolkit"),
 }
@@ -191,6 +195,8 @@ def test_what_is_no_toolkit_is_refused(home: Home, tmp_path: Path, bad: str) -> 
 def test_a_version_that_cannot_be_told_can_be_named(home: Home, tmp_path: Path) -> None:
     place = tmp_path / "cuda"
     write(place / "bin/nvcc", "#!/bin/sh\n", 0o755)
+    refused(home.run("adopt", place), "nothing else of a CUDA", hint="--as VERSION")
+    write(place / "include/cuda_runtime.h", "")
     refused(home.run("adopt", place), "cannot tell the version", hint="--as VERSION")
     refused(home.run("adopt", place, "--as", "new"), "`new` is not a version")
     assert succeeded(home.run("adopt", place, "--as", "12.0")) == [f"12.0  {place}"]

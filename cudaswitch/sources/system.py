@@ -15,6 +15,12 @@ from cudaswitch.versions import Version
 
 _PLACES = ("/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda", "/opt/cuda-*", "/opt/nvidia/cuda*")
 _LIBRARIES = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
+_PARTS = (
+    *("bin/nvcc.profile", "version.json", "version.txt", "nvvm"),
+    *("include/cuda*.h", "targets/*/include/cuda*.h"),
+    *("lib*/*cudart*", "targets/*/lib/*cudart*", "bin/*cudart*", "lib/x64/*cudart*"),
+)
+"""What shows that a toolkit is there, and not just something that is called nvcc."""
 _SECONDS = 10
 _READ_LIMIT = 1 << 20
 _DATED = re.compile(r"[0-9]+\.[0-9]+\.20[0-9]{6}", re.ASCII)
@@ -64,8 +70,14 @@ def version_of(toolkit: Path) -> Version:
     """Detect a toolkit's version: the first rung that answers.
 
     version.json, version.txt, `nvcc --version`, cuda.h, the runtime library's name.
-    Raises SourceError when none does.
+    Raises SourceError when none does, or nvcc has nothing of a toolkit beside it: then it may be
+    a wrapper in /usr/local/bin, which tells of a toolkit elsewhere.
     """
+    if not any(any(toolkit.glob(part)) for part in _PARTS):
+        raise SourceError(
+            f"`{toolkit}` has bin/nvcc, and nothing else of a CUDA toolkit",
+            "name the folder that this nvcc belongs to, or insist with --as VERSION",
+        )
     for rung in _LADDER:
         try:
             if found := rung(toolkit):
