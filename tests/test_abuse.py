@@ -16,7 +16,7 @@ import pytest
 
 import raw_archives as raw
 from abuse import environments, networks, texts
-from abuse.archives import ARCHIVES, archive
+from abuse.archives import ARCHIVES, NAMES, archive
 from abuse.arena import Arena, Brood, Make, check_bounds, check_refused, described
 from abuse.lawful import LAWFUL
 from abuse.packages import PACKAGES as MORE_PACKAGES
@@ -83,7 +83,7 @@ def refuse(arena: Arena, words: str, make: Make) -> None:
     ("words", "case"), [(words, case) for words, cases in REASONS.items() for case in cases]
 )
 def test_archives(work: Arena, words: str, case: str) -> None:
-    refuse(work, words, archive(_ARCHIVES[case]))
+    refuse(work, words, archive(_ARCHIVES[case], NAMES.get(case, "package")))
 
 
 def test_every_archive_has_its_reason() -> None:
@@ -134,7 +134,7 @@ def test_what_is_lawful_is_taken(brood: Brood, tmp_path: Path, case: str) -> Non
     arena = Arena(tmp_path / "arena", make_home(tmp_path / "arena"), brood)
     arena.home.store.mkdir(parents=True)
     arena.plant()
-    package = arena.write(LAWFUL[case](), "cudatoolkit-99.9-h_0.tar.bz2")
+    package = arena.write(LAWFUL[case](), "cudnn-99.9-linux-x64-v7.6.5.32.tgz")
     before = described(arena.base, ("store", "home/xdg-cache"))
     outcome = arena.run("install", package)
     check_bounds(outcome)

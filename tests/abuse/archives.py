@@ -107,12 +107,18 @@ def lists(line: str) -> bytes:
     return raw.wheel_of(record=(said + line).encode())
 
 
-def archive(data: object) -> Make:
+NAMES = dict.fromkeys(
+    ("gzip, 4 GiB in some MiB", "gzip, half a second member"), "cudnn-10.1-linux-x64-v7.6.5.32.tgz"
+)
+"""Names of old cuDNN archives that are whole so far, which is why their CUDA is asked for."""
+
+
+def archive(data: object, name: str = "package") -> Make:
     """Return what installs the archive that `data` makes, of the arena if it asks for it."""
 
     def make(arena: Arena) -> list[str]:
         content = data(arena) if data.__code__.co_argcount else data()  # type: ignore[attr-defined, operator]  # a lambda of one of two forms
-        return ["install", "--force", arena.write(content)]
+        return ["install", "--force", arena.write(content, name)]
 
     return make
 
