@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 
@@ -25,8 +24,10 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
     except CudaswitchError as error:
         return _fail(error, error.message, error.hint, error.exit_code)
     except KeyboardInterrupt as error:
+        from contextlib import suppress  # noqa: PLC0415  # not for every start
+
         # The terminal may have gone, which is why.
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             print("cudaswitch: interrupted", file=sys.stderr)
         [number] = error.args or (2,)
         return 128 + int(number)

@@ -242,8 +242,12 @@ __cudaswitch_restore() {
         *) return 1 ;;
     esac
     case 0${PATH-} in "${_CUDASWITCH_BIN-}:"*) ;; *) return 1 ;; esac
-    __cudaswitch_kept
-    case $__csw in ?*) return 1 ;; esac
+    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
+        ?*)
+            __cudaswitch_kept
+            case $__csw in ?*) return 1 ;; esac
+            ;;
+    esac
     PATH=${PATH#*:} _cudaswitch_plain=''
     case $_cudaswitch_ld_was_set in
         '') \unset LD_LIBRARY_PATH ;;

@@ -164,15 +164,19 @@ __cudaswitch_look() {
             ;;
     esac
     case ${_CUDASWITCH_C-}${_CUDASWITCH_V-}:${_CUDASWITCH_U-} in
-        :) __cudaswitch_directory ;;
-        :*) ;;
+        :)
+            __cudaswitch_directory
+            # Nobody else asks.
+            __csw=${_CUDASWITCH_X:-${_CUDASWITCH_D-}}
+            ;;
+        :*) __cudaswitch_strongest ;;
         *)
             \unset _CUDASWITCH_D
             _cudaswitch_file=''
+            __cudaswitch_strongest
             ;;
     esac
     # Without a reason nothing is touched: people put their own folders before ours.
-    __cudaswitch_strongest
     case $_csw_moved${_CUDASWITCH_GONE-}\|$_csw_before in
         "|$__csw" | "|$__csw:nvcc") ;;
         *)
@@ -184,7 +188,7 @@ __cudaswitch_look() {
     esac
     case ${_cudaswitch_asked-} in
         interrupted) ;;
-        *) _cudaswitch_seen="${CONDA_PREFIX-}|${VIRTUAL_ENV-}|$PWD|${CUDASWITCH_VERSION-}" ;;
+        *) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} ;;
     esac
     # That is for the prompt to tell: this and the hooks run in scripts and subshells as well.
     case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in
