@@ -107,6 +107,7 @@ function __cudaswitch_leave
     set -e __csw_left
     # What counts no levels computes no PATH ahead.
     test $argv[1] = C -a -n "$CONDA_SHLVL"; or return 0
+    test "$CONDA_SHLVL:$CONDA_STACKED_2" = 2:; or __cudaswitch_below
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
     # applied now, which it takes away.
@@ -144,4 +145,23 @@ function __cudaswitch_leave
         end
     end
     return 0
+end
+
+# An environment was left that may have stood on others: the next that has a pin is taken up, as it
+# was entered. conda itself runs the hook of the next one only, which may have none.
+function __cudaswitch_below
+    set -l prefix $CONDA_PREFIX
+    set -l level $CONDA_SHLVL
+    while test $level -gt 1
+        set -l stacked CONDA_STACKED_$level
+        set level (math $level - 1)
+        set -l env CONDA_PREFIX_$level
+        set -l hook $$env/etc/conda/activate.d/~~cudaswitch.fish
+        if test -n "$$stacked" -a -f "$hook"; and contains -- "$$env/bin" $PATH
+            set CONDA_PREFIX $$env
+            source $hook
+            set CONDA_PREFIX $prefix
+            return
+        end
+    end
 end

@@ -97,6 +97,10 @@ __cudaswitch_leave() {
     _cudaswitch_seen=''
     \unset "_CUDASWITCH_$1"
     __cudaswitch_restore || __cudaswitch_settle
+    case $1:${CONDA_SHLVL-}:${CONDA_STACKED_2-} in
+        V:* | C:[012]: | C::*) ;;
+        *) __cudaswitch_below ;;
+    esac
     # What counts no levels, such as conda-pack, computes no PATH ahead.
     case $1:${CONDA_SHLVL-} in V:* | C:) return 0 ;; esac
     # This is called once when conda has finished. Where it has another name, the next hook or
@@ -138,6 +142,30 @@ __cudaswitch_leave() {
         *) __cudaswitch_record "$PATH" "${_csw_before:+/${_csw_before#*/}:}/${_csw_now#*/}" ;;
     esac
     \export "_CUDASWITCH_GONE=$__csw"
+}
+
+# An environment was left that may have stood on others: the next that has a pin is taken up, as it
+# was entered. conda itself runs the hook of the next one only, which may have none.
+__cudaswitch_below() {
+    \local _csw_level _csw_stacked _csw_env _csw_hook _csw_prefix
+    _csw_level=$CONDA_SHLVL _csw_prefix=${CONDA_PREFIX-}
+    while [ "$_csw_level" -gt 1 ]; do
+        \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
+        _csw_level=$((_csw_level - 1))
+        \eval "_csw_env=\${CONDA_PREFIX_$_csw_level-}"
+        _csw_hook="$_csw_env/etc/conda/activate.d/~~cudaswitch.sh"
+        case ${_csw_stacked:+:$PATH:} in
+            *":$_csw_env/bin:"*)
+                if [ -f "$_csw_hook" ]; then
+                    CONDA_PREFIX=$_csw_env
+                    # shellcheck disable=SC1090  # found at run time
+                    \. "$_csw_hook"
+                    CONDA_PREFIX=$_csw_prefix
+                    return 0
+                fi
+                ;;
+        esac
+    done
 }
 
 # mamba's __conda_hashr has a name of its own. Its own hook sets no variable; its installer does.

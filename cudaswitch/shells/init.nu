@@ -151,6 +151,18 @@ def __cudaswitch_pin [prefix] {
     $'gone($want | str substring ($home | str length)..):env=($prefix)'
 }
 
+# The active conda environment, and those on PATH that it was stacked on, downwards.
+def __cudaswitch_standing [] {
+    if ($env.CONDA_PREFIX? | is-empty) { return [] }
+    let level = (try { $env.CONDA_SHLVL | into int } catch { 1 })
+    let folders = (__cudaswitch_elements $env.PATH?)
+    let below = (1..$level | each { $in } | skip 1 | reverse
+        | where {|it| $env | get --optional $'CONDA_STACKED_($it)' | is-not-empty }
+        | each {|it| $env | get --optional $'CONDA_PREFIX_($it - 1)' }
+        | where {|it| ($it | is-not-empty) and $'($it)/bin' in $folders })
+    [$env.CONDA_PREFIX ...$below]
+}
+
 # Drop what belongs to an environment that was left, take up what the environment, the
 # directory or the user asks for, and settle.
 def --env __cudaswitch_look [] {
@@ -159,10 +171,9 @@ def --env __cudaswitch_look [] {
     let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '')]
     let conda = ($env._CUDASWITCH_C? | default '' | str replace --regex '(?s).*:env=' '')
     let venv = ($env._CUDASWITCH_V? | default '' | str replace --regex '(?s).*:env=' '')
-    # Below a stacked environment this one is still active: its folder is on PATH.
-    if $conda != $now.0 and ($now.0 == '' or $'($conda)/bin' not-in (__cudaswitch_elements $env.PATH?)) or $conda == '' {
-        $env._CUDASWITCH_C = (__cudaswitch_pin $now.0)
-    }
+    $env._CUDASWITCH_C = (__cudaswitch_standing | reduce --fold null {|one, found|
+        $found | default { if $one == $conda { $env._CUDASWITCH_C } else { __cudaswitch_pin $one } }
+    })
     if $venv != $now.1 or $venv == '' {
         $env._CUDASWITCH_V = (__cudaswitch_pin $now.1)
     }

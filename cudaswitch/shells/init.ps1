@@ -130,6 +130,18 @@ function global:__cudaswitch_watched {
     "$env:CONDA_PREFIX|$env:VIRTUAL_ENV|$($PWD.ProviderPath)|$env:CUDASWITCH_VERSION"
 }
 
+# The active conda environment, and those on PATH that it was stacked on, downwards.
+function global:__cudaswitch_standing {
+    if (-not $env:CONDA_PREFIX) { return }
+    $env:CONDA_PREFIX
+    $folders = $env:PATH.Split(':')
+    for ($level = "$env:CONDA_SHLVL" -as [int]; $level -gt 1; $level--) {
+        $below = "$(__cudaswitch_get "CONDA_PREFIX_$($level - 1)")"
+        $stacked = __cudaswitch_get "CONDA_STACKED_$level"
+        if ($stacked -and $folders -ccontains "$below/bin") { $below }
+    }
+}
+
 # Drop what belongs to an environment that was left, take up what is asked for, settle.
 function global:__cudaswitch_look {
     $on = "$env:_CUDASWITCH_ON"
@@ -143,16 +155,16 @@ function global:__cudaswitch_look {
     }
     $moved = $was[0] -cne "$env:CONDA_PREFIX" -or $was[1] -cne "$env:VIRTUAL_ENV"
     if ($moved) { $global:_cudaswitch_asked = '' }
-    $owners = [ordered] @{ _CUDASWITCH_V = 'VIRTUAL_ENV'; _CUDASWITCH_C = 'CONDA_PREFIX' }
+    $owners = [ordered] @{ _CUDASWITCH_V = @("$env:VIRTUAL_ENV"); _CUDASWITCH_C = __cudaswitch_standing }
     foreach ($owner in $owners.Keys) {
-        $prefix = __cudaswitch_get $owners[$owner]
-        $left = "$(__cudaswitch_get $owner)" -creplace '(?s).*:env=', ''
-        # Below a stacked environment this one is still active: its folder is on PATH.
-        $stacked = $owner -ceq '_CUDASWITCH_C' -and $prefix -and $env:PATH.Split(':') -ccontains "$left/bin"
-        if ($left -cne "$prefix" -and -not $stacked) { __cudaswitch_set $owner $null }
-        if (-not (__cudaswitch_get $owner)) {
-            __cudaswitch_set $owner (__cudaswitch_pinned "$prefix")
+        $known = "$(__cudaswitch_get $owner)"
+        $left = $known -creplace '(?s).*:env=', ''
+        $want = $null
+        foreach ($prefix in $owners[$owner]) {
+            if ($want -or -not $prefix) { continue }
+            $want = if ($left -ceq $prefix) { $known } else { __cudaswitch_pinned $prefix }
         }
+        __cudaswitch_set $owner $want
     }
     if ($was[3] -cne "$env:CUDASWITCH_VERSION") {
         $want = $null

@@ -102,6 +102,16 @@ def edited() -> bool:
     return file is not None and (content_of(file) != content or not os.path.isfile(file))
 
 
+def standing(state: dict[str, str]) -> list[str]:
+    """Return the active conda environment, and those on PATH that it was stacked on, downwards."""
+    level, folders = state.get("CONDA_SHLVL", ""), state.get("PATH", "").split(os.pathsep)
+    levels = range(int(level) if level.isdecimal() else 0, 1, -1)
+    stacked = [it for it in levels if state.get(f"CONDA_STACKED_{it}")]
+    below = [state.get(f"CONDA_PREFIX_{it - 1}", "") for it in stacked]
+    active = state.get("CONDA_PREFIX", "")
+    return [active, *(it for it in below if f"{it}/bin" in folders)] if active else []
+
+
 def look(**_: Any) -> None:
     """Drop what belongs to an environment that was left, take up what is asked for, settle."""
     global seen, kept, deciding, told  # noqa: PLW0603  # a namespace of its own, carried into xonsh
@@ -117,15 +127,13 @@ def look(**_: Any) -> None:
         gone = [record for record in (state.get("_CUDASWITCH_GONE"), was[0] and kept) if record]
         state |= {"_CUDASWITCH_GONE": ":".join(gone)} if gone else {}
         kept = before.get("_CUDASWITCH_BIN", "")
-    for owner, name in OWNERS.items():
-        key, prefix = f"_CUDASWITCH_{owner}", state.get(name, "")
+    for owner, places in (("V", [state.get("VIRTUAL_ENV", "")]), ("C", standing(state))):
         left = environment_of(state, owner)
-        # Below a stacked environment this one is still active: its folder is on PATH.
-        below = state.get("PATH", "").split(os.pathsep) if owner == "C" and prefix else []
-        if left != prefix and f"{left}/bin" not in below:
-            state.pop(key, None)
-        if prefix and not state.get(key) and (want := pinned(prefix)):
-            state[key] = want
+        known = state.pop(f"_CUDASWITCH_{owner}", None)
+        for place in filter(None, places):
+            if want := known if place == left else pinned(place):
+                state[f"_CUDASWITCH_{owner}"] = want
+                break
     if was is None or was[-1] != now[-1]:
         take_version(state, now[-1])
     if state.get("_CUDASWITCH_C") or state.get("_CUDASWITCH_V"):

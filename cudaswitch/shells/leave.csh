@@ -7,5 +7,6 @@ if ($?tcsh && $?@env@ && $?_CUDASWITCH_@owner@) then
         set _csw_env = "${@env@:q}"
         set _csw_texts = "${@env@:q}/etc/cudaswitch"
         source "${@env@:q}/etc/cudaswitch/core.csh"
+        if (@owner@ == C) source "${@env@:q}/etc/cudaswitch/below.csh"
     endif
 endif

@@ -92,7 +92,7 @@ FAMILIES = {
             "csh",
             quote_csh,
             core=("core.csh",),
-            beside=("take.csh", "copies.csh"),
+            beside=("take.csh", "copies.csh", "below.csh"),
             activate="activate.csh",
             deactivate=re.compile(r"^alias deactivate '(?=test )", re.MULTILINE),
             source="if ($?VIRTUAL_ENV) eval 'if"

@@ -89,8 +89,9 @@ TRANSITIONS = [
     ("a +b out out", "111-"),
     ("a +c out out", "121-"),
     ("b +a out out", "-1--"),
-    ("a +b +c out out out", "112-1-"),
-    ("a +b c out out out", "112-1-"),
+    ("a +b +c out out out", "11211-"),
+    ("a +b c out out out", "11211-"),
+    ("a +b +c +b out out out out", "1122211-"),
     ("a b +a again out out out", "1-11-1-"),
     ("out a out out", "-1--"),
 ]

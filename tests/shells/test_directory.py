@@ -109,7 +109,7 @@ class TestFollowing:
         assert homes(person, person.play(shell, *steps).check()) == "--121-121"
 
     @pytest.mark.parametrize("conda", [Emulator(), QuickConda()], ids=str)
-    def test_a_pin_that_is_left_twice_below_an_environment_without_one(
+    def test_a_pin_that_is_left_before_the_next_prompt(
         self, shell: Shell, person: Person, trees: Path, tmp_path: Path, conda: Conda
     ) -> None:
         """The next prompt is where the last one was, and sees it all the same."""
@@ -120,11 +120,28 @@ class TestFollowing:
         pinned, free = (conda_prefix(tmp_path / name) for name in ("pinned", "free"))
         person.pin("11.8", pinned)
         steps = [conda.init(shell), cd(shell, trees / "outer/deep")]
+        there = f"{conda.activate(shell, pinned, stack=True)}\n{conda.deactivate()}"
+        steps += [f"{conda.activate(shell, free)}\n{prompt(shell)}", f"{there}\n{prompt(shell)}"]
+        # The same where it is below as well, and is taken up again.
         for prefix in (pinned, free):
             steps.append(f"{conda.activate(shell, prefix, stack=True)}\n{prompt(shell)}")
-        there = conda.activate(shell, pinned, stack=True)
-        steps += [f"{there}\n{conda.deactivate()}\n{prompt(shell)}"]
-        assert homes(person, person.play(shell, *steps).check()) == "--1221"
+        steps.append(f"{there}\n{prompt(shell)}")
+        assert homes(person, person.play(shell, *steps).check()) == "--111222"
+
+    def test_the_topmost_pin_of_a_stack(self, shell: Shell, person: Person, tmp_path: Path) -> None:
+        if shell is NU:
+            pytest.skip("no conda has a command for Nushell")
+        conda = QuickConda()
+        for name, request in (("low", "10.1"), ("free", None), ("high", "11.8")):
+            conda_prefix(tmp_path / name)
+            if request:
+                person.pin(request, tmp_path / name)
+        steps = [conda.init(shell)]
+        for name in ("low", "high", "free", "low"):
+            there = conda.activate(shell, tmp_path / name, stack=True)
+            steps.append(f"{there}\n{prompt(shell)}")
+        steps += [f"{conda.deactivate()}\n{prompt(shell)}"] * 4
+        assert homes(person, person.play(shell, *steps).check()) == "--1221221-"
 
     def test_the_global_pin_is_the_weakest(self, shell: Shell, person: Person, trees: Path) -> None:
         pin = shell.hush("cudaswitch pin 12.4 --global")

@@ -235,7 +235,7 @@ class TestUnpinned:
         done = person.home.run("unpin", "-p", str(prefix))
         assert done.returncode == 0, done.stderr
         left = files_of(prefix) - before
-        assert {Path(name).stem for name in left} == {"~~cudaswitch", "core", "take", "copies"}
+        assert {Path(name).stem for name in left} == {"~~cudaswitch", "core", "take", "copies", "below"}
         assert {str(Path(name).parent) for name in left} == {
             "etc/conda/deactivate.d",
             "etc/cudaswitch",
@@ -247,7 +247,7 @@ class TestUnpinned:
         person.pin("10.1", tmp_path / "v")
         assert person.home.run("unpin", "-p", str(tmp_path / "v")).returncode == 0
         left = files_of(tmp_path / "v") - before
-        assert {Path(name).stem for name in left} == {"off", "core", "take", "copies"}
+        assert {Path(name).stem for name in left} == {"off", "core", "take", "copies", "below"}
         assert {str(Path(name).parent) for name in left} == {"etc/cudaswitch"}
         assert scripts(tmp_path / "v") == original
 

@@ -170,6 +170,25 @@ def test_search_paths_that_are_lists_stay_lists(person: Person) -> None:
     assert result.snaps["3"]["LD_LIBRARY_PATH"] == "/own:/x y"
 
 
+def test_a_stack_that_is_inherited(person: Person, tmp_path: Path) -> None:
+    """The topmost pin decides; an environment that another took the place of has none."""
+    for name, request in (("low", "10.1"), ("gone", "11.8"), ("free", None)):
+        conda_prefix(tmp_path / name)
+        if request:
+            person.pin(request, tmp_path / name)
+    place = {name: str(tmp_path / name) for name in ("low", "gone", "free")}
+    result = person.play(
+        NU,
+        PATH=f"{place['free']}/bin:{place['low']}/bin:/usr/bin:/bin",
+        CONDA_SHLVL="3",
+        CONDA_PREFIX=place["free"],
+        CONDA_PREFIX_1=place["low"],
+        CONDA_PREFIX_2=place["gone"],
+        CONDA_STACKED_2="true",
+    ).check()
+    assert result.snaps["0"]["CUDA_HOME"] == str(person.kits[0].home)
+
+
 def test_what_env_prints_can_be_sourced(person: Person, tmp_path: Path) -> None:
     for request in ("10.1", "system"):
         text = person.home.run("env", request, "--shell", "nu").stdout

@@ -101,6 +101,11 @@ class World:
     def conda(self) -> Place | None:
         return self.levels[-1][0] if self.levels else None
 
+    def stood_on(self) -> list[Place]:
+        """The environments that others were stacked on and that are on PATH with them."""
+        pairs = zip(self.levels, self.levels[1:], strict=False)
+        return [it for (it, _), (_, stacked) in pairs if stacked and it.bin in self.path]
+
     def comes_before(self, conda: str, venv: str) -> bool:
         places = [
             self.path.index(f"{e}/bin") if f"{e}/bin" in self.path else None for e in (conda, venv)
@@ -279,6 +284,10 @@ class World:
             self.seen = ()
             del self.wants["C"]
             self.settle()
+            below = next((it for it in reversed(self.stood_on()) if it.pinned), None)
+            if below:
+                self.wants["C"] = below.want
+                self.settle()
         if entered and entered.pinned:
             self.wants["C"] = entered.want
             self.settle()

@@ -7,5 +7,6 @@ if ($?tcsh && $?CONDA_PREFIX && $?_CUDASWITCH_C) then
         set _csw_env = "${CONDA_PREFIX:q}"
         set _csw_texts = "${CONDA_PREFIX:q}/etc/cudaswitch"
         source "${CONDA_PREFIX:q}/etc/cudaswitch/core.csh"
+        if (C == C) source "${CONDA_PREFIX:q}/etc/cudaswitch/below.csh"
     endif
 endif

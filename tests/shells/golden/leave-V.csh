@@ -7,5 +7,6 @@ if ($?tcsh && $?VIRTUAL_ENV && $?_CUDASWITCH_V) then
         set _csw_env = "${VIRTUAL_ENV:q}"
         set _csw_texts = "${VIRTUAL_ENV:q}/etc/cudaswitch"
         source "${VIRTUAL_ENV:q}/etc/cudaswitch/core.csh"
+        if (V == C) source "${VIRTUAL_ENV:q}/etc/cudaswitch/below.csh"
     endif
 endif

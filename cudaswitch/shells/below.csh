@@ -1,0 +1,28 @@
+# An environment was left that may have stood on others: the next that has a pin is taken up, as it
+# was entered. conda itself runs the hook of the next one only, which may have none.
+if (! $?CONDA_SHLVL || ! $?CONDA_PREFIX) exit
+if ("${CONDA_SHLVL:q}" !~ {[2-9],[1-9][0-9]}) exit
+if ($CONDA_SHLVL == 2 && ! $?CONDA_STACKED_2) exit
+set _csw_below = ""
+set _csw_level = $CONDA_SHLVL
+while ($_csw_level > 1 && "${_csw_below:q}" == "")
+    eval 'set _csw_has = $?CONDA_STACKED_'$_csw_level
+    @ _csw_level--
+    if (! $_csw_has) continue
+    eval 'set _csw_env = "${CONDA_PREFIX_'$_csw_level':q}"'
+    if (! -f "${_csw_env:q}/etc/conda/activate.d/~~cudaswitch.csh") continue
+    foreach _csw_dir ($path:q)
+        if ("${_csw_dir:q}" == "${_csw_env:q}/bin") set _csw_below = "${_csw_env:q}"
+    end
+end
+if ("${_csw_below:q}" != "") then
+    # A PATH that conda computed ahead is still to come.
+    set _cudaswitch_below = ("=${CONDA_PREFIX:q}" "=")
+    if ($?_CUDASWITCH_GONE) eval 'set _cudaswitch_below[2] = "=${_CUDASWITCH_GONE:q}"'
+    setenv CONDA_PREFIX "${_csw_below:q}"
+    source "${_csw_below:q}/etc/conda/activate.d/~~cudaswitch.csh"
+    setenv CONDA_PREFIX "$_cudaswitch_below[1]:s/=//:q"
+    if ("$_cudaswitch_below[2]:q" != "=") setenv _CUDASWITCH_GONE "$_cudaswitch_below[2]:s/=//:q"
+    unset _cudaswitch_below
+endif
+unset _csw_*
