@@ -141,7 +141,7 @@ def host_compiler(
     Where conda's compilers are active it is theirs, as conda-forge's own nvcc has it. Any other
     that somebody has named stays, as does a gcc that an environment has put on PATH.
     """
-    conda, named = environment.get("CONDA_PREFIX", ""), environment.get("CXX", "")
+    conda, named = environment.get("CONDA_PREFIX", ""), chosen_compiler(environment)
     found = want.compiler or ""
     if not found or _names_compiler(environment):
         return ""
@@ -151,6 +151,12 @@ def host_compiler(
         return ""
     # nvcc cuts its flags at blanks and knows no quotes.
     return "" if " " in found or "\t" in found else found
+
+
+def chosen_compiler(environment: Mapping[str, str]) -> str:
+    """Return the C++ compiler that CXX names, "" where that is the usual one, as CI has it."""
+    named = environment.get("CXX", "")
+    return "" if named in ("g++", "c++") else named
 
 
 def _names_compiler(environment: Mapping[str, str]) -> bool:

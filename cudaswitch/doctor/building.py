@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from cudaswitch.activation import chosen_compiler
 from cudaswitch.doctor.model import Facts, Found, Kit, Rule
 from cudaswitch.doctor.spelling import install_command, put_first, setting, word
 from cudaswitch.hostcompiler import bringing
@@ -170,7 +171,7 @@ def _host_too_new(facts: Facts) -> Iterator[Found]:
     if fitting:
         fix = setting(facts, "NVCC_PREPEND_FLAGS", f"-ccbin=g++-{max(fitting)}")
     # `use` names one by itself, but where an environment or a person has one of their own.
-    by_use = not facts.get("CXX") and not facts.get("CONDA_PREFIX")
+    by_use = not chosen_compiler(facts.variables) and not facts.get("CONDA_PREFIX")
     if fitting and by_use and any(ours.path == kit.home for ours in facts.installed):
         fix = install_command(facts, Request(str(kit.version)))
     yield Found(f"{evidence}, the default is {found[0]} ({accepted.source})", fix)

@@ -94,7 +94,7 @@ def __cudaswitch_lacks_libdevice [prefix] {
 def __cudaswitch_host [now, want] {
     let found = ($want | parse --regex ':cc=(?<cc>[^:]*)' | get --optional 0.cc | default '')
     let conda = ($env.CONDA_PREFIX? | default '')
-    let cxx = ($env.CXX? | default '')
+    let cxx = if $env.CXX? in [g++ c++] { '' } else { $env.CXX? | default '' }
     let flags = $'($now.NVCC_PREPEND_FLAGS) ($env.NVCC_APPEND_FLAGS?)'
     if $found == '' or $'($now.CUDAHOSTCXX)($env.NVCC_CCBIN?)' != '' or $flags =~ '-ccbin|--compiler-bindir' { return '' }
     let compiler = if $cxx == '' {

@@ -119,10 +119,11 @@ function global:__cudaswitch_host([string] $Want) {
     $compiler = "$($Want.Split(':') -clike 'cc=*')".Replace('cc=', '')
     if (-not $compiler -or $env:CUDAHOSTCXX -or $env:NVCC_CCBIN -or
         "$env:NVCC_PREPEND_FLAGS $env:NVCC_APPEND_FLAGS" -cmatch '-ccbin|--compiler-bindir') { return '' }
-    if ($env:CXX) {
+    $cxx = "$env:CXX" -creplace '\A[gc]\+\+\z', ''
+    if ($cxx) {
         $compiler = ''
-        if ($env:CONDA_PREFIX -and $env:CXX.StartsWith("$env:CONDA_PREFIX/", 'Ordinal')) {
-            $compiler = $env:CXX
+        if ($env:CONDA_PREFIX -and $cxx.StartsWith("$env:CONDA_PREFIX/", 'Ordinal')) {
+            $compiler = $cxx
         }
     } elseif ($env:CONDA_PREFIX -and [IO.File]::Exists("$env:CONDA_PREFIX/bin/gcc")) {
         return ''

@@ -6,11 +6,13 @@ function __cudaswitch_host
     set -g __csw (string replace --regex '.*:cc=([^:]*).*' '$1' -- $argv)
     set -l conda $CONDA_PREFIX
     test "$conda" = "$__csw_left"; and set conda
-    set -l start (string sub --length (string length -- "$conda/") -- "$CXX")
+    set -l cxx $CXX
+    contains -- "$cxx" g++ c++; and set cxx
+    set -l start (string sub --length (string length -- "$conda/") -- "$cxx")
     if test -n "$conda"; and test "$start" = $conda/
-        set __csw $CXX
-    else if test -n "$CXX"
-        set start (string sub --length (string length -- "$__csw_left/") -- $CXX)
+        set __csw $cxx
+    else if test -n "$cxx"
+        set start (string sub --length (string length -- "$__csw_left/") -- $cxx)
         test -n "$__csw_left"; and test "$start" = $__csw_left/; or set __csw ''
     else if test -n "$conda"; and test -x $conda/bin/gcc
         set __csw ''

@@ -4,13 +4,15 @@
 # __csw = the compiler that is to be named for nvcc, of the want $1; it need not be there, and is
 # empty where somebody else has named one. Decides as `activation.host_compiler`: change both.
 __cudaswitch_host() {
-    __csw=${1#*:cc=}
+    \local _csw_cxx
+    __csw=${1#*:cc=} _csw_cxx=${CXX-}
     __csw=${__csw%%:*}
+    case $_csw_cxx in g++ | c++) _csw_cxx='' ;; esac
     if [ -n "${CONDA_PREFIX-}" ] && [ "$CONDA_PREFIX" != "${_csw_left-}" ]; then
-        if [ -z "${CXX-}" ] && [ -x "$CONDA_PREFIX/bin/gcc" ]; then __csw=''; fi
-        case ${CXX-} in "$CONDA_PREFIX"/*) __csw=$CXX ;; ?*) __csw='' ;; esac
+        if [ -z "$_csw_cxx" ] && [ -x "$CONDA_PREFIX/bin/gcc" ]; then __csw=''; fi
+        case $_csw_cxx in "$CONDA_PREFIX"/*) __csw=$_csw_cxx ;; ?*) __csw='' ;; esac
     else
-        case ${CXX-} in '' | "${_csw_left:-/}"/*) ;; *) __csw='' ;; esac
+        case $_csw_cxx in '' | "${_csw_left:-/}"/*) ;; *) __csw='' ;; esac
     fi
     # nvcc cuts its flags at blanks and knows no quotes.
     case $__csw in *[' 	']*) __csw='' ;; esac

@@ -123,6 +123,12 @@ class TestInEveryShell:
                 assert f"{STATE}CC" not in after
             assert seen(result.snaps[str(3 * number + 3)], (*NAMES, *RECORDS)) == {}
 
+    def test_the_usual_name_names_none(self, shell: Shell, person: Person, kit: Kit) -> None:
+        """CI and Dockerfiles set it."""
+        for name in ("g++", "c++"):
+            result = person.play(shell, person.use(shell, "11.8"), CXX=name).check()
+            assert result.snaps["1"]["CUDAHOSTCXX"] == str(kit.compiler)
+
     def test_the_compilers_of_conda_are_taken(
         self, shell: Shell, person: Person, tmp_path: Path
     ) -> None:

@@ -226,6 +226,10 @@ def test_scripts_of_compiler_packages(
         assert last.get(name) == result.snaps["1"].get(name), name
 
 
+SHARED = ("core", "take", "copies", "below")
+"""The files that hooks share, without their suffixes."""
+
+
 class TestUnpinned:
     def test_what_is_left_of_a_conda_environment(self, person: Person, tmp_path: Path) -> None:
         """The half that undoes and what it needs, and nothing else."""
@@ -235,7 +239,7 @@ class TestUnpinned:
         done = person.home.run("unpin", "-p", str(prefix))
         assert done.returncode == 0, done.stderr
         left = files_of(prefix) - before
-        assert {Path(name).stem for name in left} == {"~~cudaswitch", "core", "take", "copies", "below"}
+        assert {Path(name).stem for name in left} == {"~~cudaswitch", *SHARED}
         assert {str(Path(name).parent) for name in left} == {
             "etc/conda/deactivate.d",
             "etc/cudaswitch",
@@ -247,7 +251,7 @@ class TestUnpinned:
         person.pin("10.1", tmp_path / "v")
         assert person.home.run("unpin", "-p", str(tmp_path / "v")).returncode == 0
         left = files_of(tmp_path / "v") - before
-        assert {Path(name).stem for name in left} == {"off", "core", "take", "copies", "below"}
+        assert {Path(name).stem for name in left} == {"off", *SHARED}
         assert {str(Path(name).parent) for name in left} == {"etc/cudaswitch"}
         assert scripts(tmp_path / "v") == original
 
