@@ -38,6 +38,12 @@ class RequestError(CudaswitchError):
     """What was asked for cannot be read: not a version, range, alias or keyword."""
 
 
+class ChoiceError(CudaswitchError):
+    """A word that is none of those there are to choose from: wrong usage."""
+
+    exit_code = 2
+
+
 class NotInstalledError(CudaswitchError):
     """No toolkit in any store satisfies the request."""
 

@@ -138,7 +138,8 @@ def asked(name: str) -> Set:
     text = os.environ.get(setting.variable) if setting.variable else None
     if setting.variable and text:
         where = f", as {setting.variable} sets it,"
-        return Set(checked(name, setting.kind.from_text(text), where), setting.variable)
+        found = checked(name, setting.kind.from_text(text), where, setting.variable)
+        return Set(found, setting.variable)
     path = config_file()
     written = _of_file(path)
     if name in written:
@@ -151,14 +152,16 @@ def value(name: str) -> Any:
     return asked(name).value
 
 
-def checked(name: str, found: Any, where: str = "") -> Value:
-    """Return a value that is of the setting's kind, or raise RequestError, `where` in it."""
+def checked(name: str, found: Any, where: str = "", variable: str = "") -> Value:
+    """Return a value that is of the setting's kind, or raise RequestError, `where` in it.
+
+    `variable` is the one of the environment that has it.
+    """
     kind = SETTINGS[name].kind
     if not kind.is_right(found):
         # Without the value, in which there may be a password.
-        raise RequestError(
-            f"`{name}`{where} is not {kind.what}", f"cudaswitch config set {name} VALUE"
-        )
+        hint = f"unset {variable}" if variable else f"cudaswitch config set {name} VALUE"
+        raise RequestError(f"`{name}`{where} must be {kind.what}", hint)
     return tuple(found) if isinstance(found, list) else found
 
 

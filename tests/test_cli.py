@@ -325,9 +325,8 @@ def test_env_for_shells(stocked: Home, shell: str) -> None:
 
 
 def test_env_of_an_unknown_shell(stocked: Home) -> None:
-    refused(
-        stocked.run("env", "10.1", "--shell", "command.com"), "no shell `command.com`", hint="bash"
-    )
+    done = stocked.run("env", "10.1", "--shell", "command.com")
+    refused(done, "no shell `command.com`", code=2, hint="bash")
     unknown = stocked.run("env", "10.1", SHELL="/bin/strange")
     assert succeeded(unknown) == succeeded(stocked.run("env", "10.1", "--shell", "bash"))
 
@@ -417,7 +416,7 @@ def test_use_without_the_integration_says_how_to_get_it(stocked: Home) -> None:
 
 
 def test_init_of_an_unknown_shell(home: Home) -> None:
-    refused(home.run("init", "cmd"), "no shell `cmd`", hint="one of bash")
+    refused(home.run("init", "cmd"), "no shell `cmd`", code=2, hint="one of bash")
     refused(home.run("init", "dash"), "has no integration", hint="bash")
 
 

@@ -121,12 +121,13 @@ def test_what_is_not_set_is_not_unset(person: Person) -> None:
 @pytest.mark.parametrize(("name", "text"), BAD)
 def test_what_is_not_of_the_kind_is_refused(person: Person, name: str, text: str) -> None:
     """On the command line, in a variable and in the file, which stays as it is."""
-    assert f"`{name}` is not" in person.refused("config", "set", name, text)
+    assert f"`{name}` must be " in person.refused("config", "set", name, text)
     assert not person.file.exists()
     variable = SETTINGS[name].variable
     if variable:
         said = person.refused("config", "list", **{variable: text})
         assert f"as {variable} sets it" in said
+        assert said.endswith(f"hint: unset {variable}\n")
     person.write(f'{name} = "{text}"\n')
     assert str(person.file) in person.refused("config", "list")
 

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from cudaswitch.errors import RequestError
+from cudaswitch.errors import ChoiceError, RequestError
 from cudaswitch.shells.rows import FAMILIES as FAMILIES
 from cudaswitch.shells.rows import SHELLS as SHELLS
 from cudaswitch.shells.rows import Family as Family
@@ -45,21 +45,21 @@ INTEGRATED = tuple(row.name for row in SHELLS.values() if row.init)
 def shell_named(name: str, offered: Sequence[str] = tuple(SHELLS)) -> Shell:
     """Return the row of a shell, `dash` and `ash` being plain `sh`, and `csh` `tcsh`.
 
-    Where it is unknown, RequestError names those that are offered.
+    Where it is unknown, ChoiceError names those that are offered.
     """
     same = {"dash": "sh", "ash": "sh", "csh": "tcsh", "powershell": "pwsh"}
     try:
         return SHELLS[same.get(name, name)]
     except KeyError:
         hint = f"one of {', '.join(offered)}"
-        raise RequestError(f"no shell `{name}` is known", hint) from None
+        raise ChoiceError(f"no shell `{name}` is known", hint) from None
 
 
 def login_shell(variables: Mapping[str, str]) -> str:
     """Name the row of the person's shell, bash where there is none for $SHELL."""
     try:
         return shell_named(variables.get("SHELL", "").rpartition("/")[2]).name
-    except RequestError:
+    except ChoiceError:
         return "bash"
 
 

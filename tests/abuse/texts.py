@@ -299,7 +299,7 @@ SETTINGS: dict[str, tuple[str, Make]] = {
         placed(lambda a: a.write("hooks = 'x'", "c.toml"), "CUDASWITCH_CONFIG=WORK/c.toml", "list"),
     ),
     "config, a number for a folder": (
-        "is not a list of folders",
+        "must be a list of folders",
         placed(lambda a: a.write("stores = 3", "c.toml"), "CUDASWITCH_CONFIG=WORK/c.toml", "list"),
     ),
     "config, depth": (

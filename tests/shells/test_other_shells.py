@@ -129,7 +129,7 @@ def test_hooks_do_nothing_where_functions_cannot_have_variables(
 
 def test_a_ksh_is_told_so(person: Person) -> None:
     done = person.home.run("env", "10.1", "--shell", "ksh")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("cudaswitch: no shell `ksh` is known")
 
 
