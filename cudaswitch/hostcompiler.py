@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -239,15 +239,17 @@ def bringing(accepted: Bounds | None) -> tuple[str, ...]:
     if accepted is None or accepted.gcc_max is None:
         return ()
     least, most = accepted.gcc_min or 0, accepted.gcc_max
-    majors = [major for major in _of_debian() if least <= major <= most]
+    majors = [major for major in majors_of_apt("g++-") if least <= major <= most]
     apt = (f"apt install g++-{max(majors)}",) if majors else ()
     conda = (f"conda install -c conda-forge gxx_linux-64={most}",) if most >= _OF_CONDA else ()
     return (*apt, *conda)
 
 
-def _of_debian() -> Iterable[int]:
-    said = _output(["apt-cache", "pkgnames", "g++-"], os.environ)
-    return {int(match[1]) for match in re.finditer(r"^g\+\+-(\d{1,2})$", said, re.M | re.ASCII)}
+def majors_of_apt(start: str) -> set[int]:
+    """Return the N of all packages `{start}N` that apt has here, none where there is no apt."""
+    said = _output(["apt-cache", "pkgnames", start], os.environ)
+    named = re.finditer(rf"^{re.escape(start)}(\d{{1,3}})$", said, re.MULTILINE | re.ASCII)
+    return {int(match[1]) for match in named}
 
 
 def _ccbin(flags: str) -> str | None:

@@ -17,7 +17,7 @@ from cudaswitch.doctor.gathering import gather
 from cudaswitch.doctor.messages import Message, explain, messages
 from cudaswitch.doctor.model import Facts
 from cudaswitch.versions import Version
-from doctoring import Patient
+from doctoring import CASES, Patient
 
 DATA = Path(doctor.__file__).parent / "data"
 MESSAGES = json.loads((Path(__file__).parent / "pasted_messages.json").read_text(encoding="utf-8"))
@@ -259,6 +259,33 @@ def test_the_driver_and_pytorch_before_the_driver_and_the_toolkit(patient: Patie
     assert "CS051: " in found["evidence"]
     assert "torch==2.6.0+cu118" in found["evidence"]
     assert "install 11.4" not in found["fix"]
+
+
+@pytest.mark.parametrize(
+    ("packages", "wsl", "fix"),
+    [
+        (
+            "nvidia-driver-470 nvidia-driver-535-server",
+            False,
+            "install the NVIDIA driver 525.60.13",
+        ),
+        ("nvidia-driver-535", True, "install the NVIDIA driver 525.60.13 or newer in Windows"),
+        ("nvidia-driver-535 nvidia-driver-570", False, "sudo apt install nvidia-driver-570"),
+    ],
+)
+def test_a_driver_for_the_framework(patient: Patient, packages: str, wsl: bool, fix: str) -> None:
+    env = patient.virtualenv()
+    env.torch("2.4.0+cu121", "12.1", "nvidia-cublas-cu12==12.1.3.1")
+    env.dist("nvidia-cublas-cu12", "12.1.3.1")
+    patient.activate(env)
+    patient.env["CUDASWITCH_DRIVER"] = "418.39"
+    listed = f"#!/bin/sh\nprintf '%s\\n' {packages}\n"
+    patient.program(patient.work / "bin/apt-cache", listed)
+    if wsl:
+        CASES["CS059"](patient)
+    patient.in_shell("none")
+    fixes = {one["code"]: one["fix"] for one in patient.findings(1)}
+    assert fixes["CS051"].startswith(fix)
 
 
 def test_a_newer_cudnn_where_the_framework_takes_it_from(patient: Patient) -> None:

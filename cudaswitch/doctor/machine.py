@@ -22,6 +22,7 @@ from cudaswitch.doctor.spelling import (
     without,
     word,
 )
+from cudaswitch.hostcompiler import majors_of_apt
 from cudaswitch.resolver.machine import check_driver
 from cudaswitch.versions import Request, Version
 
@@ -59,8 +60,18 @@ def _framework_driver(facts: Facts) -> Iterator[Found]:
             bound = least.on(facts.needs.os) if least else None
             other = f"; {facts.resolution.hint}" if facts.resolution.hint else ""
             evidence = f"{one.title} {one.version}: {block.text} ({block.source}){other}"
-            yield Found(evidence, f"sudo apt install nvidia-driver-{bound.major if bound else ''}")
+            yield Found(evidence, _newer_driver(facts, bound))
             return
+
+
+def _newer_driver(facts: Facts, least: Version | None) -> str:
+    """Say how the driver gets here: in WSL it is that of Windows, and Ubuntu has packages of it."""
+    wanted = f"install the NVIDIA driver {least} or newer" if least else "install a newer driver"
+    if facts.wsl:
+        return f"{wanted} in Windows"
+    newest = max(majors_of_apt("nvidia-driver-"), default=0)
+    fits = least is not None and newest >= least.major
+    return f"sudo apt install nvidia-driver-{newest}" if fits else wanted
 
 
 def _gpu_too_new(facts: Facts) -> Iterator[Found]:

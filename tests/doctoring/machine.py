@@ -29,7 +29,9 @@ def framework_driver(it: Patient) -> None:
     env.dist("nvidia-cublas-cu12", "12.1.3.1")
     it.activate(env)
     it.env["CUDASWITCH_DRIVER"] = "418.39"
-    it.program(it.work / "bin/apt", '#!/bin/sh\n[ "$*" = "install nvidia-driver-525" ]\n')
+    it.program(it.work / "bin/apt", '#!/bin/sh\n[ "$*" = "install nvidia-driver-535" ]\n')
+    names = "nvidia-driver-470\nnvidia-driver-535\nnvidia-driver-570-server"
+    it.program(it.work / "bin/apt-cache", f'#!/bin/sh\n[ "$1" = pkgnames ] && echo "{names}"\n')
     it.after = "[ $? = 0 ] && export CUDASWITCH_DRIVER=525.60.13"
 
 
