@@ -107,7 +107,7 @@ function __cudaswitch_leave
     set -e __csw_left
     # What counts no levels computes no PATH ahead.
     test $argv[1] = C -a -n "$CONDA_SHLVL"; or return 0
-    test "$CONDA_SHLVL:$CONDA_STACKED_2" = 2:; or __cudaswitch_below
+    contains -- "$CONDA_SHLVL:$CONDA_STACKED_2" 1: 2:; or __cudaswitch_below
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
     # applied now, which it takes away.

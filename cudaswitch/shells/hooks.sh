@@ -98,11 +98,11 @@ __cudaswitch_leave() {
     \unset "_CUDASWITCH_$1"
     __cudaswitch_restore || __cudaswitch_settle
     case $1:${CONDA_SHLVL-}:${CONDA_STACKED_2-} in
-        V:* | C:[012]: | C::*) ;;
+        # What counts no levels, such as conda-pack, computes no PATH ahead.
+        V:* | C::*) return 0 ;;
+        C:[012]:) ;;
         *) __cudaswitch_below ;;
     esac
-    # What counts no levels, such as conda-pack, computes no PATH ahead.
-    case $1:${CONDA_SHLVL-} in V:* | C:) return 0 ;; esac
     # This is called once when conda has finished. Where it has another name, the next hook or
     # prompt repairs instead. `export -f` may bring it, without ours, to a child shell, where
     # what is not exported is not set. (zsh before 5.3 knows `command -v` only without a backslash.)
