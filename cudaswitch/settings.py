@@ -171,7 +171,7 @@ def known(name: str, where: str = "") -> str:
         return name
     from difflib import get_close_matches  # noqa: PLC0415  # only mistakes need it
 
-    near = get_close_matches(name, SETTINGS, 1, 0.4)
+    near = get_close_matches(name, SETTINGS, 1)
     behind = f" in `{where}`" if where else ""
     raise RequestError(
         f"`{name}`{behind} is no setting",
