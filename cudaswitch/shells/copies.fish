@@ -6,7 +6,8 @@
 function __cudaswitch_copies
     # It leaves them behind, and brings them back at the next environment.
     set -l level 3
-    test "0$CONDA_SHLVL" -gt 2; and set level (math $CONDA_SHLVL + 1)
+    string match --quiet --regex '^(?:[3-9]|[1-9][0-9])$' -- "$CONDA_SHLVL"
+    and set level (math $CONDA_SHLVL + 1)
     while test $level -gt 0
         set level (math $level - 1)
         set -l copy __CONDA_SHLVL_{$level}_$argv[1]
@@ -67,13 +68,15 @@ function __cudaswitch_kept
     set -a kept "$__CONDA_SHLVL_1_CUDAToolkit_ROOT$__CONDA_SHLVL_1_LD_LIBRARY_PATH"
     set -a kept "$__CONDA_SHLVL_2_CUDAToolkit_ROOT$__CONDA_SHLVL_2_LD_LIBRARY_PATH"
     set -g __csw_kept "$kept"
-    test "$kept" != '     ' -o "$CONDA_SHLVL" -gt 2
+    not contains -- "$CONDA_SHLVL$kept" '0     ' '1     ' '2     '
 end
 
 # Has conda brought back the value of the variable $argv[1], which it kept before we set the same?
 # It leaves its copies behind.
 function __cudaswitch_regained
-    test "0$CONDA_SHLVL" -lt "0$_CUDASWITCH_KEPT"; or return
+    set -q _CUDASWITCH_KEPT; or return
+    string match --quiet --regex '^[0-9]*:[0-9]+$' -- "$CONDA_SHLVL:$_CUDASWITCH_KEPT"
+    and test "0$CONDA_SHLVL" -lt $_CUDASWITCH_KEPT; or return
     set -l kept __CONDA_SHLVL_"$CONDA_SHLVL"_$argv[1]
     test -n "$$kept" -a "$$kept" = "$$argv[1]"
 end

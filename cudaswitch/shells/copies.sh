@@ -9,7 +9,7 @@ __cudaswitch_copies() {
     \local _csw_level _csw_value _csw_name
     _csw_level=${CONDA_SHLVL:-0}
     # It leaves them behind, and brings them back at the next environment.
-    if [ "$_csw_level" -lt 2 ]; then _csw_level=2; fi
+    case $_csw_level in [01] | *[!0-9]* | ???*) _csw_level=2 ;; esac
     while [ "$_csw_level" -ge 0 ]; do
         \eval "_csw_value=\${__CONDA_SHLVL_${_csw_level}_$1-}"
         case $1:$_csw_value in
@@ -99,7 +99,7 @@ ${__CONDA_SHLVL_2_CUDAToolkit_ROOT-}${__CONDA_SHLVL_2_LD_LIBRARY_PATH-}
 __cudaswitch_kept_deep() {
     \local _csw_level _csw_name
     _csw_level=$CONDA_SHLVL __csw=$__csw:
-    case $_csw_level in *[!0-9]*) return 0 ;; esac
+    case $_csw_level in *[!0-9]* | ???*) return 0 ;; esac
     while [ "$_csw_level" -ge 0 ]; do
         for _csw_name in CUDA_HOME CUDA_PATH CUDACXX CUDAToolkit_ROOT LD_LIBRARY_PATH; do
             \eval "__csw=\$__csw\${__CONDA_SHLVL_${_csw_level}_$_csw_name-}"
@@ -111,6 +111,8 @@ __cudaswitch_kept_deep() {
 # Has conda brought back the value $2 of the variable $1, which it kept before we set the same? It
 # leaves its copies behind.
 __cudaswitch_regained() {
+    # Some shells work out what they compare as a number.
+    case ${CONDA_SHLVL:-0}:${_CUDASWITCH_KEPT:-0} in *[!0-9:]* | *:*:*) return 1 ;; esac
     if [ "${CONDA_SHLVL:-0}" -ge "${_CUDASWITCH_KEPT:-0}" ]; then return 1; fi
     \eval "__csw=\${__CONDA_SHLVL_${CONDA_SHLVL:-0}_$1-}"
     [ -n "$2" ] && [ "$__csw" = "$2" ]

@@ -152,6 +152,7 @@ end
 function __cudaswitch_below
     set -l prefix $CONDA_PREFIX
     set -l level $CONDA_SHLVL
+    string match --quiet --regex '^[0-9]{1,2}$' -- "$level"; or return
     while test $level -gt 1
         set -l stacked CONDA_STACKED_$level
         set level (math $level - 1)

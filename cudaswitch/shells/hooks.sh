@@ -149,6 +149,7 @@ __cudaswitch_leave() {
 __cudaswitch_below() {
     \local _csw_level _csw_stacked _csw_env _csw_hook _csw_prefix
     _csw_level=$CONDA_SHLVL _csw_prefix=${CONDA_PREFIX-}
+    case $_csw_level in *[!0-9]* | ???*) return 0 ;; esac
     while [ "$_csw_level" -gt 1 ]; do
         \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
         _csw_level=$((_csw_level - 1))

@@ -154,7 +154,7 @@ def __cudaswitch_pin [prefix] {
 # The active conda environment, and those on PATH that it was stacked on, downwards.
 def __cudaswitch_standing [] {
     if ($env.CONDA_PREFIX? | is-empty) { return [] }
-    let level = (try { $env.CONDA_SHLVL | into int } catch { 1 })
+    let level = ([(try { $env.CONDA_SHLVL | into int } catch { 1 }) 99] | math min)
     let folders = (__cudaswitch_elements $env.PATH?)
     let below = (1..$level | each { $in } | skip 1 | reverse
         | where {|it| $env | get --optional $'CONDA_STACKED_($it)' | is-not-empty }

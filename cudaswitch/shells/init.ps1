@@ -135,7 +135,7 @@ function global:__cudaswitch_standing {
     if (-not $env:CONDA_PREFIX) { return }
     $env:CONDA_PREFIX
     $folders = $env:PATH.Split(':')
-    for ($level = "$env:CONDA_SHLVL" -as [int]; $level -gt 1; $level--) {
+    for ($level = [Math]::Min(99, ("$env:CONDA_SHLVL" -as [int])); $level -gt 1; $level--) {
         $below = "$(__cudaswitch_get "CONDA_PREFIX_$($level - 1)")"
         $stacked = __cudaswitch_get "CONDA_STACKED_$level"
         if ($stacked -and $folders -ccontains "$below/bin") { $below }

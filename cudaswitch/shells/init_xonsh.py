@@ -105,7 +105,7 @@ def edited() -> bool:
 def standing(state: dict[str, str]) -> list[str]:
     """Return the active conda environment, and those on PATH that it was stacked on, downwards."""
     level, folders = state.get("CONDA_SHLVL", ""), state.get("PATH", "").split(os.pathsep)
-    levels = range(int(level) if level.isdecimal() else 0, 1, -1)
+    levels = range(int(level) if level.isdecimal() and len(level) < 3 else 0, 1, -1)
     stacked = [it for it in levels if state.get(f"CONDA_STACKED_{it}")]
     below = [state.get(f"CONDA_PREFIX_{it - 1}", "") for it in stacked]
     active = state.get("CONDA_PREFIX", "")

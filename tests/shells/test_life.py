@@ -95,6 +95,25 @@ def test_what_counts_no_levels_brings_no_path_back(
 
 
 @every
+@pytest.mark.parametrize("level", ["", "two", "-1", "x[$(touch PROOF)]", "2 -o 1", "99999"])
+def test_a_level_that_is_none(shell: Shell, level: str, person: Person, tmp_path: Path) -> None:
+    """Some shells work out a number that is compared, with all that is in it."""
+    prefix = conda_prefix(tmp_path / "a")
+    person.pin("10.1", prefix)
+    enter, leave = (
+        shell.source(prefix / "etc" / "conda" / half / f"~~cudaswitch.{shell.suffix}")
+        for half in ("activate.d", "deactivate.d")
+    )
+    steps = f"{by_hand(shell, prefix)}\n{enter}", leave
+    kept = {"CONDA_STACKED_2": "true", "__CONDA_SHLVL_1_CUDA_HOME": str(person.kits[0].home)}
+    for more in ({}, kept):
+        result = bare(person).play(shell, *steps, CONDA_SHLVL=level, **more).check()
+        assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[0].home)
+        assert "CUDA_HOME" not in result.snaps["2"]
+    assert not (person.home.path / "PROOF").exists()
+
+
+@every
 @pytest.mark.parametrize("whose", [bare, lambda person: person], ids=["hooks", "integration"])
 def test_a_path_that_another_shell_computed(
     shell: Shell, whose: Callable[[Person], Person], person: Person, tmp_path: Path
