@@ -173,6 +173,5 @@ def test_numbers_are_no_texts(patient: Patient) -> None:
     patient.adopt("12.10.1")
     pasted = "ImportError: The detected CUDA version (11.8) mismatches the version that was used to"
     pasted += " compile PyTorch (12.1)."
-    done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
-    [found] = json.loads(done.stdout)["findings"]
+    found = patient.told(pasted)
     assert found["fix"].startswith("cudaswitch install 12.1 && ")

@@ -106,8 +106,7 @@ def test_a_release_that_has_the_cudnn(
         (kit / "version.json").unlink()
         shutil.rmtree(kit / "lib64")
     patient.env["CUDA_HOME"] = str(kit)
-    done = patient.home.run("doctor", "--json", stdin=CUDNN.format(major), **patient.env)
-    [found] = json.loads(done.stdout)["findings"]
+    found = patient.told(CUDNN.format(major))
     assert found["fix"].startswith(f"cudaswitch install {release} --cudnn {major} && "), found
     assert f"env {release} " in found["fix"]
 
@@ -143,8 +142,7 @@ def test_a_release_that_has_the_library(
     if active:
         patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", active))
     pasted = f"OSError: {library}: cannot open shared object file: No such file or directory"
-    done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
-    [found] = json.loads(done.stdout)["findings"]
+    found = patient.told(pasted)
     assert found["code"] == ("CS108" if "cudart" in library else "CS109")
     assert f"CUDA {release}" in found["cause"]
     assert found["fix"].startswith(f"cudaswitch install {release} && "), found
@@ -163,8 +161,7 @@ def test_the_library_of_the_framework(patient: Patient) -> None:
     pasted = "Could not load dynamic library 'libcurand.so.10'; dlerror: cannot open"
     patient.env["CUDASWITCH_DRIVER"] = "470.57.02"
     for release in ("11", "11.8"):
-        done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
-        [found] = json.loads(done.stdout)["findings"]
+        found = patient.told(pasted)
         assert found["fix"].startswith(f"cudaswitch install {release} && "), found
         env = patient.virtualenv()
         env.torch("2.4.0+cu118", "11.8")
@@ -185,8 +182,7 @@ def test_an_nvcc_that_does_not_know_the_gpu(
 ) -> None:
     patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", active))
     pasted = f"nvcc fatal   : Unsupported gpu architecture '{line}'"
-    done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
-    [found] = json.loads(done.stdout)["findings"]
+    found = patient.told(pasted)
     assert words in found["cause"]
     assert found["fix"].startswith(f"cudaswitch install {fix} && "), found
 
@@ -214,8 +210,7 @@ def test_what_the_toolkit_here_has(patient: Patient, line: str, laid: bool, fix:
     for name in ("gcc", "sh", "cat"):
         (patient.work / "no-nvcc" / name).symlink_to(f"/usr/bin/{name}")
     patient.env["PATH"] = f"{kit}/bin:{patient.work}/no-nvcc"
-    done = patient.home.run("doctor", "--json", stdin=line, **patient.env)
-    [found] = json.loads(done.stdout)["findings"]
+    found = patient.told(line)
     assert found["fix"].startswith(fix.replace("KIT", str(kit))), found
 
 
@@ -239,8 +234,7 @@ def test_a_driver_that_is_too_old(
 ) -> None:
     patient.program(patient.work / "bin/nvidia-smi", "#!/bin/sh\nexit 9\n")
     patient.env["CUDASWITCH_DRIVER"] = driver
-    done = patient.home.run("doctor", "--json", stdin=line, **patient.env)
-    [found] = json.loads(done.stdout)["findings"]
+    found = patient.told(line)
     assert cause in found["cause"]
     assert found["fix"].startswith(fix)
     assert "latest" not in found["fix"]
@@ -254,8 +248,7 @@ def test_the_driver_and_pytorch_before_the_driver_and_the_toolkit(patient: Patie
     patient.activate(env)
     patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "13.0.88"))
     patient.env["CUDASWITCH_DRIVER"] = "470.57.02"
-    done = patient.home.run("doctor", "--json", stdin=TOO_OLD, **patient.env)
-    [found] = json.loads(done.stdout)["findings"]
+    found = patient.told(TOO_OLD)
     assert "CS051: " in found["evidence"]
     assert "torch==2.6.0+cu118" in found["evidence"]
     assert "install 11.4" not in found["fix"]
@@ -295,8 +288,7 @@ def test_a_newer_cudnn_where_the_framework_takes_it_from(patient: Patient) -> No
     env.dist("nvidia-cudnn-cu12", "8.9.2.26")
     (env.packages / "nvidia/cudnn/lib").mkdir(parents=True)
     patient.activate(env)
-    done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
-    [found] = json.loads(done.stdout)["findings"]
+    found = patient.told(pasted)
     assert found["fix"] == f"{env.prefix}/bin/python -m pip install 'nvidia-cudnn-cu12>=8.6,<9'"
 
 

@@ -264,5 +264,12 @@ class Patient:
         ]
         return found
 
+    def told(self, pasted: str) -> dict[str, str]:
+        """Paste an error and return the one thing that is told of it."""
+        done = self.home.run("doctor", "--json", stdin=pasted, **self.env)
+        found: dict[str, str]
+        [found] = json.loads(done.stdout)["findings"]
+        return found
+
     def codes(self, number: int) -> list[str]:
         return [one["code"] for one in self.findings(number)]

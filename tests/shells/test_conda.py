@@ -92,6 +92,8 @@ TRANSITIONS = [
     ("a +b +c out out out", "11211-"),
     ("a +b c out out out", "11211-"),
     ("a +b +c +b out out out out", "1122211-"),
+    ("a +c b out out out", "12121-"),
+    ("a +b +c again b out out out out", "11221211-"),
     ("a b +a again out out out", "1-11-1-"),
     ("out a out out", "-1--"),
 ]
