@@ -260,9 +260,9 @@ def test_the_driver_and_pytorch_before_the_driver_and_the_toolkit(patient: Patie
         (
             "nvidia-driver-470 nvidia-driver-535-server",
             False,
-            "install the NVIDIA driver 525.60.13",
+            "update the NVIDIA driver to 525.60.13",
         ),
-        ("nvidia-driver-535", True, "install the NVIDIA driver 525.60.13 or newer in Windows"),
+        ("nvidia-driver-535", True, "update the NVIDIA driver to 525.60.13 or newer in Windows"),
         ("nvidia-driver-535 nvidia-driver-570", False, "sudo apt install nvidia-driver-570"),
     ],
 )

@@ -66,7 +66,10 @@ def _framework_driver(facts: Facts) -> Iterator[Found]:
 
 def _newer_driver(facts: Facts, least: Version | None) -> str:
     """Say how the driver gets here: in WSL it is that of Windows, and Ubuntu has packages of it."""
-    wanted = f"install the NVIDIA driver {least} or newer" if least else "install a newer driver"
+    # No first word that is a command, such as `install`: people evaluate what is told.
+    wanted = (
+        f"update the NVIDIA driver to {least} or newer" if least else "update the NVIDIA driver"
+    )
     if facts.wsl:
         return f"{wanted} in Windows"
     newest = max(majors_of_apt("nvidia-driver-"), default=0)
