@@ -48,6 +48,9 @@ class Server:
         self.sent = 0
         self.ranges = 0
         self.busy = 0
+        self.open = 0
+        self.most_open = 0
+        """How many requests were answered at the same time."""
         self.hits: Counter[str] = Counter()
         self.elsewhere = ""
         """Where the redirecting modes lead."""
@@ -96,10 +99,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
         self.owner.asked.append(Asked(self.path, dict(self.headers.items())))
         mode, _, argument = self.asked_for.partition(":")
-        self.owner.hits[mode] += 1
+        owner = self.owner
+        owner.hits[mode] += 1
+        owner.open += 1
+        owner.most_open = max(owner.most_open, owner.open)
         # The client hangs up on us, which many tests want.
         with contextlib.suppress(OSError):
             MODES[mode](self, argument)
+        owner.open -= 1
 
     @property
     def asked_for(self) -> str:
@@ -200,10 +207,10 @@ def lie(handler: _Handler, argument: str) -> None:
     handler.body(handler.data)
 
 
-def stall(handler: _Handler, _: str) -> None:
-    """Half of the body, then silence; every time."""
+def stall(handler: _Handler, argument: str) -> None:
+    """Half of the body, then silence for 3 seconds, or `stall:N`; every time."""
     handler.whole(send=HALF)
-    time.sleep(3)
+    time.sleep(float(argument or 3))
 
 
 def silent(handler: _Handler, _: str) -> None:

@@ -297,10 +297,10 @@ def test_long_lines_take_no_time(row: Message) -> None:
     """What a pattern looks for, again and again up to the width that is read, and no end of it."""
     words = re.findall(r"[A-Za-z_/.]{3,}", row.pattern.pattern.replace("\\", ""))
     lines = [word * (2_000 // len(word)) for word in {*words, "A", " ", "a: ", "libcuda.so"}]
-    start = time.perf_counter()
+    start = time.process_time()
     for line in lines:
         row.pattern.search(line)
-    assert time.perf_counter() - start < 0.02 * len(lines)
+    assert time.process_time() - start < 0.02 * len(lines)
 
 
 @pytest.mark.parametrize(

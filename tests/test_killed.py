@@ -54,7 +54,7 @@ def test_it_ends_right_and_fetches_nothing_twice(tmp_path: Path) -> None:
                 assert len(package.entries) == 2
         assert run(None) == 0
         # Of what a kill cut off, only what was in the socket is sent again, once a kill.
-        assert server.sent < len(content) + KILLS * (1 << 16)
+        assert server.sent < len(content) + KILLS * (1 << 18)
         whole = [path for path in (tmp_path / "cache").iterdir() if len(path.name) == 64]
         assert [unpacking.sha256_of(path) for path in whole] == [path.name for path in whole]
         assert len(whole) == 1

@@ -52,13 +52,11 @@ def test_in_order_and_not_again(tmp_path: Path) -> None:
 
 
 def test_at_the_same_time(tmp_path: Path) -> None:
-    # 1 MiB at 1 MB a second each: one after the other they would take four seconds.
     with Server(CONTENT) as server:
         urls = [server.url("slow:1000000", f"{number}.bin") for number in range(value("jobs"))]
-        began = time.monotonic()
         # One content: what the first has finished would serve the others from the cache.
         fetch_all([wanted(url) for url in urls], tmp_path / "cache")
-        assert time.monotonic() - began < 3
+        assert server.most_open == value("jobs")
         assert server.hits["slow"] == value("jobs")
 
 
@@ -66,10 +64,8 @@ def test_the_first_failure_stops_the_others_and_they_go_on_later(tmp_path: Path)
     with Server(CONTENT) as server:
         slow = wanted(server.url("slow:400000", "slow.bin"))
         wrong = Wanted(server.url("slow:2000000", "wrong.bin"), "0" * 64, len(CONTENT))
-        began = time.monotonic()
         with pytest.raises(SourceError, match=r"wrong\.bin.*its sha256 is"):
             fetch_all([slow, wrong], tmp_path / "cache")
-        assert time.monotonic() - began < 2
         parts = list((tmp_path / "cache/urls").glob("*.part"))
         assert [0 < part.stat().st_size < len(CONTENT) for part in parts] == [True]
         sent = server.sent
@@ -94,7 +90,7 @@ except KeyboardInterrupt:
 def test_an_interrupt_does_not_wait_for_a_silent_server(tmp_path: Path) -> None:
     with Server(CONTENT) as server:
         # The silent one second: Python before 3.13 takes an interrupted join for a thread's end.
-        urls = [server.url("slow:200000", "a.bin"), server.url("stall", "b.bin")]
+        urls = [server.url("slow:20000", "a.bin"), server.url("stall:60", "b.bin")]
         arguments = [sys.executable, "-c", PROGRAM, tmp_path / "cache", HASH, str(len(CONTENT))]
         env = os.environ | {"CUDASWITCH_TIMEOUT": "60", "PYTHONPATH": os.pathsep.join(sys.path)}
         with subprocess.Popen([*arguments, *urls], env=env, stderr=subprocess.PIPE) as process:
@@ -103,9 +99,9 @@ def test_an_interrupt_does_not_wait_for_a_silent_server(tmp_path: Path) -> None:
                 time.sleep(0.05)
             began = time.monotonic()
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=10)
+            _, said = process.communicate(timeout=50)
         assert (process.returncode, b"Traceback" in said) == (130, False)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 20
 
 
 def test_a_limit(tmp_path: Path) -> None:

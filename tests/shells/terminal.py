@@ -44,7 +44,7 @@ class Terminal:
             env=env,
             cwd=str(folder),
             encoding="utf-8",
-            timeout=20,
+            timeout=60,
             echo=False,
             dimensions=(50, 500),
         )

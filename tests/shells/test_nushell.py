@@ -255,7 +255,7 @@ class Prompt:
             env=person.home.env | {"CUDASWITCH_QUIET": "1"} | variables,
             cwd=str(folder),
             encoding="utf-8",
-            timeout=20,
+            timeout=60,
             echo=False,
             dimensions=(50, 500),
         )
