@@ -37,6 +37,7 @@ _MARKS: dict[Owner, str] = {"C": "conda-meta", "V": "pyvenv.cfg"}
 
 _TEST = re.compile(r"""\[ (-[a-zA-Z] (?:"[^"\s]*"|[\w.$]+)|"[^"\s]*" -nt "[^"\s]*") \]""")
 
+_FUNCTION = re.compile(r"^function .*?^end\n", re.MULTILINE | re.DOTALL)
 
 INTEGRATED = tuple(row.name for row in SHELLS.values() if row.init)
 """The shells that `cudaswitch init` has something for."""
@@ -65,8 +66,15 @@ def login_shell(variables: Mapping[str, str]) -> str:
 
 @cache
 def text_of(name: str) -> str:
-    """Return a text without what only its readers need."""
-    return without_comments((Path(__file__).parent / name).read_text(encoding="utf-8"))
+    """Return a text without what only its readers need.
+
+    fish gets each function as a text of its own: at a call, and in blocks, it counts the lines
+    before it in the text that it was parsed with.
+    """
+    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
+    if name.endswith(".fish"):
+        text = _FUNCTION.sub(lambda found: f"eval {quote_fish(without_comments(found[0]))}\n", text)
+    return without_comments(text)
 
 
 def without_comments(text: str) -> str:

@@ -184,37 +184,47 @@ function __cudaswitch_plainly --no-scope-shadowing
         case '*'
             return 1
     end
-    test -d $home/lib64 -a -x $home/bin/nvcc; or return 1
-    set -l lib $home/lib64
-    test -d $home/extras/CUPTI/lib64; and set -a lib $home/extras/CUPTI/lib64
-    contains -- $home/bin $path; and return 1
-    contains -- $lib[1] $ld; and return 1
-    contains -- $lib[-1] $ld; and return 1
-    __cudaswitch_kept; and return 1
-    if test "$CONDA_PREFIX$VIRTUAL_ENV" != "$plain"
-        set -e __csw_xla
-        __cudaswitch_bundled; and return 1
-        set -q __csw_xla; and return 1
-    end
+    __cudaswitch_simple $home ":$path:$ld" "$plain"; or return 1
     # fish keeps a variable that is set but empty as a list of one empty string.
     test -n "$ld"; or set ld
-    set -g _cudaswitch_path_was $path
-    set -g _cudaswitch_ld_was $ld
+    set -g --path _cudaswitch_path_was $path
+    set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld_was_set $ld_set
     set -q ld_set[1]; or set -gx _CUDASWITCH_LD unset
-    set -gx _CUDASWITCH_ON $want:nvcc
-    set -gx _CUDASWITCH_BIN 0$home/bin
-    set -l --path lib0 0$lib
-    set -gx _CUDASWITCH_LIB "$lib0"
-    set -gx PATH $home/bin $path
-    set -gx LD_LIBRARY_PATH $lib $ld
-    set -gx CUDA_HOME $home
-    set -gx CUDA_PATH $home
-    set -gx CUDAToolkit_ROOT $home
-    set -gx CUDACXX $home/bin/nvcc
+    __cudaswitch_place $home $want
+end
+
+# Is there nothing to work out for the toolkit $argv[1], neither in the lists $argv[2] nor in the
+# active environment, which is known to bring no CUDA where it is $argv[3]?
+function __cudaswitch_simple
+    test -d $argv[1]/lib64 -a -x $argv[1]/bin/nvcc; or return 1
+    string match --quiet -- "*:$argv[1]/*" $argv[2]; and return 1
+    test -n "$CONDA_SHLVL"; and __cudaswitch_kept; and return 1
+    test "$CONDA_PREFIX$VIRTUAL_ENV" = "$argv[3]"; and return 0
+    set -e __csw_xla
+    __cudaswitch_bundled; and return 1
+    not set -q __csw_xla
+end
+
+# Set what the want $argv[2] of such a toolkit $argv[1] has, before what there was without us.
+function __cudaswitch_place
+    if test -d $argv[1]/extras/CUPTI/lib64
+        set -gx _CUDASWITCH_LIB 0$argv[1]/lib64:0$argv[1]/extras/CUPTI/lib64
+        set -gx LD_LIBRARY_PATH $argv[1]/lib64 $argv[1]/extras/CUPTI/lib64 $_cudaswitch_ld_was
+    else
+        set -gx _CUDASWITCH_LIB 0$argv[1]/lib64
+        set -gx LD_LIBRARY_PATH $argv[1]/lib64 $_cudaswitch_ld_was
+    end
+    set -gx _CUDASWITCH_ON $argv[2]:nvcc
+    set -gx _CUDASWITCH_BIN 0$argv[1]/bin
+    set -gx PATH $argv[1]/bin $_cudaswitch_path_was
+    set -gx CUDA_HOME $argv[1]
+    set -gx CUDA_PATH $argv[1]
+    set -gx CUDAToolkit_ROOT $argv[1]
+    set -gx CUDACXX $argv[1]/bin/nvcc
     set -g _cudaswitch_path "$PATH"
     set -g _cudaswitch_ld "$LD_LIBRARY_PATH"
-    set -g _cudaswitch_plain $home:$home:$home:$CUDACXX
+    set -g _cudaswitch_plain $argv[1]:$argv[1]:$argv[1]:$CUDACXX
     return 0
 end
 
@@ -311,8 +321,8 @@ function __cudaswitch_apply --no-scope-shadowing
     end
     # fish keeps a variable that is set but empty as a list of one empty string.
     test -n "$ld"; or set ld
-    set -g _cudaswitch_path_was $path
-    set -g _cudaswitch_ld_was $ld
+    set -g --path _cudaswitch_path_was $path
+    set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld_was_set $ld_set
     if contains -- $bin $path
         set __csw $path

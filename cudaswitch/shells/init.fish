@@ -5,7 +5,10 @@
 
 # $__csw = the ready answer to the request $argv[1]; fails where Python must be asked.
 function __cudaswitch_ready
-    string match --quiet --regex '^[A-Za-z0-9_+][A-Za-z0-9._+-]*$' -- $argv[1]; or return 1
+    switch "$argv[1]"
+        case '' '.*' '-*' '*/*'
+            return 1
+    end
     test -f $_cudaswitch_root/requests/$argv[1]; or return 1
     read --global __csw < $_cudaswitch_root/requests/$argv[1]; or return 1
     test -d $__csw/.; and return 0
@@ -303,30 +306,29 @@ function __cudaswitch_choose
     return 0
 end
 
-# `use` of the toolkit $argv without options in place of another. There is nothing to work out
+# `use` of the toolkit $argv[1] without options in place of another. There is nothing to work out
 # as long as nobody has touched what was applied; fails, with nothing done, where it is not so.
 function __cudaswitch_swap
     test "$PATH|$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE" \
         = "$_cudaswitch_path|$_cudaswitch_ld|$_cudaswitch_plain|"; or return 1
-    set -l home $argv[1]
-    set -l want $home
-    set -l plain
-    set -l --path path $_cudaswitch_path_was
-    set -l --path ld $_cudaswitch_ld_was
-    set -l ld_set $_cudaswitch_ld_was_set
-    __cudaswitch_plainly; or return 1
+    __cudaswitch_simple $argv[1] ":$_cudaswitch_path_was:$_cudaswitch_ld_was"; or return 1
+    __cudaswitch_place $argv[1] $argv[1]
     set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
-    set -gx _CUDASWITCH_U $home
-    string match --quiet --regex '/(?:cuda-)?(?<home>[^/]*)$' -- $home
-    set -g _cudaswitch_line "CUDA $home"
+    set -gx _CUDASWITCH_U $argv[1]
+    set -l name
+    string match --quiet --regex '/(?:cuda-)?(?<name>[^/]*)$' -- $argv[1]
+    set -g _cudaswitch_line "CUDA $name"
     test -n "$CUDASWITCH_QUIET"; or echo "cudaswitch: $_cudaswitch_line" >&2
     return 0
 end
 
 function cudaswitch
-    if test "$argv[1]" = use; and not set -q argv[3]; and __cudaswitch_ready "$argv[2]"
-        __cudaswitch_swap $__csw; or __cudaswitch_choose $__csw
-        return
+    switch "$argv[1]"
+        case use
+            if not set -q argv[3]; and __cudaswitch_ready "$argv[2]"
+                __cudaswitch_swap $__csw; or __cudaswitch_choose $__csw
+                return
+            end
     end
     if contains -- --help $argv; or contains -- -h $argv
         $_cudaswitch_program $argv

@@ -70,7 +70,7 @@ def with_names_for_texts(text: str) -> str:
     quotes = (lambda kept: f"'{kept}'", *(row.quote for row in ROWS.values()))
     # The longest first: one may be a part of another.
     for name, kept in sorted(texts.items(), key=lambda item: -len(item[1])):
-        plain = shells.without_comments(kept)
+        plain = shells.text_of(name)
         keyword = shells.with_keyword(plain)
         comments = "".join(f"#:{line}\n" for line in plain.splitlines())
         forms = {kept: "", keyword: ", [[", plain: "", comments: ", #:"}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cudaswitch import shells
 from shells.driver import BASH, FISH, ZSH, Shell
 from shells.kits import Person
 from shells.terminal import Terminal
 from shells.test_interactive import Open, at_prompt, every_shell, home_of, tree
+from tools import require
 
 __all__ = ["at_prompt", "tree"]  # fixtures
 
@@ -92,3 +95,19 @@ def test_whatever_is_set_by_then(
     terminal.say("cudaswitch off")
     terminal.say("cd /")
     assert home_of(terminal) == ""
+
+
+def test_fish_parses_each_function_by_itself(tmp_path: Path) -> None:
+    """In a longer text it counts the lines before a function, whenever that calls another."""
+    file = tmp_path / "all.fish"
+    file.write_text(shells.core("fish") + shells.text_of("init.fish"))
+    ask = (
+        "for name in (functions --all --names | string match '*cudaswitch*')\n"
+        "echo $name (functions --details --verbose $name)[3]\n"
+        "end\n"
+    )
+    command = [require("fish"), "--no-config", "-c", f"source {FISH.quote(str(file))}\n{ask}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = dict(line.split() for line in done.stdout.splitlines())
+    assert len(lines) > 40
+    assert set(lines.values()) == {"1"}
