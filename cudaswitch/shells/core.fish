@@ -131,22 +131,13 @@ function __cudaswitch_settled --no-scope-shadowing
             set -q __csw_names[1]; and __cudaswitch_copies PATH "$_CUDASWITCH_BIN:$_CUDASWITCH_GONE"
         end
         if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX$kept" = "$_cudaswitch_plain"
-            set -e CUDA_HOME
-            set -e CUDA_PATH
-            set -e CUDAToolkit_ROOT
-            set -e CUDACXX
+            set -e CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
         else if test -n "$_CUDASWITCH_ON"
             __cudaswitch_scalars give $_CUDASWITCH_ON
         end
         set -g _cudaswitch_plain
-        set -e __csw_names
-        set -e _CUDASWITCH_ON
-        set -e _CUDASWITCH_BIN
-        set -e _CUDASWITCH_OLD
-        set -e _CUDASWITCH_GONE
-        set -e _CUDASWITCH_LIB
-        set -e _CUDASWITCH_LD
-        set -e _CUDASWITCH_KEPT
+        set -e __csw_names _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
+            _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT
     end
 
     if test -n "$home"
@@ -231,10 +222,9 @@ end
 # Undo what __cudaswitch_plainly did, where nobody has touched it and nobody asks for anything.
 # Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time.
 function __cudaswitch_restore
-    set -l found "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
-    set found "$found$_CUDASWITCH_OLD$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH:$LD_LIBRARY_PATH"
-    set found "$found|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|0$PATH[1]"
-    test "$found" = ":$_cudaswitch_ld|$_cudaswitch_plain|$_CUDASWITCH_BIN"; or return 1
+    test "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D$_CUDASWITCH_OLD\
+$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH:$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:\
+$CUDACXX|0$PATH[1]" = ":$_cudaswitch_ld|$_cudaswitch_plain|$_CUDASWITCH_BIN"; or return 1
     test -n "$_cudaswitch_plain"; or return 1
     set -q _CUDASWITCH_KEPT; and return 1
     set -q PATH[2]; or return 1
@@ -247,14 +237,8 @@ function __cudaswitch_restore
         set -e LD_LIBRARY_PATH
     end
     set -g _cudaswitch_plain
-    set -e CUDA_HOME
-    set -e CUDA_PATH
-    set -e CUDAToolkit_ROOT
-    set -e CUDACXX
-    set -e _CUDASWITCH_ON
-    set -e _CUDASWITCH_BIN
-    set -e _CUDASWITCH_LIB
-    set -e _CUDASWITCH_LD
+    set -e CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX \
+        _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB _CUDASWITCH_LD
     return 0
 end
 

@@ -90,7 +90,8 @@ function __cudaswitch_directory
     end
     test -n "$__csw"; and set -gx _CUDASWITCH_D $__csw
     # What was refused in a tree is told again on the next visit.
-    if test -z "$_cudaswitch_answer"; and string match --quiet '*/.cuda-version:*' -- "$_cudaswitch_asked"
+    if test -n "$_cudaswitch_asked" -a -z "$_cudaswitch_answer"
+            and string match --quiet '*/.cuda-version:*' -- $_cudaswitch_asked
         string match --quiet -- "$_cudaswitch_file:*" "$_cudaswitch_asked"; or set -g _cudaswitch_asked
     end
     return 0
@@ -246,15 +247,20 @@ function __cudaswitch_look
             set -e _CUDASWITCH_X
         end
     end
-    if test -n "$_CUDASWITCH_C$_CUDASWITCH_V"
-        set -e _CUDASWITCH_D
-        set -g _cudaswitch_file
-    else if test -z "$_CUDASWITCH_U"
+    set -g __csw
+    if test -z "$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_U"
         __cudaswitch_directory
+        # Nobody else asks.
+        set __csw "$_CUDASWITCH_X"
+        test -n "$__csw"; or set __csw "$_CUDASWITCH_D"
+    else
+        if test -n "$_CUDASWITCH_C$_CUDASWITCH_V"
+            set -e _CUDASWITCH_D
+            set -g _cudaswitch_file
+        end
+        __cudaswitch_strongest
     end
     # Without a reason nothing is touched: people put their own folders before ours.
-    set -g __csw
-    __cudaswitch_strongest
     if test -n "$moved$_CUDASWITCH_GONE"; or test "$__csw" != "$before" -a "$__csw:nvcc" != "$before"
         test -z "$__csw"; and __cudaswitch_restore; or __cudaswitch_settle "$__csw"
     end
