@@ -8,7 +8,7 @@ import pytest
 
 from homes import Home
 from shells.conda import Conda, Emulator, real_conda
-from shells.driver import SHELLS, Shell
+from shells.driver import SHELLS, TCSH, Shell
 from shells.scene import Scene
 
 REAL = real_conda()
@@ -37,5 +37,8 @@ def test_an_evening_s_work_ends_alike(shell: Shell, tmp_path: Path, home: Home) 
     real, emulated = (Scene(tmp_path, shell, conda, home) for conda in condas)
     for prefix in (real.a, real.b):
         for kind in ("activate", "deactivate"):
-            real.hook(prefix, kind, shell.prepend("PATH", f"/{kind}/{prefix.name}"))
+            at = f"/{kind}/{prefix.name}"
+            # Where conda has tcsh evaluate a script, an `else` does not find its `endif`.
+            text = f'setenv PATH {at}:"$PATH"' if shell is TCSH else shell.prepend("PATH", at)
+            real.hook(prefix, kind, text)
     assert evening(emulated) == evening(real)
