@@ -65,7 +65,6 @@ function __cudaswitch_directory
     set -g _cudaswitch_text
     set -e _CUDASWITCH_D
     set -g __csw
-    set -l active
     if __cudaswitch_file
         set _cudaswitch_file $__csw
         __cudaswitch_content $_cudaswitch_file
@@ -79,7 +78,8 @@ function __cudaswitch_directory
             __cudaswitch_read $_cudaswitch_file
             or __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file $_cudaswitch_file
         end
-    else if __cudaswitch_active; and set active $__csw; and __cudaswitch_framework $active
+    else if test -n "$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_active
+            and __cudaswitch_framework $__csw
     else if test -f $_cudaswitch_root/global
         if not __cudaswitch_read $_cudaswitch_root/global
             __cudaswitch_content $_cudaswitch_root/global

@@ -6,7 +6,6 @@
 # What the directory asks for, else the frameworks of the active environment, else the
 # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
 __cudaswitch_directory() {
-    \local _csw_env
     \unset _CUDASWITCH_D
     _cudaswitch_file='' _cudaswitch_text=''
     if __cudaswitch_file; then
@@ -16,7 +15,8 @@ __cudaswitch_directory() {
         # What nearly all of them hold is one version.
         __cudaswitch_ready "${_cudaswitch_text%$'\n'}" || __cudaswitch_read "$_cudaswitch_file" \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
-    elif __cudaswitch_active && _csw_env=$__csw && __cudaswitch_framework "$_csw_env"; then
+    elif [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_active \
+        && __cudaswitch_framework "$__csw"; then
         :
     elif [ -f "$_cudaswitch_root/global" ]; then
         if ! __cudaswitch_read "$_cudaswitch_root/global"; then
@@ -136,6 +136,16 @@ __cudaswitch_direnv() {
     _cudaswitch_direnv=${DIRENV_DIFF-} _csw_moved=1
 }
 
+# Take up what CUDASWITCH_VERSION asks for.
+__cudaswitch_version() {
+    if [ -n "${CUDASWITCH_VERSION-}" ] && { __cudaswitch_ready "$CUDASWITCH_VERSION" \
+        || __csw=$("$_cudaswitch_program" want -- "$CUDASWITCH_VERSION"); }; then
+        \export "_CUDASWITCH_X=$__csw"
+    else
+        \unset _CUDASWITCH_X
+    fi
+}
+
 # Take up what the environment, the directory or the user asks for, and settle.
 __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
@@ -152,16 +162,7 @@ __cudaswitch_look() {
     esac
     case ${_cudaswitch_seen-} in
         *"|${CUDASWITCH_VERSION-}") ;;
-        *)
-            if [ -z "${CUDASWITCH_VERSION-}" ]; then
-                \unset _CUDASWITCH_X
-            elif __cudaswitch_ready "$CUDASWITCH_VERSION" \
-                || __csw=$("$_cudaswitch_program" want -- "$CUDASWITCH_VERSION"); then
-                \export "_CUDASWITCH_X=$__csw"
-            else
-                \unset _CUDASWITCH_X
-            fi
-            ;;
+        *) __cudaswitch_version ;;
     esac
     case ${_CUDASWITCH_C-}${_CUDASWITCH_V-}:${_CUDASWITCH_U-} in
         :)
