@@ -9,11 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import builders
 import tools
 from builders import cache
 from homes import HOSTILE_FOLDER, HOSTILE_NAME, Home, make_home
+
+# On a loaded machine everything is slow; in CI the rest is what Hypothesis has for that.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 MARKERS = {
     "network": "needs a package index",

@@ -271,7 +271,8 @@ def test_every_truncation_is_refused(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", SMALL)
 @settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=120,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(draw=st.data())
 def test_no_damage_goes_unseen(form: str, tmp_path: Path, draw: st.DataObject) -> None:

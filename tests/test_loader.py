@@ -146,7 +146,7 @@ def test_what_is_no_library_is_refused_with_the_reason(library: bytes, tmp_path:
         read_elf(tmp_path / "nowhere")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(data=st.data())
 def test_a_mutated_library_is_read_or_refused(library: bytes, data: st.DataObject) -> None:
     content = bytearray(library[: data.draw(st.integers(0, len(library)))])
@@ -269,7 +269,7 @@ def loader_kind() -> int:
     return {62: 0x0303, 183: 0x0A03}[MACHINE]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_a_mutated_cache_is_read_or_empty(cache: Path, data: st.DataObject) -> None:
     content = cache.read_bytes()

@@ -102,7 +102,7 @@ def test_no_file_or_no_regular_one(home: Home, tmp_path: Path) -> None:
     refused(home.run("sync", "--lock", path), "longer than")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.integers(0, len(GOOD) - 1), st.characters()), max_size=6))
 def test_anything_is_read_or_refused(changes: list[tuple[int, str]]) -> None:
     text = list(GOOD)

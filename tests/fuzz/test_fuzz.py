@@ -60,7 +60,6 @@ def test_read_or_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     @settings(
         max_examples=COUNT,
-        deadline=None,
         database=None,
         derandomize="FUZZ" not in os.environ,
         suppress_health_check=list(HealthCheck),
