@@ -169,8 +169,9 @@ def test_shards_that_cannot_be_used(server: FolderServer, content: Any) -> None:
         pack({"info": {"shards_base_url": "file:///"}, "shards": {"cudnn": b"0" * 32}}),
         pack({"info": {}, "shards": {"cudnn": b"0" * 32}}),
         zstd.compress(b"\x91" * 100_000), zstd.compress(b"\xdd\xff\xff\xff\xff"),
+        zstd.compress(b"\x81\x80\xc0"),
     ],
-    ids=range(12),
+    ids=range(13),
 )  # fmt: skip
 def test_an_index_of_shards_that_cannot_be_used(server: FolderServer, index: bytes) -> None:
     server.instead[INDEX] = index

@@ -54,7 +54,10 @@ def _content(source: Source) -> dict[Any, Any]:
         data += piece
         if len(data) > PLAIN_LIMIT:
             raise ValueError("it is too large")
-    return _map(msgpack.unpackb(data, strict_map_key=False))
+    try:
+        return _map(msgpack.unpackb(data, strict_map_key=False))
+    except TypeError:
+        raise ValueError("a map is the key of a map") from None
 
 
 def _map(value: object) -> dict[Any, Any]:
