@@ -159,7 +159,7 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
     try:
         pin = Path(json.loads(note.read_text(encoding="utf-8"))["path"])
         since = note.stat().st_mtime
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
     if may_pin(pin):
         return []

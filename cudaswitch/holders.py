@@ -51,7 +51,7 @@ def records() -> list[Record]:
     records = []
     for file in sorted(home().pins.glob("[!.]*")):
         # A damaged note is as good as none: what counts is the pin itself, where it is.
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             row = json.loads(file.read_text(encoding="utf-8"))
             records.append(Record(Path(row["path"]), row["hooked"]))
     there = [record for record in records if may_pin(record.path)]

@@ -160,11 +160,12 @@ def test_who_is_gone_pins_nothing(stocked: Home, tmp_path: Path) -> None:
 def test_damaged_notes_about_pins_do_no_harm(stocked: Home, tmp_path: Path) -> None:
     prefix = conda_prefix(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
-    for number, text in enumerate(("", "{", "[]", '{"path": 1}', "\udcff")):
+    for number, text in enumerate(("", "{", "[]", '{"path": 1}', "\udcff", "[" * 2_000)):
         path = stocked.store / "pins" / f"{number}.tmp"
         path.write_text(text, errors="surrogateescape")
     refused(stocked.run("remove", FULL), str(prefix))
     assert stocked.run("list").returncode == 0
+    assert stocked.run("gc").returncode == 0
 
 
 @pytest.fixture

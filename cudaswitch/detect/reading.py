@@ -160,7 +160,7 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str, Any]]:
         literal = ast.literal_eval(value)
         if isinstance(literal, list) and literal and all(isinstance(it, tuple) for it in literal):
             literal = dict(literal)
-    except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
+    except (ArithmeticError, ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
         return
     yield target.id, literal
     if isinstance(literal, dict):

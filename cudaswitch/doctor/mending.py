@@ -76,7 +76,7 @@ def _wrapped(text: bytes, safe: WrapKernel) -> bytes:
     """Start a kernel through `exec`, which asks the environment's pin each time."""
     try:
         spec: dict[str, Any] = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise StoreError(f"`{safe.file}` is no JSON", "register the kernel again") from None
     environment = environment_at(Path(safe.prefix))
     name = shells.ENVIRONMENT_VARIABLE[environment.owner]

@@ -87,7 +87,7 @@ def read_record(path: Path) -> Record | None:
     try:
         data = json.loads(path.read_bytes())
         return Record(**{field.name: data[field.name] for field in fields(Record)})
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -143,7 +143,7 @@ def _reported(
             (row["download_info"]["url"], row["download_info"]["archive_info"]) for row in rows
         ]
         found = tuple(Wanted(redact(url), _hash_of(url, info), None) for url, info in files)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise SourceError("cannot read the report of pip", "pip 23 or newer is needed") from None
     if len(found) != len(pins):
         raise SourceError(f"pip reports {len(found)} files for {len(pins)} packages")

@@ -307,7 +307,8 @@ TARGETS: dict[str, Target] = {
         (b"home = /usr/bin\ninclude-system-site-packages = true\nversion = 3.11.2\n",),
     ),
     "Python values": Target(
-        in_file("x.py", lambda path: Reading(_WORK).python_values(path)), (b"a = {'b': [1, -2j]}",)
+        in_file("x.py", lambda path: Reading(_WORK).python_values(path)),
+        (b"a = {'b': [1, -2j]}", b"a = " + b"9" * 400 + b" - 2j"),
     ),
     "JSON values": Target(
         in_file("x.json", lambda path: Reading(_WORK).json_values(path)), (b'{"a": {"b": 1}}',)
@@ -330,7 +331,10 @@ TARGETS: dict[str, Target] = {
     "version.txt": Target(in_file("txt/version.txt", _toolkit), (b"CUDA Version 10.1.243\n",)),
     "note of a download": Target(
         in_file("note.json", read_record),
-        (_json({"url": "", "name": "", "size": 1, "sha256": "", "etag": "", "modified": ""}),),
+        (
+            _json({"url": "", "name": "", "size": 1, "sha256": "", "etag": "", "modified": ""}),
+            b"[" * 2_000,
+        ),
     ),
     "journal of ranges": Target(
         in_file("x.part.ranges", lambda path: Part(path.with_suffix("")).spans()),
