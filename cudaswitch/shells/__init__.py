@@ -37,7 +37,7 @@ _MARKS: dict[Owner, str] = {"C": "conda-meta", "V": "pyvenv.cfg"}
 
 _TEST = re.compile(r"""\[ (-[a-zA-Z] (?:"[^"\s]*"|[\w.$]+)|"[^"\s]*" -nt "[^"\s]*") \]""")
 
-_FUNCTION = re.compile(r"^function .*?^end\n", re.MULTILINE | re.DOTALL)
+_FISH_FUNCTION = re.compile(r"^function .*?^end\n", re.MULTILINE | re.DOTALL)
 
 INTEGRATED = tuple(row.name for row in SHELLS.values() if row.init)
 """The shells that `cudaswitch init` has something for."""
@@ -73,7 +73,9 @@ def text_of(name: str) -> str:
     """
     text = (Path(__file__).parent / name).read_text(encoding="utf-8")
     if name.endswith(".fish"):
-        text = _FUNCTION.sub(lambda found: f"eval {quote_fish(without_comments(found[0]))}\n", text)
+        text = _FISH_FUNCTION.sub(
+            lambda found: f"eval {quote_fish(without_comments(found[0]))}\n", text
+        )
     return without_comments(text)
 
 

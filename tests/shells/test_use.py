@@ -217,6 +217,18 @@ class TestRefusal:
         assert lines[0].startswith("cudaswitch: ")
         assert [line for line in lines[1:] if not line.startswith("hint: ")] == []
 
+    @integrated
+    def test_a_name_that_leads_elsewhere_is_no_ready_answer(
+        self, shell: Shell, person: Person, tmp_path: Path
+    ) -> None:
+        answer = tmp_path / "answer"
+        answer.write_text(f"{person.kits[0].home}\n")
+        request = os.path.relpath(answer, person.home.store / "requests")
+        command = person.use(shell, request)
+        result = person.play(shell, f"try {{ {command} }}" if shell is NU else command)
+        assert "is not a CUDA version" in result.stderr
+        assert foreign(result.snaps["1"]) == foreign(result.snaps["0"])
+
     def test_an_unsafe_store_is_refused_with_the_reason(
         self, person: Person, tmp_path: Path
     ) -> None:
