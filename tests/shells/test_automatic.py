@@ -55,13 +55,13 @@ def calls(folder: Path) -> int:
     return len(count.read_text().splitlines()) if count.exists() else 0
 
 
-def entered(shell: Shell, env: Env) -> str:
+def entered(shell: Shell, env: Env, variable: str = "VIRTUAL_ENV") -> str:
     path = shell.prepend("PATH", str(env.prefix / "bin"))
-    return f"{shell.set('VIRTUAL_ENV', str(env.prefix))}\n{path}\n{shell.prompt}"
+    return f"{shell.set(variable, str(env.prefix))}\n{path}\n{shell.prompt}"
 
 
-def left(shell: Shell) -> str:
-    return f"{shell.unset('VIRTUAL_ENV')}\n{shell.prompt}"
+def left(shell: Shell, variable: str = "VIRTUAL_ENV") -> str:
+    return f"{shell.unset(variable)}\n{shell.prompt}"
 
 
 def later(env: Env, *dist: str) -> str:
@@ -93,6 +93,14 @@ def test_an_environment_without_a_pin_gets_what_it_needs(
     # Packages that changed are seen at an activation; the next one finds the answer ready.
     assert homes(person, watched.play(shell, *changed).check()) == "-11-2-2"
     assert calls(tmp_path) == 3
+
+
+@integrated
+def test_so_does_one_of_conda(shell: Shell, person: Person, env: Env) -> None:
+    (env.prefix / "pyvenv.cfg").unlink()
+    (env.prefix / "conda-meta").mkdir()
+    steps = [entered(shell, env, "CONDA_PREFIX"), left(shell, "CONDA_PREFIX")]
+    assert homes(person, person.play(shell, *steps).check()) == "-1-"
 
 
 @integrated
