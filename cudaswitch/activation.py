@@ -203,6 +203,7 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
             del result[name]
     result.pop(_STATE + "LD", None)
     result.pop(_STATE + "KEPT", None)
+    private = result.pop(_STATE + "UNEXPORTED", "").split()
     on = result.pop(_STATE + "ON", "")
     if on:
         words = {name: result.pop(_STATE + record, "") for name, record in _WORDS.items()}
@@ -213,8 +214,12 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
         _give_back(result, values, copies)
         _take_out(result, words, copies)
     # To conda a copy that is empty is none; one that was empty before is not ours to take away.
-    emptied = {copy for copy in copies if environment[copy] and not result.get(copy)}
-    return {name: value for name, value in result.items() if name not in emptied}
+    away = {copy for copy in copies if environment[copy] and not result.get(copy)}
+    # What a shell had to itself before was in no environment; a value of later is one.
+    for name in private:
+        if result.get(name) == environment.get(f"{_STATE}WAS_{name}", result.get(name)):
+            away.add(name)
+    return {name: value for name, value in result.items() if name not in away}
 
 
 def _copies(environment: Mapping[str, str]) -> list[str]:

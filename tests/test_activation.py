@@ -54,3 +54,9 @@ def test_other_variables_of_conda_are_left_alone() -> None:
     others |= {"__CONDA_SHLVL_0_LD_LIBRARY_PATH": ""}
     state = applied(OWN) | others
     assert undone(state).items() >= others.items()
+
+
+def test_what_a_shell_had_to_itself_is_in_no_environment() -> None:
+    on = applied(OWN) | {"_CUDASWITCH_UNEXPORTED": "LD_LIBRARY_PATH CUDA_HOME"}
+    assert without_state(undone(on)) == {"PATH": "/usr/bin"}
+    assert without_state(undone(on | {"CUDA_HOME": "/later"}))["CUDA_HOME"] == "/later"

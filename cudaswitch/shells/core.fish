@@ -29,9 +29,7 @@ function __cudaswitch_scalars
         set -e values[1]
         set -l was _CUDASWITCH_WAS_$name
         if test $argv[1] = set
-            if set -q $name
-                set -gx $was "$$name"
-            end
+            __cudaswitch_keep $name
             set -gx $name $ours
         else if test $argv[1] = forget
             set -l was _cudaswitch_was_$name
@@ -46,6 +44,7 @@ function __cudaswitch_scalars
             and __cudaswitch_copies $name $ours "$$was"
             if test "$$name" = $ours; and not __cudaswitch_regained $name
                 if set -q $was
+                    __cudaswitch_unexport $name
                     __cudaswitch_back $name "$$was"
                 else
                     set -e $name
@@ -56,11 +55,13 @@ function __cudaswitch_scalars
     end
 end
 
-# The variable $argv[1] has the value $argv[2] again. Where it is a universal one of the person's
-# that has it, it shows by itself, and must not be hidden.
+# The variable $argv[1] has the value $argv[2] again, and is exported as it is now. Where it is a
+# universal one of the person's that has it, it shows by itself, and must not be hidden.
 function __cudaswitch_back
+    set -l way -gx
+    set -qg $argv[1]; and not set -qgx $argv[1]; and set way -gu
     set -eg $argv[1]
-    set -q $argv[1]; and test "$$argv[1]" = "$argv[2]"; or set -gx $argv[1] $argv[2]
+    set -q $argv[1]; and test "$$argv[1]" = "$argv[2]"; or set $way $argv[1] $argv[2]
     return 0
 end
 
@@ -136,8 +137,9 @@ function __cudaswitch_settled --no-scope-shadowing
             __cudaswitch_scalars give $_CUDASWITCH_ON
         end
         set -g _cudaswitch_plain
+        test -n "$_CUDASWITCH_UNEXPORTED"; and __cudaswitch_unexport LD_LIBRARY_PATH
         set -e __csw_names _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
-            _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT
+            _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT _CUDASWITCH_UNEXPORTED
     end
 
     if test -n "$home"
@@ -175,6 +177,7 @@ function __cudaswitch_plainly --no-scope-shadowing
         case '*'
             return 1
     end
+    set -q ld_set[1]; and not set -qx LD_LIBRARY_PATH; and return 1
     __cudaswitch_simple $home ":$path:$ld" "$plain"; or return 1
     # fish keeps a variable that is set but empty as a list of one empty string.
     test -n "$ld"; or set ld
@@ -223,7 +226,7 @@ end
 # Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time.
 function __cudaswitch_restore
     test "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D$_CUDASWITCH_OLD\
-$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH:$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:\
+$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH$_CUDASWITCH_UNEXPORTED:$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:\
 $CUDACXX|0$PATH[1]" = ":$_cudaswitch_ld|$_cudaswitch_plain|$_CUDASWITCH_BIN"; or return 1
     test -n "$_cudaswitch_plain"; or return 1
     set -q _CUDASWITCH_KEPT; and return 1
@@ -332,6 +335,9 @@ function __cudaswitch_apply --no-scope-shadowing
         end
         set -gx _CUDASWITCH_LIB $__csw
         set -q ld_set[1]; or set -gx _CUDASWITCH_LD unset
+        if __cudaswitch_note LD_LIBRARY_PATH
+            set -gx LD_LIBRARY_PATH $LD_LIBRARY_PATH
+        end
         set ld_set set
         set -p ld $lib
     end

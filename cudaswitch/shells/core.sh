@@ -13,6 +13,7 @@
 #   _CUDASWITCH_CC XLA     the word that it put into NVCC_PREPEND_FLAGS, and XLA_FLAGS
 #   _CUDASWITCH_GONE       what a PATH computed earlier may bring back, in the form of BIN
 #   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset
+#   _CUDASWITCH_UNEXPORTED the names of what was set then and not exported
 
 # __csw = the list $1 without the directories of the record $2, each taken out once, at its
 # first place, and only where more copies stand than before us.
@@ -112,7 +113,7 @@ __cudaswitch_scalars() {
         _csw_name=$1 _csw_ours=$2 _csw_was=_CUDASWITCH_WAS_$1
         shift 2
         if [ "$_csw_way" = set ]; then
-            \eval "if [ -n \"\${$_csw_name+x}\" ]; then \\export $_csw_was=\"\$$_csw_name\"; fi"
+            __cudaswitch_keep "$_csw_name"
             \export "$_csw_name=$_csw_ours"
         elif [ "$_csw_way" = forget ]; then
             _csw_was=''
@@ -127,7 +128,7 @@ __cudaswitch_scalars() {
             if \eval "__cudaswitch_regained $_csw_name \"\${$_csw_name-}\""; then _csw_set=regained; fi
             \eval "__csw=\${$_csw_name-}"
             case $_csw_set:$__csw in
-                "x:$_csw_ours") \eval "$_csw_name=\$$_csw_was" ;;
+                "x:$_csw_ours") \eval "$_csw_name=\$$_csw_was" && __cudaswitch_unexport "$_csw_name" ;;
                 ":$_csw_ours") \unset "$_csw_name" ;;
             esac
             \unset "$_csw_was"
@@ -201,8 +202,9 @@ ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}
             *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
         esac
         _cudaswitch_plain=''
+        case ${_CUDASWITCH_UNEXPORTED-} in ?*) __cudaswitch_unexport LD_LIBRARY_PATH ;; esac
         \unset _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
-            _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT
+            _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT _CUDASWITCH_UNEXPORTED
     fi
 
     case $_csw_home in
@@ -223,11 +225,7 @@ ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}
     fi
     if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
     if [ "$_csw_ld_set:$_csw_ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
-        if [ -n "$_csw_ld_set" ]; then
-            \export "LD_LIBRARY_PATH=$_csw_ld"
-        else
-            \unset LD_LIBRARY_PATH
-        fi
+        case $_csw_ld_set in '') \unset LD_LIBRARY_PATH ;; *) LD_LIBRARY_PATH=$_csw_ld ;; esac
     fi
 }
 
@@ -235,7 +233,8 @@ ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}
 # Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time.
 __cudaswitch_restore() {
     __csw=${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_CUDASWITCH_D-}
-    __csw=$__csw${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_KEPT+x}
+    __csw=$__csw${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_KEPT+x}\
+${_CUDASWITCH_UNEXPORTED-}
     __csw=$__csw:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
     case $__csw\|${LD_LIBRARY_PATH-} in
         ":${_cudaswitch_plain:-none}|${_cudaswitch_ld:-none}") ;;
@@ -314,7 +313,10 @@ __cudaswitch_plainly() {
     if [ -d "$1/extras/CUPTI/lib64" ]; then
         _csw_lib=$_csw_lib:$1/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$1/extras/CUPTI/lib64
     fi
-    case $_csw_ld_set in '') \export _CUDASWITCH_LD=unset ;; esac
+    case $_csw_ld_set in
+        '') \export _CUDASWITCH_LD=unset ;;
+        set) if __cudaswitch_private LD_LIBRARY_PATH; then return 1; else _csw_ld_set=exported; fi ;;
+    esac
     _cudaswitch_path_was=$_csw_search _cudaswitch_path=$1/bin${_csw_search:+:$_csw_search}
     _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
     _cudaswitch_ld=$_csw_lib${_csw_ld:+:$_csw_ld}
@@ -361,8 +363,9 @@ __cudaswitch_apply() {
             *":$_csw_home/"*) __cudaswitch_record "$_csw_ld" "$_csw_lib" && _csw_lib0=$__csw ;;
         esac
         if [ -z "$_csw_ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
+        __cudaswitch_note LD_LIBRARY_PATH
         _csw_ld=$_csw_lib${_csw_ld:+:$_csw_ld} _csw_ld_set=set
-        \export "_CUDASWITCH_LIB=$_csw_lib0"
+        \export "_CUDASWITCH_LIB=$_csw_lib0" LD_LIBRARY_PATH
     fi
     # Not so where LD_LIBRARY_PATH is not ours.
     _cudaswitch_path=${_csw_lib:+$_csw_search} _cudaswitch_ld=$_csw_ld

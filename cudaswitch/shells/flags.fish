@@ -72,6 +72,7 @@ function __cudaswitch_flags_give
         __cudaswitch_wordless NVCC_PREPEND_FLAGS $_CUDASWITCH_CC
     end
     test -n "$_CUDASWITCH_XLA"; and __cudaswitch_wordless XLA_FLAGS $_CUDASWITCH_XLA
+    __cudaswitch_unexport CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS
     for name in CC XLA WAS_CUDAHOSTCXX WAS_NVCC_PREPEND_FLAGS WAS_XLA_FLAGS
         set -e _CUDASWITCH_$name
     end
@@ -109,7 +110,9 @@ end
 # Remember what variables hold, where they are set.
 function __cudaswitch_keep
     for name in $argv
-        set -q $name; and set -gx _CUDASWITCH_WAS_$name "$$name"
+        set -q $name; or continue
+        set -gx _CUDASWITCH_WAS_$name "$$name"
+        __cudaswitch_note $name
     end
     return 0
 end

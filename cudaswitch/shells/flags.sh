@@ -91,6 +91,7 @@ __cudaswitch_flags_give() {
             *) XLA_FLAGS=$__csw ;;
         esac
     fi
+    __cudaswitch_unexport CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS
     \unset _CUDASWITCH_CC _CUDASWITCH_XLA _CUDASWITCH_WAS_CUDAHOSTCXX \
         _CUDASWITCH_WAS_NVCC_PREPEND_FLAGS _CUDASWITCH_WAS_XLA_FLAGS
 }
@@ -120,6 +121,8 @@ __cudaswitch_keep() {
     \local __csw _csw_name
     for _csw_name; do
         \eval "__csw=\${$_csw_name+x}"
-        case $__csw in x) \eval "\\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\"" ;; esac
+        case $__csw in '') continue ;; esac
+        \eval "\\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\""
+        __cudaswitch_note "$_csw_name"
     done
 }

@@ -67,7 +67,10 @@ FAMILIES = {
         Family(
             "sh",
             quote_posix,
-            core=("packages.sh", "bundled.sh", "copies.sh", "flags.sh", "core.sh", "hooks.sh"),
+            core=(
+                *("packages.sh", "bundled.sh", "copies.sh", "exported.sh", "flags.sh"),
+                *("core.sh", "hooks.sh"),
+            ),
             activate="activate",
             deactivate=re.compile(r"^deactivate\s*\(\)\s*\{[ \t]*\r?\n", re.MULTILINE),
             source='if [ -n "${{VIRTUAL_ENV-}}" ] &&'
@@ -78,7 +81,7 @@ FAMILIES = {
             "fish",
             quote_fish,
             core=(
-                *("release.fish", "bundled.fish", "copies.fish", "flags.fish"),
+                *("release.fish", "bundled.fish", "copies.fish", "exported.fish", "flags.fish"),
                 *("lists.fish", "core.fish", "hooks.fish"),
             ),
             activate="activate.fish",

@@ -127,6 +127,20 @@ def test_what_a_person_has_comes_back(session: Session, own: str) -> None:
 
 
 @every_conda
+@pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
+def test_what_was_not_exported_is_not_afterwards(session: Session) -> None:
+    own = "set -g {} {}" if session.shell is FISH else "{}={}"
+    mine = "\n".join(own.format(*one) for one in (("LD_LIBRARY_PATH", "/x"), ("CUDA_HOME", "/y")))
+    plain, words, active = unpinned(session), "a c b a out out out out", "12-1-21-"
+    control = plain.play(mine, *plain.steps(words)).check()
+    result = session.play(mine, *session.steps(words)).check()
+    for at in (str(at + 3) for at, which in enumerate(active) if which == "-"):
+        before = same_but_for(foreign(control.snaps[at]), plain.folder, session.folder)
+        assert "LD_LIBRARY_PATH" not in before
+        assert foreign(result.snaps[at]) == before
+
+
+@every_conda
 @every_shell
 def test_edits_in_between_survive(session: Session) -> None:
     def history(at: Session) -> list[str]:

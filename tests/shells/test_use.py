@@ -26,6 +26,7 @@ from shells.kits import Kit, Person, foreign, read_env, switched
 every = pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
 posix = pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+told_apart = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 
 STRICT = {
@@ -35,6 +36,15 @@ STRICT = {
     "fish": "",
     "xonsh": "",
 }
+
+OWN = {
+    "LD_LIBRARY_PATH": "/own/lib:/x",
+    "CUDA_HOME": "/own",
+    "CUDACXX": "",
+    "CUDA_VISIBLE_DEVICES": "3",
+    "NVCC_PREPEND_FLAGS": "-Xptxas -v",
+}
+"""What a person may have set, and not exported."""
 
 TRACES = {
     "wheels": "lib/python3.11/site-packages/nvidia/cublas/lib",
@@ -184,6 +194,27 @@ class TestUndo:
                 **foreign(result.snaps["0"]),
                 "PATH": "/usr/bin",
             }
+
+    @told_apart
+    @pytest.mark.parametrize(
+        "names", [["LD_LIBRARY_PATH"], ["CUDA_HOME"], list(OWN)], ids=["list", "value", "all"]
+    )
+    def test_what_was_not_exported_is_not_afterwards(
+        self, shell: Shell, person: Person, names: list[str]
+    ) -> None:
+        own = "set -g {} {}" if shell is FISH else "{}={}"
+        mine = [own.format(name, shell.quote(value)) for name, value in OWN.items()]
+        exported = [shell.set(name, value) for name, value in OWN.items() if name not in names]
+        lines = [f'printf "%s\\n" "${name}"' for name in OWN]
+        steps = ["\n".join([*mine, *exported])]
+        for request in ("10.1 --gpus 0", "12.4", "10.1"):
+            steps += [person.use(shell, request), f"{off(shell)}\n{' ; '.join(lines)}"]
+        steps += [person.use(shell, "10.1 --gpus 0"), person.use(shell, "12.4"), off(shell)]
+        result = person.play(shell, *steps).check()
+        before = foreign(result.snaps["1"])
+        assert before.keys() & OWN.keys() == OWN.keys() - set(names)
+        assert [foreign(result.snaps[at]) for at in ("3", "5", "7", "10")] == [before] * 4
+        assert result.stdout.splitlines() == list(OWN.values()) * 3
 
     @posix
     def test_no_path_at_all(self, shell: Shell, person: Person, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ function __cudaswitch_load
     eval '<release.fish>
 <bundled.fish>
 <copies.fish>
+<exported.fish>
 <flags.fish>
 <lists.fish>
 <core.fish>

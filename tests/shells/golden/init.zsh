@@ -4,6 +4,7 @@ typeset -g _cudaswitch_seen=''
 __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <bundled.sh, [[>
 <copies.sh, [[>
+<exported.sh>
 <flags.sh, [[>
 <core.sh, [[>
 <hooks.sh, [[>

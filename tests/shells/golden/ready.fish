@@ -9,6 +9,7 @@ set -g _cudaswitch_seen ''
 <release.fish, #:>
 <bundled.fish, #:>
 <copies.fish, #:>
+<exported.fish, #:>
 <flags.fish, #:>
 <lists.fish, #:>
 <core.fish, #:>

@@ -14,6 +14,7 @@ esac
 <packages.sh, [[>
 <bundled.sh, [[>
 <copies.sh, [[>
+<exported.sh>
 <flags.sh, [[>
 <core.sh, [[>
 <hooks.sh, [[>

@@ -1,6 +1,7 @@
 <release.fish>
 <bundled.fish>
 <copies.fish>
+<exported.fish>
 <flags.fish>
 <lists.fish>
 <core.fish>

@@ -1,6 +1,7 @@
 <packages.sh, [[>
 <bundled.sh, [[>
 <copies.sh, [[>
+<exported.sh>
 <flags.sh, [[>
 <core.sh, [[>
 <hooks.sh, [[>

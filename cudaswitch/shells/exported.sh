@@ -1,0 +1,31 @@
+# shellcheck shell=dash
+# What was set and not exported before us: _CUDASWITCH_UNEXPORTED names it, with blanks between.
+# A shell that cannot tell without a process takes all for exported.
+
+# Is the variable $1 set, and not exported?
+__cudaswitch_private() {
+    case ${ZSH_VERSION+zsh}${BASH_VERSION-} in
+        zsh) \eval "case \${$1+\${(t)$1}} in *export* | '') return 1 ;; esac" ;;
+        4.[4-9]* | [5-9].* | [1-9][0-9]*) \eval "case \${$1+x\${$1@a}} in *x*x* | '') return 1 ;; esac" ;;
+        *) return 1 ;;
+    esac
+}
+
+# Note the variable $1, which is about to be exported, where it is private.
+__cudaswitch_note() {
+    if __cudaswitch_private "$1"; then
+        \export "_CUDASWITCH_UNEXPORTED=${_CUDASWITCH_UNEXPORTED:+$_CUDASWITCH_UNEXPORTED }$1"
+    fi
+}
+
+# Let those of the variables $@ that were noted be private again.
+__cudaswitch_unexport() {
+    \local _csw_name _csw_value
+    for _csw_name; do
+        \eval "_csw_value=\${$_csw_name+x}"
+        case " ${_CUDASWITCH_UNEXPORTED-} :$_csw_value" in *" $_csw_name "*:x) ;; *) continue ;; esac
+        # shellcheck disable=SC3044  # zsh only, where a variable may be tied to an array
+        case ${ZSH_VERSION-} in ?*) \typeset -g +x "$_csw_name" && continue ;; esac
+        \eval "_csw_value=\$$_csw_name" && \unset "$_csw_name" && \eval "$_csw_name=\$_csw_value"
+    done
+}
