@@ -353,7 +353,8 @@ def dealias(request: Request, searched: Sequence[Store] | None = None) -> Reques
             return meant
     asked = f" (asked for by {request.origin})" if request.origin else ""
     raise NotInstalledError(
-        f"no alias `{request.text}` is known{asked}", f"cudaswitch alias {request.text} VERSION"
+        f"no alias `{request.text}` is known{asked}",
+        f"see cudaswitch list, or make it: cudaswitch alias {request.text} VERSION",
     )
 
 

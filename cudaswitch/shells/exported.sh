@@ -18,10 +18,15 @@ __cudaswitch_note() {
     fi
 }
 
-# Let those of the variables $@ that were noted be private again.
+# Let those of the variables $@ that were noted be private again, but for an LD_LIBRARY_PATH that is
+# known to have been changed since: who does that exports it.
 __cudaswitch_unexport() {
     \local _csw_name _csw_value
     for _csw_name; do
+        case $_csw_name:${_cudaswitch_ld-"${LD_LIBRARY_PATH-}"} in
+            "LD_LIBRARY_PATH:${LD_LIBRARY_PATH-}") ;;
+            LD_LIBRARY_PATH:*) continue ;;
+        esac
         \eval "_csw_value=\${$_csw_name+x}"
         case " ${_CUDASWITCH_UNEXPORTED-} :$_csw_value" in *" $_csw_name "*:x) ;; *) continue ;; esac
         # shellcheck disable=SC3044  # zsh only, where a variable may be tied to an array

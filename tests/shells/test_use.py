@@ -216,6 +216,14 @@ class TestUndo:
         assert [foreign(result.snaps[at]) for at in ("3", "5", "7", "10")] == [before] * 4
         assert result.stdout.splitlines() == list(OWN.values()) * 3
 
+    @told_apart
+    def test_what_is_exported_meanwhile_stays_so(self, shell: Shell, person: Person) -> None:
+        mine = "set -g LD_LIBRARY_PATH /own" if shell is FISH else "LD_LIBRARY_PATH=/own"
+        edit = shell.prepend("LD_LIBRARY_PATH", "/later")
+        result = person.play(shell, mine, person.use(shell, "10.1"), edit, off(shell)).check()
+        assert "LD_LIBRARY_PATH" not in result.snaps["1"]
+        assert result.snaps["4"]["LD_LIBRARY_PATH"] == "/later:/own"
+
     @posix
     def test_no_path_at_all(self, shell: Shell, person: Person, tmp_path: Path) -> None:
         done = person.home.run("env", "10.1", "--shell", "sh")
