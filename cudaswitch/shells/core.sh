@@ -109,7 +109,7 @@ __cudaswitch_scalars() {
         forget) __cudaswitch_flags_forget "${_cudaswitch_undone_cc-}" "${_cudaswitch_undone_xla-}" ;;
     esac
     shift
-    while [ $# -gt 0 ]; do
+    while [ "$#" -gt 0 ]; do
         _csw_name=$1 _csw_ours=$2 _csw_was=_CUDASWITCH_WAS_$1
         shift 2
         if [ "$_csw_way" = set ]; then

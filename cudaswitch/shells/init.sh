@@ -280,14 +280,14 @@ __cudaswitch_command() {
     done
     case $1 in
         use)
-            if [ $# -eq 2 ] && [ "$2" = - ]; then
+            if [ "$#" -eq 2 ] && [ "$2" = - ]; then
                 if [ -z "${_CUDASWITCH_PREVIOUS+x}" ]; then
                     printf 'cudaswitch: there is no earlier choice in this shell\n' >&2
                     printf 'hint: cudaswitch use VERSION\n' >&2
                     return 1
                 fi
                 __csw=$_CUDASWITCH_PREVIOUS
-            elif [ $# -eq 2 ] && [ "$2" = system ]; then
+            elif [ "$#" -eq 2 ] && [ "$2" = system ]; then
                 __csw=system
             else
                 shift
@@ -296,7 +296,7 @@ __cudaswitch_command() {
             __cudaswitch_choose "$__csw"
             ;;
         off)
-            if [ $# -gt 1 ]; then
+            if [ "$#" -gt 1 ]; then
                 "$_cudaswitch_program" "$@"
                 return
             fi

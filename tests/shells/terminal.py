@@ -57,6 +57,6 @@ class Terminal:
         half = len(mark) // 2
         status = "$status" if self.shell in {FISH, TCSH} else "$?"
         self.child.sendline(command)
-        self.child.sendline(f"echo {mark[:half]}''{mark[half:]}{status}")
+        self.child.sendline(f"echo {mark[:half]}''{mark[half:]}\"{status}\"")
         self.child.expect(mark + r"(\d+)\s")
         return str(self.child.before)

@@ -45,6 +45,8 @@ KITS = (0, 2)
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 
 STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit"}
+DIGITS = "IFS=/:0123456789"
+"""A number that is not quoted is split, too."""
 
 
 def same_but_for(env: dict[str, str], old: Path, new: Path) -> dict[str, str]:
@@ -304,7 +306,10 @@ def alike(env: dict[str, str]) -> dict[str, str]:
 @every_conda
 @pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
 def test_strict_shells(session: Session) -> None:
-    strict = [STRICT[session.shell.name], *session.steps("a c b a +b out out out out out")]
+    strict = [
+        f"{STRICT[session.shell.name]}; {DIGITS}",
+        *session.steps("a c b a +b out out out out out"),
+    ]
     result = session.play(*strict, LD_LIBRARY_PATH=None).check()
     last = str(len(strict) + 1)
     assert foreign(result.snaps[last]).keys() - result.snaps["1"].keys() <= CONDA_LEAVES

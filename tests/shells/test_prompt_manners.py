@@ -32,7 +32,7 @@ OPTIONS = {
         "shopt -s failglob nullglob extglob dotglob": "shopt -u failglob nullglob dotglob",
         "shopt -s extdebug": "shopt -u extdebug",
         "shopt -s nocasematch compat31": "shopt -u nocasematch compat31",
-        "IFS=/:a": "unset IFS",
+        "IFS=/:a0123456789": "unset IFS",
     },
     ZSH: {
         f"setopt {name}": f"unsetopt {name}"
@@ -44,9 +44,10 @@ OPTIONS = {
             *("c_bases", "no_short_loops", "pipe_fail", "posix_identifiers", "all_export"),
         )
     }
-    | {"IFS=/:a": "IFS=$' \\t\\n\\0'"},
+    | {"IFS=/:a0123456789": "IFS=$' \\t\\n\\0'"},
 }
 """Shell → what a person may have set, and its way back."""
+WORDS = ("use 12.4", "use -", "off")
 
 
 @bash_and_zsh
@@ -60,12 +61,12 @@ def test_options(shell: Shell, person: Person, tree: Path, at_prompt: Open) -> N
         options = terminal.say(show)
         said = [*printed(terminal, f"cd '{tree}'")]
         homes = [told(terminal)]
-        for step in (f"cd '{tree}/inner'", "cudaswitch use 12.4", "cudaswitch off", "cd /"):
+        for step in (f"cd '{tree}/inner'", *(f"cudaswitch {word}" for word in WORDS), "cd /"):
             said += printed(terminal, step)
             homes.append(told(terminal))
         kept = terminal.say(show) == options
         terminal.say(off)
-        wanted = [*(str(person.kits[number].home) for number in (0, 1, 2, 1)), ""]
+        wanted = [*(str(person.kits[number].home) for number in (0, 1, 2, 1, 1)), ""]
         if (said, homes, kept) != ([], wanted, True):
             faults[on] = (said, homes, kept)
     assert faults == {}
