@@ -314,7 +314,7 @@ __cudaswitch_plainly() {
         _csw_lib=$_csw_lib:$1/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$1/extras/CUPTI/lib64
     fi
     case $_csw_ld_set in
-        '') \export _CUDASWITCH_LD=unset ;;
+        '') \export "_CUDASWITCH_LD=unset" ;;
         set) if __cudaswitch_private LD_LIBRARY_PATH; then return 1; else _csw_ld_set=exported; fi ;;
     esac
     _cudaswitch_path_was=$_csw_search _cudaswitch_path=$1/bin${_csw_search:+:$_csw_search}
@@ -362,7 +362,7 @@ __cudaswitch_apply() {
         case :$_csw_ld in
             *":$_csw_home/"*) __cudaswitch_record "$_csw_ld" "$_csw_lib" && _csw_lib0=$__csw ;;
         esac
-        if [ -z "$_csw_ld_set" ]; then \export _CUDASWITCH_LD=unset; fi
+        if [ -z "$_csw_ld_set" ]; then \export "_CUDASWITCH_LD=unset"; fi
         __cudaswitch_note LD_LIBRARY_PATH
         _csw_ld=$_csw_lib${_csw_ld:+:$_csw_ld} _csw_ld_set=set
         \export "_CUDASWITCH_LIB=$_csw_lib0" LD_LIBRARY_PATH

@@ -122,7 +122,7 @@ __cudaswitch_keep() {
     for _csw_name; do
         \eval "__csw=\${$_csw_name+x}"
         case $__csw in '') continue ;; esac
-        \eval "\\export _CUDASWITCH_WAS_$_csw_name=\"\$$_csw_name\""
+        \eval "\\export \"_CUDASWITCH_WAS_$_csw_name=\$$_csw_name\""
         __cudaswitch_note "$_csw_name"
     done
 }

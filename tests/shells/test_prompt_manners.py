@@ -23,6 +23,7 @@ bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 OPTIONS = {
     BASH: {
         "set -u": "set +u",
+        "set -k": "set +k",
         "set -o vi": "set -o emacs",
         "set -f": "set +f",
         "set -C": "set +C",

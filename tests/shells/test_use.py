@@ -345,13 +345,14 @@ class TestStrictShells:
     def test_options_of_the_shell_stay(self, shell: Shell, person: Person) -> None:
         show = "set -o" if shell is ZSH else "set +o"
         options = {
-            "bash": "set -f -o noclobber; shopt -s failglob nullglob extglob; IFS=/c",
+            "bash": "set -kf -o noclobber; shopt -s failglob nullglob extglob; IFS=/c",
             "zsh": "setopt ksh_arrays sh_word_split glob_subst warn_create_global noclobber; IFS=/",
             "dash": "set -f -C; IFS=/",
         }[shell.name]
         more = "; shopt" if shell is BASH else ""
         steps = [options, f"{show}{more}", person.use(shell, "10.1")]
-        result = person.play(shell, *steps, off(shell), f"{show}{more}").check()
+        steps += [off(shell), f"{show}{more}"]
+        result = person.play(shell, *steps, CUDA_HOME="/own", CUDA_PATH="").check()
         half = len(result.stdout) // 2
         assert result.stdout[:half] == result.stdout[half:]
         assert foreign(result.snaps["4"]) == foreign(result.snaps["0"])
