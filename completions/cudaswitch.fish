@@ -493,7 +493,7 @@ function __cudaswitch_complete
         switch $word
             case --
                 if test "$command" = exec
-                    complete -C (string join ' ' -- (string escape -- $rest) $token)
+                    complete --do-complete=(string join ' ' -- (string escape -- $rest) $token)
                     return
                 end
             case --cudnn --from --mirror --channel --components --platform --sha256 --as -o --output --lock --from-dir -d --directory --libraries --gpus -n --name -p --prefix --dir --driver --cc --gcc --shell --format

@@ -71,11 +71,15 @@ FUNCTIONS = {
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its names, its line in `--help`, and the kind of its value, None for a flag."""
+    """One option: its names, its line in `--help`, and the kind of its value, None for a flag.
+
+    `repeated` says that it may come again.
+    """
 
     names: tuple[str, ...]
     help: str
     kind: str | None
+    repeated: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,7 @@ def _read(name: str, command: click.Command, label: str) -> Command:
                     tuple(option.opts),
                     _first_sentence(option.help or ""),
                     None if option.is_flag else _kind(name, option),
+                    option.multiple,
                 )
                 for option in options
             ),
@@ -250,7 +255,8 @@ def _zsh_option(option: Option) -> str:
     takes_value = option.kind is not None
     names = [name + "=" if takes_value and name[1] == "-" else name for name in option.names]
     if len(names) == 1:
-        return f"{names[0]}{rest}"
+        again = "'*'" if option.repeated else ""
+        return f"{again}{names[0]}{rest}"
     return f"'({' '.join(option.names)})'{{{','.join(names)}}}{rest}"
 
 

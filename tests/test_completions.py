@@ -280,18 +280,32 @@ def test_it_offers_files_and_folders(stocked: Home, shell: str) -> None:
     assert {word.removeprefix("--dir=") for word in valued} == {"work a"}
 
 
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_what_may_be_said_again_is_offered_again(stocked: Home, shell: str) -> None:
+    option, value, once = offers(
+        shell,
+        stocked,
+        "cudaswitch lock 12.4 --platform linux-64 --platf",
+        "cudaswitch lock 12.4 --platform linux-64 --platform w",
+        "cudaswitch install 12.4 --channel nvidia --channel d",
+    )
+    assert [word.rstrip("=") for word in option] == ["--platform"]
+    assert [set(value), set(once)] == [{"win-64"}, {"defaults"}]
+
+
 def test_fish_completes_the_command_that_exec_runs(stocked: Home) -> None:
     (stocked.path / "work.conda").touch()
-    words, options, file = offers(
+    words, dashes, options, file = offers(
         "fish",
         stocked,
         "cudaswitch exec -- cudasw",
+        "cudaswitch exec -- --j",
         "cudaswitch exec 12.4.1 -- cudaswitch list --js",
         "cudaswitch exec -- cat 'wor",
     )
     assert "--json" in options
     assert set(file) == {"work.conda"}
-    assert words == {}, "there is no such command on this PATH"
+    assert words == dashes == {}, "there is no such command on this PATH"
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
@@ -332,8 +346,14 @@ def test_another_shell_has_none(home: Home) -> None:
     assert "csh" in done.stderr
 
 
-def test_bash_completes_at_a_real_prompt(stocked: Home) -> None:
-    """What the Tab key makes of it is one word for the command, blanks and all."""
+@pytest.mark.parametrize(
+    "breaks", ["$COMP_WORDBREAKS", "${COMP_WORDBREAKS//[=@]/}", "$COMP_WORDBREAKS+"]
+)
+def test_bash_completes_at_a_real_prompt(stocked: Home, breaks: str) -> None:
+    """What the Tab key makes of it is one word for the command, blanks and all.
+
+    By itself bash takes words apart at `=` and `@`; the completions of npm take both out.
+    """
     env = stocked.env | {"PATH": str(stocked.path), "PS1": "", "TERM": "dumb"}
     with pexpect.spawn(
         require("bash"), ["--norc", "--noprofile", "-i"], env=env, timeout=30, encoding="utf-8"
@@ -341,16 +361,24 @@ def test_bash_completes_at_a_real_prompt(stocked: Home) -> None:
         shell.sendline("bind 'set enable-bracketed-paste off'")
         shell.sendline(f". {shlex.quote(str(_FOLDER / SCRIPTS['bash']))}")
         shell.sendline("cudaswitch() { printf '<%s>' \"$@\"; echo; }")
-        for typed, word in (("use 12\t", "12.4.1"), ("use --cudnn=7\t", "--cudnn=7.6.5")):
+        shell.sendline(f"COMP_WORDBREAKS={breaks}; cd {shlex.quote(str(stocked.path))}")
+        for typed, words in (
+            ("use 12\t", "<use><12.4.1>"),
+            ("use --cudnn=7\t", "<use><--cudnn=7.6.5>"),
+            ("use --libraries=al\t12\t", "<use><--libraries=always><12.4.1>"),
+            ("use 10.1.243+cu\t", "<use><10.1.243+cudnn7.6.5>"),
+            ("remove 10.1.243@\t", "<remove><10.1.243@win-64>"),
+            ("remove 10.1.243@w\t", "<remove><10.1.243@win-64>"),
+            ("pin --dir=fa\t", "<pin><--dir=far/>"),
+        ):
             shell.sendline(f"cudaswitch {typed}")
-            shell.expect_exact(f"<use><{word}>")
+            shell.expect_exact(words)
         shell.sendline("cudaswitch pin -n a\t")
         shell.expect_exact("<pin><-n><a b>")
         # The cursor may stand within a word, and what a redirection names is a file.
         shell.sendline("cudaswitch use 12X\x02\t")
         shell.expect_exact("<use><12.4.1X>")
         (stocked.path / "far.txt").touch()
-        shell.sendline(f"cd {shlex.quote(str(stocked.path))}")
         shell.sendline('cudaswitch list > far.t\t; read -r line < far.txt; echo "seen $line"')
         shell.expect_exact("seen <list>")
         shell.sendline("exit")

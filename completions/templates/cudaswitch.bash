@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # bash completion for cudaswitch, made by completions/generate.py. It starts no process.
 
-# Offer those of the words that go on from $cur.
+# Offer those of the words that go on from $cur, behind $named and without the $kept part of it.
 _cudaswitch_add() {
     local word quoted
     for word; do
+        word=$named$word
         if [[ $word == "$cur"* ]]; then
             printf -v quoted %q "$word"
-            COMPREPLY+=("$quoted")
+            COMPREPLY+=("${quoted#"$kept"}")
         fi
     done
 }
@@ -86,11 +87,22 @@ _cudaswitch_installable() {
 _cudaswitch_paths() {
     # bash 3 has no compopt.
     compopt -o "$1" 2> /dev/null || true
+    if [[ $kept != "$named"* ]]; then _cudaswitch_named_paths "$2"; fi
 }
 
-_cudaswitch_files() { _cudaswitch_paths default; }
+# It would take the option before the path for a part of it.
+_cudaswitch_named_paths() {
+    local path
+    while IFS= read -r path; do
+        if [[ -d $path ]]; then path+=/; fi
+        _cudaswitch_add "$path"
+    done < <(compgen -A "$1" -- "${cur#"$named"}")
+    compopt -o nospace 2> /dev/null || true
+}
 
-_cudaswitch_folders() { _cudaswitch_paths dirnames; }
+_cudaswitch_files() { _cudaswitch_paths default file; }
+
+_cudaswitch_folders() { _cudaswitch_paths dirnames directory; }
 
 _cudaswitch_tools() {
     local stores path home=${CUDA_HOME-}
@@ -163,14 +175,22 @@ _cudaswitch_argument() {
 }
 
 _cudaswitch() {
-    local cur=${COMP_WORDS[COMP_CWORD]} command='' option='' index word count=1
+    local cur=${COMP_WORDS[COMP_CWORD]} line=${COMP_LINE:0:COMP_POINT} last=$COMP_CWORD
+    local kept='' named='' command='' option='' index word count=1
     COMPREPLY=()
     # What stands behind the cursor is no part of what is asked for.
-    while [[ -n $cur && ${COMP_LINE:0:COMP_POINT} != *"$cur" ]]; do cur=${cur%?}; done
-    for ((index = 1; index < COMP_CWORD; index++)); do
+    while [[ -n $cur && $line != *"$cur" ]]; do cur=${cur%?}; done
+    # bash takes words apart at $COMP_WORDBREAKS, and puts what is offered behind the last of these.
+    if [[ -n $cur && $COMP_WORDBREAKS == *"${cur:${#cur}-1}"* ]]; then kept=$cur; fi
+    while word=${COMP_WORDS[last - 1]} && ((last > 1)) \
+        && [[ $word != [\<\>\|\&]* && $line == *"$word$cur" ]]; do
+        cur=$word$cur kept=$word$kept last=$((last - 1))
+    done
+    # It replaces an @ with what stands behind it.
+    kept=${kept%@}
+    for ((index = 1; index < last; index++)); do
         word=${COMP_WORDS[index]}
         if [[ -n $option ]]; then
-            # bash takes --option=value apart at `=`.
             if [[ $word != = ]]; then option=''; fi
             continue
         fi
@@ -179,7 +199,7 @@ _cudaswitch() {
                 if [[ $command != exec ]]; then continue; fi
                 if declare -F _command_offset > /dev/null; then
                     _command_offset $((index + 1))
-                elif ((index + 1 == COMP_CWORD)); then
+                elif ((index + 1 == last)); then
                     while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -c -- "$cur")
                 else
                     _cudaswitch_files
@@ -201,8 +221,10 @@ _cudaswitch() {
     if [[ $option == '>' ]]; then
         _cudaswitch_files
     elif [[ -n $option ]]; then
-        if [[ $cur == = ]]; then cur=''; fi
         _cudaswitch_value "$option" "$command"
+    elif [[ $cur == --*=* ]]; then
+        named=${cur%%=*}=
+        _cudaswitch_value "${cur%%=*}" "$command"
     elif [[ $cur == -* ]]; then
         _cudaswitch_options "$command"
     else

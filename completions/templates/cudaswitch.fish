@@ -139,7 +139,7 @@ function __cudaswitch_complete
         switch $word
             case --
                 if test "$command" = exec
-                    complete -C (string join ' ' -- (string escape -- $rest) $token)
+                    complete --do-complete=(string join ' ' -- (string escape -- $rest) $token)
                     return
                 end
             @valued@
