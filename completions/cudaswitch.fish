@@ -458,14 +458,14 @@ function __cudaswitch_complete_argument
             printf '%s\t%s\n' \
                 install 'Make the shims, and keep them up to date from now on' \
                 path 'Print the folder of the shims' \
-                refresh 'Make the shims anew, after cudaswitch itself was moved or updated'
+                refresh 'Make the shims anew, after cudaswitch was moved or updated'
         case 'completion:1'
             printf '%s\n' bash zsh fish
         case config:1
             printf '%s\t%s\n' \
                 get 'Print one setting\'s value, a list in several lines' \
                 list 'Show every setting, its value and who set it' \
-                set 'Write a setting into config.toml; comments and the rest of the file stay' \
+                set 'Write a setting into config.toml; the rest of the file stays' \
                 unset 'Take a setting out of config.toml'
         case 'config get:1'
             printf '%s\n' libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi

@@ -44,7 +44,12 @@ def test_help_shows_an_example(home: Home, command: str) -> None:
     done = home.run(command, "--help")
     text = "\n".join(succeeded(done))
     assert text.startswith("Usage: cudaswitch ")
-    assert re.search(r"Example: .*cudaswitch ", text), text
+    first, *further = text.partition("Example: ")[2].splitlines()
+    # Each is whole, on a line of its own.
+    for example in (first, *further):
+        assert re.match(
+            r'(cudaswitch|eval "\$\(cudaswitch|source <\(cudaswitch) ', example.strip()
+        ), text
     assert done.stderr == ""
     assert home.run(command, "-h").stdout == done.stdout
     assert not home.store.exists()
@@ -67,6 +72,8 @@ def test_help_lists_every_command(home: Home) -> None:
     for command in SHOWN:
         assert re.search(rf"^  {command} +\S", text, re.MULTILINE), command
     assert max(map(len, text.splitlines())) <= 100
+    for group in ("shims", "config"):
+        assert "...\n" not in home.run(group, "--help").stdout.partition("Commands:")[2]
 
 
 WRONG = {

@@ -8,7 +8,7 @@ from cudaswitch import telling
 from cudaswitch.cli import output
 
 
-@click.command(epilog="Example: cudaswitch current --json")
+@click.command(epilog=output.examples("cudaswitch current --json"))
 @output.json_option
 def current(as_json: bool) -> None:
     """Tell what is active, who asked for it, and whether the shell agrees.
@@ -19,7 +19,9 @@ def current(as_json: bool) -> None:
 
 
 @click.command(
-    epilog="Example: cudaswitch which nvcc    cudaswitch which libnvJitLink.so.12 --from torch"
+    epilog=output.examples(
+        "cudaswitch which nvcc", "cudaswitch which libnvJitLink.so.12 --from torch"
+    )
 )
 @click.argument("name", metavar="TOOL|LIB")
 @click.option(

@@ -18,7 +18,7 @@ _NAME = 28
 _STATUS = max(map(len, WORDS.values()))
 
 
-@click.command(epilog="Example: cudaswitch check 13.0    cudaswitch check --json")
+@click.command(epilog=output.examples("cudaswitch check 13.0", "cudaswitch check --json"))
 @click.argument("request", required=False)
 @options.cudnn
 @output.json_option

@@ -19,7 +19,9 @@ from cudaswitch.versions import Version
 
 
 @click.command(
-    epilog="Example: cudaswitch compat    cudaswitch compat torch 2.5    cudaswitch compat --json"
+    epilog=output.examples(
+        "cudaswitch compat", "cudaswitch compat torch 2.5", "cudaswitch compat --json"
+    )
 )
 @click.argument(
     "framework", metavar="[FRAMEWORK]", type=click.Choice(sorted(frameworks())), required=False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from cudaswitch.cli import output
 from cudaswitch.completion import SCRIPTS, script
 
 
-@click.command(epilog="Example: source <(cudaswitch completion bash)")
+@click.command(epilog=output.examples("source <(cudaswitch completion bash)"))
 @click.argument("shell", type=click.Choice(list(SCRIPTS)))
 def completion(shell: str) -> None:
     """Print the completion script of a shell.

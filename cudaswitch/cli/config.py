@@ -21,7 +21,7 @@ _PRIVATE = 0o600
 """A mirror's URL may hold a password."""
 
 
-@click.group(epilog="Example: cudaswitch config set channels conda-forge nvidia")
+@click.group(epilog=output.examples("cudaswitch config set channels conda-forge nvidia"))
 def config() -> None:
     """Settings that hold in every shell, kept in config.toml.
 
@@ -29,7 +29,7 @@ def config() -> None:
     """
 
 
-@config.command("list", epilog="Example: cudaswitch config list --json")
+@config.command("list", epilog=output.examples("cudaswitch config list --json"))
 @output.json_option
 def listed(as_json: bool) -> None:
     """Show every setting, its value and who set it."""
@@ -46,7 +46,7 @@ def listed(as_json: bool) -> None:
     )
 
 
-@config.command("get", epilog="Example: cudaswitch config get channels")
+@config.command("get", epilog=output.examples("cudaswitch config get channels"))
 @click.argument("name")
 def get(name: str) -> None:
     """Print one setting's value, a list in several lines."""
@@ -56,11 +56,11 @@ def get(name: str) -> None:
             output.line(_text(each))
 
 
-@config.command("set", epilog="Example: cudaswitch config set channels conda-forge nvidia")
+@config.command("set", epilog=output.examples("cudaswitch config set channels conda-forge nvidia"))
 @click.argument("name")
 @click.argument("values", nargs=-1, required=True, metavar="VALUE...")
 def set_(name: str, values: tuple[str, ...]) -> None:
-    """Write a setting into config.toml; comments and the rest of the file stay."""
+    """Write a setting into config.toml; the rest of the file stays."""
     kind = SETTINGS[settings.known(name)].kind
     many = kind in (settings.NAMES, settings.PATHS)
     if len(values) > 1 and not many:
@@ -68,7 +68,7 @@ def set_(name: str, values: tuple[str, ...]) -> None:
     _change(name, settings.checked(name, values if many else kind.from_text(values[0])))
 
 
-@config.command("unset", epilog="Example: cudaswitch config unset channels")
+@config.command("unset", epilog=output.examples("cudaswitch config unset channels"))
 @click.argument("name")
 def unset(name: str) -> None:
     """Take a setting out of config.toml."""

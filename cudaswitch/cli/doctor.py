@@ -24,7 +24,9 @@ _PATIENCE = 2.0
 
 
 @click.command(
-    epilog="Example: cudaswitch doctor    cudaswitch doctor --fix    cudaswitch doctor < error.txt"
+    epilog=output.examples(
+        "cudaswitch doctor", "cudaswitch doctor --fix", "cudaswitch doctor < error.txt"
+    )
 )
 @output.json_option
 @click.option("--fix", is_flag=True, help="Mend what is safe to mend, after showing it.")

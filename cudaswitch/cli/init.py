@@ -13,8 +13,9 @@ from cudaswitch.paths import home, program
 
 
 @click.command(
-    epilog="Example: cudaswitch init --install    "
-    + "    ".join(shells.SHELLS[name].load for name in ("bash", "fish"))
+    epilog=output.examples(
+        "cudaswitch init --install", *(shells.SHELLS[name].load for name in ("bash", "fish"))
+    )
 )
 @click.argument(
     "shell",

@@ -27,7 +27,7 @@ from cudaswitch.versions import Request, Version, parse_request
 
 
 @click.command(
-    epilog="Example: cudaswitch install 13.0    cudaswitch install ./cudatoolkit-*.tar.bz2"
+    epilog=output.examples("cudaswitch install 13.0", "cudaswitch install ./cudatoolkit-*.tar.bz2")
 )
 @click.argument("what", nargs=-1, required=True, metavar="WHAT...")
 @click.option("--cudnn", metavar="V", help="cuDNN to install with it, such as 7.6.")
@@ -171,7 +171,7 @@ def _present(request: Request) -> Toolkit | None:
         return None
 
 
-@click.command(epilog="Example: cudaswitch adopt /usr/local/cuda-13.0")
+@click.command(epilog=output.examples("cudaswitch adopt /usr/local/cuda-13.0"))
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--as", "version", metavar="VERSION", help="Its version, where it cannot be detected."

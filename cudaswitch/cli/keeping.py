@@ -19,7 +19,7 @@ from cudaswitch.store import Store, all_stores, own_store
 from cudaswitch.toolkit import Package
 
 
-@click.command(epilog="Example: cudaswitch gc --dry-run    cudaswitch gc --downloads")
+@click.command(epilog=output.examples("cudaswitch gc --dry-run", "cudaswitch gc --downloads"))
 @click.option("--dry-run", is_flag=True, help="Only tell what would go.")
 @click.option("--downloads", is_flag=True, help="Also the files that were downloaded.")
 def gc(dry_run: bool, downloads: bool) -> None:
@@ -37,7 +37,7 @@ def gc(dry_run: bool, downloads: bool) -> None:
 
 
 @click.command(
-    epilog="Example: cudaswitch verify    cudaswitch verify 10.1.243+cudnn7.6.5 --repair"
+    epilog=output.examples("cudaswitch verify", "cudaswitch verify 10.1.243+cudnn7.6.5 --repair")
 )
 @click.argument("toolkits", nargs=-1, metavar="[TOOLKIT...]")
 @click.option("--repair", is_flag=True, help="Put right what is wrong, from where it came.")

@@ -31,8 +31,10 @@ _HINTS = {
 
 
 @click.command(
-    epilog="Example: cudaswitch mirror /srv/www/cuda 12.4 --cudnn 9.1    "
-    "cudaswitch mirror /srv/www/cuda --lock cuda.lock"
+    epilog=output.examples(
+        "cudaswitch mirror /srv/www/cuda 12.4 --cudnn 9.1",
+        "cudaswitch mirror /srv/www/cuda --lock cuda.lock",
+    )
 )
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 @click.argument("what", nargs=-1, metavar="[WHAT...]")

@@ -14,6 +14,7 @@ __all__ = [
     "caution",
     "counted",
     "data",
+    "examples",
     "hint",
     "json_option",
     "line",
@@ -25,6 +26,12 @@ __all__ = [
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
+
+
+def examples(*commands: str) -> str:
+    """Return what ends a command's help: each example whole, on a line of its own."""
+    # What stands behind \b is not filled.
+    return "\b\nExample: " + "\n         ".join(commands)
 
 
 def tell_of_compiler(kit: Toolkit, compiler: str | None) -> None:

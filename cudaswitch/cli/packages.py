@@ -28,14 +28,14 @@ def bring_up_to_date() -> None:
     startup.refresh()
 
 
-@click.command("list", epilog="Example: cudaswitch list --json")
+@click.command("list", epilog=output.examples("cudaswitch list --json"))
 @output.json_option
 def list_command(as_json: bool) -> None:
     """List what is installed, which toolkit is active, and who pins it."""
     telling.installed(as_json)
 
 
-@click.command(epilog="Example: cudaswitch remove 10.1.243+cudnn7.6.5")
+@click.command(epilog=output.examples("cudaswitch remove 10.1.243+cudnn7.6.5"))
 @click.argument("toolkits", nargs=-1, required=True, metavar="TOOLKIT...")
 @click.option("--force", is_flag=True, help="Even where something pins or uses it.")
 def remove(toolkits: tuple[str, ...], force: bool) -> None:
@@ -108,7 +108,7 @@ def _named(store: Store, name: str) -> list[Toolkit]:
     ]
 
 
-@click.command(epilog="Example: cudaswitch alias thesis 10.1+cudnn7.6")
+@click.command(epilog=output.examples("cudaswitch alias thesis 10.1+cudnn7.6"))
 @click.argument("name", required=False)
 @click.argument("request", required=False)
 @click.option("--delete", is_flag=True, help="Take the name away.")

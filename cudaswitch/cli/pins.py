@@ -68,7 +68,7 @@ def chosen_place(
     return pins.directory_pin(Path(os.path.normpath(folder)))
 
 
-@click.command(epilog="Example: cudaswitch pin 10.1 --cudnn 7.6 -n thesis")
+@click.command(epilog=output.examples("cudaswitch pin 10.1 --cudnn 7.6 -n thesis"))
 @click.argument("request")
 @options.cudnn
 @options.libraries
@@ -115,7 +115,7 @@ def _told(asked: Request, kit: Toolkit | None, auto: str) -> str:
     return kit.name if kit else auto if asked.text == "auto" else "no toolkit"
 
 
-@click.command(epilog="Example: cudaswitch unpin -n thesis")
+@click.command(epilog=output.examples("cudaswitch unpin -n thesis"))
 @place_options
 def unpin(name: str | None, prefix: Path | None, directory: Path | None, for_user: bool) -> None:
     """Take a pin away, and an environment's hooks with it."""

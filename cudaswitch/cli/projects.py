@@ -28,7 +28,7 @@ from cudaswitch.toolkit import Toolkit, current_platform
 from cudaswitch.versions import Version
 
 
-@click.command(epilog="Example: cudaswitch lock    cudaswitch lock 12.4 --cudnn 9.1")
+@click.command(epilog=output.examples("cudaswitch lock", "cudaswitch lock 12.4 --cudnn 9.1"))
 @click.argument("what", nargs=-1, metavar="[WHAT...]")
 @options.cudnn
 @options.source
@@ -90,7 +90,9 @@ def _told(kit: LockedToolkit) -> str:
     return f"{what} for {kit.platform}: {output.counted(len(kit.packages), 'package')}"
 
 
-@click.command(epilog="Example: cudaswitch sync    cudaswitch sync --offline --from-dir /mnt/usb")
+@click.command(
+    epilog=output.examples("cudaswitch sync", "cudaswitch sync --offline --from-dir /mnt/usb")
+)
 @lock_option
 @click.option(
     "--from-dir",
@@ -172,7 +174,9 @@ def _present(store: Store, kit: LockedToolkit) -> Toolkit | None:
 
 
 @click.command(
-    epilog="Example: cudaswitch download 12.4 -d usb    cudaswitch download --lock cuda.lock -d usb"
+    epilog=output.examples(
+        "cudaswitch download 12.4 -d usb", "cudaswitch download --lock cuda.lock -d usb"
+    )
 )
 @click.argument("what", nargs=-1, metavar="[WHAT...]")
 @options.cudnn

@@ -17,7 +17,9 @@ from cudaswitch.resolver import resolve as resolve_facts
 from cudaswitch.store import all_stores
 
 
-@click.command(epilog="Example: cudaswitch resolve -n thesis    cudaswitch resolve --driver 418.39")
+@click.command(
+    epilog=output.examples("cudaswitch resolve -n thesis", "cudaswitch resolve --driver 418.39")
+)
 @click.option("-n", "--name", metavar="ENV", help="Environment by name.")
 @click.option("-p", "--prefix", type=click.Path(path_type=Path), help="Environment by path.")
 @click.option("--driver", metavar="V", help="Ask for a machine with this driver.")

@@ -25,7 +25,9 @@ _DRIVER = {True: "runs it", False: "too old", None: "-"}
 
 
 @click.command(
-    epilog="Example: cudaswitch search 12.4    cudaswitch search cudnn 8 --from nvidia --json"
+    epilog=output.examples(
+        "cudaswitch search 12.4", "cudaswitch search cudnn 8 --from nvidia --json"
+    )
 )
 @click.argument("request", nargs=-1)
 @click.option("--from", "source", type=click.Choice(sources.NAMES), help="Ask only this source.")

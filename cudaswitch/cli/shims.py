@@ -10,7 +10,7 @@ from cudaswitch.paths import home
 from cudaswitch.shims import install, installed
 
 
-@click.group(epilog="Example: cudaswitch shims install")
+@click.group(epilog=output.examples("cudaswitch shims install"))
 def shims() -> None:
     """Keep one command per CUDA tool (nvcc, ptxas, nsys, ...) in a folder for PATH.
 
@@ -19,22 +19,22 @@ def shims() -> None:
     """
 
 
-@shims.command("install", epilog="Example: cudaswitch shims install")
+@shims.command("install", epilog=output.examples("cudaswitch shims install"))
 def install_command() -> None:
     """Make the shims, and keep them up to date from now on."""
     _told(install())
     output.hint('put them first on PATH: export PATH="$(cudaswitch shims path):$PATH"')
 
 
-@shims.command("refresh", epilog="Example: cudaswitch shims refresh")
+@shims.command("refresh", epilog=output.examples("cudaswitch shims refresh"))
 def refresh_command() -> None:
-    """Make the shims anew, after cudaswitch itself was moved or updated."""
+    """Make the shims anew, after cudaswitch was moved or updated."""
     if not installed():
         raise StoreError("no shims are installed", "cudaswitch shims install")
     _told(install())
 
 
-@shims.command("path", epilog='Example: export PATH="$(cudaswitch shims path):$PATH"')
+@shims.command("path", epilog=output.examples('export PATH="$(cudaswitch shims path):$PATH"'))
 def path_command() -> None:
     """Print the folder of the shims."""
     output.line(str(home().shims))

@@ -30,7 +30,9 @@ def _asked(
     return decision.want
 
 
-@click.command(epilog="Example: cudaswitch use 10.1    cudaswitch use auto    cudaswitch use -")
+@click.command(
+    epilog=output.examples("cudaswitch use 10.1", "cudaswitch use auto", "cudaswitch use -")
+)
 @click.argument("request")
 @options.cudnn
 @options.libraries
@@ -46,7 +48,7 @@ def use(request: str, cudnn: str | None, libraries: str | None, gpus: str | None
     _needs_integration("use")
 
 
-@click.command(epilog="Example: cudaswitch off")
+@click.command(epilog=output.examples("cudaswitch off"))
 def off() -> None:
     """Undo `use` in this shell: what the environment or directory asks for applies again."""
     _needs_integration("off")
@@ -111,7 +113,7 @@ class _Exec(click.Command):
 @click.command(
     "exec",
     cls=_Exec,
-    epilog="Example: cudaswitch exec 12.4 -- make -j8    cudaswitch exec -- nvcc --version",
+    epilog=output.examples("cudaswitch exec 12.4 -- make -j8", "cudaswitch exec -- nvcc --version"),
 )
 @click.argument("request", required=False)
 @options.cudnn
@@ -135,7 +137,9 @@ def exec_command(
     running.run(request, command, cudnn, libraries, gpus)
 
 
-@click.command(epilog='Example: eval "$(cudaswitch env 10.1)"    cudaswitch env 12.4 --format json')
+@click.command(
+    epilog=output.examples('eval "$(cudaswitch env 10.1)"', "cudaswitch env 12.4 --format json")
+)
 @click.argument("request")
 @options.cudnn
 @options.libraries
