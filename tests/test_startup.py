@@ -37,6 +37,7 @@ OTHERS = {
     ),
 }
 """The startup file of each, and how it is told what to do once it has read it."""
+HINT = "hint: install cudaswitch again, then cudaswitch init --install"
 OPEN, CLOSE = b"# >>> cudaswitch >>>", b"# <<< cudaswitch <<<"
 TEXTS = {
     "plain": b"alias ll='ls -l'\n",
@@ -323,6 +324,45 @@ def test_a_ready_file_that_is_gone_is_no_error(stocked: Home) -> None:
         done = _interactive(stocked, shell, "echo fine")
         assert (done.returncode, done.stdout) == (0, "fine\n")
         assert "cudaswitch" not in done.stderr
+
+
+@pytest.mark.parametrize("shell", [*FILES, "tcsh"])
+def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) -> None:
+    """It then binds the ready file to itself; where there is none, that is one clear line."""
+    old, new = (stocked.path / name / "cudaswitch" for name in ("old", "new"))
+    old.parent.mkdir()
+    shutil.copy(console_script(), old)
+    done = subprocess.run([old, "init", "--install", shell], env=stocked.env, check=False)
+    assert done.returncode == 0
+    old.parent.rename(new.parent)
+    path = f"{new.parent}:/usr/bin:/bin"
+    home = Home(stocked.path, stocked.store, stocked.env | {"PATH": path})
+    done = _interactive(home, shell, "cudaswitch list; cudaswitch use '>=10'; echo $CUDA_HOME")
+    assert f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5\n" in done.stdout
+    assert "cudaswitch: CUDA 10.1.243+cudnn7.6.5\n" in done.stderr
+    assert str(old) not in done.stderr
+    assert (stocked.store / "init" / ".bound").read_text().endswith(f" {new}\n")
+
+    new.unlink()
+    done = _interactive(home, shell, "cudaswitch list")
+    said = [line for line in done.stderr.splitlines() if "cudaswitch" in line]
+    assert done.returncode != 0
+    if shell == "tcsh":
+        assert said == ["cudaswitch: Command not found."]
+    else:
+        assert said == [f"cudaswitch: `{new}` is gone, and no other is on PATH", HINT]
+
+
+def test_tcsh_without_the_texts_that_it_sources(stocked: Home) -> None:
+    """They are in the package; where that was moved, the command on PATH is called as it is."""
+    install(stocked, "tcsh")
+    ready = stocked.store / "init" / "tcsh"
+    texts = f"{Path(cudaswitch.__file__).parent}/shells"
+    assert texts in ready.read_text()
+    ready.write_text(ready.read_text().replace(texts, "/gone"))
+    done = _interactive(stocked, "tcsh", "cudaswitch list")
+    assert "10.1.243" in done.stdout
+    assert "No such file" not in done.stderr
 
 
 def _interactive(

@@ -40,7 +40,7 @@ function __cudaswitch_entered
     test -n "$argv[4]"; and set baked $baked:$argv[4]
     set -l want $baked
     if test -n "$argv[5]"; and __cudaswitch_newer $argv[2] $argv[2]/etc/cudaswitch/want
-        if set -q _cudaswitch_program
+        if test -x "$_cudaswitch_program"
             set want ($_cudaswitch_program want --environment $argv[2])
             or set want $baked
         else if isatty stderr

@@ -38,7 +38,7 @@ __cudaswitch_entered() {
     \local _csw_home _csw_flags
     _csw_home=$3${4:+:$4}
     if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
-        if [ -n "${_cudaswitch_program-}" ]; then
+        if [ -x "${_cudaswitch_program-}" ]; then
             _csw_home=$("$_cudaswitch_program" want --environment "$2") || _csw_home=$3${4:+:$4}
         elif [ -t 2 ]; then
             printf 'cudaswitch: `%s` has other packages than when it was pinned\n' "$2" >&2

@@ -2,15 +2,16 @@
 # beside this one, in the folder $_cudaswitch_texts. Each line ends with a semicolon, because
 # eval gets them all as one.
 # $_cudaswitch_root is the store, $_cudaswitch_program the command itself, which need not be
-# on an environment's PATH.
+# on an environment's PATH; after a move it is the one there.
 set _cudaswitch_asked = ("" "" "" "");
 set _cudaswitch_refused = "";
 set _cudaswitch_again = 0;
-alias cudaswitch 'source "${_cudaswitch_texts:q}/command.csh" -- \!*';
+if (! -x "${_cudaswitch_program:q}") set _cudaswitch_program = cudaswitch;
+if (-f "${_cudaswitch_texts:q}/command.csh") alias cudaswitch 'source "${_cudaswitch_texts:q}/command.csh" -- \!*';
 alias __cudaswitch_prompt 'if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh"';
 set _cudaswitch_own = "`alias precmd`";
 if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias precmd "__cudaswitch_prompt; ${_cudaswitch_own:q}";
 set _cudaswitch_own = "`alias cwdcmd`";
 if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias cwdcmd "__cudaswitch_prompt; ${_cudaswitch_own:q}";
 unset _cudaswitch_own;
-source "${_cudaswitch_texts:q}/look.csh";
+if (-f "${_cudaswitch_texts:q}/look.csh") source "${_cudaswitch_texts:q}/look.csh";

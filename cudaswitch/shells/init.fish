@@ -3,6 +3,21 @@
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 # $_cudaswitch_program is the command itself, which need not be on an environment's PATH.
 
+# Run the command. After a move, or where it was installed anew elsewhere, that is the one on PATH,
+# which writes the ready files anew.
+function __cudaswitch_run
+    set -l program $_cudaswitch_program
+    if not test -x $program
+        set program (command --search cudaswitch)
+        or begin
+            printf 'cudaswitch: `%s` is gone, and no other is on PATH\n' $_cudaswitch_program >&2
+            printf 'hint: install cudaswitch again, then cudaswitch init --install\n' >&2
+            return 127
+        end
+    end
+    $program $argv
+end
+
 # $__csw = the ready answer to the request $argv[1]; fails where Python must be asked.
 function __cudaswitch_ready
     switch "$argv[1]"
@@ -164,7 +179,7 @@ function __cudaswitch_ask_once
     set -l home
     string match --quiet --regex '^(?<home>/[^:]*)' -- "$_cudaswitch_answer"
     if test "$about" != "$_cudaswitch_asked"; or test -n "$home" -a ! -d "$home/."
-        set -g _cudaswitch_answer ($_cudaswitch_program want $argv[2..])
+        set -g _cudaswitch_answer (__cudaswitch_run want $argv[2..])
         # Only now: a question that Ctrl-C ended is asked again.
         set -g _cudaswitch_asked $about
     end
@@ -241,7 +256,7 @@ function __cudaswitch_look
         if test -z "$CUDASWITCH_VERSION"
             set -e _CUDASWITCH_X
         else if __cudaswitch_ready $CUDASWITCH_VERSION
-                or set -g __csw ($_cudaswitch_program want -- $CUDASWITCH_VERSION)
+                or set -g __csw (__cudaswitch_run want -- $CUDASWITCH_VERSION)
             set -gx _CUDASWITCH_X $__csw
         else
             set -e _CUDASWITCH_X
@@ -337,7 +352,7 @@ function cudaswitch
             end
     end
     if contains -- --help $argv; or contains -- -h $argv
-        $_cudaswitch_program $argv
+        __cudaswitch_run $argv
         return
     end
     switch "$argv[1]"
@@ -353,17 +368,17 @@ function cudaswitch
             else if test "$argv[2..]" = system
                 set want system
             else
-                set want ($_cudaswitch_program want --for-use $argv[2..]); or return
+                set want (__cudaswitch_run want --for-use $argv[2..]); or return
             end
             __cudaswitch_choose $want
         case off
             if test (count $argv) -gt 1
-                $_cudaswitch_program $argv
+                __cudaswitch_run $argv
                 return
             end
             __cudaswitch_choose
         case pin unpin install adopt remove alias
-            $_cudaswitch_program $argv; or return
+            __cudaswitch_run $argv; or return
             # What the hook of an active environment asks for may be another thing now.
             string match --quiet "*:env=$CONDA_PREFIX" -- $_CUDASWITCH_C; and set -e _CUDASWITCH_C
             string match --quiet "*:env=$VIRTUAL_ENV" -- $_CUDASWITCH_V; and set -e _CUDASWITCH_V
@@ -371,6 +386,6 @@ function cudaswitch
             set -g _cudaswitch_asked
             __cudaswitch_look
         case '*'
-            $_cudaswitch_program $argv
+            __cudaswitch_run $argv
     end
 end

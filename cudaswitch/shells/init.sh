@@ -1,7 +1,25 @@
-# shellcheck shell=bash disable=SC1090,SC2154  # zsh runs it too; hooks are found at run time; `shells.init` sets
+# shellcheck shell=bash disable=SC1090,SC2016,SC2154  # zsh runs it too; hooks are found at run time; `shells.init` sets
 # What `cudaswitch init` adds to core.sh in bash and zsh: the function that changes this
 # shell, and the look-round that the prompt asks for when environment or directory changed.
 # $_cudaswitch_program is the command itself, which need not be on an environment's PATH.
+
+# Run the command. After a move, or where it was installed anew elsewhere, that is the one on PATH,
+# which writes the ready files anew.
+__cudaswitch_run() {
+    \local _csw_program
+    _csw_program=$_cudaswitch_program
+    if ! [ -x "$_csw_program" ]; then
+        case ${ZSH_VERSION-} in
+            '') _csw_program=$(\type -P cudaswitch) ;;
+            *) _csw_program=$(\whence -p cudaswitch) ;;
+        esac || {
+            printf 'cudaswitch: `%s` is gone, and no other is on PATH\n' "$_cudaswitch_program" >&2
+            printf 'hint: install cudaswitch again, then cudaswitch init --install\n' >&2
+            return 127
+        }
+    fi
+    "$_csw_program" "$@"
+}
 
 # What the directory asks for, else the frameworks of the active environment, else the
 # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
@@ -78,7 +96,7 @@ __cudaswitch_ask_once() {
     if [ "$_csw_about" != "${_cudaswitch_asked-}" ]; then
         shift
         _cudaswitch_asked=interrupted
-        if _cudaswitch_answer=$("$_cudaswitch_program" want "$@"); then
+        if _cudaswitch_answer=$(__cudaswitch_run want "$@"); then
             _cudaswitch_asked=$_csw_about
         else
             # A question that Ctrl-C ended is asked again.
@@ -139,7 +157,7 @@ __cudaswitch_direnv() {
 # Take up what CUDASWITCH_VERSION asks for.
 __cudaswitch_version() {
     if [ -n "${CUDASWITCH_VERSION-}" ] && { __cudaswitch_ready "$CUDASWITCH_VERSION" \
-        || __csw=$("$_cudaswitch_program" want -- "$CUDASWITCH_VERSION"); }; then
+        || __csw=$(__cudaswitch_run want -- "$CUDASWITCH_VERSION"); }; then
         \export "_CUDASWITCH_X=$__csw"
     else
         \unset _CUDASWITCH_X
@@ -266,14 +284,14 @@ __cudaswitch_command() {
     case ${1-} in
         use | off | pin | unpin | install | adopt | remove | alias) ;;
         *)
-            "$_cudaswitch_program" "$@"
+            __cudaswitch_run "$@"
             return
             ;;
     esac
     for _csw_arg; do
         case $_csw_arg in
             -h | --help)
-                "$_cudaswitch_program" "$@"
+                __cudaswitch_run "$@"
                 return
                 ;;
         esac
@@ -291,19 +309,19 @@ __cudaswitch_command() {
                 __csw=system
             else
                 shift
-                __csw=$("$_cudaswitch_program" want --for-use "$@") || return
+                __csw=$(__cudaswitch_run want --for-use "$@") || return
             fi
             __cudaswitch_choose "$__csw"
             ;;
         off)
             if [ "$#" -gt 1 ]; then
-                "$_cudaswitch_program" "$@"
+                __cudaswitch_run "$@"
                 return
             fi
             __cudaswitch_choose ''
             ;;
         *)
-            "$_cudaswitch_program" "$@" || return
+            __cudaswitch_run "$@" || return
             # What the hook of an active environment asks for may be another thing now.
             case ${_CUDASWITCH_C-} in *":env=${CONDA_PREFIX-}") \unset _CUDASWITCH_C ;; esac
             case ${_CUDASWITCH_V-} in *":env=${VIRTUAL_ENV-}") \unset _CUDASWITCH_V ;; esac
