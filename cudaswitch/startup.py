@@ -29,6 +29,7 @@ _BLOCK = re.compile(
 )
 _BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"])?\s+init\b", re.MULTILINE)
 _OF_BASHRC = re.compile(rb"^[^#\n]*bashrc", re.MULTILINE)
+_OF_PROFILE = re.compile(rb"^[^#\n]*\.profile\b", re.MULTILINE)
 _LOGIN_FILES = (".bash_profile", ".bash_login", ".profile")
 """What bash reads in a login shell, the first that is there, instead of `.bashrc`."""
 
@@ -287,7 +288,10 @@ def _binding() -> str:
 
 def _mentions_bashrc(path: Path) -> bool:
     with contextlib.suppress(OSError):
-        return bool(_OF_BASHRC.search(path.read_bytes()))
+        text = path.read_bytes()
+        if path.name != ".profile" and _OF_PROFILE.search(text):
+            return _mentions_bashrc(path.with_name(".profile")) or bool(_OF_BASHRC.search(text))
+        return bool(_OF_BASHRC.search(text))
     return False
 
 

@@ -286,6 +286,8 @@ def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:
     said = install(home, "bash")
     assert "login shells" not in said
     assert "starts Python" in said
+    (home.path / ".bash_profile").write_text(". ~/.profile\n")
+    assert "login shells" not in install(home, "bash")
     (home.path / ".bashrc").write_text('# eval "$(cudaswitch init bash)"\n')
     assert "starts Python" not in install(home, "bash")
 
