@@ -8,7 +8,7 @@ set _cudaswitch_refused = "";
 set _cudaswitch_again = 0;
 if (! -x "${_cudaswitch_program:q}") set _cudaswitch_program = cudaswitch;
 if (-f "${_cudaswitch_texts:q}/command.csh") alias cudaswitch 'source "${_cudaswitch_texts:q}/command.csh" -- \!*';
-alias __cudaswitch_prompt 'if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh"';
+alias __cudaswitch_prompt 'set _cudaswitch_status = $status; if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh"; set status = $_cudaswitch_status';
 set _cudaswitch_own = "`alias precmd`";
 if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias precmd "__cudaswitch_prompt; ${_cudaswitch_own:q}";
 set _cudaswitch_own = "`alias cwdcmd`";

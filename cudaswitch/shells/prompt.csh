@@ -1,5 +1,5 @@
 # Before each prompt, and on `cd`: look round when environment, directory or version file changed.
-set _cswp_status = $status
+# Whoever calls this keeps $status: `source` begins with another one.
 set _cswp_now = ("" "" "${cwd:q}" "")
 if ($?CONDA_PREFIX) eval 'set _cswp_now[1] = "${CONDA_PREFIX:q}"'
 if ($?VIRTUAL_ENV) eval 'set _cswp_now[2] = "${VIRTUAL_ENV:q}"'
@@ -19,5 +19,4 @@ else if ($?_cudaswitch_file && ! $?_CUDASWITCH_U && ! $?_CUDASWITCH_C && ! $?_CU
     endif
 endif
 if ($_cswp_look) source "${_cudaswitch_texts:q}/look.csh"
-set status = $_cswp_status
 unset _cswp_*

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import conda_prefix
-from shells.driver import BASH, FISH, ZSH, Shell
+from shells.driver import BASH, FISH, TCSH, ZSH, Shell
 from shells.kits import Person
 from shells.quick_conda import QuickConda
 from shells.terminal import Terminal
@@ -77,8 +77,9 @@ def test_the_person_s_exit_status_comes_through(
         (BASH, "other() {{ echo $? >>{seen}; }}\nPROMPT_COMMAND=(: other)"),
         (ZSH, "other() {{ echo $? >>{seen}; }}\nprecmd_functions=(other)"),
         (FISH, "function other --on-event fish_prompt; echo $status >>{seen}; end"),
+        (TCSH, "alias precmd 'echo $status >>{seen}'"),
     ],
-    ids=["bash", "bash-array", "zsh", "fish"],
+    ids=["bash", "bash-array", "zsh", "fish", "tcsh"],
 )
 def test_other_prompt_hooks_live_beside_it(
     shell: Shell, before: str, person: Person, tree: Path, tmp_path: Path, at_prompt: Open
