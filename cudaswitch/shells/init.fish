@@ -282,6 +282,7 @@ function __cudaswitch_look
     set -e __csw
     set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
     # That is for the prompt to tell: this and the hooks run in scripts and key bindings as well.
+    set -e _cudaswitch_news
     test "$_CUDASWITCH_ON|$_CUDASWITCH_LIB" = "$_cudaswitch_told"; or set -g _cudaswitch_news 1
     return 0
 end

@@ -211,7 +211,7 @@ __cudaswitch_look() {
     esac
     # That is for the prompt to tell: this and the hooks run in scripts and subshells as well.
     case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in
-        "${_cudaswitch_told-}") ;;
+        "${_cudaswitch_told-}") _cudaswitch_news='' ;;
         *) _cudaswitch_news=1 ;;
     esac
 }

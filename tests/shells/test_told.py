@@ -124,3 +124,14 @@ def test_nothing_is_said_before_the_prompt(person: Person, shell: Shell, tmp_pat
         shell, there, person.load(shell), shell.prompt, shell.prompt, CUDASWITCH_QUIET=None
     ).stderr
     assert said.splitlines() == [FIRST]
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_what_was_only_passed_through_is_no_news(
+    person: Person, shell: Shell, tmp_path: Path
+) -> None:
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    there = f"cd {shell.quote(str(tmp_path))}"
+    steps = (f"{there}\ncd /", shell.prompt, f"{there}\n{shell.prompt}", f"cd /\n{there}")
+    said = person.play(shell, *steps, shell.prompt, CUDASWITCH_QUIET=None).stderr
+    assert said.splitlines() == [FIRST]
