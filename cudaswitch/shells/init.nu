@@ -168,7 +168,7 @@ def __cudaswitch_standing [] {
 def --env __cudaswitch_look [] {
     let before = ($env._CUDASWITCH_ON? | default '')
     let seen = $env._cudaswitch_seen
-    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '')]
+    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string)]
     let conda = ($env._CUDASWITCH_C? | default '' | str replace --regex '(?s).*:env=' '')
     let venv = ($env._CUDASWITCH_V? | default '' | str replace --regex '(?s).*:env=' '')
     $env._CUDASWITCH_C = (__cudaswitch_standing | reduce --fold null {|one, found|
@@ -238,7 +238,7 @@ def --env __cudaswitch_overlay [] {
 def --env __cudaswitch_prompt [] {
     let code = ($env.LAST_EXIT_CODE? | default 0)
     __cudaswitch_overlay
-    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '')]
+    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string)]
     if $now != $env._cudaswitch_seen or ($env._CUDASWITCH_GONE? | is-not-empty) or (__cudaswitch_edited) {
         __cudaswitch_look
         __cudaswitch_overlay

@@ -133,6 +133,15 @@ def test_an_edited_file_is_seen_at_the_next_prompt(person: Person, tmp_path: Pat
     assert homes == [None, str(person.kits[1].home), str(person.kits[0].home), None]
 
 
+def test_a_version_may_be_a_number(person: Person) -> None:
+    """As it is where somebody types it without quotes; children are given it as text."""
+    steps = (f"$env.CUDASWITCH_VERSION = {said}\n{NU.prompt}" for said in ("11.8", "10.1", "null"))
+    result = person.play(NU, *steps).check()
+    homes = [result.snaps[number].get("CUDA_HOME") for number in "123"]
+    assert homes == [str(person.kits[1].home), str(person.kits[0].home), None]
+    assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
+
+
 def test_what_frameworks_need_is_known_until_packages_change(
     person: Person, tmp_path: Path
 ) -> None:
