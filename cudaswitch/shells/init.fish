@@ -198,7 +198,8 @@ function __cudaswitch_environments
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C)
         # Below a stacked environment this one is still active: its folder is on PATH.
         if test "$env" != "$CONDA_PREFIX"
-            test -n "$CONDA_PREFIX"; and contains -- $env/bin $PATH; or set -e _CUDASWITCH_C
+            test -n "$CONDA_PREFIX" -a "$CONDA_SHLVL" != 1; and contains -- $env/bin $PATH
+            or set -e _CUDASWITCH_C
         end
     end
     set -l hook $VIRTUAL_ENV/etc/cudaswitch/on.fish

@@ -118,7 +118,11 @@ __cudaswitch_environments() {
     _csw_env=${_CUDASWITCH_C-}
     if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${CONDA_PREFIX-}" ]; then
         # Below a stacked environment this one is still active: its folder is on PATH.
-        case ${CONDA_PREFIX:+:$PATH}: in *":${_csw_env##*:env=}/bin:"*) ;; *) \unset _CUDASWITCH_C ;; esac
+        case ${CONDA_SHLVL-}${CONDA_PREFIX:+:$PATH}: in
+            1:*) \unset _CUDASWITCH_C ;;
+            *":${_csw_env##*:env=}/bin:"*) ;;
+            *) \unset _CUDASWITCH_C ;;
+        esac
     fi
     _csw_hook="${VIRTUAL_ENV-}/etc/cudaswitch/on.sh"
     if [ -z "${_CUDASWITCH_V-}" ] && [ -n "${VIRTUAL_ENV-}" ] && [ -f "$_csw_hook" ]; then

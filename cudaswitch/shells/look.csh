@@ -39,7 +39,9 @@ foreach _cswl_owner (V C)
         if ($_cudaswitch_again) unsetenv _CUDASWITCH_$_cswl_owner
         continue
     endif
-    if ($_cswl_owner == C && "${_cswl_active:q}" != "" && $?PATH) then
+    set _cswl_level = ""
+    if ($?CONDA_SHLVL) eval 'set _cswl_level = "${CONDA_SHLVL:q}"'
+    if ($_cswl_owner == C && "${_cswl_active:q}" != "" && "${_cswl_level:q}" != 1 && $?PATH) then
         # Below a stacked environment this one is still active: its folder is on PATH.
         set _cswl_words = "${PATH:as/ //:as/	//:as/:/ /}"
         set _cswl_words = ($_cswl_words:x)

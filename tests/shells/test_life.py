@@ -161,6 +161,21 @@ def test_a_folder_on_path_is_no_environment_where_conda_has_none(
     assert result.snaps["2"]["PATH"] == f"{prefix}/bin:{result.snaps['0']['PATH']}"
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_a_folder_on_path_is_no_environment_at_the_first_level(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """As in a child whose conda counts anew, which it does in tcsh: nothing is stacked there."""
+    below, above = (conda_prefix(tmp_path / name) for name in "ab")
+    person.pin("11.8", below)
+    steps = (by_hand(shell, prefix) for prefix in (below, above))
+    steps = (f"{step}\n{shell.prompt}" for step in steps)
+    result = person.play(shell, *steps, CONDA_SHLVL="1").check()
+    assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[1].home)
+    assert "CUDA_HOME" not in result.snaps["2"]
+    assert result.snaps["2"]["PATH"].startswith(f"{above}/bin:{below}/bin:")
+
+
 @every
 @pytest.mark.parametrize("way", ["--upgrade", "again"])
 def test_a_virtualenv_that_is_upgraded(
