@@ -152,6 +152,13 @@ endif
 set _cudaswitch_seen = ("$_cswl_now[1]:q" "$_cswl_now[2]:q" "$_cswl_now[3]:q" "$_cswl_now[4]:q")
 set _cswl_after = ""
 if ($?_CUDASWITCH_ON) eval 'set _cswl_after = "${_CUDASWITCH_ON:q}"'
-# Nothing is said in scripts: these run there as well.
-if ($?prompt && "${_cudaswitch_told:q}" != "${_cswl_after:q}") source "${_cudaswitch_texts:q}/say.csh"
+# Nothing is said in scripts, nor on a `cd`, which may be a subshell's: these run there as well.
+unset _cudaswitch_news
+if ($?prompt && "${_cudaswitch_told:q}" != "${_cswl_after:q}") then
+    if ($?_cswp_moved) then
+        set _cudaswitch_news
+    else
+        source "${_cudaswitch_texts:q}/say.csh"
+    endif
+endif
 unset _csw_* _cswl_* _cswk_*

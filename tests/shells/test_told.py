@@ -135,3 +135,20 @@ def test_what_was_only_passed_through_is_no_news(
     steps = (f"{there}\ncd /", shell.prompt, f"{there}\n{shell.prompt}", f"cd /\n{there}")
     said = person.play(shell, *steps, shell.prompt, CUDASWITCH_QUIET=None).stderr
     assert said.splitlines() == [FIRST]
+
+
+def test_in_tcsh_a_subshell_says_nothing(person: Person, tmp_path: Path) -> None:
+    """It has no prompt of its own, and the shell around it stays where it is."""
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    there = f"cd {TCSH.quote(str(tmp_path))}"
+    steps = (
+        "set prompt = '> '",
+        f"({there}; printenv CUDA_HOME)",
+        f"echo `{there}; pwd`",
+        "precmd",
+    )
+    result = person.play(TCSH, *steps, f"{there}\ncd /", "precmd", CUDASWITCH_QUIET=None)
+    homes = [str(person.kits[0].home), str(tmp_path)]
+    assert (result.stdout.splitlines(), result.stderr) == (homes, "")
+    told = person.play(TCSH, steps[0], there, "precmd", "precmd", CUDASWITCH_QUIET=None)
+    assert told.stderr.splitlines() == [FIRST]
