@@ -30,6 +30,7 @@ function __cudaswitch_scalars
         set -l was _CUDASWITCH_WAS_$name
         if test $argv[1] = set
             __cudaswitch_keep $name
+            set -q $name; and not set -qg $name; and set -g _cudaswitch_under_$name
             set -gx $name $ours
         else if test $argv[1] = forget
             set -l was _cudaswitch_was_$name
@@ -43,20 +44,21 @@ function __cudaswitch_scalars
             end
             and __cudaswitch_copies $name $ours "$$was"
             if test "$$name" = $ours; and not __cudaswitch_regained $name
-                if set -q $was
+                if set -q $was; and not set -q _cudaswitch_under_$name
                     __cudaswitch_unexport $name
                     __cudaswitch_back $name "$$was"
                 else
                     set -e $name
                 end
             end
-            set -e $was
+            set -e $was _cudaswitch_under_$name
         end
     end
 end
 
 # The variable $argv[1] has the value $argv[2] again, and is exported as it is now. Where it is a
-# universal one of the person's that has it, it shows by itself, and must not be hidden.
+# universal one of the person's that has it, it shows by itself, and must not be hidden. Where a
+# universal one is known to be under ours this is not called: it may have another value by now.
 function __cudaswitch_back
     set -l way -gx
     set -qg $argv[1]; and not set -qgx $argv[1]; and set way -gu
@@ -95,7 +97,9 @@ function __cudaswitch_settle
     set -l --path path $PATH
     set -l --path ld $LD_LIBRARY_PATH
     set -l ld_set
+    # One that is universal shows again when ours goes.
     set -q LD_LIBRARY_PATH; and set ld_set set
+    and not set -qg LD_LIBRARY_PATH; and set ld_set under
     string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"
     if test -n "$home" -a -z "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH"
         and __cudaswitch_free; and __cudaswitch_plainly
@@ -153,11 +157,11 @@ function __cudaswitch_settled --no-scope-shadowing
 
     test "$path" = "$PATH"; or set -gx PATH $path
     test "$old" = "$old_was"; or set -gx _OLD_VIRTUAL_PATH $old
-    if set -q ld_set[1]
+    if test "$ld_set" = set
         if not set -q LD_LIBRARY_PATH; or test "$ld" != "$LD_LIBRARY_PATH"
             __cudaswitch_back LD_LIBRARY_PATH "$ld"
         end
-    else if set -q LD_LIBRARY_PATH
+    else if set -qg LD_LIBRARY_PATH
         set -e LD_LIBRARY_PATH
     end
 end
@@ -233,7 +237,7 @@ $CUDACXX|0$PATH[1]" = ":$_cudaswitch_ld|$_cudaswitch_plain|$_CUDASWITCH_BIN"; or
     set -q PATH[2]; or return 1
     __cudaswitch_kept; and return 1
     set -gx PATH $PATH[2..]
-    if set -q _cudaswitch_ld_was_set[1]
+    if test "$_cudaswitch_ld_was_set" = set
         set -l --path ld $_cudaswitch_ld_was
         __cudaswitch_back LD_LIBRARY_PATH "$ld"
     else

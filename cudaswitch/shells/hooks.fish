@@ -25,6 +25,7 @@ function __cudaswitch_enter
         set -l --path ld $LD_LIBRARY_PATH
         set -l ld_set
         set -q LD_LIBRARY_PATH; and set ld_set set
+        and not set -qg LD_LIBRARY_PATH; and set ld_set under
         if __cudaswitch_plainly
             set -gx _CUDASWITCH_$argv[1] $want
             return

@@ -148,6 +148,24 @@ def test_a_universal_library_path_shows_again(shell: Shell, person: Person, tmp_
     assert not result.stdout
 
 
+@configured
+@pytest.mark.parametrize("names", [("LD_LIBRARY_PATH",), ("CUDA_HOME", "LD_LIBRARY_PATH")], ids=len)
+@pytest.mark.parametrize("between", ["", "cudaswitch use 11.8", "set -gx PATH /mine $PATH"])
+def test_universal_variables_that_change_meanwhile(
+    names: tuple[str, ...], between: str, shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """Also by another shell: what is said last holds, and what is taken away is gone."""
+    made, shown = universal(dict.fromkeys(names, "/own"))
+    changed, _ = universal(dict.fromkeys(names, "/new"))
+    gone = "\n".join(f"set --erase --universal {name}" for name in names)
+    on, off = f"cudaswitch use 10.1\n{between}", "cudaswitch off"
+    steps = (made, on, changed, off, shown, on, gone, off)
+    result = person.play(shell, *steps, XDG_CONFIG_HOME=str(tmp_path))
+    assert (result.rc, result.stdout) == (0, "")
+    assert {result.snaps["4"][name] for name in names} == {"/new"}
+    assert not {*names} & {*result.snaps["8"]}
+
+
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
 def test_zsh_warns_of_no_global(session: Session, shell: Shell) -> None:
     """`warn_create_global` tells of each variable that a function makes."""
