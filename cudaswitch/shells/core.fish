@@ -208,10 +208,10 @@ end
 function __cudaswitch_place
     if test -d $argv[1]/extras/CUPTI/lib64
         set -gx _CUDASWITCH_LIB 0$argv[1]/lib64:0$argv[1]/extras/CUPTI/lib64
-        set -gx LD_LIBRARY_PATH $argv[1]/lib64 $argv[1]/extras/CUPTI/lib64 $_cudaswitch_ld_was
+        set -gx --path LD_LIBRARY_PATH $argv[1]/lib64 $argv[1]/extras/CUPTI/lib64 $_cudaswitch_ld_was
     else
         set -gx _CUDASWITCH_LIB 0$argv[1]/lib64
-        set -gx LD_LIBRARY_PATH $argv[1]/lib64 $_cudaswitch_ld_was
+        set -gx --path LD_LIBRARY_PATH $argv[1]/lib64 $_cudaswitch_ld_was
     end
     set -gx _CUDASWITCH_ON $argv[2]:nvcc
     set -gx _CUDASWITCH_BIN 0$argv[1]/bin

@@ -166,6 +166,14 @@ def test_universal_variables_that_change_meanwhile(
     assert not {*names} & {*result.snaps["8"]}
 
 
+def test_a_library_path_that_is_no_list_to_fish(person: Person) -> None:
+    made = "set -gx --unpath LD_LIBRARY_PATH /own/lib:/other"
+    result = person.play(FISH, made, "cudaswitch use 10.1", "cudaswitch off").check()
+    libraries = [result.snaps[number]["LD_LIBRARY_PATH"] for number in "123"]
+    active = ":".join((*person.kits[0].lib, libraries[0]))
+    assert libraries == ["/own/lib:/other", active, "/own/lib:/other"]
+
+
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
 def test_zsh_warns_of_no_global(session: Session, shell: Shell) -> None:
     """`warn_create_global` tells of each variable that a function makes."""
