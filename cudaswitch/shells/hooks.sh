@@ -100,8 +100,8 @@ __cudaswitch_leave() {
     case $1:${CONDA_SHLVL-}:${CONDA_STACKED_2-} in
         # What counts no levels, such as conda-pack, computes no PATH ahead.
         V:* | C::*) return 0 ;;
-        C:[012]:) ;;
-        *) __cudaswitch_below ;;
+        C:[012]:) _cudaswitch_stood='' ;;
+        *) _cudaswitch_stood=x ;;
     esac
     # This is called once when conda has finished. Where it has another name, the next hook or
     # prompt repairs instead. `export -f` may bring it, without ours, to a child shell, where
@@ -109,8 +109,8 @@ __cudaswitch_leave() {
     if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
         case $- in *a*) ;; *) _cudaswitch_conda=1 ;; esac
         __conda_hashr() {
-            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x} in
-                xx) __cudaswitch_repair ;;
+            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-} in
+                xx*) __cudaswitch_repair ;;
                 *) \hash -r ;;
             esac
         }
@@ -121,6 +121,7 @@ __cudaswitch_leave() {
         1) ;;
         *) __cudaswitch_mamba ;;
     esac
+    case $_csw_repaired$_cudaswitch_stood in x) __cudaswitch_below ;; esac
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
     # applied now, which it takes away. Only where nobody repairs, and no prompt does, it matters
@@ -145,10 +146,11 @@ __cudaswitch_leave() {
 }
 
 # An environment was left that may have stood on others: the next that has a pin is taken up, as it
-# was entered. conda itself runs the hook of the next one only, which may have none.
+# was entered. conda itself runs the hook of the next one only, which may have none. Where it says
+# when it has finished this waits: other scripts of what is left take back what they did.
 __cudaswitch_below() {
     \local _csw_level _csw_stacked _csw_env _csw_hook _csw_prefix
-    _csw_level=$CONDA_SHLVL _csw_prefix=${CONDA_PREFIX-}
+    _csw_level=${CONDA_SHLVL:-0} _csw_prefix=${CONDA_PREFIX-}
     case $_csw_level in *[!0-9]* | ???*) return 0 ;; esac
     while [ "$_csw_level" -gt 1 ]; do
         \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
@@ -162,6 +164,8 @@ __cudaswitch_below() {
                     # shellcheck disable=SC1090  # found at run time
                     \. "$_csw_hook"
                     CONDA_PREFIX=$_csw_prefix
+                    # What it brings of its own is not what the active one does.
+                    __cudaswitch_settle
                     return 0
                 fi
                 ;;
@@ -173,8 +177,8 @@ __cudaswitch_below() {
 __cudaswitch_mamba() {
     if command -v __mamba_hashr > /dev/null; then
         __mamba_hashr() {
-            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x} in
-                xx) __cudaswitch_repair ;;
+            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-} in
+                xx*) __cudaswitch_repair ;;
                 *) \hash -r ;;
             esac
         }
@@ -207,7 +211,10 @@ __cudaswitch_repair() {
         '' | 0) _cudaswitch_undone='' ;;
         *) __cudaswitch_finished ;;
     esac
-    case "$_CUDASWITCH_GONE|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
+    case ${_cudaswitch_stood-}${_CUDASWITCH_C-} in x) __cudaswitch_below ;; esac
+    _cudaswitch_stood=''
+    case "${_CUDASWITCH_GONE-}|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
+        "|"*) ;;
         *":${_CUDASWITCH_GONE#0}:"*) __cudaswitch_settle ;;
         "0${_CUDASWITCH_GONE#0}||"*) \unset _CUDASWITCH_GONE ;;
         *) __cudaswitch_settle ;;

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shells.conda import CONDAS, Emulator, conda_prefix, write_hook
+from shells.conda import CONDAS, Conda, Emulator, conda_prefix, write_hook
 from shells.driver import BASH, FISH, NU, POSIX_SHELLS, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
 from shells.kits import STATE, Person, foreign
 from shells.pinned import Session
@@ -258,6 +258,34 @@ def test_scripts_of_compiler_packages(
     assert foreign(last) == last
     for name in ("CUDA_HOME", "CUDA_PATH", "PATH", "LD_LIBRARY_PATH", *own):
         assert last.get(name) == result.snaps["1"].get(name), name
+
+
+FIRST_ON_ITS_LIST = (
+    'export LD_LIBRARY_PATH="$CONDA_PREFIX/own${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n',
+    'LD_LIBRARY_PATH=${LD_LIBRARY_PATH#"$CONDA_PREFIX/own"} LD_LIBRARY_PATH=${LD_LIBRARY_PATH#:}\n'
+    'if [ -z "$LD_LIBRARY_PATH" ]; then unset LD_LIBRARY_PATH; fi\n',
+)
+"""A package that takes its folder from where it put it."""
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
+@pytest.mark.parametrize("way", ["b out", "b a out out"], ids=["back", "over another"])
+def test_what_is_taken_up_again_comes_after_the_scripts_of_what_is_left(
+    shell: Shell, conda: Conda, way: str, person: Person, tmp_path: Path
+) -> None:
+    """The environment below is pinned; what is left undoes last what it did first."""
+    for name, request in (("a", "10.1"), ("b", "11.8")):
+        person.pin(request, conda_prefix(tmp_path / name))
+    for half, text in zip(("activate", "deactivate"), FIRST_ON_ITS_LIST, strict=True):
+        write_hook(tmp_path / "b", half, "own.sh", text)
+    session = Session(person, tmp_path, shell, conda)
+    steps = session.steps(f"a +{way} out")
+    result = session.play(*steps, LD_LIBRARY_PATH=None).check()
+    assert result.snaps["3"]["LD_LIBRARY_PATH"].split(":")[-1] == f"{tmp_path}/b/own"
+    below, left = (result.snaps[str(len(steps) + more)] for more in (0, 1))
+    assert below["LD_LIBRARY_PATH"] == ":".join(person.kits[0].lib)
+    assert "LD_LIBRARY_PATH" not in left
 
 
 SHARED = ("core", "take", "copies", "below")
