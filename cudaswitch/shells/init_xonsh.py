@@ -55,6 +55,9 @@ applied: dict[str, str] = {}
 told: str | None = None
 """The last line on what is active; what the shell was born with is no news to it."""
 
+news: dict[str, str] | None = None
+"""What the last look left, where nobody has told of it yet."""
+
 deciding: tuple[Path, bytes | None] | None = None
 """The version file that decides, and its content, to see it change."""
 
@@ -114,7 +117,7 @@ def standing(state: dict[str, str]) -> list[str]:
 
 def look(**_: Any) -> None:
     """Drop what belongs to an environment that was left, take up what is asked for, settle."""
-    global seen, kept, deciding, told  # noqa: PLW0603  # a namespace of its own, carried into xonsh
+    global seen, kept, deciding, told, news  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     before = variables()
     told = told or line_on(before)
     now, was = watched(), seen
@@ -149,8 +152,8 @@ def look(**_: Any) -> None:
         state = settled(state)
     change_to(before, state)
     seen = watched()
-    # Hooks say nothing themselves: they run in scripts as well.
-    tell(state, told)
+    # That is for the prompt to tell: this and the hooks run in scripts as well.
+    news = state
 
 
 def change_to(before: dict[str, str], after: dict[str, str]) -> None:
@@ -179,10 +182,16 @@ def take_version(state: dict[str, str], version: str) -> None:
         state.pop("_CUDASWITCH_X", None)
 
 
-def tell(state: dict[str, str], last: str = "") -> None:
+def tell_news() -> None:
+    """Print one line on what the last look left, where that is another than the last line."""
+    if news is not None:
+        tell(news, told)
+
+
+def tell(state: dict[str, str], last: str | None = None) -> None:
     """Print one line on what is active now, where it is another than `last`."""
-    global told  # noqa: PLW0603  # a namespace of its own, carried into xonsh
-    told = line_on(state)
+    global told, news  # a namespace of its own, carried into xonsh
+    told, news = line_on(state), None
     if told != last and not state.get("CUDASWITCH_QUIET"):
         print(f"cudaswitch: {told}", file=sys.stderr)
 
@@ -214,6 +223,7 @@ def choose(want: str) -> None:
         tell(state)
     else:
         look()
+        tell_news()
 
 
 def use(arguments: list[str], stderr: Any) -> int:
@@ -274,18 +284,26 @@ def change_here(
         seen = None
         asked.clear()
         look()
+        tell_news()
     return code
 
 
-def prompt(**_: Any) -> None:
+def look_if_changed(**_: Any) -> None:
     """Look round where something changed; handlers of events are given keywords."""
     if watched() != seen or XSH.env.get("_CUDASWITCH_GONE") or edited():
         look()
 
 
+def prompt(**_: Any) -> None:
+    """Look round before the prompt, and tell what has changed since the last one."""
+    look_if_changed()
+    tell_news()
+
+
 # In the terminal itself, not in a thread, which has none.
 XSH.aliases[HERE] = unthreadable(change_here)
 XSH.aliases["cudaswitch"] = XSH.aliases.return_command(command)
-for event in ("on_pre_prompt", "on_chdir", "vox_on_activate", "vox_on_deactivate"):
-    getattr(events, event)(prompt)
+events.on_pre_prompt(prompt)
+for event in ("on_chdir", "vox_on_activate", "vox_on_deactivate"):
+    getattr(events, event)(look_if_changed)
 look()

@@ -111,7 +111,7 @@ def test_commands_answer_each_time(person: Person, shell: Shell) -> None:
     assert not person.play(shell, "cudaswitch use 10.1", loud, CUDASWITCH_QUIET="1").stderr
 
 
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH), ids=str)
 def test_nothing_is_said_before_the_prompt(person: Person, shell: Shell, tmp_path: Path) -> None:
     """Neither by a shell that only reads its startup file, nor by `cd` in a function."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
@@ -126,7 +126,7 @@ def test_nothing_is_said_before_the_prompt(person: Person, shell: Shell, tmp_pat
     assert said.splitlines() == [FIRST]
 
 
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH), ids=str)
 def test_what_was_only_passed_through_is_no_news(
     person: Person, shell: Shell, tmp_path: Path
 ) -> None:
