@@ -2,16 +2,17 @@
 # beside this one, in the folder $_cudaswitch_texts. Each line ends with a semicolon, because
 # eval gets them all as one.
 # $_cudaswitch_root is the store, $_cudaswitch_program the command itself, which need not be
-# on an environment's PATH; after a move it is the one there.
+# on an environment's PATH; after a move it is the one there. What a person types stands behind
+# what an alias holds: `\!*` means that only as long as `histchars` is what it was.
 set _cudaswitch_asked = ("" "" "" "");
 set _cudaswitch_refused = "";
 set _cudaswitch_again = 0;
 if (! -x "${_cudaswitch_program:q}") set _cudaswitch_program = cudaswitch;
-if (-f "${_cudaswitch_texts:q}/command.csh") alias cudaswitch 'source "${_cudaswitch_texts:q}/command.csh" -- \!*';
-alias __cudaswitch_prompt 'set _cudaswitch_status = $status; if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh" \!*; set status = $_cudaswitch_status';
+if (-f "${_cudaswitch_texts:q}/command.csh") alias cudaswitch 'source "${_cudaswitch_texts:q}/command.csh" --';
+alias __cudaswitch_prompt 'set _cudaswitch_status = $status; if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh"; set status = $_cudaswitch_status';
 set _cudaswitch_own = "`alias precmd`";
-if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias precmd "__cudaswitch_prompt prompt; ${_cudaswitch_own:q}";
+if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias precmd "__cudaswitch_prompt; ${_cudaswitch_own:q}";
 set _cudaswitch_own = "`alias cwdcmd`";
-if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias cwdcmd "__cudaswitch_prompt cd; ${_cudaswitch_own:q}";
+if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias cwdcmd "set _cswp_moved; __cudaswitch_prompt; ${_cudaswitch_own:q}";
 unset _cudaswitch_own;
 if (-f "${_cudaswitch_texts:q}/look.csh") source "${_cudaswitch_texts:q}/look.csh";

@@ -1,12 +1,11 @@
-# Before each prompt, and on `cd`, as $1 says: look round when environment, directory or version
-# file changed, or where there is news since the last prompt.
+# Before each prompt, and on `cd`, where _cswp_moved is set: look round when environment, directory
+# or version file changed, or where there is news since the last prompt.
 # Whoever calls this keeps $status: `source` begins with another one.
 set _cswp_now = ("" "" "${cwd:q}" "")
 if ($?CONDA_PREFIX) eval 'set _cswp_now[1] = "${CONDA_PREFIX:q}"'
 if ($?VIRTUAL_ENV) eval 'set _cswp_now[2] = "${VIRTUAL_ENV:q}"'
 if ($?CUDASWITCH_VERSION) eval 'set _cswp_now[4] = "${CUDASWITCH_VERSION:q}"'
 set _cswp_look = $?_cudaswitch_news
-if ("$1" == cd) set _cswp_moved
 if ($?_CUDASWITCH_GONE || "${_cswp_now:q}" != "${_cudaswitch_seen:q}") then
     set _cswp_look = 1
 else if ($?_cudaswitch_file && ! $?_CUDASWITCH_U && ! $?_CUDASWITCH_C && ! $?_CUDASWITCH_V) then

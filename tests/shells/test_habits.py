@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import conda_prefix
-from shells.driver import BASH, FISH, ZSH, Shell
+from shells.driver import BASH, FISH, TCSH, ZSH, Shell, run_shell
 from shells.kits import Person
 from shells.quick_conda import QuickConda
 from shells.test_virtualenv import activate, with_venv
@@ -64,3 +64,15 @@ def test_a_script_that_ends_where_something_fails(
     result = person.play(shell, f"set -e; {first}", f"cudaswitch {command}; echo went on")
     assert result.rc != 0
     assert "went on" not in result.stdout
+
+
+@pytest.mark.parametrize("characters", ["", "@^"], ids=["none", "others"])
+def test_characters_of_history_in_tcsh(person: Person, tmp_path: Path, characters: str) -> None:
+    """With others than `!`, or none, no alias is given its words by that."""
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    steps = [person.load(TCSH), f"set histchars = '{characters}'", "cudaswitch use 11.8"]
+    steps += ["printenv CUDA_HOME", "cudaswitch off", f"cd {TCSH.quote(str(tmp_path))}", "precmd"]
+    steps += ["printenv CUDA_HOME", "cd /", "printenv CUDA_HOME"]
+    result = run_shell(TCSH, "\n".join(steps), person.home.env | {"CUDASWITCH_QUIET": "1"})
+    homes = [str(person.kits[number].home) for number in (1, 0)]
+    assert (result.stdout.splitlines(), result.stderr) == (homes, "")
