@@ -370,7 +370,10 @@ function cudaswitch
             else if test "$argv[2..]" = system
                 set want system
             else
-                set want (__cudaswitch_run want --for-use $argv[2..]); or return
+                # Within parentheses it would not follow where stderr is sent to.
+                __cudaswitch_run want --for-use $argv[2..] | read --line want
+                set -l code $pipestatus[1]
+                test $code = 0; or return $code
             end
             __cudaswitch_choose $want
         case off

@@ -341,6 +341,13 @@ class TestStrictShells:
         result = person.play(shell, STRICT[shell.name], caught)
         assert (result.rc, result.stdout) == (0, "caught\n")
 
+    @integrated
+    def test_its_message_goes_where_the_person_says(self, shell: Shell, person: Person) -> None:
+        command = shell.hush("cudaswitch use 99")
+        # In Nushell a command that fails ends the script.
+        result = person.play(shell, f"try {{ {command} }}" if shell is NU else command)
+        assert (result.stdout, result.stderr) == ("", "")
+
     @posix
     def test_options_of_the_shell_stay(self, shell: Shell, person: Person) -> None:
         show = "set -o" if shell is ZSH else "set +o"
