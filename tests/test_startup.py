@@ -328,7 +328,7 @@ def test_a_ready_file_that_is_gone_is_no_error(stocked: Home) -> None:
         assert "cudaswitch" not in done.stderr
 
 
-@pytest.mark.parametrize("shell", [*FILES, "tcsh"])
+@pytest.mark.parametrize("shell", [*FILES, "tcsh", "xonsh"])
 def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) -> None:
     """It then binds the ready file to itself; where there is none, that is one clear line."""
     old, new = (stocked.path / name / "cudaswitch" for name in ("old", "new"))
@@ -337,22 +337,32 @@ def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) ->
     done = subprocess.run([old, "init", "--install", shell], env=stocked.env, check=False)
     assert done.returncode == 0
     old.parent.rename(new.parent)
-    path = f"{new.parent}:/usr/bin:/bin"
-    home = Home(stocked.path, stocked.store, stocked.env | {"PATH": path})
-    done = _interactive(home, shell, "cudaswitch list; cudaswitch use '>=10'; echo $CUDA_HOME")
+    home = Home(stocked.path, stocked.store, stocked.env | {"PATH": f"{new.parent}:/usr/bin:/bin"})
+
+    def told(script: str) -> subprocess.CompletedProcess[str]:
+        if shell in FILES:
+            return _interactive(home, shell, script)
+        file, options, _ = OTHERS[shell]
+        start = [option.format(file=home.path / file) for option in options]
+        return subprocess.run(
+            [require(shell), *start, script],
+            env=home.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    done = told("cudaswitch list; cudaswitch use '>=10'; echo $CUDA_HOME")
     assert f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5\n" in done.stdout
     assert "cudaswitch: CUDA 10.1.243+cudnn7.6.5\n" in done.stderr
     assert str(old) not in done.stderr
     assert (stocked.store / "init" / ".bound").read_text().endswith(f" {new}\n")
 
     new.unlink()
-    done = _interactive(home, shell, "cudaswitch list")
-    said = [line for line in done.stderr.splitlines() if "cudaswitch" in line]
-    assert done.returncode != 0
+    done = told("cudaswitch list" if shell == "tcsh" else "cudaswitch use '>=10'")
+    said = re.findall("^(?:cudaswitch|hint|Exc|FileN).*", done.stderr, re.MULTILINE)
     if shell == "tcsh":
         assert said == ["cudaswitch: Command not found."]
     else:
         assert said == [f"cudaswitch: `{new}` is gone, and no other is on PATH", HINT]
+    assert done.returncode != 0
 
 
 def test_tcsh_without_the_texts_that_it_sources(stocked: Home) -> None:

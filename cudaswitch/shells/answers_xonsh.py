@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -40,15 +41,28 @@ def ready(request: str) -> str | None:
     return want if os.path.isdir(want.partition(":")[0]) else None
 
 
+def located() -> str:
+    """Return the command: after a move, or where it was installed elsewhere, that on PATH."""
+    if os.access(program, os.X_OK):
+        return program
+    return shutil.which("cudaswitch", path=XSH.env.detype().get("PATH")) or program
+
+
+def run(*arguments: str, stderr: Any = None, **streams: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run the command; 127, with the reason said, where there is none."""
+    line = [located(), *arguments]
+    try:
+        return subprocess.run(line, env=XSH.env.detype(), stderr=stderr, check=False, **streams)
+    except FileNotFoundError:
+        out = stderr or sys.stderr
+        print(f"cudaswitch: `{program}` is gone, and no other is on PATH", file=out)
+        print("hint: install cudaswitch again, then cudaswitch init --install", file=out)
+        return subprocess.CompletedProcess(line, 127)
+
+
 def ask(*arguments: str, stderr: Any = None) -> str | None:
     """Return Python's answer, None when it refuses, which it says itself."""
-    done = subprocess.run(
-        [program, "want", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        env=XSH.env.detype(),
-        check=False,
-    )
+    done = run("want", *arguments, stdout=subprocess.PIPE, stderr=stderr)
     return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
 
 

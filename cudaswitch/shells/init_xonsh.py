@@ -6,7 +6,6 @@ Runs in xonsh: see `shells.carried`.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,11 @@ from cudaswitch.shells.answers_xonsh import (
     asked,
     content_of,
     framework,
+    located,
     pinned,
-    program,
     ready,
     root,
+    run,
 )
 from cudaswitch.shells.core_xonsh import (
     OWNERS,
@@ -250,7 +250,7 @@ def command(arguments: list[str]) -> list[str]:
     """Return what `cudaswitch` stands for: its own process, but where the shell changes."""
     here = {"use", "off", *CHANGING}.intersection(arguments[:1])
     asks_for_help = {"-h", "--help"}.intersection(arguments)
-    return [HERE if here and not asks_for_help else program, *arguments]
+    return [HERE if here and not asks_for_help else located(), *arguments]
 
 
 def change_here(
@@ -264,14 +264,7 @@ def change_here(
         choose("")
         return 0
     try:
-        code = subprocess.run(
-            [program, *arguments],
-            env=XSH.env.detype(),
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            check=False,
-        ).returncode
+        code = run(*arguments, stdin=stdin, stdout=stdout, stderr=stderr).returncode
     except KeyboardInterrupt:
         return 130
     if code == 0:
