@@ -270,6 +270,26 @@ FIRST_ON_ITS_LIST = (
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
 @pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
+def test_what_is_taken_up_again_follows_the_active_environment(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    """The pinned one below brings CUDA of its own, which stays there; the active one has none."""
+    for name, request in (("a", "10.1"), ("b", None), ("c", "11.8")):
+        prefix = conda_prefix(tmp_path / name)
+        if name == "a":
+            (prefix / "conda-meta" / "cudatoolkit-10.1.243-h6bb024c_0.json").write_text("{}")
+        if request:
+            person.pin(request, prefix)
+    session = Session(person, tmp_path, shell, conda)
+    result = session.play(*session.steps("a +b +c out"), LD_LIBRARY_PATH=None).check()
+    in_a, in_b = result.snaps["2"], result.snaps["5"]
+    assert (in_a["CUDA_HOME"], in_b["CUDA_HOME"]) == (str(person.kits[0].home),) * 2
+    assert "LD_LIBRARY_PATH" not in in_a
+    assert in_b["LD_LIBRARY_PATH"] == ":".join(person.kits[0].lib)
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
 @pytest.mark.parametrize("way", ["b out", "b a out out"], ids=["back", "over another"])
 def test_what_is_taken_up_again_comes_after_the_scripts_of_what_is_left(
     shell: Shell, conda: Conda, way: str, person: Person, tmp_path: Path
