@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import builders
 from builders import Content, Link, conda_package
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from zstd_library import zstd
 
 DEFAULTS = {
     **dict.fromkeys(

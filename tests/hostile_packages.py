@@ -8,8 +8,6 @@ import json
 import lzma
 from collections.abc import Callable
 
-from backports import zstd
-
 from raw_archives import (
     INDEX,
     LIBRARY,
@@ -37,6 +35,7 @@ from raw_archives import (
     zip_of,
     zip_twice,
 )
+from zstd_library import zstd
 
 PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
     "is not a path inside the archive": {

@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
-from backports import zstd
+from zstd_library import zstd
 
 ZEROS = bytes(1024)
 INDEX = {

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from backports import zstd
 
 import raw_archives as raw
 from archive_checks import LINUX_TAG, Unpack, by_path, checked_unpack, write
@@ -29,6 +28,7 @@ from builders import (
     write_tree,
 )
 from cudaswitch.archives import unpacking
+from zstd_library import zstd
 
 
 @pytest.fixture

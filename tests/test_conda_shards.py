@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,11 +22,7 @@ from cudaswitch.sources.conda import Channels
 from cudaswitch.sources.repodata import read_channel
 from cudaswitch.versions import parse_request
 from folder_server import FolderServer
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from zstd_library import zstd
 
 INDEX = f"/channel/linux-64/{shards.INDEX}"
 WHOLE = ("/channel/linux-64/repodata.json.zst", "/channel/linux-64/repodata.json")

@@ -12,11 +12,10 @@ import struct
 import zipfile
 import zlib
 
-from backports import zstd
-
 import raw_archives as raw
 from abuse.arena import Arena, Make
 from raw_archives import LIBRARY, ZEROS, folder, gnu_long, hard, link, member, pax, tar_bz2
+from zstd_library import zstd
 
 CANARY_UP = "../" * 4 + "canary"
 """From the tree of a package that is being staged up to `Arena.canary`."""

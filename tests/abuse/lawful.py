@@ -7,12 +7,11 @@ import gzip
 import lzma
 from collections.abc import Callable
 
-from backports import zstd
-
 import raw_archives as raw
 from abuse.packages import runfile, toolkit_tar
 from abuse.texts import TRAP
 from raw_archives import LIBRARY, ZEROS, folder, hard, link, member, pax, tar_bz2
+from zstd_library import zstd
 
 _SCRIPT = f"#!/bin/sh\n{TRAP}\ntouch canary-ran\n".encode()
 

@@ -6,11 +6,10 @@ import gzip
 import json
 import struct
 
-from backports import zstd
-
 import raw_archives as raw
 from abuse.archives import CANARY_UP, lists
 from raw_archives import LIBRARY, ZEROS, hard, link, member, tar_bz2
+from zstd_library import zstd
 
 
 def with_offset(data: bytes, name: bytes, offset: int) -> bytes:

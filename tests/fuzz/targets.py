@@ -51,11 +51,7 @@ from cudaswitch.sources.shards import read_shards
 from cudaswitch.sources.system import version_of
 from cudaswitch.store import read_package, read_toolkit
 from cudaswitch.versions import Version, parse_request
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from zstd_library import zstd
 
 SECONDS = 2.0
 """What an input may take of a processor's time."""
