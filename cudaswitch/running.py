@@ -53,6 +53,7 @@ def run(
     """
     if request is None:
         chosen = decide(os.environ, working_directory(os.environ)).want
+        chosen = chosen._replace(libraries=libraries or chosen.libraries)
         chosen = chosen._replace(gpus=parse_gpus(gpus)) if gpus is not None else chosen
     else:
         decision = answer(parse_request(request, cudnn, libraries, gpus=gpus))

@@ -87,6 +87,7 @@ WRONG = {
     "no command behind exec": ["exec", "10.1"],
     "nothing behind --": ["exec", "10.1", "--"],
     "two requests": ["exec", "10.1", "10.2", "--", "true"],
+    "cuDNN for what is active": ["exec", "--cudnn", "7.6", "--", "true"],
     "two places": ["pin", "10.1", "--global", "--dir", "."],
     "two environments": ["resolve", "-n", "a", "-p", "b"],
     "two spellings": ["env", "10.1", "--shell", "bash", "--format", "json"],
@@ -173,6 +174,16 @@ def test_exec_takes_cudnn_and_libraries(stocked: Home) -> None:
     refused(stocked.run("exec", "10.1", "--cudnn", "8", "--", "true"), "with cuDNN 8", hint="8")
     done = stocked.run("exec", "10.1", "--libraries", "never", "--", "printenv", "LD_LIBRARY_PATH")
     assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_exec_takes_libraries_for_what_is_active(stocked: Home, tmp_path: Path) -> None:
+    (tmp_path / ".cuda-version").write_text("cuda 10.1\nlibraries never\n")
+    show = ["--", "sh", "-c", "echo $CUDA_HOME ${LD_LIBRARY_PATH-unset}"]
+    for mode, expected in (("never", "unset"), ("always", f"{kit(stocked)}/lib64")):
+        done = stocked.run("exec", "--libraries", mode, *show, cwd=tmp_path)
+        assert succeeded(done) == [f"{kit(stocked)} {expected}"]
+    done = stocked.run("exec", "--libraries", "never", *show, CUDASWITCH_VERSION="10.1")
+    assert succeeded(done) == [f"{kit(stocked)} unset"]
 
 
 def test_exec_loads_the_libraries(stocked: Home) -> None:

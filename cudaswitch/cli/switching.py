@@ -134,6 +134,8 @@ def exec_command(
     command: list[str] = ctx.meta["command"]
     if not command:
         raise click.UsageError("name the command behind `--`: cudaswitch exec 12.4 -- make", ctx)
+    if cudnn and request is None:
+        raise click.UsageError("--cudnn goes with a REQUEST", ctx)
     running.run(request, command, cudnn, libraries, gpus)
 
 
