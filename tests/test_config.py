@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +246,25 @@ def test_no_library_folder_unless_asked(person: Person, tmp_path: Path) -> None:
     assert not list(answers.glob("[!.]*"))
     person.says("config", "unset", "libraries")
     assert list(answers.glob("[!.]*"))
+
+
+def test_pinned_environments_follow_libraries(person: Person, tmp_path: Path) -> None:
+    """Their hooks hold the finished change, so what is set is written into them."""
+    kit, prefix = tmp_path / "cuda-12.4", tmp_path / "env"
+    made(kit)
+    assert person.run("adopt", str(kit), "--as", "12.4").returncode == 0
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    assert person.run("pin", "12.4", "-p", str(prefix)).returncode == 0
+
+    def inside() -> str:
+        show = ["sh", "-c", f". {prefix}/bin/activate; echo $CUDA_HOME:$LD_LIBRARY_PATH"]
+        return subprocess.check_output(show, env=person.variables, text=True).strip()
+
+    assert inside() == f"{kit}:{kit}/lib64"
+    person.says("config", "set", "libraries", "never")
+    assert inside() == f"{kit}:"
+    person.says("config", "unset", "libraries")
+    assert inside() == f"{kit}:{kit}/lib64"
 
 
 def test_what_a_killed_run_left_goes_also_where_it_had_set_the_value(person: Person) -> None:

@@ -11,11 +11,11 @@ from tomlkit.exceptions import TOMLKitError
 
 from cudaswitch import settings
 from cudaswitch.cli import output
+from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.urls import redact
 from cudaswitch.durable import sweep_beside, write_atomically
 from cudaswitch.errors import RequestError, StoreError
 from cudaswitch.settings import SETTINGS, Value
-from cudaswitch.store import own_store
 
 _PRIVATE = 0o600
 """A mirror's URL may hold a password."""
@@ -103,20 +103,14 @@ def _change(name: str, value: Value | None) -> None:
     settings.forget()
     _tell_of_variable(name)
     if name == "libraries":
-        _publish_answers()
+        # Ready answers hold only where nothing is set, and hooks have it written into them.
+        bring_up_to_date()
 
 
 def _tell_of_variable(name: str) -> None:
     found = settings.asked(name)
     if found.origin == SETTINGS[name].variable:
         output.say(f"{found.origin} is set, and is stronger than the file")
-
-
-def _publish_answers() -> None:
-    """The answers that shells have ready hold only where nothing is set."""
-    store = own_store()
-    if store.home.exists:
-        store.publish_anew()
 
 
 def _public(value: Value | None) -> object:
