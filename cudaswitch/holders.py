@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ from cudaswitch.decision import answer, toolkit_at
 from cudaswitch.environments import environment_at, known_environments, read_request
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import home
-from cudaswitch.toolkit import Toolkit
 
 
 class Record(NamedTuple):
@@ -30,15 +29,13 @@ class Record(NamedTuple):
         return "you (--global)" if self.path == home().global_pin else str(self.path)
 
 
-def holders(kits: Sequence[Toolkit]) -> dict[str, list[str]]:
-    """Map the names of toolkits to those who pin them: environments, directories, the user."""
-    names = {kit.path: kit.name for kit in reversed(kits)}
+def holders() -> dict[str, list[str]]:
+    """Map the paths of toolkits to those who pin them: environments, directories, the user."""
     found: dict[str, list[str]] = {}
     for record in records():
         with contextlib.suppress(CudaswitchError):
             path = record.hooked or answer(read_request(record.path)).want.home
-            if path in names:
-                found.setdefault(names[path], []).append(record.shown)
+            found.setdefault(path, []).append(record.shown)
     return found
 
 

@@ -88,8 +88,14 @@ def home() -> Home:
 
 
 def stores() -> list[Home]:
-    """Return all stores in order: the person's own, then the shared ones (setting `stores`)."""
-    return [home(), *(Home(_folder(path)) for path in settings.value("stores"))]
+    """Return all stores in order: the person's own, then the shared ones (setting `stores`).
+
+    Each comes once, also where links lead to it.
+    """
+    found: dict[str, Home] = {}
+    for each in (home(), *(Home(_folder(path)) for path in settings.value("stores"))):
+        found.setdefault(os.path.realpath(each.root), each)
+    return list(found.values())
 
 
 def cache() -> Path:

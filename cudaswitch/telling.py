@@ -110,13 +110,13 @@ def installed(as_json: bool = False) -> None:
 
     active = _active_path()
     kits = all_toolkits()
-    holders = pinned(kits)
+    holders = pinned()
     if as_json:
         rows = [
             {
                 **kit.to_json(),
                 "active": kit.path == active,
-                "pinned_by": holders.get(kit.name, []),
+                "pinned_by": holders.get(kit.path, []),
             }
             for kit in kits
         ]
@@ -149,7 +149,7 @@ def installed(as_json: bool = False) -> None:
                 kit.name,
                 kit.source,
                 kit.path,
-                _state(kit, holders.get(kit.name, [])),
+                _state(kit, holders.get(kit.path, [])),
             )
             for kit in kits
         ]

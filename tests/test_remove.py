@@ -119,6 +119,30 @@ def test_what_others_keep_is_told_to_be_theirs(stocked: Home, tmp_path: Path) ->
     assert snapshot(stocked.store) == before
 
 
+def test_what_is_in_two_stores_is_pinned_where_it_is_used(
+    stocked: Home, pair: list[Path], tmp_path: Path
+) -> None:
+    both = {"CUDASWITCH_HOME": str(tmp_path / "mine"), "CUDASWITCH_STORES": str(stocked.store)}
+    succeeded(stocked.run("pin", BARE, "--cudnn", "none", "--dir", stocked.path, **both))
+    succeeded(stocked.run("install", pair[0], CUDASWITCH_HOME=both["CUDASWITCH_HOME"]))
+    rows = json.loads("\n".join(succeeded(stocked.run("list", "--json", **both))))["toolkits"]
+    kept = {row["path"]: row["pinned_by"] for row in rows if row["name"] == BARE}
+    assert kept == {
+        str(tmp_path / "mine" / "toolkits" / BARE): [str(stocked.path / ".cuda-version")],
+        str(stocked.store / "toolkits" / BARE): [],
+    }
+
+
+def test_a_store_that_is_named_again_is_one(stocked: Home, tmp_path: Path) -> None:
+    once = succeeded(stocked.run("list"))
+    lab = tmp_path / "lab"
+    lab.symlink_to(stocked.store)
+    again = f"{stocked.store}:{stocked.store}/:{lab}"
+    assert succeeded(stocked.run("list", CUDASWITCH_STORES=again)) == once
+    mine = {"CUDASWITCH_HOME": str(tmp_path / "mine"), "CUDASWITCH_STORES": again}
+    assert succeeded(stocked.run("list", **mine)) == once
+
+
 def test_names_that_name_one(stocked: Home) -> None:
     succeeded(stocked.run("alias", "thesis", "10.1+cudnn7.6"))
     succeeded(stocked.run("remove", "thesis", "thesis", FULL))

@@ -261,3 +261,19 @@ def test_a_store_that_cannot_be_written_is_verified(stocked: Home) -> None:
         for path in [stocked.store, *stocked.store.rglob("*")]:
             if path.is_dir() and not path.is_symlink():
                 path.chmod(0o755)
+
+
+def test_a_shared_store_is_verified_and_left_to_those_who_keep_it(
+    stocked: Home, tmp_path: Path
+) -> None:
+    (stocked.store / LIBRARY).write_text("x")
+    before = snapshot(stocked.store)
+    mine = {"CUDASWITCH_HOME": str(tmp_path / "mine"), "CUDASWITCH_STORES": str(stocked.store)}
+    for repair in ([], ["--repair"]):
+        done = stocked.run("verify", *repair, **mine)
+        assert done.returncode == 1
+        assert str(stocked.store / LIBRARY) in done.stdout
+        [hint] = [line for line in done.stderr.splitlines() if line.startswith("hint: ")]
+        assert f"`{stocked.store}`" in hint
+        assert "CUDASWITCH_HOME" in hint
+    assert snapshot(stocked.store) == before

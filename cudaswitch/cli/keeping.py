@@ -47,8 +47,8 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
     """Compare every file of toolkits and packages with the hash recorded when it came.
 
     One line for each that is changed, missing, or should not be there; exit code 1 if there is
-    any. Without TOOLKIT, everything in your store. Files that should not be there are set
-    aside by --repair, not deleted.
+    any. Without TOOLKIT, everything, in shared stores too; --repair mends your own. Files that
+    should not be there are set aside by it, not deleted.
     """
     store = own_store()
     names = [_named(store, name) for name in toolkits]
@@ -118,6 +118,9 @@ def _tell(reports: Mapping[Store, Report], mended: Sequence[Finding], as_json: b
         output.say(f"repaired {output.counted(len(mended), 'file')}")
     if found:
         hint = "cudaswitch verify --repair" if not mended else "see who else writes there"
+        store, _ = found[0]
+        if store is not next(iter(reports)):
+            hint = f"`{store.home.root}` is for those who keep it, with CUDASWITCH_HOME set to it"
         output.say(f"{output.counted(len(found), 'file')} not as recorded")
         output.hint(hint)
     else:

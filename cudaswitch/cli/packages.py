@@ -12,7 +12,7 @@ from cudaswitch.cli import output
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError
 from cudaswitch.holders import holders
 from cudaswitch.processes import users_of
-from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find, own_store
+from cudaswitch.store import Store, all_stores, dealias, find, own_store
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import KEYWORDS, is_alias_name, parse_request, quote_request
 
@@ -51,11 +51,11 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
         bring_up_to_date()
         raise
     if not force:
-        pinned = holders(all_toolkits())
+        pinned = holders()
         for kit in chosen:
-            if pinned.get(kit.name):
+            if pinned.get(kit.path):
                 raise StoreError(
-                    f"{kit.name} is pinned by {', '.join(pinned[kit.name])}",
+                    f"{kit.name} is pinned by {', '.join(pinned[kit.path])}",
                     f"unpin it there, or cudaswitch remove --force {kit.name}",
                 )
         _refuse_used([kit.name for kit in chosen], store.folders_of(chosen))
