@@ -14,11 +14,11 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who started us
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
-    text = _ready_text(sys.argv[1:])
-    if text is not None:
-        return _print(text)
     try:
-        if not _run_plainly(sys.argv[1:]):
+        text = _ready_text(sys.argv[1:])
+        if text is not None:
+            sys.stdout.write(text)
+        elif not _run_plainly(sys.argv[1:]):
             return _run()
         sys.stdout.flush()
     except CudaswitchError as error:
@@ -134,15 +134,6 @@ def _is_nowhere() -> bool:
     except FileNotFoundError:
         return True
     return False
-
-
-def _print(text: str) -> int:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return _stop_printing()
-    return 0
 
 
 def _stop_printing() -> int:

@@ -66,9 +66,11 @@ def run(
         variables |= gpu_variables(chosen.gpus)
     else:
         variables = made.applied(before, "U")
+        if "PATH" not in before:
+            # Without one programs search these, and our folder alone would hide them.
+            variables["PATH"] += os.pathsep + os.defpath
     tool = command[0]
-    unset = () if "PATH" in os.environ else (os.defpath,)
-    program = _program(tool, os.pathsep.join((variables.get("PATH", ""), *unset)))
+    program = _program(tool, variables.get("PATH", os.defpath))
     kit = toolkit_at(chosen.home)
     # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
     if kit and not os.path.exists(Path(kit.path) / "bin" / tool) and is_toolkit_tool(tool):

@@ -39,11 +39,12 @@ def test_a_reader_that_left_is_no_error(stocked: Home) -> None:
         assert done.stderr == "0\n", command
 
 
-def test_full_output_is_an_error(stocked: Home) -> None:
+@pytest.mark.parametrize("command", ["list", "--version", "completion bash", "alias --help"])
+def test_full_output_is_an_error(stocked: Home, command: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [console_script(), "list"], env=stocked.env, stdout=full, stderr=subprocess.PIPE,
-            text=True, check=False,
+            [console_script(), *command.split()], env=stocked.env, stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.splitlines()[0] == "cudaswitch: No space left on device"

@@ -185,6 +185,13 @@ def test_a_program_where_path_is_unset(stocked: Home) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_what_a_program_calls_is_found_where_path_is_unset(stocked: Home) -> None:
+    """Programs search folders of their own where there is no PATH; ours alone would hide them."""
+    command = ["env", "-u", "PATH", console_script(), "exec", "10.1", "--", "sh", "-c", "ls -d /"]
+    done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("/\n", "")
+
+
 @pytest.mark.parametrize("locale", [{}, {"LANG": "C"}, {"LC_CTYPE": "C"}, {"LC_ALL": "C.UTF-8"}])
 def test_exec_adds_no_locale(stocked: Home, locale: dict[str, str]) -> None:
     """Where the locale is C, Python sets one for itself (PEP 538)."""
