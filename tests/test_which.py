@@ -264,6 +264,28 @@ def test_a_python_that_is_a_script_is_left_aside(home: Home, link, tmp_path: Pat
     assert which(home, "libm.so.6", PATH=path)["path"].endswith(("libm.so.6", ".so"))
 
 
+@pytest.mark.parametrize("name", ["tool", "./tool", "../here/tool", "on/path/tool", "./nothing"])
+@pytest.mark.parametrize("path", ["on/path", ":on/path", "on/path:", "none::on/path", "/usr/bin"])
+def test_a_tool_is_the_one_that_the_shell_starts(
+    home: Home, tmp_path: Path, name: str, path: str
+) -> None:
+    """A name with a slash is no matter of PATH, and nothing between colons is where one stands."""
+    here = tmp_path / "here"
+    for folder in (here, here / "on/path"):
+        folder.mkdir(parents=True)
+        (folder / "tool").write_text("#!/bin/sh\n")
+        (folder / "tool").chmod(0o755)
+    ask = ["/bin/bash", "-c", f"type -P {name}"]
+    shell = subprocess.run(ask, cwd=here, env={"PATH": path}, capture_output=True, text=True)  # noqa: PLW1510  # 1 says no
+    done = home.run("which", name, "--json", cwd=here, PATH=path)
+    if shell.stdout == "":
+        refused(done, f"`{name}`", code=127, hint=None)
+        return
+    found = json.loads("\n".join(succeeded(done)))
+    assert found["path"] == os.path.realpath(here / shell.stdout.strip())
+    assert ("on PATH" in found["why"]) == ("/" not in name)
+
+
 def test_a_shim_tells_what_it_runs(home: Home, tmp_path: Path) -> None:
     """Each answer is held against what the shim then starts."""
     kit, own = tmp_path / "cuda-11.8", tmp_path / "own/nvcc"

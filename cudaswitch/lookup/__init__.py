@@ -92,16 +92,23 @@ def no_program(consumer: str, prefix: Path | None, library: str) -> RequestError
 
 
 def find_tool(name: str, variables: Mapping[str, str]) -> Answer:
-    """List the programs of that name on PATH, and what the first would become if it is a shim."""
+    """List the programs of that name on PATH, and what the first would become if it is a shim.
+
+    A path names one file, as for a shell.
+    """
+    if os.sep in name:
+        places = [(name, "it is named by its path")]
+    else:
+        # Nothing between two colons is the working directory.
+        folders = [each or "." for each in variables.get("PATH", os.defpath).split(os.pathsep)]
+        places = [(os.path.join(each, name), f"`{each}` is on PATH") for each in folders]  # noqa: PTH118  # as text
     files = distinct(
-        found_at(str(file), f"`{folder}` is on PATH")
-        for folder in variables.get("PATH", "").split(os.pathsep)
-        if folder and os.path.isfile(file := Path(folder) / name) and os.access(file, os.X_OK)
+        found_at(at, why) for at, why in places if os.path.isfile(at) and os.access(at, os.X_OK)
     )
     if not files or not is_shim(Path(files[0].path)):
         return Answer(files)
     files[0] = files[0]._replace(why=f"{files[0].why}, with a shim of cudaswitch")
-    runs, notes = _behind_shim(name, files, variables)
+    runs, notes = _behind_shim(os.path.basename(name), files, variables)  # noqa: PTH119  # as text
     return Answer(files, runs=runs, notes=notes)
 
 
