@@ -12,7 +12,7 @@ _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}", re.ASCII)
 _ALIAS = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 _RANGE_PART = re.compile(r"(>=|<=|==|!=|>|<)([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})", re.ASCII)
 _GPU = re.compile(r"[0-9]{1,4}|(?:GPU|MIG)-[0-9A-Za-z-]{1,80}(?:/[0-9]{1,4}){0,2}", re.ASCII)
-_FILE_LINE = re.compile(r"(cuda|cudnn|libraries|gpus)(?:\s*=\s*|\s+)(\S+)", re.ASCII)
+_FILE_LINE = re.compile(r"(cuda|cudnn|libraries|gpus)(?:\s*=\s*|\s+)(\S.*)", re.ASCII)
 
 KEYWORDS = ("latest", "auto", "system")
 LIBRARIES = ("auto", "always", "never")
@@ -224,7 +224,8 @@ def parse_version_file(text: str, origin: str) -> Request:
         where = f"{origin}:{number}"
         keyed = _FILE_LINE.fullmatch(line)
         key, value = (keyed[1], keyed[2]) if keyed else ("cuda", line)
-        if not line.isascii() or (not keyed and len(line.split()) > 1 and "," not in line):
+        # Only ranges have blanks, behind their commas.
+        if not line.isascii() or (len(value.split()) > 1 and "," not in value):
             raise RequestError(
                 f"cannot read `{brief(line)}` at {where}",
                 "one request a line: `10.1`, or `cuda 10.1` and `cudnn 7.6`",

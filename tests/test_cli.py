@@ -456,7 +456,18 @@ def test_pins_that_cannot_be(stocked: Home, tmp_path: Path, case: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_pin_is_read_as_it_was_written(stocked: Home, tmp_path: Path) -> None:
+    """A range may have blanks, also where a pin says more than that."""
+    for options in ([], ["--cudnn", "7.6"], ["--gpus", "0"]):
+        succeeded(stocked.run("pin", ">=10.1, <11", *options, "--dir", tmp_path))
+        show = ["exec", "--", "printenv", "CUDA_HOME"]
+        assert succeeded(stocked.run(*show, cwd=tmp_path)) == [str(kit(stocked))], options
+    (tmp_path / ".cuda-version").write_text("cuda 10.1, cudnn 7.6\n")
+    refused(stocked.run("current", cwd=tmp_path), "10.1, cudnn 7.6", ".cuda-version:1")
+
+
 BROKEN = {
+    "two on a line": "cuda 10.1 cudnn 7.6\n",
     "a command": "$(touch x)\n",
     "two versions": "10.1\n10.2\n",
     "binary": "\udcff\udcfe\0",
