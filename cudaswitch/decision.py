@@ -106,6 +106,9 @@ def _automatic(request: Request, environment: Environment | None) -> Decision:
         return Decision(Want("system"), request.origin, found.caution)
     libraries = request.libraries or _usual_libraries()
     want = found.want._replace(libraries=libraries, gpus=request.gpus)
+    if request.cudnn and (kit := toolkit_at(want.home)):
+        # The same CUDA, with the cuDNN that was named.
+        want = want._replace(home=find(request._replace(text=str(kit.version))).path)
     # Who has said what is to become of LD_LIBRARY_PATH need not be told.
     caution = None if libraries in ("always", "never") else found.caution
     return Decision(want, request.origin, caution)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import succeeded
+from checks import refused, succeeded
 from homes import Home
 from made_environments import Env
 
@@ -65,6 +65,18 @@ def test_who_overrules_that_is_not_told(stocked: Home, mixed: Env) -> None:
         [f"{stocked.store}/toolkits/{KIT}:"],
         "",
     )
+
+
+def test_a_cudnn_that_is_named_goes_with_the_cuda_that_is_needed(stocked: Home, env: Env) -> None:
+    env.dist("cupy-cuda101", "7.8.0")
+    active = {"VIRTUAL_ENV": str(env.prefix)}
+    for cudnn, name in (("none", "10.1.243"), ("7.6", KIT)):
+        done = stocked.run("exec", "auto", "--cudnn", cudnn, "--gpus", "1", "--", *TELL, **active)
+        assert succeeded(done)[0].startswith(f"{stocked.store}/toolkits/{name}:")
+    done = stocked.run("pin", "auto", "--cudnn", "none", "-p", env.prefix)
+    assert "is pinned to 10.1.243\n" in done.stderr
+    done = stocked.run("exec", "auto", "--cudnn", "8", "--", "true", **active)
+    refused(done, "CUDA 10.1.243 with cuDNN 8 is not installed", hint="--cudnn 8")
 
 
 def test_wheels_that_nothing_there_uses(stocked: Home, env: Env) -> None:
