@@ -139,7 +139,7 @@ def installed(as_json: bool = False) -> None:
         talk.data({"toolkits": rows, "packages": packages})
         return
     if not kits:
-        talk.say("nothing is installed")
+        talk.say("no toolkit is installed")
         talk.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
         return
     talk.table(

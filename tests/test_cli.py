@@ -344,9 +344,18 @@ def test_env_for_shells(stocked: Home, shell: str) -> None:
 
 def test_env_of_an_unknown_shell(stocked: Home) -> None:
     done = stocked.run("env", "10.1", "--shell", "command.com")
-    refused(done, "no shell `command.com`", code=2, hint="bash")
+    refused(done, "no shell `command.com`", code=2, hint="nu, cmd, elvish")
     unknown = stocked.run("env", "10.1", SHELL="/bin/strange")
     assert succeeded(unknown) == succeeded(stocked.run("env", "10.1", "--shell", "bash"))
+
+
+@pytest.mark.parametrize(("name", "row"), [("dash", "sh"), ("ash", "sh"), ("csh", "tcsh")])
+def test_env_of_a_shell_that_is_another_ones_kin(stocked: Home, name: str, row: str) -> None:
+    """bash's words are not dash's, and no csh understands them."""
+    mine = stocked.run("env", "10.1", SHELL=f"/bin/{name}")
+    assert succeeded(mine) == succeeded(stocked.run("env", "10.1", "--shell", row))
+    hint = "init tcsh" if row == "tcsh" else "init bash"
+    refused(stocked.run("use", "10.1", SHELL=f"/bin/{name}"), "`use`", hint=hint)
 
 
 # -- asking ------------------------------------------------------------------------------

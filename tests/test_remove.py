@@ -396,13 +396,17 @@ def test_removing_reads_the_packages_that_go(stocked: Home) -> None:
     assert not [name for name in reads if name.startswith("packages/")]
 
 
-def test_list_of_nothing(home: Home) -> None:
+def test_list_of_nothing(home: Home, pair: list[Path]) -> None:
     done = home.run("list")
     assert succeeded(done) == []
-    assert done.stderr.startswith("cudaswitch: nothing is installed\nhint: cudaswitch install")
+    told = "cudaswitch: no toolkit is installed\nhint: cudaswitch install"
+    assert done.stderr.startswith(told)
     done = home.run("list", "--json")
     assert json.loads("\n".join(succeeded(done))) == {"toolkits": [], "packages": []}
     assert not home.store.exists()
+    # A cuDNN that waits for its toolkit is something, and no toolkit.
+    succeeded(home.run("install", pair[1]))
+    assert home.run("list").stderr.startswith(told)
 
 
 def test_a_killed_removal_ends_right(stocked: Home, tmp_path: Path) -> None:

@@ -55,11 +55,10 @@ def off() -> None:
 
 
 def _needs_integration(name: str) -> None:
-    shell = Path(os.environ.get("SHELL", "bash")).name
-    shell = shell if shell in shells.SHELLS and shells.SHELLS[shell].init else "bash"
+    mine = shells.SHELLS[shells.login_shell(os.environ)]
     raise CudaswitchError(
         f"`{name}` changes the shell it is called in, which has not loaded cudaswitch yet",
-        shells.SHELLS[shell].load,
+        (mine if mine.init else shells.SHELLS["bash"]).load,
     )
 
 
@@ -162,12 +161,12 @@ def env(
     """
     if shell and form:
         raise click.UsageError("choose one of --shell and --format")
-    default = Path(os.environ.get("SHELL", "bash")).name
-    name = shell or (default if default in (*shells.SHELLS, *FINISHED) else "bash")
+    default = Path(os.environ.get("SHELL", "")).name
+    name = shell or (default if default in FINISHED else shells.login_shell(os.environ))
     spelled = FORMATS[form] if form else FINISHED.get(name)
     chosen = _asked(request, cudnn, libraries, gpus)
     if spelled is None:
-        row = shells.shell_named(name)
+        row = shells.shell_named(name, (*shells.SHELLS, *FINISHED))
         click.echo(shells.use(row, str(chosen)), nl=False)
         return
     made = running.change_here(chosen)
