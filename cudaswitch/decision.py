@@ -96,8 +96,9 @@ def _usual_libraries() -> Libraries | None:
 
 def _automatic(request: Request, environment: Environment | None) -> Decision:
     if environment is None:
+        asked = f" (asked for by {request.origin})" if request.origin else ""
         raise EnvironmentNotFoundError(
-            "`auto` needs an active environment", "activate one, or name a version"
+            f"`auto` needs an active environment{asked}", "activate one, or name a version"
         )
     found = automatic.ask(environment)
     if found.refusal:

@@ -67,6 +67,14 @@ def test_who_overrules_that_is_not_told(stocked: Home, mixed: Env) -> None:
     )
 
 
+def test_who_asks_where_no_environment_is_active(stocked: Home, tmp_path: Path) -> None:
+    file = tmp_path / ".cuda-version"
+    file.write_text("# ours\nauto\n")
+    for request, asked in (([], f" (asked for by {file}:2)"), (["auto"], "")):
+        message = refused(stocked.run("exec", *request, "--", "true", cwd=tmp_path), "`auto`")
+        assert message.endswith(f"needs an active environment{asked}")
+
+
 def test_a_cudnn_that_is_named_goes_with_the_cuda_that_is_needed(stocked: Home, env: Env) -> None:
     env.dist("cupy-cuda101", "7.8.0")
     active = {"VIRTUAL_ENV": str(env.prefix)}
