@@ -188,8 +188,8 @@ def unpacked(path: Path, stage: Path) -> Package:
 def adopt(store: Store, path: Path, version: Version, cudnn: Version | None = None) -> Toolkit:
     """Register a toolkit in its place, and compose it with every cuDNN that fits.
 
-    `cudnn` is the one that was copied into it. One that was adopted before that was known, or
-    was there, gets the name that it has now.
+    `cudnn` is the one that was copied into it. One that was adopted before it was there, or as
+    another version, gets the name that it has now.
     """
     refuse_unsafe_path(str(path))
     if path.is_relative_to(store.home.toolkits.resolve()):
@@ -214,7 +214,7 @@ def adopt(store: Store, path: Path, version: Version, cudnn: Version | None = No
                 )
             _make(store, recipe, False, undo)
         for other in kits.values():
-            if other._replace(name=name, cudnn=cudnn) == kit and other.name != name:
+            if (other.source, other.path) == ("system", kit.path) and other.name != name:
                 store.staging.discard(store.home.toolkits / other.name, undo)
     return kit
 

@@ -324,6 +324,16 @@ def test_one_that_was_adopted_before_cudnn_came_is_adopted_anew(home: Home, tmp_
     assert not (home.store / "requests/11.2.152+cudnnnone").exists()
 
 
+def test_a_folder_is_one_toolkit_whatever_it_was_before(home: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    succeeded(home.run("adopt", place))
+    succeeded(home.run("adopt", place, "--as", "11.2.2"))
+    assert names(home) == [("11.2.2", None)]
+    asked = home.run("exec", "11.2", "--", "printenv", "CUDA_HOME")
+    assert succeeded(asked) == [str(place)]
+    refused(home.run("exec", "11.2.152", "--", "true"), "not installed", hint="install")
+
+
 def test_two_with_one_cudnn_are_told_apart_by_name(home: Home, tmp_path: Path) -> None:
     one, two = toolkit(tmp_path / "one"), toolkit(tmp_path / "two")
     for place in (one, two):
