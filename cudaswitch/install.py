@@ -55,7 +55,7 @@ def install(
     becomes part of a toolkit too. Returns the toolkits that can now be used. Nothing is
     changed where one file cannot be installed.
     """
-    named = _named(artifacts, platform)
+    named = identified(artifacts, platform)
     version = release or release_of([package for _, package in named])
     store.home.require_writable()
     with contextlib.ExitStack() as held:
@@ -84,8 +84,14 @@ def install(
     return [recipe.toolkit for recipe in plan]
 
 
-def _named(artifacts: Sequence[Artifact], platform: str | None) -> list[tuple[Artifact, Package]]:
-    """Identify the files, sorted by id, each package once; refuse what cannot be installed."""
+def identified(
+    artifacts: Sequence[Artifact], platform: str | None
+) -> list[tuple[Artifact, Package]]:
+    """Identify files without unpacking them: sorted by id, each package once.
+
+    `platform` is the one that they are for, None for this machine's. Raises ArchiveError and
+    StoreError for what could not be installed.
+    """
     from cudaswitch.archives.unpacking import identify, sha256_of  # noqa: PLC0415  # adopting needs none
 
     found: dict[str, tuple[Artifact, Package]] = {}

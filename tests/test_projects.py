@@ -252,6 +252,20 @@ def test_download_of_a_file_and_a_url(home: Home, tmp_path: Path, pair: list[Pat
     assert succeeded(sync) == [KIT]
 
 
+@pytest.mark.parametrize("command", ["lock", "download"])
+def test_files_are_looked_at_before_anything_is_written(
+    home: Home, tmp_path: Path, pair: list[Path], command: str
+) -> None:
+    other = tmp_path / "notes.tar.bz2"
+    other.write_bytes(b"no package")
+    for platform, file, said in (
+        ("linux-64", other, "notes.tar.bz2"),
+        ("win-64", pair[0], "not for win-64"),
+    ):
+        refused(home.run(command, "--platform", platform, file, cwd=tmp_path), said)
+    assert not (tmp_path / "cuda.lock").exists()
+
+
 @pytest.mark.parametrize("step", ["rename", "link", "mkdir"])
 def test_killed_while_syncing_the_next_run_ends_right(
     machines: list[Home], locked: Path, project: Path, tmp_path: Path, step: str

@@ -16,6 +16,7 @@ from cudaswitch.decision import version_file, working_directory
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.environments import read_request
 from cudaswitch.errors import RequestError
+from cudaswitch.install import identified
 from cudaswitch.locking import NAME, Locked, LockedToolkit, locked
 from cudaswitch.paths import cache
 from cudaswitch.sources import files
@@ -117,9 +118,14 @@ def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> An
 
 
 def _of_files(named: Sequence[str], platform: str, work: Path, offline: bool) -> LockedToolkit:
+    artifacts = [
+        artifact
+        for each in named
+        for artifact in files.obtain(each, cache=cache(), workdir=work, offline=offline).artifacts
+    ]
+    identified(artifacts, platform if platform != current_platform() else None)
     rows = []
-    for each in named:
-        [artifact] = files.obtain(each, cache=cache(), workdir=work, offline=offline).artifacts
+    for artifact in artifacts:
         origin = artifact.origin
         url = origin if files.is_url(origin) else Path(origin).as_uri()
         size = artifact.path.stat().st_size
