@@ -143,6 +143,20 @@ def test_what_was_not_exported_is_not_afterwards(session: Session) -> None:
 
 
 @every_conda
+@pytest.mark.parametrize("shell", [BASH, ZSH], ids=str)
+@pytest.mark.parametrize("names", [("CUDA_HOME", "LD_LIBRARY_PATH"), ("LD_LIBRARY_PATH",)])
+def test_locals_of_a_function_that_switches_stay_its_own(
+    session: Session, names: tuple[str, ...]
+) -> None:
+    there = "|".join(f"${{{name}-none}}" for name in names)
+    own = " ".join(f"{name}=/mine" for name in names)
+    work = "\n".join(session.steps("a c out out"))
+    function = f'f() {{ local {own}\n{work}\necho "{there}"; }}'
+    result = session.play(f'{function}\nf\necho "{there}"').check()
+    assert result.stdout.split() == ["|".join(len(names) * [value]) for value in ("/mine", "none")]
+
+
+@every_conda
 @every_shell
 def test_edits_in_between_survive(session: Session) -> None:
     def history(at: Session) -> list[str]:
