@@ -9,8 +9,12 @@ __cudaswitch_prompt() {
 }
 __cudaswitch_moved() { __cudaswitch_look || :; }
 typeset -ga precmd_functions chpwd_functions
-if (( ! ${precmd_functions[(Ie)__cudaswitch_prompt]} )); then
-    precmd_functions+=(__cudaswitch_prompt)
-    chpwd_functions+=(__cudaswitch_moved)
-fi
+# Not by its index: what a login shell reads as sh does, /etc/profile, has 0 for the first.
+case " ${(j: :)precmd_functions[@]} " in
+    *' __cudaswitch_prompt '*) ;;
+    *)
+        precmd_functions+=(__cudaswitch_prompt)
+        chpwd_functions+=(__cudaswitch_moved)
+        ;;
+esac
 __cudaswitch_look

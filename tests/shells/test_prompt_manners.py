@@ -73,6 +73,17 @@ def test_options(shell: Shell, person: Person, tree: Path, at_prompt: Open) -> N
     assert faults == {}
 
 
+def test_a_profile_that_zsh_reads_as_sh_does(person: Person, tree: Path, at_prompt: Open) -> None:
+    """Login shells of zsh do so with /etc/profile in some distributions."""
+    terminal, load = at_prompt(ZSH), f"emulate sh -c {ZSH.quote(person.load(ZSH))}"
+    assert printed(terminal, f"precmd_functions=() chpwd_functions=(); {load}; {load}") == []
+    assert printed(terminal, "echo $precmd_functions $chpwd_functions") == [
+        "__cudaswitch_prompt __cudaswitch_moved"
+    ]
+    assert printed(terminal, f"cd '{tree}'") == []
+    assert told(terminal) == str(person.kits[0].home)
+
+
 def test_warnings_of_zsh_about_nested_variables(tree: Path, at_prompt: Open) -> None:
     terminal = at_prompt(ZSH)
     terminal.say("setopt warn_nested_var")
