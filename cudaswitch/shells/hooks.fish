@@ -85,12 +85,13 @@ function __cudaswitch_finished
     end
 end
 
-# The hook of an environment that is left: owner C or V, its folder.
+# The hook of an environment that is left: owner C or V, its folder. A is no owner, but whatever a
+# script of it changes.
 function __cudaswitch_leave
     set -l owner _CUDASWITCH_$argv[1]
-    test -n "$$owner"; or return 0
+    test $argv[1] = A -o -n "$$owner"; or return 0
     set -l before $_CUDASWITCH_BIN
-    if test $argv[1] = C
+    if test $argv[1] != V
         set -g _cudaswitch_undone $_CUDASWITCH_ON
         set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
         set -g _cudaswitch_undone_cc $_CUDASWITCH_CC
@@ -107,7 +108,7 @@ function __cudaswitch_leave
     __cudaswitch_restore; or __cudaswitch_settle
     set -e __csw_left
     # What counts no levels computes no PATH ahead.
-    test $argv[1] = C -a -n "$CONDA_SHLVL"; or return 0
+    test $argv[1] != V -a -n "$CONDA_SHLVL"; or return 0
     contains -- "$CONDA_SHLVL:$CONDA_STACKED_2" 1: 2:; or __cudaswitch_below
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is

@@ -79,12 +79,13 @@ __cudaswitch_said() {
     fi
 }
 
-# The hook of an environment that is left: owner C or V, its folder.
+# The hook of an environment that is left: owner C or V, its folder. A is no owner, but whatever a
+# script of it changes.
 __cudaswitch_leave() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
     \local _csw_before _csw_now _csw_repaired __csw _csw_left _csw_path
     case $1:${_CUDASWITCH_C:+C}${_CUDASWITCH_V:+V} in
-        C:C* | V:*V) ;;
+        C:C* | V:*V | A:*) ;;
         *) return 0 ;;
     esac
     # shellcheck disable=SC2034  # bundled.sh reads it
@@ -92,15 +93,15 @@ __cudaswitch_leave() {
     _csw_path=$PATH
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
-    case $1${_CUDASWITCH_KEPT+x} in "C") ;; *) _cudaswitch_undone='' ;; esac
+    case $1${_CUDASWITCH_KEPT+x} in C | A) ;; *) _cudaswitch_undone='' ;; esac
     # Where the environment below was active at the last prompt, nothing else tells the next one.
     _cudaswitch_seen=''
     \unset "_CUDASWITCH_$1"
     __cudaswitch_restore || __cudaswitch_settle
     case $1:${CONDA_SHLVL-}:${CONDA_STACKED_2-} in
         # What counts no levels, such as conda-pack, computes no PATH ahead.
-        V:* | C::*) return 0 ;;
-        C:[012]:) _cudaswitch_stood='' ;;
+        V:* | [CA]::*) return 0 ;;
+        [CA]:[012]:) _cudaswitch_stood='' ;;
         *) _cudaswitch_stood=x ;;
     esac
     # This is called once when conda has finished. Where it has another name, the next hook or
@@ -109,12 +110,12 @@ __cudaswitch_leave() {
     if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
         case $- in *a*) ;; *) _cudaswitch_conda=1 ;; esac
         __conda_hashr() {
-            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-} in
+            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-} in
                 xx*) __cudaswitch_repair ;;
                 *) \hash -r ;;
             esac
         }
-        _csw_repaired=1
+        _csw_repaired=1 _cudaswitch_left=x
     fi
     # Beside conda mamba is looked for only where it says that it is there.
     case $_csw_repaired${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-} in
@@ -177,12 +178,12 @@ __cudaswitch_below() {
 __cudaswitch_mamba() {
     if command -v __mamba_hashr > /dev/null; then
         __mamba_hashr() {
-            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-} in
+            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-} in
                 xx*) __cudaswitch_repair ;;
                 *) \hash -r ;;
             esac
         }
-        _csw_repaired=1
+        _csw_repaired=1 _cudaswitch_left=x
     fi
 }
 
@@ -212,11 +213,13 @@ __cudaswitch_repair() {
         *) __cudaswitch_finished ;;
     esac
     case ${_cudaswitch_stood-}${_CUDASWITCH_C-} in x) __cudaswitch_below ;; esac
-    _cudaswitch_stood=''
+    _cudaswitch_stood='' _cudaswitch_left=''
     case "${_CUDASWITCH_GONE-}|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
         "|"*) ;;
         *":${_CUDASWITCH_GONE#0}:"*) __cudaswitch_settle ;;
-        "0${_CUDASWITCH_GONE#0}||"*) \unset _CUDASWITCH_GONE ;;
+        "0${_CUDASWITCH_GONE#0}||"*)
+            case $_CUDASWITCH_GONE in *:*) __cudaswitch_settle ;; *) \unset _CUDASWITCH_GONE ;; esac
+            ;;
         *) __cudaswitch_settle ;;
     esac
     \hash -r

@@ -1,5 +1,5 @@
-# What `cudaswitch init` adds to core.fish: the function that changes this shell, and the
-# look-round that the prompt asks for when environment or directory changed.
+# What `cudaswitch init` adds to core.fish, beside command.fish: the look-round that the prompt asks
+# for when environment or directory changed.
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 # $_cudaswitch_program is the command itself, which need not be on an environment's PATH.
 
@@ -311,86 +311,4 @@ function __cudaswitch_tell
     set -g _cudaswitch_line $line
     test -n "$CUDASWITCH_QUIET" -o "$line" = "$argv[1]"; or echo "cudaswitch: $line" >&2
     return 0
-end
-
-# This shell's own choice is the want $argv[1] from now on, none when it is empty.
-function __cudaswitch_choose
-    set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
-    test -n "$_cudaswitch_undone"; and __cudaswitch_finished
-    if test -n "$argv[1]"
-        set -gx _CUDASWITCH_U $argv[1]
-        __cudaswitch_settle
-        __cudaswitch_tell
-    else
-        set -e _CUDASWITCH_U
-        __cudaswitch_look
-        set -q _cudaswitch_news; and __cudaswitch_tell "$_cudaswitch_line"
-    end
-    return 0
-end
-
-# `use` of the toolkit $argv[1] without options in place of another. There is nothing to work out
-# as long as nobody has touched what was applied; fails, with nothing done, where it is not so.
-function __cudaswitch_swap
-    test "$PATH|$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE" \
-        = "$_cudaswitch_path|$_cudaswitch_ld|$_cudaswitch_plain|"; or return 1
-    __cudaswitch_simple $argv[1] ":$_cudaswitch_path_was:$_cudaswitch_ld_was"; or return 1
-    __cudaswitch_place $argv[1] $argv[1]
-    set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
-    set -gx _CUDASWITCH_U $argv[1]
-    set -l name
-    string match --quiet --regex '/(?:cuda-)?(?<name>[^/]*)$' -- $argv[1]
-    set -g _cudaswitch_line "CUDA $name"
-    test -n "$CUDASWITCH_QUIET"; or echo "cudaswitch: $_cudaswitch_line" >&2
-    return 0
-end
-
-function cudaswitch
-    switch "$argv[1]"
-        case use
-            if not set -q argv[3]; and __cudaswitch_ready "$argv[2]"
-                __cudaswitch_swap $__csw; or __cudaswitch_choose $__csw
-                return
-            end
-    end
-    if contains -- --help $argv; or contains -- -h $argv
-        __cudaswitch_run $argv
-        return
-    end
-    switch "$argv[1]"
-        case use
-            set -l want
-            if test "$argv[2..]" = -
-                if not set -q _CUDASWITCH_PREVIOUS
-                    echo 'cudaswitch: there is no earlier choice in this shell' >&2
-                    echo 'hint: cudaswitch use VERSION' >&2
-                    return 1
-                end
-                set want $_CUDASWITCH_PREVIOUS
-            else if test "$argv[2..]" = system
-                set want system
-            else
-                # Within parentheses it would not follow where stderr is sent to.
-                __cudaswitch_run want --for-use $argv[2..] | read --line want
-                set -l code $pipestatus[1]
-                test $code = 0; or return $code
-            end
-            __cudaswitch_choose $want
-        case off
-            if test (count $argv) -gt 1
-                __cudaswitch_run $argv
-                return
-            end
-            __cudaswitch_choose
-        case pin unpin install adopt remove alias
-            __cudaswitch_run $argv; or return
-            # What the hook of an active environment asks for may be another thing now.
-            string match --quiet "*:env=$CONDA_PREFIX" -- $_CUDASWITCH_C; and set -e _CUDASWITCH_C
-            string match --quiet "*:env=$VIRTUAL_ENV" -- $_CUDASWITCH_V; and set -e _CUDASWITCH_V
-            set -g _cudaswitch_seen
-            set -g _cudaswitch_asked
-            __cudaswitch_look
-        case '*'
-            __cudaswitch_run $argv
-    end
 end

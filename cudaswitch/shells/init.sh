@@ -172,7 +172,7 @@ __cudaswitch_version() {
 __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
     \local __csw _csw_before _csw_moved
-    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1
+    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _cudaswitch_left=''
     case ${_cudaswitch_seen-} in
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
         *) _cudaswitch_asked='' ;;
@@ -242,14 +242,39 @@ __cudaswitch_tell() {
 # This shell's own choice is the want $1 from now on, none when it is empty.
 __cudaswitch_choose() {
     \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
-    if [ -n "$1" ]; then
+    case $1 in '') \unset _CUDASWITCH_U ;; esac
+    if [ -n "${CONDA_PREFIX-}" ] && __cudaswitch_leaving; then
+        __cudaswitch_meanwhile "$1"
+        __cudaswitch_tell "${_cudaswitch_line-}"
+    elif [ -n "$1" ]; then
         __cudaswitch_settle
         __cudaswitch_tell
     else
-        \unset _CUDASWITCH_U
         __cudaswitch_look
         case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
     fi
+}
+
+# Is it a script of an environment that is left which asks?
+__cudaswitch_leaving() {
+    # shellcheck disable=SC2154  # of zsh
+    case ${BASH_SOURCE[*]-}${funcfiletrace[*]-} in
+        */deactivate.d/*) return 0 ;;
+        *) return 1 ;;
+    esac
+}
+
+# Settle for the choice $1 in such a script: conda is to export a PATH that it computed before.
+__cudaswitch_meanwhile() {
+    \local _csw_gone
+    _csw_gone=${_CUDASWITCH_GONE-}
+    case ${_CUDASWITCH_ON-}$1 in
+        '') __cudaswitch_settle ;;
+        *) __cudaswitch_leave A "$CONDA_PREFIX" ;;
+    esac
+    case $_csw_gone in
+        ?*) \export "_CUDASWITCH_GONE=${_CUDASWITCH_GONE:+$_CUDASWITCH_GONE:}$_csw_gone" ;;
+    esac
 }
 
 # `use` of the toolkit $1 without options in place of another. There is nothing to work out
@@ -261,6 +286,7 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
         "${_cudaswitch_path-}:${_cudaswitch_ld-}:${_cudaswitch_plain:-none}") ;;
         *) return 1 ;;
     esac
+    if [ -n "${CONDA_PREFIX-}" ] && __cudaswitch_leaving; then return 1; fi
     _csw_search=$_cudaswitch_path_was
     _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
     __cudaswitch_plainly "$1" "$1" || return 1

@@ -10,7 +10,8 @@ function __cudaswitch_prompt --on-event fish_prompt
         __cudaswitch_tell "$_cudaswitch_line"
     end
 end
+# Not in a script of an environment that conda leaves: until it has finished that is active still.
 function __cudaswitch_moved --on-variable PWD
-    __cudaswitch_look
+    functions --query __cudaswitch_repair; or __cudaswitch_look
 end
 __cudaswitch_look

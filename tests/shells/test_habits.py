@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from shells.conda import conda_prefix
+from shells.conda import Conda, conda_prefix, write_hook
 from shells.driver import BASH, FISH, TCSH, ZSH, Shell, run_shell
 from shells.kits import Person
-from shells.quick_conda import QuickConda
+from shells.pinned import Session
+from shells.quick_conda import CONDAS, QuickConda
 from shells.test_virtualenv import activate, with_venv
 
 CAPITALS = "; ".join(f"alias -g {letter}='| cat'" for letter in map(chr, range(65, 91)))
@@ -76,3 +77,43 @@ def test_characters_of_history_in_tcsh(person: Person, tmp_path: Path, character
     result = run_shell(TCSH, "\n".join(steps), person.home.env | {"CUDASWITCH_QUIET": "1"})
     homes = [str(person.kits[number].home) for number in (1, 0)]
     assert (result.stdout.splitlines(), result.stderr) == (homes, "")
+
+
+SCRIPTS = {
+    "a choice, and its end": (None, "cudaswitch use 12.4", "cudaswitch off"),
+    "a choice, and another": (None, "cudaswitch use 10.1", "cudaswitch use 11.8"),
+    "a choice, and none": (None, "cudaswitch use 10.1", "cudaswitch use system"),
+    "a pin, and the end of a choice": ("10.1", "", "cudaswitch off"),
+    "a pin and a choice": ("10.1", "cudaswitch use 12.4", "cudaswitch off"),
+    "a pin, and a choice at the end": ("10.1", "", "cudaswitch use 11.8"),
+    "a pin, and other folders": ("10.1", "", "cd /; cd /tmp"),
+}
+"""A pin, and what the two scripts of an environment do."""
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("way", ["a b out out", "a again out", "b +a out out"])
+@pytest.mark.parametrize("words", SCRIPTS)
+def test_scripts_of_an_environment_that_choose(
+    shell: Shell, conda: Conda, words: str, way: str, person: Person, tmp_path: Path
+) -> None:
+    """conda goes on to export a PATH from before them, and makes another environment active."""
+    request, *halves = SCRIPTS[words]
+    prefix = conda_prefix(tmp_path / "a")
+    conda_prefix(tmp_path / "b")
+    for half, text in zip(("activate", "deactivate"), halves, strict=True):
+        write_hook(prefix, half, f"own.{shell.suffix}", f"{text}\n")
+    if request:
+        person.pin(request, prefix)
+    session = Session(person, tmp_path, shell, conda)
+    result = session.play(*session.steps(way), "cudaswitch off", load=True).check()
+    for snap in result.snaps.values():
+        stand = [kit.bin for kit in person.kits if kit.bin in snap["PATH"].split(":")]
+        home = snap.get("CUDA_HOME")
+        assert stand == ([f"{home}/bin"] if home else [])
+        if snap.get("CONDA_DEFAULT_ENV", "").endswith("b"):
+            assert f"env={prefix}" not in snap.get("_CUDASWITCH_ON", "")
+    first, last = (result.snaps[str(number)] for number in (1, len(result.snaps) - 1))
+    for name in ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME"):
+        assert last.get(name) == first.get(name), name

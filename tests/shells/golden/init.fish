@@ -11,6 +11,7 @@ function __cudaswitch_load
 <core.fish>
 <hooks.fish>
 <init.fish>
+<command.fish>
 '
 end
 <release.fish>

@@ -15,4 +15,5 @@ set -g _cudaswitch_seen ''
 <core.fish, #:>
 <hooks.fish, #:>
 <init.fish, #:>
+<command.fish, #:>
 #:set -g _cudaswitch_rest
