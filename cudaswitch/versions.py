@@ -117,7 +117,7 @@ class Request(NamedTuple):
 
 
 def _range_parts(text: str) -> list[tuple[str, Version]]:
-    matches = [_RANGE_PART.fullmatch(part.strip()) for part in text.split(",")]
+    matches = map(_RANGE_PART.fullmatch, text.split(","))
     return [(match[1], Version(match[2])) for match in matches if match]
 
 
@@ -149,7 +149,9 @@ def parse_request(
     """
     where = f" (asked for by {origin})" if origin else ""
     base, plus, extra = text.strip().partition("+")
-    base = base.strip()
+    # A version file splits its lines at blanks, and a pin must be read as it was asked.
+    parts = [part.strip() for part in base.split(",")]
+    base = ",".join(parts)
     if plus:
         if not extra.startswith("cudnn"):
             raise RequestError(
@@ -164,10 +166,7 @@ def parse_request(
         raise RequestError(
             f"`{brief(libraries)}` is not a library mode{where}", "use auto, always or never"
         )
-    parts = [part.strip() for part in base.split(",")]
-    is_range = 0 < len(base) <= _LONGEST_RANGE and all(
-        _RANGE_PART.fullmatch(part) for part in parts
-    )
+    is_range = len(base) <= _LONGEST_RANGE and all(map(_RANGE_PART.fullmatch, parts))
     if not (_VERSION.fullmatch(base) or _ALIAS.fullmatch(base) or is_range):
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",

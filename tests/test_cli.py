@@ -465,13 +465,19 @@ def test_pins_that_cannot_be(stocked: Home, tmp_path: Path, case: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_pin_is_read_as_it_was_written(stocked: Home, tmp_path: Path) -> None:
-    """A range may have blanks, also where a pin says more than that."""
-    for options in ([], ["--cudnn", "7.6"], ["--gpus", "0"]):
-        succeeded(stocked.run("pin", ">=10.1, <11", *options, "--dir", tmp_path))
-        show = ["exec", "--", "printenv", "CUDA_HOME"]
-        assert succeeded(stocked.run(*show, cwd=tmp_path)) == [str(kit(stocked))], options
-    (tmp_path / ".cuda-version").write_text("cuda 10.1, cudnn 7.6\n")
+@pytest.mark.parametrize("asked", ["10.1", ">=10,<11", " >=10 , <11 ", "latest"])
+def test_what_a_pin_says_is_read_again(stocked: Home, tmp_path: Path, asked: str) -> None:
+    for words in ([], ["--cudnn", "7.6"], ["--libraries", "never", "--gpus", "0"]):
+        succeeded(stocked.run("pin", asked, *words, "--dir", ".", cwd=tmp_path))
+        assert "10.1.243" in succeeded(stocked.run("current", cwd=tmp_path))[0]
+
+
+def test_a_range_by_hand_may_have_blanks_behind_its_commas(stocked: Home, tmp_path: Path) -> None:
+    file = tmp_path / ".cuda-version"
+    file.write_text("cuda >=10.1, <11\ncudnn 7.6\n")
+    show = ["exec", "--", "printenv", "CUDA_HOME"]
+    assert succeeded(stocked.run(*show, cwd=tmp_path)) == [str(kit(stocked))]
+    file.write_text("cuda 10.1, cudnn 7.6\n")
     refused(stocked.run("current", cwd=tmp_path), "10.1, cudnn 7.6", ".cuda-version:1")
 
 
