@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -134,17 +135,14 @@ def toolkit_at(path: str) -> Toolkit | None:
 
 def working_directory(variables: Mapping[str, str]) -> Path:
     """Return the working directory as the shell spells it, links kept."""
-    logical = variables.get("PWD", "")
-    if logical and Path(logical).is_absolute():
-        try:
-            if Path(logical).samefile("."):
-                return Path(logical)
-        except OSError:
-            pass
+    logical = Path(variables.get("PWD", ""))
+    with contextlib.suppress(OSError):
+        if logical.is_absolute() and logical.samefile("."):
+            return logical
     try:
         return Path.cwd()
     except FileNotFoundError:
         # It was removed; what its parents ask for still holds.
-        if logical.startswith("/"):
-            return Path(logical)
+        if logical.is_absolute():
+            return logical
         raise CudaswitchError("the working directory is gone", "change to another one") from None
