@@ -305,7 +305,7 @@ def _read(path: Path) -> tuple[Path, bytes | None]:
         status = os.stat(target)  # noqa: PTH116  # follows what realpath could not
     except FileNotFoundError:
         above = next(at for at in target.parents if at.exists())
-        if above.stat().st_uid not in (os.geteuid(), 0 if os.geteuid() else os.geteuid()):
+        if above.stat().st_uid not in (os.geteuid(), 0):
             raise _refused(path, f"`{above}` belongs to another user") from None
         if not os.access(above, os.W_OK):
             raise _refused(path, f"`{above}` is read-only") from None
