@@ -147,7 +147,9 @@ def known_environments(variables: Mapping[str, str]) -> list[Path]:
 
 def _places(variables: Mapping[str, str]) -> tuple[list[Path], list[Path]]:
     """Return the roots of conda and mamba, and the folders of environments that have names."""
-    roots = [Path(variables[name]) for name in ("MAMBA_ROOT_PREFIX",) if variables.get(name)]
+    roots = []
+    if variables.get("MAMBA_ROOT_PREFIX"):
+        roots.append(Path(variables["MAMBA_ROOT_PREFIX"]))
     if variables.get("CONDA_EXE"):
         roots.append(Path(variables["CONDA_EXE"]).parent.parent)
     folders = [root / "envs" for root in roots] + [_home(variables) / ".conda" / "envs"]

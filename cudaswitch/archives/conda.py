@@ -228,8 +228,8 @@ def built_for(component: str, version: Version, depends: Any, build: str) -> str
         match = _DEPENDENCY.match(dependency) if isinstance(dependency, str) else None
         if match and match[1] in CUDA_DEPENDENCIES:
             specs[match[1]] = _request_text(match[2])
-    stated = [specs[name] for name in CUDA_DEPENDENCIES if specs.get(name)]
-    ranges = [text for text in stated if text and not text[0].isdigit()]
+    stated = [text for name in CUDA_DEPENDENCIES if (text := specs.get(name))]
+    ranges = [text for text in stated if not text[0].isdigit()]
     if ranges or stated:
         return (ranges or stated)[0]
     match = _BUILD_CUDA.search(build)

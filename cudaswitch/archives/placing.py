@@ -129,7 +129,7 @@ class Placing:
         return self._kinds.get(path) == "directory"
 
     def _is_aside(self, path: str) -> bool:
-        return self._aside is not None and path.split("/", 1)[0] == self._aside
+        return path.split("/", 1)[0] == self._aside
 
     def _place(self, path: str) -> tuple[Folders | None, str]:
         """Return the root and the path below it for a path of the archive."""

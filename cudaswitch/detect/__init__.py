@@ -35,7 +35,6 @@ def facts_of(
     EnvironmentNotFoundError when `prefix` is no folder, RequestError for overrides that
     cannot be read.
     """
-    machine_of_another = platform is not None and platform != current_platform()
     if platform is not None and platform not in PLATFORMS:
         raise RequestError(
             f"`{platform}` is not a platform (asked for by --platform)",
@@ -47,9 +46,8 @@ def facts_of(
     facts = Facts(platform=platform or current_platform())
     if prefix is not None:
         facts = _environment(prefix, platform)
-    foreign = machine_of_another or facts.platform != current_platform()
     machine = Machine()
-    if not foreign:
+    if facts.platform == current_platform():
         machine = probe(avoid=prefix, driver=asked is None, cc=asked_cc is None)
     return facts._replace(
         driver=asked or machine.driver,
