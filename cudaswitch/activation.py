@@ -128,7 +128,7 @@ def change(
         variables["CUDAHOSTCXX"] = compiler
         flags["NVCC_PREPEND_FLAGS"] = f"-ccbin={compiler}"
     if xla and is_there(f"{home}/nvvm/libdevice") and _takes_flags(before.get("XLA_FLAGS", "")):
-        flags["XLA_FLAGS"] = _data_dir(home)
+        flags["XLA_FLAGS"] = data_dir(home)
     lists = {"PATH": (f"{home}/bin",), "LD_LIBRARY_PATH": libraries}
     return EnvironmentChange(want, lists, variables, flags)
 
@@ -171,7 +171,7 @@ def _takes_flags(named: str) -> bool:
     return (not named or named[0] in "- \t") and _DATA_DIR not in named
 
 
-def _data_dir(home: str) -> str:
+def data_dir(home: str) -> str:
     """Spell the flag that tells XLA where a toolkit is: it takes a quoted value for one word."""
     return f'--{_DATA_DIR}="{home}"' if " " in home or "\t" in home else f"--{_DATA_DIR}={home}"
 

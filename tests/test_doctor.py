@@ -113,6 +113,18 @@ def test_words_of_other_shells(patient: Patient, shell: str, unset: str, use: st
     assert json.loads(done.stdout)["findings"][0]["fix"].startswith(use)
 
 
+@pytest.mark.parametrize("named", ["", "X", '"X Y"'])
+def test_other_flags_of_xla_stay(patient: Patient, named: str) -> None:
+    kit = patient.toolkit(patient.work / "my kit")
+    before = "--xla_dump_to=/x{} --xla_dump_hlo_as_text"
+    there = f" --xla_gpu_cuda_data_dir={named}" if named else ""
+    data = f'--xla_gpu_cuda_data_dir="{kit}"'
+    patient.env |= {"CUDA_HOME": str(kit), "XLA_FLAGS": before.format(there)}
+    patient.on_path(kit / "bin")
+    wanted = f"export XLA_FLAGS='{before.format('')} {data}'"
+    assert patient.told("libdevice not found at ./libdevice.10.bc")["fix"] == wanted
+
+
 def test_what_is_in_another_shells_file_is_left(patient: Patient) -> None:
     """Somebody whose shell is tcsh is not told about what bash reads."""
     patient.rc("export CUDA_HOME=/usr/local/cuda-11.8\n")

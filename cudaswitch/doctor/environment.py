@@ -15,6 +15,7 @@ from cudaswitch.doctor.spelling import (
     put_first,
     setting,
     use_command,
+    with_data_dir,
     without,
     word,
 )
@@ -134,9 +135,8 @@ def _wrong_cudnn_wheel(facts: Facts) -> Iterator[Found]:
             wanted = Version(one.cudnn)
             if part.kind == "dist" and Version(part.version).major != wanted.major:
                 evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}"
-                same = "" if str(wanted) == str(wanted.major) else f"=={wanted}.*"
-                spec = f"{part.name}{same or f'=={wanted.major}.*'}"
-                fix = f"{pip(facts)} install --no-deps {word(facts, spec)}"
+                spec = word(facts, f"{part.name}=={wanted}.*")
+                fix = f"{pip(facts)} install --no-deps {spec}"
                 yield Found(f"{evidence}, {part.name} is {part.version}", fix)
                 return
 
@@ -150,30 +150,20 @@ def _no_libdevice(facts: Facts) -> Iterator[Found]:
         home = re.sub(r"/nvvm/libdevice/[^/]+$", "", facts.libdevice)
         evidence = f"libdevice is `{facts.libdevice}`, where XLA does not look"
         if home != facts.libdevice:
-            yield Found(evidence, _with_data(facts, home))
+            yield Found(evidence, with_data_dir(facts, home))
             return
         # conda's cudatoolkit keeps it in `lib`, which no option of XLA's names.
         prefix = str(Path(home).parent.parent)
         there = word(facts, f"{prefix}/nvvm/libdevice/")
         copy = f"mkdir -p {there}", f"cp {word(facts, home)} {there}"
-        yield Found(evidence, chain(facts, *copy, _with_data(facts, prefix)))
-
-
-def _with_data(facts: Facts, home: str) -> str:
-    flags = facts.get("XLA_FLAGS")
-    data = f'--xla_gpu_cuda_data_dir="{home}"' if " " in home else f"--xla_gpu_cuda_data_dir={home}"
-    if flags and not flags.lstrip().startswith("-"):
-        return f"echo {word(facts, data)} >> {word(facts, flags)}"  # it names a file of flags
-    rest = [one for one in flags.split() if "xla_gpu_cuda_data_dir" not in one]
-    return setting(facts, "XLA_FLAGS", " ".join([*rest, data]))
+        yield Found(evidence, chain(facts, *copy, with_data_dir(facts, prefix)))
 
 
 def _flags_lead_nowhere(facts: Facts) -> Iterator[Found]:
     if facts.xla_data:
-        rest = [one for one in facts.get("XLA_FLAGS").split() if "cuda_data_dir" not in one]
         home = re.sub(r"/nvvm/libdevice/[^/]+$", "", facts.libdevice or "")
-        fix = _with_data(facts, home) if home else setting(facts, "XLA_FLAGS", " ".join(rest))
-        yield Found(f"XLA_FLAGS names `{facts.xla_data}`, which has no nvvm/libdevice", fix)
+        evidence = f"XLA_FLAGS names `{facts.xla_data}`, which has no nvvm/libdevice"
+        yield Found(evidence, with_data_dir(facts, home))
 
 
 def _cuda_dir(facts: Facts) -> Iterator[Found]:

@@ -36,7 +36,7 @@ _LIBRARY_FOLDER = re.compile(
     r"/(?:targets/[^/]+/lib|lib64|lib|extras/CUPTI/lib64)(?:/stubs)?$|/compat$"
 )
 _LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
-_DATA_DIR = re.compile(r"""--xla_gpu_cuda_data_dir=("[^"]+"|'[^']+'|\S+)""")
+DATA_DIR = re.compile(r"""\s*--xla_gpu_cuda_data_dir=("[^"]+"|'[^']+'|\S+)""")
 _CCBIN = re.compile(r"(?:--compiler-bindir|-ccbin)[= ]\s*(\S+)")
 _LOADER_FILES = ("/etc/ld.so.conf", "/etc/ld.so.conf.d")
 
@@ -193,7 +193,7 @@ def bad_xla_data(variables: Mapping[str, str]) -> str | None:
 
 def _data_dirs(variables: Mapping[str, str]) -> list[str]:
     """List what XLA_FLAGS names, where it holds flags and not the name of a file of flags."""
-    return [named.strip("'\"") for named in _DATA_DIR.findall(variables.get("XLA_FLAGS", ""))]
+    return [named.strip("'\"") for named in DATA_DIR.findall(variables.get("XLA_FLAGS", ""))]
 
 
 def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from cudaswitch.doctor.spelling import (
     setting,
     spell,
     use_command,
+    with_data_dir,
     without,
     word,
 )
@@ -171,7 +172,7 @@ def _lib64(facts: Facts, _: str) -> str:
 
 def _libdevice(facts: Facts, _: str) -> str:
     if facts.libdevice and facts.active and facts.libdevice.startswith(f"{facts.active.home}/"):
-        return setting(facts, "XLA_FLAGS", f"--xla_gpu_cuda_data_dir={facts.active.home}")
+        return with_data_dir(facts, facts.active.home)
     return _build(facts, "")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cudaswitch.activation import data_dir
+from cudaswitch.doctor.folders import DATA_DIR
 from cudaswitch.doctor.model import Facts, Folder, Hook, Relist
 from cudaswitch.environments import Environment
 from cudaswitch.shells import SHELLS
@@ -42,6 +44,15 @@ def without(name: str, *leave: Folder) -> Relist:
 def put_first(name: str, folder: str) -> Relist:
     """Put a folder in front of a list."""
     return Relist(name, lambda elements: [folder, *(at for at in elements if at != folder)])
+
+
+def with_data_dir(facts: Facts, home: str) -> str:
+    """Spell a command that lets XLA_FLAGS name a toolkit, "" for none; other flags stay."""
+    flags, data = facts.get("XLA_FLAGS"), data_dir(home) if home else ""
+    if flags and not flags.lstrip().startswith("-"):
+        return f"echo {word(facts, data)} >> {word(facts, flags)}"  # it names a file of flags
+    rest = DATA_DIR.sub("", flags).strip()
+    return setting(facts, "XLA_FLAGS", " ".join(filter(None, (rest, data))))
 
 
 def spell(facts: Facts, mend: str | Relist, lists: dict[str, list[str]]) -> str:
