@@ -6,6 +6,7 @@ import fcntl
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,6 +46,24 @@ def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
             assert time.monotonic() - killed < 20
             time.sleep(0.01)
         assert f"process {os.getpid()}" in lock.holder
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["install", "https://me:secret@host/a.whl"], "cudaswitch install"),
+        (["https://me:secret@host/a.whl"], "cudaswitch"),
+        ([], "cudaswitch"),
+    ],
+)
+def test_a_lock_names_the_command_of_its_holder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], shown: str
+) -> None:
+    """Its other words may hold a password."""
+    monkeypatch.setattr(sys, "argv", ["/bin/cudaswitch", *words])
+    with Lock(tmp_path / "a.lock") as lock:
+        assert lock.take()
+        assert lock.holder == f"{shown} (process {os.getpid()} on {os.uname().nodename})"
 
 
 def test_who_waits_goes_on_when_the_holder_is_killed(stocked: Home) -> None:
