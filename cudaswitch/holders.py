@@ -70,7 +70,7 @@ def _copied(noted: Iterable[Path]) -> Iterator[Record]:
             environment = environment_at(prefix)
             file = environment.pin_file
             real = os.path.realpath(file)
-            if real in seen or not os.path.isfile(file):
+            if real in seen:
                 continue
             seen.add(real)
             read_request(file)  # that of somebody else is none of ours

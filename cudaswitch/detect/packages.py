@@ -75,7 +75,7 @@ def layers(prefix: Path, reading: Reading, starts: tuple[str, ...] = ("",)) -> l
     places: list[tuple[list[Record], list[Path]]] = [(records, own)]
     if base:
         places += [([], user), (conda_records(base.prefix, reading), base.sites())]
-    elif conda and user:
+    elif conda:
         places = [([], user), *places]
     return [
         Layer(tuple(_contents(site, reading, starts) for site in sites), tuple(those))
