@@ -77,7 +77,10 @@ def test_of_a_header_before_9_too() -> None:
     assert read_bounds(header, "x") == Bounds(4, 5, None, None, "x")
 
 
-def test_without_a_header_the_table_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("header", [None, "#define __HOST_CONFIG_H__\n"])
+def test_without_a_header_that_tells_the_table_counts(tmp_path: Path, header: str | None) -> None:
+    if header:
+        (toolkit(tmp_path, GCC) / "include/crt/host_config.h").write_text(header)
     found = bounds(tmp_path, Version("11.1.105"))
     assert found is not None
     assert (found.gcc_min, found.gcc_max) == (6, 10)
