@@ -390,9 +390,12 @@ def test_files_are_trusted_before_what_comes_later():
 
 
 def test_a_major_is_sharpened_by_a_later_place_that_agrees():
-    claims = (Claim("cuda", "11", "a"), Claim("cuda", "12.1", "b"), Claim("cuda", "11.8", "c"))
-    answer = resolve(facts(FoundFramework("torch", "torch", "2.0.0", "pip", "r", claims)), [])
+    claims = [Claim("cuda", value, "file") for value in ("11", "12.1", "11", "11.8")]
+    found = FoundFramework("torch", "torch", "2.0.0", "pip", "r", tuple(claims))
+    answer = resolve(facts(found), [])
     assert answer.cuda == "11.8"
+    sharper = [it.text for it in answer.reasons if "more exactly" in it.text]
+    assert sharper == ["PyTorch 2.0.0: more exactly, CUDA 11.8"]
 
 
 def test_wheels_for_another_cuda_do_not_serve():
@@ -405,6 +408,16 @@ def test_wheels_for_another_cuda_do_not_serve():
     assert not resolve(facts(need, carried=(cudnn,)), []).bundled
     newer = Carried("cudnn", "dist", "nvidia-cudnn-cu12", "9.3.0.75", "12", "s")
     assert not resolve(facts(need, carried=(runtime, newer)), []).bundled
+
+
+def test_the_own_packages_told_are_those_of_the_cuda_told():
+    runtime = Carried("cuda", "dist", "nvidia-cuda-runtime-cu11", "11.8.89", "11.8.89", "s")
+    cudnn = Carried("cudnn", "dist", "nvidia-cudnn-cu11", "8.7.0.84", "11", "s")
+    needs = [tensorflow("2.14.0", "11.8", "8")]
+    answer = resolve(facts(*needs, carried=(runtime, cudnn)), [])
+    assert answer.own == "CUDA 11.8.89 and cuDNN 8.7.0.84"
+    answer = resolve(facts(*needs, torch("2.5.1", "12.4"), carried=(runtime, cudnn)), [])
+    assert (answer.cuda, answer.bundled, answer.own) == ("12.4", True, None)
 
 
 def test_every_reason_says_where_it_was_read():
