@@ -143,8 +143,8 @@ def _headers(text: str, wanted: tuple[str, ...]) -> dict[str, str]:
     for line in text.splitlines():
         if not line.strip():
             break
-        key, colon, value = line.partition(":")
-        if colon and key in wanted:
+        key, _, value = line.partition(":")
+        if key in wanted:
             if key in found:
                 raise UnsafeError(f"its metadata states {key} twice")
             found[key] = value.strip()
