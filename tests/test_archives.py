@@ -163,6 +163,7 @@ def test_conda_platforms(
         ("h1_0", ["cudatoolkit 10.1|10.1.*"], "10.1"),
         ("h1_0", ["cudatoolkit 10.1|11.0"], None),
         ("h1_0", ["cudatoolkit =10.2"], "10.2"),
+        ("h1_0", ["cudatoolkit >=11.2,~=11.3"], None),
         ("h1_0", ["cudatoolkit"], None),
         ("h1_0", [], None),
         ("h1_0", "cudatoolkit 10.1", None),

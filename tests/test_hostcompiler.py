@@ -103,6 +103,7 @@ def test_a_default_that_fits_is_left_alone(tmp_path: Path) -> None:
     environment = compilers(tmp_path / "bin", "11", "12", default="12")
     found = host_compiler(toolkit(tmp_path / "kit", 12), Version("12.1"), environment)
     assert found.fits
+    assert found.better is None
     assert found.default == Compiler("gcc", 12, f"{tmp_path}/bin/gcc")
     assert str(found) == "gcc 12 (CUDA 12.1 accepts up to 12)"
 

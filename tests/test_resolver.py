@@ -253,6 +253,13 @@ def test_two_that_fit():
     assert "nearer" in whys(answer)["10.1.105+cudnn7.6.5"]
 
 
+def test_the_cudnn_that_was_built_with_goes_before_a_newer_one():
+    kits = [toolkit(f"11.2.2+cudnn{cudnn}") for cudnn in ("8.0.5", "8.1.1", "8.9.7")]
+    for wanted, chosen in (("8.1", "8.1.1"), ("8.2", "8.9.7")):
+        answer = resolve(facts(tensorflow("2.10.1", "11.2", wanted)), kits)
+        assert answer.toolkit == f"11.2.2+cudnn{chosen}"
+
+
 def test_a_cudnn_that_is_not_for_this_cuda():
     answer = resolve(
         facts(torch("1.0.0", "9.1", origin="pip"), found("mxnet", "1.5.0", "9.1", "7.1.3")),
