@@ -181,6 +181,14 @@ def test_who_is_gone_pins_nothing(stocked: Home, tmp_path: Path) -> None:
     succeeded(stocked.run("remove", FULL))
 
 
+@pytest.mark.parametrize("text", ["99.9\n", "$(id)\n"])
+def test_a_pin_without_an_answer_holds_nothing(stocked: Home, tmp_path: Path, text: str) -> None:
+    succeeded(stocked.run("pin", "10.1", "--dir", tmp_path))
+    (tmp_path / ".cuda-version").write_text(text)
+    kits = json.loads("\n".join(succeeded(stocked.run("list", "--json"))))["toolkits"]
+    assert [kit["pinned_by"] for kit in kits] == [[], []]
+
+
 def test_damaged_notes_about_pins_do_no_harm(stocked: Home, tmp_path: Path) -> None:
     prefix = conda_prefix(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
