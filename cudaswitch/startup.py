@@ -86,13 +86,13 @@ def shell_of(name: str | None, variables: Mapping[str, str]) -> shells.Shell:
     """Return the row of a shell, by default the person's own, that has a startup file."""
     asked = name or Path(variables.get("SHELL", "")).name
     rows = {row.name: row for row in shells.SHELLS.values() if row.startup}
-    if asked not in rows:
-        said = f"`{asked}`" if name else f"the shell of $SHELL (`{variables.get('SHELL', '')}`)"
-        raise RequestError(
-            f"{said} has no startup file that we know",
-            f"name one of {', '.join(rows)}: cudaswitch init --install bash",
-        )
-    return rows[asked]
+    if row := rows.get(shells.SAME.get(asked, asked)):
+        return row
+    said = f"`{asked}`" if name else f"the shell of $SHELL (`{variables.get('SHELL', '')}`)"
+    raise RequestError(
+        f"{said} has no startup file that we know",
+        f"name one of {', '.join(rows)}: cudaswitch init --install bash",
+    )
 
 
 def startup_file(shell: shells.Shell, variables: Mapping[str, str]) -> Path:

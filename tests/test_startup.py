@@ -138,7 +138,10 @@ def test_it_shows_the_change(home: Home) -> None:
     assert f"-{OPEN.decode()}" in remove(home, "bash").splitlines()
 
 
-@pytest.mark.parametrize(("shell", "file"), [("/bin/zsh", ".zshrc"), ("/opt/bin/bash", ".bashrc")])
+@pytest.mark.parametrize(
+    ("shell", "file"),
+    [("/bin/zsh", ".zshrc"), ("/opt/bin/bash", ".bashrc"), ("/bin/csh", ".tcshrc")],
+)
 def test_the_shell_is_that_of_the_person(home: Home, shell: str, file: str) -> None:
     succeeded(home.run("init", "--install", SHELL=shell))
     assert (home.path / file).is_file()

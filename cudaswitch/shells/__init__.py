@@ -42,15 +42,14 @@ _FISH_FUNCTION = re.compile(r"^function .*?^end\n", re.MULTILINE | re.DOTALL)
 INTEGRATED = tuple(row.name for row in SHELLS.values() if row.init)
 """The shells that `cudaswitch init` has something for."""
 
+SAME = {"dash": "sh", "ash": "sh", "csh": "tcsh", "powershell": "pwsh"}
+"""Shells that go by another's row."""
+
 
 def shell_named(name: str, offered: Sequence[str] = tuple(SHELLS)) -> Shell:
-    """Return the row of a shell, `dash` and `ash` being plain `sh`, and `csh` `tcsh`.
-
-    Where it is unknown, ChoiceError names those that are offered.
-    """
-    same = {"dash": "sh", "ash": "sh", "csh": "tcsh", "powershell": "pwsh"}
+    """Return the row of a shell; where it is unknown, ChoiceError names those that are offered."""
     try:
-        return SHELLS[same.get(name, name)]
+        return SHELLS[SAME.get(name, name)]
     except KeyError:
         hint = f"one of {', '.join(offered)}"
         raise ChoiceError(f"no shell `{name}` is known", hint) from None
