@@ -17,7 +17,7 @@ function __cudaswitch_enter
         end
     end
     set asked "$argv[4]$asked$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
-    set asked "$asked$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH"
+    set asked "$asked$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH$CUDASWITCH_VERSION"
     if test -z "$asked" -a "$argv[3]" != system; and __cudaswitch_free
         set -l home $argv[3]
         set -l want $home:env=$argv[2]
@@ -66,6 +66,15 @@ function __cudaswitch_entered
         end
     end
     set -gx _CUDASWITCH_$argv[1] $want:env=$argv[2]
+    # The prompt looks at it, and in a script none comes.
+    if functions --query __cudaswitch_ready
+        if test -z "$CUDASWITCH_VERSION"
+            set -e _CUDASWITCH_X
+        else if __cudaswitch_ready $CUDASWITCH_VERSION
+            set -gx _CUDASWITCH_X $__csw
+            set -e __csw
+        end
+    end
     __cudaswitch_settle
 end
 

@@ -45,10 +45,18 @@ __cudaswitch_entered() {
             printf 'hint: cudaswitch pin auto\n' >&2
         fi
     fi
-    if [ -n "${CUDASWITCH_VERSION-}" ] && [ -z "${_cudaswitch_root-}" ]; then
-        __cudaswitch_said "$_csw_home"
-        _csw_home=$__csw
-    fi
+    case ${_cudaswitch_root:+loaded}${CUDASWITCH_VERSION:+:} in
+        :)
+            __cudaswitch_said "$_csw_home"
+            _csw_home=$__csw
+            ;;
+        # The prompt looks at it, and in a script none comes.
+        loaded:)
+            __cudaswitch_said "${_CUDASWITCH_X-}"
+            case $__csw in ?*) \export "_CUDASWITCH_X=$__csw" ;; esac
+            ;;
+        loaded) \unset _CUDASWITCH_X ;;
+    esac
     if [ "$_csw_home" != system ] && ! [ -d "${_csw_home%%:*}/." ]; then
         if [ -t 2 ]; then
             printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
@@ -66,8 +74,8 @@ __cudaswitch_entered() {
     __cudaswitch_settle
 }
 
-# __csw = the ready answer to CUDASWITCH_VERSION, which is stronger than the pin that asks for $1:
-# in a script, without the integration, nobody else follows it. Where there is none it is $1.
+# __csw = the ready answer to CUDASWITCH_VERSION, which is stronger than a pin: in a script nobody
+# else follows it. Where there is none it is $1.
 __cudaswitch_said() {
     \local _csw_file
     __csw=$1 _csw_file=${CUDASWITCH_HOME:-${XDG_DATA_HOME:-${HOME-}/.local/share}/cudaswitch}

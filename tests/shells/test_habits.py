@@ -117,3 +117,20 @@ def test_scripts_of_an_environment_that_choose(
     first, last = (result.snaps[str(number)] for number in (1, len(result.snaps) - 1))
     for name in ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME"):
         assert last.get(name) == first.get(name), name
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_the_variable_of_just_now_is_stronger_than_a_pin(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    """In a script no prompt comes, and on one line none before the command."""
+    for name in "ab":
+        person.pin("10.1", conda_prefix(tmp_path / name))
+    session = Session(person, tmp_path, shell, conda)
+    enter, leave, other = session.steps("a out b")
+    steps = [f"{shell.set('CUDASWITCH_VERSION', at)}\n{enter}\n" for at in ("12.4", "11.8")]
+    gone = f"{shell.unset('CUDASWITCH_VERSION')}\n{other}"
+    result = session.play(steps[0], leave, steps[1], gone, load=True).check()
+    homes = [result.snaps[n].get("CUDA_HOME") for n in sorted(result.snaps)][-4:]
+    assert homes == [str(person.kits[at].home) for at in (2, 2, 1, 0)]
