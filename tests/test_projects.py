@@ -81,6 +81,12 @@ def plain_server(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
+def damaged(file: Path) -> bytes:
+    """Return a file's content with another last byte."""
+    *content, last = file.read_bytes()
+    return bytes([*content, last ^ 1])
+
+
 def manifests(home: Home) -> dict[str, str]:
     """Return each toolkit's list of its files with their hashes."""
     found = (home.store / "toolkits").glob("*/cudaswitch-files.json")
@@ -192,7 +198,7 @@ def test_sync_takes_no_other_bytes(
     machines: list[Home], locked: Path, project: Path, channel: FolderServer, pair: list[Path]
 ) -> None:
     path = f"/lab/linux-64/{pair[1].name}"
-    channel.instead[path] = pair[1].read_bytes()[:-1] + b"x"
+    channel.instead[path] = damaged(pair[1])
     done = machines[0].run("sync", cwd=project)
     assert done.returncode == 1
     assert "sha256" in done.stderr
@@ -234,7 +240,7 @@ def test_from_a_folder_without_network(
     succeeded(offline.run("verify"))
     shutil.rmtree(offline.store)
     [library] = usb.glob("cudnn*")
-    library.write_bytes(library.read_bytes()[:-1] + b"x")
+    library.write_bytes(damaged(library))
     refused(offline.run(*sync, cwd=project), library.name, "--offline", hint="download")
     assert succeeded(online.run("sync", "--offline", "--lock", usb / "cuda.lock")) == [KIT]
 

@@ -30,11 +30,10 @@ __cudaswitch_unexport() {
         \eval "_csw_value=\${$_csw_name+x}"
         case " ${_CUDASWITCH_UNEXPORTED-} :$_csw_value" in *" $_csw_name "*:x) ;; *) continue ;; esac
         # In place, where the shell can: it may be tied to an array, or a local of who calls this.
-        # shellcheck disable=SC2163,SC3044,SC3045  # the name it holds; zsh and bash only
-        case ${ZSH_VERSION:+zsh}${BASH_VERSION:+bash} in
-            zsh) \typeset -g +x "$_csw_name" && continue ;;
-            bash) \export -n "$_csw_name" && continue ;;
-        esac
+        # shellcheck disable=SC3044  # zsh and bash only
+        case ${ZSH_VERSION-} in ?*) \typeset -g +x "$_csw_name" && continue ;; esac
+        # shellcheck disable=SC2163,SC3045  # the same
+        case ${BASH_VERSION-} in ?*) \export -n "$_csw_name" && continue ;; esac
         \eval "_csw_value=\$$_csw_name" && \unset "$_csw_name" && \eval "$_csw_name=\$_csw_value"
     done
 }
