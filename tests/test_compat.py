@@ -177,11 +177,21 @@ def test_the_gcc_that_nvcc_accepts(cuda, gcc, accepted):
     assert host_compilers(Version(cuda)).accepts_gcc(gcc) is accepted
 
 
-def test_the_glibc_that_old_headers_cannot_meet():
-    assert glibc_limit(Version("12.9.1"), Version("2.41"))
-    assert glibc_limit(Version("13.0.2"), Version("2.42"))
-    assert glibc_limit(Version("13.1.0"), Version("2.42")) is None
-    assert glibc_limit(Version("12.9.1"), Version("2.36")) is None
+@pytest.mark.parametrize(
+    ("cuda", "glibc", "compiles"),
+    [
+        ("12.9.1", "2.36", None),
+        ("12.9.1", "2.41", "13.0 does"),
+        ("12.9.1", "2.43", "13.2 does"),
+        ("13.0.2", "2.41", None),
+        ("13.0.2", "2.42", "13.2 does"),
+        ("13.1.0", "2.43", "13.2 does"),
+        ("13.2.0", "2.43", None),
+    ],
+)
+def test_the_glibc_that_old_headers_cannot_meet(cuda, glibc, compiles):
+    limit = glibc_limit(Version(cuda), Version(glibc))
+    assert (limit and limit.text.rpartition("; ")[2]) == compiles
 
 
 def test_cudnn_is_for_some_cuda_releases():
