@@ -123,7 +123,7 @@ def _of_files(named: Sequence[str], platform: str, work: Path, offline: bool) ->
         for each in named
         for artifact in files.obtain(each, cache=cache(), workdir=work, offline=offline).artifacts
     ]
-    identified(artifacts, platform if platform != current_platform() else None)
+    identified(artifacts, platform)
     rows = []
     for artifact in artifacts:
         origin = artifact.origin

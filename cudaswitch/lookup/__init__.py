@@ -101,14 +101,14 @@ def find_tool(name: str, variables: Mapping[str, str]) -> Answer:
     else:
         # Nothing between two colons is the working directory.
         folders = [each or "." for each in variables.get("PATH", os.defpath).split(os.pathsep)]
-        places = [(os.path.join(each, name), f"`{each}` is on PATH") for each in folders]  # noqa: PTH118  # as text
+        places = [(str(Path(each) / name), f"`{each}` is on PATH") for each in folders]
     files = distinct(
         found_at(at, why) for at, why in places if os.path.isfile(at) and os.access(at, os.X_OK)
     )
     if not files or not is_shim(Path(files[0].path)):
         return Answer(files)
     files[0] = files[0]._replace(why=f"{files[0].why}, with a shim of cudaswitch")
-    runs, notes = _behind_shim(os.path.basename(name), files, variables)  # noqa: PTH119  # as text
+    runs, notes = _behind_shim(Path(name).name, files, variables)
     return Answer(files, runs=runs, notes=notes)
 
 
