@@ -251,6 +251,11 @@ def test_no_channel(name: str) -> None:
         channel_url(name)
 
 
+def test_a_channel_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=f"no channel in `{tmp_path}/gone`"):
+        channel_url(f"{tmp_path}/gone")
+
+
 def test_credentials_are_not_shown(server: FolderServer, tmp_path: Path) -> None:
     channel = server.url.replace("http://", "http://me:SECRET@") + "/defaults"
     [artifact] = obtain(tmp_path, "10.1", channel).artifacts

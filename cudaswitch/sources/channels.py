@@ -144,7 +144,12 @@ def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
     if _URL.fullmatch(name):
         return name.rstrip("/")
     if name.startswith((".", "~", os.sep)):
-        return Path(os.path.expanduser(name)).absolute().as_uri()
+        folder = Path(os.path.expanduser(name)).absolute()
+        if not folder.is_dir():
+            raise RequestError(
+                f"there is no channel in `{folder}`", "name the folder that linux-64 or noarch is in"
+            )
+        return folder.as_uri()
     if not _NAME.fullmatch(name):
         raise RequestError(
             f"`{redact(name)}` is not a channel",
