@@ -147,7 +147,8 @@ def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
         folder = Path(os.path.expanduser(name)).absolute()
         if not folder.is_dir():
             raise RequestError(
-                f"there is no channel in `{folder}`", "name the folder that linux-64 or noarch is in"
+                f"there is no channel in `{folder}`",
+                "name the folder that linux-64 or noarch is in",
             )
         return folder.as_uri()
     if not _NAME.fullmatch(name):

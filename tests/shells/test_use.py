@@ -314,6 +314,13 @@ class TestBackAndForth:
         assert "there is no earlier choice in this shell" in result.stderr
         assert foreign(result.snaps["1"]) == foreign(result.snaps["0"])
 
+    @told_apart
+    def test_dash_brings_its_own_options(self, shell: Shell, person: Person) -> None:
+        words = ["use 10.1 --gpus 1", "use 11.8", "use - --gpus 2", "use -"]
+        result = person.play(shell, *(f"cudaswitch {word}" for word in words))
+        gpus = [result.snaps[str(n)].get("CUDA_VISIBLE_DEVICES") for n in range(1, 5)]
+        assert (gpus, "takes no options" in result.stderr) == (["1", None, None, "1"], True)
+
     @integrated
     def test_off_with_nothing_on(self, shell: Shell, person: Person) -> None:
         result = person.play(shell, "cudaswitch off", "cudaswitch off").check()
