@@ -11,21 +11,16 @@ import pytest
 from authority import Authority
 from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import SourceError
+from downloads.conftest import CERTIFICATES
+from downloads.served import CONTENT
 from homes import Home
-from http_server import Server, random_bytes
-
-CONTENT = random_bytes(1 << 16)
-VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+from http_server import Server
 
 
 @pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
     monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in (*VARIABLES, "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +95,7 @@ def test_another_name_of_the_same_server(secure: Server, tmp_path: Path) -> None
     assert secure.asked == []
 
 
-@pytest.mark.parametrize("variable", VARIABLES)
+@pytest.mark.parametrize("variable", CERTIFICATES)
 def test_the_users_own_authority_is_honoured(
     authority: Authority,
     secure: Server,
@@ -112,7 +107,7 @@ def test_the_users_own_authority_is_honoured(
     assert fetch(secure.url(), tmp_path).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("variable", VARIABLES)
+@pytest.mark.parametrize("variable", CERTIFICATES)
 def test_an_authority_that_is_not_there(
     secure: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
@@ -165,7 +160,7 @@ _PIP = {"PIP_RETRIES": "0", "PIP_CERT": None, "PIP_CONFIG_FILE": os.devnull, "PI
 
 def test_the_command_says_it_in_one_line(home: Home, secure: Server) -> None:
     """For each way to a server: a URL, NVIDIA's index, a channel, pip's index."""
-    bare: dict[str, str | None] = dict.fromkeys(VARIABLES)
+    bare: dict[str, str | None] = dict.fromkeys(CERTIFICATES)
     address = secure.url("ok", "x").removesuffix("/ok/x")
     for words, variables in (
         (["install", f"{address}/ok/cudnn.conda"], {}),

@@ -17,18 +17,15 @@ from cudaswitch.download.pages import read_page
 from cudaswitch.download.several import Wanted, fetch_all
 from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.settings import value
+from downloads.served import CONTENT, HASH
 from folder_server import FolderServer
 from http_server import Server, random_bytes
 
-CONTENT = random_bytes(1 << 20)
-HASH = hashlib.sha256(CONTENT).hexdigest()
-
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
     monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
-    monkeypatch.setenv("HOME", str(tmp_path))
 
 
 def wanted(url: str, content: bytes = CONTENT) -> Wanted:

@@ -36,19 +36,10 @@ def server() -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    return tmp_path / "cache"
-
-
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDASWITCH_TIMEOUT", "3")
     monkeypatch.setenv("CUDASWITCH_RETRIES", "3")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
 
 
 def left(cache: Path) -> list[str]:

@@ -1,0 +1,35 @@
+"""A server, a cache, and nothing of the machine's own network settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from downloads.served import CONTENT
+from http_server import Server
+
+CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(CONTENT) as running:
+        yield running
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No proxy, no `.netrc`, no authority of one's own; a try fails soon, and is made once more."""
+    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "0.4")
+    monkeypatch.setenv("CUDASWITCH_RETRIES", "1")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (*CERTIFICATES, "http_proxy", "https_proxy", "all_proxy", "NETRC"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)

@@ -1,0 +1,209 @@
+"""Downloads against a real server that misbehaves: the right bytes or one clear error."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+
+from cudaswitch.download.failures import TransientError, _retry_after
+from cudaswitch.download.fetching import fetch
+from cudaswitch.errors import RequestError, SourceError
+from downloads.served import CONTENT, HASH, parts, whole_files
+from http_server import Server, random_bytes
+
+RIGHT = [
+    "ok", "cut", "reset", "chunked", "then_ok:500", "then_ok:503", "then_ok:429", "redirect:10",
+    "range_ignored", "range_odd:wrong", "range_odd:416", "range_odd:multi", "range_odd:none",
+    "range_odd:short", "range_odd:total", "range_odd:star", "range_odd:huge",
+    "range_odd:long",
+    "range_odd:chunked", "range_odd:tag",
+    "dated:3600", "dated:0", "untagged", "redirect_long",
+]  # fmt: skip
+WRONG = {
+    "cut:always": "the connection was cut",
+    "no_length": "does not say how long",
+    "no_length:cut": "does not say how long",
+    "odd_head:negative": "does not say how long",
+    "chunked:cut": "the connection was cut",
+    "chunked:bad": "the connection was cut",
+    "lie:9": "the connection was cut",
+    "stall": "no answer for 0.4 s",
+    "silent": "no answer for 0.4 s",
+    "slow:200": "less than 1024 bytes a second came",
+    "empty": "an empty file came",
+    "html": "a web page came instead of the file",
+    "status:404": "the server answered 404 Not Found",
+    "status:403": "the server answered 403 Forbidden",
+    "status:500": "the server answered 500 Internal Server Error",
+    "redirect:11": "more than 10 redirects",
+    "loop": "more than 10 redirects",
+    "gz": "sent it compressed (gzip)",
+    "odd_head:two": "the answer is no sound HTTP",
+    "odd_head:big": "the answer is no sound HTTP",
+    "odd_head:many": "the answer is no sound HTTP",
+    "odd_head:garbage": "the answer is no sound HTTP",
+    "odd_head:unasked": "the server answered 206",
+    "odd_head:endless": "the answer is no sound HTTP",
+    "gz:label": "sent it compressed (gzip)",
+    "gz:twice": "sent it compressed (gzip)",
+    "gz:bomb": "sent it compressed (gzip)",
+    "bare": "the answer is no sound HTTP",
+    "trickle:status": "no answer for 0.4 s",
+    "trickle:head": "no answer for 0.4 s",
+    "trickle:chunk": "no answer for 0.4 s",
+}
+WITH_HASH = {
+    "lie:-9": "its sha256 is",
+    "flip": "its sha256 is",
+    "no_length:cut": "its sha256 is",
+    "html": "a web page came",
+    "longer": "its sha256 is",
+    "half": "its sha256 is",
+}
+
+
+@pytest.mark.parametrize("mode", RIGHT)
+@pytest.mark.parametrize("sha256", [None, HASH])
+def test_right_bytes_arrive(server: Server, cache: Path, mode: str, sha256: str | None) -> None:
+    path = fetch(server.url(mode), cache, sha256=sha256)
+    assert path == cache / HASH
+    assert path.read_bytes() == CONTENT
+    assert server.sent <= 2.001 * len(CONTENT)
+    assert parts(cache) == []
+
+
+@pytest.mark.parametrize("mode", [*WRONG])
+def test_wrong_bytes_are_one_clear_error(server: Server, cache: Path, mode: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        fetch(server.url(mode), cache)
+    assert WRONG[mode] in caught.value.message
+    assert f"`{server.url(mode)}`" in caught.value.message
+    assert "\n" not in caught.value.message
+    assert caught.value.hint
+    assert whole_files(cache) == []
+
+
+@pytest.mark.parametrize("mode", [*WITH_HASH])
+def test_a_known_hash_catches_the_rest(server: Server, cache: Path, mode: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        fetch(server.url(mode), cache, sha256=HASH)
+    assert WITH_HASH[mode] in caught.value.message
+    assert whole_files(cache) == []
+    assert parts(cache) == []
+
+
+@pytest.mark.parametrize("mode", ["range_odd:shifted", "changing:lying"])
+def test_a_lying_range_is_caught_by_the_hash(server: Server, cache: Path, mode: str) -> None:
+    expected = HASH
+    if mode == "changing:lying":
+        expected = hashlib.sha256(random_bytes(len(CONTENT), seed=99)).hexdigest()
+    path = fetch(server.url(mode), cache, sha256=expected)
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == expected
+
+
+@pytest.mark.parametrize("kind", ["etag", "weak", "fresh"])
+def test_content_that_changes_between_is_taken_from_zero(
+    server: Server, cache: Path, kind: str
+) -> None:
+    path = fetch(server.url(f"changing:{kind}"), cache)
+    assert path.read_bytes() == random_bytes(len(CONTENT), seed=99)
+
+
+def test_size_is_enforced(server: Server, cache: Path) -> None:
+    with pytest.raises(SourceError, match="it has 1048576 bytes where 5 were expected"):
+        fetch(server.url(), cache, size=5)
+    with pytest.raises(SourceError, match="more than 5 bytes came"):
+        fetch(server.url("chunked"), cache, size=5)
+    assert server.sent < 3 * len(CONTENT)
+    with pytest.raises(SourceError, match="cut after 1048576 of 1048577"):
+        fetch(server.url("chunked"), cache, size=len(CONTENT) + 1)
+    assert fetch(server.url("no_length"), cache, size=len(CONTENT)).read_bytes() == CONTENT
+
+
+def test_an_endless_body_ends(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDASWITCH_MAX_DOWNLOAD", "3000000")
+    with pytest.raises(SourceError, match="more than 3000000 bytes came"):
+        fetch(server.url("endless"), cache)
+    assert parts(cache) == []
+    monkeypatch.setenv("CUDASWITCH_MAX_DOWNLOAD", "1000")
+    with pytest.raises(SourceError, match="over the limit of 1000"):
+        fetch(server.url(), cache)
+
+
+def test_all_of_it_has_a_limit_of_time(
+    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However well it goes on; what has arrived is kept."""
+    monkeypatch.setenv("CUDASWITCH_MAX_TIME", "0.3")
+    with pytest.raises(SourceError, match=r"it took longer than 0\.3 s") as caught:
+        fetch(server.url("slow:300000"), cache)
+    assert "goes on where this one stopped" in (caught.value.hint or "")
+    monkeypatch.setenv("CUDASWITCH_MAX_TIME", "60")
+    assert fetch(server.url(), cache, sha256=HASH).read_bytes() == CONTENT
+    monkeypatch.setenv("CUDASWITCH_MAX_TIME", "0")
+    with pytest.raises(SourceError, match="it took longer than 0 s"):
+        fetch(server.url("cut:always"), cache)
+
+
+def test_a_labelled_tgz_is_taken_as_sent(server: Server, cache: Path) -> None:
+    assert fetch(server.url("gz:label", "cudnn.tgz"), cache).read_bytes() == CONTENT
+
+
+def test_retry_after_is_capped() -> None:
+    assert TransientError("x", after=86400).delay(1) == 60
+    assert TransientError("x", after=-5).delay(1) == 0
+    delays = {TransientError("x").delay(3) for _ in range(20)}
+    assert all(0.4 <= delay <= 0.8 for delay in delays)
+    assert len(delays) > 1
+    assert TransientError("x").delay(50) <= 30
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("7", 7), ("", None), ("soon", None), ("9" * 5000, 999999999), ("-3", None), ("²", None),
+     ("Fri, 31 Dec 99999999999999999999 23:59:59 GMT", None), ("\x00", None)],
+)  # fmt: skip
+def test_retry_after(text: str, seconds: float | None) -> None:
+    assert _retry_after(text) == seconds
+
+
+def test_retry_after_as_a_date() -> None:
+    assert 8 < (_retry_after(formatdate(time.time() + 10, usegmt=True)) or 0) < 11
+
+
+def test_retries_are_bounded(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDASWITCH_RETRIES", "2")
+    with pytest.raises(SourceError):
+        fetch(server.url("status:503"), cache)
+    assert len(server.asked) == 3
+
+
+def test_a_client_error_is_not_tried_again(server: Server, cache: Path) -> None:
+    with pytest.raises(SourceError):
+        fetch(server.url("status:404"), cache)
+    assert len(server.asked) == 1
+
+
+def test_settings_that_are_no_numbers(
+    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in ("soon", "-1", "nan", "inf"):
+        monkeypatch.setenv("CUDASWITCH_TIMEOUT", text)
+        with pytest.raises(RequestError, match="CUDASWITCH_TIMEOUT"):
+            fetch(server.url(), cache)
+
+
+def test_quiet_unless_a_terminal(
+    server: Server, cache: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fetch(server.url(), cache)
+    assert capfd.readouterr() == ("", "")
+    fetch(server.url(name="named.bin"), cache, show=True)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "named.bin" in err
+    assert "B/s" in err

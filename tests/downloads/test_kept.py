@@ -1,0 +1,135 @@
+"""The cache: what is kept, found again and healed, and what a disk refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from cudaswitch.download.fetching import fetch
+from cudaswitch.errors import SourceError, StoreError
+from downloads.served import CONTENT, HASH, whole_files
+from http_server import Server, random_bytes
+
+
+def test_the_cache_is_used(server: Server, cache: Path) -> None:
+    fetch(server.url(), cache, sha256=HASH)
+    fetch(server.url(), cache, sha256=HASH)
+    fetch(server.url("status:404"), cache, sha256=HASH.upper())
+    assert len(server.asked) == 1
+
+
+def test_an_unchanged_url_is_not_downloaded_again(server: Server, cache: Path) -> None:
+    fetch(server.url(), cache)
+    sent = server.sent
+    assert fetch(server.url(), cache).read_bytes() == CONTENT
+    assert server.sent == sent
+    server.content = random_bytes(5000, seed=7)
+    assert fetch(server.url(), cache).read_bytes() == server.content
+    assert (cache / HASH).read_bytes() == CONTENT
+
+
+def test_a_rotten_cache_is_healed(server: Server, cache: Path) -> None:
+    fetch(server.url(), cache)
+    (cache / HASH).write_bytes(CONTENT[:-1] + b"x")
+    assert fetch(server.url(), cache, sha256=HASH).read_bytes() == CONTENT
+    (cache / HASH).write_bytes(CONTENT[:-1] + b"x")
+    assert fetch(server.url(), cache).read_bytes() == CONTENT
+    (cache / HASH).write_bytes(CONTENT[:-1] + b"x")
+    with pytest.raises(SourceError, match="not in the cache"):
+        fetch(server.url(), cache, offline=True)
+
+
+def test_offline(server: Server, cache: Path) -> None:
+    with pytest.raises(SourceError, match="not in the cache, and --offline forbids"):
+        fetch(server.url(), cache, offline=True)
+    assert not cache.exists()
+    fetch(server.url(credentials="me:CSWSECRET"), cache)
+    asked = len(server.asked)
+    assert fetch(server.url(), cache, offline=True).read_bytes() == CONTENT
+    assert fetch(server.url(), cache, sha256=HASH, offline=True).read_bytes() == CONTENT
+    with pytest.raises(SourceError, match="not in the cache"):
+        fetch(server.url(), cache, sha256="0" * 64, offline=True)
+    assert len(server.asked) == asked
+
+
+def test_without_network_the_cached_copy_is_named(cache: Path) -> None:
+    with Server(CONTENT) as server:
+        fetch(server.url(), cache)
+        url = server.url()
+    with pytest.raises(SourceError, match="Connection refused") as caught:
+        fetch(url, cache)
+    assert "--offline" in (caught.value.hint or "")
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from cudaswitch.download.fetching import fetch
+from cudaswitch.errors import StoreError
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
+try:
+    fetch(sys.argv[1], Path(sys.argv[2]))
+except StoreError as error:
+    print(error.message)
+"""
+
+
+def test_disk_full_is_one_clear_line(server: Server, cache: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, server.url(), str(cache)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "no space left in" in done.stdout
+    assert whole_files(cache) == []
+    assert fetch(server.url(), cache).read_bytes() == CONTENT
+
+
+FULL_DISK = """
+mkdir -p "$1" && mount -t tmpfs -o size=600k none "$1" && exec "$2" -c '
+import sys
+from pathlib import Path
+from cudaswitch.download.fetching import fetch
+from cudaswitch.errors import StoreError
+try:
+    fetch(sys.argv[1], Path(sys.argv[2]))
+except StoreError as error:
+    print(error.message)
+' "$3" "$1"
+"""
+
+
+@pytest.mark.parametrize("mode", ["ok", "chunked"])
+def test_a_real_full_disk(server: Server, tmp_path: Path, mode: str) -> None:
+    command = ["unshare", "-rm", "sh", "-c", FULL_DISK, "sh", str(tmp_path / "disk"),
+               sys.executable, server.url(mode)]  # fmt: skip
+    if subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
+        pytest.skip("needs a user namespace")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    expected = {"ok": "the download needs 1048576 bytes and", "chunked": "no space left in"}
+    assert expected[mode] in done.stdout
+
+
+def test_a_cache_that_cannot_be_written(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(StoreError, match="cannot write the download cache"):
+        fetch(server.url(), tmp_path / "cache")
+
+
+def test_threads_of_one_process_share_a_cache(server: Server, cache: Path) -> None:
+    paths: list[Path] = []
+    threads = [
+        threading.Thread(target=lambda: paths.append(fetch(server.url(), cache))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(paths) == {cache / HASH}
+    assert json.loads(next(cache.glob("urls/*.json")).read_text())["sha256"] == HASH

@@ -1,0 +1,116 @@
+"""What was cut, killed or stopped goes on where it was, and is the right file in the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cudaswitch.download.fetching import fetch
+from downloads.served import CONTENT, HASH, leave_part, parts, whole_files
+from http_server import Server
+
+
+def test_resume_transfers_only_the_rest(server: Server, cache: Path) -> None:
+    leave_part(cache, server.url("cut"))
+    before = server.sent
+    assert fetch(server.url("cut"), cache).read_bytes() == CONTENT
+    assert server.sent - before == len(CONTENT) // 2
+    assert server.asked[-1].headers["Range"] == "bytes=524288-"
+    assert "If-Range" in server.asked[-1].headers
+
+
+@pytest.mark.parametrize("sha256", [None, HASH])
+def test_a_part_without_validator_is_resumed_only_under_a_hash(
+    server: Server, cache: Path, sha256: str | None
+) -> None:
+    leave_part(cache, server.url("untagged"), sha256)
+    fetch(server.url("untagged"), cache, sha256=sha256)
+    assert server.asked[-1].headers.get("Range") == ("bytes=524288-" if sha256 else None)
+
+
+def test_a_part_that_was_tampered_with_is_taken_from_zero(server: Server, cache: Path) -> None:
+    leave_part(cache, server.url("cut"), HASH)
+    [part] = parts(cache)
+    part.write_bytes(bytes(part.stat().st_size))
+    assert fetch(server.url("cut"), cache, sha256=HASH).read_bytes() == CONTENT
+
+
+def test_a_part_longer_than_the_file_is_taken_from_zero(server: Server, cache: Path) -> None:
+    leave_part(cache, server.url("cut"))
+    [part] = parts(cache)
+    part.write_bytes(bytes(2 * len(CONTENT)))
+    assert fetch(server.url("cut"), cache).read_bytes() == CONTENT
+
+
+def test_a_broken_note_is_taken_from_zero(server: Server, cache: Path) -> None:
+    leave_part(cache, server.url("cut"))
+    [note] = cache.glob("urls/*.part.json")
+    note.write_text('{"url": 5')
+    assert fetch(server.url("cut"), cache).read_bytes() == CONTENT
+    assert "Range" not in server.asked[-1].headers
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from cudaswitch.download.fetching import fetch
+print(fetch(sys.argv[1], Path(sys.argv[2])))
+"""
+
+
+def start_child(url: str, cache: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", CHILD, url, str(cache)], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env={**os.environ, "CUDASWITCH_TIMEOUT": "5"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_in_the_middle_and_resumed(server: Server, cache: Path, how: int) -> None:
+    url = server.url("slow:2000000")
+    child = start_child(url, cache)
+    deadline = time.monotonic() + 10
+    while not (parts(cache) and parts(cache)[0].stat().st_size > len(CONTENT) // 3):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    child.send_signal(how)
+    child.communicate()
+    time.sleep(0.1)  # the server sees the broken line
+    assert whole_files(cache) == []
+    missing = len(CONTENT) - parts(cache)[0].stat().st_size
+    assert 0 < missing < len(CONTENT)
+    before = server.sent
+    child = start_child(url, cache)
+    out, err = child.communicate()
+    assert child.returncode == 0, err
+    assert Path(out.strip()).read_bytes() == CONTENT
+    assert server.sent - before <= 1.02 * missing
+
+
+def test_two_processes_download_once(server: Server, cache: Path) -> None:
+    children = [start_child(server.url("slow:2000000"), cache) for _ in range(3)]
+    outs = {child.communicate()[0].strip() for child in children}
+    assert outs == {str(cache / HASH)}
+    assert (cache / HASH).read_bytes() == CONTENT
+    assert server.sent <= 1.02 * len(CONTENT)
+
+
+def test_a_stopped_process_does_not_stop_another(server: Server, cache: Path) -> None:
+    child = start_child(server.url("slow:2000000"), cache)
+    while not (parts(cache) and parts(cache)[0].stat().st_size > 1000):
+        time.sleep(0.01)
+    child.send_signal(signal.SIGSTOP)
+    try:
+        server.hits.clear()
+        assert fetch(server.url("slow:2000000"), cache).read_bytes() == CONTENT
+    finally:
+        child.send_signal(signal.SIGCONT)
+    assert child.communicate()[0].strip() == str(cache / HASH)
+    assert (cache / HASH).read_bytes() == CONTENT
+    assert parts(cache) == []
