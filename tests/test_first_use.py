@@ -12,7 +12,8 @@ import pytest
 from cudaswitch.errors import CudaswitchError, SourceError, StoreError
 from cudaswitch.sources import files
 from homes import Home
-from http_server import Server, random_bytes
+from http_modes import random_bytes
+from http_server import Server
 
 FIRST, SECOND = random_bytes(10_000), random_bytes(10_000, seed=1)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from cudaswitch.archives import unpacking
 from cudaswitch.paths import Home
 from cudaswitch.store import Store
-from http_server import Server, random_bytes
+from http_modes import random_bytes
+from http_server import Server
 from raw_archives import member, tar_bz2
 from tools import console_script
 

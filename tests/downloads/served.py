@@ -10,7 +10,7 @@ import pytest
 
 from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import SourceError
-from http_server import random_bytes
+from http_modes import random_bytes
 
 CONTENT = random_bytes(1 << 20)
 HASH = hashlib.sha256(CONTENT).hexdigest()

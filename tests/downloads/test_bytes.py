@@ -13,7 +13,8 @@ from cudaswitch.download.failures import TransientError, _retry_after
 from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import RequestError, SourceError
 from downloads.served import CONTENT, HASH, parts, whole_files
-from http_server import Server, random_bytes
+from http_modes import random_bytes
+from http_server import Server
 
 RIGHT = [
     "ok", "cut", "reset", "chunked", "then_ok:500", "then_ok:503", "then_ok:429", "redirect:10",

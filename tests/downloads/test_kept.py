@@ -13,7 +13,8 @@ import pytest
 from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import SourceError, StoreError
 from downloads.served import CONTENT, HASH, whole_files
-from http_server import Server, random_bytes
+from http_modes import random_bytes
+from http_server import Server
 
 
 def test_the_cache_is_used(server: Server, cache: Path) -> None:

@@ -17,7 +17,8 @@ from cudaswitch.download.cache import Part, gaps
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.ranges import is_worth_it
 from cudaswitch.errors import SourceError
-from http_server import Server, random_bytes
+from http_modes import random_bytes
+from http_server import Server
 
 CONTENT = random_bytes(24 << 20)
 HASH = hashlib.sha256(CONTENT).hexdigest()

@@ -19,7 +19,8 @@ from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.settings import value
 from downloads.served import CONTENT, HASH
 from folder_server import FolderServer
-from http_server import Server, random_bytes
+from http_modes import random_bytes
+from http_server import Server
 
 
 @pytest.fixture(autouse=True)
