@@ -74,6 +74,16 @@ def stocked(home: Home, pair: list[Path]) -> Home:
     return home
 
 
+@pytest.fixture(scope="module")
+def lent(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """The same for all tests of a module, not to be changed."""
+    folder = tmp_path_factory.mktemp("lent")
+    home = make_home(folder)
+    done = home.run("install", builders.cudatoolkit_10_1(folder), builders.cudnn_7_6_5(folder))
+    assert done.returncode == 0, done.stderr
+    return home
+
+
 @pytest.fixture
 def hostile_home(hostile_folder: Path) -> Home:
     """A home, and so a store, whose path has every awkward character that a toolkit may have."""

@@ -14,36 +14,25 @@ import pytest
 
 import builders
 from checks import refused, succeeded
-from homes import Home, make_home
+from homes import Home
+from stock import BARE
 from tools import console_script
 
-BARE, FULL = "10.1.243", "10.1.243+cudnn7.6.5"
 
-
-@pytest.fixture(scope="module")
-def stocked(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """A home with cudatoolkit 10.1.243, bare and with cuDNN 7.6.5; shared, not to be changed."""
-    folder = tmp_path_factory.mktemp("stocked")
-    home = make_home(folder)
-    files = [builders.cudatoolkit_10_1(folder), builders.cudnn_7_6_5(folder)]
-    assert succeeded(home.run("install", *files)) == [BARE, FULL]
-    return home
-
-
-def test_a_reader_that_left_is_no_error(stocked: Home) -> None:
+def test_a_reader_that_left_is_no_error(lent: Home) -> None:
     for command in ("list", "list --json", "--help", "env 10.1", "init bash", "install --help"):
         script = f"{{ {shlex.quote(str(console_script()))} {command}; echo $? >&2; }} | true"
         done = subprocess.run(
-            ["sh", "-c", script], env=stocked.env, capture_output=True, text=True, check=False
+            ["sh", "-c", script], env=lent.env, capture_output=True, text=True, check=False
         )
         assert done.stderr == "0\n", command
 
 
 @pytest.mark.parametrize("command", ["list", "--version", "completion bash", "alias --help"])
-def test_full_output_is_an_error(stocked: Home, command: str) -> None:
+def test_full_output_is_an_error(lent: Home, command: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [console_script(), *command.split()], env=stocked.env, stdout=full,
+            [console_script(), *command.split()], env=lent.env, stdout=full,
             stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 1
@@ -52,10 +41,10 @@ def test_full_output_is_an_error(stocked: Home, command: str) -> None:
 
 
 @pytest.mark.parametrize("stream", [0, 1, 2])
-def test_closed_streams(stocked: Home, stream: int) -> None:
+def test_closed_streams(lent: Home, stream: int) -> None:
     script = f"{shlex.quote(str(console_script()))} list {stream}>&-"
     done = subprocess.run(
-        ["sh", "-c", script], env=stocked.env, capture_output=True, text=True, check=False
+        ["sh", "-c", script], env=lent.env, capture_output=True, text=True, check=False
     )
     assert "Traceback" not in done.stderr
     assert "internal error" not in done.stderr
@@ -99,7 +88,7 @@ def test_interrupted(home: Home, tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["PWD", "no PWD"])
-def test_without_a_working_directory(stocked: Home, tmp_path: Path, known: bool) -> None:
+def test_without_a_working_directory(lent: Home, tmp_path: Path, known: bool) -> None:
     gone = tmp_path / "gone"
     script = f"{'unset' if not known else 'export'} PWD; rmdir ../gone; {console_script()}"
     ends = {"list": 0, "exec 10.1 -- true": 0, "current": 0 if known else 1, "pin 10.1": 1}
@@ -107,7 +96,7 @@ def test_without_a_working_directory(stocked: Home, tmp_path: Path, known: bool)
         gone.mkdir()
         done = subprocess.run(
             ["dash", "-c", f"{script} {command}"],
-            env=stocked.env, cwd=gone, capture_output=True, text=True, check=False,
+            env=lent.env, cwd=gone, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if code:
             refused(done, str(gone) if known else "the working directory is gone")
@@ -116,9 +105,9 @@ def test_without_a_working_directory(stocked: Home, tmp_path: Path, known: bool)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_a_home(stocked: Home) -> None:
+def test_without_a_home(lent: Home) -> None:
     for missing in ({"HOME": None}, {"HOME": ""}, {"HOME": "/nowhere"}):
-        done = stocked.run("list", **missing)
+        done = lent.run("list", **missing)
         assert done.returncode == 0, done.stderr
 
 

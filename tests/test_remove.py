@@ -1,41 +1,21 @@
-"""Removing, naming and listing what is installed, and what pins see of it."""
+"""Removing what is installed, and giving it names."""
 
 from __future__ import annotations
 
 import errno
 import json
-import shutil
 import subprocess
-import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import builders
 from checks import PYTHON, refused, snapshot, succeeded
 from homes import Home
 from preloaded import preloaded
 from shells.conda import conda_prefix
-from tools import as_plain_user, console_script
-
-BARE, FULL = "10.1.243", "10.1.243+cudnn7.6.5"
-
-
-def toolkit(folder: Path, version: str) -> Path:
-    """Return a cudatoolkit of that version with one library."""
-    soname = ".".join(version.split(".")[:2])
-    library = builders.elf_bytes(f"libcudart.so.{soname}", {"cudaRuntimeGetVersion": 1})
-    tree = builders.versioned("lib", "libcudart", soname, version, library)
-    return builders.conda_package(folder, "cudatoolkit", version, "h_0", "linux-64", tree)
-
-
-def stored(home: Home) -> dict[str, list[str]]:
-    return {
-        kind: sorted(path.name for path in (home.store / kind).glob("[!.]*"))
-        for kind in ("packages", "toolkits", "requests")
-    }
+from stock import BARE, FULL, stored, toolkit
+from tools import console_script
 
 
 def answers(home: Home) -> dict[str, str]:
@@ -151,55 +131,6 @@ def test_names_that_name_one(stocked: Home) -> None:
     assert stored(stocked)["toolkits"] == []
 
 
-def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> None:
-    prefix, project = conda_prefix(tmp_path / "env"), tmp_path / "project"
-    project.mkdir()
-    succeeded(stocked.run("pin", "10.1", "-p", prefix))
-    succeeded(stocked.run("pin", "10.1", "--cudnn", "none", "--dir", project))
-    succeeded(stocked.run("pin", BARE, "--cudnn", "7", "--global"))
-    before = snapshot(stocked.store)
-    message = refused(stocked.run("remove", FULL), str(prefix), "--global", hint="--force")
-    assert str(project) not in message
-    refused(stocked.run("remove", BARE), f"pinned by {project}/.cuda-version")
-    assert snapshot(stocked.store) == before
-    rows = json.loads(stocked.run("list", "--json").stdout)["toolkits"]
-    assert {row["name"]: row["pinned_by"] for row in rows} == {
-        BARE: [f"{project}/.cuda-version"],
-        FULL: sorted(rows[1]["pinned_by"]) and rows[1]["pinned_by"],
-    }
-    assert set(rows[1]["pinned_by"]) == {str(prefix), "you (--global)"}
-    succeeded(stocked.run("unpin", "--dir", project))
-    succeeded(stocked.run("remove", BARE))
-    succeeded(stocked.run("remove", "--force", FULL))
-    assert stored(stocked)["toolkits"] == []
-
-
-def test_who_is_gone_pins_nothing(stocked: Home, tmp_path: Path) -> None:
-    prefix = conda_prefix(tmp_path / "env")
-    succeeded(stocked.run("pin", "10.1", "-p", prefix))
-    prefix.rename(tmp_path / "moved")
-    succeeded(stocked.run("remove", FULL))
-
-
-@pytest.mark.parametrize("text", ["99.9\n", "$(id)\n"])
-def test_a_pin_without_an_answer_holds_nothing(stocked: Home, tmp_path: Path, text: str) -> None:
-    succeeded(stocked.run("pin", "10.1", "--dir", tmp_path))
-    (tmp_path / ".cuda-version").write_text(text)
-    kits = json.loads("\n".join(succeeded(stocked.run("list", "--json"))))["toolkits"]
-    assert [kit["pinned_by"] for kit in kits] == [[], []]
-
-
-def test_damaged_notes_about_pins_do_no_harm(stocked: Home, tmp_path: Path) -> None:
-    prefix = conda_prefix(tmp_path / "env")
-    succeeded(stocked.run("pin", "10.1", "-p", prefix))
-    for number, text in enumerate(("", "{", "[]", '{"path": 1}', "\udcff", "[" * 2_000)):
-        path = stocked.store / "pins" / f"{number}.tmp"
-        path.write_text(text, errors="surrogateescape")
-    refused(stocked.run("remove", FULL), str(prefix))
-    assert stocked.run("list").returncode == 0
-    assert stocked.run("gc").returncode == 0
-
-
 @pytest.fixture
 def busy(stocked: Home) -> Iterator[subprocess.Popen[str]]:
     """A process that has loaded the runtime of the toolkit with cuDNN."""
@@ -228,72 +159,6 @@ def test_what_runs_stays_unless_forced(stocked: Home, busy: subprocess.Popen[str
 def test_a_program_that_ended_holds_nothing(stocked: Home, busy: subprocess.Popen[str]) -> None:
     busy.communicate("\n")
     succeeded(stocked.run("remove", FULL))
-
-
-def test_pins_follow_what_is_installed(stocked: Home, tmp_path: Path) -> None:
-    prefix = conda_prefix(tmp_path / "env")
-    hook = prefix / "etc/conda/activate.d/~~cudaswitch.sh"
-
-    def switched_to() -> str:
-        script = f'CONDA_PREFIX={prefix}; . "{hook}"; printenv CUDA_HOME'
-        done = subprocess.run(
-            ["sh", "-c", script], env=stocked.env | {"CONDA_PREFIX": str(prefix)},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return Path(done.stdout.strip()).name
-
-    succeeded(stocked.run("pin", "10.1", "-p", prefix))
-    assert switched_to() == FULL
-    succeeded(stocked.run("install", toolkit(tmp_path, "10.1.300")))
-    assert switched_to() == "10.1.300+cudnn7.6.5"
-    succeeded(stocked.run("remove", "--force", "10.1.300+cudnn7.6.5"))
-    assert switched_to() == "10.1.300"
-    succeeded(stocked.run("remove", "--force", "10.1.300"))
-    assert switched_to() == FULL
-
-
-@pytest.mark.parametrize("closed", [False, True], ids=["open", "read-only"])
-def test_hooks_follow_an_update_of_cudaswitch(stocked: Home, tmp_path: Path, closed: bool) -> None:
-    """An older one wrote other texts, and fewer; these do where others cannot be written."""
-    prefix = conda_prefix(tmp_path / "env")
-    succeeded(stocked.run("pin", "10.1", "-p", prefix))
-    folder = prefix / "etc" / "cudaswitch"
-    now = snapshot(prefix)
-    (folder / "core.sh").write_text("older\n")
-    (folder / "copies.csh").unlink()
-    before = snapshot(prefix)
-    folder.chmod(0o555 if closed else 0o755)
-    command = as_plain_user(str(console_script()), "install", str(toolkit(tmp_path, "10.2.89")))
-    done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
-    folder.chmod(0o755)
-    assert (succeeded(done), done.stderr) == (["10.2.89"], "")
-    assert snapshot(prefix) == (before if closed else now)
-
-
-def test_a_pinned_directory_is_one_however_it_is_written(stocked: Home) -> None:
-    (stocked.path / "sub").mkdir()
-    for folder in (".", "sub/..", stocked.path):
-        succeeded(stocked.run("pin", "10.1", "--dir", folder))
-    kits = json.loads(stocked.run("list", "--json").stdout)["toolkits"]
-    assert [kit["pinned_by"] for kit in kits if kit["name"] == FULL] == [
-        [str(stocked.path / ".cuda-version")]
-    ]
-
-
-def test_environments_follow_an_alias(stocked: Home, tmp_path: Path) -> None:
-    """As directories, the user and shells do."""
-    succeeded(stocked.run("install", toolkit(tmp_path, "12.4.1")))
-    succeeded(stocked.run("alias", "work", "10.1"))
-    prefix = conda_prefix(tmp_path / "env")
-    succeeded(stocked.run("pin", "work", "-p", prefix))
-    succeeded(stocked.run("alias", "work", "12.4"))
-    hook = (prefix / "etc/conda/activate.d/~~cudaswitch.sh").read_text().replace("''", "")
-    assert "12.4.1" in hook
-    assert "10.1" not in hook
-    kits = {
-        kit["name"]: kit for kit in json.loads(stocked.run("list", "--json").stdout)["toolkits"]
-    }
-    assert kits["12.4.1"]["pinned_by"] == [str(prefix)]
 
 
 def test_aliases(stocked: Home, tmp_path: Path) -> None:
@@ -332,89 +197,6 @@ def test_odd_aliases(stocked: Home, name: str, request_text: str) -> None:
     before = snapshot(stocked.store)
     refused(stocked.run("alias", name, request_text), "`")
     assert snapshot(stocked.store) == before
-
-
-def test_list(stocked: Home) -> None:
-    lines = [line.split() for line in succeeded(stocked.run("list"))]
-    folder = stocked.store / "toolkits"
-    assert lines == [[name, "file", str(folder / name)] for name in (BARE, FULL)]
-    active = succeeded(stocked.run("exec", FULL, "--", "cudaswitch", "list"))
-    assert [line[0] for line in active] == [" ", "*"]
-    bare = ["exec", BARE, "--cudnn", "none"]
-    done = stocked.run(*bare, "--", "cudaswitch", "list", "--json")
-    data = json.loads("\n".join(succeeded(done)))
-    assert data["toolkits"][1] == {
-        "name": FULL,
-        "version": "10.1.243",
-        "cudnn": "7.6.5",
-        "path": str(folder / FULL),
-        "source": "file",
-        "platform": "linux-64",
-        "packages": ["cudatoolkit-10.1.243-h6bb024c_0", "cudnn-7.6.5-cuda10.1_0"],
-        "base": None,
-        "active": False,
-        "pinned_by": [],
-    }
-    assert data["toolkits"][0]["active"] is True
-    package = data["packages"][1]
-    assert len(package.pop("sha256")) == 64
-    assert package.pop("size") > 0
-    assert Path(package.pop("origin")).name == "cudnn-7.6.5-cuda10.1_0.tar.bz2"
-    assert package == {
-        "name": "cudnn",
-        "version": "7.6.5",
-        "build": "cuda10.1_0",
-        "component": "cudnn",
-        "platform": "linux-64",
-        "source": "file",
-    }
-
-
-def opened(home: Home, *arguments: str) -> Counter[str]:
-    """Run a command in an interpreter that notes which records of the store it opens."""
-    noted = (
-        "import sys, atexit; seen = []\n"
-        "def note(event, args): event == 'open' and seen.append(str(args[0]))\n"
-        "sys.addaudithook(note)\n"
-        "atexit.register(lambda: print(*seen, sep='\\n', file=sys.stderr))\n"
-        "from cudaswitch.__main__ import main; sys.argv[0] = 'cudaswitch'; sys.exit(main())"
-    )
-    done = home.run("exec", "--", sys.executable, "-c", noted, *arguments)
-    succeeded(done)
-    found = (Path(line) for line in done.stderr.splitlines() if line.startswith("/"))
-    records = [path for path in found if path.name == "cudaswitch.json"]
-    assert records
-    return Counter(str(path.parent.relative_to(home.store)) for path in records)
-
-
-def test_list_reads_no_more_for_more_pins_and_no_packages(stocked: Home, tmp_path: Path) -> None:
-    before = opened(stocked, "list")
-    for number in range(3):
-        environment = conda_prefix(tmp_path / f"env{number}")
-        succeeded(stocked.run("pin", "10.1", "--prefix", environment))
-    after = opened(stocked, "list")
-    assert set(after) == {f"toolkits/{name}" for name in (BARE, FULL)}
-    assert after == before
-    packages = [name for name in opened(stocked, "list", "--json") if name.startswith("packages/")]
-    assert len(packages) == 2
-
-
-def test_removing_reads_the_packages_that_go(stocked: Home) -> None:
-    reads = opened(stocked, "remove", BARE)
-    assert not [name for name in reads if name.startswith("packages/")]
-
-
-def test_list_of_nothing(home: Home, pair: list[Path]) -> None:
-    done = home.run("list")
-    assert succeeded(done) == []
-    told = "cudaswitch: no toolkit is installed\nhint: cudaswitch install"
-    assert done.stderr.startswith(told)
-    done = home.run("list", "--json")
-    assert json.loads("\n".join(succeeded(done))) == {"toolkits": [], "packages": []}
-    assert not home.store.exists()
-    # A cuDNN that waits for its toolkit is something, and no toolkit.
-    succeeded(home.run("install", pair[1]))
-    assert home.run("list").stderr.startswith(told)
 
 
 def test_a_killed_removal_ends_right(stocked: Home, tmp_path: Path) -> None:
@@ -462,56 +244,3 @@ def test_an_adopted_one_that_was_deleted_is_passed_over(home: Home, tmp_path: Pa
     assert succeeded(home.run("exec", "12", "--", "printenv", "CUDA_HOME")) == [
         str(tmp_path / "12.7.0")
     ]
-
-
-def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) -> None:
-    """conda knows it, by its list; of ours it has the pin and the hooks, and no note."""
-    for version in ("12.7.0", "12.7.1"):
-        folder = tmp_path / version
-        (folder / "bin").mkdir(parents=True)
-        (folder / "bin" / "nvcc").touch(0o755)
-        (folder / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
-    succeeded(home.run("adopt", tmp_path / "12.7.0"))
-    original, clone = conda_prefix(tmp_path / "original"), tmp_path / "clone"
-    succeeded(home.run("pin", "12.7", "--prefix", original))
-    shutil.copytree(original, clone)
-    shutil.rmtree(original)
-    (home.path / ".conda").mkdir()
-    (home.path / ".conda" / "environments.txt").write_text(f"{original}\n{clone}\n")
-    [kit] = json.loads(home.run("list", "--json").stdout)["toolkits"]
-    assert kit["pinned_by"] == [str(clone)]
-    assert f"pinned by {clone}" in refused(home.run("remove", "12.7.0"))
-    succeeded(home.run("adopt", tmp_path / "12.7.1"))
-    kits = json.loads(home.run("list", "--json").stdout)["toolkits"]
-    assert [kit["pinned_by"] for kit in kits] == [[], [str(clone)]]
-    hook = (clone / "etc/conda/activate.d/~~cudaswitch.sh").read_text()
-    assert "12.7.1" in hook
-    succeeded(home.run("unpin", "--prefix", clone))
-    succeeded(home.run("remove", "12.7.1"))
-
-
-def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -> None:
-    """conda's list may name environments of others; a link is no second environment."""
-    closed = conda_prefix(tmp_path / "closed" / "env")
-    half = conda_prefix(tmp_path / "half")
-    (half / "etc" / "cudaswitch").mkdir()
-    mine = conda_prefix(tmp_path / "mine")
-    (tmp_path / "link").symlink_to(mine)
-    succeeded(stocked.run("pin", "10.1", "--prefix", mine))
-    lines = [closed, half, mine, tmp_path / "link", "no/such\0thing", tmp_path / "nowhere"]
-    (stocked.path / ".conda" / "envs").mkdir(parents=True)
-    (stocked.path / ".conda" / "environments.txt").write_text("\n".join(map(str, lines)))
-    shut = [closed.parent, half / "etc" / "cudaswitch", stocked.path / ".conda" / "envs"]
-    for folder in shut:
-        folder.chmod(0)
-    try:
-        command = as_plain_user(str(console_script()), "list", "--json")
-        done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
-        kits = {kit["name"]: kit for kit in json.loads("".join(succeeded(done)))["toolkits"]}
-        assert kits[FULL]["pinned_by"] == [str(mine)]
-        (stocked.path / ".conda" / "environments.txt").chmod(0)
-        done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
-        assert succeeded(done)
-    finally:
-        for folder in shut:
-            folder.chmod(0o755)

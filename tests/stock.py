@@ -1,0 +1,29 @@
+"""What a stocked home has (cudatoolkit 10.1.243, bare and with cuDNN 7.6.5), and more for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import builders
+from homes import Home
+
+BARE, FULL = "10.1.243", "10.1.243+cudnn7.6.5"
+
+
+def toolkit(folder: Path, version: str) -> Path:
+    """Return a cudatoolkit of that version with one library."""
+    soname = ".".join(version.split(".")[:2])
+    library = builders.elf_bytes(f"libcudart.so.{soname}", {"cudaRuntimeGetVersion": 1})
+    tree = builders.versioned("lib", "libcudart", soname, version, library)
+    return builders.conda_package(folder, "cudatoolkit", version, "h_0", "linux-64", tree)
+
+
+def stored(home: Home) -> dict[str, list[str]]:
+    return {
+        kind: sorted(path.name for path in (home.store / kind).glob("[!.]*"))
+        for kind in ("packages", "toolkits", "requests")
+    }
+
+
+def kit(home: Home, name: str = FULL) -> Path:
+    return home.store / "toolkits" / name

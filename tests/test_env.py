@@ -1,0 +1,149 @@
+"""`env`: the change for each format and shell, read back as those who take it read it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checks import refused, succeeded
+from homes import Home
+from stock import kit
+from tools import console_script, require
+
+BEFORE = {"LD_LIBRARY_PATH": "/o'ne:/t $wo`x`\"", "PATH": "/usr/bin:/bin:/s p\\ace"}
+
+
+def expected(home: Home) -> dict[str, str]:
+    toolkit = str(kit(home))
+    return {
+        "CUDA_HOME": toolkit,
+        "CUDA_PATH": toolkit,
+        "CUDAToolkit_ROOT": toolkit,
+        "PATH": f"{toolkit}/bin:{BEFORE['PATH']}",
+        "LD_LIBRARY_PATH": f"{toolkit}/lib64:{BEFORE['LD_LIBRARY_PATH']}",
+    }
+
+
+def test_env_as_json(lent: Home) -> None:
+    done = lent.run("env", "10.1", "--format", "json", **BEFORE)
+    assert json.loads("\n".join(succeeded(done))) == expected(lent)
+    inside = lent.run(
+        "exec", "10.1", "--", console_script(), "env", "system", "--format", "json",
+        CUDA_HOME="/mine",
+    )  # fmt: skip
+    back = json.loads("\n".join(succeeded(inside)))
+    assert (back["CUDA_HOME"], back["CUDA_PATH"]) == ("/mine", None)
+    assert str(lent.store) not in json.dumps(back)
+
+
+def test_env_as_dotenv_is_read_back_by_a_shell(lent: Home, tmp_path: Path) -> None:
+    done = lent.run("env", "10.1", "--format", "dotenv", **BEFORE)
+    assert done.returncode == 0
+    (tmp_path / ".env").write_text(done.stdout)
+    names = list(expected(lent))
+    script = "set -a; . ./.env; set +a; /usr/bin/env -0"
+    read = subprocess.run(
+        ["/bin/sh", "-euc", script],
+        env={},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = dict(pair.split("=", 1) for pair in read.stdout.split("\0") if pair)
+    assert {name: found[name] for name in names} == expected(lent)
+
+
+def test_env_for_github(lent: Home) -> None:
+    lines = succeeded(lent.run("env", "10.1", "--format", "github", **BEFORE))
+    assert dict(line.split("=", 1) for line in lines) == expected(lent)
+    # A line break in a value must not begin a variable of its own.
+    hostile = "/a\nEVIL=1\ncudaswitch_\n%0A ::set-env::'\"é"
+    done = lent.run("env", "10.1", "--format", "github", LD_LIBRARY_PATH=hostile)
+    found = read_as_github_does(done.stdout)
+    assert found["LD_LIBRARY_PATH"] == f"{kit(lent)}/lib64:{hostile}"
+    assert "EVIL" not in found
+
+
+def test_env_for_cmd(lent: Home) -> None:
+    variables = {"LD_LIBRARY_PATH": "/50%/a&b|c^d<e>!f'g"}
+    done = lent.run("env", "10.1", "--shell", "cmd", **variables)
+    lines = [line for line in done.stdout.split("\n") if line]
+    assert f'@set "CUDA_HOME={str(kit(lent)).replace("%", "%%")}"' in [*map(str.strip, lines)]
+    read = {}
+    for line in lines:
+        assert line.startswith('@set "')
+        assert line.rstrip("\r").endswith('"')
+        name, _, value = line.rstrip("\r")[6:-1].partition("=")
+        assert not value.replace("%%", "").count("%"), line
+        read[name] = value.replace("%%", "%")
+    assert read["LD_LIBRARY_PATH"] == f"{kit(lent)}/lib64:{variables['LD_LIBRARY_PATH']}"
+    back = lent.run("env", "system", "--shell", "cmd", **variables | read).stdout
+    assert '@set "CUDA_HOME="' in back
+    assert f'@set "LD_LIBRARY_PATH={variables["LD_LIBRARY_PATH"].replace("%", "%%")}"' in back
+    for hostile in ('/a"b', "/a\nset EVIL=1"):
+        odd = lent.run("env", "10.1", "--shell", "cmd", LD_LIBRARY_PATH=hostile)
+        refused(odd, "LD_LIBRARY_PATH", "batch file", hint="another shell")
+
+
+def read_as_github_does(text: str) -> dict[str, str]:
+    """Read an environment file as the runner documents it: `N=V`, or `N<<END` ... `END`."""
+    found, lines = {}, iter(text.splitlines())
+    for line in lines:
+        name, heredoc, end = line.partition("<<")
+        if heredoc and "=" not in name:
+            found[name] = "\n".join(iter(lambda end=end: next(lines), end))
+        else:
+            name, _, found[line.partition("=")[0]] = line.partition("=")
+    return found
+
+
+def test_env_as_a_modulefile_is_tcl(lent: Home, tmp_path: Path) -> None:
+    tclsh = require("tclsh")
+    done = lent.run("env", "10.1", "--format", "modulefile", **BEFORE)
+    assert done.stdout.startswith("#%Module1.0\n")
+    (tmp_path / "module").write_text(done.stdout)
+    (tmp_path / "read.tcl").write_text(
+        "proc pushenv {n v} {puts [list set $n $v]}\n"
+        "proc prepend-path {n v} {puts [list add $n $v]}\n"
+        "source module\n"
+    )
+    read = subprocess.run(
+        [tclsh, "read.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    toolkit = str(kit(lent))
+    assert sorted(read.stdout.splitlines()) == sorted(
+        [f"set {name} {toolkit}" for name in ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")]
+        + [f"add PATH {toolkit}/bin", f"add LD_LIBRARY_PATH {toolkit}/lib64"]
+    )
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "sh", "dash"])
+def test_env_for_shells(lent: Home, shell: str) -> None:
+    program = require("dash" if shell == "sh" else shell)
+    text = "\n".join(succeeded(lent.run("env", "10.1", "--shell", shell)))
+    options = {"fish": ["--no-config"], "zsh": ["-f"]}.get(shell, [])
+    done = subprocess.run(
+        [program, *options, "-c", text + "\nprintenv CUDA_HOME"],
+        env=lent.env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == f"{kit(lent)}\n"
+
+
+def test_env_of_an_unknown_shell(lent: Home) -> None:
+    done = lent.run("env", "10.1", "--shell", "command.com")
+    refused(done, "no shell `command.com`", code=2, hint="nu, cmd, elvish")
+    unknown = lent.run("env", "10.1", SHELL="/bin/strange")
+    assert succeeded(unknown) == succeeded(lent.run("env", "10.1", "--shell", "bash"))
+
+
+@pytest.mark.parametrize(("name", "row"), [("dash", "sh"), ("ash", "sh"), ("csh", "tcsh")])
+def test_env_of_a_shell_that_is_another_ones_kin(lent: Home, name: str, row: str) -> None:
+    """bash's words are not dash's, and no csh understands them."""
+    mine = lent.run("env", "10.1", SHELL=f"/bin/{name}")
+    assert succeeded(mine) == succeeded(lent.run("env", "10.1", "--shell", row))
+    hint = "init tcsh" if row == "tcsh" else "init bash"
+    refused(lent.run("use", "10.1", SHELL=f"/bin/{name}"), "`use`", hint=hint)

@@ -1,0 +1,102 @@
+"""`exec`: one command with a toolkit, and nothing of ours between."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+from checks import PYTHON, RUNTIME_ANSWER, refused, succeeded
+from homes import Home
+from stock import BARE, FULL, kit
+from tools import console_script
+
+
+def test_exec_passes_arguments_and_exit_codes(lent: Home) -> None:
+    odd = ["a b", "", "--help", "--", "$HOME", "*", "'", "\n", "-x"]
+    show = [PYTHON, "-c", "import sys; print(sys.argv[1:])", *odd]
+    assert succeeded(lent.run("exec", "10.1", "--", *show)) == [str(odd)]
+    for code in (0, 1, 2, 42, 127, 255):
+        done = lent.run("exec", "10.1", "--", "sh", "-c", f"exit {code}")
+        assert (done.returncode, done.stderr) == (code, "")
+    assert lent.run("exec", "10.1", "--", "cat", stdin="in").stdout == "in"
+
+
+def test_exec_becomes_the_command(lent: Home) -> None:
+    child = subprocess.Popen(
+        [console_script(), "exec", "10.1", "--", "sh", "-c", "echo $$; exec sleep 60"],
+        env=lent.env, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert child.stdout
+    assert int(child.stdout.readline()) == child.pid
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(10) == -signal.SIGTERM
+
+
+def test_exec_without_a_request(lent: Home, tmp_path: Path) -> None:
+    show = ["exec", "--", "printenv", "CUDA_HOME"]
+    done = lent.run(*show)
+    assert (done.returncode, done.stdout) == (1, "")
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    assert succeeded(lent.run(*show, cwd=tmp_path)) == [str(kit(lent))]
+    inside = tmp_path / "a/b"
+    inside.mkdir(parents=True)
+    assert succeeded(lent.run(*show, cwd=inside)) == [str(kit(lent))]
+    (tmp_path / ".cuda-version").write_text("cuda 10.1\ncudnn none\n")
+    assert succeeded(lent.run(*show, cwd=inside)) == [str(kit(lent, BARE))]
+    chosen = lent.run(*show, cwd=inside, CUDASWITCH_VERSION="10.1+cudnn7")
+    assert succeeded(chosen) == [str(kit(lent))]
+    (tmp_path / ".cuda-version").write_text("11.0\n")
+    message = refused(lent.run(*show, cwd=inside), "CUDA 11.0", "not installed", hint="install")
+    assert f"{tmp_path}/.cuda-version:1" in message
+
+
+def test_exec_takes_cudnn_and_libraries(lent: Home) -> None:
+    for options, name in ((["--cudnn", "none"], BARE), (["--cudnn", "7.6"], FULL)):
+        done = lent.run("exec", "10.1", *options, "--", "printenv", "LD_LIBRARY_PATH")
+        assert succeeded(done) == [str(kit(lent, name) / "lib64")]
+    refused(lent.run("exec", "10.1", "--cudnn", "8", "--", "true"), "with cuDNN 8", hint="8")
+    done = lent.run("exec", "10.1", "--libraries", "never", "--", "printenv", "LD_LIBRARY_PATH")
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_exec_takes_libraries_for_what_is_active(lent: Home, tmp_path: Path) -> None:
+    (tmp_path / ".cuda-version").write_text("cuda 10.1\nlibraries never\n")
+    show = ["--", "sh", "-c", "echo $CUDA_HOME ${LD_LIBRARY_PATH-unset}"]
+    for mode, expected in (("never", "unset"), ("always", f"{kit(lent)}/lib64")):
+        done = lent.run("exec", "--libraries", mode, *show, cwd=tmp_path)
+        assert succeeded(done) == [f"{kit(lent)} {expected}"]
+    done = lent.run("exec", "--libraries", "never", *show, CUDASWITCH_VERSION="10.1")
+    assert succeeded(done) == [f"{kit(lent)} unset"]
+
+
+def test_exec_loads_the_libraries(lent: Home) -> None:
+    ask = [PYTHON, "-c", RUNTIME_ANSWER, "libcudart.so.10.1"]
+    assert succeeded(lent.run("exec", "10.1", "--", *ask)) == ["10010"]
+    assert lent.run("exec", "system", "--", *ask).returncode == 1
+    nested = lent.run("exec", "10.1", "--", console_script(), "exec", "system", "--", *ask)
+    assert nested.returncode == 1
+
+
+def test_exec_never_takes_the_tool_of_another_toolkit(lent: Home, tmp_path: Path) -> None:
+    """10.1.243 of conda has no nvcc; one further down PATH would compile for the wrong CUDA."""
+    other = tmp_path / "other"
+    (other / "bin").mkdir(parents=True)
+    (other / "bin" / "nvcc").write_text("#!/bin/sh\necho other\n")
+    (other / "bin" / "nvcc").chmod(0o755)
+    (other / "version.txt").write_text("CUDA Version 11.8.89\n")
+    succeeded(lent.run("adopt", other))
+    path = f"{other / 'bin'}:{lent.env['PATH']}"
+    done = lent.run("exec", "10.1", "--", "nvcc", PATH=path)
+    refused(done, "CUDA 10.1.243+cudnn7.6.5 has no `nvcc`", code=127, hint="11.8.89")
+    assert succeeded(lent.run("exec", "11.8", "--", "nvcc")) == ["other"]
+    assert succeeded(lent.run("exec", "system", "--", "nvcc", PATH=path)) == ["other"]
+
+
+def test_exec_of_what_is_not_there(lent: Home, tmp_path: Path) -> None:
+    refused(lent.run("exec", "10.1", "--", "nothing-of-it"), "nothing-of-it", code=127, hint=None)
+    script = tmp_path / "data"
+    script.write_bytes(b"no\0program")
+    refused(lent.run("exec", "10.1", "--", script), str(script), code=127, hint=None)
+    script.chmod(0o755)
+    refused(lent.run("exec", "10.1", "--", script), str(script), hint=None)

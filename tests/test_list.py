@@ -1,0 +1,96 @@
+"""What `list` shows, and what it reads for that."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+from checks import succeeded
+from homes import Home
+from shells.conda import conda_prefix
+from stock import BARE, FULL
+
+
+def test_list(stocked: Home) -> None:
+    lines = [line.split() for line in succeeded(stocked.run("list"))]
+    folder = stocked.store / "toolkits"
+    assert lines == [[name, "file", str(folder / name)] for name in (BARE, FULL)]
+    active = succeeded(stocked.run("exec", FULL, "--", "cudaswitch", "list"))
+    assert [line[0] for line in active] == [" ", "*"]
+    bare = ["exec", BARE, "--cudnn", "none"]
+    done = stocked.run(*bare, "--", "cudaswitch", "list", "--json")
+    data = json.loads("\n".join(succeeded(done)))
+    assert data["toolkits"][1] == {
+        "name": FULL,
+        "version": "10.1.243",
+        "cudnn": "7.6.5",
+        "path": str(folder / FULL),
+        "source": "file",
+        "platform": "linux-64",
+        "packages": ["cudatoolkit-10.1.243-h6bb024c_0", "cudnn-7.6.5-cuda10.1_0"],
+        "base": None,
+        "active": False,
+        "pinned_by": [],
+    }
+    assert data["toolkits"][0]["active"] is True
+    package = data["packages"][1]
+    assert len(package.pop("sha256")) == 64
+    assert package.pop("size") > 0
+    assert Path(package.pop("origin")).name == "cudnn-7.6.5-cuda10.1_0.tar.bz2"
+    assert package == {
+        "name": "cudnn",
+        "version": "7.6.5",
+        "build": "cuda10.1_0",
+        "component": "cudnn",
+        "platform": "linux-64",
+        "source": "file",
+    }
+
+
+def opened(home: Home, *arguments: str) -> Counter[str]:
+    """Run a command in an interpreter that notes which records of the store it opens."""
+    noted = (
+        "import sys, atexit; seen = []\n"
+        "def note(event, args): event == 'open' and seen.append(str(args[0]))\n"
+        "sys.addaudithook(note)\n"
+        "atexit.register(lambda: print(*seen, sep='\\n', file=sys.stderr))\n"
+        "from cudaswitch.__main__ import main; sys.argv[0] = 'cudaswitch'; sys.exit(main())"
+    )
+    done = home.run("exec", "--", sys.executable, "-c", noted, *arguments)
+    succeeded(done)
+    found = (Path(line) for line in done.stderr.splitlines() if line.startswith("/"))
+    records = [path for path in found if path.name == "cudaswitch.json"]
+    assert records
+    return Counter(str(path.parent.relative_to(home.store)) for path in records)
+
+
+def test_list_reads_no_more_for_more_pins_and_no_packages(stocked: Home, tmp_path: Path) -> None:
+    before = opened(stocked, "list")
+    for number in range(3):
+        environment = conda_prefix(tmp_path / f"env{number}")
+        succeeded(stocked.run("pin", "10.1", "--prefix", environment))
+    after = opened(stocked, "list")
+    assert set(after) == {f"toolkits/{name}" for name in (BARE, FULL)}
+    assert after == before
+    packages = [name for name in opened(stocked, "list", "--json") if name.startswith("packages/")]
+    assert len(packages) == 2
+
+
+def test_removing_reads_the_packages_that_go(stocked: Home) -> None:
+    reads = opened(stocked, "remove", BARE)
+    assert not [name for name in reads if name.startswith("packages/")]
+
+
+def test_list_of_nothing(home: Home, pair: list[Path]) -> None:
+    done = home.run("list")
+    assert succeeded(done) == []
+    told = "cudaswitch: no toolkit is installed\nhint: cudaswitch install"
+    assert done.stderr.startswith(told)
+    done = home.run("list", "--json")
+    assert json.loads("\n".join(succeeded(done))) == {"toolkits": [], "packages": []}
+    assert not home.store.exists()
+    # A cuDNN that waits for its toolkit is something, and no toolkit.
+    succeeded(home.run("install", pair[1]))
+    assert home.run("list").stderr.startswith(told)

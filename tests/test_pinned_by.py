@@ -1,0 +1,184 @@
+"""What pins hold, and how they follow what is installed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checks import refused, snapshot, succeeded
+from homes import Home
+from shells.conda import conda_prefix
+from stock import BARE, FULL, stored, toolkit
+from tools import as_plain_user, console_script
+
+
+def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> None:
+    prefix, project = conda_prefix(tmp_path / "env"), tmp_path / "project"
+    project.mkdir()
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    succeeded(stocked.run("pin", "10.1", "--cudnn", "none", "--dir", project))
+    succeeded(stocked.run("pin", BARE, "--cudnn", "7", "--global"))
+    before = snapshot(stocked.store)
+    message = refused(stocked.run("remove", FULL), str(prefix), "--global", hint="--force")
+    assert str(project) not in message
+    refused(stocked.run("remove", BARE), f"pinned by {project}/.cuda-version")
+    assert snapshot(stocked.store) == before
+    rows = json.loads(stocked.run("list", "--json").stdout)["toolkits"]
+    assert {row["name"]: row["pinned_by"] for row in rows} == {
+        BARE: [f"{project}/.cuda-version"],
+        FULL: sorted(rows[1]["pinned_by"]) and rows[1]["pinned_by"],
+    }
+    assert set(rows[1]["pinned_by"]) == {str(prefix), "you (--global)"}
+    succeeded(stocked.run("unpin", "--dir", project))
+    succeeded(stocked.run("remove", BARE))
+    succeeded(stocked.run("remove", "--force", FULL))
+    assert stored(stocked)["toolkits"] == []
+
+
+def test_who_is_gone_pins_nothing(stocked: Home, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    prefix.rename(tmp_path / "moved")
+    succeeded(stocked.run("remove", FULL))
+
+
+@pytest.mark.parametrize("text", ["99.9\n", "$(id)\n"])
+def test_a_pin_without_an_answer_holds_nothing(stocked: Home, tmp_path: Path, text: str) -> None:
+    succeeded(stocked.run("pin", "10.1", "--dir", tmp_path))
+    (tmp_path / ".cuda-version").write_text(text)
+    kits = json.loads("\n".join(succeeded(stocked.run("list", "--json"))))["toolkits"]
+    assert [kit["pinned_by"] for kit in kits] == [[], []]
+
+
+def test_damaged_notes_about_pins_do_no_harm(stocked: Home, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    for number, text in enumerate(("", "{", "[]", '{"path": 1}', "\udcff", "[" * 2_000)):
+        path = stocked.store / "pins" / f"{number}.tmp"
+        path.write_text(text, errors="surrogateescape")
+    refused(stocked.run("remove", FULL), str(prefix))
+    assert stocked.run("list").returncode == 0
+    assert stocked.run("gc").returncode == 0
+
+
+def test_pins_follow_what_is_installed(stocked: Home, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    hook = prefix / "etc/conda/activate.d/~~cudaswitch.sh"
+
+    def switched_to() -> str:
+        script = f'CONDA_PREFIX={prefix}; . "{hook}"; printenv CUDA_HOME'
+        done = subprocess.run(
+            ["sh", "-c", script], env=stocked.env | {"CONDA_PREFIX": str(prefix)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return Path(done.stdout.strip()).name
+
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    assert switched_to() == FULL
+    succeeded(stocked.run("install", toolkit(tmp_path, "10.1.300")))
+    assert switched_to() == "10.1.300+cudnn7.6.5"
+    succeeded(stocked.run("remove", "--force", "10.1.300+cudnn7.6.5"))
+    assert switched_to() == "10.1.300"
+    succeeded(stocked.run("remove", "--force", "10.1.300"))
+    assert switched_to() == FULL
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "read-only"])
+def test_hooks_follow_an_update_of_cudaswitch(stocked: Home, tmp_path: Path, closed: bool) -> None:
+    """An older one wrote other texts, and fewer; these do where others cannot be written."""
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    folder = prefix / "etc" / "cudaswitch"
+    now = snapshot(prefix)
+    (folder / "core.sh").write_text("older\n")
+    (folder / "copies.csh").unlink()
+    before = snapshot(prefix)
+    folder.chmod(0o555 if closed else 0o755)
+    command = as_plain_user(str(console_script()), "install", str(toolkit(tmp_path, "10.2.89")))
+    done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
+    folder.chmod(0o755)
+    assert (succeeded(done), done.stderr) == (["10.2.89"], "")
+    assert snapshot(prefix) == (before if closed else now)
+
+
+def test_a_pinned_directory_is_one_however_it_is_written(stocked: Home) -> None:
+    (stocked.path / "sub").mkdir()
+    for folder in (".", "sub/..", stocked.path):
+        succeeded(stocked.run("pin", "10.1", "--dir", folder))
+    kits = json.loads(stocked.run("list", "--json").stdout)["toolkits"]
+    assert [kit["pinned_by"] for kit in kits if kit["name"] == FULL] == [
+        [str(stocked.path / ".cuda-version")]
+    ]
+
+
+def test_environments_follow_an_alias(stocked: Home, tmp_path: Path) -> None:
+    """As directories, the user and shells do."""
+    succeeded(stocked.run("install", toolkit(tmp_path, "12.4.1")))
+    succeeded(stocked.run("alias", "work", "10.1"))
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "work", "-p", prefix))
+    succeeded(stocked.run("alias", "work", "12.4"))
+    hook = (prefix / "etc/conda/activate.d/~~cudaswitch.sh").read_text().replace("''", "")
+    assert "12.4.1" in hook
+    assert "10.1" not in hook
+    kits = {
+        kit["name"]: kit for kit in json.loads(stocked.run("list", "--json").stdout)["toolkits"]
+    }
+    assert kits["12.4.1"]["pinned_by"] == [str(prefix)]
+
+
+def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) -> None:
+    """conda knows it, by its list; of ours it has the pin and the hooks, and no note."""
+    for version in ("12.7.0", "12.7.1"):
+        folder = tmp_path / version
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin" / "nvcc").touch(0o755)
+        (folder / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
+    succeeded(home.run("adopt", tmp_path / "12.7.0"))
+    original, clone = conda_prefix(tmp_path / "original"), tmp_path / "clone"
+    succeeded(home.run("pin", "12.7", "--prefix", original))
+    shutil.copytree(original, clone)
+    shutil.rmtree(original)
+    (home.path / ".conda").mkdir()
+    (home.path / ".conda" / "environments.txt").write_text(f"{original}\n{clone}\n")
+    [kit] = json.loads(home.run("list", "--json").stdout)["toolkits"]
+    assert kit["pinned_by"] == [str(clone)]
+    assert f"pinned by {clone}" in refused(home.run("remove", "12.7.0"))
+    succeeded(home.run("adopt", tmp_path / "12.7.1"))
+    kits = json.loads(home.run("list", "--json").stdout)["toolkits"]
+    assert [kit["pinned_by"] for kit in kits] == [[], [str(clone)]]
+    hook = (clone / "etc/conda/activate.d/~~cudaswitch.sh").read_text()
+    assert "12.7.1" in hook
+    succeeded(home.run("unpin", "--prefix", clone))
+    succeeded(home.run("remove", "12.7.1"))
+
+
+def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -> None:
+    """conda's list may name environments of others; a link is no second environment."""
+    closed = conda_prefix(tmp_path / "closed" / "env")
+    half = conda_prefix(tmp_path / "half")
+    (half / "etc" / "cudaswitch").mkdir()
+    mine = conda_prefix(tmp_path / "mine")
+    (tmp_path / "link").symlink_to(mine)
+    succeeded(stocked.run("pin", "10.1", "--prefix", mine))
+    lines = [closed, half, mine, tmp_path / "link", "no/such\0thing", tmp_path / "nowhere"]
+    (stocked.path / ".conda" / "envs").mkdir(parents=True)
+    (stocked.path / ".conda" / "environments.txt").write_text("\n".join(map(str, lines)))
+    shut = [closed.parent, half / "etc" / "cudaswitch", stocked.path / ".conda" / "envs"]
+    for folder in shut:
+        folder.chmod(0)
+    try:
+        command = as_plain_user(str(console_script()), "list", "--json")
+        done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
+        kits = {kit["name"]: kit for kit in json.loads("".join(succeeded(done)))["toolkits"]}
+        assert kits[FULL]["pinned_by"] == [str(mine)]
+        (stocked.path / ".conda" / "environments.txt").chmod(0)
+        done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
+        assert succeeded(done)
+    finally:
+        for folder in shut:
+            folder.chmod(0o755)
