@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +13,8 @@ import pytest
 from builders import wheel
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Delivery, index, pypi
-from cudaswitch.sources.pip_process import _failure, pip_command
 from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request, Version, parse_request
-from http_server import Server
 
 LINUX = "(sys_platform == 'linux')"
 BOTH = "(sys_platform == 'linux' or sys_platform == 'win32')"
@@ -366,123 +362,6 @@ def test_a_hostile_place_and_odd_settings_do_not_disturb(
     monkeypatch.setenv("PIP_NO_BINARY", ":all:")
     assert len(bring("13", tmp_path, cudnn="none").artifacts) == 6
     assert capfd.readouterr() == ("", "")
-
-
-def test_an_index_that_cannot_be_reached_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Server() as server:
-        url = server.url("status:404", "simple", credentials="me:CSWSECRET")
-        closed = url
-        monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-        monkeypatch.delenv("PIP_NO_INDEX", raising=False)
-        monkeypatch.setenv("PIP_FIND_LINKS", "")
-        monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")
-        monkeypatch.setenv("PIP_INDEX_URL", url)
-        monkeypatch.setenv("PIP_RETRIES", "1")
-        with pytest.raises(SourceError, match="pip cannot get the list") as caught:
-            bring("13", tmp_path)
-        assert "CSWSECRET" not in str(caught.value)
-    monkeypatch.setenv("PIP_INDEX_URL", closed)
-    with pytest.raises(SourceError, match=r"cannot reach its package index.*refused") as caught:
-        bring("13", tmp_path)
-    assert "CSWSECRET" not in str(caught.value)
-    assert "\n" not in caught.value.message
-
-
-def test_an_index_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends, by memory or by time, and says by which."""
-    for name, value in (
-        *(("PIP_CONFIG_FILE", os.devnull), ("PIP_FIND_LINKS", ""), ("PIP_EXTRA_INDEX_URL", "")),
-        *(("PIP_NO_INDEX", "0"), ("PIP_RETRIES", "0")),
-    ):
-        monkeypatch.setenv(name, value)
-    with Server() as server:
-        monkeypatch.setenv("CUDASWITCH_MAX_TIME", "20")
-        monkeypatch.setenv("PIP_INDEX_URL", server.url("endless:text", "simple"))
-        monkeypatch.setattr("cudaswitch.sources.pip_process.MEMORY", 150 << 20)
-        with pytest.raises(SourceError, match="ran out of memory"):
-            bring("13", tmp_path)
-        monkeypatch.setenv("CUDASWITCH_MAX_TIME", "0.5")
-        monkeypatch.setenv("PIP_INDEX_URL", server.url("stall", "simple"))
-        with pytest.raises(SourceError, match=r"longer than 0\.5 s"):
-            bring("13", tmp_path)
-
-
-def test_credentials_in_what_pip_says_are_taken_out() -> None:
-    said = "ERROR: 403 for url: https://me:CSWSECRET@h/t/CSWSECRET/simple/?token=CSWSECRET\x1b[0m"
-    for offline in (True, False):
-        message = _failure("a file", said, offline).message
-        assert "CSWSECRET" not in message
-        assert "https://h/t/***/simple/?***" in message
-        assert "\x1b" not in message
-
-
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        ("", "pip cannot get x: it gave no reason"),
-        ("ERROR: one\nERROR: two\n", "pip cannot get x: two"),
-        ("Traceback\nBoom: it broke\n", "pip cannot get x: Boom: it broke"),
-        ("ERROR: Exception:\nTraceback\nBoom: it broke\n", "pip cannot get x: Boom: it broke"),
-        ('ERROR: unknown command "index"\n', "this pip is too old"),
-    ],
-)
-def test_what_pip_says_becomes_one_line(said: str, message: str) -> None:
-    assert _failure("x", said, False).message == message
-
-
-@pytest.mark.parametrize("number", ["28", "122", "27"])
-def test_a_full_disk_is_not_the_index_that_pip_asks(
-    number: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path))
-    said = f"ERROR: Exception:\nTraceback\nOSError: [Errno {number}] No space left on device\n"
-    found = _failure("x", said, False)
-    assert f"no space left for x, in `{tmp_path}` or" in found.message
-    assert "CUDASWITCH_CACHE" in (found.hint or "")
-
-
-BARE = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from cudaswitch.errors import SourceError
-from cudaswitch.sources.pip_process import pip_command
-try:
-    print(pip_command())
-except SourceError as error:
-    print(error.message)
-"""
-
-
-def test_without_pip_in_this_python(tmp_path: Path) -> None:
-    """A Python without pip, as in environments of uv, takes the one on PATH, or says so."""
-    import requests  # its folder stands for the installed packages
-
-    packages = Path(requests.__file__).parents[1]
-    site = tmp_path / "site"
-    site.mkdir()
-    for entry in packages.iterdir():
-        if not entry.name.startswith(("pip", "__pycache__", "cudaswitch")):
-            (site / entry.name).symlink_to(entry)
-    (site / "cudaswitch").symlink_to(Path(pypi.__file__).parents[1])
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "pip3").write_text("#!/bin/sh\n")
-    (tmp_path / "bin" / "pip3").chmod(0o755)
-
-    def said(path: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-S", "-c", BARE, str(site)],
-            env={"PATH": path, "PYTHONPATH": str(site)},
-            capture_output=True, text=True, check=True,
-        ).stdout.strip()  # fmt: skip
-
-    assert said(str(tmp_path / "bin")) == str([str(tmp_path / "bin" / "pip3")])
-    assert said("/nowhere") == "packages from PyPI come through pip, and there is none"
-
-
-def test_this_python_has_pip() -> None:
-    assert pip_command()[0] == sys.executable
 
 
 @pytest.mark.network
