@@ -168,7 +168,10 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
     except StoreError:
         return [*found, Finding("changed", owner, CONTENTS)]
     if contents is None:
-        return [*found, Finding("missing", owner, CONTENTS)]
+        lost = Finding("missing", owner, CONTENTS)
+        # Without both nobody will ever tell what it is.
+        nameless = found == [Finding("missing", owner, MANIFEST)]
+        return [Finding("extra", owner, "")] if nameless else [*found, lost]
     own = _own_content(store, name, contents)
     wrong = compare(folder, contents.entries, hashes, own=own, inside=store.home.packages)
     records = (MANIFEST, CONTENTS)

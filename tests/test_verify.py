@@ -90,6 +90,11 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], set[tuple[str, str]]]] = 
         lambda at: at.write_text("x"),
         {("extra", "packages/notes.txt")},
     ),
+    "a folder among toolkits": (
+        "toolkits/bar/inside",
+        lambda at: at.mkdir(parents=True),
+        {("extra", "toolkits/bar")},
+    ),
     "a folder among packages": (
         "packages/bar/inside",
         lambda at: at.mkdir(parents=True),
