@@ -22,6 +22,7 @@ from cudaswitch.healing import leftovers
 from cudaswitch.holders import may_pin
 from cudaswitch.hooks import left_behind
 from cudaswitch.locks import Lock
+from cudaswitch.paths import listed
 from cudaswitch.processes import may_be_in, users_of
 from cudaswitch.staging import MANIFEST
 from cudaswitch.store import Store
@@ -80,7 +81,7 @@ def _packages(store: Store, dry_run: bool, say: Say) -> list[Waste]:
             say(f"left alone: packages in `{store.home.root}`, where locks do not work")
             return []
         used = {at for kit in store.toolkits() for at in kit.packages}
-        for folder in _in(store.home.packages):
+        for folder in listed(store.home.packages):
             if folder.name in used or folder.name.startswith("."):
                 continue
             waste = Waste("package", folder, _size(folder))
@@ -127,7 +128,7 @@ def _left(store: Store, dry_run: bool, say: Say) -> list[Waste]:
     with _changing(store, dry_run) as alone:
         if alone:
             found += [_take("leftover", path, dry_run) for path in leftovers(store.home)]
-        for folder in _in(store.home.toolkits):
+        for folder in listed(store.home.toolkits):
             if not os.path.exists(folder / MANIFEST):
                 found.append(_take("leftover", folder, dry_run))
     return found
@@ -136,7 +137,7 @@ def _left(store: Store, dry_run: bool, say: Say) -> list[Waste]:
 def _answers(store: Store, dry_run: bool, say: Say) -> list[Waste]:
     """Answers kept for environments that are gone."""
     found = []
-    for path in _in(store.home.automatic):
+    for path in listed(store.home.automatic):
         with contextlib.suppress(OSError, UnicodeDecodeError):
             prefix = path.read_text(encoding="utf-8").partition("\n")[0]
             if path.name.startswith("%") and not os.path.isdir(prefix):
@@ -150,7 +151,7 @@ def _hooks(store: Store, dry_run: bool, say: Say) -> list[Waste]:
     with contextlib.ExitStack() as held:
         if not dry_run:
             held.enter_context(store.pinning())
-        for note in _in(store.home.pins):
+        for note in listed(store.home.pins):
             found += _hooks_of(note, dry_run, say)
     return found
 
@@ -197,14 +198,14 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
         if not nobody:
             say(f"left alone: `{cache}`, in use by another cudaswitch or not to be locked")
             return []
-        for path in _in(cache):
+        for path in listed(cache):
             if path.name.startswith(WORK):
                 found.append(_take("leftover", path, dry_run))
             elif downloads and (_WHOLE.fullmatch(path.name) or path.name == "channels"):
                 found.append(_take("download", path, dry_run))
         for folder in (cache, cache / "channels", cache / "urls"):
             found += [_take("leftover", path, dry_run) for path in abandoned(folder)]
-        for path in _in(cache / "urls"):
+        for path in listed(cache / "urls"):
             found += _of_url(path, downloads, dry_run)
     return found
 
@@ -225,12 +226,3 @@ def _of_url(path: Path, downloads: bool, dry_run: bool) -> list[Waste]:
     elif downloads and path.name.endswith(".json"):
         return [_take("download", path, dry_run)]
     return []
-
-
-def _in(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise StoreError(f"cannot read `{folder}`: {error.strerror}", "see who owns it") from None

@@ -124,3 +124,16 @@ def program() -> str:
     import sysconfig  # noqa: PLC0415  # only `python -m cudaswitch` needs it
 
     return str(Path(sysconfig.get_path("scripts")) / "cudaswitch")
+
+
+def listed(folder: Path) -> list[Path]:
+    """List what is in one of a store's folders, by name; nothing is in one that is not there.
+
+    Raises StoreError where it cannot be read.
+    """
+    try:
+        return sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise StoreError(f"cannot read `{folder}`: {error.strerror}", "see who owns it") from None

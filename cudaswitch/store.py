@@ -18,7 +18,7 @@ from cudaswitch.activation import Want
 from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
 from cudaswitch.ownership import plain_modes, refuse_everybodys
-from cudaswitch.paths import Home, stores
+from cudaswitch.paths import Home, listed, stores
 from cudaswitch.regular import read_regular
 from cudaswitch.staging import MANIFEST, REMOVED, Staging, written
 from cudaswitch.toolkit import Package, Toolkit, current_platform
@@ -44,7 +44,7 @@ class Store:
 
     def toolkits(self) -> list[Toolkit]:
         """List the toolkits, oldest version first, the bare one before those with cuDNN."""
-        kits = list(filter(None, map(read_toolkit, _listed(self.home.toolkits))))
+        kits = list(filter(None, map(read_toolkit, listed(self.home.toolkits))))
         return sorted(kits, key=lambda kit: (kit.platform, kit.version, kit.cudnn or Version("0")))
 
     def present(self) -> list[Toolkit]:
@@ -53,7 +53,7 @@ class Store:
 
     def packages(self) -> list[Package]:
         """List the packages with their files, by name."""
-        return list(filter(None, map(read_package, _listed(self.home.packages))))
+        return list(filter(None, map(read_package, listed(self.home.packages))))
 
     def tree(self, package: Package) -> Path:
         """Return the folder that holds a package's files."""
@@ -104,7 +104,7 @@ class Store:
         """Return the aliases and what each stands for."""
         return {
             path.name: read_regular(path, _ALIAS_BYTES, head=True).decode(errors="replace").strip()
-            for path in _listed(self.home.aliases)
+            for path in listed(self.home.aliases)
             if is_alias_name(path.name) and path.is_file()
         }
 
@@ -146,7 +146,7 @@ class Store:
     def _published(self) -> dict[str, str]:
         """Return the answers that are ready, by name; others may be at work on them."""
         found = {}
-        for path in _listed(self.home.requests):
+        for path in listed(self.home.requests):
             with contextlib.suppress(FileNotFoundError):
                 found[path.name] = path.read_text(encoding="utf-8", errors="replace")
         return found
@@ -371,15 +371,6 @@ def read_toolkit(folder: Path) -> Toolkit | None:
 def read_package(folder: Path) -> Package | None:
     """Return the package whose folder it is in a store, as `read_toolkit` does."""
     return _record(folder, Package.from_json)
-
-
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise StoreError(f"cannot read `{folder}`: {error.strerror}", "see who owns it") from None
 
 
 def _record(folder: Path, read: Callable[[dict[str, Any]], _Kind]) -> _Kind | None:
