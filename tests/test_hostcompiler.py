@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,10 +11,12 @@ from pathlib import Path
 import pytest
 
 import builders
+from checks import succeeded
 from cudaswitch import hostcompiler
 from cudaswitch.compat.compilers import host_compilers
 from cudaswitch.hostcompiler import Bounds, Compiler, bounds, host_compiler, read_bounds
 from cudaswitch.versions import Version
+from homes import Home
 from tools import require
 
 HEADER = """\
@@ -256,3 +259,31 @@ class TestChoice:
         monkeypatch.setenv("PATH", compilers(tmp_path / name, "11", default="12")["PATH"])
         kit = with_nvcc(tmp_path / "kit", 11)
         assert hostcompiler.choice(kit, Version("11.8")) in (None, "/usr/bin/g++-11")
+
+
+OTHER_GLIBC = """
+#include <string.h>
+size_t confstr(int name, char *text, size_t size) {
+  if (text) strncpy(text, "glibc 2.42", size);
+  return sizeof "glibc 2.42";
+}
+"""
+
+
+@pytest.mark.parametrize(("version", "told"), [("12.4.1", True), ("13.2.0", False)])
+def test_a_c_library_that_is_too_new_is_told_at_once(
+    home: Home, tmp_path: Path, version: str, told: bool
+) -> None:
+    """To a process that really gets another answer from its C library."""
+    (tmp_path / "glibc.c").write_text(OTHER_GLIBC)
+    library = tmp_path / "glibc.so"
+    command = [require("gcc"), "-shared", "-fPIC", "-o", library, tmp_path / "glibc.c"]
+    subprocess.run(command, check=True)
+    kit = tmp_path / "kit"
+    (kit / "bin").mkdir(parents=True)
+    (kit / "bin/nvcc").touch(0o755)
+    (kit / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
+    done = home.run("adopt", kit, LD_PRELOAD=str(library))
+    succeeded(done)
+    assert ("do not compile with glibc 2.42" in done.stderr) is told
+    assert ("here is glibc 2.42\n" in done.stderr) is told

@@ -100,7 +100,7 @@ def install(
         output.hint("install a CUDA toolkit of its version, and both are put together")
     for name, kit in made.items():
         output.line(name)
-        output.tell_of_compiler(kit, store.compiler_of(kit))
+        output.tell_of_building(kit, store.compiler_of(kit))
 
 
 def wanted(what: str, cudnn: str | None) -> Request:
@@ -206,7 +206,7 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         return
     output.table([(kit.name, kit.path) for kit in kits])
     for kit in kits if path is not None or yes else []:
-        output.tell_of_compiler(kit, store.compiler_of(kit))
+        output.tell_of_building(kit, store.compiler_of(kit))
     if scan and not yes:
         if kits:
             output.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from cudaswitch.talk import caution, data, hint, line, say, table, warn_of_forced_libraries
-from cudaswitch.toolkit import Toolkit
+from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.versions import Version
 
 __all__ = [
     "caution",
@@ -21,7 +22,7 @@ __all__ = [
     "say",
     "size",
     "table",
-    "tell_of_compiler",
+    "tell_of_building",
     "warn_of_forced_libraries",
 ]
 
@@ -34,15 +35,24 @@ def examples(*commands: str) -> str:
     return "\b\nExample: " + "\n         ".join(commands)
 
 
-def tell_of_compiler(kit: Toolkit, compiler: str | None) -> None:
-    """Tell which host compiler is named for a toolkit whose nvcc refuses the usual one.
+def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
+    """Tell what of this machine a toolkit's nvcc is too old for: its C library, its compiler.
 
-    Where that one is not there, name the package that brings it.
+    `compiler` is the one that is named for it instead; where that is not there, the package
+    that brings it is told.
     """
+    if kit.platform != current_platform() or not (Path(kit.path) / "bin/nvcc").exists():
+        return
+    from cudaswitch.compat.compilers import glibc_limit  # noqa: PLC0415  # few commands tell it
+    from cudaswitch.detect.machine import glibc  # noqa: PLC0415  # the same
+    from cudaswitch.hostcompiler import host_compiler  # noqa: PLC0415  # the same
+
+    library = glibc()
+    limit = glibc_limit(kit.version, Version(library)) if library else None
+    if limit:
+        say(f"{limit.text}; here is glibc {library}")
     if compiler is None:
         return
-    from cudaswitch.hostcompiler import host_compiler  # noqa: PLC0415  # few toolkits need it
-
     found = host_compiler(Path(kit.path), kit.version, {"PATH": os.environ.get("PATH", os.defpath)})
     say(str(found))
     if not Path(compiler).exists() and found.hint:
