@@ -245,4 +245,5 @@ def test_killed_while_collecting_the_next_run_ends_it(
 
 def test_without_a_store_there_is_nothing_to_do(home: Home) -> None:
     assert kinds(home, "--downloads") == {}
+    assert home.run("gc").stderr == "cudaswitch: nothing to remove\n"
     assert not home.store.exists()

@@ -185,7 +185,8 @@ def test_an_adopted_toolkit_is_said_to_be_unverified(home: Home, tmp_path: Path)
     succeeded(home.run("adopt", place))
     done = home.run("verify")
     succeeded(done)
-    assert f"not verified: 11.2.152, adopted from `{place}`" in done.stderr
+    told = f"cudaswitch: not verified: 11.2.152, adopted from `{place}`\n"
+    assert done.stderr == f"{told}cudaswitch: nothing to verify\n"
 
 
 def test_files_with_the_toolkits_own_path(home: Home, tmp_path: Path) -> None:

@@ -31,6 +31,9 @@ def gc(dry_run: bool, downloads: bool) -> None:
     """
     found = collect(own_store(), cache(), downloads=downloads, dry_run=dry_run, say=output.say)
     output.table([(one.kind, output.size(one.size), str(one.path)) for one in found])
+    if not found:
+        output.say("nothing to remove")
+        return
     total = output.size(sum(one.size for one in found))
     done = "would remove" if dry_run else "removed"
     output.say(f"{done} {output.counted(len(found), 'thing')}, {total}")
@@ -123,6 +126,8 @@ def _tell(reports: Mapping[Store, Report], mended: Sequence[Finding], as_json: b
             hint = f"`{store.home.root}` is for those who keep it, with CUDASWITCH_HOME set to it"
         output.say(f"{output.counted(len(found), 'file')} not as recorded")
         output.hint(hint)
+    elif not (toolkits or packages):
+        output.say("nothing to verify")
     else:
         parts = output.counted(len(packages), "package")
         output.say(f"{output.counted(len(toolkits), 'toolkit')} of {parts}: every file as recorded")
