@@ -206,7 +206,7 @@ def _activate_scripts(environment: Environment, *, put_in: bool) -> dict[Path, s
 def _hooked(text: str, family: shells.Family) -> str:
     """Put the two guarded lines into an activate script that has none."""
     leave = family.leave or _leave(family)
-    text = family.deactivate.sub(lambda match: match[0] + leave, text, count=1)
+    text = re.sub(family.deactivate, lambda match: match[0] + leave, text, count=1)
     block = f"{_OPEN}{family.source.format(half='on')}\n{_CLOSE}"
     return f"{text}{block}\n" if text.endswith("\n") else f"{text}\n{block}"
 

@@ -1,4 +1,4 @@
-"""Shells' startup files: one marked line in them, and the ready files that it loads."""
+"""Shells' startup files: one marked line in them, which loads the ready file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from cudaswitch import __version__, shells
+from cudaswitch import ready, shells
 from cudaswitch.durable import sweep_beside, write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, RequestError, StoreError, printable
-from cudaswitch.paths import home, program
-from cudaswitch.staging import written
+from cudaswitch.paths import home
 from cudaswitch.toolkit import refuse_unsafe_path
 
 _OPEN, _CLOSE = b"# >>> cudaswitch >>>", b"# <<< cudaswitch <<<"
@@ -106,7 +105,7 @@ def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     refuse_unsafe_path(str(home().root))
     path = startup_file(shell, variables)
     target, before = _read(path)
-    line = shell.source.format(file=shell.quote(str(_ready(shell)))).encode()
+    line = shell.source.format(file=shell.quote(str(ready.path_of(shell)))).encode()
     return Edit(path, target, before, _with_line(_whole(before or b"", path), line, before is None))
 
 
@@ -163,16 +162,7 @@ def ready_fault(shell: shells.Shell, path: Path) -> tuple[str, str | None] | Non
     """
     if not _has_line(path):
         return None
-    ready = _ready(shell)
-    if not ready.is_file():
-        return str(ready), "it is not there"
-    bound = ""
-    with contextlib.suppress(OSError):
-        bound = _bound().read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
-    command = bound.partition(" ")[2]
-    if command and not os.access(command, os.X_OK):
-        return str(ready), f"it starts `{command}`, which is not there"
-    return str(ready), None
+    return str(ready.path_of(shell)), ready.fault(shell)
 
 
 def install(shell: shells.Shell, edit: Edit) -> Path:
@@ -180,15 +170,15 @@ def install(shell: shells.Shell, edit: Edit) -> Path:
 
     Where the line cannot be written, a file that was not there before goes again.
     """
-    was_ready = _ready(shell).is_file()
-    ready = write_ready(shell)
+    was_ready = ready.path_of(shell).is_file()
+    path = ready.write(shell)
     try:
         apply(edit)
     except CudaswitchError:
         if not was_ready:
-            remove_ready(shell)
+            ready.remove(shell)
         raise
-    return ready
+    return path
 
 
 def apply(edit: Edit) -> None:
@@ -228,42 +218,6 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
     return found
 
 
-def write_ready(shell: shells.Shell) -> Path:
-    """Write the file that the line loads: the whole integration, bound to this program."""
-    store = home()
-    store.require_writable()
-    path = _ready(shell)
-    text = shells.ready(shell, root=str(store.root), program=program(), file=path)
-    with written(store):
-        write_all({path: text, _bound(): _binding() + "\n"})
-    return path
-
-
-def remove_ready(shell: shells.Shell) -> None:
-    """Take the file away that the line loaded."""
-    _ready(shell).unlink(missing_ok=True)
-    if not any(_ready(row).exists() for row in shells.SHELLS.values()):
-        _bound().unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            home().init.rmdir()
-
-
-def refresh() -> None:
-    """Bring the ready files up to date after an update or a move of cudaswitch.
-
-    They stay bound to the program that wrote them while it is there: two installations
-    that share a store would otherwise rewrite each other's files for ever.
-    """
-    with contextlib.suppress(OSError, CudaswitchError):
-        bound = _bound().read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
-        other = bound.partition(" ")[2]
-        if bound == _binding() or (other != program() and os.access(other, os.X_OK)):
-            return
-        for row in shells.SHELLS.values():
-            if _ready(row).is_file():
-                write_ready(row)
-
-
 def _places(shell: shells.Shell, variables: Mapping[str, str]) -> list[Path]:
     return [Path(text.format(**folders(variables))) for text in shell.startup]
 
@@ -272,18 +226,6 @@ def _has_line(path: Path) -> bool:
     with contextlib.suppress(OSError):
         return path.is_file() and _OPEN in path.read_bytes()
     return False
-
-
-def _ready(shell: shells.Shell) -> Path:
-    return home().init / f"{shell.name}{shell.suffix}"
-
-
-def _bound() -> Path:
-    return home().init / ".bound"
-
-
-def _binding() -> str:
-    return f"{__version__} {program()}"
 
 
 def _mentions_bashrc(path: Path) -> bool:

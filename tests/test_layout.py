@@ -64,7 +64,7 @@ ORDER = (
         "shims",
         "lookup",
     ),
-    *("startup", "doctor", "completion", "telling", "running", "check"),
+    *("ready", "startup", "doctor", "completion", "telling", "running", "check"),
     *("cli", "__main__"),
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 
 from cudaswitch.activation import EnvironmentChange, undone
 from cudaswitch.errors import RequestError
@@ -51,8 +50,9 @@ def _github(made: EnvironmentChange | None, before: Variables) -> str:
     texts = []
     for name, value in _difference(made, before).items():
         if value and ("\n" in value or "\r" in value):
-            # No value holds its own hash.
-            end = "cudaswitch_" + sha256(value.encode(errors="surrogateescape")).hexdigest()
+            end = "cudaswitch"
+            while end in value:
+                end += "_"
             texts.append(f"{name}<<{end}\n{value}\n{end}\n")
         else:
             texts.append(f"{name}={value or ''}\n")

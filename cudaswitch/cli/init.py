@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from cudaswitch import shells, startup
+from cudaswitch import ready, shells, startup
 from cudaswitch.cli import output
 from cudaswitch.paths import home, program
 
@@ -53,13 +53,13 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
             output.say(f"`{edit.path}` stays as it is")
             raise click.exceptions.Exit(1)
     if put_in:
-        ready = startup.install(row, edit)
-        output.say(f"`{edit.path}` loads `{ready}` in every new {row.name}")
+        path = startup.install(row, edit)
+        output.say(f"`{edit.path}` loads `{path}` in every new {row.name}")
         for what, mend in startup.notes(row, edit, os.environ):
             output.say(what)
             output.hint(mend)
     else:
         # The line away before the file that it loads.
         startup.apply(edit)
-        startup.remove_ready(row)
+        ready.remove(row)
         output.say(f"`{edit.path}` does not load cudaswitch")

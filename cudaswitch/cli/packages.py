@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import pins, shims, startup, telling
+from cudaswitch import pins, ready, shims, telling
 from cudaswitch.cli import output
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError
 from cudaswitch.holders import holders
@@ -25,7 +25,7 @@ def bring_up_to_date() -> None:
     own_store().settle()
     pins.refresh()
     shims.refresh()
-    startup.refresh()
+    ready.refresh()
 
 
 @click.command("list", epilog=output.examples("cudaswitch list --json"))

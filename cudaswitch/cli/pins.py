@@ -105,7 +105,7 @@ def pin(
     if asked.text == "auto" and not kit and not decision.caution:
         output.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
     if kit:
-        output.tell_of_compiler(kit, decision.want.compiler)
+        output.tell_of_building(kit, decision.want.compiler)
     output.caution(decision.caution)
     if bundled and asked.libraries is None and not decision.caution:
         output.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -128,7 +127,7 @@ def _runs(each: Listed, platform: str) -> bool | None:
 
 
 def _json(each: Listed, runs: bool | None) -> dict[str, Any]:
-    return {**dataclasses.asdict(each), "version": str(each.version), "runs": runs}
+    return {**each._asdict(), "version": str(each.version), "runs": runs}
 
 
 def _cells(each: Listed, runs: bool | None) -> tuple[str, ...]:

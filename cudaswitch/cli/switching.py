@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import running, shells, startup
+from cudaswitch import ready, running, shells
 from cudaswitch.activation import Want
 from cudaswitch.cli import options, output
 from cudaswitch.cli.formats import FINISHED, FORMATS
@@ -80,7 +80,7 @@ def want(
     gpus: str | None,
 ) -> None:
     """Print what a shell is told for a request that has no ready answer."""
-    startup.refresh()  # the next shell may find an older cudaswitch's
+    ready.refresh()  # the next shell may find an older cudaswitch's
     if file is not None:
         output.line(str(answer(read_request(file)).want))
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 def quote_posix(value: str) -> str:
@@ -36,8 +36,7 @@ def quote_nu(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(NamedTuple):
     """Shells that read the same hook files, which end in `suffix`.
 
     `core` are the texts of the change and its undo, which the hook files need beside them as one
@@ -53,7 +52,7 @@ class Family:
     quote: Callable[[str], str]
     core: tuple[str, ...]
     activate: str
-    deactivate: re.Pattern[str]
+    deactivate: str
     source: str
     ending: str = "  # cudaswitch\n"
     leave: str = ""
@@ -72,7 +71,7 @@ FAMILIES = {
                 *("core.sh", "hooks.sh"),
             ),
             activate="activate",
-            deactivate=re.compile(r"^deactivate\s*\(\)\s*\{[ \t]*\r?\n", re.MULTILINE),
+            deactivate=r"(?m)^deactivate\s*\(\)\s*\{[ \t]*\r?\n",
             source='if [ -n "${{VIRTUAL_ENV-}}" ] &&'
             ' [ -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh" ];'
             ' then \\. "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh"; fi',
@@ -85,7 +84,7 @@ FAMILIES = {
                 *("lists.fish", "core.fish", "hooks.fish"),
             ),
             activate="activate.fish",
-            deactivate=re.compile(r"^function deactivate\b.*\r?\n", re.MULTILINE),
+            deactivate=r"(?m)^function deactivate\b.*\r?\n",
             source='if test -n "$VIRTUAL_ENV" -a -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.fish";'
             " source $VIRTUAL_ENV/etc/cudaswitch/{half}.fish; end",
         ),
@@ -97,7 +96,7 @@ FAMILIES = {
             core=("core.csh",),
             beside=("take.csh", "copies.csh", "below.csh"),
             activate="activate.csh",
-            deactivate=re.compile(r"^alias deactivate '(?=test )", re.MULTILINE),
+            deactivate=r"(?m)^alias deactivate '(?=test )",
             source="if ($?VIRTUAL_ENV) eval 'if"
             ' (-f "${{VIRTUAL_ENV:q}}/etc/cudaswitch/{half}.csh")'
             ' source "${{VIRTUAL_ENV:q}}/etc/cudaswitch/{half}.csh"\'',
@@ -111,8 +110,7 @@ FAMILIES = {
 """By suffix; the hook files of each are written for every pinned environment."""
 
 
-@dataclass(frozen=True)
-class Shell:
+class Shell(NamedTuple):
     """How one shell spells the change.
 
     `family` names the hook files that it reads, and `core.*`. `core`, `use` and `init` of a

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from cudaswitch.errors import RequestError
 from cudaswitch.versions import Request, Version, parse_request
@@ -17,8 +16,7 @@ if TYPE_CHECKING:  # what names the sources, or looks at what is here, downloads
     from cudaswitch.install import Artifact
 
 
-@dataclass(frozen=True)
-class Delivery:
+class Delivery(NamedTuple):
     """What a source brought: files to install, under the names that their makers gave them.
 
     `toolkit` is the CUDA release that they belong together as, None where each file says
@@ -29,8 +27,7 @@ class Delivery:
     toolkit: Version | None = None
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(NamedTuple):
     """What a source would bring, none of it downloaded: files, and their release as in Delivery.
 
     `beside` are further files without which the release cannot be asked of a mirror.
@@ -41,8 +38,7 @@ class Chosen:
     beside: tuple[Wanted, ...] = ()
 
 
-@dataclass(frozen=True)
-class Sought:
+class Sought(NamedTuple):
     """What is searched for: components `cuda` and `cudnn`, of all versions where none is named.
 
     `cudnn` is a version prefix; `cuda` is the toolkits' version and what cuDNN is built for.
@@ -71,8 +67,7 @@ class Sought:
         return built.accepts(prefix) or bool(built.prefix and built.prefix.starts_with(prefix))
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(NamedTuple):
     """Something that a source has, as `search` shows it.
 
     `cuda` is the release (`12.4`) of a toolkit, and for which CUDA a cuDNN was built (a request

@@ -1,0 +1,77 @@
+"""The ready files that startup files load: a shell's whole integration, bound to this program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from cudaswitch import __version__, shells
+from cudaswitch.durable import write_all
+from cudaswitch.errors import CudaswitchError
+from cudaswitch.paths import home, program
+from cudaswitch.staging import written
+
+
+def path_of(shell: shells.Shell) -> Path:
+    """Return where the ready file of a shell is, or would be."""
+    return home().init / f"{shell.name}{shell.suffix}"
+
+
+def write(shell: shells.Shell) -> Path:
+    """Write the ready file of a shell, and return it."""
+    store = home()
+    store.require_writable()
+    path = path_of(shell)
+    text = shells.ready(shell, root=str(store.root), program=program(), file=path)
+    with written(store):
+        write_all({path: text, _bound(): _binding() + "\n"})
+    return path
+
+
+def remove(shell: shells.Shell) -> None:
+    """Take the ready file of a shell away."""
+    path_of(shell).unlink(missing_ok=True)
+    if not any(path_of(row).exists() for row in shells.SHELLS.values()):
+        _bound().unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            home().init.rmdir()
+
+
+def fault(shell: shells.Shell) -> str | None:
+    """Tell what is wrong with the ready file of a shell, None where nothing is."""
+    if not path_of(shell).is_file():
+        return "it is not there"
+    with contextlib.suppress(OSError):
+        command = _read_bound().partition(" ")[2]
+        if command and not os.access(command, os.X_OK):
+            return f"it starts `{command}`, which is not there"
+    return None
+
+
+def refresh() -> None:
+    """Bring the ready files up to date after an update or a move of cudaswitch.
+
+    They stay bound to the program that wrote them while it is there: two installations
+    that share a store would otherwise rewrite each other's files for ever.
+    """
+    with contextlib.suppress(OSError, CudaswitchError):
+        bound = _read_bound()
+        other = bound.partition(" ")[2]
+        if bound == _binding() or (other != program() and os.access(other, os.X_OK)):
+            return
+        for row in shells.SHELLS.values():
+            if path_of(row).is_file():
+                write(row)
+
+
+def _bound() -> Path:
+    return home().init / ".bound"
+
+
+def _read_bound() -> str:
+    return _bound().read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
+
+
+def _binding() -> str:
+    return f"{__version__} {program()}"
