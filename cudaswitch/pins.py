@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import time
@@ -153,7 +152,9 @@ def _refresh(noted: list[Record]) -> None:
 
 
 def _record_of(path: Path) -> Path:
-    return home().pins / hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+    from hashlib import sha256  # noqa: PLC0415  # only writing needs it
+
+    return home().pins / sha256(os.fsencode(path)).hexdigest()[:16]
 
 
 def _note(path: Path, hooked: str | None) -> dict[Path, str]:
