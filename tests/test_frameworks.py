@@ -171,6 +171,28 @@ def test_the_wheels_of_the_and_cuda_extra(env, version, cuda, wheels, bundled):
         assert answer.cudnn == "8.9.4.25"
 
 
+EXTRA = (
+    'nvidia-cuda-runtime-cu12<13.0,>=12.5.82; extra == "and-cuda"',
+    'nvidia-cudnn-cu12<10.0,>=9.10.2.21; extra == "and-cuda"',
+)
+
+
+def test_a_nightly_whose_build_file_names_no_cuda_is_answered_by_its_extra(env):
+    env.dist("tf-nightly", "2.23.0.dev20261026", *EXTRA)
+    file = "tensorflow/python/platform/build_info.py"
+    env.file(file, build_info(ORDERED, None, None))
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("12.5", "9.10.2.21", False)
+    env.file(file, build_info(ORDERED, None, None, gpu=False))
+    assert env.resolve().cuda is None
+
+
+@pytest.mark.parametrize("dist", ["tensorflow-cpu", "tf-nightly-cpu"])
+def test_the_extra_of_a_build_without_cuda_says_nothing(env, dist):
+    env.dist(dist, "2.21.0", *EXTRA)
+    assert (env.resolve().cuda, env.resolve().cudnn) == (None, None)
+
+
 def test_a_cudnn_of_an_older_minor_is_refused_by_the_framework(env):
     env.dist("tensorflow", "2.18.0")
     env.dist("torch", "2.6.0+cu124")
