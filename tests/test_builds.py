@@ -97,6 +97,33 @@ def test_packages_that_get_in_each_others_way_are_told(env, dists, says):
     assert [says in text for text in told] == ([True] if says else [])
 
 
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("nvidia-cudnn-cu12 9.10.2.21", "nvidia-cudnn-cu13 9.28.1.4"),
+        ("nvidia-cudnn-cu11 8.7.0.84", "nvidia-cudnn-cu12 8.9.4.25"),
+    ],
+)
+def test_two_cudnn_wheels_in_one_folder_are_told(env, one, two):
+    env.torch("2.9.1+cu128", "12.8")
+    env.dist(*one.split())
+    env.dist(*two.split())
+    (told,) = [text for text in notes(env.resolve()) if "beside" in text]
+    assert told.startswith(
+        f"is {two.split()[0]} beside {one.split()[0]}, and both write nvidia/cudnn"
+    )
+
+
+def test_a_cudnn_in_the_base_is_beside_none_of_the_virtualenv(tmp_path):
+    base, env = Env(tmp_path / "base"), Env(tmp_path / "venv")
+    home = base.prefix / "bin"
+    config = f"home = {home}\ninclude-system-site-packages = true\nversion = 3.8.10\n"
+    (env.prefix / "pyvenv.cfg").write_text(config)
+    base.dist("nvidia-cudnn-cu12", "9.10.2.21")
+    env.dist("nvidia-cudnn-cu13", "9.28.1.4")
+    assert not [text for text in notes(env.resolve()) if "beside" in text]
+
+
 def test_jax_with_the_runtime_of_its_plugin_alone(env):
     env.dist("jaxlib", "0.6.0")
     env.dist("jax-cuda12-pjrt", "0.6.0")

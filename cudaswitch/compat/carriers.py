@@ -9,13 +9,17 @@ from cudaswitch.compat.tables import Row, literal_start, read_table, rows_of
 
 
 class Carrier(Row):
-    """A package (`kind` `dist` or `conda`, `name` a regular expression) and what it brings."""
+    """A package (`kind` `dist` or `conda`, `name` a regular expression) and what it brings.
+
+    `writes` is the folder below site-packages that all distributions of that name share.
+    """
 
     source: str
     confidence: str
     kind: str
     name: str
     component: str
+    writes: str | None = None
 
 
 @lru_cache

@@ -159,6 +159,7 @@ def _platform(prefix: Path, found: list[Layer], placed: list[Place], reading: Re
 
 def _carried_dists(dists: list[Dist], reading: Reading) -> list[Carried]:
     carried = []
+    writers: dict[tuple[Path, str], Dist] = {}
     for dist in dists:
         found = carried_by("dist", dist.name)
         release = release_of(dist.version) if found else None
@@ -170,6 +171,11 @@ def _carried_dists(dists: list[Dist], reading: Reading) -> list[Carried]:
             carried.append(
                 Carried(carrier.component, "dist", dist.name, dist.version, cuda, source)
             )
+            if carrier.writes:
+                first = writers.setdefault((dist.site, carrier.writes), dist)
+                if first.name != dist.name:
+                    both = f"is {dist.name} beside {first.name}, and both write {carrier.writes}"
+                    reading.note(f"{both}: what was installed last serves all", dist.record)
     return carried
 
 
