@@ -208,6 +208,27 @@ def test_a_cudnn_of_an_older_minor_is_refused_by_the_framework(env):
     assert any("runtime-cu12 12.4.127 is older than the 12.5" in it.text for it in answer.reasons)
 
 
+@pytest.mark.parametrize(
+    ("cudnn", "serves"), [("9.1.0.70", False), ("8.9.7.29", False), ("9.10.2.21", True)]
+)
+def test_a_torch_whose_cudnn_was_replaced_by_an_older_one(env, cudnn, serves):
+    env.torch("2.9.1+cu128", "12.8", "nvidia-cudnn-cu12==9.10.2.21; platform_system == 'Linux'")
+    env.dist("nvidia-cudnn-cu12", cudnn)
+    answer = env.resolve()
+    old = f"nvidia-cudnn-cu12 {cudnn} is older than the 9.10 that it was built with"
+    assert answer.caution == (None if serves else f"PyTorch 2.9.1: {old}")
+    if not serves:
+        assert answer.hint == '`pip install "nvidia-cudnn-cu12>=9.10,<10"`'
+        assert "once nvidia-cudnn-cu12 is 9.10 or newer" in explain(answer).splitlines()[0]
+
+
+def test_a_cudnn_inside_torch_asks_for_none_beside_it(env):
+    env.torch("2.0.1+cu118", "11.8")
+    env.file("torch/lib/libcudnn.so.8")
+    env.dist("nvidia-cudnn-cu11", "8.5.0.96")
+    assert env.resolve().caution is None
+
+
 def test_a_cudnn_of_a_newer_minor_serves(env):
     env.dist("tensorflow", "2.18.0")
     env.dist("nvidia-cuda-runtime-cu12", "12.9.79")

@@ -73,6 +73,22 @@ def test_vllm_uses_what_torch_uses(env):
     assert (answer.cuda, answer.cudnn, answer.bundled) == ("12.8", "9.10.2.21", True)
 
 
+@pytest.mark.parametrize(
+    ("torch", "cuda", "says"),
+    [
+        ("2.9.1", "12.8", "a toolkit of the newer builds no extensions of the other"),
+        ("2.14.1", "13.0", None),
+    ],
+)
+def test_extensions_build_with_a_toolkit_of_their_own_major(env, torch, cuda, says):
+    env.torch(torch, cuda, "nvidia-cudnn-cu13==9.24.0.43")
+    env.dist("jax-cuda13-plugin", "0.12.0.1")
+    env.dist("nvidia-cuda-runtime", "13.0.96")
+    env.dist("nvidia-cudnn-cu13", "9.28.1.4")
+    told = [it.text for it in env.resolve().reasons if "each brings its own" in it.text]
+    assert [says in text for text in told] == ([True] if says else [])
+
+
 def test_numba_uses_the_cuda_of_the_environment(env):
     env.dist("numba", "0.60.0")
     answer = env.resolve()

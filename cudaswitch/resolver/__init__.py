@@ -211,7 +211,10 @@ def _compare(draft: _Draft, lead: Need, need: Need) -> None:
         for it in (lead, need)
     ]
     if lead.own:
-        text = f"{' and '.join(asks)}; each brings its own, and extensions build with the newer"
+        built = "extensions build with the newer"
+        if not same_cuda:
+            built = "a toolkit of the newer builds no extensions of the other"
+        text = f"{' and '.join(asks)}; each brings its own, and {built}"
     else:
         text = f"{' and '.join(asks)}; no toolkit serves both"
         draft.conflict = True

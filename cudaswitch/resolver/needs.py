@@ -93,7 +93,8 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
     minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
     own, serving, why = _own(found, cuda, cudnn, facts.carried)
     cuda_min = Version(minimum.value) if minimum else (row.cuda_min if row else None)
-    old, lack = _too_old(serving, cuda_min or cuda, cudnn, facts)
+    beside = serving or (_pinned(found, facts.carried) if own else ())
+    old, lack = _too_old(beside, cuda_min or cuda, cudnn, facts)
     return Need(
         found=found,
         framework=frameworks()[found.name],
@@ -272,6 +273,13 @@ def _own(
         text = "the CUDA packages in the environment are not the ones that it looks for"
         return False, (), Reason(text, next(p.source for p in carried if p.component == "cuda"))
     return False, (), Reason("it brings no CUDA of its own", found.source)
+
+
+def _pinned(found: FoundFramework, carried: tuple[Carried, ...]) -> tuple[Carried, ...]:
+    """Find the wheels beside a framework that its own record names: its cuDNN is not inside it."""
+    named = [claim.source for claim in found.claims if claim.gives == "cudnn"]
+    wheels = [part for part in carried if part.kind == "dist"]
+    return tuple(it for it in wheels if any(source.endswith(f": {it.name}") for source in named))
 
 
 def _too_old(
