@@ -471,6 +471,14 @@ def test_pip_tensorflow_in_a_prefix_with_condas_cuda(env):
     assert any("cudatoolkit 11.2.2 and cudnn 8.1.0.77" in it.text for it in answer.reasons)
 
 
+def test_a_cupy_beside_conda_s_cuda_runs_without_the_cudnn_that_it_may_use(env):
+    env.dist("cupy-cuda11x", "13.6.0")
+    env.file("cupy/.data/_wheel.json", '{"cuda": "11.x", "cudnn": {"version": "8.8.1"}}')
+    env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("11", None, True)
+
+
 @pytest.fixture
 def beside_conda(env, monkeypatch):
     """TensorFlow by pip with the cudatoolkit of conda, as its guide had it up to 2.12."""
@@ -560,7 +568,7 @@ OTHERS = [
         ["cupy-cuda102 12.3.0"],
         {"cupy/.data/_wheel.json": '{"cuda": "10.2", "cudnn": {"version": "8.7.0"}}'},
         "10.2",
-        "8.7.0",
+        None,
     ),
     (
         ["cupy-cuda13x 14.2.0"],
