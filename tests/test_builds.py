@@ -141,13 +141,47 @@ def test_paddle_names_cuda_and_cudnn_by_their_majors(env, version, cuda, cudnn):
 
 @pytest.mark.parametrize(
     ("dist", "cuda"),
-    [("nvidia-cuda-runtime-cu12 12.4.127", "12.4"), ("nvidia-cuda-runtime 13.0.96", "13.0")],
+    [("nvidia-cuda-nvcc-cu12 12.4.131", "12.4"), ("nvidia-nvvm 13.0.88", "13.0")],
 )
-def test_numba_uses_the_release_that_the_environment_brings(env, dist, cuda):
+def test_numba_cuda_uses_the_release_that_the_environment_brings(env, dist, cuda):
     env.dist("numba", "0.62.0")
+    env.dist("numba-cuda", "0.20.0")
     env.dist(*dist.split())
     answer = env.resolve()
     assert (answer.cuda, answer.bundled, answer.hint) == (cuda, True, f"cudaswitch install {cuda}")
+    cudas = {it.name: (it.version, it.cuda) for it in answer.frameworks}
+    assert cudas == {"numba": ("0.62.0", None), "numba-cuda": ("0.20.0", cuda)}
+
+
+@pytest.mark.parametrize(
+    "runtime", ["nvidia-cuda-runtime-cu12 12.9.79", "nvidia-cuda-nvcc-cu12 12.9.86"]
+)
+def test_numba_and_the_first_numba_cuda_look_into_no_wheels(env, runtime):
+    env.dist("numba", "0.68.1")
+    env.dist(*runtime.split())
+    assert env.resolve().cuda is None
+    env.dist("numba-cuda", "0.8.1")
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled) == (None, False)
+    assert "toolkit" in answer.hint
+
+
+@pytest.mark.parametrize(("bindings", "cuda"), [("12.9.2", "12"), ("13.5.0", "13")])
+def test_numba_cuda_without_wheels_takes_a_toolkit_of_its_bindings(env, bindings, cuda):
+    env.dist("numba-cuda", "0.30.4", "cuda-bindings<14.0.0,>=12.9.1")
+    env.dist("cuda-bindings", bindings)
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled, answer.hint) == (cuda, False, f"cudaswitch install {cuda}")
+
+
+def test_a_numba_cuda_without_nvvm_asks_for_nothing_beside_torch(env):
+    env.torch("2.14.1+cu130", "13.0", "nvidia-cudnn-cu13==9.24.0.43")
+    env.dist("numba-cuda", "0.30.4")
+    env.dist("cuda-bindings", "13.5.0")
+    env.dist("nvidia-cuda-runtime", "13.0.96")
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled) == ("13.0", True)
+    assert any("finds no CUDA in the environment" in it.text for it in answer.reasons)
 
 
 # Of what a build holds code for.

@@ -121,7 +121,8 @@ class OwnCuda(Row):
     """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, `since` when.
 
     `never` is a regular expression over versions that do not: builds from source, for example,
-    of which the table of published builds says nothing either.
+    of which the table of published builds says nothing either. The wheels are seen by the
+    component `shown_by`; without them the major of `toolkit_by` is that of the toolkit it takes.
     """
 
     source: str
@@ -129,6 +130,8 @@ class OwnCuda(Row):
     pip: Literal["always", "wheels"]
     since: Version | None = None
     never: str | None = None
+    shown_by: str = "cuda"
+    toolkit_by: str | None = None
 
     def foreign(self, version: str) -> bool:
         """Tell whether a version is of a build that the project does not publish."""

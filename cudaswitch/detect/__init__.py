@@ -166,7 +166,7 @@ def _carried_dists(dists: list[Dist], reading: Reading) -> list[Carried]:
         if found and release:
             carrier, major = found
             # The names without a suffix belong to CUDA 13 and later.
-            cuda = release.text if carrier.component == "cuda" else major
+            cuda = major if carrier.component == "cudnn" else release.text
             source = reading.name(dist.record)
             carried.append(
                 Carried(carrier.component, "dist", dist.name, dist.version, cuda, source)

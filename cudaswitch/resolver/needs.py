@@ -124,21 +124,37 @@ def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need
             reasons.append(Reason(f"{text}: install the two for one CUDA", stated[0].source))
         return Need(found, framework, leader.cuda, None, None, None, leader.own, tuple(reasons))
     if framework.follows == "environment":
-        for part in facts.carried:
-            if part.component in ("cuda", "release") and part.cuda:
-                reason = Reason(
-                    f"it uses {part.name} {part.version} of the environment", part.source
-                )
-                # The release is named by two parts; the third is of the package that brings it.
-                cuda = Version(Version(part.cuda).minor)
-                return Need(found, framework, cuda, None, None, None, True, (reason,))
-        rule = _cpu_build(found, facts.os, firm=False)
-        hint = rule.hint if rule else None
-        return _cpu(found, Reason("the environment brings no CUDA for it", found.source), hint)
+        return _of_environment(found, framework, facts, alone=not any(it.cuda for it in leaders))
     if len(set(_cudas(stated))) == 1:
         return need_of(found, facts)
     title = frameworks()[framework.follows].title if framework.follows else ""
     return _cpu(found, Reason(f"it uses the CUDA of {title}, which is not here", found.source))
+
+
+def _of_environment(
+    found: FoundFramework, framework: Framework, facts: Facts, *, alone: bool
+) -> Need:
+    """Work out the need of one that uses what there is; where it is not `alone` others decide."""
+    rule, release = framework.own_cuda, release_of(found.version)
+    if rule and rule.since and release and release < rule.since:
+        rule = None
+    for part in facts.carried:
+        by = ("cuda", "release") if part.kind == "conda" else (rule.shown_by,) if rule else ()
+        if part.component in by and part.cuda:
+            reason = Reason(f"it uses {part.name} {part.version} of the environment", part.source)
+            # The release is named by two parts; the third is of the package that brings it.
+            cuda = Version(Version(part.cuda).minor)
+            return Need(found, framework, cuda, None, None, None, True, (reason,))
+    asking = rule.toolkit_by if rule and alone else None
+    for part in facts.carried:
+        if part.component == asking and part.cuda:
+            cuda = Version(str(Version(part.cuda).major))
+            text = f"it finds no CUDA in the environment; by {part.name} it takes a toolkit {cuda}"
+            reason = Reason(text, part.source)
+            return Need(found, framework, cuda, None, None, None, False, (reason,))
+    plain = _cpu_build(found, facts.os, firm=False)
+    text = "it finds no CUDA in the environment"
+    return _cpu(found, Reason(text, found.source), plain.hint if plain else None)
 
 
 def _cudas(claims: Sequence[Claim]) -> list[Version]:
