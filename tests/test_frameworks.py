@@ -222,6 +222,18 @@ def test_a_torch_whose_cudnn_was_replaced_by_an_older_one(env, cudnn, serves):
         assert "once nvidia-cudnn-cu12 is 9.10 or newer" in explain(answer).splitlines()[0]
 
 
+def test_onnx_runtime_is_told_to_have_its_wheels_loaded_first(env):
+    env.dist("onnxruntime-gpu", "1.31.1")
+    env.file("onnxruntime/capi/build_and_package_info.py", "cuda_version = '13.0'\n")
+    first = "which it finds once `onnxruntime.preload_dlls()` or `import torch` has loaded them"
+    assert not any(first in it.text for it in env.resolve().reasons)
+    env.dist("nvidia-cuda-runtime", "13.0.96")
+    env.dist("nvidia-cudnn-cu13", "9.24.0.43")
+    answer = env.resolve()
+    assert answer.bundled
+    assert any(it.text.endswith(first) for it in answer.reasons)
+
+
 def test_a_cudnn_inside_torch_asks_for_none_beside_it(env):
     env.torch("2.0.1+cu118", "11.8")
     env.file("torch/lib/libcudnn.so.8")

@@ -123,6 +123,7 @@ class OwnCuda(Row):
     `never` is a regular expression over versions that do not: builds from source, for example,
     of which the table of published builds says nothing either. The wheels are seen by the
     component `shown_by`; without them the major of `toolkit_by` is that of the toolkit it takes.
+    `loaded_by` are the calls that load the wheels where the framework does not look for them.
     """
 
     source: str
@@ -132,6 +133,7 @@ class OwnCuda(Row):
     never: str | None = None
     shown_by: str = "cuda"
     toolkit_by: str | None = None
+    loaded_by: str | None = None
 
     def foreign(self, version: str) -> bool:
         """Tell whether a version is of a build that the project does not publish."""

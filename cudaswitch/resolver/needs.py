@@ -284,6 +284,8 @@ def _own(
         parts = _serving(kind, cuda, cudnn, carried)
         if parts:
             shown = " and ".join(f"{part.name} {part.version}" for part in parts)
+            if rule and kind == "dist" and rule.loaded_by:
+                shown += f", which it finds once {rule.loaded_by} has loaded them"
             return True, parts, Reason(f"the environment brings {shown}", parts[0].source)
     if any(part.component == "cuda" for part in carried):
         text = "the CUDA packages in the environment are not the ones that it looks for"
