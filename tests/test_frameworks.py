@@ -234,6 +234,25 @@ def test_onnx_runtime_is_told_to_have_its_wheels_loaded_first(env):
     assert any(it.text.endswith(first) for it in answer.reasons)
 
 
+def test_ctranslate2_beside_the_cublas_of_wheels(env):
+    env.dist("ctranslate2", "4.8.5")
+    env.dist("nvidia-cublas-cu11", "11.11.3.6")
+    assert env.resolve().bundled is False
+    env.dist("nvidia-cublas-cu12", "12.9.1.4")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("12", None, True)
+    assert explain(answer).startswith("runs on its own cuBLAS 12.9.1.4;")
+    assert any("once `import torch`, or a `ctypes.CDLL`" in it.text for it in answer.reasons)
+
+
+@pytest.mark.parametrize(("tag", "cuda"), [("x86_64", "12"), ("aarch64", None)])
+def test_ctranslate2_has_cuda_on_x86_alone(env, tag, cuda):
+    record = env.dist("ctranslate2", "4.8.5")
+    text = f"Wheel-Version: 1.0\nTag: cp312-cp312-manylinux_2_27_{tag}\n"
+    (record.parent / "WHEEL").write_text(text)
+    assert env.resolve().cuda == cuda
+
+
 def test_a_cudnn_inside_torch_asks_for_none_beside_it(env):
     env.torch("2.0.1+cu118", "11.8")
     env.file("torch/lib/libcudnn.so.8")

@@ -96,7 +96,7 @@ def resolve(facts: Facts, toolkits: Sequence[Toolkit]) -> Resolution:
         )
         for need, verdict in zip(draft.needs, draft.verdicts, strict=True)
     )
-    titles = {"cuda": "CUDA", "cudnn": "cuDNN"}
+    titles = {"cuda": "CUDA", "cudnn": "cuDNN", "cublas": "cuBLAS"}
     mine = (it.serving for it in draft.with_cuda if lead and it.cuda == lead.cuda and it.serving)
     serving = next(mine, ())
     own = " and ".join(f"{titles[part.component]} {part.version}" for part in serving)

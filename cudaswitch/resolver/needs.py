@@ -281,7 +281,8 @@ def _own(
     # Wheels find those beside them before anything of the prefix.
     beside = rule and not (rule.since and release and release < rule.since)
     for kind in ("dist", "conda") if beside else ("conda",):
-        parts = _serving(kind, cuda, cudnn, carried)
+        shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
+        parts = _serving(kind, shown_by, cuda, cudnn, carried)
         if parts:
             shown = " and ".join(f"{part.name} {part.version}" for part in parts)
             if rule and kind == "dist" and rule.loaded_by:
@@ -342,14 +343,14 @@ def _unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) ->
 
 
 def _serving(
-    kind: str, cuda: Version, cudnn: Version | None, carried: tuple[Carried, ...]
+    kind: str, shown_by: str, cuda: Version, cudnn: Version | None, carried: tuple[Carried, ...]
 ) -> tuple[Carried, ...]:
     """Find the carried CUDA, and cuDNN if needed, that serve; empty when one is missing."""
     near = [part for part in carried if part.kind == kind]
     runtime = [
         part
         for part in near
-        if part.component == "cuda" and part.cuda and _serves(Version(part.cuda), cuda)
+        if part.component == shown_by and part.cuda and _serves(Version(part.cuda), cuda)
     ]
     if not runtime:
         return ()
