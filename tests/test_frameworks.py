@@ -245,6 +245,14 @@ def test_ctranslate2_beside_the_cublas_of_wheels(env):
     assert any("once `import torch`, or a `ctypes.CDLL`" in it.text for it in answer.reasons)
 
 
+def test_a_row_that_holds_onward_says_so(env):
+    env.dist("ctranslate2", "4.8.5")
+    env.dist("onnxruntime-gpu", "1.30.0")
+    said = [reason.text for reason in env.resolve().reasons]
+    assert "CTranslate2 4.8.5: releases from 4.6.3 on are built for CUDA 12" in said
+    assert "ONNX Runtime 1.30.0: release 1.30 is built for CUDA 13.0" in said
+
+
 @pytest.mark.parametrize(("tag", "cuda"), [("x86_64", "12"), ("aarch64", None)])
 def test_ctranslate2_has_cuda_on_x86_alone(env, tag, cuda):
     record = env.dist("ctranslate2", "4.8.5")

@@ -83,8 +83,8 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
     if verdict is None and (rule := _cpu_build(found, facts.os, firm=False)):
         return _cpu(found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint)
     rows = _rows(found, cuda, facts.os, states_gpu=verdict is not None)
-    cuda = _refine_cuda(rows, cuda, reasons)
-    cudnn = _refine_cudnn(rows, cudnn, reasons)
+    cuda = _refine_cuda(found, rows, cuda, reasons)
+    cudnn = _refine_cudnn(found, rows, cudnn, reasons)
     row = rows[0] if rows else None
     if cuda is None:
         text = "neither its files nor a table of its releases say for which CUDA it was built"
@@ -243,17 +243,25 @@ def _rows(found: FoundFramework, cuda: Version | None, os: str, *, states_gpu: b
     return [build for build in builds if agree(build.cuda, cuda)]
 
 
-def _refine_cuda(rows: list[Build], cuda: Version | None, reasons: list[Reason]) -> Version | None:
+def _releases(found: FoundFramework, row: Build) -> str:
+    if frameworks()[found.name].rows_apply == "onward":
+        return f"releases from {row.version} on are"
+    return f"release {row.version} is"
+
+
+def _refine_cuda(
+    found: FoundFramework, rows: list[Build], cuda: Version | None, reasons: list[Reason]
+) -> Version | None:
     """Fill in from the table a CUDA that the files left open or named by its major only."""
     for row in rows[:1]:
         if cuda is None or (len(cuda.parts) == 1 and len(row.cuda.parts) > 1):
             cuda = row.cuda
-            reasons.append(Reason(f"release {row.version} is built for CUDA {cuda}", cite(row)))
+            reasons.append(Reason(f"{_releases(found, row)} built for CUDA {cuda}", cite(row)))
     return cuda
 
 
 def _refine_cudnn(
-    rows: list[Build], cudnn: Version | None, reasons: list[Reason]
+    found: FoundFramework, rows: list[Build], cudnn: Version | None, reasons: list[Reason]
 ) -> Version | None:
     """The same for cuDNN, from the nearest row that knows it."""
     row = next((row for row in rows if row.cudnn), None)
@@ -262,7 +270,7 @@ def _refine_cudnn(
     sharper = cudnn and len(cudnn.parts) == 1 and len(row.cudnn.parts) > 1
     if cudnn is None or (sharper and agree(row.cudnn, cudnn)):
         cudnn = row.cudnn
-        reasons.append(Reason(f"release {row.version} is built for cuDNN {cudnn}", cite(row)))
+        reasons.append(Reason(f"{_releases(found, row)} built for cuDNN {cudnn}", cite(row)))
     return cudnn
 
 
