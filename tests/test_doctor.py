@@ -164,6 +164,52 @@ def test_a_pin_without_an_answer(patient: Patient, pin: str, fix: str) -> None:
         assert "CS075" not in [one["code"] for one in _ask(patient)]
 
 
+@pytest.mark.parametrize(
+    ("dists", "code"),
+    [
+        (["nvidia-cuda-runtime-cu12 12.9.79"], None),
+        (["nvidia-cudnn-cu12 9.10.2.21"], "CS044"),
+    ],
+)
+def test_wheels_for_another_major_quarrel_only_over_a_folder(
+    patient: Patient, dists: list[str], code: str | None
+) -> None:
+    env = patient.virtualenv()
+    env.torch("2.14.1+cu130", "13.0", "nvidia-cudnn-cu13==9.24.0.43")
+    for dist in ("nvidia-cudnn-cu13 9.24.0.43", "nvidia-nvshmem-cu13 3.4.5", *dists):
+        env.dist(*dist.split())
+    patient.activate(env)
+    assert [one["code"] for one in _ask(patient) if one["code"] == "CS044"] == [code] * bool(code)
+
+
+@pytest.mark.parametrize(
+    ("dists", "finds"),
+    [
+        (["nvidia-cudnn-cu12 9.1.0.70"], True),
+        (["nvidia-cudnn-cu12 9.10.2.21"], False),
+        (["nvidia-cudnn-cu12 9.12.0.46"], False),
+    ],
+)
+def test_a_cudnn_wheel_of_an_older_minor(patient: Patient, dists: list[str], finds: bool) -> None:
+    env = patient.virtualenv()
+    env.torch("2.9.1+cu128", "12.8", "nvidia-cudnn-cu12==9.10.2.21")
+    for dist in dists:
+        env.dist(*dist.split())
+    patient.activate(env)
+    found = [one["fix"] for one in _ask(patient) if one["code"] == "CS045"]
+    assert ["nvidia-cudnn-cu12==9.10.2.21.*" in fix for fix in found] == [True] * finds
+
+
+def test_a_cudnn_wheel_is_held_against_frameworks_of_its_cuda(patient: Patient) -> None:
+    env = patient.virtualenv()
+    env.dist("jax-cuda13-plugin", "0.12.0.1")
+    env.dist("nvidia-cuda-runtime", "13.0.96")
+    env.dist("nvidia-cudnn-cu13", "9.12.0.46")
+    env.dist("nvidia-cudnn-cu12", "8.9.7.29")
+    patient.activate(env)
+    assert "CS045" not in [one["code"] for one in _ask(patient)]
+
+
 def test_a_pin_that_came_from_another_terminal(patient: Patient) -> None:
     """Its hook has not run here: activating again runs it, and outlives no deactivation."""
     kit = patient.adopt("12.4.131")

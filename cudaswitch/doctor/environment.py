@@ -105,12 +105,17 @@ def _other_nvcc(facts: Facts) -> Iterator[Found]:
 
 
 def _two_majors(facts: Facts) -> Iterator[Found]:
-    by_major: dict[str, list[str]] = {}
+    by_stem: dict[str, dict[str, str]] = {}
     for part in facts.needs.carried:
-        match = re.fullmatch(r"nvidia-[\w-]+-cu(\d+)", part.name)
+        match = re.fullmatch(r"(nvidia-[\w-]+)-cu(\d+)", part.name)
         if part.kind == "dist" and match:
-            by_major.setdefault(match[1], []).append(part.name)
-    if len(by_major) > 1:
+            by_stem.setdefault(match[1], {})[match[2]] = part.name
+    by_major: dict[str, list[str]] = {}
+    # The folder has the stem's name: those of other stems get in nobody's way.
+    for names in (names for names in by_stem.values() if len(names) > 1):
+        for major, name in names.items():
+            by_major.setdefault(major, []).append(name)
+    if by_major:
         wanted = str(Version(facts.resolution.cuda).major) if facts.resolution.cuda else ""
         keep = wanted if wanted in by_major else max(by_major, key=int)
         others = [name for major, names in by_major.items() if major != keep for name in names]
@@ -132,8 +137,11 @@ def _wrong_cudnn_wheel(facts: Facts) -> Iterator[Found]:
         for part in facts.needs.carried:
             if part.component != "cudnn" or not one.cudnn or not one.bundled:
                 continue
-            wanted = Version(one.cudnn)
-            if part.kind == "dist" and Version(part.version).major != wanted.major:
+            wanted, here = Version(one.cudnn), Version(part.version)
+            other_cuda = not part.cuda or Version(part.cuda).major != Version(one.cuda or "").major
+            if part.kind != "dist" or other_cuda:
+                continue
+            if here.major != wanted.major or Version(here.minor) < Version(wanted.minor):
                 evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}"
                 spec = word(facts, f"{part.name}=={wanted}.*")
                 fix = f"{pip(facts)} install --no-deps {spec}"
@@ -232,9 +240,9 @@ RULES = (
     Rule(
         "CS045",
         "error",
-        "The cuDNN wheel is of another major than the framework needs",
-        "pip changes one package for another's sake and leaves the framework with a cuDNN that it"
-        " cannot load",
+        "The cuDNN wheel is none that the framework takes",
+        "pip changes one package for another's sake and leaves the framework with a cuDNN of"
+        " another major, which it cannot load, or of an older minor, which it refuses",
         ("pytorch/pytorch#80637", "SYSTRAN/faster-whisper#1320"),
         _wrong_cudnn_wheel,
     ),
