@@ -67,15 +67,18 @@ function __cudaswitch_entered
     end
     set -gx _CUDASWITCH_$argv[1] $want:env=$argv[2]
     # The prompt looks at it, and in a script none comes.
-    if functions --query __cudaswitch_ready
-        if test -z "$CUDASWITCH_VERSION"
-            set -e _CUDASWITCH_X
-        else if __cudaswitch_ready $CUDASWITCH_VERSION
-            set -gx _CUDASWITCH_X $__csw
-            set -e __csw
-        end
-    end
+    functions --query __cudaswitch_ready; and __cudaswitch_said
     __cudaswitch_settle
+end
+
+# Take up what CUDASWITCH_VERSION asks for, where there is a ready answer.
+function __cudaswitch_said
+    if test -z "$CUDASWITCH_VERSION"
+        set -e _CUDASWITCH_X
+    else if __cudaswitch_ready $CUDASWITCH_VERSION
+        set -gx _CUDASWITCH_X $__csw
+        set -e __csw
+    end
 end
 
 # Take what was applied in the environment that was left out of what conda keeps.
@@ -132,6 +135,16 @@ function __cudaswitch_leave
         __cudaswitch_record (string match --all --regex '/[^:]*' -- "$before:$_CUDASWITCH_BIN")
         set -gx _CUDASWITCH_GONE $__csw
         set -e __csw
+    end
+    # It may be a variable of the environment, and go with it, or be another from before. After a
+    # prompt it is the prompt's to see.
+    if set -q _CUDASWITCH_X; and functions --query __cudaswitch_ready
+        function __cudaswitch_unsaid --on-variable CUDASWITCH_VERSION
+            functions --erase __cudaswitch_unsaid
+            set -q _cudaswitch_seen[1]; and return
+            __cudaswitch_said
+            __cudaswitch_settle
+        end
     end
     # PATH comes first of what conda exports then, the level after the environment's name.
     function __cudaswitch_repair --on-variable PATH --on-variable CONDA_SHLVL

@@ -212,6 +212,19 @@ __cudaswitch_finished() {
     esac
 }
 
+# CUDASWITCH_VERSION may have been a variable of the environment that was left, and gone with it.
+__cudaswitch_unsaid() {
+    \local __csw
+    __csw=''
+    case ${CUDASWITCH_VERSION-} in ?*) __cudaswitch_said "$_CUDASWITCH_X" ;; esac
+    case $__csw in
+        "$_CUDASWITCH_X") return 0 ;;
+        '') \unset _CUDASWITCH_X ;;
+        *) \export "_CUDASWITCH_X=$__csw" ;;
+    esac
+    __cudaswitch_settle
+}
+
 # conda has finished, and what a PATH of its own brought back goes. Usually nothing did.
 __cudaswitch_repair() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
@@ -222,6 +235,7 @@ __cudaswitch_repair() {
     esac
     case ${_cudaswitch_stood-}${_CUDASWITCH_C-} in x) __cudaswitch_below ;; esac
     _cudaswitch_stood='' _cudaswitch_left=''
+    case ${_CUDASWITCH_X-} in ?*) __cudaswitch_unsaid ;; esac
     case "${_CUDASWITCH_GONE-}|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
         "|"*) ;;
         *":${_CUDASWITCH_GONE#0}:"*) __cudaswitch_settle ;;

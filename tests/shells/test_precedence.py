@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from shells.conda import conda_prefix
-from shells.driver import BASH, FISH, TCSH, XONSH, ZSH
-from shells.kits import foreign, switched
+from shells.conda import CONDAS as FULL
+from shells.conda import Conda, conda_prefix
+from shells.driver import BASH, FISH, TCSH, XONSH, ZSH, Shell
+from shells.kits import Person, foreign, switched
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
 
@@ -77,3 +79,39 @@ class TestPrecedence:
         assert foreign(result.snaps["4"]) == switched(active, two, libraries=False)
         assert foreign(result.snaps["5"]) == foreign(active)
         assert result.snaps["6"]["PATH"] == session.conda.base_path
+
+
+@pytest.mark.parametrize("conda", FULL, ids=str)
+@pytest.mark.parametrize(
+    ("shell", "loaded"),
+    [(BASH, True), (ZSH, True), (FISH, True), (BASH, False), (ZSH, False)],
+    ids=lambda one: {True: "loaded", False: "alone"}.get(one) or str(one),
+)
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [(None, "323-"), ("11.8", "3232")],
+    ids=["nothing before", "a choice before"],
+)
+def test_the_variable_that_an_environment_brings_goes_with_it(
+    shell: Shell,
+    conda: Conda,
+    loaded: bool,
+    said: str | None,
+    expected: str,
+    *,
+    person: Person,
+    tmp_path: Path,
+) -> None:
+    """conda sets it before the hook is entered, and takes it away after the hook is left."""
+    for name, asked in (("a", "12.4"), ("b", "11.8")):
+        prefix = conda_prefix(tmp_path / name)
+        state = json.dumps({"env_vars": {"CUDASWITCH_VERSION": asked}})
+        (prefix / "conda-meta" / "state").write_text(state)
+        person.pin("10.1", prefix)
+    session = Session(person, tmp_path, shell, conda)
+    result = session.play(*session.steps("a b out out"), load=loaded, CUDASWITCH_VERSION=said)
+    numbers = {str(kit.home): str(n) for n, kit in enumerate(person.kits, 1)}
+    seen = [numbers.get(result.snaps[str(n)].get("CUDA_HOME", ""), "-") for n in range(2, 6)]
+    assert "".join(seen) == (expected if loaded else f"{expected[:3]}-")
+    paths = result.snaps["5"]["PATH"].split(":")
+    assert [n for home, n in numbers.items() if f"{home}/bin" in paths] == [*seen[3].strip("-")]
