@@ -36,6 +36,8 @@ function __cudaswitch_copies
             end
         end
     end
+    # Of what is still ours nobody has kept a copy to set another.
+    test "$$argv[1]" = "$argv[2]"; and return
     for name in (string match --regex ".*_$argv[1]|$argv[1]_.*" -- $__csw_names)
         set -g __csw $argv[3]
         if string match --quiet '*PATH' $argv[1]; and test $argv[1] != CUDA_PATH
@@ -51,10 +53,11 @@ function __cudaswitch_copies
 end
 
 # The variables that are named after one of ours: scripts of environments keep in them what they
-# replace, and bring it back (`OLD_LD_LIBRARY_PATH`).
+# replace, and bring it back (`OLD_LD_LIBRARY_PATH`). Those that name a version, or what a container
+# gets, are people's own.
 function __cudaswitch_snapshots
     set -q _CUDASWITCH_KEPT; and return
-    set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_' \
+    set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|^CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_' \
         | string match --regex '^(?:.*_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)|(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)_.*|(?:.*OLD|.*BACKUP|ORIG.*|SAVE.*)_PATH|PATH_(?:OLD|BACKUP|ORIG|SAVE).*)$'
 end
 

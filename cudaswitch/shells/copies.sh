@@ -33,6 +33,9 @@ __cudaswitch_copies() {
         __csw=$3
         __cudaswitch_put "${1}_CONDA_NVCC_BACKUP"
     fi
+    # Of what is still ours nobody has kept a copy to set another.
+    \eval "__csw=\${$1-}"
+    case $__csw in "$2") return 0 ;; esac
     for _csw_name in ${_csw_names-}; do
         case $_csw_name in *_"$1" | "$1"_*) ;; *) continue ;; esac
         \eval "_csw_value=\${$_csw_name-}"
@@ -46,7 +49,8 @@ __cudaswitch_copies() {
 }
 
 # _csw_names = the variables that are named after one of ours: scripts of environments keep in
-# them what they replace, and bring it back (`OLD_LD_LIBRARY_PATH`).
+# them what they replace, and bring it back (`OLD_LD_LIBRARY_PATH`). Those that name a version, or
+# what a container gets, are people's own.
 __cudaswitch_snapshots() {
     \local _csw_all _csw_name IFS
     # The dot keeps the newline, which would end the text where some options of zsh are set.
@@ -60,6 +64,8 @@ __cudaswitch_snapshots() {
     for _csw_name in $_csw_all; do
         case $_csw_name in
             _CUDASWITCH_* | _cudaswitch_* | __CONDA_SHLVL_* | *_CONDA_NVCC_BACKUP) ;;
+            CUDA_HOME_[0-9]* | CUDA_PATH_[0-9]* | CUDA_????_[vV][0-9]*) ;;
+            SINGULARITYENV_* | APPTAINERENV_*) ;;
             *_LD_LIBRARY_PATH | LD_LIBRARY_PATH_* | *_CUDA_HOME | CUDA_HOME_* | *_CUDA_PATH | CUDA_PATH_* \
                 | *OLD_PATH | PATH_OLD* | *BACKUP_PATH | PATH_BACKUP* | ORIG*_PATH | PATH_ORIG* \
                 | SAVE*_PATH | PATH_SAVE*)

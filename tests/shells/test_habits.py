@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import Conda, conda_prefix, write_hook
-from shells.driver import BASH, FISH, TCSH, ZSH, Shell, run_shell
+from shells.driver import BASH, DASH, FISH, TCSH, ZSH, Shell, run_shell
 from shells.kits import Person
 from shells.pinned import Session
 from shells.quick_conda import CONDAS, QuickConda
@@ -134,3 +134,22 @@ def test_the_variable_of_just_now_is_stronger_than_a_pin(
     result = session.play(steps[0], leave, steps[1], gone, load=True).check()
     homes = [result.snaps[n].get("CUDA_HOME") for n in sorted(result.snaps)][-4:]
     assert homes == [str(person.kits[at].home) for at in (2, 2, 1, 0)]
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, DASH), ids=str)
+def test_names_made_of_ours_that_keep_nothing(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    """A script of an environment that keeps what it replaces would name it so, too."""
+    person.pin("10.1", conda_prefix(tmp_path / "a"))
+    kit = person.kits[0]
+    homes = ("CUDA_PATH_V10_1", "CUDA_HOME_10", "SINGULARITYENV_CUDA_HOME", "BAZEL_CUDA_HOME")
+    own = dict.fromkeys(homes, str(kit.home)) | {"APPTAINERENV_LD_LIBRARY_PATH": kit.lib[0]}
+    session = Session(person, tmp_path, shell, conda)
+    enter, leave = session.steps("a out")
+    changed = shell.prepend("LD_LIBRARY_PATH", "/x")
+    result = session.play(enter, changed, leave, load=True, **own).check()
+    last = result.snaps[str(len(result.snaps) - 1)]
+    assert {name: last.get(name) for name in own} == own
+    assert last.get("LD_LIBRARY_PATH") == "/x"
