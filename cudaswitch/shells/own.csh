@@ -1,0 +1,19 @@
+# A variable of the shell hides the exported one of its name, and is the person's own. Those of the
+# names that core.csh reads are put aside, and are back when this is sourced again.
+if ($?_csw_own) then
+    foreach _csw_name ($_csw_own)
+        eval "set $_csw_name = "'($_csw_own_'$_csw_name':q)'
+    end
+    exit
+endif
+set _csw_own = ()
+foreach _csw_name (LD_LIBRARY_PATH $_csw_scalars)
+    eval 'set _csw_has = $?'$_csw_name
+    if (! $_csw_has) continue
+    # To what is exported a subscript is text behind it.
+    eval 'set _csw_has = ("$'$_csw_name'[*]:q" "${'$_csw_name':q}")'
+    if ("$_csw_has[1]:q" != "$_csw_has[2]:q") continue
+    eval "set _csw_own_$_csw_name = "'($'$_csw_name':q)'
+    unset $_csw_name
+    set _csw_own = ($_csw_own $_csw_name)
+end
