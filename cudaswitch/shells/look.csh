@@ -106,28 +106,9 @@ else if ($_cswl_of == none) then
         endif
         set _cswl_want = "$_cudaswitch_framework[1]:q"
     endif
-    set _cswk_file = "${_cudaswitch_file:q}"
-    if ("${_cswk_file:q}" == "") set _cswk_file = "${_cudaswitch_root:q}/global"
-    if ("${_cswl_want:q}" == "" && -f "${_cswk_file:q}") then
-        # It is read, and complained of, once on the way into a tree and not at every step within.
-        source "${_cudaswitch_texts:q}/key.csh"
-        if ("${_cudaswitch_file:q}" != "") set _cudaswitch_key = "${_cswk_key:q}"
-        if ("${_cswk_key:q}" == "$_cudaswitch_asked[1]:q") then
-            set _cswl_want = "$_cudaswitch_asked[2]:q"
-        else if ("${_cswk_key:q}" == "$_cudaswitch_asked[3]:q") then
-            set _cswl_want = "$_cudaswitch_asked[4]:q"
-        else if ("${_cswk_key:q}" == "${_cswl_refused:q}") then
-            set _cudaswitch_refused = "${_cswl_refused:q}"
-        else
-            set _cswl_ask = "$_cswl_ask file "'$_cswk_file:q'
-            set _cswl_want = "`$_cswl_ask`"
-            if ("${_cswl_want:q}" == "") then
-                set _cudaswitch_refused = "${_cswk_key:q}"
-            else
-                set _cudaswitch_asked = ("${_cswk_key:q}" "${_cswl_want:q}" "$_cudaswitch_asked[1]:q" "$_cudaswitch_asked[2]:q")
-            endif
-        endif
-    endif
+    set _cswl_file = "${_cudaswitch_file:q}"
+    if ("${_cswl_file:q}" == "") set _cswl_file = "${_cudaswitch_root:q}/global"
+    if ("${_cswl_want:q}" == "" && -f "${_cswl_file:q}") source "${_cudaswitch_texts:q}/file.csh"
     if ("${_cswl_want:q}" == "") then
         unsetenv _CUDASWITCH_D
     else

@@ -302,7 +302,7 @@ def test_python_is_asked_once_in_a_tree(
     assert count.read_text() == "x\n"
 
 
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH, NU), ids=str)
+@every
 def test_an_answer_whose_toolkit_is_gone_is_none(
     shell: Shell, person: Person, trees: Path, tmp_path: Path
 ) -> None:
@@ -335,7 +335,7 @@ def test_a_range_for_the_user_is_changed_in_another_terminal(
     assert homes(person, result) == "--332"
 
 
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH, NU), ids=str)
+@every
 def test_a_range_finds_what_another_terminal_brings(
     shell: Shell, tmp_path: Path, trees: Path
 ) -> None:
