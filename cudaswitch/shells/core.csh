@@ -57,6 +57,7 @@ if ($_csw_do == enter) then
         set _csw_value = "`$_csw_words`"
         if ("${_csw_value:q}" != "") set _csw_asks = "${_csw_value:q}"
     endif
+    source "${_csw_texts:q}/version.csh"
     if ("${_csw_asks:q}" !~ system*) then
         set _csw_value = "${_csw_asks:q}"
         eval "$_csw_split"

@@ -94,7 +94,7 @@ FAMILIES = {
             "csh",
             quote_csh,
             core=("core.csh",),
-            beside=("own.csh", "take.csh", "copies.csh", "flags.csh", "below.csh"),
+            beside=("own.csh", "version.csh", "take.csh", "copies.csh", "flags.csh", "below.csh"),
             activate="activate.csh",
             deactivate=r"(?m)^alias deactivate '(?=test )",
             source="if ($?VIRTUAL_ENV) eval 'if"

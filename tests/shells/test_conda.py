@@ -296,7 +296,7 @@ def test_functions_that_are_exported_to_a_child(session: Session) -> None:
 
 
 @every_conda
-@pytest.mark.parametrize("shell", [BASH, ZSH, DASH], ids=str)
+@pytest.mark.parametrize("shell", [BASH, ZSH, DASH, TCSH], ids=str)
 def test_the_variable_is_stronger_than_a_pin_in_scripts_too(session: Session) -> None:
     kits = [str(kit.home) for kit in session.person.kits]
     steps = session.steps("a out")

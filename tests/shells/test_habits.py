@@ -120,7 +120,7 @@ def test_scripts_of_an_environment_that_choose(
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 def test_the_variable_of_just_now_is_stronger_than_a_pin(
     shell: Shell, conda: Conda, person: Person, tmp_path: Path
 ) -> None:
