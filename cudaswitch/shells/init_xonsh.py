@@ -130,8 +130,11 @@ def look(**_: Any) -> None:
         gone = [record for record in (state.get("_CUDASWITCH_GONE"), was[0] and kept) if record]
         state |= {"_CUDASWITCH_GONE": ":".join(gone)} if gone else {}
         kept = before.get("_CUDASWITCH_BIN", "")
+    # Where there is a version, a hook's bash, which knows no integration, takes it for the pin's.
+    version = was[-1] if was else ""
+    doubted = (now[-1] or version) and (moved or now[-1] != version)
     for owner, places in (("V", [state.get("VIRTUAL_ENV", "")]), ("C", standing(state))):
-        left = environment_of(state, owner)
+        left = "" if doubted else environment_of(state, owner)
         known = state.pop(f"_CUDASWITCH_{owner}", None)
         for place in filter(None, places):
             if want := known if place == left else pinned(place):

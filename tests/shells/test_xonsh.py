@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from shells.conda import conda_prefix
+from shells.conda import Conda, conda_prefix
 from shells.driver import XONSH, ShellResult
 from shells.kits import Person, foreign, switched
+from shells.pinned import Session
+from shells.quick_conda import CONDAS
 from shells.test_virtualenv import with_venv
 
 
@@ -140,3 +142,18 @@ def test_what_conda_keeps_aside(person: Person, tmp_path: Path, owner: str) -> N
     assert [after["CUDA_HOME"], after["LD_LIBRARY_PATH"]] == ["/vars", "/vars"]
     assert "__CONDA_SHLVL_0_CUDA_HOME" not in after
     assert after["__CONDA_SHLVL_0_LD_LIBRARY_PATH"] == "/own"
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("prompts", [True, False], ids=["prompts", "a script"])
+def test_a_pin_is_back_where_the_variable_goes(
+    person: Person, tmp_path: Path, conda: Conda, prompts: bool
+) -> None:
+    """The bash that runs conda's hook follows the variable by itself, in place of the pin."""
+    person.pin("10.1", conda_prefix(tmp_path / "a"))
+    session = Session(person, tmp_path, XONSH, conda)
+    (enter,) = session.steps("a")
+    steps = [XONSH.set("CUDASWITCH_VERSION", "12.4"), enter, XONSH.unset("CUDASWITCH_VERSION")]
+    then = XONSH.prompt if prompts else "cd /tmp\ncd /"
+    result = session.play(*(f"{step}\n{then}" for step in steps), load=True).check()
+    assert homes(person, result)[2:] == "331"
