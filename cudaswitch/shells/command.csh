@@ -30,17 +30,21 @@ if ($_cswc_way == use || $_cswc_way == off) then
     if (! $_cswc_code) then
         setenv _CUDASWITCH_PREVIOUS ""
         if ($?_CUDASWITCH_U) eval 'setenv _CUDASWITCH_PREVIOUS "${_CUDASWITCH_U:q}"'
-        if ("${_cswc_want:q}" == "") then
-            unsetenv _CUDASWITCH_U
+        source "${_cudaswitch_texts:q}/leaving.csh"
+        unsetenv _CUDASWITCH_U
+        if ("${_cswc_want:q}" != "") setenv _CUDASWITCH_U "${_cswc_want:q}"
+        if ($_csx_leaving) then
+            source "${_cudaswitch_texts:q}/meanwhile.csh"
+        else if ("${_cswc_want:q}" == "") then
             source "${_cudaswitch_texts:q}/look.csh"
         else
-            setenv _CUDASWITCH_U "${_cswc_want:q}"
             set _csw_do = settle
             set _csw_texts = "${_cudaswitch_texts:q}"
             source "${_cudaswitch_texts:q}/core.csh"
             unset _cudaswitch_line
             source "${_cudaswitch_texts:q}/say.csh"
         endif
+        unset _csx_*
     endif
 else
     "${_cudaswitch_program:q}" $argv:q

@@ -3,7 +3,8 @@
 #
 #   _csw_do            settle, enter, leave, repair: settle where a PATH computed earlier came
 #                      back, or strongest: only answer, in _csw_want
-#   _csw_owner _env    what is entered or left: C or V, and its folder
+#   _csw_owner _env    what is entered or left: C or V, and its folder; left also A, which is no
+#                      owner, but whatever a script of it changes
 #   _csw_home _options _auto   what the environment that is entered asks for
 #   _csw_texts         the folder of core.sh
 #
@@ -76,7 +77,7 @@ else if ($_csw_do == leave) then
     if ("${_csw_conda:q}" == "${_csw_env:q}") set _csw_conda = ""
     if ("${_csw_venv:q}" == "${_csw_env:q}") set _csw_venv = ""
     unset _cudaswitch_undone
-    if ($_csw_owner == C && "${_csw_ON:q}" != "" && ! $?_CUDASWITCH_KEPT) then
+    if ($_csw_owner != V && "${_csw_ON:q}" != "" && ! $?_CUDASWITCH_KEPT) then
         set _cudaswitch_undone = ("=${_csw_ON:q}" "=${_csw_LIB:q}" "=" "=")
         if ($?_CUDASWITCH_CC) eval 'set _cudaswitch_undone[3] = "=${_CUDASWITCH_CC:q}"'
         if ($?_CUDASWITCH_XLA) eval 'set _cudaswitch_undone[4] = "=${_CUDASWITCH_XLA:q}"'
@@ -87,10 +88,10 @@ else if ($_csw_do == leave) then
     endif
     # conda runs `rehash` once when it has finished: repair then. Where there is an alias of
     # that name already, the next hook or prompt repairs instead.
-    if ($_csw_owner == C) then
+    if ($_csw_owner != V) then
         set _csw_value = "`alias rehash`"
         if ("${_csw_value:q}" == "") then
-            set _cudaswitch_core = "${_csw_env:q}/etc/cudaswitch"
+            set _cudaswitch_core = "${_csw_texts:q}"
             alias rehash 'unalias rehash; set _csw_do = repair; set _csw_texts = "${_cudaswitch_core:q}"; if (-f "${_cudaswitch_core:q}/core.csh") source "${_cudaswitch_core:q}/core.csh"; unset _cudaswitch_core; eval rehash'
             set _csw_recall = 1
         endif
@@ -212,7 +213,7 @@ foreach _csw_job (PATH OLD LIB GONE)
         set _csw_list = "${_csw_new_PATH:q}"
         set _csw_take = ""
         # What counts no levels computes no PATH ahead.
-        if ($_csw_do != leave || "$_csw_owner" != C || ! $?CONDA_SHLVL) set _csw_skip = 1
+        if ($_csw_do != leave || "$_csw_owner" == V || ! $?CONDA_SHLVL) set _csw_skip = 1
         breaksw
     endsw
     set _csw_new_$_csw_job = "${_csw_list:q}"

@@ -19,5 +19,12 @@ else if ($?_cudaswitch_file && ! $?_CUDASWITCH_U && ! $?_CUDASWITCH_C && ! $?_CU
         unset _cswk_*
     endif
 endif
+# On the way of conda out of an environment a `cd` takes up nothing.
+if ($_cswp_look && $?_cswp_moved) then
+    source "${_cudaswitch_texts:q}/leaving.csh"
+    if ($_csx_leaving) set _cswp_look = 0
+    if ($_csx_leaving) set _cudaswitch_seen = ()
+    unset _csx_*
+endif
 if ($_cswp_look) source "${_cudaswitch_texts:q}/look.csh"
 unset _cswp_*

@@ -10,11 +10,12 @@ else
     case activate:
     case deactivate:
     case reactivate:
-        set emulated = '$CONDA_PYTHON_EXE:q -I -S $CONDA_EXE:q shell.csh $argv:q'
-        set emulated = "`$emulated`"
-        set emulated_status = $status
-        if ($emulated_status != 0) exit $emulated_status
-        eval "$emulated"
+        # Where conda keeps it, too.
+        set ask_conda = '$CONDA_PYTHON_EXE:q -I -S $CONDA_EXE:q shell.csh $argv:q'
+        set ask_conda = "`$ask_conda`"
+        set conda_tmp_status = $status
+        if ($conda_tmp_status != 0) exit $conda_tmp_status
+        eval "$ask_conda"
         rehash
         breaksw
     default:

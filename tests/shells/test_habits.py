@@ -92,7 +92,7 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 @pytest.mark.parametrize("way", ["a b out out", "a again out", "b +a out out"])
 @pytest.mark.parametrize("words", SCRIPTS)
 def test_scripts_of_an_environment_that_choose(
