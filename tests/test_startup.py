@@ -331,7 +331,7 @@ def test_a_ready_file_that_is_gone_is_no_error(stocked: Home) -> None:
         assert "cudaswitch" not in done.stderr
 
 
-@pytest.mark.parametrize("shell", [*FILES, "tcsh", "xonsh"])
+@pytest.mark.parametrize("shell", [*FILES, "tcsh", "xonsh", "nu"])
 def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) -> None:
     """It then binds the ready file to itself; where there is none, that is one clear line."""
     old, new = (stocked.path / name / "cudaswitch" for name in ("old", "new"))
@@ -352,7 +352,8 @@ def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) ->
             env=home.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         )  # fmt: skip
 
-    done = told("cudaswitch list; cudaswitch use '>=10'; echo $CUDA_HOME")
+    end = "print $env.CUDA_HOME; exit" if shell == "nu" else "echo $CUDA_HOME"
+    done = told(f"cudaswitch list; cudaswitch use '>=10'; {end}")
     assert f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5\n" in done.stdout
     assert "cudaswitch: CUDA 10.1.243+cudnn7.6.5\n" in done.stderr
     assert str(old) not in done.stderr
@@ -363,6 +364,10 @@ def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) ->
     said = re.findall("^(?:cudaswitch|hint|Exc|FileN).*", done.stderr, re.MULTILINE)
     if shell == "tcsh":
         assert said == ["cudaswitch: Command not found."]
+    elif shell == "nu":
+        gone = f"cudaswitch: `{new}` is gone, and no other is on PATH help: {HINT[6:]}"
+        # It breaks lines.
+        assert "".join(gone.split()) in re.sub(r"\s|\|", "", done.stderr)
     else:
         assert said == [f"cudaswitch: `{new}` is gone, and no other is on PATH", HINT]
     assert done.returncode != 0

@@ -4,6 +4,17 @@
 # $env._cudaswitch_root.0 is the store; requests/NAME in it holds the ready answer to a request.
 # $env._cudaswitch_program.0 is the command itself, which need not be on an environment's PATH.
 
+# The command. After a move, or where it was installed anew elsewhere, that is the one on PATH.
+def __cudaswitch_program [] {
+    let own = $env._cudaswitch_program.0
+    if (which $own | is-not-empty) { return $own }
+    let found = (which --all cudaswitch | where type == external | get --optional 0.path)
+    if $found == null {
+        error make --unspanned {msg: $'cudaswitch: `($own)` is gone, and no other is on PATH', help: 'install cudaswitch again, then cudaswitch init --install'}
+    }
+    $found
+}
+
 def __cudaswitch_is_file [path] {
     try { ($path | path expand --strict | path type) == file } catch { false }
 }
@@ -90,8 +101,7 @@ def --env __cudaswitch_ask_once [what, ...args] {
     let about = [...$what (try { open --raw $'($env._cudaswitch_root.0)/requests/.fingerprint' | decode utf-8 } catch { '' })]
     let home = ($env._cudaswitch_answer?.0? | default '' | split row : | first)
     if $env._cudaswitch_asked? != $about or ($home != '' and $home != system and not (__cudaswitch_is_dir $home)) {
-        let program = $env._cudaswitch_program.0
-        $env._cudaswitch_answer = [(try { ^$program want ...$args | collect } catch { '' })]
+        $env._cudaswitch_answer = [(try { ^(__cudaswitch_program) want ...$args | collect } catch { '' })]
         $env._cudaswitch_asked = $about
     }
     $env._cudaswitch_answer.0 | str trim --right --char "\n"
@@ -139,8 +149,7 @@ def __cudaswitch_pin [prefix] {
     let want = (try { open --raw $file | decode utf-8 | str replace --regex '\n$' '' | str replace --all "\n" / } catch { return null })
     let pin = $'($prefix)/etc/cudaswitch/pin'
     let now = if (__cudaswitch_newer $prefix $file) and (try { open --raw $pin | decode utf-8 } catch { '' }) =~ '^(cuda )?auto\s' {
-        let program = $env._cudaswitch_program.0
-        try { ^$program want --environment $prefix | collect | str trim --right --char "\n" } catch { '' }
+        try { ^(__cudaswitch_program) want --environment $prefix | collect | str trim --right --char "\n" } catch { '' }
     }
     let want = if ($now | is-empty) { $want } else { $now }
     let home = ($want | split row : | first)
@@ -180,8 +189,7 @@ def --env __cudaswitch_look [] {
     if $now.3 != ($seen | get --optional 3) {
         $env._CUDASWITCH_X = null
         if $now.3 != '' {
-            let program = $env._cudaswitch_program.0
-            let want = (__cudaswitch_ready $now.3 | default { try { ^$program want -- $now.3 } catch { '' } })
+            let want = (__cudaswitch_ready $now.3 | default { try { ^(__cudaswitch_program) want -- $now.3 } catch { '' } })
             if $want != '' { $env._CUDASWITCH_X = ($want | str trim --right --char "\n") }
         }
     }
@@ -248,12 +256,11 @@ def --env __cudaswitch_prompt [] {
 
 # Switch CUDA toolkits: `cudaswitch use 10.1`, `cudaswitch off`, `cudaswitch --help`
 def --env --wrapped cudaswitch [...args: string] {
-    let program = $env._cudaswitch_program.0
     let command = ($args | get --optional 0)
     let rest = ($args | skip 1)
     let own = $command in [use pin unpin install adopt remove alias] or $args == [off]
     if not $own or ($args | any {|arg| $arg in [-h --help] }) {
-        ^$program ...$args
+        ^(__cudaswitch_program) ...$args
     } else if $command in [use off] {
         let want = if $command == off { '' } else if $rest == [-] {
             if $env._CUDASWITCH_PREVIOUS? == null {
@@ -264,7 +271,7 @@ def --env --wrapped cudaswitch [...args: string] {
             'system'
         } else {
             let ready = if ($rest | length) == 1 { __cudaswitch_ready $rest.0 }
-            if $ready == null { ^$program want --for-use ...$rest } else { $ready }
+            if $ready == null { ^(__cudaswitch_program) want --for-use ...$rest } else { $ready }
         }
         $env._CUDASWITCH_PREVIOUS = ($env._CUDASWITCH_U? | default '')
         if $want == '' {
@@ -276,7 +283,7 @@ def --env --wrapped cudaswitch [...args: string] {
             __cudaswitch_say
         }
     } else {
-        ^$program ...$args
+        ^(__cudaswitch_program) ...$args
         # What the hook of an active environment asks for may be another thing now.
         if ($env._CUDASWITCH_C? | default '' | str ends-with $':env=($env.CONDA_PREFIX?)') { $env._CUDASWITCH_C = null }
         if ($env._CUDASWITCH_V? | default '' | str ends-with $':env=($env.VIRTUAL_ENV?)') { $env._CUDASWITCH_V = null }

@@ -3,6 +3,13 @@
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 # $_cudaswitch_program is the command itself.
 
+# The command. After a move, or where it was installed anew elsewhere, that is the one on PATH.
+function global:__cudaswitch_located {
+    if ([IO.File]::Exists($global:_cudaswitch_program)) { return $global:_cudaswitch_program }
+    $found = Get-Command -Name cudaswitch -CommandType Application -TotalCount 1 -ErrorAction Ignore
+    if ($found) { $found.Source } else { $global:_cudaswitch_program }
+}
+
 # The ready answer to a request, nothing where Python must be asked.
 function global:__cudaswitch_ready([string] $Request) {
     if ($Request -cnotmatch '\A[A-Za-z0-9_+][A-Za-z0-9._+-]*\z') { return }
@@ -54,13 +61,15 @@ function global:__cudaswitch_automatic([string] $Prefix) {
     $said[1]
 }
 
-# What Python answers, which is asked, and complains, once as long as $About is the same.
+# What Python answers, which is asked, and complains, once as long as $About and what is installed
+# are the same.
 function global:__cudaswitch_ask_once([string] $About, [string] $Option, [string] $Value) {
-    if ($About -cne $global:_cudaswitch_asked) {
+    $now = "$About`:$(__cudaswitch_content "$global:_cudaswitch_root/requests/.fingerprint")"
+    if ($now -cne $global:_cudaswitch_asked) {
         # A question that Ctrl-C ended is asked again.
         $global:_cudaswitch_asked = ''
-        $global:_cudaswitch_answer = & $global:_cudaswitch_program want $Option $Value
-        $global:_cudaswitch_asked = $About
+        $global:_cudaswitch_answer = & (__cudaswitch_located) want $Option $Value
+        $global:_cudaswitch_asked = $now
     }
     $global:_cudaswitch_answer
 }
@@ -116,7 +125,7 @@ function global:__cudaswitch_pinned([string] $Prefix) {
     $want = [IO.File]::ReadAllText($file).TrimEnd("`n").Replace("`n", '/')
     $pin = "$(Get-Content -LiteralPath "$Prefix/etc/cudaswitch/pin" -Raw -ErrorAction Ignore)"
     if ($pin -cmatch '\A(cuda )?auto\s' -and (__cudaswitch_newer $Prefix $file)) {
-        $now = & $global:_cudaswitch_program want --environment $Prefix
+        $now = & (__cudaswitch_located) want --environment $Prefix
         if ($now) { $want = $now }
     }
     $toolkit = $want.Split(':')[0]
@@ -170,7 +179,7 @@ function global:__cudaswitch_look {
         $want = $null
         if ($env:CUDASWITCH_VERSION) {
             $want = __cudaswitch_ready $env:CUDASWITCH_VERSION
-            if (-not $want) { $want = & $global:_cudaswitch_program want -- $env:CUDASWITCH_VERSION }
+            if (-not $want) { $want = & (__cudaswitch_located) want -- $env:CUDASWITCH_VERSION }
         }
         __cudaswitch_set '_CUDASWITCH_X' $want
     }
@@ -224,7 +233,7 @@ function global:__cudaswitch_choose([string] $Want) {
 function global:cudaswitch {
     $command = "$($args[0])"
     if ($args -ccontains '--help' -or $args -ccontains '-h') {
-        & $global:_cudaswitch_program @args
+        & (__cudaswitch_located) @args
     } elseif ($command -ceq 'use') {
         if ($args.Count -eq 2 -and $args[1] -ceq '-') {
             $want = $global:_cudaswitch_previous
@@ -240,7 +249,7 @@ function global:cudaswitch {
             $want = if ($args.Count -eq 2) { __cudaswitch_ready $args[1] }
             if (-not $want) {
                 $rest = @($args | Select-Object -Skip 1)
-                $want = & $global:_cudaswitch_program want --for-use @rest
+                $want = & (__cudaswitch_located) want --for-use @rest
                 if ($LASTEXITCODE) { return }
             }
         }
@@ -250,7 +259,7 @@ function global:cudaswitch {
         __cudaswitch_choose ''
         $global:LASTEXITCODE = 0
     } else {
-        & $global:_cudaswitch_program @args
+        & (__cudaswitch_located) @args
         $changing = 'pin', 'unpin', 'install', 'adopt', 'remove', 'alias'
         if ($LASTEXITCODE -or $changing -cnotcontains $command) { return }
         # What the pin of an active environment asks for may be another thing now.
