@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from cudaswitch.doctor.messages import Message, explain, messages
 from cudaswitch.doctor.model import Facts
 from cudaswitch.versions import Version
 from doctoring import CASES, Patient
+from doctoring.patient import OwnEnv
 
 DATA = Path(doctor.__file__).parent / "data"
 MESSAGES = json.loads((Path(__file__).parent / "pasted_messages.json").read_text(encoding="utf-8"))
@@ -290,6 +293,27 @@ def test_a_newer_cudnn_where_the_framework_takes_it_from(patient: Patient) -> No
     patient.activate(env)
     found = patient.told(pasted)
     assert found["fix"] == f"{env.prefix}/bin/python -m pip install 'nvidia-cudnn-cu12>=8.6,<9'"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh", "xonsh", "nu"])
+@pytest.mark.parametrize("name", ["env", "my env's"])
+def test_a_program_by_its_path_runs_in_the_persons_shell(
+    patient: Patient, require: Callable[[str], str], shell: str, name: str
+) -> None:
+    env = OwnEnv(patient.work / name)
+    env.torch("2.1.0+cu121", "12.1", "nvidia-cudnn-cu12==8.1.0.1")
+    env.dist("nvidia-cudnn-cu12", "8.9.2.26")
+    (env.packages / "nvidia/cudnn/lib").mkdir(parents=True)
+    patient.activate(env)
+    patient.env["SHELL"] = require(shell)
+    fix = patient.told("Loaded runtime CuDNN library: 8.1.0 but source was compiled with: 8.6.0.")
+    (env.prefix / "bin/python").unlink()
+    patient.program(env.prefix / "bin/python", '#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    command = [patient.env["SHELL"], "-c", fix["fix"]]
+    done = subprocess.run(
+        command, env=patient.home.env, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("-m\npip\ninstall\nnvidia-cudnn-cu12>=8.6,<9\n", "")
 
 
 @pytest.mark.parametrize("row", messages(), ids=lambda row: row.code)

@@ -119,4 +119,7 @@ def pip(facts: Facts) -> str:
     """Spell the pip of the active environment, else the first one."""
     if facts.environment is None:
         return "pip"
-    return f"{word(facts, f'{facts.environment.prefix}/bin/python')} -m pip"
+    python = f"{facts.environment.prefix}/bin/python"
+    if not _PLAIN.fullmatch(python):
+        python = SHELLS[facts.shell].call.format(program=word(facts, python))
+    return f"{python} -m pip"

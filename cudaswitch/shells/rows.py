@@ -118,7 +118,7 @@ class Shell(NamedTuple):
     place of the family's text. `export` and `local` set one variable.
     `unset` takes one away and `evaluate` brings what `env` prints for a request into the shell, as
     a person types both; `then` stands between two commands, and without `words` a value needs its
-    quotes even where it is one plain word.
+    quotes even where it is one plain word. `call` runs a program whose path has quotes.
     `init` are the texts that `cudaswitch init` adds to the family's core, and `load` is the line
     that evaluates them. With `lazy` the core and those texts are parsed only when somebody calls
     the function that `deferred` defines; in a ready file, which `ready` lays out, `again` is the
@@ -140,6 +140,7 @@ class Shell(NamedTuple):
     evaluate: str
     then: str = " && "
     words: bool = True
+    call: str = "{program}"
     init: tuple[str, ...] = ()
     lazy: tuple[str, ...] = ()
     deferred: str = ""
@@ -235,6 +236,7 @@ SHELLS = {
             evaluate="execx($(cudaswitch env {request} --shell xonsh))",
             then="; ",
             words=False,
+            call="@({program})",
             core=(
                 "activation.py",
                 "regular.py",
@@ -262,6 +264,7 @@ SHELLS = {
             evaluate="cudaswitch env {request} --shell pwsh | Out-String | Invoke-Expression",
             then="; ",
             words=False,
+            call="& {program}",
             init=("init.ps1",),
             load="cudaswitch init pwsh | Out-String | Invoke-Expression",
             startup=("{XDG_CONFIG_HOME}/powershell/profile.ps1",),
@@ -311,6 +314,7 @@ SHELLS = {
             " | update PATH {{ split row : }} | load-env",
             then="; ",
             words=False,
+            call="^{program}",
             init=("init.nu",),
             load="cudaswitch init nu | save -f $'($nu.user-autoload-dirs.0)/cudaswitch.nu'",
             startup=("{XDG_CONFIG_HOME}/nushell/autoload/cudaswitch.nu",),
