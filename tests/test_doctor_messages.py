@@ -6,8 +6,10 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,9 @@ from cudaswitch.doctor import RULES
 from cudaswitch.doctor.gathering import gather
 from cudaswitch.doctor.messages import Message, explain, messages
 from cudaswitch.doctor.model import Facts
+from cudaswitch.doctor.spelling import activate_command
+from cudaswitch.environments import environment_at
+from cudaswitch.shells import shell_named
 from cudaswitch.versions import Version
 from doctoring import CASES, Patient
 from doctoring.patient import OwnEnv
@@ -314,6 +319,21 @@ def test_a_program_by_its_path_runs_in_the_persons_shell(
         command, env=patient.home.env, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("-m\npip\ninstall\nnvidia-cudnn-cu12>=8.6,<9\n", "")
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "zsh", "fish", "tcsh", "xonsh", "nu"])
+def test_a_virtualenv_is_activated_in_the_persons_shell(
+    facts: Facts, require: Callable[[str], str], tmp_path: Path, shell: str
+) -> None:
+    prefix = tmp_path / "my env's"
+    command = [sys.executable, "-m", "virtualenv", "--no-seed", "--quiet", str(prefix)]
+    subprocess.run(command, check=True)
+    person = replace(facts, shell=shell_named(shell).name)
+    said = activate_command(person, environment_at(prefix))
+    before = "set prompt = ''\n" if shell == "tcsh" else ""
+    command = [require(shell), "-c", f"{before}{said}\nenv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert f"\nVIRTUAL_ENV={prefix}\n" in f"\n{done.stdout}", (said, done.stderr)
 
 
 @pytest.mark.parametrize("row", messages(), ids=lambda row: row.code)

@@ -14,6 +14,16 @@ from cudaswitch.versions import Request, Version
 _PLAIN = re.compile(r"[\w+./:=@-]+", re.ASCII)
 """What no shell takes for anything but a word."""
 
+_ACTIVATE = {
+    "sh": (".", "activate"),
+    "fish": ("source", "activate.fish"),
+    "tcsh": ("source", "activate.csh"),
+    "xonsh": ("source-bash", "activate"),
+    "nu": ("overlay use", "activate.nu"),
+    "pwsh": (".", "Activate.ps1"),
+}
+"""What runs a virtualenv's script, and which one."""
+
 
 def word(facts: Facts, text: str) -> str:
     """Spell one argument of a command."""
@@ -87,11 +97,10 @@ def install_command(facts: Facts, request: Request) -> str:
 
 def activate_command(facts: Facts, environment: Environment) -> str:
     """Spell a command that activates an environment again, which runs its hook."""
-    prefix = word(facts, str(environment.prefix))
     if environment.owner == "C":
-        return f"conda activate {prefix}"
-    suffix = {"fish": ".fish", "tcsh": ".csh"}.get(facts.shell, "")
-    return f"source {prefix}/bin/activate{suffix}"
+        return f"conda activate {word(facts, str(environment.prefix))}"
+    command, script = _ACTIVATE.get(facts.shell, ("source", "activate"))
+    return f"{command} {word(facts, f'{environment.prefix}/bin/{script}')}"
 
 
 def use_command(facts: Facts, request: str, options: str = "") -> str:
