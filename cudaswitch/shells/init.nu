@@ -236,7 +236,8 @@ def --env __cudaswitch_overlay [] {
     if $env._cudaswitch_awake? == null {
         let inside = $env._cudaswitch_inside
         let stale = ($inside | columns | where {|name| ($inside | get $name) == ($now | get $name) })
-        load-env ($env._cudaswitch_outside.variables | select ...$stale)
+        # `select` of nothing is all.
+        if ($stale | is-not-empty) { load-env ($env._cudaswitch_outside.variables | select ...$stale) }
         $env._cudaswitch_seen = $env._cudaswitch_outside.seen
         $env._cudaswitch_awake = [true]
     }
@@ -273,6 +274,8 @@ def --env --wrapped cudaswitch [...args: string] {
             let ready = if ($rest | length) == 1 { __cudaswitch_ready $rest.0 }
             if $ready == null { ^(__cudaswitch_program) want --for-use ...$rest } else { $ready }
         }
+        # The prompt has not seen what else stands on this line: an overlay may be left or entered.
+        __cudaswitch_overlay
         $env._CUDASWITCH_PREVIOUS = ($env._CUDASWITCH_U? | default '')
         if $want == '' {
             $env._CUDASWITCH_U = null
@@ -282,6 +285,7 @@ def --env --wrapped cudaswitch [...args: string] {
             __cudaswitch_settle
             __cudaswitch_say
         }
+        __cudaswitch_overlay
     } else {
         ^(__cudaswitch_program) ...$args
         # What the hook of an active environment asks for may be another thing now.

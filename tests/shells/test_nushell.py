@@ -336,3 +336,18 @@ def test_the_prompt_follows_directories_and_keeps_the_exit_status(
     assert (now.get("CUDA_HOME"), now["SEEN"]) == (None, "5")
     at_prompt.say("cd ..")
     assert "CUDA_HOME" not in at_prompt.say("cd ..")
+
+
+def test_a_choice_on_the_line_that_enters_an_overlay(
+    person: Person, envs: Path, at_prompt: Prompt
+) -> None:
+    """Before any prompt has seen it; the second time Nushell gives back what the overlay had."""
+    before = bare(at_prompt.say("null"))
+    for _ in range(2):
+        at_prompt.say("cudaswitch use 11.8")
+        now = bare(at_prompt.say(f"cudaswitch off; {entering(envs / 'w')}"))
+        assert now == inside(before, envs / "w")
+        assert bare(at_prompt.say("deactivate")) == before
+        now = bare(at_prompt.say(f"cudaswitch use 12.4; {entering(envs / 'w')}"))
+        assert now == bare(switched(inside(before, envs / "w"), person.kits[2]))
+        at_prompt.say("deactivate", "cudaswitch off")
