@@ -261,6 +261,16 @@ def test_ctranslate2_has_cuda_on_x86_alone(env, tag, cuda):
     assert env.resolve().cuda == cuda
 
 
+def test_wheels_that_lack_cudnn_are_told(env):
+    env.dist("tensorflow", "2.15.1")
+    env.dist("nvidia-cuda-runtime-cu12", "12.2.140")
+    said = [reason.text for reason in env.resolve().reasons]
+    lacking = "the environment brings nvidia-cuda-runtime-cu12 12.2.140, and no cuDNN 8 for it"
+    assert f"TensorFlow 2.15.1: {lacking}" in said
+    other = "the CUDA packages in the environment are not the ones that it looks for"
+    assert f"TensorFlow 2.15.1: {other}" not in said
+
+
 def test_a_cudnn_inside_torch_asks_for_none_beside_it(env):
     env.torch("2.0.1+cu118", "11.8")
     env.file("torch/lib/libcudnn.so.8")

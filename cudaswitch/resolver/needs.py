@@ -288,6 +288,7 @@ def _own(
         return True, (), Reason("its wheels bring their own CUDA", cite(rule))
     # Wheels find those beside them before anything of the prefix.
     beside = rule and not (rule.since and release and release < rule.since)
+    half: tuple[Carried, ...] = ()
     for kind in ("dist", "conda") if beside else ("conda",):
         shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
         parts = _serving(kind, shown_by, cuda, cudnn, carried)
@@ -296,6 +297,10 @@ def _own(
             if rule and kind == "dist" and rule.loaded_by:
                 shown += f", which it finds once {rule.loaded_by} has loaded them"
             return True, parts, Reason(f"the environment brings {shown}", parts[0].source)
+        half = half or _serving(kind, shown_by, cuda, None, carried)
+    if half and cudnn:
+        text = f"the environment brings {half[0].name} {half[0].version}, and no cuDNN"
+        return False, (), Reason(f"{text} {cudnn.major} for it", half[0].source)
     if any(part.component == "cuda" for part in carried):
         text = "the CUDA packages in the environment are not the ones that it looks for"
         return False, (), Reason(text, next(p.source for p in carried if p.component == "cuda"))
