@@ -74,6 +74,28 @@ def test_vllm_uses_what_torch_uses(env):
 
 
 @pytest.mark.parametrize(
+    ("dist", "built", "says"),
+    [
+        ("torchvision 0.29.2", "+cu132", None),
+        ("torchvision 0.29.2", "+cu130", None),
+        ("torchvision 0.25.0", "+cu128", "it is built for CUDA 12, and PyTorch 2.15.0 for 13.2"),
+        ("torchvision 0.25.0", "+cpu", None),
+        ("torchaudio 2.11.0", "+cu130", "it is built for CUDA 13.0, and PyTorch 2.15.0 for 13.2"),
+        ("torchaudio 2.11.0", "+cu132", None),
+    ],
+)
+def test_companions_of_torch_are_for_its_cuda(env, dist, built, says):
+    env.torch("2.15.0+cu132", "13.2", "nvidia-cudnn-cu13==9.26.0.51")
+    name, version = dist.split()
+    env.dist(name, version)
+    env.file(f"{name}/version.py", f"__version__ = '{version}{built}'\ngit_version = 'abc'\n")
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled) == ("13.2", True)
+    told = [it.text for it in answer.reasons if "install the two for one CUDA" in it.text]
+    assert [says in text for text in told] == ([True] if says else [])
+
+
+@pytest.mark.parametrize(
     ("torch", "cuda", "says"),
     [
         ("2.9.1", "12.8", "a toolkit of the newer builds no extensions of the other"),
