@@ -174,6 +174,14 @@ def test_numba_cuda_without_wheels_takes_a_toolkit_of_its_bindings(env, bindings
     assert (answer.cuda, answer.bundled, answer.hint) == (cuda, False, f"cudaswitch install {cuda}")
 
 
+def test_numba_cuda_names_the_extra_that_the_driver_runs(env):
+    env.dist("numba-cuda", "0.30.4")
+    env.dist("cuda-bindings", "13.5.0")
+    answer = env.resolve(driver="535.104.05")
+    assert not answer.runs
+    assert '`pip install "numba-cuda[cu12]==0.30.4"`' in answer.hint
+
+
 def test_a_numba_cuda_without_nvvm_asks_for_nothing_beside_torch(env):
     env.torch("2.14.1+cu130", "13.0", "nvidia-cudnn-cu13==9.24.0.43")
     env.dist("numba-cuda", "0.30.4")

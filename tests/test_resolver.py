@@ -172,6 +172,8 @@ cupy13 = found("cupy", "14.2.0", "13", dist="cupy-cuda13x")
         (found("cntk", "2.7", "10.0"), {"driver": "400.1"}, "CNTK 2.6 (CUDA 9.0)"),
         (found("cntk", "2.5", "9.0"), {"driver": "340.1"}, "NVIDIA driver 384.81 or newer"),
         (found("cntk", "2.7", "10.0"), {"cc": ("9.0",)}, "no build of CNTK"),
+        (found("cntk", "2.5", "9.0"), {"driver": "340.1", "cc": ("9.0",)}, "no build of CNTK"),
+        (found("ctranslate2", "4.8.5"), {"driver": "470.57.02"}, "CTranslate2 3.24 (CUDA 11)"),
     ],
 )
 def test_what_cannot_run_here_names_the_nearest_that_can(framework, machine, hint):

@@ -201,7 +201,10 @@ def nearest(need: Need, facts: Facts) -> str:
             sure = code or not facts.cc or not need.framework.knows_code
             return f"{what} {'runs' if sure else 'may run'} here"
     bound = required(need.cuda, facts.os) if need.cuda else None
-    if bound and facts.driver and (least := bound.on(facts.os)) and Version(facts.driver) < least:
+    least = bound.on(facts.os) if bound else None
+    too_old = least and facts.driver and Version(facts.driver) < least
+    # A newer driver makes nothing of a GPU that the build has no code for.
+    if need.cuda and too_old and not check_gpu(need.cuda, need.cudnn, need.code, facts).blocks:
         return f"install an NVIDIA driver {least} or newer"
     return f"no build of {need.framework.title} that is known here runs on this GPU"
 
