@@ -231,7 +231,7 @@ _cudaswitch_argument() {
         pin:1) _cudaswitch_requests ;;
         which:1) _cudaswitch_tools ;;
         check:1) _cudaswitch_requests ;;
-        compat:1) _cudaswitch_add bitsandbytes cntk ctranslate2 cupy jax mxnet numba numba-cuda onnxruntime paddle tensorflow torch torchaudio torchvision vllm xformers ;;
+        compat:1) _cudaswitch_add bitsandbytes cntk ctranslate2 cupy jax mxnet numba numba-cuda onnxruntime paddle tensorflow torch torchaudio torchvision transformer-engine vllm xformers ;;
         compat:2) : ;;
         exec:1) _cudaswitch_requests ;;
         env:1) _cudaswitch_requests ;;

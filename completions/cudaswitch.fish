@@ -446,7 +446,7 @@ function __cudaswitch_complete_argument
         case 'check:1'
             __cudaswitch_complete_requests
         case 'compat:1'
-            printf '%s\n' bitsandbytes cntk ctranslate2 cupy jax mxnet numba numba-cuda onnxruntime paddle tensorflow torch torchaudio torchvision vllm xformers
+            printf '%s\n' bitsandbytes cntk ctranslate2 cupy jax mxnet numba numba-cuda onnxruntime paddle tensorflow torch torchaudio torchvision transformer-engine vllm xformers
         case 'compat:2'
         case 'exec:1'
             __cudaswitch_complete_requests

@@ -111,6 +111,14 @@ def test_extensions_build_with_a_toolkit_of_their_own_major(env, torch, cuda, sa
     assert [says in text for text in told] == ([True] if says else [])
 
 
+@pytest.mark.parametrize(("core", "says"), [("cu12", True), ("cu13", False)])
+def test_transformer_engine_is_for_the_cuda_of_torch(env, core, says):
+    env.torch("2.14.1+cu130", "13.0", "nvidia-cudnn-cu13==9.24.0.43")
+    env.dist(f"transformer-engine-{core}", "2.20.2")
+    told = [it.text for it in env.resolve().reasons if "install the two for one CUDA" in it.text]
+    assert ["it is built for CUDA 12, and PyTorch" in text for text in told] == [True] * says
+
+
 def test_numba_uses_the_cuda_of_the_environment(env):
     env.dist("numba", "0.60.0")
     answer = env.resolve()
