@@ -111,6 +111,19 @@ def test_extensions_build_with_a_toolkit_of_their_own_major(env, torch, cuda, sa
     assert [says in text for text in told] == ([True] if says else [])
 
 
+@pytest.mark.parametrize(
+    ("version", "cuda", "told"),
+    [("0.49.2", "12.9", True), ("0.50.2", "12.9", False), ("0.50.2", "11.8", True)],
+)
+def test_a_later_bitsandbytes_takes_a_library_of_the_same_major(env, version, cuda, told):
+    env.torch(f"2.7.1+cu{cuda.replace('.', '')}", cuda)
+    env.dist("bitsandbytes", version)
+    for number in (126, 128, 130):
+        env.file(f"bitsandbytes/libbitsandbytes_cuda{number}.so")
+    said = [it.text for it in env.resolve().reasons if "install the two for one CUDA" in it.text]
+    assert bool(said) is told
+
+
 @pytest.mark.parametrize(("core", "says"), [("cu12", True), ("cu13", False)])
 def test_transformer_engine_is_for_the_cuda_of_torch(env, core, says):
     env.torch("2.14.1+cu130", "13.0", "nvidia-cudnn-cu13==9.24.0.43")

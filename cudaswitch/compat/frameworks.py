@@ -172,7 +172,8 @@ class Framework:
     `dists` are regular expressions over normalised distribution names, the most telling
     first. `rows_apply`: a row holds for its `minor` series, or `onward` until the next row.
     `follows` names the framework whose CUDA it uses, or `environment` for the CUDA that
-    the environment brings; None when it is built for a CUDA of its own. With `one_only` its
+    the environment brings; None when it is built for a CUDA of its own. From `by_major` on a
+    build for another release of the same major serves what it follows. With `one_only` its
     distributions write the same files, so that one of them is all that can be installed.
     """
 
@@ -184,6 +185,7 @@ class Framework:
         self.folders: tuple[str, ...] = tuple(data["folders"])
         self.rows_apply: Literal["minor", "onward"] = data["rows_apply"]
         self.follows: str | None = data.get("follows")
+        self.by_major: Version | None = version_or_none(data.get("by_major"))
         self.one_only: bool = data.get("one_only", False)
         self.other_build: str = data.get("other_build", "{title} {version} (CUDA {cuda})")
         self._data = data

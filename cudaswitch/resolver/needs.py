@@ -118,7 +118,7 @@ def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need
     leader = next((need for need in leaders if need.framework.name == framework.follows), None)
     if leader:
         reasons = [Reason(f"it uses what {leader.label} uses", found.source)]
-        if leader.cuda and stated and not any(agree(leader.cuda, it) for it in _cudas(stated)):
+        if leader.cuda and stated and not _built_for(leader.cuda, found, _cudas(stated)):
             built = " or ".join(sorted({claim.value for claim in stated}))
             text = f"it is built for CUDA {built}, and {leader.label} for {leader.cuda}"
             reasons.append(Reason(f"{text}: install the two for one CUDA", stated[0].source))
@@ -155,6 +155,13 @@ def _of_environment(
     plain = _cpu_build(found, facts.os, firm=False)
     text = "it finds no CUDA in the environment"
     return _cpu(found, Reason(text, found.source), plain.hint if plain else None)
+
+
+def _built_for(cuda: Version, found: FoundFramework, stated: Sequence[Version]) -> bool:
+    since, release = frameworks()[found.name].by_major, release_of(found.version)
+    if since and release and release >= since:
+        return any(it.major == cuda.major for it in stated)
+    return any(agree(cuda, it) for it in stated)
 
 
 def _cudas(claims: Sequence[Claim]) -> list[Version]:
