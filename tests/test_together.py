@@ -44,6 +44,13 @@ def test_xformers_for_another_cuda_than_torch_is_told(env):
     assert any("built for CUDA 12.1" in reason.text for reason in answer.reasons)
 
 
+def test_xformers_for_another_minor_than_torch_loads_all_the_same(env):
+    env.torch("2.10.0+cu126", "12.6")
+    env.dist("xformers", "0.0.35")
+    env.file("xformers/cpp_lib.json", '{"version": {"cuda": 1208, "torch": "2.10.0+cu128"}}')
+    assert not any("built for CUDA 12.8" in reason.text for reason in env.resolve().reasons)
+
+
 @pytest.mark.parametrize(("cuda", "told"), [("12.4", False), ("12.8", True)])
 def test_bitsandbytes_has_a_library_for_each_cuda(env, cuda, told):
     env.torch(f"2.99.0+cu{cuda.replace('.', '')}", cuda)
