@@ -271,6 +271,29 @@ def test_wheels_that_lack_cudnn_are_told(env):
     assert f"TensorFlow 2.15.1: {other}" not in said
 
 
+def test_a_torch_without_the_wheels_that_it_pins(env):
+    env.torch("2.9.1+cu128", "12.8", "nvidia-cudnn-cu12==9.10.2.21; platform_system == 'Linux'")
+    answer = env.resolve()
+    assert (
+        answer.caution == "PyTorch 2.9.1: nvidia-cudnn-cu12, which it takes cuDNN from, is missing"
+    )
+    assert answer.hint == "`pip install torch==2.9.1`, which brings what is missing"
+    assert "once nvidia-cudnn-cu12 is there;" in explain(answer).splitlines()[0]
+    env.file("torch/lib/libcudnn.so.9")
+    assert env.resolve().caution is None
+    (env.prefix / env.site / "torch/lib/libcudnn.so.9").unlink()
+    env.dist("nvidia-cudnn-cu12", "9.10.2.21")
+    assert env.resolve().caution is None
+
+
+def test_a_jax_on_the_cuda_of_conda_misses_no_wheel(env):
+    env.dist("jax-cuda12-plugin", "0.6.0", "nvidia-cudnn-cu12<10.0,>=9.8; extra == 'with-cuda'")
+    env.conda("cuda-cudart", "12.9.79", "h5888daf_0")
+    env.conda("cudnn", "9.10.1.4", "h7646684_1")
+    answer = env.resolve()
+    assert (answer.bundled, answer.caution) == (True, None)
+
+
 def test_a_cudnn_inside_torch_asks_for_none_beside_it(env):
     env.torch("2.0.1+cu118", "11.8")
     env.file("torch/lib/libcudnn.so.8")

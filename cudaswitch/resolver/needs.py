@@ -93,8 +93,11 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
     minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
     own, serving, why = _own(found, cuda, cudnn, facts.carried)
     cuda_min = Version(minimum.value) if minimum else (row.cuda_min if row else None)
-    beside = serving or (_pinned(found, facts.carried) if own else ())
+    pinned = _pinned(found) if own and not serving else None
+    beside = serving or tuple(part for part in facts.carried if part.name == pinned)
     old, lack = _too_old(beside, cuda_min or cuda, cudnn, facts)
+    if pinned and not beside:
+        lack = _missing(found, pinned)
     return Need(
         found=found,
         framework=frameworks()[found.name],
@@ -145,23 +148,20 @@ def _of_environment(
             # The release is named by two parts; the third is of the package that brings it.
             cuda = Version(Version(part.cuda).minor)
             return Need(found, framework, cuda, None, None, None, True, (reason,))
-    asking = rule.toolkit_by if rule and alone else None
+    none, asking = "it finds no CUDA in the environment", rule.toolkit_by if rule and alone else ""
     for part in facts.carried:
         if part.component == asking and part.cuda:
             cuda = Version(str(Version(part.cuda).major))
-            text = f"it finds no CUDA in the environment; by {part.name} it takes a toolkit {cuda}"
-            reason = Reason(text, part.source)
+            reason = Reason(f"{none}; by {part.name} it takes a toolkit {cuda}", part.source)
             return Need(found, framework, cuda, None, None, None, False, (reason,))
     plain = _cpu_build(found, facts.os, firm=False)
-    text = "it finds no CUDA in the environment"
-    return _cpu(found, Reason(text, found.source), plain.hint if plain else None)
+    return _cpu(found, Reason(none, found.source), plain.hint if plain else None)
 
 
 def _built_for(cuda: Version, found: FoundFramework, stated: Sequence[Version]) -> bool:
     since, release = frameworks()[found.name].by_major, release_of(found.version)
-    if since and release and release >= since:
-        return any(it.major == cuda.major for it in stated)
-    return any(agree(cuda, it) for it in stated)
+    by_major = since and release and release >= since
+    return any(it.major == cuda.major if by_major else agree(cuda, it) for it in stated)
 
 
 def _cudas(claims: Sequence[Claim]) -> list[Version]:
@@ -314,11 +314,17 @@ def _own(
     return False, (), Reason("it brings no CUDA of its own", found.source)
 
 
-def _pinned(found: FoundFramework, carried: tuple[Carried, ...]) -> tuple[Carried, ...]:
-    """Find the wheels beside a framework that its own record names: its cuDNN is not inside it."""
-    named = [claim.source for claim in found.claims if claim.gives == "cudnn"]
-    wheels = [part for part in carried if part.kind == "dist"]
-    return tuple(it for it in wheels if any(source.endswith(f": {it.name}") for source in named))
+def _pinned(found: FoundFramework) -> str | None:
+    """Name the wheel that a framework takes cuDNN from by its own record, if none is inside it."""
+    named = [claim.source.rpartition(": ")[2] for claim in found.claims if claim.gives == "cudnn"]
+    outside = found.origin == "pip" and all(name.startswith("nvidia-cudnn-") for name in named)
+    return named[0] if named and outside else None
+
+
+def _missing(found: FoundFramework, wheel: str) -> Lack:
+    text = f"{wheel}, which it takes cuDNN from, is missing"
+    mend = f"`pip install {found.dist}=={found.version}`, which brings what is missing"
+    return Lack(Reason(text, found.source), f"{wheel} is there", mend)
 
 
 def _too_old(
