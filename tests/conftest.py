@@ -15,6 +15,7 @@ import builders
 import tools
 from builders import cache
 from homes import HOSTILE_FOLDER, HOSTILE_NAME, Home, make_home
+from made_environments import Env
 
 # On a loaded machine everything is slow; in CI the rest is what Hypothesis has for that.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -72,6 +73,12 @@ def stocked(home: Home, pair: list[Path]) -> Home:
     done = home.run("install", *pair)
     assert done.returncode == 0, done.stderr
     return home
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> Env:
+    """An environment without packages, to write some into."""
+    return Env(tmp_path / "an env")
 
 
 @pytest.fixture(scope="module")

@@ -68,3 +68,23 @@ class Env:
     def resolve(self, **machine: str) -> Resolution:
         machine.setdefault("driver", NEW_DRIVER)
         return resolve(facts_of(self.prefix, **machine), [])
+
+
+PLAIN, DICT, ORDERED = "plain", "dict", "ordered"
+"""The shapes that TensorFlow's build file has had."""
+
+
+def build_info(shape: str, cuda: str | None, cudnn: str | None, gpu: bool = True) -> str:
+    """Return TensorFlow's build file; a version that is None has no line in it."""
+    if shape == PLAIN:
+        lines = ["# This file is generated", f"is_rocm_build = False\nis_cuda_build = {gpu}"]
+        lines += [f"cuda_version_number = '{cuda}'"] * (cuda is not None)
+        lines += [f"cudnn_version_number = '{cudnn}'"] * (cudnn is not None)
+        return "\n".join([*lines, ""])
+    pairs = {"is_cuda_build": gpu, "is_rocm_build": False}
+    if cuda:
+        archs = ["sm_35", "sm_50", "sm_60", "sm_70", "sm_75", "compute_80"]
+        pairs |= {"cuda_version": cuda, "cudnn_version": cudnn, "cuda_compute_capabilities": archs}
+    if shape == DICT:
+        return f"build_info = {pairs!r}\n"
+    return f"import collections\n\nbuild_info = collections.OrderedDict({list(pairs.items())!r})\n"

@@ -9,11 +9,6 @@ from made_environments import WINDOWS_SITE, Env
 BUILD_INFO = "import collections\nbuild_info = collections.OrderedDict({})\n"
 
 
-@pytest.fixture
-def env(tmp_path):
-    return Env(tmp_path / "an env")
-
-
 def notes(answer):
     return [f"{it.text} [{it.source}]" for it in answer.reasons]
 

@@ -17,11 +17,6 @@ from cudaswitch.resolver import resolve
 from made_environments import BUNDLES, NEW_DRIVER, SITE, Env
 
 
-@pytest.fixture
-def env(tmp_path):
-    return Env(tmp_path / "an env")
-
-
 def cudnn_pin(cuda, version):
     return f'nvidia-cudnn-cu{cuda} (=={version}) ; platform_system == "Linux"'
 

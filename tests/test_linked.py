@@ -14,11 +14,6 @@ VERSION = "__version__ = '2.3.0a0+gitabc'\ncuda: Optional[str] = '12.1'\n"
 
 
 @pytest.fixture
-def env(tmp_path):
-    return Env(tmp_path / "an env")
-
-
-@pytest.fixture
 def tree(tmp_path):
     """A source tree of PyTorch that was built in place."""
     folder = tmp_path / "src of mine"

@@ -17,11 +17,6 @@ from cudaswitch.errors import RequestError
 from made_environments import WINDOWS_SITE, Env
 
 
-@pytest.fixture
-def env(tmp_path):
-    return Env(tmp_path / "an env")
-
-
 def test_overrides_stand_in_for_the_machine(env, monkeypatch):
     facts = facts_of(env.prefix, driver="418.39", cc="7", gcc=9, platform="linux-aarch64")
     assert (facts.driver, facts.cc, facts.gcc) == ("418.39", ("7.0",), (9,))

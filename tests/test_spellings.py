@@ -6,12 +6,6 @@ import pytest
 
 from made_environments import SITE, WINDOWS_SITE, Env
 
-
-@pytest.fixture
-def env(tmp_path):
-    return Env(tmp_path / "an env")
-
-
 PIP = [
     # dist and version, answer
     ("torch 2.7.0.dev20250101+cu128", "12.8", "9.7.1.26"),

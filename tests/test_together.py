@@ -7,12 +7,6 @@ import pytest
 from cudaswitch.bundled import bundles_cuda
 from made_environments import SITE, Env
 
-
-@pytest.fixture
-def env(tmp_path):
-    return Env(tmp_path / "an env")
-
-
 # Those that use the CUDA of another.
 
 

@@ -1,0 +1,215 @@
+"""Frameworks of conda, and those of pip that find the CUDA of conda."""
+
+from __future__ import annotations
+
+import pytest
+
+from cudaswitch.resolver import explain
+from made_environments import ORDERED, build_info
+
+
+def test_an_older_cudnn_of_conda(env):
+    env.dist("tensorflow", "2.6.0")
+    env.conda("cudatoolkit", "11.2.2", "hbe64b41_10")
+    env.conda("cudnn", "8.0.5.39", "h1_0")
+    assert env.resolve().hint == f"`conda install -p '{env.prefix}' \"cudnn>=8.1,<9\"`"
+
+
+CONDA = [
+    # package, version, build, depends, answer
+    ("pytorch", "1.7.1", "py3.8_cuda10.1.243_cudnn7.6.3_0", (), "10.1.243", "7.6.3"),
+    ("pytorch", "1.7.1", "py3.8_cuda11.0.221_cudnn8.0.5_0", (), "11.0.221", "8.0.5"),
+    ("pytorch", "1.8.1", "py3.8_cuda101_cudnn7_0", (), "10.1", "7.6.3.30"),
+    ("pytorch", "1.7.0", "py3.8_cuda110_cudnn8_0", (), "11.0", "8"),
+    ("pytorch", "2.1.0", "py3.10_cuda12.1_cudnn8.9.2_0", (), "12.1", "8.9.2"),
+    ("pytorch", "2.5.1", "py3.12_cuda12.4_cudnn9.1.0_0", (), "12.4", "9.1.0"),
+    ("pytorch", "2.0.0", "py3.10_cpu_0", (), None, None),
+    ("pytorch", "1.10.0", "py39_0", (), None, None),  # says nothing; PyPI's default is no answer
+    ("pytorch", "2.1.0", "cuda118_py39hbf661d7_301", (), "11.8", "8.7.0.84"),
+    ("pytorch", "2.5.1", "cuda126_mkl_py312h30b5a27_300", (), "12.6", None),
+    ("pytorch", "2.1.0", "cpu_mkl_py310h3ea73d3_100", (), None, None),
+    ("pytorch", "1.13.0", "gpu_py_0", ("pytorch-cuda 11.7.*",), "11.7", "8.5.0.96"),
+    ("tensorflow-base", "2.4.1", "gpu_py39h29c2da4_0",
+     ("cudatoolkit 10.1.*", "cudnn 7.6.*"), "10.1", "7.6"),
+    ("tensorflow-base", "2.10.0", "cuda112py310he87a039_0",
+     ("cudatoolkit >=11.2,<12", "cudnn >=8.4.1.50,<9.0a0"), "11.2", "8.4.1.50"),
+    ("tensorflow-base", "2.4.1", "mkl_py39h43e0292_0", (), None, None),
+    ("tensorflow-base", "2.10.0", "eigen_py310hc96f1cb_0", (), None, None),
+    ("tensorflow-base", "2.15.0", "cpu_py311hd3d7757_2", (), None, None),
+    ("tensorflow-base", "2.14.0", "cuda118py310h676c1dd_0", (), "11.8", "8.7"),
+    ("tensorflow-base", "2.15.0", "cuda120py311heb1bdc4_2", (), "12.0", None),
+    ("pytorch", "1.0.0", "py3.7_cuda9.0.176_cudnn7.4.1_1", (), "9.0.176", "7.4.1"),
+    ("pytorch", "0.3.1", "py36_cuda9.1.85_cudnn7.0.5_2", (), "9.1.85", "7.0.5"),
+    ("pytorch", "0.4.1", "py37_cuda92_cudnn71_0", (), "9.2", "7.1"),
+    ("pytorch", "2.3.0", "gpu_cuda118py311h8b6c3b5_101", (), "11.8", "8.7.0.84"),
+    ("pytorch", "2.6.0", "cuda126_generic_py312_h1234567_200", (), "12.6", "9.5.1.17"),
+    ("pytorch", "2.6.0", "cpu_generic_py312_h1234567_0", (), None, None),
+    ("pytorch-gpu", "2.1.0", "cuda118py310h7b3a9c5_301", (), "11.8", "8.7.0.84"),
+    ("jaxlib", "0.4.35", "cuda126py312hd27b167_203", (), "12.6", "9.1"),
+    ("jaxlib", "0.4.23", "cpu_py311h46de68d_0", (), None, None),
+    ("onnxruntime", "1.17.1", "py310h2494dd2_0_cpu", (), None, None),
+    ("jaxlib", "0.4.14", "cuda112py310hf679b68_0", ("cudnn >=8.8,<9",), "11.2", "8.8"),
+    ("jaxlib", "0.4.23", "cuda120py311h5a49573_202", (), "12.0", "8.9"),
+    ("onnxruntime", "1.20.1", "gpu_cuda124py39h05d824c_0", (), "12.4", "9"),
+    ("onnxruntime", "1.20.1", "py313h2494dd2_0_cuda",
+     ("python", "cuda-version >=12.4,<13", "cudnn >=9.1,<10.0a0", "__cuda"), "12.4", "9.1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CONDA, ids=lambda case: f"{case[0]}-{case[1]}-{case[2]}")
+def test_conda_packages(env, case):
+    name, version, build, depends, cuda, cudnn = case
+    env.conda(name, version, build, *depends)
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn) == (cuda, cudnn)
+    assert answer.bundled is (cuda is not None)
+    assert f"conda-meta/{name}-{version}-{build}.json" in answer.frameworks[0].source
+
+
+def test_a_conda_package_is_found_once_though_it_has_a_dist_info_too(env):
+    env.conda("pytorch", "2.1.0", "py3.10_cuda12.1_cudnn8.9.2_0")
+    env.torch("2.1.0", "12.1")
+    answer = env.resolve()
+    assert len(answer.frameworks) == 1
+    assert (answer.cuda, answer.cudnn) == ("12.1", "8.9.2")
+
+
+def test_a_package_of_conda_forge_has_its_build_in_its_version(env):
+    env.conda(
+        "pytorch",
+        "2.0.0",
+        "cuda118py310he342708_200",
+        "cudatoolkit >=11.8,<12",
+        "cudnn >=8.8.0.121",
+    )
+    env.dist("torch", "2.0.0.post200")
+    env.file("torch/version.py", "__version__ = '2.0.0.post200'\ncuda = '11.8'\n")
+    answer = env.resolve(cc="3.5")
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("11.8", "8.8.0.121", True)
+    assert any("as a conda package" in reason.text for reason in answer.reasons)
+
+
+def test_another_post_release_over_conda_is_pip(env):
+    env.conda("paddlepaddle-gpu", "2.4.2", "py38_gpu_cuda10.2_many_linux", "cudatoolkit 10.2.*")
+    env.dist("paddlepaddle-gpu", "2.4.2.post112")
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled) == ("11.2", False)
+
+
+def test_of_two_records_of_a_conda_package_the_newer_counts_and_the_other_is_noted(env):
+    env.conda("pytorch", "1.9.1", "py3.8_cuda10.2_cudnn7.6.5_0")
+    env.conda("pytorch", "1.12.1", "py3.8_cuda11.3_cudnn8.3.2_0")
+    env.conda("cudatoolkit", "9.2.148", "h1_0")
+    env.conda("cudatoolkit", "11.3.1", "h2_0")
+    answer = env.resolve()
+    assert [(it.version, it.cuda) for it in answer.frameworks] == [("1.12.1", "11.3")]
+    noted = {reason.source: reason.text for reason in answer.reasons if "second" in reason.text}
+    assert noted == {
+        "conda-meta/pytorch-1.9.1-py3.8_cuda10.2_cudnn7.6.5_0.json": "is a second record of"
+        " pytorch, beside pytorch-1.12.1-py3.8_cuda11.3_cudnn8.3.2_0.json",
+        "conda-meta/cudatoolkit-9.2.148-h1_0.json": "is a second record of cudatoolkit,"
+        " beside cudatoolkit-11.3.1-h2_0.json",
+    }
+
+
+def test_pip_over_conda_is_pip(env):
+    env.conda("pytorch", "2.0.0", "py3.10_cpu_0")
+    env.torch("2.1.0+cu121", "12.1")
+    assert env.resolve().cuda == "12.1"
+
+
+def test_condas_record_of_another_release_does_not_make_pips_package_condas(env):
+    env.conda("tensorflow-base", "2.4.1", "gpu_py39h29c2da4_0", "cudatoolkit 10.1.*")
+    env.dist("tensorflow", "2.10.1")
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled) == ("11.2", False)
+
+
+def test_pip_tensorflow_in_a_prefix_with_condas_cuda(env):
+    env.dist("tensorflow", "2.10.1")
+    env.file("tensorflow/python/platform/build_info.py", build_info(ORDERED, "11.2", "8"))
+    env.conda("cudatoolkit", "11.2.2", "hbe64b41_10")
+    assert env.resolve().bundled is False
+    env.conda("cudnn", "8.1.0.77", "h90431f1_0")
+    answer = env.resolve()
+    assert answer.bundled is True
+    assert any("cudatoolkit 11.2.2 and cudnn 8.1.0.77" in it.text for it in answer.reasons)
+
+
+def test_a_cupy_beside_conda_s_cuda_runs_without_the_cudnn_that_it_may_use(env):
+    env.dist("cupy-cuda11x", "13.6.0")
+    env.file("cupy/.data/_wheel.json", '{"cuda": "11.x", "cudnn": {"version": "8.8.1"}}')
+    env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn, answer.bundled) == ("11", None, True)
+
+
+@pytest.fixture
+def beside_conda(env, monkeypatch):
+    """TensorFlow by pip with the cudatoolkit of conda, as its guide had it up to 2.12."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    env.dist("tensorflow", "2.10.0")
+    env.conda("cudatoolkit", "11.2.2", "hbe64b41_10")
+    env.conda("cudnn", "8.1.0.77", "h90431f1_0")
+    return env
+
+
+def test_pip_tensorflow_finds_condas_cuda_by_ld_library_path_alone(beside_conda):
+    answer, lib = beside_conda.resolve(), f"{beside_conda.prefix}/lib"
+    assert f"looks in `{lib}` only by LD_LIBRARY_PATH" in answer.caution
+    assert any("tensorflow#52988" in reason.source for reason in answer.reasons)
+    assert f"LD_LIBRARY_PATH='{lib}'" in answer.hint
+    assert "cuDNN 8.1.0.77, once LD_LIBRARY_PATH leads there" in explain(answer).splitlines()[0]
+    assert beside_conda.resolve(platform="win-64").caution is None
+
+
+LEADING = {
+    "etc/conda/activate.d/env_vars.sh": "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$CONDA_PREFIX/lib/",
+    "etc/conda/activate.d/a.sh": 'export LD_LIBRARY_PATH="{at}/lib:$LD_LIBRARY_PATH"',
+    "conda-meta/state": '{{"env_vars": {{"LD_LIBRARY_PATH": "/opt/lib:{at}/lib"}}}}',
+}
+
+
+@pytest.mark.parametrize("file", LEADING)
+def test_what_leads_there(beside_conda, file):
+    text = LEADING[file]
+    beside_conda.write(file, text.format(at=beside_conda.prefix) if "{at}" in text else text)
+    assert beside_conda.resolve().caution is None
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("etc/conda/activate.d/a.sh", "export LD_LIBRARY_PATH=$CONDA_PREFIX/library"),
+        ("etc/conda/activate.d/a.sh", "export LD_LIBRARY_PATH=/opt/lib PATH=$CONDA/lib"),
+        ("etc/conda/activate.d/a.txt", "export LD_LIBRARY_PATH=$CONDA_PREFIX/lib"),
+        ("conda-meta/state", '{"env_vars": {"LD_LIBRARY_PATH": ["lib"]}}'),
+    ],
+)
+def test_what_does_not_lead_there(beside_conda, file, text):
+    beside_conda.write(file, text)
+    assert beside_conda.resolve().caution
+
+
+def test_a_shell_that_has_it_already(beside_conda, monkeypatch):
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/opt/lib:{beside_conda.prefix}/lib/")
+    assert beside_conda.resolve().caution is None
+
+
+def test_wheels_beside_it_and_releases_before_2_7_need_no_path(beside_conda, monkeypatch):
+    beside_conda.dist("tensorflow-gpu", "2.6.2")
+    assert beside_conda.resolve().caution is None
+    beside_conda.dist("tensorflow-gpu", "2.14.1")
+    beside_conda.conda("cudatoolkit", "11.8.0", "0")
+    beside_conda.conda("cudnn", "8.9", "0")
+    assert beside_conda.resolve().caution
+    beside_conda.dist("nvidia-cuda-runtime-cu11", "11.8.89")
+    beside_conda.dist("nvidia-cudnn-cu11", "8.7.0.84")
+    assert beside_conda.resolve().caution is None
+
+
+def test_an_old_framework_needs_its_own_release_of_condas_cuda(env):
+    env.dist("tensorflow", "2.1.0")
+    env.conda("cudatoolkit", "10.2.89", "hfd86e86_1")
+    env.conda("cudnn", "7.6.5", "cuda10.2_0")
+    assert env.resolve().bundled is False
