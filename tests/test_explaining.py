@@ -1,0 +1,80 @@
+"""The answer as people and programs read it: every reason with its source."""
+
+from __future__ import annotations
+
+import pytest
+
+from cudaswitch.resolver import explain, resolve
+from handmade import facts, found, tensorflow, toolkit, torch
+
+
+def test_every_reason_says_where_it_was_read():
+    need = tensorflow("2.1.0", "10.1", "7")
+    answer = resolve(
+        facts(need, driver_source="/sys", cc=("7.0",), gcc=(12,), prefix="/env"),
+        [toolkit("10.1.243")],
+    )
+    assert all(reason.source for reason in answer.reasons)
+
+
+def test_the_json_has_stable_keys():
+    answer = resolve(facts(tensorflow("2.1.0", "10.1", "7")), [toolkit("10.1.243+cudnn7.6.5")])
+    data = answer.to_json()
+    assert list(data) == [
+        "toolkit", "cuda", "cudnn", "runs", "bundled", "frameworks", "reasons", "rejected", "hint",
+    ]  # fmt: skip
+    assert data["frameworks"] == [
+        {
+            "name": "tensorflow", "version": "2.1.0", "cuda": "10.1", "cudnn": "7.6",
+            "runs": True, "bundled": False, "source": "record", "known": True,
+        }
+    ]  # fmt: skip
+    assert set(data["reasons"][0]) == {"text", "source"}
+
+
+@pytest.mark.parametrize(
+    ("frameworks", "first"),
+    [
+        ((), "no framework found: nothing to choose for"),
+        ((torch("2.0+cpu", gpu="cpu"),), "needs no CUDA"),
+        ((torch("99.0"),), "which CUDA it needs is not known"),
+        ((found("cupy", "13.0.0"),), "which CUDA it needs is not known"),
+        ((torch("2.13.0", "14.0"),), "runs on its own CUDA 14.0"),
+        ((tensorflow("2.1.0", "10.1", "7"),), "needs CUDA 10.1 and cuDNN 7.6: not installed"),
+        ((torch("9.9.9", "8.0"), torch("2.0", "11.8")), "runs on its own CUDA 11.8"),
+    ],
+)
+def test_the_explanation_starts_with_the_choice(frameworks, first):
+    assert explain(resolve(facts(*frameworks), [])).startswith(first)
+
+
+def test_the_explanation_holds_reasons_rejected_and_the_next_step():
+    text = explain(
+        resolve(
+            facts(tensorflow("2.1.0", "10.1", "7"), driver="400.1"),
+            [toolkit("10.1.243+cudnn7.6.5")],
+        )
+    )
+    assert text.startswith("cannot run here")
+    assert "sources\n  [1] file" in text
+    assert "] NVIDIA CUDA Toolkit" in text
+    assert "not chosen\n  - 10.1.243+cudnn7.6.5 CUDA 10.1.243 needs driver 418.39" in text
+    assert "\nhint: TensorFlow 1." in text
+
+
+def test_the_explanation_cites_each_source_once_and_names_each_framework_once():
+    answer = resolve(facts(torch("2.5.1", "12.4"), tensorflow("2.15.1", "12.2", "8")), [])
+    text = explain(answer)
+    assert text.count("\n  PyTorch 2.5.1\n") == 2  # what it was built for; what runs it
+    for source in {reason.source for reason in answer.reasons if reason.source}:
+        assert text.count(f"] {source}\n") + text.endswith(f"] {source}") == 1
+    assert text.count("`nvidia-smi` shows") == 1
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_explanation_fits_a_terminal_and_loses_no_word(width):
+    answer = resolve(facts(tensorflow("2.1.0", "10.1", "7"), cc=("7.0",)), [toolkit("10.2.89")])
+    whole, broken = explain(answer), explain(answer, width)
+    assert whole.split() == broken.split()
+    assert all(len(line) <= width or " " not in line.strip(" -") for line in broken.splitlines())
+    assert max(map(len, whole.splitlines())) > 120
