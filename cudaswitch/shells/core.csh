@@ -378,5 +378,5 @@ else if ("${_csw_new_LIB:q}" != "${_csw_LD_LIBRARY_PATH:q}") then
     setenv LD_LIBRARY_PATH "${_csw_new_LIB:q}"
 endif
 
-source "${_csw_texts:q}/own.csh"
+if ($#_csw_own) source "${_csw_texts:q}/own.csh"
 unset _csw_*
