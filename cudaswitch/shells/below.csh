@@ -16,13 +16,26 @@ while ($_csw_level > 1 && "${_csw_below:q}" == "")
     end
 end
 if ("${_csw_below:q}" != "") then
-    # A PATH that conda computed ahead is still to come.
-    set _cudaswitch_below = ("=${CONDA_PREFIX:q}" "=")
-    if ($?_CUDASWITCH_GONE) eval 'set _cudaswitch_below[2] = "=${_CUDASWITCH_GONE:q}"'
+    # A PATH that conda computed ahead is still to come, and what was applied then is so no more:
+    # what it brings back is counted anew.
+    set _cudaswitch_below = ("=${CONDA_PREFIX:q}" "")
+    if ($?_CUDASWITCH_GONE) eval 'set _cudaswitch_below[2] = "${_CUDASWITCH_GONE:q}"'
     setenv CONDA_PREFIX "${_csw_below:q}"
     source "${_csw_below:q}/etc/conda/activate.d/~~cudaswitch.csh"
     setenv CONDA_PREFIX "$_cudaswitch_below[1]:s/=//:q"
-    if ("$_cudaswitch_below[2]:q" != "=") setenv _CUDASWITCH_GONE "$_cudaswitch_below[2]:s/=//:q"
+    set _csw_words = "$_cudaswitch_below[2]:as/ //:as/	//:as/:/ /"
+    foreach _csw_item ($_csw_words:x)
+        set _csw_words = "${_csw_item:s,/, /,}"
+        set _csw_words = ($_csw_words:x)
+        set _csw_dir = "$_csw_words[2]:as// /:as//	/:q"
+        set _csw_n = 0
+        foreach _csw_word ($path:q)
+            if ("${_csw_word:q}" == "${_csw_dir:q}") @ _csw_n++
+        end
+        set _csw_item = "${_csw_n}${_csw_dir:q}"
+        if ($?_CUDASWITCH_GONE) eval 'set _csw_item = "${_csw_item:q}:${_CUDASWITCH_GONE:q}"'
+        setenv _CUDASWITCH_GONE "${_csw_item:q}"
+    end
     unset _cudaswitch_below
 endif
 unset _csw_*

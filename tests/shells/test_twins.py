@@ -275,6 +275,9 @@ FOUND: dict[str, tuple[Event, ...]] = {
     "what a script keeps": (("use", "2"), ("activate", "m"), ("prompt",)),
     "what a script keeps below another": (("activate", "h"), ("stack", "k")),
     "a PATH that a script keeps": (("activate", "c"), ("stack", "p"), ("prompt",)),
+    "the environment below, with a virtualenv's toolkit in between": (
+        *(("venv_activate", "x"), ("stack", "a"), ("stack", "c"), ("activate", "a"), ("prompt",)),
+    ),
     "an older folder on PATH": (
         *(("activate", "c"), ("hookless",), ("venv_activate", "x"), ("activate", "b")),
     ),
