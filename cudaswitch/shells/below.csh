@@ -17,11 +17,15 @@ while ($_csw_level > 1 && "${_csw_below:q}" == "")
 end
 if ("${_csw_below:q}" != "") then
     # A PATH that conda computed ahead is still to come, and what was applied then is so no more:
-    # what it brings back is counted anew.
+    # what it brings back is counted anew. What it keeps it has not exported yet.
     set _cudaswitch_below = ("=${CONDA_PREFIX:q}" "")
     if ($?_CUDASWITCH_GONE) eval 'set _cudaswitch_below[2] = "${_CUDASWITCH_GONE:q}"'
+    set _cudaswitch_later = ()
+    if ($?_cudaswitch_undone) eval 'set _cudaswitch_later = ($_cudaswitch_undone:q)'
+    unset _cudaswitch_undone
     setenv CONDA_PREFIX "${_csw_below:q}"
     source "${_csw_below:q}/etc/conda/activate.d/~~cudaswitch.csh"
+    if ($#_cudaswitch_later) set _cudaswitch_undone = ($_cudaswitch_later:q)
     setenv CONDA_PREFIX "$_cudaswitch_below[1]:s/=//:q"
     set _csw_words = "$_cudaswitch_below[2]:as/ //:as/	//:as/:/ /"
     foreach _csw_item ($_csw_words:x)
@@ -36,6 +40,6 @@ if ("${_csw_below:q}" != "") then
         if ($?_CUDASWITCH_GONE) eval 'set _csw_item = "${_csw_item:q}:${_CUDASWITCH_GONE:q}"'
         setenv _CUDASWITCH_GONE "${_csw_item:q}"
     end
-    unset _cudaswitch_below
+    unset _cudaswitch_below _cudaswitch_later
 endif
 unset _csw_*

@@ -278,6 +278,12 @@ FOUND: dict[str, tuple[Event, ...]] = {
     "the environment below, with a virtualenv's toolkit in between": (
         *(("venv_activate", "x"), ("stack", "a"), ("stack", "c"), ("activate", "a"), ("prompt",)),
     ),
+    "a copy while the environment below is taken up": (
+        *(("stack", "c"), ("stack", "a"), ("activate", "c"), ("deactivate",), ("activate", "v")),
+    ),
+    "a stack where nothing is applied": (
+        *(("use", "system"), ("activate", "c"), ("stack", "a"), ("deactivate",)),
+    ),
     "an older folder on PATH": (
         *(("activate", "c"), ("hookless",), ("venv_activate", "x"), ("activate", "b")),
     ),
