@@ -152,7 +152,7 @@ __cudaswitch_strongest() {
 # ways; bash copies a function for each call, so what is not usual has functions of its own, and
 # takes long strings apart where they are quoted, so they are not where nothing depends on it.
 __cudaswitch_settle() {
-    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw _csw_search _csw_ld _csw_ld_set
     case $# in 0) __cudaswitch_strongest && set -- "$__csw" ;; esac
     _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}

@@ -5,7 +5,7 @@
 # the request is `auto`, and what in the environment is older than the pin as long as there is
 # nothing new in it that might bring CUDA.
 __cudaswitch_enter() {
-    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     # Not where it would be exported: to a shell that has no functions.
     case ${_cudaswitch_here-}$- in 1* | *a*) ;; *) _cudaswitch_here=1 ;; esac
     \local __csw _csw_tried _csw_auto _csw_plain _csw_search _csw_ld _csw_ld_set
@@ -90,7 +90,7 @@ __cudaswitch_said() {
 # The hook of an environment that is left: owner C or V, its folder. A is no owner, but whatever a
 # script of it changes.
 __cudaswitch_leave() {
-    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local _csw_before _csw_now _csw_repaired __csw _csw_left _csw_path
     case $1:${_CUDASWITCH_C:+C}${_CUDASWITCH_V:+V} in
         C:C* | V:*V | A:*) ;;
@@ -227,7 +227,7 @@ __cudaswitch_unsaid() {
 
 # conda has finished, and what a PATH of its own brought back goes. Usually nothing did.
 __cudaswitch_repair() {
-    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     # It keeps nothing more when it leaves the last one.
     case ${_cudaswitch_undone:+${CONDA_SHLVL-}} in
         '' | 0) _cudaswitch_undone='' ;;

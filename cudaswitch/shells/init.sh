@@ -67,7 +67,7 @@ __cudaswitch_content() {
 # Has the version file that decides changed, or is there a nearer one? Not asked where the
 # shell or an environment decides.
 __cudaswitch_edited() {
-    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw
     if [ -n "${_CUDASWITCH_U-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then return 1; fi
     if [ -f .cuda-version ] && [ "${_cudaswitch_file-}" != "$PWD/.cuda-version" ]; then return 0; fi
@@ -170,7 +170,7 @@ __cudaswitch_version() {
 
 # Take up what the environment, the directory or the user asks for, and settle.
 __cudaswitch_look() {
-    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw _csw_before _csw_moved
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _cudaswitch_left=''
     case ${_cudaswitch_seen-} in
@@ -222,7 +222,7 @@ __cudaswitch_look() {
 
 # One line on what is active now, where it is another than $1.
 __cudaswitch_tell() {
-    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local _csw_home __csw
     _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line='no toolkit'
     _cudaswitch_news=''
@@ -296,7 +296,7 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
 }
 
 cudaswitch() {
-    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global ;; esac
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw _csw_chosen
     if case $#:${1-} in 2:use) __cudaswitch_ready "$2" ;; *) \false ;; esac; then
         _csw_chosen=$__csw

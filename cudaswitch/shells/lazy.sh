@@ -7,7 +7,7 @@ __cudaswitch_unaliased() {
     \local _csw_code _csw_aliases
     _csw_code=0 _csw_aliases=''
     if [ -n "${ZSH_VERSION-}" ]; then
-        \emulate -L sh -o no_aliases -o no_warn_create_global
+        \emulate -L sh -o no_aliases -o no_warn_create_global -o no_force_float
     elif \shopt -q expand_aliases; then
         _csw_aliases=1
         \shopt -u expand_aliases
@@ -21,7 +21,7 @@ __cudaswitch_unaliased() {
 _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line=''
 
 __cudaswitch_look() {
-    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global; fi
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
     \local __csw
     __csw=${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}
     __csw=$__csw${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}

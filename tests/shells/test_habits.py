@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shells.conda import Conda, conda_prefix, write_hook
+from shells.conda import Conda, Emulator, conda_prefix, write_hook
 from shells.driver import BASH, DASH, FISH, TCSH, ZSH, Shell, run_shell
 from shells.kits import Person
 from shells.pinned import Session
@@ -33,6 +33,21 @@ def test_how_zsh_reads_words(person: Person, tmp_path: Path, habit: str, loaded:
     on = {str(kit.home): str(number) for number, kit in enumerate(person.kits)}
     homes = [on.get(result.snaps[str(n)].get("CUDA_HOME", ""), "-") for n in range(1, 7)]
     assert "".join(homes) == "--0-1-"
+
+
+def test_zsh_that_reckons_with_decimals(person: Person, tmp_path: Path) -> None:
+    """With that option of zsh 2 - 1 is `1.`, which is no number to `[`."""
+    for name, request in (("a", "10.1"), ("c", "11.8")):
+        person.pin(request, conda_prefix(tmp_path / name))
+    session = Session(person, tmp_path, ZSH, Emulator())
+    steps = ["setopt force_float", *session.steps("a +c out out"), "cudaswitch use 10.1"]
+    path = f"{person.kits[0].bin}:{session.conda.base_path}"
+    result = session.play(*steps, load=True, PATH=path).check()
+    homes = [result.snaps[str(n)].get("CUDA_HOME") for n in range(3, 8)]
+    assert homes == [*(str(person.kits[n].home) for n in (0, 1, 0)), None, str(person.kits[0].home)]
+    assert result.stderr == ""
+    assert result.snaps["6"]["PATH"] == path
+    assert result.snaps["7"]["_CUDASWITCH_BIN"] == f"1{person.kits[0].bin}"
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
