@@ -249,6 +249,28 @@ def test_what_direnv_brings_back(
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("first", ["direnv", "cudaswitch"])
+def test_the_next_command_has_not_what_direnv_brought_back(
+    shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """In fish, whose folder of startup files comes first, its hook comes after ours."""
+    direnv = require("direnv")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".envrc").write_text("PATH_add bin\n")
+    (project / ".cuda-version").write_text("11.8\n")
+    subprocess.run([direnv, "allow"], cwd=project, env=person.home.env, check=True)
+    terminal = beside_direnv(shell, at_prompt, direnv, first)
+    before = seen(terminal)
+    for _ in range(2):
+        for folder in (project, tmp_path):
+            terminal.child.sendline(f"cd {shell.quote(str(folder))}")
+            now = seen(terminal)
+            assert (person.kits[1].bin in now["PATH"].split(":")) == (folder == project)
+        assert now == before
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 @pytest.mark.parametrize("first", ["mise", "cudaswitch"])
 def test_mise(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
     """It works PATH out anew at a prompt, from what it was when mise was loaded."""
