@@ -8,7 +8,10 @@ __cudaswitch_prompt() {
     if [[ -n ${_cudaswitch_news-} ]]; then __cudaswitch_tell "${_cudaswitch_line-}" || :; fi
 }
 # Not in a script of an environment that conda leaves: until it has finished that is active still.
-__cudaswitch_moved() { [[ -n ${_cudaswitch_left-} ]] || __cudaswitch_look || :; }
+__cudaswitch_moved() {
+    [[ -n ${_cudaswitch_left-} || ${CONDA_PREFIX:+${funcfiletrace[*]}} == */deactivate.d/* ]] && return
+    __cudaswitch_look || :
+}
 typeset -ga precmd_functions chpwd_functions
 # Not by its index: what a login shell reads as sh does, /etc/profile, has 0 for the first.
 case " ${(j: :)precmd_functions[@]} " in

@@ -12,6 +12,12 @@ function __cudaswitch_prompt --on-event fish_prompt
 end
 # Not in a script of an environment that conda leaves: until it has finished that is active still.
 function __cudaswitch_moved --on-variable PWD
-    functions --query __cudaswitch_repair; or __cudaswitch_look
+    functions --query __cudaswitch_repair; and return
+    set -l before $_CUDASWITCH_BIN
+    __cudaswitch_look
+    # Nothing tells here whether it is one of an environment without a pin: what conda brings back
+    # then is known at the prompt.
+    test -n "$CONDA_PREFIX" -a -n "$before" -a "$before" != "$_CUDASWITCH_BIN"
+    and set -gx _CUDASWITCH_GONE $before
 end
 __cudaswitch_look

@@ -102,6 +102,8 @@ SCRIPTS = {
     "a pin and a choice": ("10.1", "cudaswitch use 12.4", "cudaswitch off"),
     "a pin, and a choice at the end": ("10.1", "", "cudaswitch use 11.8"),
     "a pin, and other folders": ("10.1", "", "cd /; cd /tmp"),
+    "a folder that chooses, and another": (None, "cd {tree}", "cd /tmp"),
+    "a pin, and a folder that chooses": ("10.1", "", "cd {tree}; cd /tmp"),
 }
 """A pin, and what the two scripts of an environment do."""
 
@@ -116,13 +118,20 @@ def test_scripts_of_an_environment_that_choose(
     """conda goes on to export a PATH from before them, and makes another environment active."""
     request, *halves = SCRIPTS[words]
     prefix = conda_prefix(tmp_path / "a")
-    conda_prefix(tmp_path / "b")
+    tree = conda_prefix(tmp_path / "b") / "tree"
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("12.4\n")
     for half, text in zip(("activate", "deactivate"), halves, strict=True):
-        write_hook(prefix, half, f"own.{shell.suffix}", f"{text}\n")
+        said = text.format(tree=shell.quote(str(tree)))
+        write_hook(prefix, half, f"own.{shell.suffix}", f"{said}\n")
     if request:
         person.pin(request, prefix)
     session = Session(person, tmp_path, shell, conda)
-    result = session.play(*session.steps(way), "cudaswitch off", load=True).check()
+    steps = session.steps(way)
+    if shell is FISH and "{tree}" in halves[0]:
+        # It cannot tell which script goes elsewhere.
+        steps = [f"{step}\n{shell.prompt}" for step in steps]
+    result = session.play(*steps, "cudaswitch off", load=True).check()
     for snap in result.snaps.values():
         stand = [kit.bin for kit in person.kits if kit.bin in snap["PATH"].split(":")]
         home = snap.get("CUDA_HOME")
