@@ -94,6 +94,10 @@ class Person:
             return f"cudaswitch use {request}"
         return f'eval "$(cudaswitch env {request} --shell {shell.name})"'
 
+    def off(self, shell: Shell) -> str:
+        """Undo that in the shell's words: `system` is the way back without integration."""
+        return "cudaswitch off" if shell.name in self.init else self.use(shell, "system")
+
     def pin(self, request: str, prefix: Path, *options: str) -> None:
         done = self.home.run("pin", request, "--prefix", str(prefix), *options)
         assert done.returncode == 0, done.stderr

@@ -46,14 +46,10 @@ def given(shell: Shell, person: Person, gpus: str, request: str = "10.1") -> str
     return f"cudaswitch use {request} --gpus {gpus}"
 
 
-def back(shell: Shell) -> str:
-    return 'eval "$(cudaswitch env system --shell sh)"' if shell is DASH else "cudaswitch off"
-
-
 @every
 @pytest.mark.parametrize("text", VALUES)
 def test_it_is_set_with_the_toolkit(shell: Shell, person: Person, text: str) -> None:
-    result = person.play(shell, given(shell, person, text), back(shell)).check()
+    result = person.play(shell, given(shell, person, text), person.off(shell)).check()
     expected = switched(result.snaps["0"], person.kits[0])
     assert foreign(result.snaps["1"]) == expected | {SEEN: VALUES[text], ORDER: "PCI_BUS_ID"}
     assert foreign(result.snaps["2"]) == foreign(result.snaps["0"])
@@ -62,7 +58,7 @@ def test_it_is_set_with_the_toolkit(shell: Shell, person: Person, text: str) -> 
 @every
 @pytest.mark.parametrize("before", [{}, {SEEN: ""}, {SEEN: "7", ORDER: "FASTEST_FIRST"}], ids=str)
 def test_it_gives_back_what_was_there(shell: Shell, person: Person, before: dict[str, str]) -> None:
-    steps = given(shell, person, "0,2"), given(shell, person, "1", "11.8"), back(shell)
+    steps = given(shell, person, "0,2"), given(shell, person, "1", "11.8"), person.off(shell)
     result = person.play(shell, *steps, **before).check()
     assert [result.snaps[at][SEEN] for at in "12"] == ["0,2", "1"]
     assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
@@ -70,10 +66,10 @@ def test_it_gives_back_what_was_there(shell: Shell, person: Person, before: dict
 
 @every
 def test_what_the_person_sets_meanwhile_stays(shell: Shell, person: Person) -> None:
-    steps = given(shell, person, "0,2"), shell.set(SEEN, "3"), back(shell)
+    steps = given(shell, person, "0,2"), shell.set(SEEN, "3"), person.off(shell)
     after = person.play(shell, *steps, **{ORDER: "FASTEST_FIRST"}).check().snaps["3"]
     assert (after[SEEN], after[ORDER]) == ("3", "FASTEST_FIRST")
-    steps = given(shell, person, "0,2"), shell.unset(SEEN), back(shell)
+    steps = given(shell, person, "0,2"), shell.unset(SEEN), person.off(shell)
     assert SEEN not in person.play(shell, *steps, **{SEEN: "7"}).check().snaps["3"]
 
 

@@ -1,0 +1,124 @@
+"""Pinned conda environments that are changed, cloned or closed; condas that are not like ours."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shells.conda import Conda, Emulator, conda_prefix
+from shells.driver import POSIX_SHELLS, SHELLS, Shell
+from shells.kits import Person, foreign
+from shells.pinned import Session, pinned_environments
+from shells.quick_conda import CONDAS
+from tools import as_plain_user, console_script
+
+every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
+every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
+
+
+@every_conda
+@every_shell
+class TestChangedWhileActive:
+    @pytest.fixture
+    def mine(self, person: Person, tmp_path: Path, shell: Shell, conda: Conda) -> Iterator[Session]:
+        yield Session(person, pinned_environments(person, tmp_path / "e"), shell, conda)
+        if not person.kits[0].home.exists():
+            person.kits[0].build()
+
+    def test_toolkit_deleted(self, mine: Session) -> None:
+        gone = f"rm -r {mine.shell.quote(str(mine.person.kits[0].home))}"
+        steps = [*mine.steps("a"), gone, *mine.steps("out a b a again +c out out out out")]
+        result = mine.play(*steps).check()
+        after = result.snaps["4"]
+        assert after["PATH"] == mine.conda.base_path
+        assert after == foreign(after)
+        for number in (5, 7, 8, 10):
+            now = result.snaps[str(number)]
+            assert now["PATH"] in (f"{mine.folder}/a/bin:{mine.conda.base_path}",)
+            assert not {"CUDA_HOME", "LD_LIBRARY_PATH"} & now.keys(), number
+        assert result.snaps["9"]["CUDA_HOME"] == str(mine.person.kits[1].home)
+        assert result.snaps["13"] == foreign(result.snaps["13"])
+
+    def test_unpinned(self, mine: Session) -> None:
+        prefix = mine.shell.quote(str(mine.folder / "a"))
+        unpin = mine.shell.hush(f"{console_script()} unpin -p {prefix}")
+        steps = [*mine.steps("a"), unpin, *mine.steps("out a again out")]
+        result = mine.play(*steps).check()
+        for number in (4, 7):
+            after = result.snaps[str(number)]
+            assert (after["PATH"], after) == (mine.conda.base_path, foreign(after))
+        assert "CUDA_HOME" not in result.snaps["5"]
+
+    def test_pinned_to_another(self, mine: Session) -> None:
+        prefix = mine.shell.quote(str(mine.folder / "a"))
+        pin = mine.shell.hush(f"{console_script()} pin 12.4 -p {prefix}")
+        result = mine.play(*mine.steps("a"), pin, *mine.steps("again out a out")).check()
+        for number in (4, 6):
+            assert result.snaps[str(number)]["CUDA_HOME"] == str(mine.person.kits[2].home)
+        for number in (5, 7):
+            after = result.snaps[str(number)]
+            assert (after["PATH"], after) == (mine.conda.base_path, foreign(after))
+
+
+def test_a_clone_keeps_its_toolkit(person: Person, tmp_path: Path) -> None:
+    """Cloning replaces the old prefix as plain text, also at the head of another path."""
+    kit = person.kits[0]
+    original = conda_prefix(kit.home.with_name(kit.home.name[:-2]))
+    assert str(kit.home).startswith(str(original))
+    person.pin("10.1", original)
+    clone = tmp_path / "clone"
+    shutil.copytree(original, clone)
+    for file in (path for path in clone.rglob("*") if path.is_file()):
+        file.write_text(file.read_text().replace(str(original), str(clone)))
+    shutil.rmtree(original)
+    for shell in SHELLS:
+        session = Session(person, tmp_path, shell, CONDAS[0])
+        enter = session.conda.activate(shell, clone)
+        result = session.play(enter, session.conda.deactivate()).check()
+        assert result.snaps["2"]["CUDA_HOME"] == str(kit.home)
+        assert result.snaps["3"] == foreign(result.snaps["3"])
+        assert result.snaps["3"]["PATH"] == session.conda.base_path
+
+
+def test_a_read_only_environment_is_a_clear_error(person: Person, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    script = str(console_script())
+    for path in (prefix, prefix / "etc", *(prefix / "etc").rglob("*")):
+        path.chmod(0o555)
+    done = subprocess.run(
+        as_plain_user(script, "pin", "10.1", "-p", str(prefix)),
+        env=person.home.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    error, hint = done.stderr.splitlines()
+    assert error.startswith(f"cudaswitch: cannot pin `{prefix}`: Permission denied")
+    assert hint.startswith("hint: ")
+    for path in (prefix / "etc", *(prefix / "etc").rglob("*"), prefix):
+        path.chmod(0o755)
+
+
+class TestOtherCondas:
+    @pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
+    def test_without_the_private_function_the_next_hook_repairs(
+        self, person: Person, pinned_folder: Path, shell: Shell, tmp_path: Path
+    ) -> None:
+        """A conda that calls its last function by another name."""
+        conda = Emulator()
+        init = conda.init(shell)
+        emulator = Path(__file__).with_name("conda_emulator.sh")
+        other = tmp_path / "emulator.sh"
+        other.write_text(emulator.read_text().replace("__conda_hashr", "__conda_rehash"))
+        session = Session(person, pinned_folder, shell, conda)
+        steps = [init.replace(str(emulator), str(other)), *session.steps("a b c out out out out")]
+        result = person.__class__(person.home, person.kits, {}).play(
+            shell, *steps, PATH=conda.base_path
+        )
+        last = result.check().snaps[str(len(steps))]
+        assert (last["PATH"], last) == (conda.base_path, foreign(last))
