@@ -3,41 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pexpect
 import pytest
 
-import cudaswitch
-from checks import refused, snapshot, succeeded
+from checks import refused, succeeded
 from homes import Home
-from tools import console_script, require
+from startup_files import FILES, install, remove
+from tools import console_script
 
-FILES = {
-    "bash": ".bashrc",
-    "zsh": ".zshrc",
-    "fish": "xdg-config/fish/conf.d/cudaswitch.fish",
-}
-OTHERS = {
-    "tcsh": (".tcshrc", ("-c",), "cudaswitch use 10.1; echo $CUDA_HOME"),
-    "xonsh": (
-        "xdg-config/xonsh/rc.xsh",
-        ("--rc", "{file}", "-c"),
-        "cudaswitch use 10.1; echo $CUDA_HOME",
-    ),
-    "nu": (
-        "xdg-config/nushell/autoload/cudaswitch.nu",
-        ("-e",),
-        "cudaswitch use 10.1; print $env.CUDA_HOME; exit",
-    ),
-}
-"""The startup file of each, and how it is told what to do once it has read it."""
-HINT = "hint: install cudaswitch again, then cudaswitch init --install"
 OPEN, CLOSE = b"# >>> cudaswitch >>>", b"# <<< cudaswitch <<<"
 TEXTS = {
     "plain": b"alias ll='ls -l'\n",
@@ -49,18 +26,6 @@ TEXTS = {
     "no text": b"\xff\xfe\x00\x80 not any encoding\n\x1b[31m\n",
     "others' markers": b"# >>> conda initialize >>>\nx\n# <<< conda initialize <<<\n",
 }
-
-
-def install(home: Home, *arguments: str) -> str:
-    done = home.run("init", "--install", *arguments)
-    assert succeeded(done) == []
-    return done.stderr
-
-
-def remove(home: Home, *arguments: str) -> str:
-    done = home.run("init", "--remove", *arguments)
-    assert succeeded(done) == []
-    return done.stderr
 
 
 @pytest.mark.parametrize("shell", FILES)
@@ -293,160 +258,3 @@ def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:
     assert "login shells" not in install(home, "bash")
     (home.path / ".bashrc").write_text('# eval "$(cudaswitch init bash)"\n')
     assert "starts Python" not in install(home, "bash")
-
-
-def test_ready_files_follow_the_program(stocked: Home) -> None:
-    """After an update, the next command that changes something rewrites them."""
-    install(stocked, "bash")
-    ready = stocked.store / "init" / "bash"
-    text = ready.read_text()
-    bound = ready.with_name(".bound")
-    assert bound.read_text() == f"{cudaswitch.__version__} {console_script()}\n"
-
-    def after(binding: str) -> str:
-        ready.write_text("# older\n")
-        bound.write_text(f"{binding}\n")
-        succeeded(stocked.run("alias", "mine", "10.1"))
-        succeeded(stocked.run("want", "--for-use", ">=10"))
-        return ready.read_text()
-
-    assert after(f"0.0.1 {console_script()}") == text
-    assert after("0.0.1 /gone/bin/cudaswitch") == text
-    # Another installation that is there keeps its own.
-    assert after(f"0.0.1 {sys.executable}") == "# older\n"
-    bound.unlink()
-    ready.unlink()
-    before = snapshot(stocked.store)
-    succeeded(stocked.run("want", "--for-use", ">=10"))
-    assert snapshot(stocked.store) == before
-
-
-def test_a_ready_file_that_is_gone_is_no_error(stocked: Home) -> None:
-    for shell in FILES:
-        install(stocked, shell)
-    shutil.rmtree(stocked.store)
-    for shell in FILES:
-        done = _interactive(stocked, shell, "echo fine")
-        assert (done.returncode, done.stdout) == (0, "fine\n")
-        assert "cudaswitch" not in done.stderr
-
-
-@pytest.mark.parametrize("shell", [*FILES, "tcsh", "xonsh", "nu"])
-def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) -> None:
-    """It then binds the ready file to itself; where there is none, that is one clear line."""
-    old, new = (stocked.path / name / "cudaswitch" for name in ("old", "new"))
-    old.parent.mkdir()
-    shutil.copy(console_script(), old)
-    done = subprocess.run([old, "init", "--install", shell], env=stocked.env, check=False)
-    assert done.returncode == 0
-    old.parent.rename(new.parent)
-    home = Home(stocked.path, stocked.store, stocked.env | {"PATH": f"{new.parent}:/usr/bin:/bin"})
-
-    def told(script: str) -> subprocess.CompletedProcess[str]:
-        if shell in FILES:
-            return _interactive(home, shell, script)
-        file, options, _ = OTHERS[shell]
-        start = [option.format(file=home.path / file) for option in options]
-        return subprocess.run(
-            [require(shell), *start, script],
-            env=home.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-
-    end = "print $env.CUDA_HOME; exit" if shell == "nu" else "echo $CUDA_HOME"
-    done = told(f"cudaswitch list; cudaswitch use '>=10'; {end}")
-    assert f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5\n" in done.stdout
-    assert "cudaswitch: CUDA 10.1.243+cudnn7.6.5\n" in done.stderr
-    assert str(old) not in done.stderr
-    assert (stocked.store / "init" / ".bound").read_text().endswith(f" {new}\n")
-
-    new.unlink()
-    done = told("cudaswitch list" if shell == "tcsh" else "cudaswitch use '>=10'")
-    said = re.findall("^(?:cudaswitch|hint|Exc|FileN).*", done.stderr, re.MULTILINE)
-    if shell == "tcsh":
-        assert said == ["cudaswitch: Command not found."]
-    elif shell == "nu":
-        gone = f"cudaswitch: `{new}` is gone, and no other is on PATH help: {HINT[6:]}"
-        # It breaks lines.
-        assert "".join(gone.split()) in re.sub(r"\s|\|", "", done.stderr)
-    else:
-        assert said == [f"cudaswitch: `{new}` is gone, and no other is on PATH", HINT]
-    assert done.returncode != 0
-
-
-def test_tcsh_without_the_texts_that_it_sources(stocked: Home) -> None:
-    """They are in the package; where that was moved, the command on PATH is called as it is."""
-    install(stocked, "tcsh")
-    ready = stocked.store / "init" / "tcsh"
-    texts = f"{Path(cudaswitch.__file__).parent}/shells"
-    assert texts in ready.read_text()
-    ready.write_text(ready.read_text().replace(texts, "/gone"))
-    done = _interactive(stocked, "tcsh", "cudaswitch list")
-    assert "10.1.243" in done.stdout
-    assert "No such file" not in done.stderr
-
-
-def _interactive(
-    home: Home, shell: str, script: str, *before: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*before, require(shell), "-i", "-c", script],
-        env=home.env | {"PS1": "", "fish_greeting": ""},
-        cwd=home.path,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        start_new_session=True,  # without a terminal, so that no shell waits for its turn
-    )
-
-
-@pytest.mark.parametrize("shell", FILES)
-def test_a_new_shell_is_ready_and_starts_no_process(stocked: Home, shell: str) -> None:
-    install(stocked, shell)
-    trace = stocked.path / "trace"
-    tracer = [require("strace"), "-f", "-qq", "-e", "trace=execve", "-o", str(trace)]
-    switch = "cudaswitch use 10.1 && echo $CUDA_HOME"
-    done = _interactive(stocked, shell, switch, *tracer)
-    assert done.stdout == f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5\n", done.stderr
-    started = re.findall(r'execve\("([^"]+)', trace.read_text())
-    # fish starts a few of its own in its first shell, whatever is installed.
-    assert [Path(at).name for at in started if "python" in at or "cudaswitch" in at] == []
-    if shell != "fish":
-        assert [Path(at).name for at in started] == [shell]
-
-
-@pytest.mark.parametrize("shell", FILES)
-def test_the_same_shell_without_the_line_is_not(stocked: Home, shell: str) -> None:
-    """The measure of the test above can fail."""
-    install(stocked, shell)
-    remove(stocked, shell)
-    done = _interactive(stocked, shell, "cudaswitch use 10.1")
-    assert done.returncode != 0
-    assert "has not loaded cudaswitch" in done.stderr
-
-
-@pytest.mark.parametrize("shell", OTHERS)
-def test_further_shells_find_the_ready_file(stocked: Home, shell: str) -> None:
-    name, options, script = OTHERS[shell]
-    file = stocked.path / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("# mine\n")
-    install(stocked, shell)
-    for text in ("", "# the ready file is gone\n"):
-        done = subprocess.run(
-            [require(shell), *(option.format(file=file) for option in options), script],
-            env=stocked.env | {"CUDASWITCH_QUIET": "1"},
-            cwd=stocked.path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        has = f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5" in done.stdout
-        assert has is not bool(text), done.stderr
-        if not text:
-            (stocked.store / "init").rename(stocked.store / "away")
-    remove(stocked, shell)
-    assert file.read_text() == "# mine\n"
