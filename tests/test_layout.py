@@ -108,6 +108,7 @@ _IMPURE = {
     *("urllib", "zipfile"),
 }
 _MOST_LINES = 400
+_MOST_LINES_OF_TESTS = 450
 
 
 def sources() -> list[Path]:
@@ -209,6 +210,8 @@ def test_files_stay_small() -> None:
     lines = {path: path.read_text(encoding="utf-8").count("\n") for path in written - made}
     assert len(lines) > 50
     assert not {str(path): count for path, count in lines.items() if count >= _MOST_LINES}
+    for path in (ROOT / "tests").rglob("*.py"):
+        assert path.read_text(encoding="utf-8").count("\n") < _MOST_LINES_OF_TESTS, path
 
 
 def modules_of(*command: str) -> set[str]:
