@@ -62,6 +62,13 @@ def test_the_explanation_holds_reasons_rejected_and_the_next_step():
     assert "\nhint: TensorFlow 1." in text
 
 
+def test_what_holds_for_those_that_follow_another_is_said_once():
+    needs = torch("2.5.1", "12.4", "9.1.0.70"), found("torchvision", "0.20.1")
+    text = explain(resolve(facts(*needs, driver="550.54.14"), []))
+    assert text.count("driver 550.54.14 runs CUDA 12.4") == 1
+    assert "torchvision 0.20.1\n    - it uses what PyTorch 2.5.1 uses" in text
+
+
 def test_the_explanation_cites_each_source_once_and_names_each_framework_once():
     answer = resolve(facts(torch("2.5.1", "12.4"), tensorflow("2.15.1", "12.2", "8")), [])
     text = explain(answer)

@@ -142,8 +142,12 @@ def built_for(draft: _Draft) -> None:
 def machine_allows(draft: _Draft) -> None:
     """Whether the driver and the GPUs can run each of them."""
     draft.verdicts = [check(need, draft.facts) for need in draft.needs]
+    told: set[Reason] = set()
     for need, verdict in zip(draft.needs, draft.verdicts, strict=True):
-        _say(draft, need, verdict.blocks + verdict.remarks)
+        # Those that follow another come behind it, and mostly it is said by then.
+        remarks = (it for it in verdict.remarks if not (need.framework.follows and it in told))
+        _say(draft, need, (*verdict.blocks, *remarks))
+        told.update(verdict.remarks)
     if draft.with_cuda:
         draft.reasons += ceiling(draft.facts)
 
