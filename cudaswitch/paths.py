@@ -127,7 +127,7 @@ def program() -> str:
 
 
 def listed(folder: Path) -> list[Path]:
-    """List what is in one of a store's folders, by name; nothing is in one that is not there.
+    """List what is in one of our folders, by name; nothing is in one that is not there.
 
     Raises StoreError where it cannot be read.
     """

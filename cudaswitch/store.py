@@ -281,11 +281,16 @@ class Store:
 
 def chosen(kit: Toolkit) -> str | None:
     """Choose the host compiler to name for a toolkit (see `hostcompiler.choice`)."""
-    if kit.platform != current_platform() or not (Path(kit.path) / "bin" / "nvcc").exists():
+    if not compiles_here(kit):
         return None
     from cudaswitch.hostcompiler import choice  # noqa: PLC0415  # starts compilers, if need be
 
     return choice(Path(kit.path), kit.version)
+
+
+def compiles_here(kit: Toolkit) -> bool:
+    """Tell whether a toolkit has an nvcc, and it is for this machine."""
+    return kit.platform == current_platform() and (Path(kit.path) / "bin" / "nvcc").exists()
 
 
 def own_store() -> Store:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cudaswitch.talk import caution, data, hint, line, say, table, warn_of_forced_libraries
-from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 __all__ = [
@@ -41,11 +41,13 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
     `compiler` is the one that is named for it instead; where that is not there, the package
     that brings it is told.
     """
-    if kit.platform != current_platform() or not (Path(kit.path) / "bin/nvcc").exists():
+    from cudaswitch.store import compiles_here  # noqa: PLC0415  # --help needs no store
+
+    if not compiles_here(kit):
         return
-    from cudaswitch.compat.compilers import glibc_limit  # noqa: PLC0415  # few commands tell it
-    from cudaswitch.detect.machine import glibc  # noqa: PLC0415  # the same
-    from cudaswitch.hostcompiler import host_compiler  # noqa: PLC0415  # the same
+    from cudaswitch.compat.compilers import glibc_limit  # noqa: PLC0415  # for what compiles
+    from cudaswitch.detect.machine import glibc  # noqa: PLC0415  # for what compiles
+    from cudaswitch.hostcompiler import host_compiler  # noqa: PLC0415  # for what compiles
 
     library = glibc()
     limit = glibc_limit(kit.version, Version(library)) if library else None

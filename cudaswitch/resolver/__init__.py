@@ -17,8 +17,9 @@ from cudaswitch.resolver.facts import (
     Resolution,
     ResolvedFramework,
 )
+from cudaswitch.resolver.following import follow
 from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, nearest
-from cudaswitch.resolver.needs import Lack, Need, agree, follow, need_of
+from cudaswitch.resolver.needs import Lack, Need, agree, need_of
 from cudaswitch.toolkit import Toolkit, current_platform
 from cudaswitch.versions import Version
 

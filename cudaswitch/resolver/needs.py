@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks
@@ -72,16 +71,20 @@ def agree(one: Version, other: Version) -> bool:
 
 def need_of(found: FoundFramework, facts: Facts) -> Need:
     """Work out what a framework needs: its files first, its version's table row after."""
-    if rule := _cpu_build(found, facts.os, firm=True):
-        return _cpu(found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint)
+    if rule := cpu_build(found, facts.os, firm=True):
+        return without_cuda(
+            found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint
+        )
     reasons: list[Reason] = []
     cuda = _settle(found, "cuda", reasons)
     cudnn = _settle(found, "cudnn", reasons)
     verdict = next((claim for claim in found.claims if claim.gives in ("gpu", "cuda")), None)
     if verdict and verdict.value == "cpu":
-        return _cpu(found, Reason("it is a build without CUDA", verdict.source))
-    if verdict is None and (rule := _cpu_build(found, facts.os, firm=False)):
-        return _cpu(found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint)
+        return without_cuda(found, Reason("it is a build without CUDA", verdict.source))
+    if verdict is None and (rule := cpu_build(found, facts.os, firm=False)):
+        return without_cuda(
+            found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint
+        )
     rows = _rows(found, cuda, facts.os, states_gpu=verdict is not None)
     cuda = _refine_cuda(found, rows, cuda, reasons)
     cudnn = _refine_cudnn(found, rows, cudnn, reasons)
@@ -89,7 +92,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
     if cuda is None:
         text = "neither its files nor a table of its releases say for which CUDA it was built"
         hint = "name the CUDA yourself: `cudaswitch compat` lists what goes with this machine"
-        return _cpu(found, Reason(text, found.source), hint)._replace(known=False)
+        return without_cuda(found, Reason(text, found.source), hint)._replace(known=False)
     minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
     own, serving, why = _own(found, cuda, cudnn, facts.carried)
     cuda_min = Version(minimum.value) if minimum else (row.cuda_min if row else None)
@@ -112,63 +115,8 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
     )
 
 
-def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need:
-    """Work out the need of a framework that uses the CUDA of another, or the environment's."""
-    framework = frameworks()[found.name]
-    if rule := _cpu_build(found, facts.os, firm=True):
-        return _cpu(found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint)
-    stated = [claim for claim in found.claims if claim.gives == "cuda"]
-    leader = next((need for need in leaders if need.framework.name == framework.follows), None)
-    if leader:
-        reasons = [Reason(f"it uses what {leader.label} uses", found.source)]
-        if leader.cuda and stated and not _built_for(leader.cuda, found, _cudas(stated)):
-            built = " or ".join(sorted({claim.value for claim in stated}))
-            text = f"it is built for CUDA {built}, and {leader.label} for {leader.cuda}"
-            reasons.append(Reason(f"{text}: install the two for one CUDA", stated[0].source))
-        return Need(found, framework, leader.cuda, None, None, None, leader.own, tuple(reasons))
-    if framework.follows == "environment":
-        return _of_environment(found, framework, facts, alone=not any(it.cuda for it in leaders))
-    if len(set(_cudas(stated))) == 1:
-        return need_of(found, facts)
-    title = frameworks()[framework.follows].title if framework.follows else ""
-    return _cpu(found, Reason(f"it uses the CUDA of {title}, which is not here", found.source))
-
-
-def _of_environment(
-    found: FoundFramework, framework: Framework, facts: Facts, *, alone: bool
-) -> Need:
-    """Work out the need of one that uses what there is; where it is not `alone` others decide."""
-    rule, release = framework.own_cuda, release_of(found.version)
-    if rule and rule.since and release and release < rule.since:
-        rule = None
-    for part in facts.carried:
-        by = ("cuda", "release") if part.kind == "conda" else (rule.shown_by,) if rule else ()
-        if part.component in by and part.cuda:
-            reason = Reason(f"it uses {part.name} {part.version} of the environment", part.source)
-            # The release is named by two parts; the third is of the package that brings it.
-            cuda = Version(Version(part.cuda).minor)
-            return Need(found, framework, cuda, None, None, None, True, (reason,))
-    none, asking = "it finds no CUDA in the environment", rule.toolkit_by if rule and alone else ""
-    for part in facts.carried:
-        if part.component == asking and part.cuda:
-            cuda = Version(str(Version(part.cuda).major))
-            reason = Reason(f"{none}; by {part.name} it takes a toolkit {cuda}", part.source)
-            return Need(found, framework, cuda, None, None, None, False, (reason,))
-    plain = _cpu_build(found, facts.os, firm=False)
-    return _cpu(found, Reason(none, found.source), plain.hint if plain else None)
-
-
-def _built_for(cuda: Version, found: FoundFramework, stated: Sequence[Version]) -> bool:
-    since, release = frameworks()[found.name].by_major, release_of(found.version)
-    by_major = since and release and release >= since
-    return any(it.major == cuda.major if by_major else agree(cuda, it) for it in stated)
-
-
-def _cudas(claims: Sequence[Claim]) -> list[Version]:
-    return [Version(claim.value) for claim in claims]
-
-
-def _cpu(found: FoundFramework, reason: Reason, hint: str | None = None) -> Need:
+def without_cuda(found: FoundFramework, reason: Reason, hint: str | None = None) -> Need:
+    """Return the need of one that needs no CUDA, and why."""
     framework = frameworks()[found.name]
     return Need(found, framework, None, None, None, None, own=False, reasons=(reason,), hint=hint)
 
@@ -191,7 +139,7 @@ def _published(found: FoundFramework) -> bool:
     return found.origin == "pip" and not (rule and rule.foreign(found.version))
 
 
-def _cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None:
+def cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None:
     """Find the rule, if any, by which this build has no CUDA."""
     release = release_of(found.version)
     for rule in frameworks()[found.name].cpu_builds:
@@ -250,7 +198,8 @@ def _rows(found: FoundFramework, cuda: Version | None, os: str, *, states_gpu: b
     return [build for build in builds if agree(build.cuda, cuda)]
 
 
-def _releases(found: FoundFramework, row: Build) -> str:
+def _subject(found: FoundFramework, row: Build) -> str:
+    """Begin a sentence about the releases that a row is true of."""
     if frameworks()[found.name].rows_apply == "onward":
         return f"releases from {row.version} on are"
     return f"release {row.version} is"
@@ -263,7 +212,7 @@ def _refine_cuda(
     for row in rows[:1]:
         if cuda is None or (len(cuda.parts) == 1 and len(row.cuda.parts) > 1):
             cuda = row.cuda
-            reasons.append(Reason(f"{_releases(found, row)} built for CUDA {cuda}", cite(row)))
+            reasons.append(Reason(f"{_subject(found, row)} built for CUDA {cuda}", cite(row)))
     return cuda
 
 
@@ -277,7 +226,7 @@ def _refine_cudnn(
     sharper = cudnn and len(cudnn.parts) == 1 and len(row.cudnn.parts) > 1
     if cudnn is None or (sharper and agree(row.cudnn, cudnn)):
         cudnn = row.cudnn
-        reasons.append(Reason(f"{_releases(found, row)} built for cuDNN {cudnn}", cite(row)))
+        reasons.append(Reason(f"{_subject(found, row)} built for cuDNN {cudnn}", cite(row)))
     return cudnn
 
 

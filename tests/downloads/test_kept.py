@@ -15,6 +15,7 @@ from cudaswitch.errors import SourceError, StoreError
 from downloads.served import CONTENT, HASH, whole_files
 from http_modes import random_bytes
 from http_server import Server
+from mounts import in_own_mounts
 
 
 def test_the_cache_is_used(server: Server, cache: Path) -> None:
@@ -107,11 +108,8 @@ except StoreError as error:
 
 @pytest.mark.parametrize("mode", ["ok", "chunked"])
 def test_a_real_full_disk(server: Server, tmp_path: Path, mode: str) -> None:
-    command = ["unshare", "-rm", "sh", "-c", FULL_DISK, "sh", str(tmp_path / "disk"),
-               sys.executable, server.url(mode)]  # fmt: skip
-    if subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
-        pytest.skip("needs a user namespace")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    arguments = (tmp_path / "disk", sys.executable, server.url(mode))
+    done = in_own_mounts(FULL_DISK, *arguments, cwd=tmp_path)
     assert done.stderr == ""
     expected = {"ok": "the download needs 1048576 bytes and", "chunked": "no space left in"}
     assert expected[mode] in done.stdout

@@ -1,0 +1,80 @@
+"""Frameworks that have no CUDA of their own, and use that of another one or the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cudaswitch.compat.frameworks import Framework, frameworks
+from cudaswitch.compat.tables import cite
+from cudaswitch.resolver.facts import Claim, Facts, FoundFramework, Reason
+from cudaswitch.resolver.needs import (
+    Need,
+    agree,
+    cpu_build,
+    need_of,
+    release_of,
+    without_cuda,
+)
+from cudaswitch.versions import Version
+
+
+def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need:
+    """Work out the need of a framework that uses the CUDA of another, or the environment's."""
+    framework = frameworks()[found.name]
+    if rule := cpu_build(found, facts.os, firm=True):
+        return without_cuda(
+            found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint
+        )
+    stated = [claim for claim in found.claims if claim.gives == "cuda"]
+    leader = next((need for need in leaders if need.framework.name == framework.follows), None)
+    if leader:
+        reasons = [Reason(f"it uses what {leader.label} uses", found.source)]
+        if leader.cuda and stated and not _built_for(leader.cuda, found, _cudas(stated)):
+            built = " or ".join(sorted({claim.value for claim in stated}))
+            text = f"it is built for CUDA {built}, and {leader.label} for {leader.cuda}"
+            reasons.append(Reason(f"{text}: install the two for one CUDA", stated[0].source))
+        return Need(found, framework, leader.cuda, None, None, None, leader.own, tuple(reasons))
+    if framework.follows == "environment":
+        return _of_environment(found, framework, facts, alone=not any(it.cuda for it in leaders))
+    if len(set(_cudas(stated))) == 1:
+        return need_of(found, facts)
+    title = frameworks()[framework.follows].title if framework.follows else ""
+    return without_cuda(
+        found, Reason(f"it uses the CUDA of {title}, which is not here", found.source)
+    )
+
+
+def _of_environment(
+    found: FoundFramework, framework: Framework, facts: Facts, *, alone: bool
+) -> Need:
+    """Work out the need of one that uses what there is; where it is not `alone` others decide."""
+    rule, release = framework.own_cuda, release_of(found.version)
+    if rule and rule.since and release and release < rule.since:
+        rule = None
+    for part in facts.carried:
+        by = ("cuda", "release") if part.kind == "conda" else (rule.shown_by,) if rule else ()
+        if part.component in by and part.cuda:
+            reason = Reason(f"it uses {part.name} {part.version} of the environment", part.source)
+            # The release is named by two parts; the third is of the package that brings it.
+            cuda = Version(Version(part.cuda).minor)
+            return Need(found, framework, cuda, None, None, None, True, (reason,))
+    text = "it finds no CUDA in the environment"
+    asking = rule.toolkit_by if rule and alone else None
+    for part in facts.carried:
+        if part.component == asking and part.cuda:
+            cuda = Version(str(Version(part.cuda).major))
+            reason = Reason(f"{text}; by {part.name} it takes a toolkit {cuda}", part.source)
+            return Need(found, framework, cuda, None, None, None, False, (reason,))
+    plain = cpu_build(found, facts.os, firm=False)
+    return without_cuda(found, Reason(text, found.source), plain.hint if plain else None)
+
+
+def _built_for(cuda: Version, found: FoundFramework, stated: Sequence[Version]) -> bool:
+    """Tell whether one that follows another loads beside a build of that for `cuda`."""
+    since, release = frameworks()[found.name].by_major, release_of(found.version)
+    by_major = since and release and release >= since
+    return any(it.major == cuda.major if by_major else agree(cuda, it) for it in stated)
+
+
+def _cudas(claims: Sequence[Claim]) -> list[Version]:
+    return [Version(claim.value) for claim in claims]
