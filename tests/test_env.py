@@ -61,7 +61,7 @@ def test_env_for_github(lent: Home) -> None:
     lines = succeeded(lent.run("env", "10.1", "--format", "github", **BEFORE))
     assert dict(line.split("=", 1) for line in lines) == expected(lent)
     # A line break in a value must not begin a variable of its own.
-    hostile = "/a\nEVIL=1\ncudaswitch_\n%0A ::set-env::'\"é"
+    hostile = "/a\nEVIL=1\ncudaswitch\ncudaswitch_\n%0A ::set-env::'\"é"
     done = lent.run("env", "10.1", "--format", "github", LD_LIBRARY_PATH=hostile)
     found = read_as_github_does(done.stdout)
     assert found["LD_LIBRARY_PATH"] == f"{kit(lent)}/lib64:{hostile}"

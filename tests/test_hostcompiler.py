@@ -15,6 +15,8 @@ from checks import succeeded
 from cudaswitch import hostcompiler
 from cudaswitch.compat.compilers import host_compilers
 from cudaswitch.hostcompiler import Bounds, Compiler, bounds, host_compiler, read_bounds
+from cudaswitch.store import compiles_here
+from cudaswitch.toolkit import Toolkit, current_platform
 from cudaswitch.versions import Version
 from homes import Home
 from tools import require
@@ -287,3 +289,14 @@ def test_a_c_library_that_is_too_new_is_told_at_once(
     succeeded(done)
     assert ("do not compile with glibc 2.42" in done.stderr) is told
     assert ("here is glibc 2.42\n" in done.stderr) is told
+
+
+def test_a_toolkit_for_another_machine_compiles_nothing_here(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/nvcc").touch(0o755)
+    kit = Toolkit("x", Version("12.4.1"), None, str(tmp_path), "file", current_platform())
+    assert compiles_here(kit)
+    other = {"linux-64": "linux-aarch64"}.get(kit.platform, "linux-64")
+    assert not compiles_here(kit._replace(platform=other))
+    (tmp_path / "bin/nvcc").unlink()
+    assert not compiles_here(kit)

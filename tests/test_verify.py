@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import builders
-from checks import snapshot, succeeded
+from checks import refused, snapshot, succeeded
 from folder_server import FolderServer
 from homes import Home
 from preloaded import preloaded
@@ -165,6 +165,18 @@ def test_what_does_not_belong_is_set_aside(stocked: Home) -> None:
     succeeded(stocked.run("verify", "--repair"))
     [kept] = stocked.store.glob("set-aside/*/toolkits/*/lib64/libmine.so")
     assert kept.read_text() == "my only copy"
+
+
+def test_a_toolkit_whose_record_is_damaged_is_not_set_aside(home: Home, tmp_path: Path) -> None:
+    """An adopted one has no list: somebody may still read in the record where it is."""
+    (tmp_path / "cuda/bin").mkdir(parents=True)
+    (tmp_path / "cuda/bin/nvcc").touch(0o755)
+    (tmp_path / "cuda/version.json").write_text('{"cuda": {"version": "11.2.152"}}')
+    succeeded(home.run("adopt", tmp_path / "cuda"))
+    record = home.store / "toolkits/11.2.152/cudaswitch.json"
+    record.write_text(record.read_text()[:-5])
+    refused(home.run("verify", "--repair"), "nothing tells any more", hint="delete")
+    assert record.exists()
 
 
 def test_it_names_what_it_looked_at(stocked: Home) -> None:
