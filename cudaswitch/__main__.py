@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from cudaswitch import __version__, completion
+from cudaswitch import __version__
 from cudaswitch.errors import CudaswitchError, printable
 
 
@@ -81,8 +81,10 @@ def _ready_text(arguments: list[str]) -> str | None:
     match arguments:
         case ["--version"]:
             return f"cudaswitch {__version__}\n"
-        case ["completion", shell] if shell in completion.SCRIPTS:
-            return completion.script(shell)
+        case ["completion", shell]:
+            from cudaswitch.completion import SCRIPTS, script  # noqa: PLC0415  # as in run_plainly
+
+            return script(shell) if shell in SCRIPTS else None
     return None
 
 
@@ -130,7 +132,7 @@ def _run() -> int:
 
 def _is_nowhere() -> bool:
     try:
-        os.getcwd()  # noqa: PTH109  # pathlib is slow to load
+        os.getcwd()
     except FileNotFoundError:
         return True
     return False

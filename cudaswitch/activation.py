@@ -6,8 +6,11 @@ that a child started by `exec` can be switched on by any shell, and the other wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from cudaswitch.namedtuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 LIBRARY_FOLDERS = ("lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib")
 """Where a toolkit's libraries are, best first; only the first that is there is used."""

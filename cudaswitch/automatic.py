@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
-from typing import NamedTuple
 
 from cudaswitch.activation import Want
-from cudaswitch.durable import write_atomically
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError, NotInstalledError
-from cudaswitch.ownership import plain_modes
-from cudaswitch.paths import home
-from cudaswitch.store import all_stores, own_store
+from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.paths import home, listed
+from cudaswitch.store import all_stores
 
 
 class Answer(NamedTuple):
@@ -30,11 +27,13 @@ class Answer(NamedTuple):
 
 def ask(environment: Environment) -> Answer:
     """Work out which toolkit the frameworks of an environment need."""
+    from pathlib import Path  # noqa: PLC0415  # slow to load
+
     from cudaswitch.detect import facts_of  # noqa: PLC0415  # reads tables that few need
     from cudaswitch.resolver import resolve  # noqa: PLC0415  # the same
 
     kits = [kit for store in all_stores() for kit in store.present()]
-    resolution = resolve(facts_of(environment.prefix), kits)
+    resolution = resolve(facts_of(Path(environment.prefix)), kits)
     if not resolution.runs:
         return Answer(
             None,
@@ -50,7 +49,7 @@ def ask(environment: Environment) -> Answer:
     caution = CudaswitchError(why, resolution.hint) if why else None
     if resolution.toolkit is not None:
         kit = next(kit for kit in kits if kit.name == resolution.toolkit)
-        return Answer(Want(kit.path, compiler=own_store().compiler_of(kit)), caution=caution)
+        return Answer(Want(kit.path, compiler=all_stores()[0].compiler_of(kit)), caution=caution)
     if resolution.cuda is None or resolution.bundled:
         return Answer(None, caution=caution)
     library = f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""
@@ -69,28 +68,42 @@ def recall(environment: Environment) -> Answer:
     A refusal is told to who has to ask, and then kept as no answer: shells look here
     (`__cudaswitch_automatic`) each time that the environment is entered.
     """
-    kept = environment.answer_kept(home().automatic)
+    kept = environment.answer_kept(home().at("auto"))
     if kept is not None:
         return Answer(Want.parse(kept) if kept else None)
-    file = environment.answer_file(home().automatic)
     # What changes while it is looked at is looked at again the next time.
     began = time.time_ns()
     answer = ask(environment)
-    with contextlib.suppress(CudaswitchError, OSError), plain_modes(home().root):
-        home().require_writable()
-        file.parent.mkdir(exist_ok=True)
-        if "\n" not in str(environment.prefix):
-            # It can be worked out again.
-            write_atomically(file, f"{environment.prefix}\n{answer.want or ''}\n", lasting=False)
-            os.utime(file, ns=(began, began))
+    if "\n" not in environment.prefix:
+        _keep(environment, answer, began)
     return answer
+
+
+def _keep(environment: Environment, answer: Answer, began: int) -> None:
+    import contextlib  # noqa: PLC0415  # as all that is for writing
+    from pathlib import Path  # noqa: PLC0415
+
+    from cudaswitch.durable import plain_modes, write_atomically  # noqa: PLC0415
+    from cudaswitch.staging import require_writable  # noqa: PLC0415
+
+    file = Path(environment.answer_file(home().at("auto")))
+    with contextlib.suppress(CudaswitchError, OSError), plain_modes(home().root):
+        require_writable(home())
+        file.parent.mkdir(exist_ok=True)
+        # It can be worked out again.
+        write_atomically(file, f"{environment.prefix}\n{answer.want or ''}\n", lasting=False)
+        os.utime(file, ns=(began, began))
 
 
 def forget() -> None:
     """Drop all answers: other toolkits are installed now."""
-    for file in home().automatic.glob("%*"):
-        with contextlib.suppress(OSError):
-            file.unlink()
+    folder = home().at("auto")
+    for name in listed(folder):
+        if name.startswith("%"):
+            try:
+                os.unlink(f"{folder}/{name}")
+            except OSError:
+                continue
 
 
 def want_of(environment: Environment) -> Want | None:

@@ -17,12 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
-from cudaswitch.compose import replaced
+from cudaswitch.compose import place, replaced
 from cudaswitch.contents import CONTENTS, Contents, read_contents, walk
 from cudaswitch.errors import StoreError
-from cudaswitch.staging import MANIFEST
+from cudaswitch.paths import MANIFEST
 from cudaswitch.store import Store, read_package, read_toolkit
-from cudaswitch.toolkit import Entry, Package, Toolkit, place
+from cudaswitch.toolkit import Entry, Package, Toolkit
 
 _PIECE = 1 << 20
 _READERS = min(8, os.cpu_count() or 1)

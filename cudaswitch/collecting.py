@@ -14,18 +14,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from cudaswitch.changing import OwnStore
 from cudaswitch.download.cache import WORK, Part, idle
 from cudaswitch.durable import abandoned, sweep
 from cudaswitch.environments import Environment, environment_at
 from cudaswitch.errors import EnvironmentNotFoundError, StoreError
 from cudaswitch.healing import leftovers
-from cudaswitch.holders import may_pin
+from cudaswitch.holders import Record, may_pin
 from cudaswitch.hooks import left_behind
 from cudaswitch.locks import Lock
-from cudaswitch.paths import listed
+from cudaswitch.paths import MANIFEST, listed
 from cudaswitch.processes import may_be_in, users_of
-from cudaswitch.staging import MANIFEST
-from cudaswitch.store import Store
+from cudaswitch.staging import require_writable
 
 _WHOLE = re.compile(r"[0-9a-f]{64}")
 _PART = re.compile(r"(?P<key>[0-9a-f]{64}(?P<own>-[0-9a-f]{8})?)\.part(?P<beside>\.json|\.ranges)?")
@@ -42,7 +42,9 @@ class Waste(NamedTuple):
 Say = Callable[[str], None]
 
 
-def collect(store: Store, cache: Path, *, downloads: bool, dry_run: bool, say: Say) -> list[Waste]:
+def collect(
+    store: OwnStore, cache: Path, *, downloads: bool, dry_run: bool, say: Say
+) -> list[Waste]:
     """Take away what nobody needs, and return it; with `dry_run`, only find it.
 
     `downloads` takes whole files in the cache too. `say` is told what is left alone and why.
@@ -65,6 +67,10 @@ def _take(kind: str, path: Path, dry_run: bool) -> Waste:
     return waste
 
 
+def _inside(folder: Path) -> list[Path]:
+    return [folder / name for name in listed(folder)]
+
+
 def _size(path: Path) -> int:
     """Count the bytes that go with a path: those of files that have another name too stay."""
     status = path.lstat()
@@ -73,7 +79,7 @@ def _size(path: Path) -> int:
     return sum(_size(Path(entry.path)) for entry in os.scandir(path))
 
 
-def _packages(store: Store, dry_run: bool, say: Say) -> list[Waste]:
+def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     """Packages that no toolkit is made of."""
     found = []
     with _changing(store, dry_run) as alone:
@@ -81,7 +87,7 @@ def _packages(store: Store, dry_run: bool, say: Say) -> list[Waste]:
             say(f"left alone: packages in `{store.home.root}`, where locks do not work")
             return []
         used = {at for kit in store.toolkits() for at in kit.packages}
-        for folder in listed(store.home.packages):
+        for folder in _inside(store.home.packages):
             if folder.name in used or folder.name.startswith("."):
                 continue
             waste = Waste("package", folder, _size(folder))
@@ -97,7 +103,7 @@ def _packages(store: Store, dry_run: bool, say: Say) -> list[Waste]:
     return found
 
 
-def _discard(store: Store, folder: Path) -> list[str]:
+def _discard(store: OwnStore, folder: Path) -> list[str]:
     """Take a package away, unless somebody installs or uses it; return the users."""
     if users := users_of([folder]):
         return users
@@ -111,33 +117,33 @@ def _discard(store: Store, folder: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def _changing(store: Store, dry_run: bool) -> Iterator[bool]:
+def _changing(store: OwnStore, dry_run: bool) -> Iterator[bool]:
     """Hold the store, if it is to be changed; False where that keeps nobody out."""
     if dry_run or not os.path.isdir(store.home.root):
         yield True
         return
-    store.home.require_writable()
+    require_writable(store.home)
     # What would be healed is told of one by one here.
     with store.changing(heals=False):
         yield store.alone
 
 
-def _left(store: Store, dry_run: bool, say: Say) -> list[Waste]:
+def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     """What processes that were killed left unfinished."""
     found = []
     with _changing(store, dry_run) as alone:
         if alone:
             found += [_take("leftover", path, dry_run) for path in leftovers(store.home)]
-        for folder in listed(store.home.toolkits):
+        for folder in _inside(store.home.toolkits):
             if not os.path.exists(folder / MANIFEST):
                 found.append(_take("leftover", folder, dry_run))
     return found
 
 
-def _answers(store: Store, dry_run: bool, say: Say) -> list[Waste]:
+def _answers(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     """Answers kept for environments that are gone."""
     found = []
-    for path in listed(store.home.automatic):
+    for path in _inside(store.home.automatic):
         with contextlib.suppress(OSError, UnicodeDecodeError):
             prefix = path.read_text(encoding="utf-8").partition("\n")[0]
             if path.name.startswith("%") and not os.path.isdir(prefix):
@@ -145,20 +151,20 @@ def _answers(store: Store, dry_run: bool, say: Say) -> list[Waste]:
     return found
 
 
-def _hooks(store: Store, dry_run: bool, say: Say) -> list[Waste]:
+def _hooks(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     """What `unpin` left in environments that no running shell can be in any more."""
     found: list[Waste] = []
     with contextlib.ExitStack() as held:
         if not dry_run:
             held.enter_context(store.pinning())
-        for note in listed(store.home.pins):
+        for note in _inside(store.home.pins):
             found += _hooks_of(note, dry_run, say)
     return found
 
 
 def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
     try:
-        pin = Path(json.loads(note.read_text(encoding="utf-8"))["path"])
+        pin = str(json.loads(note.read_text(encoding="utf-8"))["path"])
         since = note.stat().st_mtime
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
@@ -166,7 +172,7 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
         return []
     environment = _environment_of(pin)
     rest = left_behind(environment) if environment else []
-    if environment and rest and (users := may_be_in(environment.prefix, since)):
+    if environment and rest and (users := may_be_in(Path(environment.prefix), since)):
         say(f"left alone: the hooks of `{environment.prefix}`, for {', '.join(users)}")
         return []
     try:
@@ -177,15 +183,15 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
     if not dry_run:
         if environment:
             with contextlib.suppress(OSError):
-                environment.folder.rmdir()
+                os.rmdir(environment.folder)
         note.unlink(missing_ok=True)
     return found
 
 
-def _environment_of(pin: Path) -> Environment | None:
+def _environment_of(pin: str) -> Environment | None:
     """Return the environment of a pin; None where it is gone, or was no environment's."""
     with contextlib.suppress(EnvironmentNotFoundError):
-        environment = environment_at(pin.parent.parent.parent)
+        environment = environment_at(Record(pin, "").prefix)
         if environment.pin_file == pin:
             return environment
     return None
@@ -198,14 +204,14 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
         if not nobody:
             say(f"left alone: `{cache}`, in use by another cudaswitch or not to be locked")
             return []
-        for path in listed(cache):
+        for path in _inside(cache):
             if path.name.startswith(WORK):
                 found.append(_take("leftover", path, dry_run))
             elif downloads and (_WHOLE.fullmatch(path.name) or path.name == "channels"):
                 found.append(_take("download", path, dry_run))
         for folder in (cache, cache / "channels", cache / "urls"):
             found += [_take("leftover", path, dry_run) for path in abandoned(folder)]
-        for path in listed(cache / "urls"):
+        for path in _inside(cache / "urls"):
             found += _of_url(path, downloads, dry_run)
     return found
 

@@ -12,14 +12,42 @@ from pathlib import Path
 
 from cudaswitch.durable import NO_HARD_LINKS
 from cudaswitch.errors import StoreError
-from cudaswitch.toolkit import REAL_FOLDERS, Entry, Package, place, platform_of
+from cudaswitch.toolkit import Entry, Package, platform_of
 from cudaswitch.versions import Version
 
 PLACED_BYTES = 64 << 20
 """Largest file that is written anew with the toolkit's path in it: it is held in memory."""
 
 _SONAME = re.compile(r"(lib64/lib[^/]+\.so)\.([0-9.]+)")
+REAL_FOLDERS = frozenset({"", "bin", "lib64", "include", "nvvm", "targets"})
+"""Folders of a composed toolkit that are never a link, because packages meet in them or,
+for `bin`, because nvcc looks for its parts beside the folder that it was called in."""
+
+_LIBRARY_FOLDER = re.compile(r"(?:targets/[^/]+/)?lib(?:64)?/(.+)")
+_INCLUDE_FOLDER = re.compile(r"targets/[^/]+/include/(.+)")
+_FOLDER_LINK = re.compile(r"lib|lib64|include|targets/[^/]+(?:/(?:lib|lib64|include))?")
 _TRIPLES = {"linux-64": "x86_64-linux", "linux-aarch64": "sbsa-linux"}
+
+
+def place(package: Package, path: str) -> str | None:
+    """Tell where a package's file belongs in a composed toolkit, None for nowhere.
+
+    Libraries go to `lib64` and headers to `include`, whether the maker keeps them in
+    `lib`, `lib64` or `targets/<triple>`; win-64 packages keep their layout.
+    """
+    if package.root:
+        if not path.startswith(package.root + "/"):
+            return None
+        path = path[len(package.root) + 1 :]
+    if package.platform == "win-64":
+        return path
+    if _FOLDER_LINK.fullmatch(path):
+        return None
+    for pattern, folder in ((_LIBRARY_FOLDER, "lib64"), (_INCLUDE_FOLDER, "include")):
+        match = pattern.fullmatch(path)
+        if match:
+            return f"{folder}/{match[1]}"
+    return path
 
 
 class _Leaf:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import NamedTuple
 
 from cudaswitch import automatic, settings
 from cudaswitch.activation import Want, chosen
@@ -16,10 +12,17 @@ from cudaswitch.errors import (
     EnvironmentNotFoundError,
     RequestError,
 )
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home
-from cudaswitch.store import all_toolkits, find, own_store
+from cudaswitch.store import all_stores, all_toolkits, find
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Libraries, Request, parse_request
+from cudaswitch.versions import Request, parse_request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cudaswitch.versions import Libraries
 
 VERSION_FILE = ".cuda-version"
 
@@ -42,7 +45,7 @@ class Decision(NamedTuple):
 NOTHING = Decision(Want("system"), "nothing")
 
 
-def decide(variables: Mapping[str, str], directory: Path) -> Decision:
+def decide(variables: Mapping[str, str], directory: str) -> Decision:
     """Return the decision of the strongest that asks.
 
     Raises what the request of that one raises: no weaker one steps in for it.
@@ -61,9 +64,8 @@ def decide(variables: Mapping[str, str], directory: Path) -> Decision:
     asked = automatic.want_of(environment) if environment else None
     if environment and asked:
         return Decision(asked, f"{environment.prefix} (its frameworks)")
-    if os.path.exists(home().global_pin):
-        return answer(read_request(home().global_pin))
-    return NOTHING
+    everywhere = home().at("global")
+    return answer(read_request(everywhere)) if os.path.exists(everywhere) else NOTHING
 
 
 def answer(request: Request, environment: Environment | None = None) -> Decision:
@@ -87,7 +89,7 @@ def answer(request: Request, environment: Environment | None = None) -> Decision
 
 def _want(kit: Toolkit, request: Request) -> Want:
     libraries = request.libraries or _usual_libraries()
-    return Want(kit.path, libraries, request.gpus, compiler=own_store().compiler_of(kit))
+    return Want(kit.path, libraries, request.gpus, compiler=all_stores()[0].compiler_of(kit))
 
 
 def _usual_libraries() -> Libraries | None:
@@ -116,15 +118,17 @@ def _automatic(request: Request, environment: Environment | None) -> Decision:
     return Decision(want, request.origin, caution)
 
 
-def version_file(directory: Path, variables: Mapping[str, str]) -> Path | None:
+def version_file(directory: str, variables: Mapping[str, str]) -> str | None:
     """Find the nearest `.cuda-version` from a directory upward, not above the home folder."""
     top = variables.get("HOME", "").rstrip("/")
-    for folder in (directory, *directory.parents):
-        file = folder / VERSION_FILE
+    folder, below = directory, ""
+    while folder != below:
+        file = os.path.join(folder, VERSION_FILE)
         if os.path.isfile(file):
             return file
-        if str(folder) == top:
+        if folder == top:
             return None
+        folder, below = os.path.dirname(folder), folder
     return None
 
 
@@ -133,16 +137,20 @@ def toolkit_at(path: str) -> Toolkit | None:
     return next((kit for kit in all_toolkits() if kit.path == path), None)
 
 
-def working_directory(variables: Mapping[str, str]) -> Path:
+def working_directory(variables: Mapping[str, str]) -> str:
     """Return the working directory as the shell spells it, links kept."""
-    logical = Path(variables.get("PWD", ""))
-    with contextlib.suppress(OSError):
-        if logical.is_absolute() and logical.samefile("."):
-            return logical
+    logical = variables.get("PWD", "")
+    logical = logical.rstrip("/") or logical
+    is_known = os.path.isabs(logical)
     try:
-        return Path.cwd()
+        if is_known and os.path.samefile(logical, "."):
+            return logical
+    except OSError:
+        pass
+    try:
+        return os.getcwd()
     except FileNotFoundError:
         # It was removed; what its parents ask for still holds.
-        if logical.is_absolute():
+        if is_known:
             return logical
         raise CudaswitchError("the working directory is gone", "change to another one") from None

@@ -38,6 +38,20 @@ _PAUSE = 0.02
 """Seconds between tries to remove a folder that still holds a file somewhere else on NFS."""
 
 
+@contextlib.contextmanager
+def plain_modes(root: Path) -> Iterator[None]:
+    """Let folders have the mode 0755 and files 0644, whatever the umask.
+
+    In a store that its group may write, the group may write what is made, too.
+    """
+    groups = root.is_dir() and root.stat().st_mode & stat.S_IWGRP
+    before = os.umask(0o002 if groups else 0o022)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 def write_atomically(
     path: Path, text: str | bytes, mode: int = 0o644, *, lasting: bool = True
 ) -> None:
@@ -59,7 +73,7 @@ def write_all(
     hands on its mode and group. Raises OSError that names a file.
     """
     for path in texts:
-        refuse_sudo(path.parent)
+        refuse_sudo(str(path.parent))
     sweep_beside(texts)
     texts = {path: text for path, text in texts.items() if text is not None or path.exists()}
     folders = list(dict.fromkeys(path.parent for path in texts))

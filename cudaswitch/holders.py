@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import NamedTuple
 
 from cudaswitch.decision import answer, toolkit_at
 from cudaswitch.environments import environment_at, known_environments, read_request
 from cudaswitch.errors import CudaswitchError
-from cudaswitch.paths import home
+from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.paths import home, listed
+from cudaswitch.regular import read_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_NOTE_BYTES = 64 << 10
+"""Bytes of a note; it has two paths."""
 
 
 class Record(NamedTuple):
     """A pin that was written: its file, and for hooks the toolkit's path baked into them."""
 
-    path: Path
+    path: str
     hooked: str | None
+
+    @property
+    def prefix(self) -> str:
+        """The environment whose pin it is."""
+        return self.path.removesuffix("/etc/cudaswitch/pin")
 
     @property
     def shown(self) -> str:
         if self.hooked is not None:
-            return str(self.path.parent.parent.parent)
-        return "you (--global)" if self.path == home().global_pin else str(self.path)
+            return self.prefix
+        return "you (--global)" if self.path == home().at("global") else self.path
 
 
 def holders() -> dict[str, list[str]]:
     """Map the paths of toolkits to those who pin them: environments, directories, the user."""
     found: dict[str, list[str]] = {}
     for record in records():
-        with contextlib.suppress(CudaswitchError):
+        try:
             path = record.hooked or answer(read_request(record.path)).want.home
-            found.setdefault(path, []).append(record.shown)
+        except CudaswitchError:
+            continue
+        found.setdefault(path, []).append(record.shown)
     return found
 
 
@@ -45,28 +56,32 @@ def records() -> list[Record]:
     A copy of an environment (`conda create --clone`, `conda rename`) has the pin and the hooks of
     the original, and no note of ours: those that conda knows are found by that.
     """
-    records = []
-    for file in sorted(home().pins.glob("[!.]*")):
-        # A damaged note is as good as none: what counts is the pin itself, where it is.
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-            row = json.loads(file.read_text(encoding="utf-8"))
-            records.append(Record(Path(row["path"]), row["hooked"]))
+    folder, records = home().at("pins"), []
+    for name in listed(folder):
+        if name.startswith("."):
+            continue
+        try:
+            row = read_json(f"{folder}/{name}", _NOTE_BYTES)
+            records.append(Record(row["path"], row["hooked"]))
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            # A damaged note is as good as none: what counts is the pin itself, where it is.
+            continue
     there = [record for record in records if may_pin(record.path)]
     return [*there, *_copied([record.path for record in there])]
 
 
-def may_pin(path: Path) -> bool:
+def may_pin(path: str) -> bool:
     """Tell whether a pin is there, or in a folder that is closed to us now."""
     try:
-        return stat.S_ISREG(path.stat().st_mode)
+        return stat.S_ISREG(os.stat(path).st_mode)
     except OSError as error:
         return isinstance(error, PermissionError)
 
 
-def _copied(noted: Iterable[Path]) -> Iterator[Record]:
+def _copied(noted: Iterable[str]) -> Iterator[Record]:
     seen = {os.path.realpath(path) for path in noted}
     for prefix in known_environments(os.environ):
-        with contextlib.suppress(CudaswitchError, OSError):
+        try:
             environment = environment_at(prefix)
             file = environment.pin_file
             real = os.path.realpath(file)
@@ -77,3 +92,5 @@ def _copied(noted: Iterable[Path]) -> Iterator[Record]:
             want = environment.want_kept()
             if want and toolkit_at(want.home):
                 yield Record(file, want.home)
+        except (CudaswitchError, OSError):
+            continue

@@ -29,10 +29,10 @@ def hook_files(environment: Environment, half: str) -> dict[str, Path]:
     """Map each family of shells to the file of one half of the hook, enter or leave."""
     if environment.owner == "V":
         name = {"enter": "on", "leave": "off"}[half]
-        return {family: environment.folder / f"{name}.{family}" for family in shells.FAMILIES}
+        return {family: Path(environment.folder, f"{name}.{family}") for family in shells.FAMILIES}
     folder = {"enter": "activate.d", "leave": "deactivate.d"}[half]
     # `~~` sorts behind every other package's script, and undo runs in reverse order.
-    place = environment.prefix / "etc" / "conda" / folder
+    place = Path(environment.prefix, "etc", "conda", folder)
     return {family: place / f"~~cudaswitch.{family}" for family in shells.FAMILIES}
 
 
@@ -62,8 +62,8 @@ def _cores(environment: Environment) -> dict[Path, str]:
     """Map the files that both halves source to their texts; a file comes after what it sources."""
     texts: dict[Path, str] = {}
     for name, family in shells.FAMILIES.items():
-        texts |= {environment.folder / other: shells.text_of(other) for other in family.beside}
-        texts[environment.folder / f"core.{name}"] = shells.core(name)
+        texts |= {Path(environment.folder, other): shells.text_of(other) for other in family.beside}
+        texts[Path(environment.folder, f"core.{name}")] = shells.core(name)
     return texts
 
 
@@ -108,10 +108,10 @@ def write_pin(
     try:
         if environment.owner == "V":
             texts |= _activate_scripts(environment, put_in=True)
-        texts[environment.want_file] = str(want).replace("/", "\n") + "\n"
+        texts[Path(environment.want_file)] = str(want).replace("/", "\n") + "\n"
         # A pin that is not noted holds nothing; a note that is ahead of the hooks keeps them old.
-        is_new = not environment.pin_file.exists()
-        texts[environment.pin_file] = pin_text(request)
+        is_new = not os.path.exists(environment.pin_file)
+        texts[Path(environment.pin_file)] = pin_text(request)
         note = noted or {}
         write_all({**note, **texts} if is_new else {**texts, **note}, kept=True)
         os.utime(environment.want_file, ns=(seen, seen))
@@ -129,7 +129,7 @@ def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bo
     are written with it.
     """
     sweep_leftovers(environment)
-    if not environment.pin_file.exists() and not any(
+    if not os.path.exists(environment.pin_file) and not any(
         path.exists() for path in hook_files(environment, "enter").values()
     ):
         return False
@@ -137,7 +137,7 @@ def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bo
     try:
         if environment.owner == "V":
             texts |= _activate_scripts(environment, put_in=False)
-        texts |= dict.fromkeys((environment.want_file, environment.pin_file))
+        texts |= dict.fromkeys(map(Path, (environment.want_file, environment.pin_file)))
         write_all({**texts, **noted}, kept=True)
     except OSError as error:
         raise StoreError(
@@ -153,13 +153,13 @@ def sweep_leftovers(environment: Environment) -> None:
     for half in _HALVES:
         files += hook_files(environment, half).values()
     names = (name for row in shells.FAMILIES.values() for name in (row.activate, row.leaver))
-    files += [environment.prefix / "bin" / name for name in names if name]
-    sweep_beside([*files, environment.want_file, environment.pin_file])
+    files += [Path(environment.prefix, "bin", name) for name in names if name]
+    sweep_beside([*files, *map(Path, (environment.want_file, environment.pin_file))])
 
 
 def left_behind(environment: Environment) -> list[Path]:
     """List what `remove_pin` left in an environment that is not pinned."""
-    return [] if environment.pin_file.exists() else staying(environment)
+    return [] if os.path.exists(environment.pin_file) else staying(environment)
 
 
 def staying(environment: Environment) -> list[Path]:
@@ -191,7 +191,7 @@ def _activate_scripts(environment: Environment, *, put_in: bool) -> dict[Path, s
         for name in filter(None, (family.activate, family.leaver))
     ]
     for family, name in named:
-        path = environment.prefix / "bin" / name
+        path = Path(environment.prefix, "bin", name)
         if not path.is_file() or path.is_symlink():
             continue
         before = path.read_bytes().decode("utf-8", "surrogateescape")

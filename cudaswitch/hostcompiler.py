@@ -102,7 +102,7 @@ class HostCompiler(NamedTuple):
                 f" accepts ({most if is_newer else self._accepted()})"
             )
         if self.better:
-            return f"{trouble}: {os.path.basename(self.better.path)} fits"  # noqa: PTH119  # as text
+            return f"{trouble}: {os.path.basename(self.better.path)} fits"
         return f"{trouble}, and none that fits is installed"
 
     def _accepted(self) -> str:
@@ -222,7 +222,7 @@ def installed(path: str) -> list[Compiler]:
     found: dict[str, Compiler] = {}
     for folder in dict.fromkeys([*filter(None, path.split(os.pathsep)), "/usr/bin"]):
         try:
-            names = sorted(os.listdir(folder))  # noqa: PTH208  # a folder of PATH may be no folder
+            names = sorted(os.listdir(folder))
         except OSError:
             continue
         for name in names:
@@ -267,7 +267,7 @@ def _program(name: str, path: str) -> str | None:
     """Find a compiler by name or path; a folder, which nvcc takes too, holds its gcc."""
     folders = [""] if "/" in name else path.split(os.pathsep)
     for folder in folders:
-        for at in (os.path.join(folder, name), os.path.join(folder, name, "gcc")):  # noqa: PTH118  # as text
+        for at in (os.path.join(folder, name), os.path.join(folder, name, "gcc")):
             if os.path.isfile(at) and os.access(at, os.X_OK):
                 return at
     return None

@@ -9,21 +9,17 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from cudaswitch.changing import OwnStore
 from cudaswitch.compose import compose
 from cudaswitch.contents import CONTENTS, Contents, contents_of
 from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
+from cudaswitch.paths import MANIFEST
 from cudaswitch.planning import Holdings, Recipe, release_of
-from cudaswitch.staging import MANIFEST
-from cudaswitch.store import Store, read_package, read_toolkit
-from cudaswitch.toolkit import (
-    Package,
-    Toolkit,
-    current_platform,
-    refuse_unsafe_path,
-    target_of,
-    toolkit_name,
-)
+from cudaswitch.platforms import current_platform
+from cudaswitch.staging import require_writable
+from cudaswitch.store import read_package, read_toolkit
+from cudaswitch.toolkit import Package, Toolkit, refuse_unsafe_path, target_of, toolkit_name
 from cudaswitch.versions import Version
 
 
@@ -40,7 +36,7 @@ class Artifact:
 
 
 def install(
-    store: Store,
+    store: OwnStore,
     artifacts: Sequence[Artifact],
     *,
     platform: str | None = None,
@@ -57,7 +53,7 @@ def install(
     """
     named = identified(artifacts, platform)
     version = release or release_of([package for _, package in named])
-    store.home.require_writable()
+    require_writable(store.home)
     with contextlib.ExitStack() as held:
         # In one order for everybody, so that two installs never wait for each other.
         staged = [_stage(store, artifact, package, force, held) for artifact, package in named]
@@ -133,7 +129,7 @@ def _refuse_nameless(package: Package, artifact: Artifact) -> None:
 
 
 def _stage(
-    store: Store, artifact: Artifact, identity: Package, force: bool, held: contextlib.ExitStack
+    store: OwnStore, artifact: Artifact, identity: Package, force: bool, held: contextlib.ExitStack
 ) -> tuple[Package, Path | None]:
     """Unpack one file for publishing; no folder where the store has it already."""
     from cudaswitch.archives.unpacking import sha256_of  # noqa: PLC0415  # as above
@@ -191,7 +187,7 @@ def unpacked(path: Path, stage: Path) -> Package:
     return package
 
 
-def adopt(store: Store, path: Path, version: Version, cudnn: Version | None = None) -> Toolkit:
+def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None = None) -> Toolkit:
     """Register a toolkit in its place, and compose it with every cuDNN that fits.
 
     `cudnn` is the one that was copied into it. One that was adopted before it was there, or as
@@ -200,7 +196,7 @@ def adopt(store: Store, path: Path, version: Version, cudnn: Version | None = No
     refuse_unsafe_path(str(path))
     if path.is_relative_to(store.home.toolkits.resolve()):
         raise StoreError(f"`{path}` is in the store already", "cudaswitch list")
-    store.home.require_writable()
+    require_writable(store.home)
     platform = current_platform()
     with store.changing() as undo:
         kits = {kit.name: kit for kit in store.toolkits()}
@@ -225,7 +221,7 @@ def adopt(store: Store, path: Path, version: Version, cudnn: Version | None = No
     return kit
 
 
-def _make(store: Store, recipe: Recipe, force: bool, undo: contextlib.ExitStack) -> None:
+def _make(store: OwnStore, recipe: Recipe, force: bool, undo: contextlib.ExitStack) -> None:
     """Compose a toolkit, unless it is there already just so."""
     kit, final = recipe.toolkit, store.home.toolkits / recipe.toolkit.name
     present = read_toolkit(final)
@@ -241,7 +237,7 @@ def _make(store: Store, recipe: Recipe, force: bool, undo: contextlib.ExitStack)
             raise StoreError(f"{at} was removed meanwhile", "try again")
 
 
-def fill(store: Store, recipe: Recipe, stage: Path) -> Contents:
+def fill(store: OwnStore, recipe: Recipe, stage: Path) -> Contents:
     """Compose a toolkit in an empty folder of the store's staging, with the list of its files.
 
     All of it is on disk afterwards.

@@ -16,7 +16,7 @@ from typing import Any
 
 from cudaswitch.download.urls import file_name, redact
 from cudaswitch.errors import CudaswitchError, RequestError
-from cudaswitch.toolkit import PLATFORMS
+from cudaswitch.platforms import PLATFORMS
 from cudaswitch.versions import Version
 
 if sys.version_info >= (3, 11):

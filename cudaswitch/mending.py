@@ -14,14 +14,16 @@ from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
 
+from cudaswitch.changing import OwnStore
 from cudaswitch.checking import Difference, Hashes, compare, names_in
 from cudaswitch.contents import CONTENTS, Contents, read_contents
 from cudaswitch.durable import rename, sync_folder, write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.install import Artifact, fill, unpacked
+from cudaswitch.paths import MANIFEST
 from cudaswitch.planning import Recipe
-from cudaswitch.staging import MANIFEST, manifest_text
-from cudaswitch.store import Store, read_package, read_toolkit
+from cudaswitch.staging import manifest_text, require_writable
+from cudaswitch.store import read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit, platform_of
 from cudaswitch.versions import Version
 
@@ -29,7 +31,7 @@ Obtain = Callable[[Package], Artifact]
 """Brings a package's file, checked against its sha256."""
 
 
-def origins(store: Store, ids: Sequence[str]) -> dict[str, Package]:
+def origins(store: OwnStore, ids: Sequence[str]) -> dict[str, Package]:
     """Return what is known of packages, from their own records or from those of toolkits.
 
     Raises StoreError for one that is known nowhere.
@@ -51,7 +53,7 @@ def origins(store: Store, ids: Sequence[str]) -> dict[str, Package]:
     return found
 
 
-def _listed(store: Store) -> dict[str, Package]:
+def _listed(store: OwnStore) -> dict[str, Package]:
     found: dict[str, Package] = {}
     for name in names_in(store.home.toolkits):
         try:
@@ -62,17 +64,17 @@ def _listed(store: Store) -> dict[str, Package]:
     return found
 
 
-def put_away(store: Store, owners: Sequence[str]) -> None:
+def put_away(store: OwnStore, owners: Sequence[str]) -> None:
     """Set aside what lies among packages or toolkits and is none."""
-    store.home.require_writable()
+    require_writable(store.home)
     with store.held():
         for owner in owners:
             _set_aside(store, store.home.root / owner)
 
 
-def mend_package(store: Store, known: Package, obtain: Obtain) -> None:
+def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
     """Replace what is damaged of a package by what its archive holds."""
-    store.home.require_writable()
+    require_writable(store.home)
     artifact = obtain(known)
     with ExitStack() as held:
         held.enter_context(store.lock(known.id))
@@ -95,12 +97,12 @@ def mend_package(store: Store, known: Package, obtain: Obtain) -> None:
             write_atomically(final / MANIFEST, manifest_text(fresh.to_json()))
 
 
-def mend_toolkits(store: Store, names: Sequence[str]) -> None:
+def mend_toolkits(store: OwnStore, names: Sequence[str]) -> None:
     """Compose toolkits anew beside those that are there, and replace what differs.
 
     Raises StoreError where a package of one is not there, or nothing tells of which it is made.
     """
-    store.home.require_writable()
+    require_writable(store.home)
     # In one change: what is offered cannot be told before all records are whole.
     with store.changing():
         for name in names:
@@ -116,7 +118,7 @@ def mend_toolkits(store: Store, names: Sequence[str]) -> None:
                 sync_folder(final)
 
 
-def _differences(store: Store, stage: Path, final: Path, contents: Contents) -> list[Difference]:
+def _differences(store: OwnStore, stage: Path, final: Path, contents: Contents) -> list[Difference]:
     own = {}
     for entry in contents.entries:
         if entry.placeholder:
@@ -154,7 +156,7 @@ def _toolkit(folder: Path) -> Toolkit:
     )
 
 
-def _recipe(store: Store, kit: Toolkit) -> Recipe:
+def _recipe(store: OwnStore, kit: Toolkit) -> Recipe:
     packages = []
     for at in kit.packages:
         package = read_package(store.home.packages / at)
@@ -184,7 +186,7 @@ def _recipe(store: Store, kit: Toolkit) -> Recipe:
     return Recipe(kit, tuple(packages))
 
 
-def _put_right(store: Store, kind: str, fresh: Path, at: Path) -> None:
+def _put_right(store: OwnStore, kind: str, fresh: Path, at: Path) -> None:
     """Replace a file by the fresh one; set aside what stands in its way or does not belong."""
     if kind == "extra":
         _set_aside(store, at)
@@ -202,7 +204,7 @@ def _put_right(store: Store, kind: str, fresh: Path, at: Path) -> None:
     sync_folder(at.parent)
 
 
-def _set_aside(store: Store, path: Path) -> None:
+def _set_aside(store: OwnStore, path: Path) -> None:
     """Keep what somebody put into the store: it may be their only copy."""
     if not os.path.lexists(path):
         return

@@ -29,8 +29,8 @@ from cudaswitch.download.cache import file_sha256
 from cudaswitch.durable import copy_atomically, write_atomically
 from cudaswitch.errors import SourceError, StoreError
 from cudaswitch.locking import Locked
+from cudaswitch.platforms import PLATFORMS
 from cudaswitch.sources.redist import FOLDERS
-from cudaswitch.toolkit import PLATFORMS
 from cudaswitch.versions import Version
 
 _REDIST = re.compile(

@@ -4,71 +4,56 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cached_property
-from pathlib import Path
 
 from cudaswitch import settings
-from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
-from cudaswitch.ownership import (
-    plain_modes,
-    refuse_everybodys,
-    refuse_sudo,
-    tell_of_everybodys,
-)
-from cudaswitch.toolkit import refuse_unsafe_path
 
-LAYOUT = "1"
-"""Version of the store's layout; a store that says another one is not written to."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+
+MANIFEST = "cudaswitch.json"
+"""The record in a toolkit's or package's folder; a folder without one does not count."""
+
+
+class _Place:
+    """A file or folder of a store, as a path: who only reads joins texts (`Home.at`)."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def __get__(self, home: Home, owner: type[Home]) -> Path:
+        from pathlib import Path  # noqa: PLC0415  # slow to load
+
+        return Path(home.folder, *self._names)
 
 
 class Home:
-    """A store's folders. Creating the object touches nothing on disk."""
+    """A store's folders; `folder` is the store's own. Creating it touches nothing on disk."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.packages = root / "packages"
-        self.toolkits = root / "toolkits"
-        self.aliases = root / "aliases"
-        self.requests = root / "requests"
-        self.automatic = root / "auto"
-        self.pins = root / "pins"
-        self.shims = root / "shims"
-        self.init = root / "init"
-        self.staging = root / ".staging"
-        self.locks = root / "locks"
-        self.set_aside = root / "set-aside"
-        self.global_pin = root / "global"
-        self.layout = root / "layout"
+    root = _Place()
+    packages = _Place("packages")
+    toolkits = _Place("toolkits")
+    aliases = _Place("aliases")
+    requests = _Place("requests")
+    automatic = _Place("auto")
+    pins = _Place("pins")
+    shims = _Place("shims")
+    init = _Place("init")
+    staging = _Place(".staging")
+    locks = _Place("locks")
+    set_aside = _Place("set-aside")
+    global_pin = _Place("global")
+    layout = _Place("layout")
 
-    @cached_property
-    def exists(self) -> bool:
-        return self.root.is_dir()
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
 
-    def require_writable(self) -> None:
-        """Make the store's folders, or say in one line why it cannot be written."""
-        refuse_unsafe_path(str(self.root))
-        refuse_everybodys(self.root)
-        tell_of_everybodys(self.root)
-        made = (self.packages, self.toolkits, self.requests, self.staging, self.locks)
-        try:
-            refuse_sudo(self.root)
-            with plain_modes(self.root):
-                for folder in made:
-                    folder.mkdir(parents=True, exist_ok=True)
-                if not self.layout.exists():
-                    write_atomically(self.layout, LAYOUT + "\n")
-            found = self.layout.read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise StoreError(
-                f"cannot write the store `{self.root}`: {error.strerror}",
-                "set CUDASWITCH_HOME to a folder of yours",
-            ) from None
-        if found != LAYOUT:
-            raise StoreError(
-                f"the store `{self.root}` has layout {found}, this cudaswitch writes {LAYOUT}",
-                "use the newer cudaswitch that made it",
-            )
+    def at(self, *names: str) -> str:
+        """Return the path of something in the store, as a text."""
+        return os.path.join(self.folder, *names)
 
 
 def home() -> Home:
@@ -81,10 +66,10 @@ def home() -> Home:
         # load than most of them to run.
         folder = os.environ.get("XDG_DATA_HOME", "")
         folder = folder if folder.startswith("/") else "~/.local/share"
-        return Home(_folder(folder) / "cudaswitch")
-    from platformdirs import user_data_path  # noqa: PLC0415  # not needed elsewhere
+        return Home(os.path.join(_folder(folder), "cudaswitch"))
+    from platformdirs import user_data_dir  # noqa: PLC0415  # not needed elsewhere
 
-    return Home(_folder(user_data_path("cudaswitch", appauthor=False)))
+    return Home(_folder(user_data_dir("cudaswitch", appauthor=False)))
 
 
 def stores() -> list[Home]:
@@ -94,45 +79,49 @@ def stores() -> list[Home]:
     """
     found: dict[str, Home] = {}
     for each in (home(), *(Home(_folder(path)) for path in settings.value("stores"))):
-        found.setdefault(os.path.realpath(each.root), each)
+        found.setdefault(os.path.realpath(each.folder), each)
     return list(found.values())
 
 
 def cache() -> Path:
     """Return the folder of downloads: the setting `cache`, else the platform's cache folder."""
+    from pathlib import Path  # noqa: PLC0415  # only installs need it
+
     chosen = settings.value("cache")
-    if chosen:
-        return _folder(chosen)
-    from platformdirs import user_cache_path  # noqa: PLC0415  # only installs need it
+    if not chosen:
+        from platformdirs import user_cache_dir  # noqa: PLC0415  # the same
 
-    return _folder(user_cache_path("cudaswitch", appauthor=False))
+        chosen = user_cache_dir("cudaswitch", appauthor=False)
+    return Path(_folder(chosen))
 
 
-def _folder(text: str | Path) -> Path:
+def _folder(text: str) -> str:
     expanded = os.path.expanduser(text)
     if expanded.startswith("~"):
         # Otherwise a folder of that name would be made here.
         raise StoreError(f"`{text}`: that home folder is not known", "set HOME, or name it in full")
-    return Path(os.path.normpath(Path(expanded).absolute()))
+    return os.path.abspath(expanded)
 
 
 def program() -> str:
     """Return the command's absolute path, good where PATH is another one."""
+    from pathlib import Path  # noqa: PLC0415  # slow to load, and few ask
+
     called = Path(sys.argv[0]).absolute()
     if called.name == "cudaswitch" and os.access(called, os.X_OK):
         return str(called)
     import sysconfig  # noqa: PLC0415  # only `python -m cudaswitch` needs it
 
-    return str(Path(sysconfig.get_path("scripts")) / "cudaswitch")
+    return str(Path(sysconfig.get_path("scripts"), "cudaswitch"))
 
 
-def listed(folder: Path) -> list[Path]:
+def listed(folder: str | PathLike[str]) -> list[str]:
     """List what is in one of our folders, by name; nothing is in one that is not there.
 
     Raises StoreError where it cannot be read.
     """
     try:
-        return sorted(folder.iterdir())
+        return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cudaswitch import automatic
 from cudaswitch.activation import Want
+from cudaswitch.changing import own_store
 from cudaswitch.decision import VERSION_FILE, Decision, answer
 from cudaswitch.durable import write_all
 from cudaswitch.environments import Environment, environment_at, read_request
@@ -24,7 +25,7 @@ from cudaswitch.hooks import (
     write_pin,
 )
 from cudaswitch.paths import home
-from cudaswitch.store import own_store
+from cudaswitch.staging import require_writable
 from cudaswitch.talk import say
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request
@@ -32,7 +33,7 @@ from cudaswitch.versions import Request
 
 def pin_environment(environment: Environment, request: Request) -> Decision:
     """Pin an environment to a request."""
-    home().require_writable()
+    require_writable(home())
     with own_store().pinning():
         seen = time.time_ns()
         decision = answer(request, environment)
@@ -44,7 +45,7 @@ def pin_environment(environment: Environment, request: Request) -> Decision:
 def pin_file(path: Path, request: Request) -> Toolkit | None:
     """Pin a directory (its `.cuda-version`) or the user to a request."""
     kit = None if request.text == "auto" else answer(request).toolkit
-    home().require_writable()
+    require_writable(home())
     try:
         with own_store().pinning():
             write_all({**_note(path, None), path: pin_text(request)})
@@ -62,7 +63,7 @@ def wanted_by(environment: Environment) -> Want | None:
     An environment that is pinned to `auto` gets its hooks written anew; where that cannot be
     its hooks stay as they are, and are not looked at again before the next change.
     """
-    if not environment.pin_file.exists():
+    if not os.path.exists(environment.pin_file):
         found = automatic.recall(environment)
         if found.refusal:
             raise found.refusal
@@ -133,7 +134,7 @@ def _refresh(noted: list[Record]) -> None:
         if record.hooked is None:
             continue
         try:
-            environment = environment_at(record.path.parent.parent.parent)
+            environment = environment_at(record.prefix)
             sweep_leftovers(environment)
             request = read_request(record.path)
             seen = time.time_ns()
@@ -151,12 +152,12 @@ def _refresh(noted: list[Record]) -> None:
             """Nothing answers it any more."""
 
 
-def _record_of(path: Path) -> Path:
+def _record_of(path: str | Path) -> Path:
     from hashlib import sha256  # noqa: PLC0415  # only writing needs it
 
     return home().pins / sha256(os.fsencode(path)).hexdigest()[:16]
 
 
-def _note(path: Path, hooked: str | None) -> dict[Path, str]:
+def _note(path: str | Path, hooked: str | None) -> dict[Path, str]:
     """Return the note of a pin. It is written first: a pin that nobody knows of holds nothing."""
     return {_record_of(path): json.dumps({"path": str(path), "hooked": hooked}) + "\n"}

@@ -10,7 +10,7 @@ from cudaswitch import __version__, shells
 from cudaswitch.durable import write_all
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import home, program
-from cudaswitch.staging import written
+from cudaswitch.staging import require_writable, written
 
 
 def path_of(shell: shells.Shell) -> Path:
@@ -21,9 +21,9 @@ def path_of(shell: shells.Shell) -> Path:
 def write(shell: shells.Shell) -> Path:
     """Write the ready file of a shell, and return it."""
     store = home()
-    store.require_writable()
+    require_writable(store)
     path = path_of(shell)
-    text = shells.ready(shell, root=str(store.root), program=program(), file=path)
+    text = shells.ready(shell, root=store.folder, program=program(), file=path)
     with written(store):
         write_all({path: text, _bound(): _binding() + "\n"})
     return path

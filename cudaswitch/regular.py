@@ -6,6 +6,13 @@ import errno
 import os
 import stat
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_BLANKS = " \t\n\r"
+"""What JSON takes for blanks."""
+
 
 def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False) -> bytes:
     """Return the bytes of a regular file of at most `limit` ones, links followed.
@@ -15,7 +22,7 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False
     """
     # O_NONBLOCK: opening a FIFO must not wait for a writer that never comes.
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
-    with open(handle, "rb") as file:  # noqa: PTH123  # from a descriptor
+    with open(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
@@ -26,3 +33,33 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False
 
 def _shown(size: int) -> str:
     return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+
+
+def read_json(path: str | os.PathLike[str], limit: int) -> Any:
+    """Return what a regular file of at most `limit` bytes of JSON in UTF-8 holds.
+
+    Raises OSError as `read_regular`, and ValueError where it is no JSON.
+    """
+    text = read_regular(path, limit).decode().strip(_BLANKS)
+    try:
+        # What `json` is made of: the rest of it takes longer to load than small files to read.
+        from _json import make_scanner  # noqa: PLC0415
+
+        value, end = make_scanner(_Plain)(text, 0)  # type: ignore[arg-type]  # any namespace
+    except (ImportError, AttributeError, StopIteration, SystemError):
+        # Another Python than CPython; or no JSON, which is told in words of the rest's.
+        import json  # noqa: PLC0415
+
+        return json.loads(text)
+    if end != len(text):
+        raise ValueError("there is something behind it")
+    return value
+
+
+class _Plain:
+    """What a scanner makes of JSON: nothing but Python's own."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int = float, int
+    parse_constant = float

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import sys
-from pathlib import Path
 
 from cudaswitch import talk
 from cudaswitch.activation import (
@@ -73,7 +71,7 @@ def run(
     program = _program(tool, variables.get("PATH", os.defpath))
     kit = toolkit_at(chosen.home)
     # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
-    if kit and not os.path.exists(Path(kit.path) / "bin" / tool) and is_toolkit_tool(tool):
+    if kit and not os.path.exists(f"{kit.path}/bin/{tool}") and is_toolkit_tool(tool):
         raise ToolMissingError(f"CUDA {kit.name} has no `{tool}`", _who_has(tool))
     if program is None and os.sep in tool and os.path.isfile(tool):
         raise ToolMissingError(f"`{tool}` may not be executed", f"chmod +x {tool}")
@@ -103,22 +101,25 @@ def _as_started() -> dict[str, str]:
     In the locale `C` it sets LC_CTYPE for itself (PEP 538), and its children would have it.
     """
     variables = dict(os.environ)
-    with contextlib.suppress(OSError):
-        was = Path("/proc/self/environ").read_bytes().split(b"\0")
-        variables.pop("LC_CTYPE", None)
-        for each in was:
-            if each.startswith(b"LC_CTYPE="):
-                variables["LC_CTYPE"] = os.fsdecode(each[9:])
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            was = file.read().split(b"\0")
+    except OSError:
+        return variables
+    variables.pop("LC_CTYPE", None)
+    for each in was:
+        if each.startswith(b"LC_CTYPE="):
+            variables["LC_CTYPE"] = os.fsdecode(each[9:])
     return variables
 
 
 def _program(name: str, path: str) -> str | None:
     """Find a program as a shell does; the library's function costs more to import than to write."""
     folders = path.split(os.pathsep) if path and os.sep not in name else [""]
-    places = [os.path.join(folder, name) for folder in folders]  # noqa: PTH118  # as text
+    places = [os.path.join(folder, name) for folder in folders]
     return next((at for at in places if os.path.isfile(at) and os.access(at, os.X_OK)), None)
 
 
 def _who_has(tool: str) -> str | None:
-    having = [kit.name for kit in all_toolkits() if os.path.exists(Path(kit.path) / "bin" / tool)]
+    having = [kit.name for kit in all_toolkits() if os.path.exists(f"{kit.path}/bin/{tool}")]
     return f"it is in {', '.join(having)}" if having else None

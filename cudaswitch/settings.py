@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple
 
 from cudaswitch.errors import RequestError
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import LIBRARIES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _LIMIT = 1 << 20
 """Bytes of `config.toml`; real ones have a few hundred."""
 
 Value = str | int | float | bool | tuple[str, ...]
+_read: dict[str, dict[str, Value]] = {}
+"""What has been read of each file."""
 
 
 class Kind(NamedTuple):
@@ -121,7 +126,7 @@ def config_file() -> str:
     """Return the path of the file: CUDASWITCH_CONFIG, else in the platform's config folder."""
     chosen = os.environ.get("CUDASWITCH_CONFIG")
     if chosen:
-        return os.path.abspath(os.path.expanduser(chosen))  # noqa: PTH100  # pathlib is slow to load
+        return os.path.abspath(os.path.expanduser(chosen))
     if sys.platform == "linux":
         folder = os.environ.get("XDG_CONFIG_HOME", "")
         folder = folder if folder.startswith("/") else os.path.expanduser("~/.config")
@@ -129,7 +134,7 @@ def config_file() -> str:
         from platformdirs import user_config_dir  # noqa: PLC0415  # not needed elsewhere
 
         folder = user_config_dir(appauthor=False)
-    return os.path.join(folder, "cudaswitch", "config.toml")  # noqa: PTH118  # the same
+    return os.path.join(folder, "cudaswitch", "config.toml")
 
 
 def asked(name: str) -> Set:
@@ -179,8 +184,13 @@ def known(name: str, where: str = "") -> str:
     )
 
 
-@cache
 def _of_file(path: str) -> dict[str, Value]:
+    if path not in _read:
+        _read[path] = _parsed(path)
+    return _read[path]
+
+
+def _parsed(path: str) -> dict[str, Value]:
     try:
         data = read_regular(path, _LIMIT)
     except (FileNotFoundError, NotADirectoryError):
@@ -214,4 +224,4 @@ def _flat(table: dict[str, Any]) -> dict[str, Any]:
 
 def forget() -> None:
     """Read the file anew, as it was changed."""
-    _of_file.cache_clear()
+    _read.clear()

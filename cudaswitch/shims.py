@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch import shells
+from cudaswitch.changing import own_store
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import Home, program
+from cudaswitch.platforms import current_platform
 from cudaswitch.shipped import shipped
-from cudaswitch.staging import written
-from cudaswitch.store import all_stores, own_store
-from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.staging import require_writable, written
+from cudaswitch.store import all_stores
+from cudaswitch.toolkit import Toolkit
 from cudaswitch.tools import SHIM_HEADER, is_shim, is_toolkit_tool
 
 MARKER = ".cudaswitch-shims"
@@ -29,7 +31,7 @@ def install() -> list[str]:
     Raises StoreError where others could put commands into the folder.
     """
     store = own_store()
-    store.home.require_writable()
+    require_writable(store.home)
     with written(store.home):
         # Not even a group's: what lies there runs as whoever has it on PATH.
         store.home.shims.mkdir(mode=0o755, exist_ok=True)

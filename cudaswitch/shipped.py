@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-_HERE = os.path.dirname(__file__)  # noqa: PTH120  # pathlib would be the dearest import of all
+_HERE = os.path.dirname(__file__)
 _FOLDERS = ("share", "../shims", "../completions")
 """In a wheel the first has them all; an editable install reads the others in their place."""
 
@@ -12,5 +12,5 @@ _FOLDERS = ("share", "../shims", "../completions")
 def shipped(name: str) -> str:
     """Read one of the files, by its name alone."""
     places = [f"{_HERE}/{folder}/{name}" for folder in _FOLDERS]
-    with open(next(filter(os.path.isfile, places), places[0]), encoding="utf-8") as file:  # noqa: PTH123  # as above
+    with open(next(filter(os.path.isfile, places), places[0]), encoding="utf-8") as file:
         return file.read()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import NamedTuple
+
+from cudaswitch.namedtuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from os import PathLike
 
 _SITES = (
     "lib/python*/site-packages",
@@ -16,64 +20,69 @@ _SITES = (
 _DEBIAN_SITES = ("local/lib/python*/dist-packages", "lib/python3/dist-packages")
 
 
-def sites_of(prefix: Path, patterns: tuple[str, ...] = _SITES) -> list[Path]:
+def sites_of(prefix: str | PathLike[str], patterns: tuple[str, ...] = _SITES) -> list[str]:
     """List the site-packages of a prefix: any Python version, Linux and Windows layout."""
-    found: dict[str, Path] = {}
+    found: dict[str, str] = {}
     for pattern in patterns:
-        for site in _matching(prefix, pattern):
+        for site in matching(prefix, pattern):
             # A cycle of links is no folder; lib64 is often a link to lib.
             if os.path.isdir(site):
-                found.setdefault(os.path.realpath(site), Path(site))
+                found.setdefault(os.path.realpath(site), site)
     return list(found.values())
 
 
-def _matching(prefix: Path, pattern: str) -> list[str]:
+def matching(prefix: str | PathLike[str], pattern: str) -> list[str]:
     """Match a path with at most one `*`, at the end of a name. Path.glob compiles patterns."""
     before, star, after = pattern.partition("*")
     if not star:
-        return [f"{prefix}/{pattern}"]
-    folder, _, start = f"{prefix}/{before}".rpartition("/")
+        return [os.path.join(prefix, pattern)]
+    folder, _, start = os.path.join(prefix, before).rpartition("/")
+    return [f"{folder}/{name}{after}" for name in names_of(folder) if name.startswith(start)]
+
+
+def names_of(folder: str | PathLike[str]) -> list[str]:
+    """List what is in a folder by name, sorted; nothing where it cannot be read."""
     try:
-        names = sorted(name for name in os.listdir(folder) if name.startswith(start))  # noqa: PTH208 - names
+        return sorted(os.listdir(folder))
     except OSError:
         return []
-    return [f"{folder}/{name}{after}" for name in names]
 
 
-def user_sites(sites: list[Path], variables: Mapping[str, str]) -> list[Path]:
+def user_sites(sites: Iterable[str | PathLike[str]], variables: Mapping[str, str]) -> list[str]:
     """List the user's site-packages for the Pythons of these, as `python -m site` tells it."""
     home = variables.get("HOME", "")
     base = variables.get("PYTHONUSERBASE") or (f"{home}/.local" if home else "")
     if not base or variables.get("PYTHONNOUSERSITE"):
         return []
     # conda-forge's lib/python3.1 is a link to python3.10 or later.
-    pythons = dict.fromkeys(site.parent.resolve().name for site in sites)
-    return [
-        site
-        for name in pythons
-        if name.startswith("python3")
-        and os.path.isdir(site := Path(base, "lib", name, "site-packages"))
-    ]
+    pythons = dict.fromkeys(_real_python(site) for site in sites)
+    places = (f"{base}/lib/{name}/site-packages" for name in pythons if name[:7] == "python3")
+    return [site for site in places if os.path.isdir(site)]
 
 
 class Base(NamedTuple):
     """The prefix whose packages a virtualenv sees too; `python` is X.Y, or empty."""
 
-    prefix: Path
+    prefix: str
     python: str
 
-    def sites(self) -> list[Path]:
+    def sites(self) -> list[str]:
         """List the site-packages that its Python reads: a folder may say for which one it is."""
         found = sites_of(self.prefix, _SITES + _DEBIAN_SITES)
         return [site for site in found if read_by(self.python, site)]
 
 
-def read_by(python: str, site: Path) -> bool:
+def read_by(python: str, site: str | PathLike[str]) -> bool:
     """Tell whether Python X.Y, or one that is not known (empty), reads a site-packages."""
     # conda-forge's lib/python3.1 is a link; 3.13t is the Python without its lock.
-    folders = {site.parent.name, site.parent.resolve().name}
+    folders = {os.path.basename(os.path.dirname(site)), _real_python(site)}
     versions = {it.removeprefix("python").removeprefix("pypy").rstrip("t") for it in folders}
     return not python or python in versions or all("." not in version for version in versions)
+
+
+def _real_python(site: str | PathLike[str]) -> str:
+    """Name the folder of a Python that a site-packages is in, such as python3.11."""
+    return os.path.basename(os.path.realpath(os.path.dirname(site)))
 
 
 def base_in(text: str) -> Base | None:
@@ -83,11 +92,11 @@ def base_in(text: str) -> Base | None:
     """
     values = _values(text)
     home = values.get("home", "")
+    home = home.rstrip("/") or home
     if values.get("include-system-site-packages", "").lower() != "true" or not home:
         return None
-    folder = Path(home)
-    base = folder.parent if folder.name in ("bin", "Scripts") else folder
-    return Base(base, python_in(text))
+    is_below = os.path.basename(home) in ("bin", "Scripts")
+    return Base(os.path.dirname(home) if is_below else home, python_in(text))
 
 
 def python_in(text: str) -> str:

@@ -13,16 +13,50 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch.durable import exchange, rename, sweep, sync_folder, write_atomically
+from cudaswitch.durable import (
+    exchange,
+    plain_modes,
+    rename,
+    sweep,
+    sync_folder,
+    write_atomically,
+)
 from cudaswitch.errors import StoreError
-from cudaswitch.ownership import plain_modes
-from cudaswitch.paths import Home
+from cudaswitch.ownership import refuse_everybodys, refuse_sudo, tell_of_everybodys
+from cudaswitch.paths import MANIFEST, Home
+from cudaswitch.toolkit import refuse_unsafe_path
 
-MANIFEST = "cudaswitch.json"
-"""The record in a toolkit's or package's folder; a folder without one does not count."""
+LAYOUT = "1"
+"""Version of the store's layout; a store that says another one is not written to."""
 
 REMOVED = "removed"
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
+
+
+def require_writable(home: Home) -> None:
+    """Make the store's folders, or say in one line why it cannot be written."""
+    refuse_unsafe_path(home.folder)
+    refuse_everybodys(home.folder)
+    tell_of_everybodys(home.folder)
+    made = (home.packages, home.toolkits, home.requests, home.staging, home.locks)
+    try:
+        refuse_sudo(home.folder)
+        with plain_modes(home.root):
+            for folder in made:
+                folder.mkdir(parents=True, exist_ok=True)
+            if not home.layout.exists():
+                write_atomically(home.layout, LAYOUT + "\n")
+        found = home.layout.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise StoreError(
+            f"cannot write the store `{home.folder}`: {error.strerror}",
+            "set CUDASWITCH_HOME to a folder of yours",
+        ) from None
+    if found != LAYOUT:
+        raise StoreError(
+            f"the store `{home.folder}` has layout {found}, this cudaswitch writes {LAYOUT}",
+            "use the newer cudaswitch that made it",
+        )
 
 
 class Staging:

@@ -244,7 +244,7 @@ def _read(path: Path) -> tuple[Path, bytes | None]:
     """
     target = Path(os.path.realpath(path))
     try:
-        status = os.stat(target)  # noqa: PTH116  # follows what realpath could not
+        status = os.stat(target)
     except FileNotFoundError:
         above = next(at for at in target.parents if at.exists())
         if above.stat().st_uid not in (os.geteuid(), 0):

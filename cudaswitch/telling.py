@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
 
 from cudaswitch import talk
 from cudaswitch.activation import applied
@@ -13,6 +11,10 @@ from cudaswitch.environments import active_environment
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.store import all_stores, all_toolkits
 from cudaswitch.toolkit import Toolkit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def current(as_json: bool = False) -> None:
@@ -50,10 +52,10 @@ def _agrees(decision: Decision) -> bool:
     on = applied(os.environ)
     if wanted == "system":
         return on is None
-    folders = [Path(at) for at in os.environ.get("PATH", "").split(os.pathsep) if at]
-    first = next((at for at in folders if os.path.exists(at / "nvcc")), None)
-    ours = Path(wanted) / "bin"
-    wins = first == ours if os.path.exists(ours / "nvcc") else ours in folders
+    folders = [os.path.join(at, "") for at in os.environ.get("PATH", "").split(os.pathsep) if at]
+    first = next((at for at in folders if os.path.exists(f"{at}nvcc")), None)
+    ours = f"{wanted}/bin/"
+    wins = first == ours if os.path.exists(f"{ours}nvcc") else ours in folders
     return os.environ.get("CUDA_HOME") == wanted and wins
 
 
@@ -101,7 +103,7 @@ def _missing(name: str) -> ToolMissingError:
 
 
 def _has(home: str, name: str) -> bool:
-    return any(os.path.isfile(Path(home) / folder / name) for folder in ("bin", "lib64", "lib"))
+    return any(os.path.isfile(f"{home}/{folder}/{name}") for folder in ("bin", "lib64", "lib"))
 
 
 def installed(as_json: bool = False) -> None:

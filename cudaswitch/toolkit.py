@@ -1,30 +1,19 @@
-"""What the store holds: packages, toolkits, platforms, where things lie. Pure."""
+"""What the store holds: packages and toolkits. Pure."""
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple
-
 from cudaswitch.errors import StoreError
+from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.platforms import PLATFORMS, current_platform
 from cudaswitch.versions import Version
 
-PLATFORMS = ("linux-64", "linux-aarch64", "win-64")
-"""conda's names for the platforms that we handle."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Literal
 
 UNSAFE_IN_PATH = "'\"$`\\:;\n\r\t"
 """Characters that PATH, the loader or conda's own activation cannot carry in a toolkit path."""
-
-
-def current_platform() -> str:
-    """Name this machine's platform as conda does."""
-    if sys.platform == "win32":
-        return "win-64"
-    import platform  # noqa: PLC0415  # looking at what is installed need not wait for it
-
-    machine = platform.machine().lower()
-    return "linux-aarch64" if machine in ("aarch64", "arm64") else "linux-64"
 
 
 def refuse_unsafe_path(path: str) -> None:
@@ -190,33 +179,3 @@ def toolkit_name(version: Version, cudnn: Version | None, platform: str) -> str:
         # NVIDIA's fourth part is a build number that nobody asks for.
         name += "+cudnn" + ".".join(str(cudnn).split(".")[:3])
     return name if platform == current_platform() else f"{name}@{platform}"
-
-
-REAL_FOLDERS = frozenset({"", "bin", "lib64", "include", "nvvm", "targets"})
-"""Folders of a composed toolkit that are never a link, because packages meet in them or,
-for `bin`, because nvcc looks for its parts beside the folder that it was called in."""
-
-_LIBRARY_FOLDER = re.compile(r"(?:targets/[^/]+/)?lib(?:64)?/(.+)")
-_INCLUDE_FOLDER = re.compile(r"targets/[^/]+/include/(.+)")
-_FOLDER_LINK = re.compile(r"lib|lib64|include|targets/[^/]+(?:/(?:lib|lib64|include))?")
-
-
-def place(package: Package, path: str) -> str | None:
-    """Tell where a package's file belongs in a composed toolkit, None for nowhere.
-
-    Libraries go to `lib64` and headers to `include`, whether the maker keeps them in
-    `lib`, `lib64` or `targets/<triple>`; win-64 packages keep their layout.
-    """
-    if package.root:
-        if not path.startswith(package.root + "/"):
-            return None
-        path = path[len(package.root) + 1 :]
-    if package.platform == "win-64":
-        return path
-    if _FOLDER_LINK.fullmatch(path):
-        return None
-    for pattern, folder in ((_LIBRARY_FOLDER, "lib64"), (_INCLUDE_FOLDER, "include")):
-        match = pattern.fullmatch(path)
-        if match:
-            return f"{folder}/{match[1]}"
-    return path

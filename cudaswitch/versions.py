@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from functools import total_ordering
-from typing import Literal, NamedTuple
-
 from cudaswitch.errors import RequestError, brief
+from cudaswitch.namedtuples import NamedTuple
 
-_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}", re.ASCII)
-_ALIAS = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
-_RANGE_PART = re.compile(r"(>=|<=|==|!=|>|<)([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})", re.ASCII)
-_GPU = re.compile(r"[0-9]{1,4}|(?:GPU|MIG)-[0-9A-Za-z-]{1,80}(?:/[0-9]{1,4}){0,2}", re.ASCII)
-_FILE_LINE = re.compile(r"(cuda|cudnn|libraries|gpus)(?:\s*=\s*|\s+)(\S.*)", re.ASCII)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Libraries = Literal["auto", "always", "never"]
 
 KEYWORDS = ("latest", "auto", "system")
 LIBRARIES = ("auto", "always", "never")
@@ -21,11 +18,10 @@ NO_GPUS = "-1"
 _LONGEST_RANGE = 200
 VERSION_FILE_LIMIT = 4096
 """Bytes of a `.cuda-version` that are read; a longer one is refused."""
+_KEYS = ("cuda", "cudnn", "libraries", "gpus")
+_OPERATORS = (">=", "<=", "==", "!=", ">", "<")
 
-Libraries = Literal["auto", "always", "never"]
 
-
-@total_ordering
 class Version:
     """A released version as its maker writes it, e.g. `10.1.243` or `7.6.5.32`.
 
@@ -35,7 +31,7 @@ class Version:
     __slots__ = ("parts", "text")
 
     def __init__(self, text: str) -> None:
-        if not _VERSION.fullmatch(text):
+        if not _is_version(text):
             raise RequestError(f"`{brief(text)}` is not a version", "a version looks like 10.1.243")
         self.text = text
         self.parts = tuple(map(int, text.split(".")))
@@ -58,6 +54,15 @@ class Version:
 
     def __lt__(self, other: Version) -> bool:
         return self._key() < other._key()
+
+    def __gt__(self, other: Version) -> bool:
+        return self._key() > other._key()
+
+    def __le__(self, other: Version) -> bool:
+        return self._key() <= other._key()
+
+    def __ge__(self, other: Version) -> bool:
+        return self._key() >= other._key()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Version) and self._key() == other._key()
@@ -89,11 +94,11 @@ class Request(NamedTuple):
 
     @property
     def prefix(self) -> Version | None:
-        return Version(self.text) if _VERSION.fullmatch(self.text) else None
+        return Version(self.text) if _is_version(self.text) else None
 
     @property
     def is_alias(self) -> bool:
-        return bool(_ALIAS.fullmatch(self.text)) and self.text not in KEYWORDS
+        return _is_name(self.text) and self.text not in KEYWORDS
 
     def accepts(self, version: Version) -> bool:
         """Tell whether a CUDA version satisfies the request (aliases and keywords do not)."""
@@ -101,8 +106,8 @@ class Request(NamedTuple):
             return True
         if self.prefix is not None:
             return version.starts_with(self.prefix)
-        parts = _range_parts(self.text)
-        return bool(parts) and all(_holds(version, *part) for part in parts)
+        parts = [_range_part(part) for part in self.text.split(",")]
+        return all(part and _holds(version, *part) for part in parts)
 
     def accepts_cudnn(self, version: Version | None) -> bool:
         """Tell whether a composed cuDNN (None: bare toolkit) satisfies the request."""
@@ -116,9 +121,25 @@ class Request(NamedTuple):
         return f"{self.text}+cudnn{self.cudnn}" if self.cudnn else self.text
 
 
-def _range_parts(text: str) -> list[tuple[str, Version]]:
-    matches = map(_RANGE_PART.fullmatch, text.split(","))
-    return [(match[1], Version(match[2])) for match in matches if match]
+def _is_version(text: str) -> bool:
+    parts = text.split(".")
+    return text.isascii() and len(parts) <= 5 and all(_is_number(part, 9) for part in parts)
+
+
+def _is_number(text: str, digits: int) -> bool:
+    return text.isdigit() and len(text) <= digits
+
+
+def _is_name(text: str) -> bool:
+    plain = text.replace("_", "").replace("-", "")
+    return text.isascii() and len(text) <= 64 and text[:1].isalpha() and plain.isalnum()
+
+
+def _range_part(text: str) -> tuple[str, Version] | None:
+    """Read one bound of a range, such as `>=11.2`."""
+    operator = next(filter(text.startswith, _OPERATORS), "")
+    bound = text.removeprefix(operator)
+    return (operator, Version(bound)) if operator and _is_version(bound) else None
 
 
 def _holds(version: Version, operator: str, bound: Version) -> bool:
@@ -158,7 +179,7 @@ def parse_request(
                 f"`{brief(text)}` is not a toolkit{where}", "write it as 10.1+cudnn7.6"
             )
         cudnn = cudnn or extra.removeprefix("cudnn")
-    if cudnn is not None and cudnn != "none" and not _VERSION.fullmatch(cudnn):
+    if cudnn is not None and cudnn != "none" and not _is_version(cudnn):
         raise RequestError(
             f"`{brief(cudnn)}` is not a cuDNN version{where}", "write it as 7.6 or 7.6.5, or `none`"
         )
@@ -166,8 +187,8 @@ def parse_request(
         raise RequestError(
             f"`{brief(libraries)}` is not a library mode{where}", "use auto, always or never"
         )
-    is_range = len(base) <= _LONGEST_RANGE and all(map(_RANGE_PART.fullmatch, parts))
-    if not (_VERSION.fullmatch(base) or _ALIAS.fullmatch(base) or is_range):
+    is_range = len(base) <= _LONGEST_RANGE and all(map(_range_part, parts))
+    if not (_is_version(base) or _is_name(base) or is_range):
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",
             "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system",
@@ -185,7 +206,7 @@ def parse_gpus(text: str, where: str = "") -> str:
     if text in ("none", NO_GPUS):
         return NO_GPUS
     gpus = text.split(",")
-    if not all(_GPU.fullmatch(gpu) for gpu in gpus):
+    if not all(map(_is_gpu, gpus)):
         raise RequestError(
             f"`{brief(text)}` names no GPUs{where}", "write it as 0,2 or GPU-8932f937, or `none`"
         )
@@ -196,9 +217,19 @@ def parse_gpus(text: str, where: str = "") -> str:
     return text
 
 
+def _is_gpu(text: str) -> bool:
+    if not text.isascii():
+        return False
+    # Behind the UUID of a GPU the driver takes the instances that a MIG device is made of.
+    name, *instances = text.split("/")
+    uuid = name[4:].replace("-", "") if name[:4] in ("GPU-", "MIG-") else ""
+    is_uuid = uuid.isalnum() and len(name) <= 84 and len(instances) <= 2
+    return _is_number(text, 4) or (is_uuid and all(_is_number(each, 4) for each in instances))
+
+
 def is_alias_name(text: str) -> bool:
     """Tell whether `text` may name an alias: letters, digits, `_`, `-`, no keyword."""
-    return bool(_ALIAS.fullmatch(text)) and text not in (*KEYWORDS, "none")
+    return _is_name(text) and text not in (*KEYWORDS, "none")
 
 
 def quote_request(text: str) -> str:
@@ -221,8 +252,7 @@ def parse_version_file(text: str, origin: str) -> Request:
         if not line:
             continue
         where = f"{origin}:{number}"
-        keyed = _FILE_LINE.fullmatch(line)
-        key, value = (keyed[1], keyed[2]) if keyed else ("cuda", line)
+        key, value = _keyed(line)
         # Only ranges have blanks, behind their commas.
         if not line.isascii() or (len(value.split()) > 1 and "," not in value):
             raise RequestError(
@@ -242,3 +272,17 @@ def parse_version_file(text: str, origin: str) -> Request:
         origin=where,
         gpus=found["gpus"][0] if "gpus" in found else None,
     )
+
+
+def _keyed(line: str) -> tuple[str, str]:
+    """Split a line at its key, which a bare request has none of."""
+    for key in filter(line.startswith, _KEYS):
+        behind = line.removeprefix(key)
+        value = behind.lstrip(" \t")
+        if value.startswith("="):
+            value = value[1:].lstrip(" \t")
+        elif value == behind:
+            continue
+        if value:
+            return key, value
+    return "cuda", line

@@ -19,8 +19,9 @@ from cudaswitch.check import bounded, frameworks, libraries
 from cudaswitch.check.inventory import Inventory
 from cudaswitch.check.results import Result
 from cudaswitch.environments import Environment
+from cudaswitch.platforms import current_platform
 from cudaswitch.store import Store, read_toolkit
-from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 from homes import Home, make_home
 from made_environments import Env
@@ -145,7 +146,7 @@ def proven_here(home: Home, folder: Path) -> dict[str, Result]:
     """Prove the libraries without a process for the command itself."""
     kit = read_toolkit(place(home).parent)
     assert kit is not None
-    inventory = Inventory.of(kit, [Store(paths.Home(home.store))])
+    inventory = Inventory.of(kit, [Store(paths.Home(str(home.store)))])
     environment = home.env | {"LD_LIBRARY_PATH": str(place(home))}
     return {each.name: each for each in libraries.prove(inventory, environment, folder)}
 
@@ -321,7 +322,7 @@ def test_whatever_a_framework_prints_is_a_result(tmp_path: Path, answer: str) ->
     python.chmod(0o755)
     kit = Toolkit("12.9", Version("12.9"), None, str(tmp_path), "system", "linux-64")
     variables = {"CUDACXX": "nvcc", "PATH": "/usr/bin:/bin"}
-    environment = Environment(env.prefix, "V")
+    environment = Environment(str(env.prefix), "V")
     extension, sees = frameworks.prove(kit, environment, variables, tmp_path, True)
     assert extension.status == status, extension
     if "gone" not in answer:

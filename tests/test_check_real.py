@@ -38,7 +38,7 @@ def proven_here(home: Home, name: str, folder: Path, only: Path | None = None) -
 
     kit = read_toolkit(home.store / "toolkits" / name)
     assert kit is not None
-    inventory = Some.of(kit, [Store(paths.Home(home.store))])
+    inventory = Some.of(kit, [Store(paths.Home(str(home.store)))])
     environment = home.env | {"LD_LIBRARY_PATH": f"{kit.path}/lib64"}
     return {each.name: each for each in libraries.prove(inventory, environment, folder)}
 

@@ -19,9 +19,9 @@ import builders
 from builders.redist import redist_index
 from checks import Done, succeeded
 from cudaswitch.download.urls import redact
+from cudaswitch.platforms import current_platform
 from cudaswitch.settings import forget
 from cudaswitch.sources.places import with_credentials
-from cudaswitch.toolkit import current_platform
 from folder_server import FolderServer
 from homes import Home, make_home
 

@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from checks import PYTHON, RUNTIME_ANSWER, snapshot, succeeded
+from cudaswitch.changing import OwnStore
 from cudaswitch.cli.packages import _refuse_used
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import Home as Folders
-from cudaswitch.store import Store
 from faults.changing_commands import archives_in, make_virtualenv
 from faults.runner import Forking, Ran, Runner
 from homes import Home
@@ -146,7 +146,7 @@ def test_who_comes_between_the_check_and_the_removal_is_seen(stocked: Home) -> N
     user = subprocess.Popen(
         [PYTHON, "-c", code, library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    store = Store(Folders(stocked.store))
+    store = OwnStore(Folders(str(stocked.store)))
     [chosen] = [one for one in store.toolkits() if one.name == kit]
     before = snapshot(stocked.store)
     try:

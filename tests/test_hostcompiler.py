@@ -15,8 +15,9 @@ from checks import succeeded
 from cudaswitch import hostcompiler
 from cudaswitch.compat.compilers import host_compilers
 from cudaswitch.hostcompiler import Bounds, Compiler, bounds, host_compiler, read_bounds
+from cudaswitch.platforms import current_platform
 from cudaswitch.store import compiles_here
-from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 from homes import Home
 from tools import require

@@ -21,7 +21,7 @@ from checks import (
     snapshot,
     succeeded,
 )
-from cudaswitch.toolkit import current_platform
+from cudaswitch.platforms import current_platform
 from homes import Home
 from http_server import Server
 from preloaded import no_hard_links

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 from cudaswitch.archives import unpacking
+from cudaswitch.changing import OwnStore
 from cudaswitch.paths import Home
-from cudaswitch.store import Store
 from http_modes import random_bytes
 from http_server import Server
 from raw_archives import member, tar_bz2
@@ -28,7 +28,7 @@ def test_it_ends_right_and_fetches_nothing_twice(tmp_path: Path) -> None:
         "CUDASWITCH_HOME": str(tmp_path / "store"),
         "CUDASWITCH_CACHE": str(tmp_path / "cache"),
     }
-    store = Store(Home(tmp_path / "store"))
+    store = OwnStore(Home(str(tmp_path / "store")))
     with Server(content) as server:
         url = server.url(f"limited:{RATE}", "cudatoolkit-10.1.243-h6bb024c_0.tar.bz2")
         command = [str(console_script()), "install", url]

@@ -17,9 +17,9 @@ from builders.redist import redist_index, write_index
 from checks import refused, snapshot, succeeded
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
+from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Delivery, nvidia
 from cudaswitch.sources.redist import LICENCES
-from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Version, parse_request
 from folder_server import FolderServer
 from homes import Home, make_home

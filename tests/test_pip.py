@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cudaswitch.errors import SourceError
+from cudaswitch.platforms import current_platform
 from cudaswitch.sources import index, pypi
 from cudaswitch.sources.pip_process import _failure, pip_command
-from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import parse_request
 from http_server import Server
 

@@ -12,8 +12,8 @@ import pytest
 
 from builders import wheel
 from cudaswitch.errors import RequestError, SourceError
+from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Delivery, index, pypi
-from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request, Version, parse_request
 
 LINUX = "(sys_platform == 'linux')"

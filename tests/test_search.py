@@ -16,8 +16,8 @@ from builders.redist import redist_index
 from checks import refused, succeeded
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.errors import RequestError, SourceError
+from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Sought, runfile
-from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Version, parse_request
 from folder_server import FolderServer
 from homes import Home, make_home

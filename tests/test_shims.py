@@ -18,10 +18,10 @@ from checks import refused
 from cudaswitch import install as installing
 from cudaswitch import shims
 from cudaswitch.automatic import recall
+from cudaswitch.changing import own_store
 from cudaswitch.decision import decide
 from cudaswitch.environments import Environment, environment_at
 from cudaswitch.errors import CudaswitchError, StoreError
-from cudaswitch.store import own_store
 from cudaswitch.versions import Version
 from homes import HOSTILE_NAME, Home
 from tools import console_script, require
@@ -101,7 +101,7 @@ def environment(prefix: Path, kind: str, pin: str | None) -> Path:
         prefix.mkdir()
         (prefix / "pyvenv.cfg").touch()
     if pin:
-        file = Environment(prefix, "C" if kind == "C" else "V").pin_file
+        file = Path(Environment(str(prefix), "C" if kind == "C" else "V").pin_file)
         file.parent.mkdir(parents=True)
         file.write_text(pin)
     return prefix

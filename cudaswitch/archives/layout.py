@@ -12,7 +12,8 @@ from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, 
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.placing import Placing
 from cudaswitch.archives.streams import Source
-from cudaswitch.toolkit import PLATFORMS, Package
+from cudaswitch.platforms import PLATFORMS
+from cudaswitch.toolkit import Package
 from cudaswitch.versions import Version
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)

@@ -53,5 +53,5 @@ def _results(
         yield from libraries.prove(inventory, loading, folder)
         yield from building.prove(kit, variables, folder)
         if environment:
-            has_gpu = bool(gpus(environment.prefix))
+            has_gpu = bool(gpus(Path(environment.prefix)))
             yield from frameworks.prove(kit, environment, variables, folder, has_gpu)

@@ -64,8 +64,8 @@ def prove(
     has_gpu: bool,
 ) -> Iterator[Result]:
     """Prove what the environment's frameworks can do with the toolkit. Runs its Python."""
-    python = environment.prefix / "bin" / "python"
-    names = {framework.name for framework in facts_of(environment.prefix).frameworks}
+    python = Path(environment.prefix, "bin", "python")
+    names = {framework.name for framework in facts_of(Path(environment.prefix)).frameworks}
     if not python.exists():
         return
     if "torch" in names and "CUDACXX" in variables:

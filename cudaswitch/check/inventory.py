@@ -13,10 +13,11 @@ from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.archives.components import CUDA_NUMBERED, named_component
 from cudaswitch.binaries import read_elf
 from cudaswitch.check.calls import CALLS, component, stem
+from cudaswitch.compose import place
 from cudaswitch.elf import ElfError
 from cudaswitch.errors import RequestError
 from cudaswitch.store import Store, read_package
-from cudaswitch.toolkit import Entry, Package, Toolkit, place
+from cudaswitch.toolkit import Entry, Package, Toolkit
 from cudaswitch.versions import Version
 
 _LIBRARY = re.compile(r"lib[^/]+\.so(?:\.[^/]*)?")

@@ -19,10 +19,10 @@ from cudaswitch.errors import RequestError
 from cudaswitch.install import identified
 from cudaswitch.locking import NAME, Locked, LockedToolkit, locked
 from cudaswitch.paths import cache
+from cudaswitch.platforms import current_platform
 from cudaswitch.sources import files
 from cudaswitch.sources.choosing import usual_source
 from cudaswitch.store import dealias
-from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request
 
 lock_option = click.option(
@@ -89,7 +89,8 @@ def _requests(asked: Asked, named: Sequence[str]) -> list[Request]:
 
 def project_file() -> Path | None:
     """Return the `.cuda-version` that holds in the working directory."""
-    return version_file(working_directory(os.environ), os.environ)
+    found = version_file(working_directory(os.environ), os.environ)
+    return Path(found) if found else None
 
 
 def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> Answer:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from cudaswitch import sources
+from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.detect import facts_of
@@ -18,11 +19,12 @@ from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError
 from cudaswitch.install import adopt as adopt_toolkit
 from cudaswitch.install import install as install_artifacts
 from cudaswitch.paths import cache
+from cudaswitch.platforms import current_platform
 from cudaswitch.resolver import resolve
 from cudaswitch.sources import files, system
 from cudaswitch.sources.choosing import usual_source
-from cudaswitch.store import Store, dealias, find, own_store
-from cudaswitch.toolkit import Toolkit, current_platform, toolkit_name
+from cudaswitch.store import Store, dealias, find
+from cudaswitch.toolkit import Toolkit, toolkit_name
 from cudaswitch.versions import Request, Version, parse_request
 
 
@@ -113,7 +115,7 @@ def wanted(what: str, cudnn: str | None) -> Request:
     environment = active_environment(os.environ)
     if environment is None:
         raise RequestError("`auto` needs an active environment", "activate one, or name a version")
-    resolution = resolve(facts_of(environment.prefix), [])
+    resolution = resolve(facts_of(Path(environment.prefix)), [])
     if resolution.cuda is None:
         place = environment.prefix
         known = all(framework.known for framework in resolution.frameworks)

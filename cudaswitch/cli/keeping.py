@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.checking import Finding, Report, check, names_in
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date, one_installed
@@ -15,7 +16,7 @@ from cudaswitch.download.cache import workplace
 from cudaswitch.install import Artifact
 from cudaswitch.mending import mend_package, mend_toolkits, origins, put_away
 from cudaswitch.paths import cache
-from cudaswitch.store import Store, all_stores, own_store
+from cudaswitch.store import Store, all_stores
 from cudaswitch.toolkit import Package
 
 
@@ -75,7 +76,7 @@ def _named(store: Store, name: str) -> str:
     return name if name in names_in(store.home.toolkits) else one_installed(name).name
 
 
-def _mend(store: Store, findings: Sequence[Finding], work: Path, offline: bool) -> None:
+def _mend(store: OwnStore, findings: Sequence[Finding], work: Path, offline: bool) -> None:
     from cudaswitch.sources.exact import bring_exactly, of_package  # noqa: PLC0415  # for this alone
 
     strange = [one.owner for one in findings if one.kind == "extra" and not one.path]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from cudaswitch import settings, sources
-from cudaswitch.toolkit import PLATFORMS
+from cudaswitch.platforms import PLATFORMS
 from cudaswitch.versions import LIBRARIES
 
 cudnn = click.option("--cudnn", metavar="V", help="cuDNN to go with it, such as 7.6, or none.")

@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 
 from cudaswitch import pins, ready, shims, telling
+from cudaswitch.changing import own_store
 from cudaswitch.cli import output
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError
 from cudaswitch.holders import holders
 from cudaswitch.processes import users_of
-from cudaswitch.store import Store, all_stores, dealias, find, own_store
+from cudaswitch.store import Store, all_stores, dealias, find
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import KEYWORDS, is_alias_name, parse_request, quote_request
 

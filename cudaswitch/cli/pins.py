@@ -62,7 +62,7 @@ def chosen_place(
         return environment_at(prefix)
     if not directory and (active := active_environment(os.environ)):
         return active
-    folder = directory.absolute() if directory else working_directory(os.environ)
+    folder = directory.absolute() if directory else Path(working_directory(os.environ))
     if not folder.is_dir():
         raise EnvironmentNotFoundError(f"`{folder}` is no directory", "create it first")
     return pins.directory_pin(Path(os.path.normpath(folder)))

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from cudaswitch import sources
+from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.cli import options, output
 from cudaswitch.cli.choosing import (
     Asked,
@@ -22,9 +23,10 @@ from cudaswitch.errors import CudaswitchError, RequestError, StoreError
 from cudaswitch.install import Artifact, install
 from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock, read_lock
 from cudaswitch.paths import cache
+from cudaswitch.platforms import current_platform
 from cudaswitch.sources.exact import bring_exactly, of_locked
-from cudaswitch.store import Store, own_store
-from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.store import Store
+from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 
@@ -157,7 +159,7 @@ def bring(
 
 
 def _install(
-    store: Store, kit: LockedToolkit, artifacts: Sequence[Artifact], force: bool
+    store: OwnStore, kit: LockedToolkit, artifacts: Sequence[Artifact], force: bool
 ) -> list[Toolkit]:
     release = Version(kit.release) if kit.release else None
     return install(store, artifacts, release=release, force=force, exact=True)

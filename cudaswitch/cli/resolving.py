@@ -53,7 +53,7 @@ def resolve(
                 "no environment is active", "activate one, or name it with -n or -p"
             )
         environment = active
-    facts = facts_of(environment.prefix, driver=driver, cc=cc, gcc=gcc, platform=platform)
+    facts = facts_of(Path(environment.prefix), driver=driver, cc=cc, gcc=gcc, platform=platform)
     kits = [kit for store in all_stores() for kit in store.present()]
     resolution = resolve_facts(facts, kits)
     if as_json:

@@ -13,9 +13,9 @@ from cudaswitch.compat.drivers import required
 from cudaswitch.detect.machine import asked_driver, kernel_driver
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
+from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Listed, Sought
 from cudaswitch.store import dealias
-from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Version, parse_request
 
 TITLES = ("source", "what", "version", "CUDA", "nvcc", "size", "driver")

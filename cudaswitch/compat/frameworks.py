@@ -306,6 +306,6 @@ def framework_starts() -> tuple[str, ...]:
 @lru_cache
 def frameworks() -> dict[str, Framework]:
     """Load every framework that has a data file, by name."""
-    files = sorted(os.listdir(DATA / "frameworks"))  # noqa: PTH208 - names, no paths
+    files = sorted(os.listdir(DATA / "frameworks"))
     names = [name.removesuffix(".json") for name in files if name.endswith(".json")]
     return {name: Framework(read_table(f"frameworks/{name}")) for name in names}

@@ -14,9 +14,9 @@ from cudaswitch.detect.machine import Machine, asked_driver, probe
 from cudaswitch.detect.packages import Dist, Layer, Record, layers, newest_of
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
+from cudaswitch.platforms import PLATFORMS, current_platform
 from cudaswitch.resolver import Carried, Facts
 from cudaswitch.resolver.needs import release_of
-from cudaswitch.toolkit import PLATFORMS, current_platform
 from cudaswitch.versions import Version
 
 

@@ -42,7 +42,7 @@ def develop_install(link: Path, reading: Reading) -> Dist | None:
 
 
 def _tree(path: str, told_by: Path, reading: Reading) -> Path | None:
-    if not (path.isprintable() and os.path.isabs(path) and os.path.isdir(path)):  # noqa: PTH117  # false for what is no path at all
+    if not (path.isprintable() and os.path.isabs(path) and os.path.isdir(path)):
         reading.note("names a source tree that is not there", told_by)
         return None
     reading.note(f"is installed from the source tree {path}", told_by)

@@ -69,13 +69,14 @@ def layers(prefix: Path, reading: Reading, starts: tuple[str, ...] = ("",)) -> l
     """
     config, records = reading.text(prefix / "pyvenv.cfg") or "", conda_records(prefix, reading)
     own, base = _read_there(prefix, config, records), base_in(config)
-    conda, user = os.path.isdir(prefix / "conda-meta"), user_sites(own, os.environ)
+    user = [Path(site) for site in user_sites(own, os.environ)]
     # Python puts the user's site-packages before those of its own prefix, but behind a
     # virtualenv's; a virtualenv that does not see its base sees none of the user either.
     places: list[tuple[list[Record], list[Path]]] = [(records, own)]
     if base:
-        places += [([], user), (conda_records(base.prefix, reading), base.sites())]
-    elif conda:
+        below = [Path(site) for site in base.sites()]
+        places += [([], user), (conda_records(Path(base.prefix), reading), below)]
+    elif os.path.isdir(prefix / "conda-meta"):
         places = [([], user), *places]
     return [
         Layer(tuple(_contents(site, reading, starts) for site in sites), tuple(those))
@@ -89,7 +90,7 @@ def _read_there(prefix: Path, config: str, records: list[Record]) -> list[Path]:
     An upgrade of Python leaves those of the one before behind.
     """
     named = [python_in(config), *(minor_of(it.version) for it in records if it.name == "python")]
-    sites, pythons = sites_of(prefix), [python for python in named if python]
+    sites, pythons = [Path(site) for site in sites_of(prefix)], list(filter(None, named))
     return [site for site in sites if any(read_by(it, site) for it in pythons)] or sites
 
 

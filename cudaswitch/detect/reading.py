@@ -72,7 +72,7 @@ class Reading:
         left out with a note.
         """
         try:
-            found = os.listdir(folder)  # noqa: PTH208 - thousands of names, no paths
+            found = os.listdir(folder)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:

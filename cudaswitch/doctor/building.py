@@ -110,7 +110,7 @@ def _compiler_variable(facts: Facts) -> Iterator[Found]:
     if "CUDACXX" in facts.hosts:
         nvcc = f"{facts.get('CUDA_HOME')}/bin/nvcc" if home and "bin/nvcc" in home.has else ""
         yield Found(f"CUDACXX is `{value}`, which is no program", setting(facts, "CUDACXX", nvcc))
-    elif home and "bin/nvcc" in home.has and os.path.isabs(value):  # noqa: PTH117  # a text
+    elif home and "bin/nvcc" in home.has and os.path.isabs(value):
         own = facts.homes.get("CUDACXX")
         if own and own.home != home.home:
             nvcc = f"{facts.get('CUDA_HOME')}/bin/nvcc"

@@ -100,10 +100,10 @@ def listed(variables: Mapping[str, str], name: str) -> tuple[Folder, ...]:
 @lru_cache
 def folder_at(text: str) -> Folder:
     """Describe a folder by the CUDA libraries and tools in it."""
-    path = os.path.abspath(text) if text else ""  # noqa: PTH100  # a text
+    path = os.path.abspath(text) if text else ""
     names: list[str] = []
     with suppress(OSError):
-        names = os.listdir(path) if text else []  # noqa: PTH208  # names, and many
+        names = os.listdir(path) if text else []
     libraries = [_library(path, name) for name in sorted(filter(_LIBRARY.fullmatch, names))]
     found = tuple(filter(None, libraries))
     above = _LIBRARY_FOLDER.sub("", path)
@@ -159,7 +159,7 @@ def usual_toolkits() -> tuple[str, ...]:
 
 def nvcc_in_wheels(prefix: Path) -> str | None:
     """Find the toolkit that wheels have put into an environment: it has an nvcc since 13."""
-    for site in sites_of(prefix):
+    for site in map(Path, sites_of(prefix)):
         for tool in sorted(site.glob("nvidia/cu*/bin/nvcc")):
             return str(tool.parent.parent)
     return None
@@ -169,7 +169,7 @@ def libdevice(environment: Environment | None, active: Kit | None) -> str | None
     """Find a libdevice: of the active toolkit, else what conda has put into the environment."""
     places = [Path(active.home, _LIBDEVICE)] if active else []
     if environment:
-        places += [environment.prefix / _LIBDEVICE, environment.prefix / "lib/libdevice.10.bc"]
+        places += [Path(environment.prefix, at) for at in (_LIBDEVICE, "lib/libdevice.10.bc")]
     return next((str(at) for at in places if os.path.isfile(at)), None)
 
 
@@ -177,7 +177,7 @@ def seen_by_xla(variables: Mapping[str, str], prefix: Path | None) -> str | None
     """Find libdevice where XLA looks: the folder of XLA_FLAGS, /usr/local/cuda, the wheels."""
     roots = [Path(named) for named in _data_dirs(variables)]
     roots.append(Path("/usr/local/cuda"))
-    for site in sites_of(prefix) if prefix else ():
+    for site in map(Path, sites_of(prefix) if prefix else ()):
         roots += [*site.glob("nvidia/cuda_nvcc"), *site.glob("nvidia/cu[0-9]*")]
         roots.append(site / "jaxlib" / "cuda")
     found = (root / _LIBDEVICE for root in roots)

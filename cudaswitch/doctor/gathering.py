@@ -39,7 +39,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     """Look at the shell with these variables, at its environment, and at this machine."""
     folders.forget()
     environment = active_environment(variables)
-    prefix = environment.prefix if environment else None
+    prefix = Path(environment.prefix) if environment else None
     needs = facts_of(prefix)
     kits = [kit for store in all_stores() for kit in store.toolkits()]
     resolution = resolve(needs, kits)
@@ -79,7 +79,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         scripts=tuple(scripts_of(environment)) if environment else (),
         hooks=tuple(hooks_of(pins)),
         kernels=tuple(kernels_of(variables, pins)),
-        project=_project(working_directory(variables), variables),
+        project=_project(Path(working_directory(variables)), variables),
         integration=_integration(shell, variables),
         libdevice=folders.libdevice(environment, active),
         xla_sees=folders.seen_by_xla(variables, prefix),
@@ -100,7 +100,8 @@ def _wanted(
     with suppress(CudaswitchError):
         nearest = version_file(working_directory(variables), variables)
         files += [nearest] if nearest else []
-    files += [home().global_pin] if os.path.isfile(home().global_pin) else []
+    everywhere = home().at("global")
+    files += [everywhere] if os.path.isfile(everywhere) else []
     for file in files:
         with suppress(CudaswitchError):
             yield f"`{file}`", read_request(file).text

@@ -26,11 +26,11 @@ from cudaswitch.versions import Request
 
 def pinned(variables: Mapping[str, str]) -> list[Environment]:
     """List the environments that are pinned, as far as the store knows, and the active one."""
-    found: dict[Path, Environment] = {}
+    found: dict[str, Environment] = {}
     for record in records():
         if record.hooked is not None:
             with suppress(CudaswitchError):
-                one = environment_at(record.path.parent.parent.parent)
+                one = environment_at(record.prefix)
                 found[one.prefix] = one
     active = active_environment(variables)
     if active and os.path.isfile(active.pin_file):
@@ -73,7 +73,7 @@ def _compare(environment: Environment, request: Request, want: Want) -> Hook:
 
 def scripts_of(environment: Environment) -> Iterator[Script]:
     """Read what an environment runs on activation: conda's scripts, a virtualenv's own."""
-    prefix = environment.prefix
+    prefix = Path(environment.prefix)
     if environment.owner == "V":
         for name in ("activate", "activate.fish"):
             path = prefix / "bin" / name

@@ -50,9 +50,10 @@ def strangers(
     with suppress(CudaswitchError):
         world = World(variables)
         names = [frameworks()[one.name].folders for one in resolution.frameworks]
-        packages = [Package(name, environment.prefix) for group in names for name in group[:1]]
+        prefix = Path(environment.prefix)
+        packages = [Package(name, prefix) for group in names for name in group[:1]]
         packages = [one for one in packages if one.folders]
-        wheels = Package("nvidia", environment.prefix)
+        wheels = Package("nvidia", prefix)
         brought = {Path(path).name for one in (*packages, wheels) for path in one.libraries()}
         for package in packages or [wheels]:
             for library in list(package.libraries())[:_MOST]:

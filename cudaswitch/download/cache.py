@@ -289,7 +289,7 @@ def _acquire(lock: Lock, part: Part, patience: float, waiting: Callable[[], None
 
 def make(root: Path) -> None:
     """Make the cache for the person alone, where it is not there. Raises OSError."""
-    refuse_sudo(root)
+    refuse_sudo(str(root))
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 

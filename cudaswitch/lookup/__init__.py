@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import NamedTuple
 
 from cudaswitch.errors import CudaswitchError, RequestError
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.tools import is_shim
 
-_LIBRARY = re.compile(r"\.so(\.|$)")
-_DLL = re.compile(r"\.(?:dll|pyd)$", re.IGNORECASE)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from os import PathLike
 
 
 class Found(NamedTuple):
@@ -51,7 +50,7 @@ def look_up(name: str, variables: Mapping[str, str], consumer: str | None = None
         from cudaswitch.lookup.libraries import find_library  # noqa: PLC0415  # tools need it not
 
         return find_library(name, variables, consumer)
-    if _DLL.search(name):
+    if name.lower().endswith((".dll", ".pyd")):
         from cudaswitch.lookup.dlls import find_dll  # noqa: PLC0415  # tools need it not
 
         return find_dll(name, variables, consumer)
@@ -65,13 +64,13 @@ def look_up(name: str, variables: Mapping[str, str], consumer: str | None = None
 
 def is_library(name: str) -> bool:
     """Tell a shared library (`libcudnn.so.7`) from a tool (`nvcc`), by its name."""
-    return _LIBRARY.search(name) is not None
+    return name.endswith(".so") or ".so." in name
 
 
 def found_at(path: str, why: str, fault: str | None = None) -> Found:
     """Describe the file at a path that may lead over links."""
-    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120  # texts, and many
-    return Found(os.path.realpath(path), why, os.path.dirname(folder), fault)  # noqa: PTH120
+    folder = os.path.dirname(os.path.abspath(path))
+    return Found(os.path.realpath(path), why, os.path.dirname(folder), fault)
 
 
 def distinct(found: Iterable[Found]) -> list[Found]:
@@ -82,7 +81,7 @@ def distinct(found: Iterable[Found]) -> list[Found]:
     return list(first.values())
 
 
-def no_program(consumer: str, prefix: Path | None, library: str) -> RequestError:
+def no_program(consumer: str, prefix: str | PathLike[str] | None, library: str) -> RequestError:
     """Refuse a consumer that is nothing known; `library` is what else one may name."""
     where = f" and no package in `{prefix}`" if prefix else ""
     return RequestError(
@@ -101,14 +100,14 @@ def find_tool(name: str, variables: Mapping[str, str]) -> Answer:
     else:
         # Nothing between two colons is the working directory.
         folders = [each or "." for each in variables.get("PATH", os.defpath).split(os.pathsep)]
-        places = [(str(Path(each) / name), f"`{each}` is on PATH") for each in folders]
+        places = [(os.path.join(each, name), f"`{each}` is on PATH") for each in folders]
     files = distinct(
         found_at(at, why) for at, why in places if os.path.isfile(at) and os.access(at, os.X_OK)
     )
-    if not files or not is_shim(Path(files[0].path)):
+    if not files or not is_shim(files[0].path):
         return Answer(files)
     files[0] = files[0]._replace(why=f"{files[0].why}, with a shim of cudaswitch")
-    runs, notes = _behind_shim(Path(name).name, files, variables)
+    runs, notes = _behind_shim(os.path.basename(name), files, variables)
     return Answer(files, runs=runs, notes=notes)
 
 
@@ -122,10 +121,10 @@ def _behind_shim(
     except CudaswitchError as error:
         return None, (f"the shim would fail: {error.message}",)
     if decision.want.home != "system":
-        tool = Path(decision.want.home) / "bin" / name
+        tool = f"{decision.want.home}/bin/{name}"
         if os.access(tool, os.X_OK):
-            return str(tool), (f"that is what {decision.origin} asks for",)
+            return tool, (f"that is what {decision.origin} asks for",)
         return None, (f"the shim would fail: `{tool}` is not there",)
-    others = (one.path for one in files if not is_shim(Path(one.path)))
+    others = (one.path for one in files if not is_shim(one.path))
     path = next(others, None)
     return path, () if path else ("the shim would fail: no toolkit is asked for here",)

@@ -39,7 +39,7 @@ class World:
             self.notes += ("worked out by the rules of glibc, which this machine has not",)
         self.prefix, self.python = self._python()
         interpreter = self.elf(self.python).interpreter if self.python else None
-        self.system = this_system(interpreter, os.getcwd())  # noqa: PTH109  # a text
+        self.system = this_system(interpreter, os.getcwd())
 
     def elf(self, path: str) -> Elf:
         """Read an ELF file. Raises ElfError, also where there is none."""
@@ -76,7 +76,7 @@ class World:
     def _python(self) -> tuple[Path | None, str | None]:
         """Find the prefix whose packages are imported, and the file of its Python."""
         environment = active_environment(self.variables)
-        names = [str(environment.prefix / "bin/python")] if environment else []
+        names = [f"{environment.prefix}/bin/python"] if environment else []
         path = self.variables.get("PATH", "")
         names += [at for name in ("python3", "python") if (at := shutil.which(name, path=path))]
         for name in names:
@@ -89,7 +89,7 @@ class World:
             except ElfError:
                 self.notes += (f"`{name}` is a script: the Python behind it is left aside",)
                 break
-        return environment.prefix if environment else None, None
+        return Path(environment.prefix) if environment else None, None
 
 
 def _is_libpython(soname: str) -> bool:

@@ -58,7 +58,7 @@ class Disk:
     def identity(self, path: str) -> Hashable:
         """Return device and inode."""
         try:
-            status = os.stat(path)  # noqa: PTH116  # a text
+            status = os.stat(path)
         except OSError:
             return path
         return status.st_dev, status.st_ino
@@ -69,7 +69,7 @@ def _passed_over(path: str, error: Exception) -> bool:
     if not isinstance(error, OSError):
         return False
     # The loader does not look whether there is a relative folder.
-    here = not path.startswith("/") or os.path.isdir(os.path.dirname(path))  # noqa: PTH120  # a text
+    here = not path.startswith("/") or os.path.isdir(os.path.dirname(path))
     return not here or error.errno in (errno.ENOENT, errno.EACCES)
 
 

@@ -77,7 +77,7 @@ class _Shell:
             path=tuple(folders),
         )
         active = active_environment(variables)
-        self.prefix = active.prefix if active else None
+        self.prefix = Path(active.prefix) if active else None
         self.notes: tuple[str, ...] = ()
 
     def answer(self, name: str, consumer: str | None) -> Answer:

@@ -31,7 +31,7 @@ def _of(name: str, world: World, consumer: str | None) -> Answer:
         process, _, caller = world.interpreter()
         return _answer(name, process, caller)
     if "/" in consumer or os.path.isfile(consumer):
-        return _of_file(name, world, os.path.abspath(consumer))  # noqa: PTH100  # a text
+        return _of_file(name, world, os.path.abspath(consumer))
     if is_library(consumer):
         process, _, caller = world.interpreter()
         loaded = process.dlopen(consumer, caller)

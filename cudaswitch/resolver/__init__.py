@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cudaswitch.compat.frameworks import frameworks
+from cudaswitch.platforms import current_platform
 from cudaswitch.resolver.choice import Wanted, choose
 from cudaswitch.resolver.explain import explain
 from cudaswitch.resolver.facts import (
@@ -20,7 +21,7 @@ from cudaswitch.resolver.facts import (
 from cudaswitch.resolver.following import follow
 from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, nearest
 from cudaswitch.resolver.needs import Lack, Need, agree, need_of
-from cudaswitch.toolkit import Toolkit, current_platform
+from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 __all__ = [

@@ -103,8 +103,8 @@ def answer(file: Path, content: bytes | None) -> str | None:
 
 def framework(environment: Environment) -> str | None:
     """Return what the frameworks in an environment need; Python is asked once in it."""
-    want = environment.answer_kept(Path(root, "auto"))
-    return ask_once(environment.prefix, None, "--environment") if want is None else want
+    want = environment.answer_kept(os.path.join(root, "auto"))
+    return ask_once(Path(environment.prefix), None, "--environment") if want is None else want
 
 
 def is_outdated(environment: Environment) -> bool:
@@ -119,8 +119,8 @@ def is_outdated(environment: Environment) -> bool:
 def pinned(prefix: str) -> str:
     """Return what an environment's pin wants, "" where there is none (see `want_file`)."""
     try:
-        environment = environment_at(Path(prefix))
-        text = environment.want_file.read_text(encoding="utf-8")
+        environment = environment_at(prefix)
+        text = Path(environment.want_file).read_text(encoding="utf-8")
     except (OSError, ValueError, CudaswitchError):
         return ""
     text = text.rstrip("\n").replace("\n", "/")

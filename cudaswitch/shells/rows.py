@@ -238,10 +238,7 @@ SHELLS = {
             words=False,
             call="@({program})",
             core=(
-                "activation.py",
-                "regular.py",
-                "sites.py",
-                "bundled.py",
+                *("namedtuples.py", "activation.py", "regular.py", "sites.py", "bundled.py"),
                 "shells/core_xonsh.py",
             ),
             use=("shells/use_xonsh.py",),

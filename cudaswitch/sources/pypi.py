@@ -33,11 +33,11 @@ from cudaswitch.download.several import Wanted
 from cudaswitch.download.urls import local_path, redact
 from cudaswitch.errors import RequestError, SourceError, brief
 from cudaswitch.install import Artifact
+from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.pip_process import run_pip
 from cudaswitch.talk import say
-from cudaswitch.toolkit import current_platform
 from cudaswitch.versions import Request, Version
 
 _FIRST_NVCC = 13

@@ -299,7 +299,7 @@ TARGETS: dict[str, Target] = {
         (_json({"depends": ["pytorch-cuda >=12.4,<12.5"], "build": "cuda"}),),
     ),
     "pyvenv.cfg": Target(
-        in_file("venv/pyvenv.cfg", lambda path: facts_of(environment_at(path.parent).prefix)),
+        in_file("venv/pyvenv.cfg", lambda path: facts_of(Path(environment_at(path.parent).prefix))),
         (b"home = /usr/bin\ninclude-system-site-packages = true\nversion = 3.11.2\n",),
     ),
     "Python values": Target(

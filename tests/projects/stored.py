@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import builders
-from cudaswitch.toolkit import current_platform
+from cudaswitch.platforms import current_platform
 from homes import Home
 
 KIT = "10.1.243+cudnn7.6.5"

@@ -22,7 +22,7 @@ from cudaswitch.errors import SourceError
 from cudaswitch.locking import locked as locked_row
 from cudaswitch.locking import read_lock
 from cudaswitch.mirroring import Item, lay_out
-from cudaswitch.toolkit import current_platform
+from cudaswitch.platforms import current_platform
 from folder_server import FolderServer
 from homes import Home
 from projects.stored import FOLDER, KIT, archive, manifests

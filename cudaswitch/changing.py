@@ -1,0 +1,244 @@
+"""The store changed: put in, taken out, its answers published. Stage, then rename.
+
+A folder is there whole or not at all: it is filled below `.staging` of the same store and
+appears under its name by one rename. Locks only keep two processes from doing the same work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from cudaswitch import settings
+from cudaswitch.activation import Want
+from cudaswitch.durable import plain_modes, write_all, write_atomically
+from cudaswitch.errors import CudaswitchError, StoreError
+from cudaswitch.paths import Home, listed, stores
+from cudaswitch.platforms import current_platform
+from cudaswitch.staging import REMOVED, Staging, require_writable, written
+from cudaswitch.store import Store, chosen, find, read_package, read_toolkit
+from cudaswitch.toolkit import Package, Toolkit
+from cudaswitch.versions import Version, parse_request
+
+FINGERPRINT = ".fingerprint"
+"""A digest of what is offered, beside the ready answers: where it changes, shells ask again."""
+
+
+def own_store() -> OwnStore:
+    """Return the person's own store."""
+    return OwnStore(stores()[0])
+
+
+class OwnStore(Store):
+    """The person's own store, the only one that is ever changed."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home)
+        self.alone = False
+        """Whether the store is held, and nobody else can hold it."""
+        self.staging = Staging(home)
+        self._locked: set[str] = set()
+
+    def lost_with(self, kits: Sequence[Toolkit]) -> list[Package]:
+        """List the packages that only these toolkits use."""
+        names = {kit.name for kit in kits}
+        kept = {at for kit in self.toolkits() if kit.name not in names for at in kit.packages}
+        gone = {at for kit in kits for at in kit.packages} - kept
+        return list(filter(None, (read_package(self.home.packages / at) for at in sorted(gone))))
+
+    def folders_of(self, kits: Sequence[Toolkit]) -> list[Path]:
+        """List the folders that go with these toolkits, whose files somebody may have mapped."""
+        places = [self.home.toolkits / kit.name for kit in kits]
+        return places + [self.home.packages / package.id for package in self.lost_with(kits)]
+
+    def remove(
+        self, kit: Toolkit, refuse: Callable[[list[Path]], None] = lambda _: None
+    ) -> list[Package]:
+        """Take a toolkit out, and the packages that only it used; return those.
+
+        `refuse` is shown the folders when nobody finds them any more and none is deleted yet;
+        when it raises, they come back.
+        """
+        require_writable(self.home)
+        with contextlib.ExitStack() as held:
+            # An install holds its packages until they are part of a toolkit.
+            for package_id in sorted(kit.packages):
+                held.enter_context(self.lock(package_id))
+            with self.changing() as undo:
+                orphans = self.lost_with([kit])
+                self.staging.discard(self.home.toolkits / kit.name, undo, REMOVED)
+                for package in orphans:
+                    self.staging.discard(self.home.packages / package.id, undo)
+                refuse(self.staging.discarded)
+                # Where locks do not work, somebody may have begun to use one.
+                used = {at for other in self.toolkits() for at in other.packages}
+                if again := used & {package.id for package in orphans}:
+                    raise StoreError(f"{min(again)} is used again", "try again")
+        return orphans
+
+    def set_alias(self, name: str, request: str | None) -> None:
+        """Give a name to a request, or take it away with None."""
+        require_writable(self.home)
+        with self.changing():
+            write_all({self.home.aliases / name: request and request + "\n"})
+
+    def _publish_requests(self) -> None:
+        """Write the ready answers that shells read: requests/NAME holds a want."""
+        from hashlib import sha256  # noqa: PLC0415  # only writing needs it
+
+        answers = self._answers()
+        compilers = {kit.path: chosen(kit) for kit in answers.values()}
+        wants = {path: str(Want(path, compiler=compiler)) for path, compiler in compilers.items()}
+        wanted = {name: wants[kit.path] + "\n" for name, kit in answers.items()}
+        failure: OSError | None = None
+        found = self._published()
+        offered = [(name, kit.name, compilers[kit.path]) for name, kit in sorted(answers.items())]
+        fingerprint = sha256(repr(offered).encode()).hexdigest() + "\n"
+        for name in found.keys() - wanted.keys() - {FINGERPRINT}:
+            (self.home.requests / name).unlink(missing_ok=True)
+        for name, text in wanted.items():
+            path = self.home.requests / name
+            if found.get(name) != text:
+                # Whole is enough: what is lost, Python answers and the next change writes.
+                try:
+                    write_atomically(path, text, lasting=False)
+                except OSError as error:
+                    # None is better than one that is wrong.
+                    path.unlink(missing_ok=True)
+                    failure = failure or error
+        if failure:
+            raise failure
+        if found.get(FINGERPRINT) != fingerprint:
+            write_atomically(self.home.requests / FINGERPRINT, fingerprint, lasting=False)
+
+    def _published(self) -> dict[str, str]:
+        """Return the answers that are ready, by name; others may be at work on them."""
+        found = {}
+        for name in listed(self.home.requests):
+            with contextlib.suppress(FileNotFoundError):
+                path = self.home.requests / name
+                found[name] = path.read_text(encoding="utf-8", errors="replace")
+        return found
+
+    def _answers(self) -> dict[str, Toolkit]:
+        """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias."""
+        # A shell that takes an answer that is ready does not look at settings.
+        if settings.value("libraries") != "auto":
+            return {}
+        kits = [kit for kit in self.present() if kit.platform == current_platform()]
+        answers: dict[str, Toolkit] = {}
+        for kit in kits:
+            versions = _prefixes(kit.version)
+            libraries = [f"+cudnn{text}" for text in _prefixes(kit.cudnn)] if kit.cudnn else []
+            for version in (*versions, "latest"):
+                for library in ["", *(libraries or ["+cudnnnone"])]:
+                    # toolkits() is sorted, so the newest comes last and stays.
+                    answers[version + library] = kit
+        for name, text in self.aliases().items():
+            with contextlib.suppress(CudaswitchError):
+                answers[name] = find(parse_request(text), [self])
+        return answers
+
+    def publish_anew(self) -> None:
+        """Write the answers again: compilers or settings are others, or a killed run left some."""
+        require_writable(self.home)
+        with self.changing():
+            pass
+
+    # -- changing --------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def changing(self, *, heals: bool = True) -> Iterator[contextlib.ExitStack]:
+        """Hold the store alone for a change of what it offers, and publish the answers after it.
+
+        Gives a stack of what to undo when the change fails. Raises StoreError where the
+        store cannot be written. Quick work only: unpacking comes before.
+        """
+        with self.held(heals=heals), contextlib.ExitStack() as undo:
+            undo.callback(self._publish_again)
+            yield undo
+            self._publish_requests()
+            undo.pop_all()
+
+    def settle(self) -> None:
+        """Finish what a killed run left undone, if there is anything."""
+        home = self.home
+        if not home.layout.exists():
+            return
+        staged = home.staging.is_dir() and any(home.staging.iterdir())
+        wanted = {name: kit.path for name, kit in self._answers().items()}
+        found = {
+            name: Want.parse(text.rstrip("\n")).home
+            for name, text in self._published().items()
+            if not name.startswith(".")
+        }
+        if staged or found != wanted:
+            self.publish_anew()
+
+    @contextlib.contextmanager
+    def held(self, *, heals: bool = True) -> Iterator[None]:
+        """Hold the store alone for a change of something that nobody asks for by name.
+
+        What killed runs left is removed first (`heals`), what is discarded last.
+        """
+        from cudaswitch.healing import heal, leftovers  # noqa: PLC0415  # only writing needs it
+
+        with self.lock("store") as alone, written(self.home):
+            self.alone = alone
+            if alone:
+                self._finish_removals()
+            if alone and heals:
+                heal(leftovers(self.home, self._locked, self.staging.folders))
+            try:
+                yield
+            finally:
+                self.alone = False
+                self.staging.delete_discarded()
+
+    def _finish_removals(self) -> None:
+        """Take the packages out, too, of toolkits whose removal was killed in between."""
+        removed = filter(None, map(read_toolkit, self.home.staging.glob(f"{REMOVED}-*")))
+        lost = {at for kit in removed for at in kit.packages}
+        if not lost:
+            return
+        for at in sorted(lost - {at for kit in self.toolkits() for at in kit.packages}):
+            # A package that somebody installs is wanted again.
+            with contextlib.suppress(StoreError), self.lock(at, 0):
+                self.staging.discard(self.home.packages / at, contextlib.ExitStack())
+
+    def _publish_again(self) -> None:
+        """Bring the answers back after a failure, as far as that goes."""
+        with contextlib.suppress(OSError, CudaswitchError):
+            self._publish_requests()
+
+    @contextlib.contextmanager
+    def pinning(self) -> Iterator[None]:
+        """Be the only one to change pins, their notes and hooks; where there is no store, as is."""
+        with contextlib.ExitStack() as stack:
+            if self.home.locks.is_dir():
+                stack.enter_context(self.lock("pins"))
+            stack.enter_context(plain_modes(self.home.root))
+            yield
+
+    @contextlib.contextmanager
+    def lock(self, name: str, seconds: float | None = None) -> Iterator[bool]:
+        """Be the only process with the lock of that name; StoreError after so many seconds.
+
+        Gives False where the file system has no locks, so that others may be at work too.
+        """
+        from cudaswitch.locks import held  # noqa: PLC0415  # only writing needs it
+
+        patience = float(settings.value("wait")) if seconds is None else seconds
+        with contextlib.ExitStack() as stack:
+            with written(self.home):
+                works = stack.enter_context(held(self.home.locks / f"{name}.lock", name, patience))
+            if works:
+                self._locked.add(name)
+                stack.callback(self._locked.discard, name)
+            yield works
+
+
+def _prefixes(version: Version) -> list[str]:
+    parts = str(version).split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
