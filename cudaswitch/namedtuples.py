@@ -1,7 +1,7 @@
 """`typing.NamedTuple`, for what is to start at once: `typing` takes as long to load as Python.
 
-To type checkers it is that very class. Only fields are written in the body, methods and
-properties beside them; there are no generic ones. xonsh runs this too: see `shells.carried`.
+To type checkers it is that very class. Only fields, methods and properties are written in the
+body, and none is generic. xonsh runs this too: see `shells.carried`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ else:
     class _Making(type):
         def __new__(cls, name, bases, body):
             fields = tuple(body.get("__annotations__", ()))
+            if bases != (tuple,) and not fields:
+                # From Python 3.14 on they are texts only where the module asks for it.
+                raise TypeError(f"{name} has no fields: `from __future__ import annotations`?")
             defaults = {field: body[field] for field in fields if field in body}
             made = {"_fields": fields, "_field_defaults": defaults, "__match_args__": fields}
             made |= {field: property(itemgetter(at)) for at, field in enumerate(fields)}
