@@ -1,6 +1,6 @@
 """How folders come into a store and go out of it: by one rename each, from and to `.staging`.
 
-Who changes a store holds it (`Store.changing`), and hands over the stack of what to undo when the
+Who changes a store holds it (`OwnStore.changing`), and hands over the stack of what to undo when the
 change fails.
 """
 
