@@ -74,6 +74,9 @@ class EnvironmentChange(NamedTuple):
         if owner:
             result[_STATE + owner] = str(self.want)
         result[_STATE + "ON"] = str(self.want) + (":nvcc" if "CUDACXX" in self.set else "")
+        # What the person has put into it meanwhile may go again.
+        if environment.get(_STATE + "LD") == "unset":
+            result[_STATE + "LD"] = "unset"
         if any(self.want.home in result[copy] for copy in _copies(result)):
             result[_STATE + "KEPT"] = ""
         for name, record in _LISTS:

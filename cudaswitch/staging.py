@@ -1,7 +1,7 @@
 """How folders come into a store and go out of it: by one rename each, from and to `.staging`.
 
-Who changes a store holds it (`OwnStore.changing`), and hands over the stack of what to undo when the
-change fails.
+Who changes a store holds it (`OwnStore.changing`), and hands over the stack of what to undo when
+the change fails.
 """
 
 from __future__ import annotations

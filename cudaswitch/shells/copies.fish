@@ -38,7 +38,7 @@ function __cudaswitch_copies
     end
     # Of what is still ours nobody has kept a copy to set another.
     test "$$argv[1]" = "$argv[2]"; and return
-    for name in (string match --regex ".*_$argv[1]|$argv[1]_.*" -- $__csw_names)
+    for name in (string match --ignore-case --regex ".*_$argv[1]|$argv[1]_.*" -- $__csw_names)
         set -g __csw $argv[3]
         if string match --quiet '*PATH' $argv[1]; and test $argv[1] != CUDA_PATH
             set __csw (string split : -- $$name)
@@ -48,7 +48,12 @@ function __cudaswitch_copies
         else if test "$$name" != "$argv[2]"
             continue
         end
-        test "$__csw" = "$$name"; or set $name $__csw
+        if test -z "$__csw" -a -n "$$name"
+            # A script that keeps only what is set takes it for a sign that it was.
+            set -e $name
+        else if test "$__csw" != "$$name"
+            set $name $__csw
+        end
     end
 end
 
@@ -58,7 +63,7 @@ end
 function __cudaswitch_snapshots
     set -q _CUDASWITCH_KEPT; and return
     set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|^CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_' \
-        | string match --regex '^(?:.*_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)|(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)_.*|(?:.*OLD|.*BACKUP|ORIG.*|SAVE.*)_PATH|PATH_(?:OLD|BACKUP|ORIG|SAVE).*)$'
+        | string match --ignore-case --regex '^(?:.*_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)|(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)_.*|(?:.*OLD|.*BACKUP|ORIG.*|SAVE.*)_PATH|PATH_(?:OLD|BACKUP|ORIG|SAVE).*)$'
 end
 
 # Does conda keep anything aside of the variables that a toolkit sets? $__csw_kept is that.

@@ -44,7 +44,12 @@ __cudaswitch_copies() {
             "$1:$2") __csw=$3 ;;
             *) continue ;;
         esac
-        case $__csw in "$_csw_value") ;; *) \eval "$_csw_name=\$__csw" ;; esac
+        case $__csw in
+            "$_csw_value") ;;
+            # A script that keeps only what is set takes it for a sign that it was.
+            '') \unset "$_csw_name" ;;
+            *) \eval "$_csw_name=\$__csw" ;;
+        esac
     done
 }
 

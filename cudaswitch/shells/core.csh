@@ -20,7 +20,12 @@ if ($?_cudaswitch_undone && $_csw_do =~ {repair,settle,enter}) then
     set _csw_keep = forget
     source "${_csw_texts:q}/copies.csh"
 endif
-if ($_csw_do == repair && ! $?_CUDASWITCH_GONE) then
+# CUDASWITCH_VERSION may have been a variable of the environment that was left, and gone with it, or
+# a script has taken it away, which no prompt has seen.
+set _csw_unsaid = 0
+if ($_csw_do =~ {repair,leave} && $?_cudaswitch_root && $?_CUDASWITCH_X && ! $?CUDASWITCH_VERSION) set _csw_unsaid = 1
+if ($_csw_unsaid) unsetenv _CUDASWITCH_X
+if ($_csw_do == repair && ! $?_CUDASWITCH_GONE && ! $_csw_unsaid) then
     unset _csw_*
     exit
 endif
@@ -354,6 +359,8 @@ if ("${_csw_toolkit:q}" != "") then
         if ("`$_csw_words`" == kept) setenv _CUDASWITCH_KEPT ""
     endif
     if ("${_csw_record_OLD:q}" != "") setenv _CUDASWITCH_OLD "${_csw_record_OLD:q}"
+    # What the person has put into it meanwhile may go again.
+    if ("$_csw_LD" == unset) setenv _CUDASWITCH_LD unset
     if ("${_csw_record_LIB:q}" != "") then
         setenv _CUDASWITCH_LIB "${_csw_record_LIB:q}"
         if (! $_csw_ld_set) setenv _CUDASWITCH_LD unset

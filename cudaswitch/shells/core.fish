@@ -48,7 +48,8 @@ function __cudaswitch_scalars
                     __cudaswitch_unexport $name
                     __cudaswitch_back $name "$$was"
                 else
-                    set -e $name
+                    # Not a universal one of the person's that has the same value.
+                    set -eg $name
                 end
             end
             set -e $was _cudaswitch_under_$name
@@ -113,6 +114,7 @@ end
 function __cudaswitch_settled --no-scope-shadowing
     set -l --path old $_OLD_VIRTUAL_PATH
     set -l old_was "$old"
+    set -l was_unset $_CUDASWITCH_LD
     set -l applied "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE"
 
     if test -n "$applied"
@@ -136,7 +138,7 @@ function __cudaswitch_settled --no-scope-shadowing
             set -q __csw_names[1]; and __cudaswitch_copies PATH "$_CUDASWITCH_BIN:$_CUDASWITCH_GONE"
         end
         if test "$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX$kept" = "$_cudaswitch_plain"
-            set -e CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+            set -eg CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
         else if test -n "$_CUDASWITCH_ON"
             __cudaswitch_scalars give $_CUDASWITCH_ON
         end
@@ -157,9 +159,10 @@ function __cudaswitch_settled --no-scope-shadowing
 
     test "$path" = "$PATH"; or set -gx PATH $path
     test "$old" = "$old_was"; or set -gx _OLD_VIRTUAL_PATH $old
-    if test "$ld_set" = set
+    if contains -- "$ld_set" set bare
         if not set -q LD_LIBRARY_PATH; or test "$ld" != "$LD_LIBRARY_PATH"
             __cudaswitch_back LD_LIBRARY_PATH "$ld"
+            test $ld_set = set; or set LD_LIBRARY_PATH
         end
     else if set -qg LD_LIBRARY_PATH
         set -e LD_LIBRARY_PATH
@@ -183,13 +186,19 @@ function __cudaswitch_plainly --no-scope-shadowing
     end
     set -q ld_set[1]; and not set -qx LD_LIBRARY_PATH; and return 1
     __cudaswitch_simple $home ":$path:$ld" "$plain"; or return 1
-    # fish keeps a variable that is set but empty as a list of one empty string.
-    test -n "$ld"; or set ld
+    test -n "$ld"; or __cudaswitch_bare
     set -g --path _cudaswitch_path_was $path
     set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld_was_set $ld_set
-    set -q ld_set[1]; or set -gx _CUDASWITCH_LD unset
+    set -q ld_set[1]; and test "$was_unset" != unset; or set -gx _CUDASWITCH_LD unset
     __cudaswitch_place $home $want
+end
+
+# $ld is empty, and is to have no elements: fish keeps a variable that is set but empty as a list of
+# one empty string, and has lists without any, too.
+function __cudaswitch_bare --no-scope-shadowing
+    set -q ld_set[1]; and not set -q ld[1]; and set ld_set bare
+    set ld
 end
 
 # Is there nothing to work out for the toolkit $argv[1], neither in the lists $argv[2] nor in the
@@ -237,14 +246,15 @@ $CUDACXX|0$PATH[1]" = ":$_cudaswitch_ld|$_cudaswitch_plain|$_CUDASWITCH_BIN"; or
     set -q PATH[2]; or return 1
     __cudaswitch_kept; and return 1
     set -gx PATH $PATH[2..]
-    if test "$_cudaswitch_ld_was_set" = set
+    if contains -- "$_cudaswitch_ld_was_set" set bare
         set -l --path ld $_cudaswitch_ld_was
         __cudaswitch_back LD_LIBRARY_PATH "$ld"
+        test $_cudaswitch_ld_was_set = set; or set LD_LIBRARY_PATH
     else
         set -e LD_LIBRARY_PATH
     end
     set -g _cudaswitch_plain
-    set -e CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX \
+    set -eg CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX \
         _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB _CUDASWITCH_LD
     return 0
 end
@@ -310,8 +320,7 @@ function __cudaswitch_apply --no-scope-shadowing
         end
         test -d $home/extras/CUPTI/lib64; and set -a lib $home/extras/CUPTI/lib64
     end
-    # fish keeps a variable that is set but empty as a list of one empty string.
-    test -n "$ld"; or set ld
+    test -n "$ld"; or __cudaswitch_bare
     set -g --path _cudaswitch_path_was $path
     set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld_was_set $ld_set
@@ -329,6 +338,8 @@ function __cudaswitch_apply --no-scope-shadowing
         set -gx _CUDASWITCH_OLD $__csw
         set -p old $bin
     end
+    # What the person has put into it meanwhile may go again.
+    test "$was_unset" = unset; and set -gx _CUDASWITCH_LD unset
     if set -q lib[1]
         if contains -- $lib[1] $ld; or contains -- $lib[-1] $ld
             set __csw $ld

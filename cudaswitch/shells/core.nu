@@ -209,6 +209,8 @@ def __cudaswitch_done [before, want] {
         let first = ($own | skip while {|dir| not (__cudaswitch_is_dir $dir) } | take 1)
         [...$first $'($home)/extras/CUPTI/lib64'] | where {|dir| __cudaswitch_is_dir $dir }
     }
+    # What the person has put into it meanwhile may go again.
+    if $env._CUDASWITCH_LD? == unset { $now._CUDASWITCH_LD = 'unset' }
     if ($libraries | is-not-empty) {
         let ld = (__cudaswitch_elements $now.LD_LIBRARY_PATH)
         $now._CUDASWITCH_LIB = ($libraries | each {|dir| $ld | __cudaswitch_record $dir } | str join :)

@@ -242,6 +242,7 @@ function global:__cudaswitch_settle {
         }
     }
     __cudaswitch_flags_give
+    $unset = $env:_CUDASWITCH_LD
     foreach ($name in 'ON', 'BIN', 'OLD', 'GONE', 'LIB', 'LD') {
         __cudaswitch_set "_CUDASWITCH_$name" $null
     }
@@ -251,6 +252,8 @@ function global:__cudaswitch_settle {
     if (-not $toolkit.StartsWith('/') -or -not (Test-Path -LiteralPath $toolkit -PathType Container)) {
         return
     }
+    # What the person has put into it meanwhile may go again.
+    __cudaswitch_set '_CUDASWITCH_LD' $unset
     $libraries = @()
     if ($options -ccontains 'lib=always' -or
         ($options -cnotcontains 'lib=never' -and -not (__cudaswitch_bundled))) {

@@ -169,8 +169,9 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
 # The same for the want $1, whatever there is already. $2 is set where __cudaswitch_plainly has
 # been tried.
 __cudaswitch_settled() {
-    \local _csw_want _csw_home _csw_old _csw_kept _csw_names IFS
+    \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset IFS
     IFS=' ' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-} _csw_names=''
+    _csw_unset=${_CUDASWITCH_LD-}
 
     if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
         case $_csw_search\|$_csw_ld\|$_csw_old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-} in
@@ -313,8 +314,8 @@ __cudaswitch_plainly() {
     if [ -d "$1/extras/CUPTI/lib64" ]; then
         _csw_lib=$_csw_lib:$1/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$1/extras/CUPTI/lib64
     fi
-    case $_csw_ld_set in
-        '') \export "_CUDASWITCH_LD=unset" ;;
+    case $_csw_ld_set${_csw_unset-} in
+        '' | *unset) \export "_CUDASWITCH_LD=unset" ;;
         set) if __cudaswitch_private LD_LIBRARY_PATH; then return 1; else _csw_ld_set=exported; fi ;;
     esac
     _cudaswitch_path_was=$_csw_search _cudaswitch_path=$1/bin${_csw_search:+:$_csw_search}
@@ -358,6 +359,8 @@ __cudaswitch_apply() {
         \export "_CUDASWITCH_OLD=$__csw"
         _csw_old=$_csw_dir:$_csw_old
     fi
+    # What the person has put into it meanwhile may go again.
+    case $_csw_unset in unset) \export "_CUDASWITCH_LD=unset" ;; esac
     if [ -n "$_csw_lib" ]; then
         case :$_csw_ld in
             *":$_csw_home/"*) __cudaswitch_record "$_csw_ld" "$_csw_lib" && _csw_lib0=$__csw ;;

@@ -64,7 +64,7 @@ function __cudaswitch_flags_give
             if set -q _CUDASWITCH_WAS_CUDAHOSTCXX
                 __cudaswitch_back CUDAHOSTCXX "$_CUDASWITCH_WAS_CUDAHOSTCXX"
             else
-                set -e CUDAHOSTCXX
+                set -eg CUDAHOSTCXX
             end
         end
         # What conda's nvcc keeps aside would bring ours back when it is left.
@@ -96,7 +96,7 @@ function __cudaswitch_wordless
     set -l word (string escape --style=regex -- $argv[2])
     set -l was _CUDASWITCH_WAS_$argv[1]
     if test "$$argv[1]" = $argv[2]; and not set -q $was; and not set -q argv[3]
-        set -e $argv[1]
+        set -eg $argv[1]
         return 0
     end
     for pattern in "^$word( |\$)" " $word\$" " $word(?= )"

@@ -9,7 +9,7 @@ function __cudaswitch_enter
     if set -q argv[7]
         set -l pin $argv[2]/etc/cudaswitch/want
         set -l user $PYTHONUSERBASE
-        test -n "$user"; or set user $HOME/.local
+        test -n "$user"; or set user "$HOME/.local"
         if $_cudaswitch_test $pin -nt $argv[2]/$argv[6] -a $pin -nt $argv[2]/$argv[7] \
                 -a ! -e $user/$argv[6]
             set plain $argv[2]
@@ -116,6 +116,9 @@ function __cudaswitch_leave
     # Where the environment below was active at the last prompt, nothing else tells the next one.
     set -g _cudaswitch_seen
     set -e $owner
+    # In a script no prompt has seen it go.
+    set -q _CUDASWITCH_X; and test -z "$CUDASWITCH_VERSION"
+    and functions --query __cudaswitch_ready; and set -e _CUDASWITCH_X
     set -g __csw_left $argv[2]
     __cudaswitch_restore; or __cudaswitch_settle
     set -e __csw_left
@@ -183,9 +186,13 @@ function __cudaswitch_below
         set -l env CONDA_PREFIX_$level
         set -l hook $$env/etc/conda/activate.d/~~cudaswitch.fish
         if test -n "$$stacked" -a -f "$hook"; and contains -- "$$env/bin" $PATH
+            # What the one that was left had is for when conda has finished.
+            set -l undone $_cudaswitch_undone
+            set -g _cudaswitch_undone
             set CONDA_PREFIX $$env
             source $hook
             set CONDA_PREFIX $prefix
+            set -g _cudaswitch_undone $undone
             return
         end
     end

@@ -9,10 +9,12 @@ set _cudaswitch_refused = "";
 set _cudaswitch_again = 0;
 if (! -x "${_cudaswitch_program:q}") set _cudaswitch_program = cudaswitch;
 if (-f "${_cudaswitch_texts:q}/command.csh") alias cudaswitch 'source "${_cudaswitch_texts:q}/command.csh" --';
-alias __cudaswitch_prompt 'set _cudaswitch_status = $status; if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh"; set status = $_cudaswitch_status';
+# tcsh itself gives $status back after these two. What is there already comes first: it may change
+# the environment, as direnv does.
+alias __cudaswitch_prompt 'if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh"';
 set _cudaswitch_own = "`alias precmd`";
-if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias precmd "__cudaswitch_prompt; ${_cudaswitch_own:q}";
+if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias precmd "${_cudaswitch_own:q}; __cudaswitch_prompt";
 set _cudaswitch_own = "`alias cwdcmd`";
-if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias cwdcmd "set _cswp_moved; __cudaswitch_prompt; ${_cudaswitch_own:q}";
+if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias cwdcmd "${_cudaswitch_own:q}; set _cswp_moved; __cudaswitch_prompt";
 unset _cudaswitch_own;
 if (-f "${_cudaswitch_texts:q}/look.csh") source "${_cudaswitch_texts:q}/look.csh";

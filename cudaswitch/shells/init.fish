@@ -216,11 +216,7 @@ end
 # then in it, and brings that back.
 function __cudaswitch_direnv
     # A hook that was defined after ours brings it back behind us.
-    if not functions --query __cudaswitch_after
-        function __cudaswitch_after --on-event fish_prompt
-            __cudaswitch_prompt
-        end
-    end
+    functions --query __cudaswitch_last; and __cudaswitch_last
     # It spells what is not ASCII byte by byte, which is equal to nothing before it is read anew.
     for name in (set --names --export | string match --regex '^(?:_CUDASWITCH|CUDA|VIRTUAL_ENV|(?:LD_LIBRARY_|_OLD_VIRTUAL_)?PATH$).*')
         set -l anew (string join0 -- $$name | string split0)

@@ -242,9 +242,11 @@ def use(arguments: list[str], stderr: Any) -> int:
         want = "system"
     else:
         want = ready(arguments[0]) if len(arguments) == 1 else None
-        want = want or ask("--for-use", *arguments, stderr=stderr)
     if want is None:
-        return 1
+        done = run("want", "--for-use", *arguments, stdout=subprocess.PIPE, stderr=stderr)
+        if done.returncode:
+            return done.returncode
+        want = os.fsdecode(done.stdout).rstrip("\n")
     choose(want)
     return 0
 

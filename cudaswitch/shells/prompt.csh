@@ -1,6 +1,5 @@
 # Before each prompt, and on `cd`, where _cswp_moved is set: look round when environment, directory
 # or version file changed, or where there is news since the last prompt.
-# Whoever calls this keeps $status: `source` begins with another one.
 set _cswp_now = ("" "" "${cwd:q}" "")
 if ($?CONDA_PREFIX) eval 'set _cswp_now[1] = "${CONDA_PREFIX:q}"'
 if ($?VIRTUAL_ENV) eval 'set _cswp_now[2] = "${VIRTUAL_ENV:q}"'
@@ -10,10 +9,11 @@ if ($?_CUDASWITCH_GONE || "${_cswp_now:q}" != "${_cudaswitch_seen:q}") then
     set _cswp_look = 1
 else if ($?_cudaswitch_file && ! $?_CUDASWITCH_U && ! $?_CUDASWITCH_C && ! $?_CUDASWITCH_V) then
     # Has the version file that decides changed, or is there a nearer one?
-    set _cswk_file = "${_cudaswitch_file:q}"
-    if (-f .cuda-version && "${_cswk_file:q}" != "${cwd:q}/.cuda-version") then
+    set _cswp_file = "${_cudaswitch_file:q}"
+    if (-f .cuda-version && "${_cswp_file:q}" != "${cwd:q}/.cuda-version") then
         set _cswp_look = 1
-    else if ("${_cswk_file:q}" != "") then
+    else if ("${_cswp_file:q}" != "") then
+        set _cswk_file = "${_cswp_file:q}"
         source "${_cudaswitch_texts:q}/key.csh"
         if ("${_cswk_key:q}" != "${_cudaswitch_key:q}") set _cswp_look = 1
         unset _cswk_*

@@ -10,6 +10,20 @@ function __cudaswitch_prompt --on-event fish_prompt
         __cudaswitch_tell "$_cudaswitch_line"
     end
 end
+# Handlers run in the order in which they are defined, and this one looks at what others change.
+function __cudaswitch_last
+    functions __cudaswitch_prompt | source
+end
+# That holds from the second prompt on: what others change at the first one is seen before the
+# command that is typed there.
+function __cudaswitch_first --on-event fish_prompt
+    functions --erase __cudaswitch_first
+    __cudaswitch_last
+    function __cudaswitch_typed --on-event fish_preexec
+        functions --erase __cudaswitch_typed
+        __cudaswitch_prompt
+    end
+end
 # Not in a script of an environment that conda leaves: until it has finished that is active still.
 function __cudaswitch_moved --on-variable PWD
     functions --query __cudaswitch_repair; and return

@@ -13,9 +13,11 @@ from tools import require
 
 
 class Terminal:
-    """A shell on a pty, with rc files of its own."""
+    """A shell on a pty, with rc files of its own; `first` is what is typed at its first prompt."""
 
-    def __init__(self, shell: Shell, person: Person, folder: Path, before: str = "") -> None:
+    def __init__(
+        self, shell: Shell, person: Person, folder: Path, before: str = "", first: str = ""
+    ) -> None:
         self.shell, self.directory = shell, folder
         rc = folder / "rc"
         (folder / "fish").mkdir()
@@ -49,7 +51,7 @@ class Terminal:
             dimensions=(50, 500),
         )
         self.child.delaybeforesend = None
-        self.say("")
+        self.say(first)
 
     def say(self, command: str) -> str:
         """Type a command and return what it printed."""

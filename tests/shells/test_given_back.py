@@ -1,0 +1,214 @@
+"""What a person had comes back as it was: unset, empty, universal, kept by scripts in their way."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shells.conda import (
+    CONDAS,
+    Conda,
+    Emulator,
+    conda_prefix,
+    skip_conda_s_own_tcsh,
+    write_hook,
+)
+from shells.driver import BASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
+from shells.kits import Person, foreign
+from shells.pinned import Session
+from tools import console_script
+
+every = pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
+told_apart = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+
+PREPENDS = {
+    "sh": (
+        'export LD_LIBRARY_PATH="$CONDA_PREFIX/mine${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"',
+        'LD_LIBRARY_PATH=$(printf "%s\\n" ":$LD_LIBRARY_PATH:" | sed "s#:$CONDA_PREFIX/mine:#:#;'
+        ' s#^:##; s#:\\$##")\nif [ -z "$LD_LIBRARY_PATH" ]; then unset LD_LIBRARY_PATH; fi',
+    ),
+    "fish": (
+        "set -gx LD_LIBRARY_PATH $CONDA_PREFIX/mine $LD_LIBRARY_PATH",
+        "set -l at (contains -i $CONDA_PREFIX/mine $LD_LIBRARY_PATH)\n"
+        'and set -e LD_LIBRARY_PATH[$at]\ntest -n "$LD_LIBRARY_PATH"; or set -e LD_LIBRARY_PATH',
+    ),
+}
+"""The two scripts of an environment that takes its own folder out again, and what is empty."""
+
+KEEPS_WHAT_IS_SET = {
+    "sh": (
+        'if [ -n "${CUDA_HOME+x}" ]; then export CUDA_HOME_BACKUP="$CUDA_HOME"; fi\n'
+        'export CUDA_HOME="$CONDA_PREFIX"',
+        'unset CUDA_HOME\nif [ -n "${CUDA_HOME_BACKUP+x}" ]; then\n'
+        'export CUDA_HOME="$CUDA_HOME_BACKUP"; unset CUDA_HOME_BACKUP\nfi',
+    ),
+    "fish": (
+        "set -q CUDA_HOME; and set -gx CUDA_HOME_BACKUP $CUDA_HOME\n"
+        "set -gx CUDA_HOME $CONDA_PREFIX",
+        "set -e CUDA_HOME\nset -q CUDA_HOME_BACKUP\n"
+        "and set -gx CUDA_HOME $CUDA_HOME_BACKUP\nset -e CUDA_HOME_BACKUP",
+    ),
+}
+"""Scripts that keep a variable only where it is set, as conda-forge's do."""
+
+
+def with_scripts(prefix: Path, scripts: dict[str, tuple[str, str]]) -> None:
+    for suffix, (enter, leave) in scripts.items():
+        write_hook(prefix, "activate", f"own.{suffix}", f"{enter}\n")
+        write_hook(prefix, "deactivate", f"own.{suffix}", f"{leave}\n")
+
+
+@every
+def test_a_list_that_was_unset_is_so_after_another_toolkit(shell: Shell, person: Person) -> None:
+    """What is put before ours meanwhile, and taken out again, leaves it empty."""
+    mine = shell.prepend("LD_LIBRARY_PATH", "/mine")
+    kit = person.kits[1]
+    away = shell.set("LD_LIBRARY_PATH", ":".join(kit.lib))
+    steps = [person.use(shell, "10.1"), mine, person.use(shell, "11.8"), away, person.off(shell)]
+    result = person.play(shell, *steps, LD_LIBRARY_PATH=None).check()
+    assert result.snaps["3"]["LD_LIBRARY_PATH"] == ":".join([*kit.lib, "/mine"])
+    assert foreign(result.snaps["5"]) == foreign(result.snaps["0"])
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@told_apart
+def test_a_list_that_was_unset_is_so_after_scripts_of_an_environment(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    with_scripts(conda_prefix(tmp_path / "a"), PREPENDS)
+    session = Session(person, tmp_path, shell, conda)
+    steps = ["cudaswitch use 10.1", *session.steps("a out"), "cudaswitch off"]
+    steps = [f"{step}\n{shell.prompt}" for step in steps]
+    result = session.play(*steps, load=True, LD_LIBRARY_PATH=None)
+    assert (result.rc, "LD_LIBRARY_PATH" in result.snaps["1"]) == (0, False)
+    assert "LD_LIBRARY_PATH" not in result.snaps["5"]
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@told_apart
+def test_what_a_script_keeps_where_it_is_set_is_unset_again(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    with_scripts(conda_prefix(tmp_path / "a"), KEEPS_WHAT_IS_SET)
+    session = Session(person, tmp_path, shell, conda)
+    steps = ["cudaswitch use 10.1", *session.steps("a")]
+    steps += ["cudaswitch use 11.8", *session.steps("out"), "cudaswitch off"]
+    steps = [f"{step}\n{shell.prompt}" for step in steps]
+    result = session.play(*steps, load=True, CUDA_HOME=None)
+    assert result.snaps["4"]["CUDA_HOME"] == str(person.kits[1].home)
+    assert "CUDA_HOME" not in result.snaps["6"]
+
+
+def test_names_in_lower_case_are_fish_s_own_habit(person: Person, tmp_path: Path) -> None:
+    enter = "set -g old_cuda_home $CUDA_HOME\nset -gx CUDA_HOME $CONDA_PREFIX"
+    leave = "set -gx CUDA_HOME $old_cuda_home"
+    with_scripts(conda_prefix(tmp_path / "a"), {"fish": (enter, leave)})
+    session = Session(person, tmp_path, FISH, Emulator())
+    steps = ["cudaswitch use 10.1", *session.steps("a"), "cudaswitch off", *session.steps("out")]
+    steps = [f"{step}\n{FISH.prompt}" for step in steps]
+    result = session.play(*steps, load=True, CUDA_HOME="/own").check()
+    assert result.snaps["5"]["CUDA_HOME"] == "/own"
+
+
+@pytest.mark.parametrize("between", ["", "set -gx PATH /mine $PATH"], ids=["short way", "long way"])
+def test_a_list_without_elements_comes_back_without_elements(person: Person, between: str) -> None:
+    """One that is empty would be the working directory to who puts something before it."""
+    show = "count $LD_LIBRARY_PATH"
+    steps = ["set -gx LD_LIBRARY_PATH", show, f"cudaswitch use 10.1\n{between}"]
+    result = person.play(FISH, *steps, f"cudaswitch off\n{show}")
+    assert (result.rc, result.stdout.split()) == (1, ["0", "0"])
+    assert result.snaps["4"]["LD_LIBRARY_PATH"] == ""
+
+
+OWN = {"CUDA_HOME": "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDAHOSTCXX": "", "XLA_FLAGS": ""}
+
+
+@pytest.mark.parametrize("way", ["use", "environment", "exec", "short way"])
+def test_a_universal_value_that_is_ours_too_survives_a_child(
+    person: Person, tmp_path: Path, way: str
+) -> None:
+    """fish takes no variable over from its parent whose universal one has the same value."""
+    fish = replace(FISH, options=())
+    kit, config = person.kits[0], {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    values = {"CUDA_HOME": str(kit.home), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    if way == "short way":
+        del values["CUDA_DEVICE_ORDER"]
+    made = "\n".join(f"set -Ux {name} {FISH.quote(value)}" for name, value in values.items())
+    run_shell(fish, made, person.home.env | config).check()
+    child = f"fish -c {BASH.quote(f'{person.load(fish)}; emit fish_prompt; cudaswitch off')}"
+    session = Session(person, tmp_path, BASH, Emulator())
+    gpus = "" if way == "short way" else " --gpus 0"
+    before = {
+        "use": f"cudaswitch use 10.1{gpus}",
+        "short way": "cudaswitch use 10.1",
+        "environment": session.steps("a")[0],
+        "exec": "",
+    }[way]
+    if way == "environment":
+        conda_prefix(tmp_path / "a")
+        pin = [console_script(), "pin", "10.1", "--gpus", "0", "-p", tmp_path / "a"]
+        subprocess.run(pin, env=person.home.env, check=True, capture_output=True)
+    if way == "exec":
+        child = f"cudaswitch exec 10.1 --gpus 0 -- {child}"
+    path = person.home.env["PATH"]
+    session.play(before, child, load=True, PATH=path, **config)
+    shown = "\n".join(f"set -q -U {name}; and echo {name} ${name}" for name in values)
+    result = run_shell(fish, shown, person.home.env | config)
+    assert result.stdout.splitlines() == [" ".join(pair) for pair in values.items()]
+
+
+@told_apart
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+def test_a_stack_and_an_environment_with_variables(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    """conda brings its copies back after the hook of the environment below has run."""
+    for name, request in (("a", "10.1"), ("b", "11.8")):
+        person.pin(request, conda_prefix(tmp_path / name))
+    own = {"CUDA_HOME": "/own", "LD_LIBRARY_PATH": "/own/lib"}
+    state = '{"env_vars": {"CUDA_HOME": "/d", "LD_LIBRARY_PATH": "/d/lib"}}'
+    (conda_prefix(tmp_path / "d") / "conda-meta" / "state").write_text(state)
+    session = Session(person, tmp_path, shell, conda)
+    steps = [f"{shell.hush(step)}\n{shell.prompt}" for step in session.steps("a +b d out out out")]
+    result = session.play(*steps, load=True, **own)
+    before, after = (foreign(result.snaps[number]) for number in "17")
+    assert {name: after.get(name) for name in (*own, "PATH")} == {**own, "PATH": before["PATH"]}
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+@pytest.mark.parametrize("whose", ["person", "environment"])
+def test_a_version_that_goes_in_a_script(
+    shell: Shell, conda: Conda, whose: str, person: Person, tmp_path: Path
+) -> None:
+    """No prompt sees it go."""
+    skip_conda_s_own_tcsh(shell, conda)
+    prefix = conda_prefix(tmp_path / "a")
+    person.pin("10.1", prefix)
+    session = Session(person, tmp_path, shell, conda)
+    enter, leave = session.steps("a out")
+    if whose == "person":
+        enter = f"{shell.set('CUDASWITCH_VERSION', '11.8')}\n{enter}"
+        leave = f"{shell.unset('CUDASWITCH_VERSION')}\n{leave}"
+    else:
+        state = '{"env_vars": {"CUDASWITCH_VERSION": "11.8"}}'
+        (prefix / "conda-meta" / "state").write_text(state)
+    result = session.play(enter, leave, load=True)
+    assert result.snaps["2"]["CUDA_HOME"] == str(person.kits[1].home)
+    assert foreign(result.snaps["3"]).keys().isdisjoint({"CUDA_HOME", "LD_LIBRARY_PATH"})
+    assert result.snaps["3"]["PATH"] == result.snaps["1"]["PATH"]
+
+
+def test_fish_of_an_account_without_a_home(person: Person, tmp_path: Path) -> None:
+    """As in a container that runs as a number: fish itself has no home to look in then."""
+    prefix = conda_prefix(tmp_path / "a")
+    (prefix / "lib/python3.11/site-packages").mkdir(parents=True)
+    person.pin("10.1", prefix)
+    session = Session(person, tmp_path, FISH, Emulator())
+    steps = ["set -e HOME", *session.steps("a out")]
+    result = session.play(*steps).check()
+    assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[0].home)
+    assert "CUDA_HOME" not in result.snaps["4"]
