@@ -42,7 +42,10 @@ def gather(variables: Mapping[str, str]) -> Facts:
     prefix = Path(environment.prefix) if environment else None
     needs = facts_of(prefix)
     kits = [kit for store in all_stores() for kit in store.toolkits()]
-    resolution = resolve(needs, kits)
+    lost = [kit for kit in kits if not os.path.isdir(kit.ground)]
+    # What is proposed must be of use here.
+    usable = [kit for kit in kits if kit.platform == needs.platform and kit not in lost]
+    resolution = resolve(needs, usable)
     nvcc = tuple(folders.tools("nvcc", variables))
     homes = dict(folders.homes(variables))
     active = homes.get("CUDA_HOME") or (nvcc[0].kit if nvcc else None)
@@ -62,7 +65,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         ptxas=tuple(folders.tools("ptxas", variables)),
         needs=needs,
         resolution=resolution,
-        installed=tuple(sorted(kits, key=lambda kit: kit.version)),
+        installed=tuple(sorted(usable, key=lambda kit: kit.version)),
         wanted=dict(_wanted(variables, environment)),
         applied=on.home if on else None,
         decided=_decided(variables),
@@ -84,7 +87,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         libdevice=folders.libdevice(environment, active),
         xla_sees=folders.seen_by_xla(variables, prefix),
         xla_data=folders.bad_xla_data(variables),
-        lost=tuple(kit.name for kit in kits if not os.path.isdir(kit.ground)),
+        lost=tuple(kit.name for kit in lost),
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
