@@ -29,6 +29,11 @@ def say(text: str) -> None:
     print(f"cudaswitch: {printable(text)}", file=sys.stderr)
 
 
+def show(text: str) -> None:
+    """Show one line of what is about to be done, on stderr."""
+    print(printable(text), file=sys.stderr)
+
+
 def hint(text: str) -> None:
     """Name the next step, on stderr."""
     print(f"hint: {printable(text)}", file=sys.stderr)

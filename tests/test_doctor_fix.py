@@ -21,7 +21,7 @@ from doctoring.environment import link
 from doctoring.startup import RC
 from homes import HOSTILE_NAME
 from test_which import TORCH
-from tools import console_script
+from tools import as_plain_user, console_script
 
 SAFE = ("CS072", "CS077", "CS078", "CS081", "CS083", "CS084")
 """One for each kind of thing that is done."""
@@ -125,6 +125,42 @@ def test_another_persons_file_is_left(patient: Patient) -> None:
     assert f"cannot edit `{file}`: it is read-only" in done.stderr
     assert (done.returncode, file.read_text()) == (1, RC)
     assert [path.name for path in file.parent.glob(".bashrc*")] == [".bashrc"]
+
+
+def test_what_the_system_refuses_leaves_the_rest_to_be_mended(patient: Patient) -> None:
+    """An environment of somebody else's, whose script cannot be moved, before the own file."""
+    CASES["CS082"](patient)
+    folder = patient.work / "env/etc/conda/activate.d"
+    file = patient.rc("# mine\nexport CUDA_HOME=/usr/local/cuda-11.8\n")
+    folder.chmod(0o555)
+    try:
+        done = subprocess.run(
+            as_plain_user(console_script(), "doctor", "--fix", "--yes"),
+            env=patient.home.env | patient.env,
+            cwd=patient.home.path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        folder.chmod(0o755)
+    said = done.stderr.splitlines()
+    script = folder / "env_vars.sh"
+    at = said.index(f"cudaswitch: it cannot be mended: Permission denied (`{script}`)")
+    assert said[at + 1].startswith("hint: ")
+    assert file.read_text() == "# mine\n"
+    assert script.is_file()
+
+
+def test_what_is_shown_drives_no_terminal(patient: Patient) -> None:
+    env = patient.virtualenv(conda=True)
+    patient.activate(env)
+    text = "export LD_LIBRARY_PATH=/usr/local/cuda-9.0/lib64\n"
+    env.write("etc/conda/activate.d/a\x1b]0;owned\x07.sh", text)
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert "move " in done.stderr
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", done.stderr)
 
 
 @pytest.mark.parametrize("variables", [{}, {"env": None}, {"env": {"A": "1"}}])

@@ -35,7 +35,8 @@ _PATIENCE = 2.0
 def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
     """Tell what is wrong with this shell, environment and machine, and what mends it.
 
-    With an error message on standard input, explains that. Exits with 1 on findings.
+    With an error message on standard input, explains that; in a loop that reads its own input,
+    call it with < /dev/null. Exits with 1 on findings.
     """
     if fix and as_json:
         raise click.UsageError("choose one of --fix and --json")
@@ -102,7 +103,7 @@ def _mend(findings: list[Finding], yes: bool) -> None:
         try:
             step = steps(safe)
             for line in step.shown:
-                click.echo(line, err=True)
+                talk.show(line)
             if _agreed(finding, yes):
                 output.say(step.do())
         except CudaswitchError as error:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,33 @@ class Step(NamedTuple):
 
 
 def steps(safe: Safe) -> Step:
-    """Work out what a safe fix does. Raises StoreError for a file that may not be edited."""
+    """Work out what a safe fix does.
+
+    That and the doing raise StoreError for a file that may not be edited.
+    """
+    with _one_refusal():
+        step = _step(safe)
+
+    def do() -> str:
+        with _one_refusal():
+            return step.do()
+
+    return Step(step.shown, do)
+
+
+@contextmanager
+def _one_refusal() -> Iterator[None]:
+    """Let what the system refuses be this fix's failure: others are still to be done."""
+    try:
+        yield
+    except OSError as error:
+        where = f" (`{error.filename}`)" if error.filename else ""
+        raise StoreError(
+            f"it cannot be mended: {error.strerror}{where}", "see who may write there"
+        ) from None
+
+
+def _step(safe: Safe) -> Step:
     if isinstance(safe, LinesOut):
         return _edit(Path(safe.file), lambda text: _without_lines(text, safe))
     if isinstance(safe, WrapKernel):
