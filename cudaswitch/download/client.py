@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -17,7 +16,7 @@ from cudaswitch import __version__
 from cudaswitch.download.access import ANYBODY, Access, Limits
 from cudaswitch.download.cache import PIECE, Record
 from cudaswitch.download.failures import failure, http_date
-from cudaswitch.download.patience import ImpatientAdapter, in_time, line_of
+from cudaswitch.download.patience import ImpatientAdapter, in_time
 from cudaswitch.download.urls import file_name, redact, refused
 from cudaswitch.errors import SourceError
 
@@ -112,8 +111,7 @@ def read_some(response: requests.Response, limits: Limits) -> bytes:
     """Read what has arrived, at most 1 MiB, undecoded; empty at the end."""
     try:
         # `read` would wait for a whole piece, behind which a trickle could hide.
-        line = line_of(response)
-        with in_time(line) if line else nullcontext():
+        with in_time(response):
             piece: bytes = response.raw.read1(PIECE, decode_content=False)
     except _LIBRARY_ERRORS as error:
         raise failure(error, response.url, limits) from None

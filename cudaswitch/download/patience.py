@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import io
 import socket
-import threading
+import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import requests
 import urllib3
@@ -19,49 +20,67 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
-@contextlib.contextmanager
-def in_time(line: socket.socket) -> Iterator[None]:
-    """Hang up when what is done takes longer than the socket's time-out; then TimeoutError."""
-    over = threading.Event()
 
-    def hang_up() -> None:
-        over.set()
-        # Whoever waits for the next byte is told that there is none.
-        with contextlib.suppress(OSError):
-            socket.socket.shutdown(line, socket.SHUT_RDWR)
+class _Line(io.RawIOBase):
+    """What comes over a socket; nothing comes after `until`, a monotonic time."""
 
-    timer = threading.Timer(line.gettimeout() or 0.0, hang_up)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except Exception:
-        if over.is_set():
-            raise TimeoutError("the answer came too slowly") from None
-        raise
-    finally:
-        timer.cancel()
-    if over.is_set():
-        raise TimeoutError("the answer came too slowly")
+    def __init__(self, sock: socket.socket) -> None:
+        super().__init__()
+        self._socket, self._bytes = sock, sock.makefile("rb", buffering=0)
+        self.allowed = sock.gettimeout()
+        self.until: float | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
+        left = self.allowed if self.until is None else self.until - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimeoutError("the answer came too slowly")
+        self._socket.settimeout(left)
+        return self._bytes.readinto(buffer)
+
+    def close(self) -> None:
+        self._bytes.close()
+        super().close()
 
 
 class _Response(http.client.HTTPResponse):
-    """The standard library's, whose head must come in time; `line` is its socket."""
+    """The standard library's, whose head must come in time."""
 
     def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:
         super().__init__(sock, *arguments, **options)
-        self.line = sock
+        self.fp.close()
+        self._line = _Line(sock)
+        self.fp = io.BufferedReader(self._line)
 
     def begin(self) -> None:
-        with in_time(self.line):
+        with self.in_time():
             super().begin()
 
+    @contextlib.contextmanager
+    def in_time(self) -> Iterator[None]:
+        """Let what is read in here take as long as a single byte may; then TimeoutError.
 
-def line_of(response: requests.Response) -> socket.socket | None:
-    """Return the socket of an answer whose length comes with each chunk, None for others."""
+        Each wait for a byte gets what is left of that, so nobody else has to watch.
+        """
+        if self._line.allowed is not None:
+            self._line.until = time.monotonic() + self._line.allowed
+        try:
+            yield
+        finally:
+            self._line.until = None
+
+
+def in_time(response: requests.Response) -> contextlib.AbstractContextManager[None]:
+    """Bound one read of an answer whose length comes with each chunk; of others nothing."""
     raw = response.raw
-    return raw._fp.line if raw.chunked and isinstance(raw._fp, _Response) else None
+    if raw.chunked and isinstance(raw._fp, _Response):
+        return raw._fp.in_time()
+    return contextlib.nullcontext()
 
 
 class _Plain(HTTPConnection):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 from email.utils import formatdate
 from pathlib import Path
@@ -148,6 +149,18 @@ def test_all_of_it_has_a_limit_of_time(
     monkeypatch.setenv("CUDASWITCH_MAX_TIME", "0")
     with pytest.raises(SourceError, match="it took longer than 0 s"):
         fetch(server.url("cut:always"), cache)
+
+
+def test_a_chunk_costs_no_thread(cache: Path) -> None:
+    """Python numbers its threads: the server's and the progress bar's are a few."""
+    with Server(CONTENT * 8) as server:
+        before = _next_thread()
+        assert fetch(server.url("chunked"), cache).stat().st_size == 8 * len(CONTENT)
+        assert _next_thread() - before < 10
+
+
+def _next_thread() -> int:
+    return int(threading.Thread().name.rpartition("-")[2])
 
 
 def test_a_labelled_tgz_is_taken_as_sent(server: Server, cache: Path) -> None:
