@@ -111,7 +111,8 @@ def broken(url: str, response: requests.Response) -> Exception:
     """Tell a status that delivers nothing: worth another try, or final."""
     status = f"the server answered {response.status_code} {response.reason or ''}".rstrip()
     if response.status_code in AGAIN:
-        return TransientError(status, _retry_after(response.headers.get("Retry-After", "")))
+        after = _retry_after(response.headers.get("Retry-After", ""), datetime.now(timezone.utc))
+        return TransientError(status, after)
     host = urlsplit(response.url).hostname
     if host != urlsplit(url).hostname:
         status = f"{host}, to which it leads on, answered {response.status_code}"
@@ -120,12 +121,12 @@ def broken(url: str, response: requests.Response) -> Exception:
     return refused(url, status, hint, kind)
 
 
-def _retry_after(text: str) -> float | None:
-    """Seconds of a Retry-After, which may be a number or a date."""
+def _retry_after(text: str, now: datetime) -> float | None:
+    """Seconds from `now` of a Retry-After, which may be a number or a date."""
     if text.isascii() and text.isdecimal():
         return float(text[:9])
     date = http_date(text)
-    return (date - datetime.now(timezone.utc)).total_seconds() if date else None
+    return (date - now).total_seconds() if date else None
 
 
 def http_date(text: str) -> datetime | None:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,7 +108,7 @@ def unpacked(make: Callable[[bytes], bytes]) -> Callable[[bytes], object]:
 
 
 def _headers(text: str) -> None:
-    _retry_after(text)
+    _retry_after(text, datetime.now(timezone.utc))
     http_date(text)
     file_name(f"https://h/{text}")
 
