@@ -14,6 +14,10 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who started us
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        # A path goes out as the bytes that it has on disk, whatever PYTHONIOENCODING says.
+        getattr(sys, name).reconfigure(
+            encoding=sys.getfilesystemencoding(), errors="backslashreplace"
+        )
     try:
         text = _ready_text(sys.argv[1:])
         if text is not None:

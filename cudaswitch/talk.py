@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from cudaswitch.errors import CudaswitchError, printable
@@ -22,6 +23,12 @@ def data(value: Any) -> None:
 def line(text: str) -> None:
     """Print one line of data."""
     print(printable(text), flush=True)
+
+
+def script(text: str) -> None:
+    """Print text for a shell or another program as it is, bytes that are no text among it."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(os.fsencode(text))
 
 
 def say(text: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import builders
+from adoptable import toolkit
 from checks import refused, succeeded
 from homes import Home
 from stock import BARE
@@ -144,6 +145,37 @@ def test_names_that_are_no_text(home: Home, tmp_path: Path) -> None:
     file = builders.cudatoolkit_10_1(folder)
     assert succeeded(home.run("install", file)) == [BARE]
     assert home.run("list", "--json").returncode == 0
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8:strict", "utf-16"])
+def test_paths_go_out_as_they_are_on_disk(home: Home, tmp_path: Path, encoding: str) -> None:
+    """Whatever Python was told to encode its output in, and bytes that are no text too."""
+    kit = toolkit(tmp_path / "куда")
+    succeeded(home.run("adopt", kit))
+    other = b"/opt/\xff/lib"
+    variables = {"PYTHONIOENCODING": encoding, "LD_LIBRARY_PATH": os.fsdecode(other)}
+
+    def printed(*arguments: str) -> bytes:
+        done = subprocess.run(
+            [console_script(), *arguments],
+            env=home.env | variables,
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout
+
+    assert os.fsencode(kit) in printed("list")
+    assert b":" + other in printed("env", "11.2", "--format", "dotenv")
+    script = printed("env", "11.2", "--shell", "sh") + b'printf %s "$CUDA_HOME"'
+    done = subprocess.run(["sh"], input=script, env=home.env, capture_output=True, check=True)
+    assert done.stdout == os.fsencode(kit)
+
+
+def test_what_the_locale_lacks_is_spelt_out(home: Home, tmp_path: Path) -> None:
+    succeeded(home.run("adopt", toolkit(tmp_path / "куда")))
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    assert r"/\u043a\u0443\u0434\u0430" in succeeded(home.run("list", **plain))[0]
 
 
 def test_debugging_shows_where(home: Home) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from cudaswitch import ready, shells, startup
+from cudaswitch import ready, shells, startup, talk
 from cudaswitch.cli import output
 from cudaswitch.paths import home, program
 
@@ -41,7 +41,7 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
     if shell is None:
         raise click.UsageError("name a shell, such as bash")
     row = shells.shell_named(shell, shells.INTEGRATED)
-    click.echo(shells.init(row, root=str(home().root), program=program()), nl=False)
+    talk.script(shells.init(row, root=str(home().root), program=program()))
 
 
 def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import ready, running, shells
+from cudaswitch import ready, running, shells, talk
 from cudaswitch.activation import Want
 from cudaswitch.cli import options, output
 from cudaswitch.cli.formats import FINISHED, FORMATS
@@ -169,8 +169,7 @@ def env(
     chosen = _asked(request, cudnn, libraries, gpus)
     if spelled is None:
         row = shells.shell_named(name, (*shells.SHELLS, *FINISHED))
-        click.echo(shells.use(row, str(chosen)), nl=False)
+        talk.script(shells.use(row, str(chosen)))
         return
     made = running.change_here(chosen)
-    # With `color` click leaves escape sequences in values where they are.
-    click.echo(spelled(made, os.environ), nl=False, color=True)
+    talk.script(spelled(made, os.environ))
