@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+
 import pytest
 
+from checks import succeeded
 from cudaswitch.resolver import explain, resolve
 from handmade import facts, found, tensorflow, toolkit, torch
+from homes import Home
+from made_environments import Env
+from tools import console_script
 
 
 def test_every_reason_says_where_it_was_read():
@@ -85,3 +96,42 @@ def test_the_explanation_fits_a_terminal_and_loses_no_word(width):
     assert whole.split() == broken.split()
     assert all(len(line) <= width or " " not in line.strip(" -") for line in broken.splitlines())
     assert max(map(len, whole.splitlines())) > 120
+
+
+def test_what_follows_stands_below_the_text_of_the_first():
+    answer = resolve(facts(tensorflow("2.1.0", "10.1", "7")), [toolkit("10.2.89")])
+    pieces = iter(explain(answer, 40).splitlines())
+    hung = set()
+    for line in explain(answer).splitlines():
+        text = line.lstrip()
+        mark = text[: {"-": 2, "[": 4}.get(text[:1], 0)]
+        words = next(pieces).split()
+        while words != line.split():
+            following = next(pieces)
+            words += following.split()
+            assert following == " " * (len(line) - len(text) + len(mark)) + following.lstrip()
+            hung.add(mark)
+    assert {mark[:1] for mark in hung} >= {"-", "["}
+
+
+@pytest.mark.parametrize("columns", [0, 60])
+def test_a_terminal_that_tells_no_width_gets_whole_lines(home: Home, env: Env, columns: int):
+    """As one on a serial line, or of an `expect`, does: 0 columns."""
+    env.torch("2.5.1+cu124", "12.4")
+    env.write("conda-meta/history", "")
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(
+        [console_script(), "resolve", "-p", env.prefix], env=home.env, stdout=theirs
+    ):
+        os.close(theirs)
+        with open(ours, "rb", buffering=0) as terminal:
+            text = b""
+            try:
+                while block := terminal.read(4096):
+                    text += block
+            except OSError:  # the other end is closed
+                pass
+    whole = succeeded(home.run("resolve", "-p", env.prefix))
+    shown = text.decode().splitlines()
+    assert shown == whole if columns == 0 else len(shown) > len(whole)

@@ -59,7 +59,7 @@ def resolve(
     if as_json:
         output.data(resolution.to_json())
     else:
-        # Only a terminal has a width; what programs read is never broken.
-        width = os.get_terminal_size().columns if sys.stdout.isatty() else None
+        # Only a terminal has a width, 0 if it does not tell; what programs read is never broken.
+        width = (os.get_terminal_size().columns or None) if sys.stdout.isatty() else None
         for text in explain(resolution, width).splitlines():
             output.line(text)
