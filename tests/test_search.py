@@ -162,6 +162,25 @@ def test_what_is_searched_for(
     assert [(row["source"], row["version"]) for row in rows] == expected
 
 
+def test_builds_of_a_cudnn_stand_by_the_number_of_their_cuda(home: Home, tmp_path: Path) -> None:
+    specs = ("9.0.*", "10.2.*", "9.2.*", ">=11.2,<12", "10.1.*")
+    made = [
+        builders.conda_package(
+            tmp_path,
+            "cudnn",
+            "7.6.5",
+            f"h{number}_0",
+            "linux-64",
+            {},
+            depends=[f"cudatoolkit {spec}"],
+        )
+        for number, spec in enumerate(specs)
+    ]
+    channel = builders.local_channel(tmp_path / "channel", made)
+    rows = search(home, "cudnn", "--from", "conda", "--channel", channel.as_uri())
+    assert [row["cuda"] for row in rows] == [">=11.2,<12", "10.2", "10.1", "9.2", "9.0"]
+
+
 def test_an_old_cuda_needs_no_index_for_every_platform(sources: tuple[Home, FolderServer]) -> None:
     home, server = sources
     search(home, "10.1", "--from", "conda")

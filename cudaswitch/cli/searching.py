@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from cudaswitch.versions import Version, parse_request
 
 TITLES = ("source", "what", "version", "CUDA", "nvcc", "size", "driver")
 _ANSWERS = {True: "yes", False: "no", None: "-"}
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
 _DRIVER = {True: "runs it", False: "too old", None: "-"}
 
 
@@ -111,8 +113,10 @@ def _places(source: str | None, channels: tuple[str, ...]) -> Iterator[tuple[str
             yield f"conda ({redact(channel)})", sources.index("conda", (channel,))
 
 
-def _newest_first(each: Listed) -> tuple[bool, Version, str]:
-    return each.component == "cuda", each.version, each.cuda or ""
+def _newest_first(each: Listed) -> tuple[bool, Version, Version]:
+    # For which CUDA a cuDNN was built may be a range.
+    bounds = map(Version, _NUMBER.findall(each.cuda or ""))
+    return each.component == "cuda", each.version, min(bounds, default=Version("0"))
 
 
 def _runs(each: Listed, platform: str) -> bool | None:
