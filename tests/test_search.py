@@ -181,6 +181,20 @@ def test_builds_of_a_cudnn_stand_by_the_number_of_their_cuda(home: Home, tmp_pat
     assert [row["cuda"] for row in rows] == [">=11.2,<12", "10.2", "10.1", "9.2", "9.0"]
 
 
+def test_a_cudnn_that_is_not_split_is_for_no_cuda_in_particular(home: Home, tmp_path: Path) -> None:
+    """As NVIDIA's index may have it: one archive, and no word of a CUDA major."""
+    tops = [f"cudnn-linux-x86_64-{version}-archive" for version in ("9.1.0.70", "9.2.0.82_cuda13")]
+    tops.append("cudnn-linux-x86_64-9.2.0.82_cuda31-archive")
+    for release, names in (("9.1.0", tops[:1]), ("9.2.0", tops[1:])):
+        made = [builders.tar_archive(tmp_path / f"{top}.tar.xz", top, {"x": b""}) for top in names]
+        redist_index(tmp_path / "redist", "cudnn", release, made)
+    mirror = (tmp_path / "redist").as_uri()
+    rows = search(home, "cudnn", "--from", "nvidia", "--mirror", mirror)
+    assert [(row["version"], row["cuda"]) for row in rows] == [
+        ("9.2.0.82", "31"), ("9.2.0.82", "13"), ("9.1.0.70", None),
+    ]  # fmt: skip
+
+
 def test_an_old_cuda_needs_no_index_for_every_platform(sources: tuple[Home, FolderServer]) -> None:
     home, server = sources
     search(home, "10.1", "--from", "conda")

@@ -35,7 +35,6 @@ _LISTED = re.compile(r"redistrib_([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})\.json", re.AS
 _LISTING_LIMIT = 4 << 20
 _AT_ONCE = 8
 """Indexes that are asked for at a time; they are small, and there are many."""
-_MAJORS = range(10, 30)
 _TOOLKIT = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
 
@@ -146,23 +145,20 @@ def _indexed(product: str, release: Version, platform: str, offline: bool) -> li
                 url=redact(index.url),
             )
         ]
-    built = {
-        index.offer("cudnn", platform, major): str(major)
-        for major in _MAJORS
-        if index.has("cudnn", platform, major)
-    }
+    built = index.majors("cudnn", platform)
+    offers = [index.offer("cudnn", platform, major) for major in built]
     return [
         Listed(
             "cudnn",
             offer.version or release,
-            cuda,
+            None if major is None else str(major),
             platform,
             "nvidia",
             size=offer.size,
             url=redact(offer.url),
             sha256=offer.sha256,
         )
-        for offer, cuda in built.items()
+        for major, offer in zip(built, offers, strict=True)
     ]
 
 

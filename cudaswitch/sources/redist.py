@@ -36,6 +36,7 @@ LICENCES = {
 
 _PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/){0,9}[A-Za-z0-9_][A-Za-z0-9._+-]*", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_SPLIT = re.compile(r"cuda[1-9][0-9]{0,2}", re.ASCII)
 _SIZE = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 _WORDS = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .,()/-]{0,79}", re.ASCII)
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}", re.ASCII)
@@ -66,8 +67,21 @@ class Index:
         """Tell whether there is an archive of a component for a platform and CUDA major."""
         return self._entry(name, platform, cuda) is not None
 
-    def offer(self, name: str, platform: str, cuda: int) -> Offer:
-        """Return the archive of a component that the index has.
+    def majors(self, name: str, platform: str) -> list[int | None]:
+        """List for which CUDA majors there is an archive of a component.
+
+        None is the one archive of what is not split by them.
+        """
+        entry = self.components.get(name, {}).get(FOLDERS[platform])
+        if not isinstance(entry, dict):
+            return []
+        if "relative_path" in entry:
+            return [None]
+        found = sorted(int(key[4:]) for key in entry if _SPLIT.fullmatch(key))
+        return [major for major in found if self.has(name, platform, major)]
+
+    def offer(self, name: str, platform: str, cuda: int | None) -> Offer:
+        """Return the archive of a component that the index has, as `majors` lists them.
 
         Raises SourceError where the entry is not to be trusted: it names no sha256 or size,
         or a file outside of the index's own folder.
@@ -94,7 +108,7 @@ class Index:
             f"{folder}/{licence_path}" if _PATH.fullmatch(licence_path) else LICENCES[self.product],
         )
 
-    def _entry(self, name: str, platform: str, cuda: int) -> Mapping[str, Any] | None:
+    def _entry(self, name: str, platform: str, cuda: int | None) -> Mapping[str, Any] | None:
         entry = self.components.get(name, {}).get(FOLDERS[platform])
         if isinstance(entry, dict) and "relative_path" not in entry:
             entry = entry.get(f"cuda{cuda}")
