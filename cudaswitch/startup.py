@@ -57,10 +57,11 @@ class Edit:
 def folders(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the folders that a row's `startup` may name, by the variables that move them."""
     base = variables.get("HOME") or os.path.expanduser("~")
+    config = variables.get("XDG_CONFIG_HOME", "")
     return {
         "HOME": base,
         "ZDOTDIR": variables.get("ZDOTDIR") or _zdotdir(base, variables) or base,
-        "XDG_CONFIG_HOME": variables.get("XDG_CONFIG_HOME") or f"{base}/.config",
+        "XDG_CONFIG_HOME": config if config.startswith("/") else f"{base}/.config",
     }
 
 

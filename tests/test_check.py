@@ -250,6 +250,14 @@ class TestAnotherKindOfLibrary:
         assert found["detail"].startswith("loading it crashed (SIG")
 
 
+@pytest.mark.parametrize(("signal", "name"), [(11, "SIGSEGV"), (40, "signal 40")])
+def test_a_child_that_a_signal_ends(tmp_path: Path, signal: int, name: str) -> None:
+    """Those for real time have a number only."""
+    command = ["sh", "-c", f"kill -{signal} $$"]
+    done = bounded.run(command, {"PATH": "/usr/bin:/bin"}, tmp_path, 20)
+    assert done.ended == f"crashed ({name})"
+
+
 def runs(pid: str) -> bool:
     try:
         state = Path("/proc", pid, "stat").read_text()

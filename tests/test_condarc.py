@@ -130,6 +130,30 @@ def test_files_in_their_order(tmp_path: Path) -> None:
     assert read_condarc(variables).channels == ("four", "one", "three", "two")
 
 
+@pytest.mark.parametrize("text", ["channels: one", "channels: [one]", "channels:"])
+def test_channels_of_a_variable_go_before_those_of_files(tmp_path: Path, text: str) -> None:
+    condarc(tmp_path, text)
+    found = read_condarc({"HOME": str(tmp_path), "CONDA_CHANNELS": "six,seven"})
+    assert found.channels == ("six", "seven", "one")[: 2 + ("one" in text)]
+
+
+def test_a_file_holds_the_variables_of_whoever_is_asked_for(tmp_path: Path) -> None:
+    home = tmp_path / "theirs"
+    home.mkdir()
+    condarc(
+        home,
+        "channels: ['$LAB/a', '${LAB}/b', '$NOBODY/$']\n"
+        "ssl_verify: ~/ca.pem\nclient_ssl_cert: ~/mine.pem\nclient_ssl_cert_key: /$LAB/key",
+    )
+    variables = {"HOME": str(home), "LAB": "lab"}
+    found = read_condarc(variables)
+    assert found.channels == ("lab/a", "lab/b", "$NOBODY/$")
+    assert found.access.verify == f"{home}/ca.pem"
+    assert found.access.certificate == (f"{home}/mine.pem", "/lab/key")
+    (home / "more").write_text("channels: more")
+    assert read_condarc(variables | {"CONDARC": "~/more"}).channels == ("more",)
+
+
 def test_nothing_set_is_nothing() -> None:
     found = read_condarc({"HOME": "/nowhere"})
     assert found.access == ANYBODY

@@ -51,6 +51,16 @@ def test_the_file_comes_back_byte_for_byte(home: Home, shell: str, text: bytes) 
     assert sorted(path.parent.glob(".*.tmp")) == []
 
 
+def test_a_folder_of_settings_that_hangs_on_the_directory_is_none(
+    home: Home, tmp_path: Path
+) -> None:
+    """The XDG specification takes no relative one, and so does no other setting here."""
+    home.env["XDG_CONFIG_HOME"] = "relative"
+    install(home, "fish")
+    assert (home.path / ".config/fish/conf.d/cudaswitch.fish").is_file()
+    assert not (home.path / "relative").exists()
+
+
 @pytest.mark.parametrize("shell", FILES)
 def test_a_file_that_was_not_there_goes_again(home: Home, shell: str) -> None:
     path = home.path / FILES[shell]

@@ -14,6 +14,9 @@ from cudaswitch.errors import printable
 _NOT_STARTED = 127
 """What shells return for a command that is not there."""
 
+_NAMES = {int(number): number.name for number in signal.Signals}
+"""Signals' names; those for real time have none."""
+
 
 class Done(NamedTuple):
     """How a child ended. `code` is negative for a signal, None where the time was up."""
@@ -29,7 +32,7 @@ class Done(NamedTuple):
         if self.code is None:
             return f"gave no answer in {self.seconds:.0f} s"
         if self.code < 0:
-            return f"crashed ({signal.Signals(-self.code).name})"
+            return f"crashed ({_NAMES.get(-self.code, f'signal {-self.code}')})"
         return None
 
     @property

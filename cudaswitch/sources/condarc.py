@@ -9,6 +9,7 @@ together, what comes from the stronger file first. Not read: the marks `#!final`
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ from cudaswitch.regular import read_regular
 _NAMES = (".condarc", "condarc", "condarc.d")
 _VARIABLES = ("channel_alias", "ssl_verify", "offline", "client_ssl_cert", "client_ssl_cert_key")
 """Settings that `CONDA_<NAME>` overrides."""
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
+"""A variable in a file, as os.path.expandvars knows it."""
 _TRUSTED_STORE = "truststore"
 _LIMIT = 64 << 10
 """Bytes of a file; real ones have a few hundred."""
@@ -52,7 +55,7 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
     """Read conda's files, and the variables that go with them. SourceError where one is broken."""
     found: dict[str, Any] = {}
     for path in _files(variables):
-        found = _merged(_table(path), found)
+        found = _merged(_table(path, variables), found)
     for name in _VARIABLES:
         if text := variables.get(f"CONDA_{name.upper()}"):
             try:
@@ -63,7 +66,7 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
                     "unset it, or mend it",
                 ) from None
     if text := variables.get("CONDA_CHANNELS"):
-        found["channels"] = [*text.split(","), *found.get("channels", ())]
+        found["channels"] = [*text.split(","), *_texts(found.get("channels"))]
     proxies = _mapping(found, "proxy_servers").items()
     return Condarc(
         channels=_texts(found.get("channels")),
@@ -77,8 +80,8 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
         mirrored_channels=_lists(found, "mirrored_channels"),
         access=Access(
             tuple((str(key), str(url)) for key, url in proxies if url),
-            _trust(found.get("ssl_verify")),
-            _certificate(found),
+            _trust(found.get("ssl_verify"), variables),
+            _certificate(found, variables),
         ),
         offline=found.get("offline") is True,
     )
@@ -98,7 +101,7 @@ def _files(variables: Mapping[str, str]) -> Iterator[Path]:
     if prefix := variables.get("CONDA_PREFIX"):
         places += [Path(prefix) / name for name in _NAMES]
     if chosen := variables.get("CONDARC"):
-        places.append(Path(os.path.expanduser(chosen)))
+        places.append(Path(_at_home(chosen, variables)))
     for place in dict.fromkeys(places):
         if os.path.isdir(place):
             yield from sorted(path for path in place.iterdir() if path.suffix in (".yml", ".yaml"))
@@ -108,6 +111,13 @@ def _files(variables: Mapping[str, str]) -> Iterator[Path]:
 
 def _root(executable: str) -> str:
     return str(Path(executable).parent.parent) if executable.startswith("/") else ""
+
+
+def _at_home(path: str, variables: Mapping[str, str]) -> str:
+    home = variables.get("HOME")
+    if home and (path == "~" or path.startswith("~/")):
+        return home + path[1:]
+    return os.path.expanduser(path)
 
 
 def _parsed(text: str) -> Any:
@@ -120,13 +130,13 @@ def _parsed(text: str) -> Any:
         raise ValueError("no YAML") from error
 
 
-def _table(path: Path) -> dict[str, Any]:
+def _table(path: Path, variables: Mapping[str, str]) -> dict[str, Any]:
     try:
         text = read_regular(path, _LIMIT).decode()
         # Reading what is deep takes the square of the depth.
         if text.count("[") + text.count("{") > _BRACKETS:
             raise ValueError("too deep")  # told as all that is no YAML
-        table = _expanded(_parsed(text), iter(range(_MOST)))
+        table = _expanded(_parsed(text), variables, iter(range(_MOST)))
     except OSError as error:
         raise SourceError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
     except _BROKEN:
@@ -150,7 +160,7 @@ _ALIASES = {
 """conda's other names for the same."""
 
 
-def _expanded(value: Any, left: Iterator[int]) -> Any:
+def _expanded(value: Any, variables: Mapping[str, str], left: Iterator[int]) -> Any:
     """Put in the variables that a file names, as conda does: tokens are often kept so.
 
     `left` gives a number for each value that there still may be; ValueError without.
@@ -158,10 +168,12 @@ def _expanded(value: Any, left: Iterator[int]) -> Any:
     if next(left, None) is None:
         raise ValueError("too many values")
     if isinstance(value, dict):
-        return {str(key): _expanded(each, left) for key, each in value.items()}
+        return {str(key): _expanded(each, variables, left) for key, each in value.items()}
     if isinstance(value, list):
-        return [_expanded(each, left) for each in value]
-    return os.path.expandvars(value) if isinstance(value, str) else value
+        return [_expanded(each, variables, left) for each in value]
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda at: variables.get(at[1] or at[2], at[0]), value)
+    return value
 
 
 def _merged(strong: dict[str, Any], weak: dict[str, Any]) -> dict[str, Any]:
@@ -190,18 +202,20 @@ def _lists(found: dict[str, Any], name: str) -> dict[str, tuple[str, ...]]:
     return {str(key): _texts(each) for key, each in _mapping(found, name).items()}
 
 
-def _trust(value: Any) -> bool | str | None:
+def _trust(value: Any, variables: Mapping[str, str]) -> bool | str | None:
     """Return what to check servers against: None is the usual authorities."""
     if value is False:
         return False
     if isinstance(value, str) and value not in ("", _TRUSTED_STORE):
-        return os.path.expanduser(value)
+        return _at_home(value, variables)
     return None
 
 
-def _certificate(found: dict[str, Any]) -> str | tuple[str, str] | None:
+def _certificate(
+    found: dict[str, Any], variables: Mapping[str, str]
+) -> str | tuple[str, str] | None:
     certificate, key = found.get("client_ssl_cert"), found.get("client_ssl_cert_key")
     if not certificate:
         return None
-    plain = os.path.expanduser(str(certificate))
-    return (plain, os.path.expanduser(str(key))) if key else plain
+    plain = _at_home(str(certificate), variables)
+    return (plain, _at_home(str(key), variables)) if key else plain
