@@ -67,9 +67,8 @@ def _ask(nvml: Any, answers: list[Gpus]) -> None:
         nvml.nvmlShutdown()
     except (nvml.NVMLError, OSError):
         return
-    # Releases before 11.5 of the library give bytes.
-    text = driver.decode("ascii", errors="replace") if isinstance(driver, bytes) else str(driver)
-    match = re.search(DRIVER, text)
+    # Releases before 11.5 of the library give bytes, whose spelling holds the number too.
+    match = re.search(DRIVER, str(driver))
     cc = tuple(sorted({f"{major}.{minor}" for major, minor in pairs}, key=Version, reverse=True))
     if match:
         answers.append(Gpus(match[1], cc, "NVML"))
