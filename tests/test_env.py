@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import builders
 from checks import refused, succeeded
-from homes import Home
-from stock import kit
+from homes import Home, make_home
+from stock import BARE, kit
 from tools import console_script, require
 
 BEFORE = {"LD_LIBRARY_PATH": "/o'ne:/t $wo`x`\"", "PATH": "/usr/bin:/bin:/s p\\ace"}
@@ -101,24 +102,29 @@ def read_as_github_does(text: str) -> dict[str, str]:
     return found
 
 
-def test_env_as_a_modulefile_is_tcl(lent: Home, tmp_path: Path) -> None:
+def test_env_as_a_modulefile_is_tcl(tmp_path: Path) -> None:
+    """In Tcl brackets within quotes run commands."""
     tclsh = require("tclsh")
-    done = lent.run("env", "10.1", "--format", "modulefile", **BEFORE)
+    home = make_home(tmp_path / "a [exec touch trap] {è} #")
+    succeeded(home.run("install", builders.cudatoolkit_10_1(tmp_path)))
+    folder = kit(home, BARE)
+    done = home.run("env", "10.1", "--format", "modulefile", **BEFORE)
     assert done.stdout.startswith("#%Module1.0\n")
     (tmp_path / "module").write_text(done.stdout)
     (tmp_path / "read.tcl").write_text(
-        "proc pushenv {n v} {puts [list set $n $v]}\n"
-        "proc prepend-path {n v} {puts [list add $n $v]}\n"
+        "fconfigure stdout -encoding utf-8\n"
+        'proc pushenv {n v} {puts "set $n $v"}\n'
+        'proc prepend-path {n v} {puts "add $n $v"}\n'
         "source module\n"
     )
     read = subprocess.run(
         [tclsh, "read.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    toolkit = str(kit(lent))
     assert sorted(read.stdout.splitlines()) == sorted(
-        [f"set {name} {toolkit}" for name in ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")]
-        + [f"add PATH {toolkit}/bin", f"add LD_LIBRARY_PATH {toolkit}/lib64"]
+        [f"set {name} {folder}" for name in ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")]
+        + [f"add PATH {folder}/bin", f"add LD_LIBRARY_PATH {folder}/lib64"]
     )
+    assert not (tmp_path / "trap").exists()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "sh", "dash"])
