@@ -288,6 +288,22 @@ def test_an_environment_may_not_be_named_at_all():
     assert answer.cuda is None
 
 
+@pytest.mark.parametrize("kind", ["conda", "virtualenv"])
+def test_what_an_older_python_left_behind_counts_no_more(tmp_path, kind):
+    """Python was upgraded in place: nothing reads the site-packages of the one before."""
+    old = Env(tmp_path / "env", "lib/python3.8/site-packages")
+    old.torch("1.12.1+cu116", "11.6")
+    if kind == "conda":
+        old.conda("python", "3.11.4", "h_0")
+    else:
+        old.write("pyvenv.cfg", "home = /nowhere/bin\nversion = 3.11.4\n")
+    new = Env(tmp_path / "env", "lib/python3.11/site-packages")
+    assert new.resolve().frameworks == ()
+    new.torch("2.1.2+cu121", "12.1")
+    [found] = new.resolve().frameworks
+    assert found.version == "2.1.2"
+
+
 def test_only_files_that_matter_are_opened(env):
     for number in range(200):
         env.dist(f"other-{number}", "1.0")
