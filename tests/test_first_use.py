@@ -49,6 +49,21 @@ def test_the_same_file_is_welcome_again(tmp_path: Path) -> None:
     assert "CSWSECRET" not in record.name + record.read_text()
 
 
+@pytest.mark.parametrize("scheme", ["file", "FILE"])
+def test_a_file_of_this_machine_may_change(tmp_path: Path, scheme: str) -> None:
+    """Its URL delivers it where it lies, and is held to nothing."""
+    file, work = tmp_path / "a.conda", tmp_path / "work"
+    work.mkdir()
+    url = file.as_uri().replace("file", scheme, 1)
+    for content in (FIRST, SECOND):
+        file.write_bytes(content)
+        delivery = files.obtain(url, cache=tmp_path / "cache", workdir=work)
+        assert [artifact.path for artifact in delivery.artifacts] == [file]
+        files.remember(url, delivery, tmp_path / "cache")
+    assert list(work.iterdir()) == []
+    assert not (tmp_path / "cache/seen").exists()
+
+
 def test_another_file_is_refused_until_somebody_says_that_it_is_right(tmp_path: Path) -> None:
     with Server(FIRST) as server:
         url = server.url()
