@@ -16,7 +16,7 @@ import made_libraries
 from checks import refused, succeeded
 from cudaswitch import paths
 from cudaswitch.check import bounded, frameworks, libraries
-from cudaswitch.check.inventory import Inventory
+from cudaswitch.check.inventory import Inventory, Library
 from cudaswitch.check.results import Result
 from cudaswitch.environments import Environment
 from cudaswitch.platforms import current_platform
@@ -26,6 +26,7 @@ from cudaswitch.versions import Version
 from homes import Home, make_home
 from made_environments import Env
 from made_libraries import LIBRARIES, Made
+from stock import BARE, kit
 
 pytestmark = pytest.mark.skipif(
     current_platform() != "linux-64", reason="the made wheels are for linux-64"
@@ -248,6 +249,28 @@ class TestAnotherKindOfLibrary:
         found = self.check(tmp_path, "libx.so.1", code, code=1)
         assert found["status"] == "failed"
         assert found["detail"].startswith("loading it crashed (SIG")
+
+
+@pytest.mark.parametrize("to", ["libcublas.so.10", "/elsewhere/libcudart.so.10.1"])
+def test_a_link_that_leads_to_another_library(stocked: Home, tmp_path: Path, to: str) -> None:
+    """Programs that ask by that name get it, a neighbour in the toolkit or a file outside."""
+    lib = kit(stocked, BARE) / "lib64"
+    link, other = lib / "libcudart.so.10.1", Path(f"{tmp_path}{to}" if to[0] == "/" else lib / to)
+    other.parent.mkdir(exist_ok=True)
+    if not other.exists():
+        shutil.copy(link, other)
+    link.unlink()
+    link.symlink_to(other)
+    faulty = [one for one in listed(stocked, lib.parent) if one.fault]
+    assert [(one.name, one.path) for one in faulty] == [(link.name, link)]
+    said = f"it leads to `{other.resolve()}` instead of libcudart.so.10.1.243"
+    assert faulty[0].fault == said
+
+
+def listed(home: Home, folder: Path) -> list[Library]:
+    found = read_toolkit(folder)
+    assert found is not None
+    return list(Inventory.of(found, [Store(paths.Home(str(home.store)))]).libraries())
 
 
 @pytest.mark.parametrize(("signal", "name"), [(11, "SIGSEGV"), (40, "signal 40")])

@@ -82,7 +82,9 @@ class Inventory:
         libraries = [
             self._library(found[at], shipped.get(at), stated)
             for at in order
-            if _is_new(found[at], seen) and not _leads_to(found[at], missing)
+            # What leads elsewhere is told by its own name, though that file is known already.
+            if (_is_new(found[at], seen) or _elsewhere(found[at], shipped.get(at)))
+            and not _leads_to(found[at], missing)
         ]
         libraries += [
             Library(Path(at).name, Path(self.kit.path, at), "it is missing", *shipped[at])
@@ -123,7 +125,8 @@ class Inventory:
     ) -> Library:
         package, entry = shipped or (None, None)
         name = path.name
-        fault = None
+        if fault := _elsewhere(path, shipped):
+            return Library(name, path, fault, package, entry)
         try:
             elf = read_elf(path)
             name = elf.soname if elf.soname and (path.parent / elf.soname).exists() else name
@@ -134,8 +137,6 @@ class Inventory:
             fault = error.reason
         except OSError as error:
             fault = f"it leads to nothing: {path.readlink()}" if path.is_symlink() else str(error)
-        if fault is None and entry is not None:
-            fault = _elsewhere(path, entry)
         version, source = self._expected(stem(path.name), package, stated)
         return Library(name, path, fault, package, entry, version, source)
 
@@ -193,13 +194,14 @@ def _is_script(path: Path) -> bool:
         return False
 
 
-def _elsewhere(path: Path, entry: Entry) -> str | None:
+def _elsewhere(path: Path, shipped: tuple[Package, Entry] | None) -> str | None:
     """Tell where a link of a package leads now, if that is not where it led."""
-    if entry.target is None or "/" in entry.target:
+    target = shipped[1].target if shipped else None
+    if target is None or "/" in target:
         return None
-    meant = path.parent / entry.target
+    meant = path.parent / target
     if meant.exists() and path.exists() and not path.samefile(meant):
-        return f"it leads to `{path.resolve()}` instead of {entry.target}"
+        return f"it leads to `{path.resolve()}` instead of {target}"
     return None
 
 
