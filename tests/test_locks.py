@@ -118,6 +118,39 @@ def test_a_lock_file_that_was_deleted_is_no_lock(tmp_path: Path) -> None:
         assert path.exists()
 
 
+REPLACED = """
+import os, sys
+from pathlib import Path
+from cudaswitch.locks import Lock
+path, again = Path(sys.argv[1]), sys.argv[2] == "made anew"
+def replace(event, _):
+    if event == "fcntl.flock" and not replaced:
+        replaced.append(event)
+        path.unlink()
+        if again:
+            path.touch()
+replaced = []
+sys.addaudithook(replace)
+lock = Lock(path)
+assert lock.take()
+print(len(replaced), Lock(path).take())
+"""
+
+
+@pytest.mark.parametrize("how", ["deleted", "made anew"])
+def test_a_store_that_is_deleted_between_opening_a_lock_and_taking_it(
+    tmp_path: Path, how: str
+) -> None:
+    """The file that is held must be the one that the next to come opens."""
+    done = subprocess.run(
+        [sys.executable, "-c", REPLACED, tmp_path / "a.lock", how],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "1 False\n"
+
+
 @pytest.mark.parametrize("planted", ["link", "dangling link", "pipe", "folder"])
 def test_what_is_planted_in_place_of_a_lock_is_not_followed(stocked: Home, planted: str) -> None:
     target, path = stocked.path / "target", stocked.store / "locks/store.lock"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import shutil
@@ -10,10 +11,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checks import PYTHON, RUNTIME_ANSWER, inodes_in, refused, snapshot, succeeded
+from cudaswitch import paths
+from cudaswitch.paths import MANIFEST
+from cudaswitch.staging import Staging
 from homes import Home
 from preloaded import EVERY, preloaded
 from tools import console_script
@@ -130,6 +135,31 @@ def test_installing_and_removing_at_once(stocked: Home, pair: list[Path]) -> Non
     assert succeeded(stocked.run("install", *pair)) == BOTH
     answer = stocked.run("exec", "10.1", "--", PYTHON, "-c", RUNTIME_ANSWER, "libcudart.so.10.1")
     assert succeeded(answer) == ["10010"]
+
+
+class Meanwhile(contextlib.ExitStack):
+    """What is to be undone; when it learns of the first thing, another process publishes."""
+
+    final: Path
+
+    def callback(self, *arguments: Any, **options: Any) -> Any:
+        self.final.mkdir()
+        (self.final / MANIFEST).write_text("theirs")
+        return super().callback(*arguments, **options)
+
+
+def test_what_another_published_in_the_meantime_stays(stocked: Home) -> None:
+    """Where locks do not work: when the half folder is out of the way, and ours has no name yet."""
+    home = paths.Home(str(stocked.store))
+    final = home.packages / "half-1.0-0"
+    (final / "tree").mkdir(parents=True)
+    staging = Staging(home)
+    with staging.folder("half") as stage, Meanwhile() as undo:
+        undo.final = final
+        (stage / "tree").mkdir()
+        staging.publish(stage, final, {"whose": "ours"}, undo)
+        undo.pop_all()
+    assert [path.read_text() for path in final.iterdir()] == ["theirs"]
 
 
 FLICKER = """
