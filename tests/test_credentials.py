@@ -235,6 +235,11 @@ def test_a_setting_is_kept_for_the_person_alone(server: FolderServer, home: Home
     [
         ("https://h/t/***/lab/linux-64/x", True),
         ("https://h/t/***/labor/x", False),
+        ("https://h/t/***/lab/a..b/x", True),
+        ("https://h/t/***/lab/../other/x", False),
+        ("https://h/t/***/lab/linux-64/%2e%2E/../other/x", False),
+        ("https://h/t/***/lab/..%2fother/x", False),
+        ("https://h/t/***/lab/..", False),
         ("https://h/t/***/x", False),
         ("https://h.evil/t/***/lab/x", False),
         ("https://h@evil/t/***/lab/x", False),

@@ -31,7 +31,7 @@ class Library(NamedTuple):
 class Kit(NamedTuple):
     """A folder taken for a toolkit, links resolved; `version` is None where none can be told.
 
-    `has` are the files of `gathering.PROBED` that are there.
+    `has` are the files of `folders.PROBED` that are there.
     """
 
     home: str

@@ -55,7 +55,7 @@ def obtain(
     A downloaded file gets its own name in `workdir`, since the cache names it by content
     and old cuDNN archives say only with their names what they are.
     A URL without `sha256` must deliver the file that is remembered of it.
-    Raises SourceError, StoreError or RequestError, as `download.fetch` does.
+    Raises SourceError, StoreError or RequestError, as `fetch` does.
     """
     if not is_url(what):
         path = open_local(Path(os.path.expanduser(what)), sha256=sha256)

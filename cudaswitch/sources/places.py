@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from urllib.parse import unquote
 
 from cudaswitch import settings
 from cudaswitch.download.urls import redact
@@ -23,8 +24,10 @@ def with_credentials(url: str) -> str:
     """
     for place in _known():
         shown = redact(place)
-        if shown != place and url.startswith(f"{shown}/"):
-            return place + url[len(shown) :]
+        below = url.removeprefix(f"{shown}/")
+        # Whoever is asked goes up by `..`, however that is spelt.
+        if shown != place and below != url and ".." not in unquote(below).split("/"):
+            return f"{place}/{below}"
     return url
 
 
