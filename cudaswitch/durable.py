@@ -281,7 +281,7 @@ def _created(final: Path, mode: int) -> tuple[Path, int]:
             os.close(descriptor)
             continue
         except OSError:
-            """Without locks nobody sweeps."""
+            pass  # without locks nobody sweeps
         if os.fstat(descriptor).st_nlink:
             return temporary, descriptor
         os.close(descriptor)

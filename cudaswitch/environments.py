@@ -52,7 +52,10 @@ class Environment(NamedTuple):
         return Want.parse(text.rstrip("\n").replace("\n", "/"))
 
     def changed_since(self, file: str) -> bool:
-        """Have the packages changed since a file was written? By file times; raises OSError."""
+        """Tell by file times whether packages changed since a file was written.
+
+        Raises OSError.
+        """
         folders = [f"{self.prefix}/conda-meta"]
         for python in "23":
             folders += matching(self.prefix, f"lib/python{python}*/site-packages")

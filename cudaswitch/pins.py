@@ -149,7 +149,7 @@ def _refresh(noted: list[Record]) -> None:
         except StoreError as error:
             say(error.message)
         except CudaswitchError:
-            """Nothing answers it any more."""
+            pass  # nothing answers it any more
 
 
 def _record_of(path: str | Path) -> Path:

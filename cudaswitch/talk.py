@@ -47,7 +47,7 @@ def hint(text: str) -> None:
 
 
 def caution(error: CudaswitchError | None) -> None:
-    """Say what went well enough not to be refused, and the next step; nothing for None."""
+    """Say what an error that was not raised has to say, and its hint; nothing for None."""
     if error:
         say(error.message)
         if error.hint:

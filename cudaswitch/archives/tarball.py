@@ -91,7 +91,7 @@ class TarReader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """The stream belongs to the caller."""
+        pass  # the stream belongs to the caller
 
     def __iter__(self) -> Iterator[Member]:
         extension = Extension()
@@ -115,7 +115,7 @@ class TarReader:
             member.content = content
             yield member
             for _ in content:
-                """What the caller left unread."""
+                pass  # what the caller left unread
             self._stream.take(padding)
 
     def _expect_only_zeros(self) -> None:

@@ -1,4 +1,4 @@
-"""Second step: does this machine's driver and GPU allow it, and what would be the nearest?"""
+"""Second step: whether this machine's driver and GPU allow it, and what would be the nearest."""
 
 from __future__ import annotations
 

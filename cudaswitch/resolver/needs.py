@@ -22,35 +22,36 @@ class GpuCode(NamedTuple):
 
 
 class Lack(NamedTuple):
-    """What keeps a framework from the CUDA that its environment brings.
-
-    It runs `once` that is so, and `mend` is what makes it so.
-    """
+    """What keeps a framework from the CUDA that its environment brings."""
 
     reason: Reason
     once: str
+    """What has to be so for it to run."""
     mend: str
+    """What makes it so."""
 
 
 class Need(NamedTuple):
-    """What one framework needs; `cuda` None means a build without CUDA.
-
-    Not `known`: it may well be for some CUDA, but neither its files nor a table say which.
-    Of its `own` CUDA the packages `serving` it are named, and what it may `lack` all the same.
-    """
+    """What one framework needs."""
 
     found: FoundFramework
     framework: Framework
     cuda: Version | None
+    """None for a build without CUDA, and where it is not known."""
     cudnn: Version | None
     cuda_min: Version | None
+    """The oldest CUDA that serves."""
     code: GpuCode | None
     own: bool
+    """Whether it brings its CUDA itself."""
     reasons: tuple[Reason, ...]
     hint: str | None = None
     known: bool = True
+    """False where it may be for some CUDA, and neither its files nor a table say which."""
     serving: tuple[Carried, ...] = ()
+    """The packages of its own CUDA."""
     lack: Lack | None = None
+    """What keeps it from its own CUDA all the same."""
 
     @property
     def label(self) -> str:

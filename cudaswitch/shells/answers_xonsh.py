@@ -108,7 +108,7 @@ def framework(environment: Environment) -> str | None:
 
 
 def is_outdated(environment: Environment) -> bool:
-    """Have the packages of an environment that is pinned to `auto` changed since?"""
+    """Tell whether the packages of an environment that is pinned to `auto` have changed since."""
     try:
         changed = environment.changed_since(environment.want_file)
         return changed and read_request(environment.pin_file).text == "auto"

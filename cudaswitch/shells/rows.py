@@ -37,27 +37,27 @@ def quote_nu(value: str) -> str:
 
 
 class Family(NamedTuple):
-    """Shells that read the same hook files, which end in `suffix`.
-
-    `core` are the texts of the change and its undo, which the hook files need beside them as one
-    file; those of `beside`, which it sources, are files of their own.
-    `activate` names the script in a virtualenv that they source. `deactivate` matches in
-    there what opens the command of that name, and `source` runs a half of the hook where
-    it is there, both behind that opening (ended by `ending`) and at the script's end.
-    Where the opening is that of a text in quotes, `leave` is what stands there. `leaver` names
-    a script of its own that some makers give to `deactivate`: its beginning is an opening too.
-    """
+    """Shells that read the same hook files."""
 
     suffix: str
+    """What the names of the hook files end in."""
     quote: Callable[[str], str]
     core: tuple[str, ...]
+    """Texts of the change and its undo, which hook files need beside them as one file."""
     activate: str
+    """Name of the script in a virtualenv that these shells source."""
     deactivate: str
+    """Pattern of what opens the command of that name in there."""
     source: str
+    """Runs a half of the hook where it is there; it goes behind that opening and to the end."""
     ending: str = "  # cudaswitch\n"
+    """What ends it behind the opening."""
     leave: str = ""
+    """What stands behind an opening that is that of a text in quotes."""
     leaver: str = ""
+    """Name of a script of its own for `deactivate`, if any: its beginning is an opening too."""
     beside: tuple[str, ...] = ()
+    """Texts that the core sources, each a file of its own beside it."""
 
 
 FAMILIES = {
@@ -113,51 +113,57 @@ FAMILIES = {
 class Shell(NamedTuple):
     """How one shell spells the change.
 
-    `family` names the hook files that it reads, and `core.*`. `core`, `use` and `init` of a
-    shell that runs Python are modules of ours for `carried`, `core` having the change in
-    place of the family's text. `export` and `local` set one variable.
-    `unset` takes one away and `evaluate` brings what `env` prints for a request into the shell, as
-    a person types both; `then` stands between two commands, and without `words` a value needs its
-    quotes even where it is one plain word. `call` runs a program whose path has quotes.
-    `init` are the texts that `cudaswitch init` adds to the family's core, and `load` is the line
-    that evaluates them. With `lazy` the core and those texts are parsed only when somebody calls
-    the function that `deferred` defines; in a ready file, which `ready` lays out, `again` is the
-    text that does so. `settle` is what makes a change come true. Where functions cannot be
-    defined it sources the family's core, which then is in no text: `{texts}` is the folder of
-    it. With `keyword` it knows `[[`.
-
-    `startup` are the files in which a person keeps settings for it, the first being made
-    where none is there (`startup.folders` says which folders may be named); `source` is
-    the one line in there that runs `file` if it is there, whose name ends in `suffix`.
+    Of a shell that runs Python `core`, `use` and `init` are modules of ours for `carried`.
     """
 
     name: str
     family: str
+    """Suffix of the family whose hook files it reads."""
     quote: Callable[[str], str]
     export: str
+    """Sets a variable that programs get."""
     local: str
+    """Sets a variable of the shell's own."""
     unset: str
+    """Takes a variable away, as a person types it."""
     evaluate: str
+    """Brings what `env` prints for a request into the shell, as a person types it."""
     then: str = " && "
+    """Stands between two commands."""
     words: bool = True
+    """Whether a value that is one plain word may go without quotes."""
     call: str = "{program}"
+    """Runs a program whose path has quotes."""
     init: tuple[str, ...] = ()
+    """Texts that `cudaswitch init` adds to the core."""
     lazy: tuple[str, ...] = ()
+    """Texts that are parsed, with the core, when somebody calls what `deferred` defines."""
     deferred: str = ""
+    """Defines the function that does that."""
     again: str = ""
+    """Name of the text that does that in a ready file."""
     ready: Callable[[str, str], str] | None = None
+    """Lays out a ready file of what is parsed at once and what is not."""
     core: tuple[str, ...] = ()
+    """What has the change, in place of the family's core."""
     use: tuple[str, ...] = ()
+    """What `env` adds to the core."""
     load: str = ""
+    """The line that evaluates what `cudaswitch init` prints."""
     startup: tuple[str, ...] = ()
+    """Files of a person's settings, the first made where there is none (`startup.folders`)."""
     source: str = ""
+    """The one line in such a file that runs `file` if it is there."""
     suffix: str = ""
+    """What the name of that `file` ends in."""
     settle: str = "__cudaswitch_settle"
+    """Makes a change come true; without functions it sources the core in the folder `{texts}`."""
     keyword: bool = False
+    """Whether it knows `[[`."""
 
     @property
     def defines(self) -> bool:
-        """Are there functions, for which the core has to be in every text?"""
+        """Tell whether it has functions, for which the core has to be in every text."""
         return "{texts}" not in self.settle
 
 
