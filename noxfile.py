@@ -21,12 +21,15 @@ tests run them filled in."""
 SHELL_CHECKS = (
     (("shellcheck",), (".ci/run", "shims/*.sh", "completions/*.bash", "docs/*.sh")),
     (("shellcheck",), ("cudaswitch/shells/*.sh", "cudaswitch/shells/*.bash")),
+    (("bash", "-n"), (".ci/run", "benchmarks/*.sh", "completions/*.bash", "docs/*.sh")),
+    (("bash", "-n"), ("cudaswitch/shells/*.sh", "cudaswitch/shells/*.bash")),
     (("dash", "-n"), ("shims/*.sh", "cudaswitch/shells/answers.sh", "cudaswitch/shells/core.sh")),
     (("zsh", "-n"), ("completions/_*", "cudaswitch/shells/*.sh", "cudaswitch/shells/*.zsh")),
     (
         ("fish", "--no-execute"),
         ("benchmarks/*.fish", "completions/*.fish", "cudaswitch/shells/*.fish"),
     ),
+    (("tcsh", "-f", "-n"), ("cudaswitch/shells/*.csh",)),
 )
 """Checker → the files that it reads."""
 
@@ -64,16 +67,13 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """All tests, against the built wheel: `nox -s tests -- -k NAME` runs some."""
-    install_wheel(session)
-    # `pytest`, never `python -m pytest`: that one would import the checkout.
-    session.run("pytest", *(session.posargs or ["-n", "auto"]), env=AS_INSTALLED)
+    test_wheel(session)
 
 
 @nox.session(python=nox.project.python_versions(PROJECT))
 def pythons(session: nox.Session) -> None:
     """The same with each Python of the classifiers, where there is one."""
-    install_wheel(session)
-    session.run("pytest", *(session.posargs or ["-n", "auto"]), env=AS_INSTALLED)
+    test_wheel(session)
 
 
 @nox.session
@@ -83,10 +83,8 @@ def completions(session: nox.Session) -> None:
     session.run("python", "completions/generate.py", *session.posargs)
 
 
-AS_INSTALLED = {"CUDASWITCH_TEST_INSTALLED": "1"}
-
-
-def install_wheel(session: nox.Session) -> None:
+def test_wheel(session: nox.Session) -> None:
+    """Build the wheel, install it, and run the tests against it."""
     folder = Path(session.create_tmp()) / "wheel"
     shutil.rmtree(folder, ignore_errors=True)
     dependencies(session, "test")
@@ -94,3 +92,6 @@ def install_wheel(session: nox.Session) -> None:
     [wheel] = folder.glob("*.whl")
     session.install("--force-reinstall", "--no-deps", str(wheel))
     session.install(str(wheel))
+    # `pytest`, never `python -m pytest`: that one would import the checkout.
+    installed = {"CUDASWITCH_TEST_INSTALLED": "1"}
+    session.run("pytest", *(session.posargs or ["-n", "auto"]), env=installed)

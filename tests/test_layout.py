@@ -279,6 +279,23 @@ def test_ci_runs_the_command_of_the_readme() -> None:
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
+def test_each_shell_reads_the_texts_in_its_language() -> None:
+    """PowerShell's and Nushell's are parsed in tests, as these are no shells that `lint` needs."""
+    nox = ast.parse((ROOT / "noxfile.py").read_text())
+    [checks] = [
+        ast.literal_eval(each.value)
+        for each in nox.body
+        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "SHELL_CHECKS"
+    ]
+    read: dict[str, set[str]] = {}
+    for (program, *_), patterns in checks:
+        files = (path.suffix for pattern in patterns for path in ROOT.glob(pattern))
+        read.setdefault(program, set()).update(files)
+    suffixes = {path.suffix for path in (ROOT / "cudaswitch/shells").iterdir() if path.is_file()}
+    assert suffixes - {".py", ".nu", ".ps1"} <= set().union(*read.values())
+    assert {".sh", ".bash"} <= read["bash"]
+
+
 installed = pytest.mark.skipif(
     not os.environ.get("CUDASWITCH_TEST_INSTALLED"), reason="only where nox installed the wheel"
 )
