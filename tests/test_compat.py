@@ -12,6 +12,7 @@ from cudaswitch.compat.compilers import glibc_limit, host_compilers
 from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
 from cudaswitch.compat.drivers import corresponding, newest_cuda, required
 from cudaswitch.compat.frameworks import frameworks
+from cudaswitch.compat.sonames import differing, releases_with, soname
 from cudaswitch.compat.tables import CONFIDENCES, DATA, literal_start, read_table
 from cudaswitch.versions import Version
 
@@ -34,7 +35,7 @@ def test_every_row_cites_a_source_that_the_file_names(table):
     for row in rows(table):
         assert row["confidence"] in CONFIDENCES, row
         assert sources[row["source"]].strip(), row
-    for rule in map(read_table(table).get, ("own_cuda", "prefix_by_path")):
+    for rule in map(read_table(table).get, ("own_cuda", "prefix_by_path", "links")):
         assert rule is None or (rule["source"] in sources and rule["confidence"] in CONFIDENCES)
 
 
@@ -107,6 +108,53 @@ def test_a_release_has_one_default_build_on_each_system(name):
             if build.default and build.os in (None, system):
                 assert (build.version.text, system) not in seen, build
                 seen.add((build.version.text, system))
+
+
+@pytest.mark.parametrize(
+    ("library", "cuda", "name"),
+    [
+        ("cudart", "9.0.176", "libcudart.so.9.0"),
+        ("cudart", "10.2", "libcudart.so.10.2"),
+        ("cudart", "10", None),
+        ("cudart", "11", "libcudart.so.11.0"),
+        ("cudart", "11.8.0", "libcudart.so.11.0"),
+        ("cudart", "12.4.1", "libcudart.so.12"),
+        ("cudart", "13", "libcudart.so.13"),
+        ("cublas", "10.0", "libcublas.so.10.0"),
+        ("cublas", "10.1.243", "libcublas.so.10"),
+        ("cusolver", "11.0.3", "libcusolver.so.10"),
+        ("cusolver", "11.1", "libcusolver.so.11"),
+        ("cusolver", "11", None),
+        ("cusolver", "12", "libcusolver.so.11"),
+        ("nvrtc", "11.1.1", "libnvrtc.so.11.1"),
+        ("nvrtc", "11.7", "libnvrtc.so.11.2"),
+        ("nvrtc", "12.4", "libnvrtc.so.12"),
+    ],
+)
+def test_the_name_of_a_library(library, cuda, name):
+    assert soname(library, Version(cuda)) == name
+    if name:
+        number = name.partition(".so.")[2]
+        near = releases_with(library, number)
+        assert any(Version(cuda).starts_with(it) or it.starts_with(Version(cuda)) for it in near)
+
+
+def test_libraries_that_another_release_has_under_another_name():
+    links = ("cusolver", "nvrtc")
+    assert differing(links, Version("11.1"), Version("11.8")) == "libnvrtc.so.11.1"
+    assert differing((), Version("11.1"), Version("11.8")) is None
+    assert differing((), Version("10.1"), Version("10.2")) == "libcudart.so.10.1"
+    assert differing(links, Version("10"), Version("10.1")) is None
+
+
+def test_the_libraries_that_a_framework_is_bound_by_are_in_the_table():
+    known = {library for row in rows("sonames") for library in row["libraries"]}
+    bound = {it for one in frameworks().values() if one.links for it in one.links.libraries}
+    assert bound
+    assert bound <= known
+    for row in rows("sonames"):
+        for releases in row["sonames"].values():
+            assert releases == [str(one) for one in sorted(map(Version, releases))]
 
 
 @pytest.mark.parametrize(

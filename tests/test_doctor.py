@@ -74,6 +74,28 @@ def test_commands_are_of_the_shell(
     assert patient.codes(2) == [], (patient.work / "fix").read_text() + done.stderr
 
 
+@pytest.mark.parametrize(("release", "codes"), [("11.2.152", ["CS041"]), ("11.0.221", [])])
+def test_the_release_that_has_what_a_framework_loads(
+    patient: Patient, release: str, codes: list[str]
+) -> None:
+    env = patient.virtualenv()
+    env.dist("tensorflow", "2.4.4")
+    patient.activate(env)
+    kit = patient.toolkit(patient.work / "kit", release)
+    patient.library(kit / "lib64", "libcudnn", "libcudnn.so.8", "8.0.5")
+    flags = f"--xla_gpu_cuda_data_dir={kit}"
+    patient.env |= {"CUDA_HOME": str(kit), "LD_LIBRARY_PATH": f"{kit}/lib64", "XLA_FLAGS": flags}
+    patient.on_path(kit / "bin")
+    patient.program(patient.work / "gcc-9")
+    (patient.work / "bin/gcc").unlink()
+    (patient.work / "bin/gcc").symlink_to(patient.work / "gcc-9")
+    patient.in_shell("none")
+    assert patient.codes(1) == codes
+    for found in patient.findings(1):
+        assert "needs CUDA 11.0: no libcusolver.so.10 is found" in found["evidence"]
+        assert found["fix"].startswith("cudaswitch install auto && ")
+
+
 def test_no_command_undoes_another(patient: Patient) -> None:
     """All of them, in the order in which they are printed, leave nothing to be found."""
     for version in ("11.8.89", "11.2.72"):

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from cudaswitch import doctor
 from cudaswitch.doctor import RULES
 from cudaswitch.doctor.gathering import gather
 from cudaswitch.doctor.messages import Message, explain, messages
@@ -23,11 +22,9 @@ from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.spelling import activate_command
 from cudaswitch.environments import environment_at
 from cudaswitch.shells import shell_named
-from cudaswitch.versions import Version
 from doctoring import CASES, Patient
 from doctoring.patient import OwnEnv
 
-DATA = Path(doctor.__file__).parent / "data"
 MESSAGES = json.loads((Path(__file__).parent / "pasted_messages.json").read_text(encoding="utf-8"))
 """Thread → the message as people met it, and words of the cause and of the command."""
 
@@ -154,14 +151,6 @@ def test_a_release_that_has_the_library(
     assert found["code"] == ("CS108" if "cudart" in library else "CS109")
     assert f"CUDA {release}" in found["cause"]
     assert found["fix"].startswith(f"cudaswitch install {release} && "), found
-
-
-def test_rows_of_sonames_say_where_they_were_read() -> None:
-    table = json.loads((DATA / "sonames.json").read_text(encoding="utf-8"))
-    assert {row["source"] for row in table["rows"]} == set(table["sources"])
-    for row in table["rows"]:
-        for releases in row["sonames"].values():
-            assert releases == [str(one) for one in sorted(map(Version, releases))]
 
 
 def test_the_library_of_the_framework(patient: Patient) -> None:

@@ -24,8 +24,9 @@ CHOICES = [
     (tensorflow("1.12.3", dist="tensorflow-gpu"), "9.0.176+cudnn7.6.5"),
     (tensorflow("1.4.1", dist="tensorflow-gpu"), None),
     (tensorflow("2.10.1", "11.2", "8"), "11.2.2+cudnn8.1.1"),
-    # Nothing has 11.0: from 11 on the nearest newer one of the major serves.
-    (tensorflow("2.4.4", "11.0", "8"), "11.2.2+cudnn8.1.1"),
+    (tensorflow("2.4.4", "11.0", "8"), None),  # libcusolver.so.10 is in 11.0 alone
+    # Nothing has 11.0: from 11 on the nearest newer one of the major has what most load.
+    (found("onnxruntime", "1.8.1", dist="onnxruntime-gpu"), "11.2.2+cudnn8.1.1"),
     (tensorflow("2.12.1", "11.8", "8"), "11.8.0+cudnn8.7.0"),
     (tensorflow("2.15.1", "12.2", "8"), "12.2.2+cudnn8.9.7"),
     (tensorflow("2.16.2", "12.3", "8"), None),  # 12.2 is older, 12.6 has libcudnn.so.9
@@ -64,7 +65,7 @@ def test_why_the_others_were_rejected():
     assert why["10.1.243"] == "has no cuDNN, needed is 7.6"
     assert why["10.1.243+cudnn8.0.5"] == "has libcudnn.so.8, needed is libcudnn.so.7"
     assert why["10.1.105+cudnn7.5.1"] == "has cuDNN 7.5.1, older than 7.6"
-    assert "one release only" in why["10.2.89+cudnn7.6.5"]
+    assert why["10.2.89+cudnn7.6.5"] == "has libcudart.so.10.2, needed is libcudart.so.10.1"
     assert why["13.0.2"] == "is CUDA 13.0, needed is 10.1"
     assert why["10.1.168+cudnn7.6.5"] == "is for win-64, not linux-64"
 
@@ -139,6 +140,54 @@ def test_nothing_that_fits_is_installed(framework, platform, hint):
     assert answer.hint == hint
 
 
+# Within a major some libraries change their names.
+
+FROM_11_1 = ["11.1.1", "11.2.2", "11.8.0"]
+NAMES_11 = [
+    # what loads them, the toolkits that serve, what another lacks, and which
+    (tensorflow("2.4.4", "11.0", "8"), ["11.0.3"], "11.2.2", "libcusolver.so.10"),
+    (found("cupy", "9.6.0", "11.0", dist="cupy-cuda110"), ["11.0.3"], "11.1.1", "cusolver.so.10"),
+    (found("cupy", "9.6.0", "11.1", dist="cupy-cuda111"), ["11.1.1"], "11.8.0", "libnvrtc.so.11.1"),
+    (found("cupy", "9.6.0", "11.2", dist="cupy-cuda112"), ["11.2.2", "11.8.0"], "11.1.1", "11.2"),
+    (found("cupy", "13.3.0", "11", dist="cupy-cuda11x"), ["11.2.2", "11.8.0"], "11.1.1", "11.2"),
+    (found("mxnet", "1.9.1", "11.0", "8"), ["11.0.3"], "11.1.1", "libcusolver.so.10"),
+    (found("mxnet", "1.9.1", "11.1", "8"), ["11.1.1"], "11.2.2", "libnvrtc.so.11.1"),
+    (found("jax", "0.1.65", "11.0", dist="jaxlib"), ["11.0.3"], "11.1.1", "libcusolver.so.10"),
+    (found("jax", "0.1.71", "11.1", dist="jaxlib"), FROM_11_1, "11.0.3", "11.1"),
+    (tensorflow("2.6.0", "11.2", "8"), ["11.2.2", "11.8.0"], "11.1.1", "11.2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NAMES_11, ids=lambda c: f"{c[0].dist}-{c[0].version}")
+def test_a_toolkit_has_the_libraries_by_the_names_that_are_loaded(case):
+    framework, serving, other, lacking = case
+    releases = ("11.0.3", "11.1.1", "11.2.2", "11.8.0")
+    kits = {release: toolkit(f"{release}+cudnn8.1.1") for release in releases}
+    chosen = [it for it in releases if resolve(facts(framework), [kits[it]]).toolkit]
+    assert chosen == serving
+    assert lacking in whys(resolve(facts(framework), [kits[other]]))[kits[other].name]
+
+
+def test_it_is_said_which_library_binds_to_one_release():
+    answer = resolve(facts(tensorflow("2.4.4", "11.0", "8")), [toolkit("11.2.2+cudnn8.1.1")])
+    why = whys(answer)["11.2.2+cudnn8.1.1"]
+    assert why == "has libcusolver.so.11, needed is libcusolver.so.10"
+    [said] = [it for it in answer.reasons if "libcusolver" in it.text]
+    assert said.text.endswith(": it loads libcusolver.so.10, which CUDA 11.8 does not have")
+    assert "tensorflow#44777" in said.source
+    assert answer.hint == "cudaswitch install 11.0 --cudnn 8.0"
+    free = resolve(facts(tensorflow("2.6.0", "11.2", "8")), [])
+    assert not [it for it in free.reasons if "libcusolver" in it.text]
+
+
+def test_the_cuda_of_the_environment_has_those_libraries_too():
+    need = tensorflow("2.4.4", "11.0", "8")
+    for release, serves in (("11.0.221", True), ("11.2.2", False)):
+        runtime = Carried("cuda", "conda", "cudatoolkit", release, release, "s")
+        cudnn = Carried("cudnn", "conda", "cudnn", "8.1.0", None, "s")
+        assert resolve(facts(need, carried=(runtime, cudnn)), []).bundled == serves
+
+
 # Several frameworks in one environment.
 
 
@@ -167,6 +216,9 @@ def test_one_toolkit_for_two():
         (tensorflow("2.1.0", "10.1", "7"), found("mxnet", "1.6.0", "10.0", "7.6")),
         (tensorflow("2.10.1", "11.2", "8"), found("onnxruntime", "1.20.2", "12", "9")),
         (tensorflow("2.15.1", "12.2", "8"), found("onnxruntime", "1.20.2", "12", "9")),
+        (tensorflow("2.4.4", "11.0", "8"), found("onnxruntime", "1.16.3", "11.8", "8.2.4")),
+        (tensorflow("2.4.4", "11.0", "8"), found("cupy", "9.6.0", "11.1", dist="cupy-cuda111")),
+        (tensorflow("2.4.4", "11.0", "8"), found("cupy", "13.3.0", "11", dist="cupy-cuda11x")),
     ],
 )
 def test_two_that_no_toolkit_serves(one, other):

@@ -151,6 +151,14 @@ class PrefixByPath(Row):
     since: Version
 
 
+class Links(Row):
+    """The libraries, of those whose SONAME changes within a CUDA major, that builds load by it."""
+
+    source: str
+    confidence: str
+    libraries: tuple[str, ...]
+
+
 class Loading(Row):
     """How a framework loads its libraries; paths are below site-packages.
 
@@ -240,6 +248,11 @@ class Framework:
     def prefix_by_path(self) -> PrefixByPath | None:
         rule = self._data.get("prefix_by_path")
         return PrefixByPath(**self._sourced(rule)) if rule else None
+
+    @cached_property
+    def links(self) -> Links | None:
+        row = self._data.get("links")
+        return Links(**self._sourced(row | {"libraries": tuple(row["libraries"])})) if row else None
 
     def _sourced(self, row: dict[str, Any]) -> dict[str, Any]:
         return _typed(row | {"source": self._data["sources"][row["source"]]})

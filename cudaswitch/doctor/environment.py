@@ -26,13 +26,6 @@ XLA = ("tensorflow", "jax")
 """Frameworks that compile with XLA, which looks for libdevice in places of its own."""
 
 
-def runtime_soname(cuda: Version) -> str:
-    """Name the runtime library of a CUDA release: by minor until 10, 11.0 for all of 11."""
-    if cuda.major >= 12:
-        return f"libcudart.so.{cuda.major}"
-    return "libcudart.so.11.0" if cuda.major == 11 else f"libcudart.so.{cuda.minor}"
-
-
 def _toolkit_first(facts: Facts) -> Iterator[Found]:
     """The loader's own order, followed for each library that the environment brings."""
     if not facts.strangers:
@@ -62,9 +55,9 @@ def _auto(facts: Facts) -> str:
 
 def _lacks_runtime(facts: Facts) -> Iterator[Found]:
     for one in _leaning(facts):
-        soname = runtime_soname(Version(one.cuda or ""))
-        if soname in facts.loads and facts.loads[soname] is None:
-            evidence = f"{one.title} {one.version} needs CUDA {one.cuda}: no {soname} is found"
+        lacking = [name for name in one.loads if name in facts.loads and not facts.loads[name]]
+        if lacking:
+            evidence = f"{one.title} {one.version} needs CUDA {one.cuda}: no {lacking[0]} is found"
             yield Found(evidence, _auto(facts))
             return
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from cudaswitch import shells, startup
 from cudaswitch.activation import applied
 from cudaswitch.bundled import bundles_cuda
+from cudaswitch.compat.sonames import soname
 from cudaswitch.decision import decide, version_file, working_directory
 from cudaswitch.detect import facts_of
 from cudaswitch.doctor import folders
-from cudaswitch.doctor.environment import runtime_soname
 from cudaswitch.doctor.hooked import hooks_of, kernels_of, pinned, scripts_of
 from cudaswitch.doctor.loading import found_by_loader, strangers
 from cudaswitch.doctor.model import Facts, Integration
@@ -24,7 +24,6 @@ from cudaswitch.hostcompiler import bounds
 from cudaswitch.paths import home
 from cudaswitch.resolver import resolve
 from cudaswitch.store import all_stores
-from cudaswitch.versions import Version
 
 _STARTUP = {
     "bash": ("{HOME}/.bash_profile", "{HOME}/.bash_login", "{HOME}/.profile"),
@@ -49,8 +48,8 @@ def gather(variables: Mapping[str, str]) -> Facts:
     nvcc = tuple(folders.tools("nvcc", variables))
     homes = dict(folders.homes(variables))
     active = homes.get("CUDA_HOME") or (nvcc[0].kit if nvcc else None)
-    cudas = [Version(one.cuda) for one in resolution.frameworks if one.cuda]
-    cudas += [active.version] if active and active.version else []
+    loaded = [name for one in resolution.frameworks for name in one.loads]
+    runtime = soname("cudart", active.version) if active and active.version else None
     shell = shells.login_shell(variables)
     pins = pinned(variables)
     on = applied(variables)
@@ -73,7 +72,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         brings=brings,
         own_nvcc=folders.nvcc_in_wheels(prefix) if prefix else None,
         strangers=strangers(variables, environment, resolution) if environment and brings else (),
-        loads=found_by_loader(variables, map(runtime_soname, cudas)),
+        loads=found_by_loader(variables, [*loaded, *filter(None, [runtime])]),
         conf=tuple(folders.loader_configuration()),
         local_cuda=folders.link_to_nothing(Path("/usr/local/cuda")),
         other_kits=folders.usual_toolkits(),

@@ -9,8 +9,8 @@ from pathlib import Path
 from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.drivers import newest_cuda, releases, required
+from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
-from cudaswitch.doctor.environment import runtime_soname
 from cudaswitch.doctor.model import ConfLine, Facts, Found, Rule
 from cudaswitch.doctor.spelling import (
     chain,
@@ -124,8 +124,7 @@ def _other_in_cache(facts: Facts) -> Iterator[Found]:
     kit = facts.active
     if kit is None or kit.version is None or facts.brings:
         return
-    soname = runtime_soname(kit.version)
-    found = facts.loads.get(soname)
+    found = facts.loads.get(soname("cudart", kit.version) or "")
     if found is None or "cache" not in found.why or found.path.startswith(f"{kit.home}/"):
         return
     line = next((one for one in facts.conf if _holds(one, found.path)), None)
@@ -157,11 +156,11 @@ def _two_in_conf(facts: Facts) -> Iterator[Found]:
         for library in line.folder.libraries:
             if library.soname and library.soname.startswith("libcudart"):
                 having.setdefault(library.soname, []).append(line)
-    for soname, lines in having.items():
-        real = {one.real for line in lines for one in line.folder.libraries if one.soname == soname}
+    for name, lines in having.items():
+        real = {one.real for line in lines for one in line.folder.libraries if one.soname == name}
         if len(real) > 1:
             shown = ", ".join(dict.fromkeys(f"`{one.file}`:{one.number}" for one in lines))
-            yield Found(f"{shown} both have {soname}", _edit(facts, lines[-1]))
+            yield Found(f"{shown} both have {name}", _edit(facts, lines[-1]))
 
 
 def _edit(facts: Facts, line: ConfLine) -> str:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cudaswitch.doctor.model import Facts, Finding, Found, Rule
-from cudaswitch.doctor.remedies import SPELLED, gpu_code, reach
-from cudaswitch.doctor.sonames import release_with
+from cudaswitch.doctor.remedies import SPELLED, gpu_code, reach, release_with
 
 _WIDEST = 2_000
 """Characters of a line that patterns are held against."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
 from cudaswitch.compat.drivers import newest_cuda, releases
+from cudaswitch.compat.sonames import releases_with
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.spelling import (
     first_that_fits,
@@ -105,6 +106,19 @@ def _in_use(facts: Facts) -> Version | None:
 
 def _runs(facts: Facts, cuda: Version) -> bool:
     return not check_driver(cuda, facts.needs).blocks
+
+
+def release_with(facts: Facts, library: str, number: str) -> str:
+    """Choose a CUDA release with a library: the framework's, the active one, else the newest.
+
+    What the driver here does not run is chosen last.
+    """
+    having = releases_with(library, number)
+    active = facts.active.version if facts.active else None
+    for mine in (facts.resolution.cuda, str(active or "")):
+        if mine and any(Version(mine).starts_with(one) for one in having):
+            return Version(mine).minor
+    return str(([one for one in having if _runs(facts, one)] or having)[-1])
 
 
 def reach(facts: Facts, number: str) -> tuple[str, str]:

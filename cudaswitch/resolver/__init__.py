@@ -20,7 +20,8 @@ from cudaswitch.resolver.facts import (
 )
 from cudaswitch.resolver.following import follow
 from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, nearest
-from cudaswitch.resolver.needs import Lack, Need, agree, need_of
+from cudaswitch.resolver.names import serves
+from cudaswitch.resolver.needs import Lack, Need, need_of
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
@@ -95,6 +96,7 @@ def resolve(facts: Facts, toolkits: Sequence[Toolkit]) -> Resolution:
             bundled=need.own,
             source=need.found.source,
             known=need.known,
+            loads=need.telling,
         )
         for need, verdict in zip(draft.needs, draft.verdicts, strict=True)
     )
@@ -169,7 +171,13 @@ def one_for_all(draft: _Draft) -> None:
         _at_risk(draft, lead)
     minima = [need.cuda_min for need in candidates if need.cuda_min and _same_major(need, cuda)]
     same = [cudnn for cudnn in cudnns if lead.cudnn is None or cudnn.major == lead.cudnn.major]
-    draft.wanted = Wanted(cuda, max(same, default=None), max(minima, default=None))
+    sonames = {
+        library: name
+        for need in candidates
+        if _same_major(need, cuda)
+        for library, name in need.sonames.items()
+    }
+    draft.wanted = Wanted(cuda, max(same, default=None), max(minima, default=None), sonames)
 
 
 def _at_risk(draft: _Draft, lead: Need) -> None:
@@ -205,10 +213,9 @@ def _same_major(need: Need, cuda: Version) -> bool:
 
 def _compare(draft: _Draft, lead: Need, need: Need) -> None:
     """Say when two frameworks cannot share a toolkit; only a conflict if they must."""
-    if need.cuda is None or lead.cuda is None or need is lead:
+    if need is lead or need.built is None or lead.built is None:
         return
-    old = min(need.cuda, lead.cuda).major < 11
-    same_cuda = agree(need.cuda, lead.cuda) if old else need.cuda.major == lead.cuda.major
+    same_cuda = serves(lead.built, need.built, need.links)
     same_cudnn = not (need.cudnn and lead.cudnn) or need.cudnn.major == lead.cudnn.major
     if same_cuda and same_cudnn:
         return
@@ -233,7 +240,7 @@ def best_installed(draft: _Draft) -> None:
         return
     wanted = draft.wanted
     if draft.bundled:
-        wanted = Wanted(wanted.cuda, None, wanted.cuda_min)
+        wanted = wanted._replace(cudnn=None)
         text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} only builds extensions"
         draft.reasons.append(Reason(text, draft.facts.prefix or ""))
     draft.toolkit, draft.rejected = choose(wanted, draft.toolkits, draft.facts)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.cudnn import unsupported_cuda
+from cudaswitch.compat.sonames import soname
 from cudaswitch.resolver.facts import Facts, Rejected
 from cudaswitch.resolver.machine import check_driver, has_code
 from cudaswitch.resolver.needs import agree
@@ -15,14 +16,16 @@ from cudaswitch.versions import Version
 
 
 class Wanted(NamedTuple):
-    """The toolkit that serves: for `cuda`, not older than `cuda_min`.
+    """The toolkit that serves: for `cuda`, not older than `cuda_min`, with the `sonames`.
 
-    `cudnn` is needed to run; None when nothing is said or the frameworks bring their own.
+    Those are by library. `cudnn` is needed to run; None when nothing is said or the frameworks
+    bring their own.
     """
 
     cuda: Version
     cudnn: Version | None = None
     cuda_min: Version | None = None
+    sonames: Mapping[str, str] = {}
 
 
 def choose(
@@ -56,11 +59,12 @@ def _misfit(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
 def _wrong_cuda(wanted: Wanted, version: Version) -> str | None:
     if version.major != wanted.cuda.major:
         return f"is CUDA {version.minor}, needed is {wanted.cuda}"
-    if version.major < 11 and not agree(version, wanted.cuda):
-        return f"is CUDA {version.minor}, and up to 10.2 libraries serve one release only"
     least = wanted.cuda_min or Version(wanted.cuda.minor)
     if Version(version.minor) < Version(least.minor):
         return f"is older than CUDA {least.minor}"
+    for library, name in wanted.sonames.items():
+        if (here := soname(library, version)) and here != name:
+            return f"has {here}, needed is {name}"
     return None
 
 

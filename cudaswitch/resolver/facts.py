@@ -102,7 +102,8 @@ class Rejected(NamedTuple):
 class ResolvedFramework(NamedTuple):
     """What was concluded of one framework; `cuda` is None for a build without.
 
-    Not `known`: nothing says for which CUDA it is, so None means nothing then.
+    Not `known`: nothing says for which CUDA it is, so None means nothing then. `loads` are the
+    libraries by whose names it tells whether a toolkit is of a release that serves it.
     """
 
     name: str
@@ -114,9 +115,10 @@ class ResolvedFramework(NamedTuple):
     bundled: bool
     source: str
     known: bool = True
+    loads: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {key: getattr(self, key) for key in self._fields if key != "title"}
+        return {key: getattr(self, key) for key in self._fields if key not in ("title", "loads")}
 
 
 class Resolution(NamedTuple):

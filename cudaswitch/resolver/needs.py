@@ -7,8 +7,10 @@ import shlex
 from typing import NamedTuple
 
 from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks
+from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
 from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
+from cudaswitch.resolver.names import bound, bound_reasons, exactly, linked, serves
 from cudaswitch.versions import Version
 
 _RELEASE = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,4}(?!\d)", re.ASCII)
@@ -57,6 +59,32 @@ class Need(NamedTuple):
     def label(self) -> str:
         return f"{self.framework.title} {self.found.version}".rstrip()
 
+    @property
+    def built(self) -> Version | None:
+        """The release that it was built with, as exactly as is known."""
+        return exactly(self.cuda, self.cuda_min) if self.cuda else None
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The libraries that it wants of a toolkit under the SONAME of the release it is for."""
+        return () if self.own else linked(self.framework)
+
+    @property
+    def sonames(self) -> dict[str, str]:
+        """The names by which it loads the runtime and those, by library."""
+        if self.built is None:
+            return {}
+        named = {library: soname(library, self.built) for library in ("cudart", *self.links)}
+        return {library: name for library, name in named.items() if name}
+
+    @property
+    def telling(self) -> tuple[str, ...]:
+        """Of those the runtime's, and the one that other releases of the major do not have."""
+        if self.built is None or self.own:
+            return ()
+        names = soname("cudart", self.built), bound(self.framework, self.built)
+        return tuple(dict.fromkeys(filter(None, names)))
+
 
 def release_of(version: str) -> Version | None:
     """Take the release out of a Python or conda version: 2.15.0.post1+local gives 2.15.0."""
@@ -95,8 +123,9 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         hint = "name the CUDA yourself: `cudaswitch compat` lists what goes with this machine"
         return without_cuda(found, Reason(text, found.source), hint)._replace(known=False)
     minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
-    own, serving, why = _own(found, cuda, cudnn, facts.carried)
     cuda_min = Version(minimum.value) if minimum else (row.cuda_min if row else None)
+    built = exactly(cuda, cuda_min)
+    own, serving, why = _own(found, built, cudnn, facts.carried)
     pinned = _pinned(found) if own and not serving else None
     beside = serving or tuple(part for part in facts.carried if part.name == pinned)
     old, lack = _too_old(beside, cuda_min or cuda, cudnn, facts)
@@ -110,7 +139,12 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         cuda_min=cuda_min,
         code=_code(found, cuda, facts.os),
         own=own,
-        reasons=(*reasons, why, *old),
+        reasons=(
+            *reasons,
+            why,
+            *old,
+            *([] if own else bound_reasons(frameworks()[found.name], built)),
+        ),
         serving=serving,
         lack=lack or _unled(found, serving, facts),
     )
@@ -246,15 +280,16 @@ def _own(
     # Wheels find those beside them before anything of the prefix.
     beside = rule and not (rule.since and release and release < rule.since)
     half: tuple[Carried, ...] = ()
+    links = linked(frameworks()[found.name])
     for kind in ("dist", "conda") if beside else ("conda",):
         shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
-        parts = _serving(kind, shown_by, cuda, cudnn, carried)
+        parts = _serving(kind, shown_by, cuda, cudnn, carried, links)
         if parts:
             shown = " and ".join(f"{part.name} {part.version}" for part in parts)
             if rule and kind == "dist" and rule.loaded_by:
                 shown += f", which it finds once {rule.loaded_by} has loaded them"
             return True, parts, Reason(f"the environment brings {shown}", parts[0].source)
-        half = half or _serving(kind, shown_by, cuda, None, carried)
+        half = half or _serving(kind, shown_by, cuda, None, carried, links)
     if half and cudnn:
         text = f"the environment brings {half[0].name} {half[0].version}, and no cuDNN"
         return False, (), Reason(f"{text} {cudnn.major} for it", half[0].source)
@@ -319,14 +354,19 @@ def _unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) ->
 
 
 def _serving(
-    kind: str, shown_by: str, cuda: Version, cudnn: Version | None, carried: tuple[Carried, ...]
+    kind: str,
+    shown_by: str,
+    cuda: Version,
+    cudnn: Version | None,
+    carried: tuple[Carried, ...],
+    links: tuple[str, ...],
 ) -> tuple[Carried, ...]:
     """Find the carried CUDA, and cuDNN if needed, that serve; empty when one is missing."""
     near = [part for part in carried if part.kind == kind]
     runtime = [
         part
         for part in near
-        if part.component == shown_by and part.cuda and _serves(Version(part.cuda), cuda)
+        if part.component == shown_by and part.cuda and serves(Version(part.cuda), cuda, links)
     ]
     if not runtime:
         return ()
@@ -341,8 +381,3 @@ def _serving(
         and (part.cuda is None or Version(part.cuda).major == cuda.major)
     ]
     return (runtime[0], beside[0]) if beside else ()
-
-
-def _serves(carried: Version, cuda: Version) -> bool:
-    # Up to 10.2 the libraries carry the minor in their SONAME, from 11 on the major.
-    return agree(carried, cuda) if cuda.major < 11 else carried.major == cuda.major

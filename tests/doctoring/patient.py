@@ -13,6 +13,7 @@ from typing import Any
 
 import builders
 from checks import succeeded
+from cudaswitch.compat.sonames import soname
 from cudaswitch.versions import Version
 from homes import Home, make_home
 from made_environments import Env
@@ -193,10 +194,10 @@ class Patient:
     def toolkit(self, path: Path, version: str = "12.4.131", *, nvcc: bool = True) -> Path:
         """Lay a toolkit: its runtime, its version, nvcc and ptxas, a header, libdevice."""
         cuda = Version(version)
-        soname = {10: f"libcudart.so.{cuda.minor}", 11: "libcudart.so.11.0"}.get(
-            cuda.major, f"libcudart.so.{cuda.major}"
-        )
-        self.library(path / "lib64", "libcudart", soname, version)
+        for library in ("cudart", "cusolver"):
+            name = soname(library, cuda)
+            assert name
+            self.library(path / "lib64", f"lib{library}", name, version)
         text = json.dumps({"cuda": {"name": "CUDA SDK", "version": version}})
         (path / "version.json").write_text(text)
         for name in ("include/cuda_runtime_api.h", "nvvm/libdevice/libdevice.10.bc"):

@@ -1,0 +1,52 @@
+"""Which CUDA releases have a library under a SONAME, whose number is seldom CUDA's own."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from cudaswitch.compat.tables import read_table, rows_of
+from cudaswitch.versions import Version
+
+
+@lru_cache
+def _table() -> dict[tuple[str, str], list[Version]]:
+    return {
+        (library, number): sorted(map(Version, releases))
+        for row in rows_of(read_table("sonames"), "rows")
+        for library in row["libraries"]
+        for number, releases in row["sonames"].items()
+    }
+
+
+def releases_with(library: str, number: str) -> list[Version]:
+    """List the CUDA releases, or whole majors, whose lib`library`.so.`number` has that SONAME.
+
+    Where no row says, the number is CUDA's: libcublas.so.12 and libcublas.so.9.0.
+    """
+    return _table().get((library, number)) or [Version(number)]
+
+
+def soname(library: str, cuda: Version) -> str | None:
+    """Name a library as a CUDA release has it; None where a bare major leaves that open."""
+    numbers = {
+        number
+        for (name, number), releases in _table().items()
+        if name == library and any(cuda.starts_with(it) or it.starts_with(cuda) for it in releases)
+    }
+    if cuda.major < 11 and len(cuda.parts) == 1:
+        return None
+    if not numbers:
+        numbers = {cuda.minor if cuda.major < 11 else str(cuda.major)}
+    return f"lib{library}.so.{numbers.pop()}" if len(numbers) == 1 else None
+
+
+def differing(libraries: tuple[str, ...], one: Version, other: Version) -> str | None:
+    """Name the first library of release `one` that `other` has under another SONAME.
+
+    The runtime comes first: where its name is the same, most of the others are.
+    """
+    for library in ("cudart", *libraries):
+        mine, theirs = soname(library, one), soname(library, other)
+        if mine and theirs and mine != theirs:
+            return mine
+    return None
