@@ -168,6 +168,30 @@ def test_a_toolkit_has_the_libraries_by_the_names_that_are_loaded(case):
     assert lacking in whys(resolve(facts(framework), [kits[other]]))[kits[other].name]
 
 
+@pytest.mark.parametrize(
+    ("version", "cudnn", "least"),
+    [
+        ("0.1.73", "8.0.5", "11.1"),
+        ("0.3.25", "8.0.5", "11.1"),
+        ("0.1.73", "8.2", "11.4"),
+        ("0.3.25", "8.2", "11.4"),
+        ("0.4.7", "8.2", "11.4"),
+        ("0.4.7", "8.6", "11.8"),
+        ("0.4.13", "8.6", "11.8"),
+    ],
+)
+def test_the_builds_of_one_release_for_two_cudnns_have_their_own_oldest_cuda(version, cudnn, least):
+    framework = found("jax", f"{version}+cuda11", "11", cudnn, dist="jaxlib")
+    kits = [
+        toolkit(f"{it}+cudnn8.9.7") for it in ("11.0.3", "11.1.1", "11.2.2", "11.4.4", "11.8.0")
+    ]
+    serving = [it.version.minor for it in kits if resolve(facts(framework), [it]).toolkit]
+    assert serving[0] == least
+    said = [it for it in resolve(facts(framework), []).reasons if f"takes CUDA {least}" in it.text]
+    assert said
+    assert all("README.md" in it.source or "CHANGELOG" in it.source for it in said)
+
+
 def test_it_is_said_which_library_binds_to_one_release():
     answer = resolve(facts(tensorflow("2.4.4", "11.0", "8")), [toolkit("11.2.2+cudnn8.1.1")])
     why = whys(answer)["11.2.2+cudnn8.1.1"]

@@ -98,24 +98,23 @@ def _builds(name: str, version: str | None) -> list[Build]:
 def _of_release(found: Framework, wanted: Version) -> Iterator[Build]:
     """Yield the rows that hold for a release on either system, the nearest of each kind.
 
-    Where some are of that release itself, of the others only what a plain install gives; where
-    rows hold onward, of those for one CUDA the newest.
+    Where some are of that release itself, of the others only what a plain install gives. Where
+    rows hold onward, all that say until when do, and of the others for one CUDA the newest.
     """
     for os in ("linux", "win"):
         builds = found.builds_of(wanted, os)
         near = list({(it.tag, it.default, it.cuda): it for it in reversed(builds)}.values())
         own = [it for it in near if wanted.starts_with(it.version)]
         if found.rows_apply == "onward":
-            # A row that says when it ends stands beside those that hold until the next.
-            kinds = {(it.tag, it.default, it.before): it for it in reversed(builds)}
-            newest = sorted(kinds.values(), key=lambda it: it.version)
-            yield from {it.cuda: it for it in newest}.values()
+            open_ended = (it for it in builds if it.before is None)
+            newest = {it.cuda: it for it in sorted(open_ended, key=lambda it: it.version)}
+            yield from (it for it in builds if it.before or it is newest[it.cuda])
         else:
             yield from (it for it in near if not own or it in own or it.default)
 
 
 def _row(build: Build) -> tuple[object, ...]:
-    return build.version, build.cuda, build.os, build.tag, build.default
+    return build.version, build.cuda, build.cudnn, build.os, build.tag, build.default
 
 
 def _built(build: Build) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         return without_cuda(
             found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint
         )
-    rows = _rows(found, cuda, facts.os, states_gpu=verdict is not None)
+    rows = _rows(found, cuda, cudnn, facts.os, states_gpu=verdict is not None)
     cuda = _refine_cuda(found, rows, cuda, reasons)
     cudnn = _refine_cudnn(found, rows, cudnn, reasons)
     row = rows[0] if rows else None
@@ -124,6 +124,9 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         return without_cuda(found, Reason(text, found.source), hint)._replace(known=False)
     minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
     cuda_min = Version(minimum.value) if minimum else (row.cuda_min if row else None)
+    if cuda_min and len(cuda.parts) == 1:
+        least = minimum.source if minimum else cite(row) if row else ""
+        reasons.append(Reason(f"it takes CUDA {cuda_min.minor} or newer of that major", least))
     built = exactly(cuda, cuda_min)
     own, serving, why = _own(found, built, cudnn, facts.carried)
     pinned = _pinned(found) if own and not serving else None
@@ -216,8 +219,15 @@ def _settle(found: FoundFramework, gives: Gives, reasons: list[Reason]) -> Versi
     return Version(best.value) if best else None
 
 
-def _rows(found: FoundFramework, cuda: Version | None, os: str, *, states_gpu: bool) -> list[Build]:
-    """List the table's rows for what was found, the nearest first."""
+def _rows(
+    found: FoundFramework,
+    cuda: Version | None,
+    cudnn: Version | None,
+    os: str,
+    *,
+    states_gpu: bool,
+) -> list[Build]:
+    """List the table's rows for what was found, the nearest first, those for its cuDNN before."""
     release, rule = release_of(found.version), frameworks()[found.name].own_cuda
     if release is None or (rule and rule.foreign(found.version)):
         return []
@@ -230,7 +240,9 @@ def _rows(found: FoundFramework, cuda: Version | None, os: str, *, states_gpu: b
         if default is None:
             return []
         cuda = default.cuda
-    return [build for build in builds if agree(build.cuda, cuda)]
+    fits = [build for build in builds if agree(build.cuda, cuda)]
+    fits.sort(key=lambda it: bool(cudnn and it.cudnn and not agree(it.cudnn, cudnn)))
+    return fits
 
 
 def _subject(found: FoundFramework, row: Build) -> str:
@@ -254,9 +266,12 @@ def _refine_cuda(
 def _refine_cudnn(
     found: FoundFramework, rows: list[Build], cudnn: Version | None, reasons: list[Reason]
 ) -> Version | None:
-    """The same for cuDNN, from the nearest row that knows it."""
+    """The same for cuDNN, from the nearest row that knows it, where another is not as near."""
     row = next((row for row in rows if row.cudnn), None)
     if row is None or row.cudnn is None:
+        return cudnn
+    near = [it for it in rows if (it.version, it.tag) == (row.version, row.tag)]
+    if not all(it.cudnn is None or agree(it.cudnn, row.cudnn) for it in near):
         return cudnn
     sharper = cudnn and len(cudnn.parts) == 1 and len(row.cudnn.parts) > 1
     if cudnn is None or (sharper and agree(row.cudnn, cudnn)):
