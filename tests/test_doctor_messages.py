@@ -52,6 +52,37 @@ def test_a_message_gets_its_cause(facts: Facts, row: dict[str, Any]) -> None:
     assert told["fix"]
 
 
+MISMATCH = [
+    "      The detected CUDA version (11.8) mismatches the version that was used to compile",
+    "      PyTorch (12.4). Please make sure to use the same CUDA versions.",
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ([" ".join(MISMATCH)], True),
+        (MISMATCH, True),
+        ([MISMATCH[0], "", MISMATCH[1]], True),
+        ([MISMATCH[0], "make: *** [all] Error 1", MISMATCH[1]], False),
+        ([MISMATCH[1], MISMATCH[0]], False),
+        ([MISMATCH[0]], False),
+        (["x" * 3_000, *MISMATCH], True),
+    ],
+)
+def test_a_message_over_two_lines(facts: Facts, lines: list[str], found: bool) -> None:
+    told = explain("\n".join(lines), facts, [])
+    assert [one.rule.code for one in told] == ["CS116"] * found
+    for one in told:
+        assert one.found.evidence.startswith("The detected CUDA version (11.8) mismatches")
+        assert "PyTorch (12.4)." in one.found.evidence
+
+
+def test_lines_that_are_none_of_a_message_stay_apart(facts: Facts) -> None:
+    healthy = "\tlibcudart.so.12 => /usr/local/cuda/lib64/libcudart.so.12\ncannot open x: not found"
+    assert explain(healthy, facts, []) == []
+
+
 def test_the_table() -> None:
     rows = messages()
     codes = [row.code for row in rows]

@@ -22,7 +22,8 @@ _NAME = re.compile(r"(?<!\$)\{(\w+)\}")
 class Message(NamedTuple):
     """A row of the table: `pattern` matches one line; texts hold `{names}` of groups and facts.
 
-    `beside` has to match somewhere in the text as well.
+    `beside` has to match somewhere in the text as well. `lines` is over how many the program
+    prints the message: so many are also held against the pattern as one.
     """
 
     code: str
@@ -33,6 +34,7 @@ class Message(NamedTuple):
     rules: tuple[str, ...]
     source: str
     beside: re.Pattern[str] | None = None
+    lines: int = 1
 
 
 @lru_cache
@@ -60,8 +62,9 @@ def explain(text: str, facts: Facts, here: Sequence[Finding]) -> list[Finding]:
     evidence and its command are given.
     """
     found: dict[str, Finding] = {}
-    for line in text.splitlines():
-        for message, match in _matches(line[:_WIDEST]):
+    lines = [line for line in text.splitlines() if line.strip()]
+    for number in range(len(lines)):
+        for message, match in _matches(lines, number):
             if message.beside and not message.beside.search(text):
                 continue
             if message.code not in found:
@@ -70,10 +73,21 @@ def explain(text: str, facts: Facts, here: Sequence[Finding]) -> list[Finding]:
     return list(found.values())
 
 
-def _matches(line: str) -> Iterator[tuple[Message, re.Match[str]]]:
+def _matches(lines: Sequence[str], number: int) -> Iterator[tuple[Message, re.Match[str]]]:
+    line = lines[number][:_WIDEST]
     for message in messages():
-        if match := message.pattern.search(line):
+        match = message.pattern.search(line)
+        if match is None and message.lines > 1:
+            match = _over_lines(message, lines[number : number + message.lines])
+        if match:
             yield message, match
+
+
+def _over_lines(message: Message, lines: Sequence[str]) -> re.Match[str] | None:
+    """Match a message that begins in the first of these lines and ends in another."""
+    texts = [line.strip() for line in lines]
+    match = message.pattern.search(" ".join(texts)[:_WIDEST])
+    return match if match and match.start() < len(texts[0]) else None
 
 
 def _finding(
