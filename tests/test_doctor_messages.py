@@ -402,6 +402,7 @@ def test_what_is_no_version(facts: Facts, line: str) -> None:
         "./train.sh: line 3: DATASET: unbound variable",
         "TypeError: expected str, bytes or os.PathLike object, not NoneType",
         "Found CUDA: /usr/local/cuda (found version 12.4)",
+        "undefined symbol: png_read_info, version PNG16_0",
     ],
 )
 def test_what_tells_no_cause(facts: Facts, line: str) -> None:

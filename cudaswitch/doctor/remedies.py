@@ -184,6 +184,11 @@ def _lib64(facts: Facts, _: str) -> str:
     return _build(facts, "")
 
 
+def _nvrtc(facts: Facts, _: str) -> str:
+    """Bring a toolkit with all names of its libraries where that does not shadow wheels."""
+    return "cudaswitch which libnvrtc.so" if facts.brings else _build(facts, "")
+
+
 def _libdevice(facts: Facts, _: str) -> str:
     if facts.libdevice and facts.active and facts.libdevice.startswith(f"{facts.active.home}/"):
         return with_data_dir(facts, facts.active.home)
@@ -202,6 +207,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "cudnn": _cudnn,
     "newer-cudnn": _newer_cudnn,
     "nccl": _nccl,
+    "nvrtc": _nvrtc,
     "driver": _driver,
     "gpu": _gpu,
     "headers": _headers,
