@@ -128,7 +128,7 @@ def _other_ptxas(facts: Facts) -> Iterator[Found]:
 
 def _no_lib64(facts: Facts) -> Iterator[Found]:
     home = facts.homes.get("CUDA_HOME")
-    if home and "bin/nvcc" in home.has and "lib" in home.has and "lib64" not in home.has:
+    if home and {"bin/nvcc", "lib/libcudart.so"} <= home.has and "lib64" not in home.has:
         yield Found(
             f"`{home.home}` has `lib` and no `lib64`",
             f"ln -s lib {word(facts, f'{home.home}/lib64')}",

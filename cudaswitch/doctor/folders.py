@@ -9,20 +9,26 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from string import Template
 
 from cudaswitch.binaries import read_elf
 from cudaswitch.doctor.model import ConfLine, Folder, Kit, Library, Tool
 from cudaswitch.elf import ElfError
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError
+from cudaswitch.regular import read_regular
 from cudaswitch.sites import sites_of
 from cudaswitch.sources.system import resolved, version_of
 from cudaswitch.tools import is_shim, is_toolkit_tool
 
+STUBS = ("lib64/stubs", "lib/stubs", "targets/x86_64-linux/lib/stubs")
+"""Where a toolkit has what stands for the driver's library while one links."""
 PROBED = (
     *("bin/nvcc", "bin/ptxas", "lib", "lib64", "targets/x86_64-linux/lib"),
     *("targets/sbsa-linux/lib", "include/cuda_runtime_api.h"),
     "targets/x86_64-linux/include/cuda_runtime_api.h",
+    *("lib/libcudart.so", "lib64/libcudart.so"),
+    *(f"{folder}/libcuda.so" for folder in STUBS),
 )
 """Files and folders of a toolkit that rules ask for."""
 
@@ -38,6 +44,7 @@ _LIBRARY_FOLDER = re.compile(
 _LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
 DATA_DIR = re.compile(r"""\s*--xla_gpu_cuda_data_dir=("[^"]+"|'[^']+'|\S+)""")
 _CCBIN = re.compile(r"(?:--compiler-bindir|-ccbin)[= ]\s*(\S+)")
+_LONGEST_SCRIPT = 4096
 _LOADER_FILES = ("/etc/ld.so.conf", "/etc/ld.so.conf.d")
 
 
@@ -81,12 +88,27 @@ def tools(name: str, variables: Mapping[str, str]) -> Iterator[Tool]:
         path = Path(folder, name)
         if not folder or not os.path.isfile(path) or not os.access(path, os.X_OK) or is_shim(path):
             continue
-        real = os.path.realpath(path)
+        real = os.path.realpath(_behind(path, name, variables))
         if real not in seen:
             seen.add(real)
             at = str(Path(real).parent.parent)
             kit = kit_at(at) or Kit(at, None, frozenset())
             yield Tool(str(path), real, kit)
+
+
+def _behind(path: Path, name: str, variables: Mapping[str, str]) -> Path:
+    """Return the program of that name that a script runs in its place, else the script itself.
+
+    Debian's nvcc is such a script, conda's nvcc_linux-64 has one, and people write their own.
+    """
+    with suppress(OSError):
+        text = read_regular(path, _LONGEST_SCRIPT)
+        for line in text.decode("utf-8", "replace").splitlines() if text[:2] == b"#!" else ():
+            for word in line.partition("#")[0].replace('"', " ").split():
+                named = Template(word).safe_substitute(variables)
+                if named.endswith(f"/{name}") and os.access(named, os.X_OK) and named != str(path):
+                    return Path(named)
+    return path
 
 
 def listed(variables: Mapping[str, str], name: str) -> tuple[Folder, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
 from cudaswitch.compat.drivers import newest_cuda, releases
 from cudaswitch.compat.sonames import releases_with
+from cudaswitch.doctor.folders import STUBS
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.spelling import (
     first_that_fits,
@@ -178,9 +179,24 @@ def _headers(facts: Facts, _: str) -> str:
     return _build(facts, "")
 
 
-def _lib64(facts: Facts, _: str) -> str:
-    if facts.active and "lib64" not in facts.active.has:
+def _link(facts: Facts, _: str) -> str:
+    """Let the linker find the libraries of the toolkit that builds here, else bring one."""
+    if facts.active and "lib/libcudart.so" in facts.active.has and "lib64" not in facts.active.has:
         return f"ln -s lib {word(facts, f'{facts.active.home}/lib64')}"
+    return _led_to(facts, "libcudart.so", ("lib64", "lib"))
+
+
+def _stubs(facts: Facts, _: str) -> str:
+    """Let the linker find what stands for the driver's library."""
+    return _led_to(facts, "libcuda.so", STUBS)
+
+
+def _led_to(facts: Facts, library: str, folders: Sequence[str]) -> str:
+    """Put the active toolkit's folder with a library on the linker's list, where it is not yet."""
+    kit, listed = facts.active, facts.get("LIBRARY_PATH").split(":")
+    having = [folder for folder in folders if kit and f"{folder}/{library}" in kit.has]
+    if kit and having and f"{kit.home}/{having[0]}" not in listed:
+        return spell(facts, put_first("LIBRARY_PATH", f"{kit.home}/{having[0]}"), {})
     return _build(facts, "")
 
 
@@ -211,9 +227,10 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "driver": _driver,
     "gpu": _gpu,
     "headers": _headers,
-    "lib64": _lib64,
+    "link": _link,
     "libdevice": _libdevice,
     "set": _set,
+    "stubs": _stubs,
     "unset": _set,
     "use": first_that_fits,
 }

@@ -1,0 +1,268 @@
+"""The command that is told for a pasted message: of this machine, its toolkits and its driver."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from doctoring import CASES, Patient
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Patient:
+    return Patient.new(tmp_path)
+
+
+CUDNN = "libcudnn.so.{}: cannot open shared object file: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("version", "major", "release"),
+    [
+        ("13.0.88", 8, "12.2"),
+        ("12.4.131", 8, "12.4"),
+        ("13.0.88", 9, "13.0"),
+        ("11.8.89", 7, "10.1"),
+        ("", 9, "13.1"),
+    ],
+)
+def test_a_release_that_has_the_cudnn(
+    patient: Patient, version: str, major: int, release: str
+) -> None:
+    """No source has the full number of an adopted toolkit, nor cuDNN 8 for CUDA 13."""
+    kit = patient.toolkit(patient.work / "kit", version or "12.4.131", nvcc=bool(version))
+    if not version:
+        (kit / "version.json").unlink()
+        shutil.rmtree(kit / "lib64")
+    patient.env["CUDA_HOME"] = str(kit)
+    found = patient.told(CUDNN.format(major))
+    assert found["fix"].startswith(f"cudaswitch install {release} --cudnn {major} && "), found
+    assert f"env {release} " in found["fix"]
+
+
+@pytest.mark.parametrize(
+    ("library", "active", "release"),
+    [
+        ("libcudart.so.11.0", "", "11"),
+        ("libcudart.so.10.2", "", "10.2"),
+        ("libcufft.so.10", "", "11"),
+        ("libcufft.so.10", "10.2.89", "10.2"),
+        ("libcufft.so.11", "", "12"),
+        ("libcufft.so.12", "", "13"),
+        ("libcurand.so.10", "", "13"),
+        ("libcurand.so.10", "12.4.131", "12.4"),
+        ("libcusolver.so.10", "", "11.0"),
+        ("libcusolver.so.11", "", "12"),
+        ("libcusolver.so.11", "11.0.194", "12"),
+        ("libcusolver.so.11", "11.2.72", "11.2"),
+        ("libcusparse.so.12", "12.4.131", "12.4"),
+        ("libcublas.so.10", "", "10.2"),
+        ("libcublas.so.12", "13.0.88", "12"),
+        ("libcublas.so.10.0", "", "10.0"),
+        ("libcublas.so.9.0", "", "9.0"),
+        ("libnvrtc.so.11.2", "11.8.89", "11.8"),
+        ("libcupti.so.12", "", "12"),
+        ("libnppicc.so.10", "", "10.2"),
+    ],
+)
+def test_a_release_that_has_the_library(
+    patient: Patient, library: str, active: str, release: str
+) -> None:
+    if active:
+        patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", active))
+    pasted = f"OSError: {library}: cannot open shared object file: No such file or directory"
+    found = patient.told(pasted)
+    assert found["code"] == ("CS108" if "cudart" in library else "CS109")
+    assert f"CUDA {release}" in found["cause"]
+    assert found["fix"].startswith(f"cudaswitch install {release} && "), found
+
+
+def test_the_library_of_the_framework(patient: Patient) -> None:
+    """The framework's CUDA has it as well as the newest, which the driver here does not run."""
+    pasted = "Could not load dynamic library 'libcurand.so.10'; dlerror: cannot open"
+    patient.env["CUDASWITCH_DRIVER"] = "470.57.02"
+    for release in ("11", "11.8"):
+        found = patient.told(pasted)
+        assert found["fix"].startswith(f"cudaswitch install {release} && "), found
+        env = patient.virtualenv()
+        env.torch("2.4.0+cu118", "11.8")
+        patient.activate(env)
+
+
+@pytest.mark.parametrize(
+    ("line", "active", "words", "fix"),
+    [
+        ("compute_35", "13.0.88", "CUDA 13.0 has given the GPU up: 7.0 to 11.8", "11.8"),
+        ("compute_35", "11.8.89", "CUDA 7.0 to 11.8 have code for", "7.0"),
+        ("compute_89", "11.5.119", "CUDA 11.5 is older than the GPU: 11.8 to", "11.8"),
+        ("compute_120", "12.4.131", "CUDA 12.4 is older than the GPU: 12.8 to", "12.8"),
+    ],
+)
+def test_an_nvcc_that_does_not_know_the_gpu(
+    patient: Patient, line: str, active: str, words: str, fix: str
+) -> None:
+    patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", active))
+    pasted = f"nvcc fatal   : Unsupported gpu architecture '{line}'"
+    found = patient.told(pasted)
+    assert words in found["cause"]
+    assert found["fix"].startswith(f"cudaswitch install {fix} && "), found
+
+
+@pytest.mark.parametrize(
+    ("line", "laid", "fix"),
+    [
+        ("fatal error: cublas_v2.h: No such file or directory", True, "export CPATH=KIT/include"),
+        ("fatal error: cublas_v2.h: No such file or directory", False, "cudaswitch install "),
+        ("/usr/bin/ld: cannot find -lcudart", True, "ln -s lib KIT/lib64"),
+        ("/usr/bin/ld: cannot find -lcudart", False, "cudaswitch install "),
+        ("/usr/bin/ld: cannot find -lcublas", True, "ln -s lib KIT/lib64"),
+        ("/usr/bin/ld: cannot find -lcuda", False, "cudaswitch install "),
+        ("libdevice not found at ./libdevice.10.bc", True, "export XLA_FLAGS=--xla_gpu_cuda_data"),
+        ("libdevice not found at ./libdevice.10.bc", False, "cudaswitch install "),
+        ("ld.so: object '/a' from LD_PRELOAD cannot be preloaded", False, "unset LD_PRELOAD"),
+        ("cannot find -lcudnn", True, "cudaswitch install 12.4 --cudnn 9 && "),
+    ],
+)
+def test_what_the_toolkit_here_has(patient: Patient, line: str, laid: bool, fix: str) -> None:
+    kit = patient.work / "kit"
+    if laid:
+        patient.toolkit(kit)
+        (kit / "lib64").rename(kit / "lib")
+        patient.env["CUDA_HOME"] = str(kit)
+    (patient.work / "no-nvcc").mkdir()
+    for name in ("gcc", "sh", "cat"):
+        (patient.work / "no-nvcc" / name).symlink_to(f"/usr/bin/{name}")
+    patient.env["PATH"] = f"{kit}/bin:{patient.work}/no-nvcc"
+    found = patient.told(line)
+    assert found["fix"].startswith(fix.replace("KIT", str(kit))), found
+
+
+@pytest.mark.parametrize(
+    ("library", "folder"), [("cudart", "lib64"), ("cublas", "lib64"), ("cuda", "lib64/stubs")]
+)
+def test_the_linker_is_led_to_the_toolkit(patient: Patient, library: str, folder: str) -> None:
+    kit = patient.toolkit(patient.work / "kit")
+    patient.library(kit / "lib64/stubs", "libcuda", "libcuda.so.1", "1")
+    patient.env |= {"CUDA_HOME": str(kit), "LIBRARY_PATH": "/mine"}
+    pasted = f"/usr/bin/ld: cannot find -l{library}: No such file or directory"
+    found = patient.told(pasted)
+    assert found["fix"] == f"export LIBRARY_PATH={kit}/{folder}:/mine"
+    patient.env["LIBRARY_PATH"] = f"{kit}/{folder}"
+    assert "LIBRARY_PATH" not in patient.told(pasted)["fix"]
+
+
+WRAPPERS = [
+    'exec KIT/bin/nvcc "$@"',
+    'exec "${CUDA_HOME}/bin/nvcc" "${@}"',
+    '# exec /opt/nvcc\nccache $CUDA_HOME/bin/nvcc "$@"',
+]
+
+
+@pytest.mark.parametrize("script", WRAPPERS)
+def test_an_nvcc_behind_a_script_is_that_of_its_toolkit(patient: Patient, script: str) -> None:
+    """/usr/local/bin/nvcc is in no toolkit, and /usr/local/lib64 is nothing to make there."""
+    kit = patient.toolkit(patient.work / "kit", "13.0.88")
+    local = patient.work / "around"
+    (local / "lib").mkdir(parents=True)
+    text = script.replace("KIT", str(kit))
+    patient.program(local / "bin/nvcc", f"#!/bin/sh\n{text}\n")
+    patient.env["CUDA_HOME"] = str(kit)
+    patient.on_path(local / "bin")
+    patient.in_shell("none")
+    assert patient.codes(1) == []
+    if "CUDA_HOME" not in script:
+        del patient.env["CUDA_HOME"]
+    found = patient.told("/usr/bin/ld: cannot find -lcudart: No such file or directory")
+    assert found["fix"] == f"export LIBRARY_PATH={kit}/lib64"
+
+
+def test_a_link_is_made_only_where_the_library_is(patient: Patient) -> None:
+    around = patient.toolkit(patient.work / "around", "13.0.88")
+    shutil.rmtree(around / "lib64")
+    (around / "lib").mkdir()
+    patient.env["CUDA_HOME"] = str(around)
+    patient.on_path(around / "bin")
+    patient.in_shell("none")
+    assert patient.codes(1) == []
+    found = patient.told("/usr/bin/ld: cannot find -lcudart: No such file or directory")
+    assert found["fix"].startswith("cudaswitch install ")
+
+
+TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
+INSUFFICIENT = "CUDA driver version is insufficient for CUDA runtime version"
+
+
+@pytest.mark.parametrize(
+    ("line", "driver", "cause", "fix"),
+    [
+        (TOO_OLD, "", "the driver was made for CUDA up to 11.4", "cudaswitch compat torch"),
+        (TOO_OLD, "470.57.02", "CUDA up to 11.4", "cudaswitch compat torch"),
+        (INSUFFICIENT, "", "`nvidia-smi` shows", "nvidia-smi"),
+        (INSUFFICIENT, "470.57.02", "470.57.02 was made for CUDA up to 11.4", "cudaswitch install"),
+        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "", "`nvidia-smi` shows", "nvidia-smi"),
+        ("cudaErrorUnsupportedPtxVersion", "470.57.02", "up to 11.4", "cudaswitch install 11.4"),
+    ],
+)
+def test_a_driver_that_is_too_old(
+    patient: Patient, line: str, driver: str, cause: str, fix: str
+) -> None:
+    patient.program(patient.work / "bin/nvidia-smi", "#!/bin/sh\nexit 9\n")
+    patient.env["CUDASWITCH_DRIVER"] = driver
+    found = patient.told(line)
+    assert cause in found["cause"]
+    assert found["fix"].startswith(fix)
+    assert "latest" not in found["fix"]
+
+
+def test_the_driver_and_pytorch_before_the_driver_and_the_toolkit(patient: Patient) -> None:
+    """A toolkit does nothing for a PyTorch that brings its own CUDA."""
+    env = patient.virtualenv()
+    env.torch("2.6.0+cu124", "12.4", "nvidia-cublas-cu12==12.4.5.8")
+    env.dist("nvidia-cublas-cu12", "12.4.5.8")
+    patient.activate(env)
+    patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "13.0.88"))
+    patient.env["CUDASWITCH_DRIVER"] = "470.57.02"
+    found = patient.told(TOO_OLD)
+    assert "CS051: " in found["evidence"]
+    assert "torch==2.6.0+cu118" in found["evidence"]
+    assert "install 11.4" not in found["fix"]
+
+
+@pytest.mark.parametrize(
+    ("packages", "wsl", "fix"),
+    [
+        (
+            "nvidia-driver-470 nvidia-driver-535-server",
+            False,
+            "update the NVIDIA driver to 525.60.13",
+        ),
+        ("nvidia-driver-535", True, "update the NVIDIA driver to 525.60.13 or newer in Windows"),
+        ("nvidia-driver-535 nvidia-driver-570", False, "sudo apt install nvidia-driver-570"),
+    ],
+)
+def test_a_driver_for_the_framework(patient: Patient, packages: str, wsl: bool, fix: str) -> None:
+    env = patient.virtualenv()
+    env.torch("2.4.0+cu121", "12.1", "nvidia-cublas-cu12==12.1.3.1")
+    env.dist("nvidia-cublas-cu12", "12.1.3.1")
+    patient.activate(env)
+    patient.env["CUDASWITCH_DRIVER"] = "418.39"
+    listed = f"#!/bin/sh\nprintf '%s\\n' {packages}\n"
+    patient.program(patient.work / "bin/apt-cache", listed)
+    if wsl:
+        CASES["CS059"](patient)
+    patient.in_shell("none")
+    fixes = {one["code"]: one["fix"] for one in patient.findings(1)}
+    assert fixes["CS051"].startswith(fix)
+
+
+def test_a_newer_cudnn_where_the_framework_takes_it_from(patient: Patient) -> None:
+    pasted = "Loaded runtime CuDNN library: 8.1.0 but source was compiled with: 8.6.0."
+    env = patient.virtualenv()
+    env.torch("2.1.0+cu121", "12.1", "nvidia-cudnn-cu12==8.1.0.1")
+    env.dist("nvidia-cudnn-cu12", "8.9.2.26")
+    (env.packages / "nvidia/cudnn/lib").mkdir(parents=True)
+    patient.activate(env)
+    found = patient.told(pasted)
+    assert found["fix"] == f"{env.prefix}/bin/python -m pip install 'nvidia-cudnn-cu12>=8.6,<9'"
