@@ -168,12 +168,16 @@ def _ask(patient: Patient) -> list[dict[str, str]]:
     [
         ("cuda 11.1\ncudnn 8\nlibraries never\ngpus 0", "install 11.1 --cudnn 8 && cudaswitch pin"),
         ("cuda >=11.1,<11.2", "install '>=11.1,<11.2' && cudaswitch pin '>=11.1,<11.2' -p ENV"),
+        ("cuda 11.1", "install 11.1 && cudaswitch pin 11.1 -p ENV"),
+        ("cuda 13.0.99\ngpus 0", "pin 13.0.88 --gpus 0 -p ENV"),
+        ("cuda 13.0.99\ncudnn 9", "install 13.0.99 --cudnn 9 && cudaswitch pin 13.0.99 --cudnn"),
         ("what is this", "unpin -p ENV"),
     ],
 )
 def test_a_pin_without_an_answer(patient: Patient, pin: str, fix: str) -> None:
     """What is printed are commands as they are: none is refused as wrong usage."""
     patient.adopt("11.1.105")
+    patient.adopt("13.0.88")
     env = patient.virtualenv()
     patient.run("pin", "11.1", "-p", env.prefix)
     patient.run("remove", "--force", "11.1.105")

@@ -176,12 +176,24 @@ def _refused(facts: Facts) -> Iterator[Found]:
         if not hook.refused:
             continue
         fix = pin_command(facts, hook)
-        if hook.request and facts.installed:
-            fix = pin_command(facts, hook._replace(request=Request(facts.installed[-1].name)))
+        near = _same_release(facts, hook.request) if hook.request else None
+        if hook.request and near:
+            fix = pin_command(facts, hook._replace(request=hook.request._replace(text=near)))
         elif hook.request:
             install = f"cudaswitch install {what_to_install(facts, hook.request)}"
             fix = chain(facts, install, fix)
         yield Found(hook.refused, fix)
+
+
+def _same_release(facts: Facts, request: Request) -> str | None:
+    """Name the newest installed toolkit of the release X.Y that was asked for: no other CUDA."""
+    wanted = request.prefix
+    fits = [
+        str(kit.version)
+        for kit in facts.installed
+        if wanted and kit.version.minor == wanted.minor and request.accepts_cudnn(kit.cudnn)
+    ]
+    return fits[-1] if fits else None
 
 
 def _not_loaded(facts: Facts) -> Iterator[Found]:

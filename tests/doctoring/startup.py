@@ -65,8 +65,9 @@ def unhooked(it: Patient) -> None:
 
 @case("CS075")
 def refused(it: Patient) -> None:
-    env = _pinned(it)
-    it.adopt("11.8.89")
+    env = _pinned(it, "12.4.131")
+    it.adopt("12.4.99")
+    it.adopt("13.0.88")
     it.run("remove", "--force", "12.4.131")
     assert (env.prefix / "etc/cudaswitch/pin").is_file()
 
