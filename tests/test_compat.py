@@ -18,7 +18,7 @@ from cudaswitch.versions import Version
 
 TABLES = sorted(path.relative_to(DATA).with_suffix("").as_posix() for path in DATA.rglob("*.json"))
 VERSIONS = {"version", "cuda", "cudnn", "cuda_min", "min_cc", "max_cc", "cc_min", "cc", "linux"}
-VERSIONS |= {"win", "since", "before", "cuda_max", "glibc_min"}
+VERSIONS |= {"win", "since", "before", "cuda_max", "glibc_min", "oldest", "newest"}
 
 
 def rows(table):
@@ -35,7 +35,7 @@ def test_every_row_cites_a_source_that_the_file_names(table):
     for row in rows(table):
         assert row["confidence"] in CONFIDENCES, row
         assert sources[row["source"]].strip(), row
-    for rule in map(read_table(table).get, ("own_cuda", "prefix_by_path", "links")):
+    for rule in map(read_table(table).get, ("own_cuda", "prefix_by_path", "links", "takes")):
         assert rule is None or (rule["source"] in sources and rule["confidence"] in CONFIDENCES)
 
 
@@ -137,6 +137,15 @@ def test_the_name_of_a_library(library, cuda, name):
         number = name.partition(".so.")[2]
         near = releases_with(library, number)
         assert any(Version(cuda).starts_with(it) or it.starts_with(Version(cuda)) for it in near)
+
+
+def test_the_toolkits_that_one_built_for_none_takes():
+    takes = frameworks()["numba"].takes
+    taken = [
+        it for it in ("11.1.1", "11.2", "12.0", "12.9.1", "13.0") if takes.accepts(Version(it))
+    ]
+    assert taken == ["11.2", "12.0", "12.9.1"]
+    assert str(takes) == "from 11.2 to 12"
 
 
 def test_libraries_that_another_release_has_under_another_name():

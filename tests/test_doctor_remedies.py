@@ -153,6 +153,32 @@ def test_the_linker_is_led_to_the_toolkit(patient: Patient, library: str, folder
     assert "LIBRARY_PATH" not in patient.told(pasted)["fix"]
 
 
+NO_NVVM = "numba.cuda.cudadrv.error.NvvmSupportError: libNVVM cannot be found. Do `conda install"
+
+
+@pytest.mark.parametrize(
+    ("dists", "installed", "fix"),
+    [
+        (["numba 0.60.0"], ["13.0.88", "12.4.131", "11.0.221"], "cudaswitch env 12.4.131"),
+        (["numba 0.60.0"], ["13.0.88"], "cudaswitch install 12 && "),
+        ([], ["13.0.88", "11.8.89"], "cudaswitch env 11.8.89"),
+        (["numba 0.60.0", "numba-cuda 0.30.4", "cuda-bindings 13.2.0"], ["13.0.88"], "env 13 "),
+    ],
+)
+def test_a_toolkit_that_numba_takes(
+    patient: Patient, dists: list[str], installed: list[str], fix: str
+) -> None:
+    for version in installed:
+        patient.adopt(version)
+    env = patient.virtualenv()
+    for dist in dists:
+        env.dist(*dist.split())
+    patient.activate(env)
+    found = patient.told(NO_NVVM)
+    assert fix in found["fix"]
+    assert "CUDA_HOME (not set here)" in found["cause"]
+
+
 WRAPPERS = [
     'exec KIT/bin/nvcc "$@"',
     'exec "${CUDA_HOME}/bin/nvcc" "${@}"',

@@ -151,6 +151,21 @@ class PrefixByPath(Row):
     since: Version
 
 
+class Takes(Row):
+    """The toolkits that serve a framework which is built for none: from `oldest` to `newest`."""
+
+    source: str
+    confidence: str
+    oldest: Version
+    newest: Version
+
+    def accepts(self, cuda: Version) -> bool:
+        return cuda >= self.oldest and (cuda < self.newest or cuda.starts_with(self.newest))
+
+    def __str__(self) -> str:
+        return f"from {self.oldest} to {self.newest}"
+
+
 class Links(Row):
     """The libraries, of those whose SONAME changes within a CUDA major, that builds load by it."""
 
@@ -250,6 +265,11 @@ class Framework:
         return PrefixByPath(**self._sourced(rule)) if rule else None
 
     @cached_property
+    def takes(self) -> Takes | None:
+        row = self._data.get("takes")
+        return Takes(**self._sourced(row)) if row else None
+
+    @cached_property
     def links(self) -> Links | None:
         row = self._data.get("links")
         return Links(**self._sourced(row | {"libraries": tuple(row["libraries"])})) if row else None
@@ -295,7 +315,7 @@ def _reader(data: dict[str, Any]) -> Reader:
     return Reader(**{**data, "fields": _fields(rows)})
 
 
-_VERSIONS = ("version", "cuda", "cudnn", "cuda_min", "since", "before")
+_VERSIONS = ("version", "cuda", "cudnn", "cuda_min", "since", "before", "oldest", "newest")
 
 
 def _typed(row: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
 from cudaswitch.compat.drivers import newest_cuda, releases
+from cudaswitch.compat.frameworks import Takes, frameworks
 from cudaswitch.compat.sonames import releases_with
 from cudaswitch.doctor.folders import STUBS
 from cudaswitch.doctor.model import Facts
@@ -42,11 +43,29 @@ def _build(facts: Facts, _: str) -> str:
     """Bring a toolkit to build with: of the framework's release, else the newest that fits."""
     if facts.resolution.cuda:
         return first_that_fits(facts, Version(facts.resolution.cuda).minor)
+    taken = (frameworks()[one.name].takes for one in facts.resolution.frameworks)
+    if takes := next(filter(None, taken), None):
+        return _newest_of(facts, takes)
     if facts.installed:
         return use_command(facts, facts.installed[-1].name)
     driver = facts.needs.driver
     newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
     return first_that_fits(facts, str(newest or releases()[0]))
+
+
+def _newest_of(facts: Facts, takes: Takes) -> str:
+    fits = [kit for kit in facts.installed if takes.accepts(kit.version)]
+    return use_command(facts, fits[-1].name) if fits else first_that_fits(facts, str(takes.newest))
+
+
+def _numba(facts: Facts, _: str) -> str:
+    """Bring a toolkit that Numba's CUDA target takes, or numba-cuda where that is."""
+    found = facts.resolution.frameworks
+    cuda = next((one.cuda for one in found if one.name == "numba-cuda"), None)
+    takes = frameworks()["numba"].takes
+    if cuda or takes is None:
+        return first_that_fits(facts, cuda) if cuda else _build(facts, "")
+    return _newest_of(facts, takes)
 
 
 def _cudnn(facts: Facts, wanted: str) -> str:
@@ -223,6 +242,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "cudnn": _cudnn,
     "newer-cudnn": _newer_cudnn,
     "nccl": _nccl,
+    "numba": _numba,
     "nvrtc": _nvrtc,
     "driver": _driver,
     "gpu": _gpu,

@@ -66,7 +66,8 @@ def _of_environment(
             reason = Reason(f"{text}; by {part.name} it takes a toolkit {cuda}", part.source)
             return Need(found, framework, cuda, None, None, None, False, (reason,))
     plain = cpu_build(found, facts.os, firm=False)
-    return without_cuda(found, Reason(text, found.source), plain.hint if plain else None)
+    hint = plain.hint.format(takes=framework.takes) if plain and plain.hint else None
+    return without_cuda(found, Reason(text, found.source), hint)
 
 
 def _built_for(cuda: Version, found: FoundFramework, stated: Sequence[Version]) -> bool:
