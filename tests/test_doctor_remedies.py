@@ -179,6 +179,22 @@ def test_a_toolkit_that_numba_takes(
     assert "CUDA_HOME (not set here)" in found["cause"]
 
 
+@pytest.mark.parametrize(
+    ("installed", "least", "fix"),
+    [
+        (["13.0.88"], 9, "cudaswitch install 13.0 --cudnn 9 && "),
+        (["11.8.89", "13.0.88"], 8, "cudaswitch install 11.8 --cudnn 8 && "),
+        (["13.0.88"], 8, "cudaswitch install 12.2 --cudnn 8 && "),
+    ],
+)
+def test_a_cudnn_for_what_is_installed(
+    patient: Patient, installed: list[str], least: int, fix: str
+) -> None:
+    for version in installed:
+        patient.adopt(version)
+    assert patient.told(CUDNN.format(least))["fix"].startswith(fix)
+
+
 WRAPPERS = [
     'exec KIT/bin/nvcc "$@"',
     'exec "${CUDA_HOME}/bin/nvcc" "${@}"',

@@ -86,6 +86,12 @@ def _cudnn(facts: Facts, wanted: str) -> str:
         best = Version(Version(needs.cuda).minor)
     elif in_use and not unsupported_cuda(newest.cudnn, in_use):
         best = in_use
+    elif there := [
+        Version(kit.version.minor)
+        for kit in facts.installed
+        if not unsupported_cuda(newest.cudnn, kit.version) and _runs(facts, kit.version)
+    ]:
+        best = there[-1]
     else:
         best = max(cuda for cuda in newest.cuda if _runs(facts, cuda) or cuda == newest.cuda[0])
     return install_command(facts, Request(str(best), str(least.major)))
