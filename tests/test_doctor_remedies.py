@@ -195,6 +195,58 @@ def test_a_cudnn_for_what_is_installed(
     assert patient.told(CUDNN.format(least))["fix"].startswith(fix)
 
 
+@pytest.mark.parametrize(
+    ("value", "told", "fix"),
+    [
+        (None, "which is not set in", "nvidia-smi -L"),
+        ("", "which is empty in", "unset CUDA_VISIBLE_DEVICES"),
+        ("7", "which is 7 in", "unset CUDA_VISIBLE_DEVICES"),
+    ],
+)
+def test_gpus_that_are_hidden(patient: Patient, value: str | None, told: str, fix: str) -> None:
+    if value is not None:
+        patient.env["CUDA_VISIBLE_DEVICES"] = value
+    found = patient.told("RuntimeError: No CUDA GPUs are available")
+    assert told in found["cause"]
+    assert found["fix"] == fix
+
+
+@pytest.mark.parametrize(
+    ("torch", "installed", "fix"),
+    [
+        ("11.8", [], "cudaswitch install 11.8 && "),
+        ("10.2", ["12.4.131"], "cudaswitch env 12.4.131 "),
+        (None, ["11.0.221", "12.4.131"], "cudaswitch env 12.4.131 "),
+        (None, ["11.0.221"], "cudaswitch install 11.6 && "),
+    ],
+)
+def test_an_nvcc_that_is_not_older(
+    patient: Patient, torch: str | None, installed: list[str], fix: str
+) -> None:
+    for version in installed:
+        patient.adopt(version)
+    if torch:
+        env = patient.virtualenv()
+        env.torch(f"2.4.0+cu{torch.replace('.', '')}", torch)
+        patient.activate(env)
+    found = patient.told("RuntimeError: FlashAttention is only supported on CUDA 11.6 and above.")
+    assert fix in found["fix"]
+
+
+def test_the_cudnn_that_jax_was_built_with(patient: Patient) -> None:
+    env = patient.virtualenv()
+    env.dist("jaxlib", "0.4.25+cuda12.cudnn89")
+    env.dist("nvidia-cuda-runtime-cu12", "12.3.101")
+    env.dist("nvidia-cudnn-cu12", "9.1.0.70")
+    (env.packages / "nvidia/cudnn/lib").mkdir(parents=True)
+    (env.packages / "nvidia/cudnn/lib/libcudnn.so.9").touch()
+    patient.activate(env)
+    found = patient.told(
+        "CUDA backend failed to initialize: Unable to load cuDNN. Is it installed?"
+    )
+    assert found["fix"].endswith("-m pip install 'nvidia-cudnn-cu12>=8.9,<9'")
+
+
 WRAPPERS = [
     'exec KIT/bin/nvcc "$@"',
     'exec "${CUDA_HOME}/bin/nvcc" "${@}"',

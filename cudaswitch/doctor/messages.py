@@ -126,6 +126,7 @@ def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
     values["active"] = str(active.version) if active and active.version else "none"
     values["gcc_here"] = str(facts.needs.gcc[0]) if facts.needs.gcc else "none"
     values["cuda_home"] = facts.get("CUDA_HOME") or "not set"
+    values["visible"] = facts.variables.get("CUDA_VISIBLE_DEVICES", "not set") or "empty"
     values["cc_here"] = ", ".join(facts.needs.cc) or "unknown"
     return values
 

@@ -68,6 +68,24 @@ def _numba(facts: Facts, _: str) -> str:
     return _newest_of(facts, takes)
 
 
+def _at_least(facts: Facts, least: str) -> str:
+    """Bring a toolkit to build with that is not older: the framework's, else one that is there."""
+    own = Version(facts.resolution.cuda) if facts.resolution.cuda else None
+    fits = [kit for kit in facts.installed if kit.version >= Version(least)]
+    if own and own >= Version(least):
+        return first_that_fits(facts, own.minor)
+    return use_command(facts, fits[-1].name) if fits else first_that_fits(facts, least)
+
+
+def _gpus(facts: Facts, _: str) -> str:
+    hidden = "CUDA_VISIBLE_DEVICES"
+    return setting(facts, hidden, "") if hidden in facts.variables else "nvidia-smi -L"
+
+
+def _pip(facts: Facts, words: str) -> str:
+    return " ".join([pip(facts), *(word(facts, one) for one in words.split())])
+
+
 def _cudnn(facts: Facts, wanted: str) -> str:
     """Bring a cuDNN such as 9 or 9.3, any without: for the CUDA in use if that has one."""
     least = Version(wanted or _newest_major(facts))
@@ -108,8 +126,9 @@ def _newest_major(facts: Facts) -> str:
 
 
 def _newer_cudnn(facts: Facts, least: str) -> str:
-    """Bring a cuDNN of at least that release to where the framework takes it from."""
-    if facts.brings and facts.resolution.cuda:
+    """Bring a cuDNN of at least that release, else its own, to where a framework takes it from."""
+    least = least or facts.resolution.cudnn or ""
+    if least and facts.brings and facts.resolution.cuda:
         wheel = f"nvidia-cudnn-cu{Version(facts.resolution.cuda).major}"
         spec = f"{wheel}>={least},<{Version(least).major + 1}"
         return f"{pip(facts)} install {word(facts, spec)}"
@@ -243,6 +262,7 @@ def _set(facts: Facts, words: str) -> str:
 
 SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "clean": _clean,
+    "at-least": _at_least,
     "auto": _auto,
     "build": _build,
     "cudnn": _cudnn,
@@ -250,8 +270,10 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "nccl": _nccl,
     "numba": _numba,
     "nvrtc": _nvrtc,
+    "pip": _pip,
     "driver": _driver,
     "gpu": _gpu,
+    "gpus": _gpus,
     "headers": _headers,
     "link": _link,
     "libdevice": _libdevice,
