@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from made_environments import WINDOWS_SITE, Env
+from made_environments import SITE, WINDOWS_SITE, Env
 
 BUILD_INFO = "import collections\nbuild_info = collections.OrderedDict({})\n"
 
@@ -89,6 +89,7 @@ def test_packages_that_get_in_each_others_way_are_told(env, dists, says):
     for dist in dists:
         env.dist(*dist.split())
     told = [text for text in notes(env.resolve()) if "beside" in text]
+    assert all(text.startswith(f"`{SITE}/") for text in told)
     assert [says in text for text in told] == ([True] if says else [])
 
 
@@ -104,9 +105,8 @@ def test_two_cudnn_wheels_in_one_folder_are_told(env, one, two):
     env.dist(*one.split())
     env.dist(*two.split())
     (told,) = [text for text in notes(env.resolve()) if "beside" in text]
-    assert told.startswith(
-        f"is {two.split()[0]} beside {one.split()[0]}, and both write nvidia/cudnn"
-    )
+    said = f"is {two.split()[0]} beside {one.split()[0]}, and both write nvidia/cudnn"
+    assert told.startswith(f"`{SITE}/{two.replace('-', '_').replace(' ', '-')}.dist-info` {said}")
 
 
 def test_a_cudnn_in_the_base_is_beside_none_of_the_virtualenv(tmp_path):

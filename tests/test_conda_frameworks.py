@@ -104,12 +104,13 @@ def test_of_two_records_of_a_conda_package_the_newer_counts_and_the_other_is_not
     answer = env.resolve()
     assert [(it.version, it.cuda) for it in answer.frameworks] == [("1.12.1", "11.3")]
     noted = {reason.source: reason.text for reason in answer.reasons if "second" in reason.text}
-    assert noted == {
+    older = {
         "conda-meta/pytorch-1.9.1-py3.8_cuda10.2_cudnn7.6.5_0.json": "is a second record of"
         " pytorch, beside pytorch-1.12.1-py3.8_cuda11.3_cudnn8.3.2_0.json",
         "conda-meta/cudatoolkit-9.2.148-h1_0.json": "is a second record of cudatoolkit,"
         " beside cudatoolkit-11.3.1-h2_0.json",
     }
+    assert noted == {record: f"`{record}` {text}" for record, text in older.items()}
 
 
 def test_pip_over_conda_is_pip(env):

@@ -152,7 +152,7 @@ def test_an_environment_without_packages(tmp_path):
     (tmp_path / "conda-meta" / "history").touch()
     answer = resolve(facts_of(tmp_path, driver=NEW_DRIVER), [])
     assert texts(answer) == [
-        f"holds no packages [{tmp_path}]",
+        f"`{tmp_path}` holds no packages [{tmp_path}]",
         f"no framework that is known here was found [{tmp_path}]",
     ]
 

@@ -69,8 +69,16 @@ def test_the_explanation_holds_reasons_rejected_and_the_next_step():
     assert text.startswith("cannot run here")
     assert "sources\n  [1] file" in text
     assert "] NVIDIA CUDA Toolkit" in text
-    assert "not chosen\n  - 10.1.243+cudnn7.6.5 CUDA 10.1.243 needs driver 418.39" in text
+    assert "not chosen\n  - 10.1.243+cudnn7.6.5 needs driver 418.39" in text
     assert "\nhint: TensorFlow 1." in text
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_the_host_compiler_of_a_toolkit_without_nvcc_is_nobodys(compiles):
+    need = facts(tensorflow("2.1.0", "10.1", "7"), gcc=(12,))
+    answer = resolve(need, [toolkit("10.1.243+cudnn7.6.5")], lambda _: compiles)
+    assert answer.toolkit
+    assert any("compiles with gcc" in it.text for it in answer.reasons) == compiles
 
 
 def test_what_holds_for_those_that_follow_another_is_said_once():

@@ -14,7 +14,7 @@ from cudaswitch.environments import active_environment, environment_at, environm
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.resolver import explain
 from cudaswitch.resolver import resolve as resolve_facts
-from cudaswitch.store import all_stores
+from cudaswitch.store import all_stores, compiles_here
 
 
 @click.command(
@@ -55,7 +55,7 @@ def resolve(
         environment = active
     facts = facts_of(Path(environment.prefix), driver=driver, cc=cc, gcc=gcc, platform=platform)
     kits = [kit for store in all_stores() for kit in store.present()]
-    resolution = resolve_facts(facts, kits)
+    resolution = resolve_facts(facts, kits, compiles_here)
     if as_json:
         output.data(resolution.to_json())
     else:

@@ -97,7 +97,11 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
     found = layers(prefix, reading, framework_starts() + carrier_starts())
     if not any(layer.sites or layer.records for layer in found):
         made = os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")
-        why = "holds no packages" if made else "no site-packages and no conda-meta: no environment?"
+        why = (
+            "holds no packages"
+            if made
+            else "has no site-packages and no conda-meta: no environment?"
+        )
         reading.note(why, prefix)
     placed = list(places(found, reading))
     platform = platform or _platform(prefix, found, placed, reading)

@@ -40,7 +40,9 @@ class Reading:
         return printable(name.encode("utf-8", errors="backslashreplace").decode("utf-8"))
 
     def note(self, text: str, path: Path) -> None:
-        self.notes.append(Reason(text, self.name(path)))
+        """Keep a finding; `text` goes on where the name of the file or folder ends."""
+        name = self.name(path)
+        self.notes.append(Reason(f"`{name}` {text}", name))
 
     def text(self, path: Path, limit: int = PYTHON_LIMIT, *, head: bool = False) -> str | None:
         """Read a regular file as UTF-8, or return None: silently if missing, else with a note.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.platforms import current_platform
@@ -42,9 +42,12 @@ __all__ = [
 class _Draft:
     """The resolution while the steps fill it in."""
 
-    def __init__(self, facts: Facts, toolkits: Sequence[Toolkit]) -> None:
+    def __init__(
+        self, facts: Facts, toolkits: Sequence[Toolkit], compiles: Callable[[Toolkit], bool]
+    ) -> None:
         self.facts = facts
         self.toolkits = toolkits
+        self.compiles = compiles
         self.reasons: list[Reason] = []
         self.needs: list[Need] = []
         self.verdicts: list[Verdict] = []
@@ -79,9 +82,16 @@ class _Draft:
         return not self.conflict and not any(verdict.blocks for verdict in self.verdicts)
 
 
-def resolve(facts: Facts, toolkits: Sequence[Toolkit]) -> Resolution:
-    """Choose the CUDA, the cuDNN and the installed toolkit for what is in an environment."""
-    draft = _Draft(facts, toolkits)
+def resolve(
+    facts: Facts,
+    toolkits: Sequence[Toolkit],
+    compiles: Callable[[Toolkit], bool] = lambda _: True,
+) -> Resolution:
+    """Choose the CUDA, the cuDNN and the installed toolkit for what is in an environment.
+
+    `compiles` tells whether a toolkit has an nvcc; of one without, no host compiler is spoken.
+    """
+    draft = _Draft(facts, toolkits, compiles)
     for step in STEPS:
         step(draft)
     lead = draft.wanted
@@ -272,7 +282,7 @@ def _labels(draft: _Draft, *, own: bool) -> str:
 
 def host_compiler(draft: _Draft) -> None:
     """Whether the machine's compiler can build with it."""
-    if draft.wanted:
+    if draft.wanted and (draft.toolkit is None or draft.compiles(draft.toolkit)):
         cuda = draft.toolkit.version if draft.toolkit else draft.wanted.cuda
         draft.reasons += check_compilers(cuda, draft.facts)
 

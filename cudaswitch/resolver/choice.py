@@ -51,7 +51,7 @@ def _misfit(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
     return (
         _wrong_cuda(wanted, toolkit.version)
         or _wrong_cudnn(wanted, toolkit)
-        or next((block.text for block in check_driver(toolkit.version, facts).blocks), None)
+        or _wrong_driver(toolkit.version, facts)
         or _wrong_gpu(toolkit.version, facts)
     )
 
@@ -80,6 +80,12 @@ def _wrong_cudnn(wanted: Wanted, toolkit: Toolkit) -> str | None:
     if unsupported_cuda(toolkit.cudnn, toolkit.version):
         return f"has a cuDNN {toolkit.cudnn} that is not for CUDA {toolkit.version.minor}"
     return None
+
+
+def _wrong_driver(version: Version, facts: Facts) -> str | None:
+    blocks = check_driver(version, facts).blocks
+    # What it is said of stands before it.
+    return blocks[0].text.removeprefix(f"CUDA {version} ") if blocks else None
 
 
 def _wrong_gpu(version: Version, facts: Facts) -> str | None:
