@@ -129,6 +129,11 @@ def test_how_terminals_and_word_processors_write(text: str, code: str) -> None:
     assert row.pattern.search(pasted.text)
 
 
+def test_what_is_said_last_names_nothing_that_is_not_there(patient: Patient) -> None:
+    done = patient.home.run("doctor", stdin=PASTED, **patient.env)
+    assert done.stderr == "cudaswitch: 1 finding\n"
+
+
 def test_what_is_not_known(patient: Patient) -> None:
     hostile = "\x1b[31m" + "libcudnn.so." * 50_000 + "\n" + "\0" * 100 + "\n(((((\n"
     done = patient.home.run("doctor", stdin=hostile, **patient.env)

@@ -89,7 +89,7 @@ def _tell(findings: list[Finding]) -> None:
         output.line(f"  cause  {rule.cause}")
         output.line(f"  fix    {finding.fix}")
     count = len(findings)
-    output.say(f"{count} finding{'s' if count > 1 else ''}; docs/doctor.md has a part on each")
+    output.say(f"{count} finding{'s' if count > 1 else ''}")
 
 
 def _mend(findings: list[Finding], yes: bool) -> None:
