@@ -78,12 +78,42 @@ def test_all_builds_of_a_release_are_listed(home: Home, asked: str, count: int) 
         (["torch", "new"], "`new` is not a version", "10.1.243"),
         (["torch", "99"], "no build of PyTorch 99 is known here", "cudaswitch compat torch"),
         (["torch", "2.6.0+cu999"], "no build of PyTorch 2.6.0+cu999 is", "cudaswitch compat torch"),
-        (["numba"], "Numba has no builds of its own", "resolve"),
+        (["numba"], "the CUDA of the environment, or a toolkit from 11.2 to 12", "resolve"),
+        (["vllm"], "what vLLM is built for: it uses the CUDA of PyTorch", "resolve"),
     ],
 )
 def test_what_is_not_known(home: Home, arguments: list[str], message: str, hint: str) -> None:
     refused(home.run("compat", *arguments), message, hint=hint)
 
 
-def test_another_framework(home: Home) -> None:
-    refused(home.run("compat", "caffe"), "'tensorflow'", code=2, hint="compat --help")
+@pytest.mark.parametrize("name", ["caffe", "12.4", "tensorflow-hub"])
+def test_another_framework(home: Home, name: str) -> None:
+    said = f"`{name}` is none of the frameworks known here: bitsandbytes, cntk"
+    refused(home.run("compat", name), said, code=2, hint="compat --help")
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("pytorch", "torch"),
+        ("PyTorch", "torch"),
+        ("TensorFlow", "tensorflow"),
+        ("tensorflow-gpu", "tensorflow"),
+        ("tensorflow_gpu", "tensorflow"),
+        ("cupy-cuda12x", "cupy"),
+        ("ONNX Runtime", "onnxruntime"),
+    ],
+)
+def test_a_framework_by_its_title_and_by_its_packages(home: Home, asked: str, name: str) -> None:
+    assert succeeded(home.run("compat", asked)) == succeeded(home.run("compat", name))
+
+
+def test_only_frameworks_with_a_table_are_said_to_have_one(home: Home) -> None:
+    done = home.run("compat")
+    names = done.stderr.partition("of their own: ")[2].strip().split(", ")
+    assert "torch" in names
+    assert json.loads(home.run("compat", "--json").stdout)["frameworks"] == names
+    for name in names:
+        succeeded(home.run("compat", name))
+    for name in ("numba", "vllm", "torchvision"):
+        assert name not in names

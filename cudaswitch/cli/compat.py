@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +13,27 @@ from cudaswitch.compat.compilers import host_compilers
 from cudaswitch.compat.drivers import corresponding, releases, required
 from cudaswitch.compat.frameworks import Build, Framework, frameworks
 from cudaswitch.compat.tables import cite
-from cudaswitch.errors import CudaswitchError
+from cudaswitch.errors import CudaswitchError, brief
 from cudaswitch.resolver.needs import release_of
 from cudaswitch.versions import Version
+
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice  # no generic before click 8.2
+
+
+class _Framework(_Choice):
+    """A framework by its name here, its title, or a package: `torch`, `PyTorch`, `pytorch`."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = value.lower().replace("_", "-")
+        for one in frameworks().values():
+            named = text in (one.name, one.title.lower(), *one.conda)
+            if named or one.rank(text) is not None:
+                return one.name
+        known = ", ".join(sorted(frameworks()))
+        raise click.UsageError(f"`{brief(value)}` is none of the frameworks known here: {known}")
 
 
 @click.command(
@@ -24,7 +42,7 @@ from cudaswitch.versions import Version
     )
 )
 @click.argument(
-    "framework", metavar="[FRAMEWORK]", type=click.Choice(sorted(frameworks())), required=False
+    "framework", metavar="[FRAMEWORK]", type=_Framework(sorted(frameworks())), required=False
 )
 @click.argument("version", required=False)
 @output.json_option
@@ -33,6 +51,7 @@ def compat(framework: str | None, version: str | None, as_json: bool) -> None:
 
     With FRAMEWORK, for which CUDA and cuDNN its releases are built, and who says so.
     """
+    listed = sorted(name for name, one in frameworks().items() if one.builds)
     if framework is None:
         rows = [_release(cuda) for cuda in releases()]
         titles = ("CUDA", "driver", "came with", "on Windows", "GPUs", "gcc")
@@ -43,11 +62,11 @@ def compat(framework: str | None, version: str | None, as_json: bool) -> None:
         keys = ("version", "cuda", "cudnn", "os", "tag", "source")
     if as_json:
         kind = "cuda" if framework is None else "builds"
-        output.data({kind: rows, "frameworks": sorted(frameworks())})
+        output.data({kind: rows, "frameworks": listed})
         return
     output.table([titles, *([_shown(row[key]) for key in keys] for row in rows)])
     if framework is None:
-        output.say(f"frameworks with a table of their own: {', '.join(sorted(frameworks()))}")
+        output.say(f"frameworks with a table of their own: {', '.join(listed)}")
 
 
 def _release(cuda: Version) -> dict[str, Any]:
@@ -75,7 +94,7 @@ def _builds(name: str, version: str | None) -> list[Build]:
     found = frameworks()[name]
     if not found.builds:
         raise CudaswitchError(
-            f"{found.title} has no builds of its own: it uses the CUDA of {found.follows}",
+            f"no table here says what {found.title} is built for: it uses {_others(found)}",
             "cudaswitch resolve tells which that is",
         )
     if version is None:
@@ -93,6 +112,14 @@ def _builds(name: str, version: str | None) -> list[Build]:
             f"no build of {found.title} {version} is known here", f"cudaswitch compat {found.name}"
         )
     return builds
+
+
+def _others(found: Framework) -> str:
+    """Say whose CUDA a framework uses that has none of its own."""
+    if found.follows in frameworks():
+        return f"the CUDA of {frameworks()[found.follows].title}"
+    either = f", or a toolkit {found.takes}" if found.takes else ""
+    return f"the CUDA of the environment{either}"
 
 
 def _of_release(found: Framework, wanted: Version) -> Iterator[Build]:
