@@ -111,6 +111,27 @@ def test_an_nvcc_that_does_not_know_the_gpu(
 
 
 @pytest.mark.parametrize(
+    ("torch", "installed", "fix"),
+    [
+        ("12.4", [], "cudaswitch install 12.4 && "),
+        ("10.2", ["11.8.89"], "cudaswitch env 11.8.89 "),
+        (None, ["11.0.221", "12.4.131"], "cudaswitch env 12.4.131 "),
+    ],
+)
+def test_a_cuda_that_knows_the_gpu_and_that_is_used_here(
+    patient: Patient, torch: str | None, installed: list[str], fix: str
+) -> None:
+    for version in installed:
+        patient.adopt(version)
+    if torch:
+        env = patient.virtualenv()
+        env.torch(f"2.4.0+cu{torch.replace('.', '')}", torch)
+        patient.activate(env)
+    patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "11.0.221"))
+    assert fix in patient.told("nvcc fatal   : Unsupported gpu architecture 'compute_86'")["fix"]
+
+
+@pytest.mark.parametrize(
     ("line", "laid", "fix"),
     [
         ("fatal error: cublas_v2.h: No such file or directory", True, "export CPATH=KIT/include"),

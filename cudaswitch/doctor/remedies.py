@@ -207,9 +207,18 @@ def _having(number: str) -> list[Version]:
 
 
 def _gpu(facts: Facts, number: str) -> str:
-    """Bring the oldest CUDA that has code for a GPU, or the newest where it was given up."""
+    """Bring a CUDA that has code for a GPU: the framework's, else one that is installed.
+
+    Else the oldest, or the newest where the GPU was given up.
+    """
     having, in_use = _having(number), _in_use(facts) or releases()[0]
     fits = [cuda for cuda in having if _runs(facts, cuda)] or having
+    own = Version(facts.resolution.cuda or "0")
+    there = [kit for kit in facts.installed if Version(kit.version.minor) in fits]
+    if any(cuda.starts_with(own) or own.starts_with(cuda) for cuda in fits):
+        return first_that_fits(facts, own.minor)
+    if there:
+        return use_command(facts, there[-1].name)
     if not fits:
         return "cudaswitch compat"
     return first_that_fits(facts, str(fits[0] if in_use > having[0] else fits[-1]))
