@@ -75,7 +75,7 @@ class EnvironmentChange(NamedTuple):
             result[_STATE + owner] = str(self.want)
         result[_STATE + "ON"] = str(self.want) + (":nvcc" if "CUDACXX" in self.set else "")
         # What the person has put into it meanwhile may go again.
-        if environment.get(_STATE + "LD") == "unset":
+        if environment.get("LD_LIBRARY_PATH") and environment.get(_STATE + "LD") == "unset":
             result[_STATE + "LD"] = "unset"
         if any(self.want.home in result[copy] for copy in _copies(result)):
             result[_STATE + "KEPT"] = ""

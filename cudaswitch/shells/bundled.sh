@@ -111,3 +111,27 @@ __cudaswitch_libdevice() {
     done
     return 1
 }
+
+# Run a command with patterns expanded as POSIX has it, whatever the person has set; what calls
+# this in zsh emulates sh.
+__cudaswitch_globbing() {
+    # shellcheck disable=SC3044  # bash only
+    case $-:${BASH_VERSION-} in
+        *f*:*) __cudaswitch_globbing_now "$@" ;;
+        *:?*) if \shopt -q failglob; then __cudaswitch_globbing_now "$@"; else "$@"; fi ;;
+        *) "$@" ;;
+    esac
+}
+
+# The same where patterns are not expanded, or are to match.
+__cudaswitch_globbing_now() {
+    \local _csw_noglob _csw_failglob _csw_code
+    _csw_noglob='' _csw_failglob='' _csw_code=0
+    case $- in *f*) _csw_noglob=1 && set +f ;; esac
+    # shellcheck disable=SC3028  # elsewhere there is no such variable
+    case ${BASHOPTS-} in *failglob*) _csw_failglob=1 && \shopt -u failglob ;; esac
+    "$@" || _csw_code=$?
+    if [ -n "$_csw_noglob" ]; then set -f; fi
+    if [ -n "$_csw_failglob" ]; then \shopt -s failglob; fi
+    return "$_csw_code"
+}

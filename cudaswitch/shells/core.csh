@@ -360,7 +360,7 @@ if ("${_csw_toolkit:q}" != "") then
     endif
     if ("${_csw_record_OLD:q}" != "") setenv _CUDASWITCH_OLD "${_csw_record_OLD:q}"
     # What the person has put into it meanwhile may go again.
-    if ("$_csw_LD" == unset) setenv _CUDASWITCH_LD unset
+    if ("$_csw_LD" == unset && "${_csw_LD_LIBRARY_PATH:q}" != "") setenv _CUDASWITCH_LD unset
     if ("${_csw_record_LIB:q}" != "") then
         setenv _CUDASWITCH_LIB "${_csw_record_LIB:q}"
         if (! $_csw_ld_set) setenv _CUDASWITCH_LD unset

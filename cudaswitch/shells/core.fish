@@ -1,6 +1,5 @@
-# The change and its exact undo for fish. The state is that of core.sh, word for word, so
-# that shells of both kinds can be nested. Functions answer in $__csw: a command substitution
-# costs more than all the rest.
+# The change and its exact undo for fish. The state is that of core.sh, word for word, so that shells
+# of both kinds can be nested. Functions answer in $__csw: a command substitution costs more than all.
 
 # $argv[1] = set or give: the variables that the applied want $argv[2] has. $argv[1] = forget:
 # what conda keeps of those that the want had, whose values before are in _cudaswitch_was_NAME.
@@ -115,6 +114,7 @@ function __cudaswitch_settled --no-scope-shadowing
     set -l --path old $_OLD_VIRTUAL_PATH
     set -l old_was "$old"
     set -l was_unset $_CUDASWITCH_LD
+    test -n "$ld_set" -a -z "$ld"; and set was_unset
     set -l applied "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE"
 
     if test -n "$applied"

@@ -210,7 +210,7 @@ def __cudaswitch_done [before, want] {
         [...$first $'($home)/extras/CUPTI/lib64'] | where {|dir| __cudaswitch_is_dir $dir }
     }
     # What the person has put into it meanwhile may go again.
-    if $env._CUDASWITCH_LD? == unset { $now._CUDASWITCH_LD = 'unset' }
+    if $env._CUDASWITCH_LD? == unset and ($env.LD_LIBRARY_PATH? | is-not-empty) { $now._CUDASWITCH_LD = 'unset' }
     if ($libraries | is-not-empty) {
         let ld = (__cudaswitch_elements $now.LD_LIBRARY_PATH)
         $now._CUDASWITCH_LIB = ($libraries | each {|dir| $ld | __cudaswitch_record $dir } | str join :)

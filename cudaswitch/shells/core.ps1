@@ -242,7 +242,7 @@ function global:__cudaswitch_settle {
         }
     }
     __cudaswitch_flags_give
-    $unset = $env:_CUDASWITCH_LD
+    $unset = if ($env:LD_LIBRARY_PATH) { $env:_CUDASWITCH_LD }
     foreach ($name in 'ON', 'BIN', 'OLD', 'GONE', 'LIB', 'LD') {
         __cudaswitch_set "_CUDASWITCH_$name" $null
     }

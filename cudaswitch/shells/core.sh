@@ -66,30 +66,6 @@ __cudaswitch_before() {
     return 1
 }
 
-# Run a command with patterns expanded as POSIX has it, whatever the person has set; what calls
-# this in zsh emulates sh.
-__cudaswitch_globbing() {
-    # shellcheck disable=SC3044  # bash only
-    case $-:${BASH_VERSION-} in
-        *f*:*) __cudaswitch_globbing_now "$@" ;;
-        *:?*) if \shopt -q failglob; then __cudaswitch_globbing_now "$@"; else "$@"; fi ;;
-        *) "$@" ;;
-    esac
-}
-
-# The same where patterns are not expanded, or are to match.
-__cudaswitch_globbing_now() {
-    \local _csw_noglob _csw_failglob _csw_code
-    _csw_noglob='' _csw_failglob='' _csw_code=0
-    case $- in *f*) _csw_noglob=1 && set +f ;; esac
-    # shellcheck disable=SC3028  # elsewhere there is no such variable
-    case ${BASHOPTS-} in *failglob*) _csw_failglob=1 && \shopt -u failglob ;; esac
-    "$@" || _csw_code=$?
-    if [ -n "$_csw_noglob" ]; then set -f; fi
-    if [ -n "$_csw_failglob" ]; then \shopt -s failglob; fi
-    return "$_csw_code"
-}
-
 # $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of
 # those that the want $2 had, whose values before are in _cudaswitch_was_NAME.
 __cudaswitch_scalars() {
@@ -171,7 +147,7 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
 __cudaswitch_settled() {
     \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset IFS
     IFS=' ' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-} _csw_names=''
-    _csw_unset=${_CUDASWITCH_LD-}
+    case $_csw_ld_set:$_csw_ld in set:) _csw_unset='' ;; *) _csw_unset=${_CUDASWITCH_LD-} ;; esac
 
     if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
         case $_csw_search\|$_csw_ld\|$_csw_old${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-} in

@@ -6,6 +6,7 @@ Runs in xonsh: see `shells.carried`.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any

@@ -73,6 +73,14 @@ def test_a_list_that_was_unset_is_so_after_another_toolkit(shell: Shell, person:
     assert foreign(result.snaps["5"]) == foreign(result.snaps["0"])
 
 
+@every
+def test_a_list_that_somebody_has_emptied_stays_empty(shell: Shell, person: Person) -> None:
+    emptied = shell.set("LD_LIBRARY_PATH", "")
+    steps = [person.use(shell, "10.1"), emptied, person.use(shell, "11.8"), person.off(shell)]
+    result = person.play(shell, *steps, LD_LIBRARY_PATH=None).check()
+    assert result.snaps["4"]["LD_LIBRARY_PATH"] == ""
+
+
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
 @told_apart
 def test_a_list_that_was_unset_is_so_after_scripts_of_an_environment(
