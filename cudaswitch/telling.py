@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from cudaswitch import talk
-from cudaswitch.activation import applied
+from cudaswitch.activation import applied, chosen
 from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.store import all_stores, all_toolkits
 from cudaswitch.toolkit import Toolkit
+from cudaswitch.tools import is_shim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def current(as_json: bool = False) -> None:
     decision = decide(os.environ, working_directory(os.environ))
     kit = decision.toolkit
     path = decision.want.home if decision.want.home != "system" else None
-    agrees = _agrees(decision)
+    instead = _instead_of(decision.want.home)
     if as_json:
         talk.data(
             {
@@ -30,7 +31,7 @@ def current(as_json: bool = False) -> None:
                 "version": str(kit.version) if kit else None,
                 "path": path,
                 "origin": decision.origin,
-                "agrees": agrees,
+                "agrees": instead is None,
             }
         )
         return
@@ -39,24 +40,52 @@ def current(as_json: bool = False) -> None:
     else:
         talk.line(f"{kit.name if kit else path} (asked for by {decision.origin})")
         talk.line(path)
-    if not agrees:
-        has = applied(os.environ)
-        talk.say(f"this shell has {has.home if has else os.environ.get('CUDA_HOME', 'no toolkit')}")
-        environment = active_environment(os.environ)
-        hooked = environment and decision.origin.startswith(f"{environment.pin_file}:")
-        talk.hint("activate the environment again" if hooked else "cudaswitch init --install")
+    if instead:
+        talk.say(f"this shell has {instead}")
+        talk.hint(_mend(decision, kit))
 
 
-def _agrees(decision: Decision) -> bool:
-    wanted = decision.want.home
+def _instead_of(wanted: str) -> str | None:
+    """Name what this shell has in the place of a toolkit, None where it has that one."""
     on = applied(os.environ)
     if wanted == "system":
-        return on is None
+        return on.home if on else None
     folders = [os.path.join(at, "") for at in os.environ.get("PATH", "").split(os.pathsep) if at]
-    first = next((at for at in folders if os.path.exists(f"{at}nvcc")), None)
-    ours = f"{wanted}/bin/"
-    wins = first == ours if os.path.exists(f"{ours}nvcc") else ours in folders
-    return os.environ.get("CUDA_HOME") == wanted and wins
+    ours, home = f"{wanted}/bin/", os.environ.get("CUDA_HOME")
+    compilers = [at for at in folders if os.path.exists(f"{at}nvcc") and not is_shim(f"{at}nvcc")]
+    compiles = os.path.exists(f"{ours}nvcc")
+    wins = compilers[:1] == [ours] if compiles else ours in folders
+    if home == wanted and wins:
+        return None
+    if home != wanted and (on is None or on.home != wanted):
+        return on.home if on else home or "no toolkit"
+    # It was put in, and somebody has changed something since.
+    found = []
+    if home != wanted:
+        found.append("no CUDA_HOME" if home is None else f"CUDA_HOME={home}")
+    if not wins:
+        other = compiles and compilers
+        found.append(f"{compilers[0]}nvcc first on PATH" if other else f"no {ours} on PATH")
+    return " and ".join(found)
+
+
+def _mend(decision: Decision, kit: Toolkit | None) -> str:
+    """Name what gives this shell what is asked for."""
+    want, on = decision.want, applied(os.environ)
+    environment = active_environment(os.environ)
+    if environment and decision.origin.startswith(f"{environment.pin_file}:"):
+        return "activate the environment again"
+    if chosen(os.environ) is None and (on is None or on.home != want.home):
+        return "cudaswitch init --install"
+    if kit is None:
+        return "cudaswitch list" if want.home != "system" else "cudaswitch use system"
+    twins = [one for one in all_toolkits() if one.version == kit.version and one.cudnn]
+    options = {"libraries": want.libraries, "gpus": want.gpus}
+    if kit.cudnn is None and twins:
+        options["cudnn"] = "none"
+    return f"cudaswitch use {kit.name}" + "".join(
+        f" --{name} {value}" for name, value in options.items() if value
+    )
 
 
 def which(name: str, consumer: str | None = None, as_json: bool = False) -> None:
@@ -164,10 +193,12 @@ def _state(kit: Toolkit, holders: Sequence[str]) -> str:
 
 
 def _active_path() -> str | None:
-    want = applied(os.environ)
-    if want:
-        return want.home
+    """Return the toolkit that this shell has, whoever asked for it."""
+    on = applied(os.environ)
+    if on and _instead_of(on.home) is None:
+        return on.home
     try:
-        return decide(os.environ, working_directory(os.environ)).want.home
+        wanted = decide(os.environ, working_directory(os.environ)).want.home
     except CudaswitchError:
         return None
+    return wanted if _instead_of(wanted) is None else None

@@ -128,11 +128,15 @@ def test_current(lent: Home, tmp_path: Path) -> None:
         "exec", "10.1", "--", "env", "CUDA_HOME=/x", console_script(), "current", "--json",
     )  # fmt: skip
     assert json.loads(spoiled.stdout)["agrees"] is False
+    spoiled = lent.run("exec", "10.1", "--", "env", "CUDA_HOME=/x", console_script(), "current")
+    assert spoiled.stderr.splitlines() == [
+        "cudaswitch: this shell has CUDA_HOME=/x", f"hint: cudaswitch use {FULL}",
+    ]  # fmt: skip
     human = lent.run("current", cwd=tmp_path)
     assert succeeded(human) == [
         f"{FULL} (asked for by {tmp_path}/.cuda-version:2)", str(kit(lent)),
     ]  # fmt: skip
-    assert "this shell has" in human.stderr
+    assert human.stderr.startswith("cudaswitch: this shell has no toolkit\n")
     assert human.stderr.endswith("hint: cudaswitch init --install\n")
     prefix = conda_prefix(tmp_path / "env")
     succeeded(lent.run("pin", "10.1", "-p", prefix))

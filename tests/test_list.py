@@ -10,7 +10,7 @@ from pathlib import Path
 from checks import succeeded
 from homes import Home
 from shells.conda import conda_prefix
-from stock import BARE, FULL
+from stock import BARE, FULL, kit
 
 
 def test_list(stocked: Home) -> None:
@@ -94,3 +94,51 @@ def test_list_of_nothing(home: Home, pair: list[Path]) -> None:
     # A cuDNN that waits for its toolkit is something, and no toolkit.
     succeeded(home.run("install", pair[1]))
     assert home.run("list").stderr.startswith(told)
+
+
+def test_what_list_calls_active_current_does_too(stocked: Home, tmp_path: Path) -> None:
+    """A toolkit that is only asked for, or was put in and then changed, is not what there is."""
+    other = tmp_path / "other/bin"
+    other.mkdir(parents=True)
+    (other / "nvcc").write_text("#!/bin/sh\n")
+    (other / "nvcc").chmod(0o755)
+    nvcc = kit(stocked, BARE) / "bin/nvcc"
+    nvcc.write_text("#!/bin/sh\n")
+    nvcc.chmod(0o755)
+    bare = ("exec", BARE, "--cudnn", "none", "--gpus", "0", "--")
+    again = f"hint: cudaswitch use {BARE} --gpus 0 --cudnn none"
+
+    def told(*before: str, **more: str) -> tuple[list[str], list[str]]:
+        lines = succeeded(stocked.run(*before, "cudaswitch", "list", cwd=tmp_path, **more))
+        current = stocked.run(*before, "cudaswitch", "current", cwd=tmp_path, **more)
+        succeeded(current)
+        return [line.split()[1] for line in lines if line[0] == "*"], current.stderr.splitlines()
+
+    assert told(*bare) == ([BARE], [])
+    assert told(*bare, "env", "CUDA_HOME=/x") == (
+        [],
+        ["cudaswitch: this shell has CUDA_HOME=/x", again],
+    )
+    path = f"PATH={other}:{nvcc.parent}:{stocked.env['PATH']}"
+    has = f"cudaswitch: this shell has {other}/nvcc first on PATH"
+    assert told(*bare, "env", path) == ([], [has, again])
+    has = f"cudaswitch: this shell has no CUDA_HOME and no {nvcc.parent}/ on PATH"
+    without = (*bare, "env", "-u", "CUDA_HOME", f"PATH={Path(sys.executable).parent}")
+    assert told(*without) == ([], [has, again])
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    assert told("exec", "system", "--", "env", "-u", "_CUDASWITCH_U") == (
+        [],
+        ["cudaswitch: this shell has no toolkit", "hint: cudaswitch init --install"],
+    )
+    assert told("exec", FULL, "--", "env", "-u", "_CUDASWITCH_U") == ([FULL], [])
+    (tmp_path / ".cuda-version").write_text("10.1\ncudnn none\n")
+    assert told("exec", FULL, "--", "env", "-u", "_CUDASWITCH_U") == (
+        [FULL],
+        [
+            f"cudaswitch: this shell has {kit(stocked)}",
+            "hint: cudaswitch init --install",
+        ],
+    )
+    succeeded(stocked.run("shims", "install"))
+    shims = stocked.store / "shims"
+    assert told(*bare, "env", f"PATH={shims}:{nvcc.parent}:{stocked.env['PATH']}") == ([BARE], [])
