@@ -288,7 +288,10 @@ def _whole(text: bytes, path: Path) -> bytes:
 
 def _with_line(text: bytes, line: bytes, is_new: bool) -> bytes:
     """Put the line in, or in the place where it was; everything else stays byte for byte."""
-    end = b"\r\n" if re.search(rb"\A[^\n]*\r\n", text) else b"\n"
+    end = b"\n"
+    if re.search(rb"\A[^\n]*\r\n", text):
+        # To most shells the carriage return belongs to the last word, unless that is a comment.
+        end, line = b"\r\n", line + b" #"
     block = end.join([line, _CLOSE, b""])
     first = _BLOCK.search(text)
     if first:

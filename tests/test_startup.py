@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pexpect
@@ -59,6 +61,29 @@ def test_a_folder_of_settings_that_hangs_on_the_directory_is_none(
     install(home, "fish")
     assert (home.path / ".config/fish/conf.d/cudaswitch.fish").is_file()
     assert not (home.path / "relative").exists()
+
+
+@pytest.mark.parametrize(
+    ("shell", "file", "asked", "answer"),
+    [
+        *((name, file, "type cudaswitch", "function") for name, file in FILES.items()),
+        ("tcsh", ".tcshrc", "alias cudaswitch", "source"),
+    ],
+)
+def test_a_file_with_line_ends_of_windows_loads_it(
+    home: Home, require: Callable[[str], str], shell: str, file: str, asked: str, answer: str
+) -> None:
+    """Most shells take the carriage return for a part of the line's last word."""
+    path = home.path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"# mine\r\n")
+    install(home, shell)
+    done = subprocess.run(
+        [require(shell), "-i", "-c", asked],
+        env=home.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert answer in done.stdout, done.stderr
+    assert not re.search("syntax|unexpected|No such file|not found", done.stderr), done.stderr
 
 
 @pytest.mark.parametrize("shell", FILES)
