@@ -253,6 +253,11 @@ def parse_version_file(text: str, origin: str) -> Request:
             continue
         where = f"{origin}:{number}"
         key, value = _keyed(line)
+        word, equals, _ = map(str.strip, line.partition("="))
+        if equals and _is_name(word) and word not in _KEYS:
+            raise RequestError(
+                f"no key `{brief(word)}` is known at {where}", f"there are {', '.join(_KEYS)}"
+            )
         # Only ranges have blanks, behind their commas.
         if not line.isascii() or (len(value.split()) > 1 and "," not in value):
             raise RequestError(
