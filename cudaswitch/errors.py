@@ -39,7 +39,7 @@ class RequestError(CudaswitchError):
 
 
 class ChoiceError(CudaswitchError):
-    """A word that is none of those there are to choose from: wrong usage."""
+    """A word that is none of those there are to choose from, or out of place: wrong usage."""
 
     exit_code = 2
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from checks import PYTHON, RUNTIME_ANSWER, refused, succeeded
 from homes import Home
@@ -49,6 +52,29 @@ def test_exec_without_a_request(lent: Home, tmp_path: Path) -> None:
     (tmp_path / ".cuda-version").write_text("11.0\n")
     message = refused(lent.run(*show, cwd=inside), "CUDA 11.0", "not installed", hint="install")
     assert f"{tmp_path}/.cuda-version:1" in message
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("12.4 nvcc --version", "12.4 -- nvcc --version"),
+        ("12.4 make", "12.4 -- make"),
+        ("--gpus 0 10.1 --cudnn=7 sh -c 'echo $CUDA_HOME'",
+         "--gpus 0 10.1 --cudnn=7 -- sh -c 'echo $CUDA_HOME'"),
+        ("nvcc --help", "-- nvcc --help"),
+        ("--cudnn 7 ./run.sh", "--cudnn 7 -- ./run.sh"),
+        ("latest make -j8", "latest -- make -j8"),
+    ],
+)  # fmt: skip
+def test_a_command_without_the_dashes_before_it(home: Home, typed: str, meant: str) -> None:
+    done = home.run("exec", *shlex.split(typed))
+    refused(done, "name the command behind `--`", code=2, hint=f"cudaswitch exec {meant}")
+    assert done.stderr.endswith(f"cudaswitch exec {meant}\n")
+
+
+@pytest.mark.parametrize("typed", ["10.1", "10.1 --bogus", "--bogus make", "auto"])
+def test_a_line_of_exec_without_a_command(home: Home, typed: str) -> None:
+    refused(home.run("exec", *typed.split()), code=2, hint="cudaswitch exec --help")
 
 
 def test_exec_takes_cudnn_and_libraries(lent: Home) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import click
@@ -13,8 +14,9 @@ from cudaswitch.cli import options, output
 from cudaswitch.cli.formats import FINISHED, FORMATS
 from cudaswitch.decision import answer
 from cudaswitch.environments import environment_at, read_request
-from cudaswitch.errors import CudaswitchError
+from cudaswitch.errors import ChoiceError, CudaswitchError
 from cudaswitch.pins import wanted_by
+from cudaswitch.store import dealias
 from cudaswitch.versions import parse_request
 
 
@@ -103,12 +105,45 @@ class _Exec(click.Command):
     """A command that takes everything behind `--` as it is."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" not in args and (begins := self._command_in(args)) is not None:
+            meant = [*args[:begins], "--", *args[begins:]]
+            raise ChoiceError(
+                "name the command behind `--`", f"cudaswitch exec {shlex.join(meant)}"
+            )
         at = args.index("--") if "--" in args else len(args)
         ctx.meta["command"] = args[at + 1 :]
         return super().parse_args(ctx, args[:at])
 
+    def _command_in(self, args: list[str]) -> int | None:
+        """Tell where the command begins in a line without `--`, None where there seems to be none.
+
+        Of words that are no options only the first may be a request.
+        """
+        options = {
+            name for one in self.params if isinstance(one, click.Option) for name in one.opts
+        }
+        requests, at = 0, 0
+        while at < len(args):
+            word = args[at]
+            if not word.startswith("-"):
+                if requests or not _is_request(word):
+                    return at
+                requests = 1
+            elif word.partition("=")[0] not in options:
+                return None
+            at += 2 if word in options else 1
+        return None
+
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(ctx.command_path, "[OPTIONS] [REQUEST] -- CMD...")
+
+
+def _is_request(word: str) -> bool:
+    try:
+        dealias(parse_request(word))
+    except CudaswitchError:
+        return False
+    return True
 
 
 @click.command(
