@@ -56,6 +56,30 @@ def test_install_says_which_and_why(home: Home, tmp_path: Path) -> None:
     refused(mixed, "`nvidia` has no channels", hint="--from conda")
 
 
+@pytest.mark.parametrize(
+    ("typed", "message", "meant"),
+    [
+        ("install cudnn 9", "cuDNN goes with a version", "install VERSION --cudnn 9"),
+        ("install cudnn", "cuDNN goes with a version", "install VERSION --cudnn VERSION"),
+        ("install 12.4 cudnn 9.1", "cuDNN goes with a version", "install 12.4 --cudnn 9.1"),
+        ("install cuda 12.4 cudnn 9", "cuDNN goes with a version", "install 12.4 --cudnn 9"),
+        ("install cuda >=12,<13", "stands by itself", "install '>=12,<13'"),
+        ("lock cudnn 9", "cuDNN goes with a version", "lock VERSION --cudnn 9"),
+        ("download cudnn 9 12.4", "cuDNN goes with a version", "download 12.4 --cudnn 9"),
+    ],
+)
+def test_words_of_search(home: Home, typed: str, message: str, meant: str) -> None:
+    done = home.run(*typed.split())
+    refused(done, message, code=2, hint=f"cudaswitch {meant}")
+    assert done.stderr.endswith(f"cudaswitch {meant}\n")
+
+
+def test_an_alias_of_such_a_name(home: Home) -> None:
+    succeeded(home.run("alias", "cudnn", "7"))
+    done = home.run("install", "cudnn", "--from", "runfile")
+    refused(done, "no runfile of CUDA 7", hint="8.0.44")
+
+
 INSTALL_AUTO = {
     "needs none": (("numpy", "2.0.0"), "nothing in `{}` needs CUDA"),
     "is not known": (("torch", "2.5.0a0+git1234"), "which CUDA `{}` needs is not known"),

@@ -11,7 +11,7 @@ import click
 
 from cudaswitch import sources
 from cudaswitch.cli import output
-from cudaswitch.cli.installing import wanted
+from cudaswitch.cli.installing import refuse_words, wanted
 from cudaswitch.decision import version_file, working_directory
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.environments import read_request
@@ -71,6 +71,7 @@ def choose(asked: Asked, work: Path) -> list[Answer]:
 
 def _requests(asked: Asked, named: Sequence[str]) -> list[Request]:
     if asked.what:
+        refuse_words(asked.what)
         return [wanted(each, asked.cudnn) for each in asked.what if each not in named]
     file = project_file()
     if file is None:

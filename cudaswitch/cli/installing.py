@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.detect import facts_of
 from cudaswitch.download.cache import workplace
 from cudaswitch.environments import active_environment
-from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError
+from cudaswitch.errors import ChoiceError, CudaswitchError, NotInstalledError, RequestError
 from cudaswitch.install import adopt as adopt_toolkit
 from cudaswitch.install import install as install_artifacts
 from cudaswitch.paths import cache
@@ -23,9 +24,9 @@ from cudaswitch.platforms import current_platform
 from cudaswitch.resolver import resolve
 from cudaswitch.sources import files, system
 from cudaswitch.sources.choosing import usual_source
-from cudaswitch.store import Store, dealias, find
+from cudaswitch.store import Store, all_stores, dealias, find
 from cudaswitch.toolkit import Toolkit, toolkit_name
-from cudaswitch.versions import Request, Version, parse_request
+from cudaswitch.versions import Request, Version, parse_request, quote_request
 
 
 @click.command(
@@ -64,6 +65,7 @@ def install(
         raise click.UsageError("--sha256 goes with exactly one file or URL")
     if cudnn and all(are_files):
         raise click.UsageError("--cudnn goes with a version: name the file of cuDNN instead")
+    refuse_words(what)
     sources.use_mirror(source, mirror)
     store = own_store()
     made: dict[str, Toolkit] = {}
@@ -103,6 +105,33 @@ def install(
     for name, kit in made.items():
         output.line(name)
         output.tell_of_building(kit, store.compiler_of(kit))
+
+
+_WORDS = {
+    "cuda": "a version of CUDA stands by itself",
+    "cudnn": "cuDNN goes with a version of CUDA",
+}
+
+
+def refuse_words(what: Sequence[str]) -> None:
+    """Refuse `cudnn 9`, as `search` takes it, with what was meant as the hint."""
+    words = [word for word in what if word in _WORDS and not _is_known(word)]
+    if not words:
+        return
+    found, key = {"cuda": "VERSION"}, "cuda"
+    for word in what:
+        if word in _WORDS:
+            key = word
+            found.setdefault(key, "VERSION")
+        else:
+            found[key], key = quote_request(word), "cuda"
+    option = f" --cudnn {found['cudnn']}" if "cudnn" in found else ""
+    command = click.get_current_context().command_path
+    raise ChoiceError(_WORDS[words[-1]], f"{command} {found['cuda']}{option}")
+
+
+def _is_known(alias: str) -> bool:
+    return any(alias in store.aliases() for store in all_stores())
 
 
 def wanted(what: str, cudnn: str | None) -> Request:
