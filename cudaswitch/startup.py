@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cudaswitch import ready, shells
 from cudaswitch.durable import sweep_beside, write_all, write_atomically
-from cudaswitch.errors import CudaswitchError, RequestError, StoreError, printable
+from cudaswitch.errors import ChoiceError, CudaswitchError, RequestError, StoreError, printable
 from cudaswitch.paths import home
 from cudaswitch.toolkit import refuse_unsafe_path
 
@@ -82,16 +82,19 @@ def _zdotdir(base: str, variables: Mapping[str, str]) -> str | None:
     return None
 
 
-def shell_of(name: str | None, variables: Mapping[str, str]) -> shells.Shell:
-    """Return the row of a shell, by default the person's own, that has a startup file."""
+def shell_of(name: str | None, variables: Mapping[str, str], option: str) -> shells.Shell:
+    """Return the row of a shell, by default the person's own, that has a startup file.
+
+    `option` is what `init` is to do with it, for the hint.
+    """
     asked = name or Path(variables.get("SHELL", "")).name
     rows = {row.name: row for row in shells.SHELLS.values() if row.startup}
     if row := rows.get(shells.SAME.get(asked, asked)):
         return row
     said = f"`{asked}`" if name else f"the shell of $SHELL (`{variables.get('SHELL', '')}`)"
-    raise RequestError(
+    raise (ChoiceError if name else RequestError)(
         f"{said} has no startup file that we know",
-        f"name one of {', '.join(rows)}: cudaswitch init --install bash",
+        f"name one of {', '.join(rows)}: cudaswitch init {option} bash",
     )
 
 

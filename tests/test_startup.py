@@ -175,7 +175,11 @@ def test_what_zshenv_says_moves_the_file(home: Home) -> None:
 @pytest.mark.parametrize("shell", ["", "/bin/ksh93", "/bin/csh-of-mine"])
 def test_a_shell_that_we_do_not_know(home: Home, shell: str) -> None:
     refused(home.run("init", "--install", SHELL=shell), "$SHELL", hint="bash, zsh")
-    refused(home.run("init", "--install", "ksh93"), "`ksh93`", hint="bash, zsh")
+    for option in ("--install", "--remove"):
+        named = home.run("init", option, "ksh93")
+        refused(named, "`ksh93`", code=2, hint=f"cudaswitch init {option} bash")
+    refused(home.run("init", "--remove", SHELL=shell), hint="cudaswitch init --remove bash")
+    refused(home.run("init", "ksh93"), "`ksh93`", code=2, hint="bash, zsh")
     assert not home.store.exists()
 
 

@@ -36,7 +36,8 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
     if put_in and take_out:
         raise click.UsageError("choose one of --install and --remove")
     if put_in or take_out:
-        _edit(startup.shell_of(shell, os.environ), yes, put_in=put_in)
+        option = "--install" if put_in else "--remove"
+        _edit(startup.shell_of(shell, os.environ, option), yes, put_in=put_in)
         return
     if shell is None:
         raise click.UsageError("name a shell, such as bash")
