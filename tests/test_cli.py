@@ -92,6 +92,15 @@ def test_a_typo_names_what_was_meant(home: Home) -> None:
     assert "Did you mean" not in refused(home.run("xyzzy"), "xyzzy", code=2, hint="")
 
 
+def test_what_shells_ask_proposes_the_options_of_use(home: Home) -> None:
+    for typed in ("--bogus", "--for-us", "--fil"):
+        message = refused(home.run("want", "--for-use", typed), code=2, hint="use --help")
+        assert message.startswith(f"cudaswitch: No such option '{typed}'")
+        assert not {"'--for-use'?", "'--file'?"} & set(re.split(r"[\s,]+", message))
+    message = refused(home.run("want", "--for-use", "--gpu", "0"), code=2, hint="use --help")
+    assert message.endswith("Did you mean '--gpus'?")
+
+
 def test_without_arguments_it_tells_what_it_can(home: Home) -> None:
     assert succeeded(home.run()) == succeeded(home.run("--help"))
 

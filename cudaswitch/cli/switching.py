@@ -64,7 +64,19 @@ def _needs_integration(name: str) -> None:
     )
 
 
-@click.command()
+class _Want(click.Command):
+    """What shells call for `use`: it proposes no option that people cannot give."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            given = {name for option in use.params for name in option.opts}
+            near = [one for one in error.possibilities or () if one in given]
+            raise click.NoSuchOption(error.option_name, possibilities=near, ctx=ctx) from None
+
+
+@click.command(cls=_Want)
 @click.argument("request", required=False)
 @click.option("--for-use", is_flag=True)
 @click.option("--file", type=click.Path(path_type=Path))
