@@ -73,6 +73,9 @@ def test_cudnn_whose_name_does_not_tell_its_cuda_goes_with_none(home: Home, tmp_
     other = archive.rename(tmp_path / "cudnn.tgz")
     name = "cudnn-10.1-linux-x64-v7.6.5"
     refused(home.run("install", toolkit, other), "cudnn.tgz", "which CUDA", hint=f"to {name}")
+    # Without a library to tell the platform.
+    headers = builders.tar_archive(tmp_path / "headers.tgz", "cuda", {"include/cudnn.h": b""})
+    refused(home.run("install", headers), "its platform", hint="cudnn-10.1-linux-x64-v7.6.5.32.tgz")
     assert not list((home.store / "packages").glob("*"))
     other.rename(archive)
     assert succeeded(home.run("install", toolkit, archive)) == BOTH

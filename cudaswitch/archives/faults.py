@@ -45,6 +45,12 @@ class ForeignError(FaultError):
     )
 
 
+class RenamedError(ForeignError):
+    """What only the name told that its maker gave the file."""
+
+    hint = "give it the name that its maker gave it, such as cudnn-10.1-linux-x64-v7.6.5.32.tgz"
+
+
 def shown(name: str) -> str:
     """Return a name from an archive for a message: quoted, and short however long it is."""
     return f"`{brief(name)}`"

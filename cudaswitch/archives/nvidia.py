@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from cudaswitch.archives.components import CUDA_NUMBERED, component_of, is_settled
-from cudaswitch.archives.faults import ForeignError, shown
+from cudaswitch.archives.faults import ForeignError, RenamedError, shown
 from cudaswitch.archives.layout import Layout, checked_package, release_of, whole
 from cudaswitch.archives.limits import METADATA_BYTES
 from cudaswitch.archives.members import Member
@@ -121,7 +121,9 @@ class NvidiaLayout(Layout):
         platform, version = self._platform(stated), self._version(stated)
         if platform is None or version is None:
             missing = "platform" if platform is None else "version"
-            raise ForeignError(f"does not tell its {missing}, neither in its name nor in its files")
+            renamed = self._top() == OLD_TOP
+            fault = RenamedError if renamed else ForeignError
+            raise fault(f"does not tell its {missing}, neither in its name nor in its files")
         cuda = release_of(version) if component in CUDA_NUMBERED else stated.cuda
         return checked_package(
             Package(
