@@ -157,6 +157,15 @@ def value(name: str) -> Any:
     return asked(name).value
 
 
+def way_online() -> str:
+    """Name what lets a command use the network, where it was kept from that."""
+    found = asked("offline")
+    if not found.value:
+        return "run the command once without --offline"
+    is_variable = found.origin == SETTINGS["offline"].variable
+    return f"unset {found.origin}" if is_variable else "cudaswitch config unset offline"
+
+
 def checked(name: str, found: Any, where: str = "", variable: str = "") -> Value:
     """Return a value that is of the setting's kind, or raise RequestError, `where` in it.
 

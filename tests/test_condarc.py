@@ -221,6 +221,7 @@ def test_a_certificate_authority_and_none(
 
 def test_offline(tmp_path: Path, server: FolderServer) -> None:
     condarc(tmp_path, f"channels: [{server.url}/lab/cuda]\noffline: true")
-    with pytest.raises((NotFoundError, SourceError)):
+    with pytest.raises((NotFoundError, SourceError)) as caught:
         obtain(tmp_path)
+    assert caught.value.hint == "conda config --set offline false"
     assert not server.asked

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event
 from urllib.parse import urlsplit
 
+from cudaswitch import settings
 from cudaswitch.download.access import ANYBODY, Access, Limits
 from cudaswitch.download.cache import Cache, file_sha256, unusable
 from cudaswitch.download.urls import file_name, local_path, redact, refused
@@ -119,8 +120,8 @@ def _cached(store: Cache, url: str, sha256: str | None) -> Path:
     if known is not None and sha256 in (None, known.sha256):
         return store.root / known.sha256
     raise NotFoundError(
-        f"`{redact(url)}` is not in the cache, and --offline forbids to download it",
-        "run the command once without --offline",
+        f"`{redact(url)}` is not in the cache, and offline nothing is downloaded",
+        settings.way_online(),
     )
 
 

@@ -181,7 +181,9 @@ def refuse_unread(what: str, channels: Sequence[Channel]) -> None:
         shown = named([channel for channel in channels if channel.unread])
         raise SourceError(
             f"no {what} is known of offline: of {shown} there is no index in the cache",
-            "run the command once without --offline",
+            "conda config --set offline false"
+            if read_condarc(os.environ).offline
+            else settings.way_online(),
         )
 
 

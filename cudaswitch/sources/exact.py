@@ -124,8 +124,8 @@ def _fetched(wanted: Sequence[Exact], offline: bool, folder: Path | None) -> dic
         where = f"neither in `{folder}` nor in the cache" if folder else "not in the cache"
         names = [each.name for each in wanted if not each.origin.startswith(("file:", "/"))]
         raise NotFoundError(
-            f"{', '.join(names)} {'are' if names[1:] else 'is'} {where}, and --offline forbids"
-            " to download",
+            f"{', '.join(names)} {'are' if names[1:] else 'is'} {where}, and offline nothing"
+            " is downloaded",
             "where there is a network: cudaswitch download -d DIR, then sync with --from-dir DIR",
         ) from None
     return {each.sha256: path for each, path in zip(wanted, paths, strict=True)}

@@ -118,7 +118,7 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
     if offline:
         return SourceError(
             f"{what} is not in the folders that pip searches offline: {last}",
-            "leave --offline out, or name a folder of wheels in PIP_FIND_LINKS",
+            f"{settings.way_online()}, or name a folder of wheels in PIP_FIND_LINKS",
         )
     if _UNREACHABLE.search(said):
         causes = [next(filter(None, found)) for found in _CAUSE.findall(said)]

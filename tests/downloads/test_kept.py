@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cudaswitch import settings
 from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import SourceError, StoreError
 from downloads.served import CONTENT, HASH, whole_files
@@ -47,7 +48,7 @@ def test_a_rotten_cache_is_healed(server: Server, cache: Path) -> None:
 
 
 def test_offline(server: Server, cache: Path) -> None:
-    with pytest.raises(SourceError, match="not in the cache, and --offline forbids"):
+    with pytest.raises(SourceError, match="not in the cache, and offline nothing"):
         fetch(server.url(), cache, offline=True)
     assert not cache.exists()
     fetch(server.url(credentials="me:CSWSECRET"), cache)
@@ -57,6 +58,25 @@ def test_offline(server: Server, cache: Path) -> None:
     with pytest.raises(SourceError, match="not in the cache"):
         fetch(server.url(), cache, sha256="0" * 64, offline=True)
     assert len(server.asked) == asked
+
+
+def test_the_way_online_is_where_offline_was_said(
+    server: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDASWITCH_CONFIG", str(tmp_path / "config.toml"))
+
+    def hint() -> str | None:
+        settings.forget()
+        with pytest.raises(SourceError, match="not in the cache") as caught:
+            fetch(server.url(), cache, offline=True)
+        return caught.value.hint
+
+    assert hint() == "run the command once without --offline"
+    (tmp_path / "config.toml").write_text("offline = true\n")
+    assert hint() == "cudaswitch config unset offline"
+    monkeypatch.setenv("CUDASWITCH_OFFLINE", "1")
+    assert hint() == "unset CUDASWITCH_OFFLINE"
+    settings.forget()
 
 
 def test_without_network_the_cached_copy_is_named(cache: Path) -> None:
