@@ -94,7 +94,9 @@ class OwnStore(Store):
         failure: OSError | None = None
         found = self._published()
         offered = [(name, kit.name, compilers[kit.path]) for name, kit in sorted(answers.items())]
-        fingerprint = sha256(repr(offered).encode()).hexdigest() + "\n"
+        # Aliases for `auto` and `system` have no answer here.
+        told = repr((offered, sorted(self.aliases().items())))
+        fingerprint = sha256(told.encode()).hexdigest() + "\n"
         for name in found.keys() - wanted.keys() - {FINGERPRINT}:
             (self.home.requests / name).unlink(missing_ok=True)
         for name, text in wanted.items():

@@ -14,7 +14,7 @@ from cudaswitch.errors import (
 )
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home
-from cudaswitch.store import all_stores, all_toolkits, find
+from cudaswitch.store import all_stores, all_toolkits, dealias, find
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, parse_request
 
@@ -73,6 +73,7 @@ def answer(request: Request, environment: Environment | None = None) -> Decision
 
     `auto` is what the frameworks in `environment` need, by default in the active one.
     """
+    request = dealias(request)
     if request.text == "system":
         decision = Decision(Want("system"), request.origin)
     elif request.text == "auto":

@@ -14,12 +14,14 @@ from cudaswitch.bundled import plain_site
 from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.environments import Environment
 from cudaswitch.errors import StoreError
+from cudaswitch.store import dealias
 from cudaswitch.versions import Request
 
 _HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
 _SITE = re.compile(
     r"^ *__cudaswitch_enter .* '(conda-meta|lib/python[\d.]+/site-packages)' '[^']*'$", re.MULTILINE
 )
+_AUTOMATIC = re.compile(r"^ *__cudaswitch_enter .* 'auto'(?: |$)", re.MULTILINE)
 _OPEN, _CLOSE = "# >>> cudaswitch >>>\n", "# <<< cudaswitch <<<"
 # A script whose last line has no end keeps it that way: there the line break is ours.
 _BLOCK = re.compile(rf"\n{_OPEN}.*?^{_CLOSE}\Z|^{_OPEN}.*?^{_CLOSE}\n", re.MULTILINE | re.DOTALL)
@@ -52,7 +54,7 @@ def hook_texts(
                 environment.owner,
                 want.home,
                 want.options,
-                automatic=request.text == "auto",
+                automatic=dealias(request).text == "auto",
                 site=site,
             )
     return texts
@@ -77,12 +79,20 @@ def is_current(environment: Environment) -> bool:
 
 def site_kept(environment: Environment) -> str:
     """Return the folder that hooks were written with as that of packages without CUDA."""
+    found = _SITE.search(_entering(environment))
+    return found[1] if found else ""
+
+
+def is_automatic(environment: Environment) -> bool:
+    """Tell whether hooks were written to look whether packages have changed."""
+    return bool(_AUTOMATIC.search(_entering(environment)))
+
+
+def _entering(environment: Environment) -> str:
     try:
-        text = hook_files(environment, "enter")["sh"].read_text(encoding="utf-8")
+        return hook_files(environment, "enter")["sh"].read_text(encoding="utf-8")
     except (OSError, ValueError):
         return ""
-    found = _SITE.search(text)
-    return found[1] if found else ""
 
 
 def unhooked_scripts(environment: Environment) -> list[Path]:

@@ -17,6 +17,7 @@ from cudaswitch.environments import Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.holders import Record, records
 from cudaswitch.hooks import (
+    is_automatic,
     is_current,
     pin_text,
     remove_pin,
@@ -26,6 +27,7 @@ from cudaswitch.hooks import (
 )
 from cudaswitch.paths import home
 from cudaswitch.staging import require_writable
+from cudaswitch.store import dealias
 from cudaswitch.talk import say
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request
@@ -44,7 +46,7 @@ def pin_environment(environment: Environment, request: Request) -> Decision:
 
 def pin_file(path: Path, request: Request) -> Toolkit | None:
     """Pin a directory (its `.cuda-version`) or the user to a request."""
-    kit = None if request.text == "auto" else answer(request).toolkit
+    kit = None if dealias(request).text == "auto" else answer(request).toolkit
     require_writable(home())
     try:
         with own_store().pinning():
@@ -140,7 +142,9 @@ def _refresh(noted: list[Record]) -> None:
             seen = time.time_ns()
             want = answer(request, environment).want
             note = _note(record.path, want.home)
-            if record.hooked != want.home or environment.want_kept() != want:
+            # An alias may have come to stand for `auto`, and not do so any more.
+            same_way = is_automatic(environment) == (dealias(request).text == "auto")
+            if record.hooked != want.home or environment.want_kept() != want or not same_way:
                 write_pin(environment, request, want, seen, note)
             elif not is_current(environment):
                 # They are an older cudaswitch's, and do: where they cannot be written they stay.

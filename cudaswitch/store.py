@@ -18,7 +18,7 @@ from cudaswitch.versions import Request, Version, is_alias_name, parse_request, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
     from typing import Any, TypeVar
@@ -144,21 +144,38 @@ def _fits(kit: Toolkit, request: Request) -> bool:
 
 
 def dealias(request: Request, searched: Sequence[Store] | None = None) -> Request:
-    """Replace an alias by what it stands for; anything else comes back as it is."""
+    """Replace an alias by what it stands for in the end; anything else comes back as it is.
+
+    Raises NotInstalledError for one that nobody has, and RequestError where it leads to itself.
+    """
     if not request.is_alias:
         return request
-    for store in all_stores() if searched is None else searched:
-        text = store.aliases().get(request.text)
-        if text:
-            meant = parse_request(text, request.cudnn, request.libraries, request.origin)
-            if meant.is_alias:
-                break
-            return meant
-    asked = f" (asked for by {request.origin})" if request.origin else ""
-    raise NotInstalledError(
-        f"no alias `{request.text}` is known{asked}",
-        f"see cudaswitch list, or make it: cudaswitch alias {request.text} VERSION",
+    return followed(
+        request, [store.aliases() for store in (all_stores() if searched is None else searched)]
     )
+
+
+def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
+    """Do the work of `dealias`, with the aliases of each store."""
+    asked = f" (asked for by {request.origin})" if request.origin else ""
+    passed: list[str] = []
+    while request.is_alias:
+        name = request.text
+        text = next((table[name] for table in tables if table.get(name)), None)
+        if text is None:
+            raise NotInstalledError(
+                f"no alias `{name}` is known{asked}",
+                f"see cudaswitch list, or make it: cudaswitch alias {name} VERSION",
+            )
+        if name in passed:
+            raise RequestError(
+                f"alias `{name}` leads to itself: {', '.join((*passed, name))}{asked}",
+                f"cudaswitch alias {name} VERSION",
+            )
+        passed.append(name)
+        said = (request.cudnn, request.libraries, request.origin, request.gpus)
+        request = parse_request(text, *said)
+    return request
 
 
 def read_toolkit(folder: str | PathLike[str]) -> Toolkit | None:

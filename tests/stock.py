@@ -25,5 +25,13 @@ def stored(home: Home) -> dict[str, list[str]]:
     }
 
 
+def answers(home: Home) -> dict[str, str]:
+    """Map each ready answer to the name of its toolkit."""
+    return {
+        path.name: Path(path.read_text().rstrip("\n")).name
+        for path in (home.store / "requests").glob("[!.]*")
+    }
+
+
 def kit(home: Home, name: str = FULL) -> Path:
     return home.store / "toolkits" / name

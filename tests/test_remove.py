@@ -1,4 +1,4 @@
-"""Removing what is installed, and giving it names."""
+"""Removing what is installed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,8 @@ from checks import PYTHON, refused, snapshot, succeeded
 from homes import Home
 from preloaded import preloaded
 from shells.conda import conda_prefix
-from stock import BARE, FULL, stored, toolkit
+from stock import BARE, FULL, answers, stored, toolkit
 from tools import console_script
-
-
-def answers(home: Home) -> dict[str, str]:
-    """Map each ready answer to the name of its toolkit."""
-    return {
-        path.name: Path(path.read_text().rstrip("\n")).name
-        for path in (home.store / "requests").glob("[!.]*")
-    }
 
 
 def test_what_others_use_stays(stocked: Home) -> None:
@@ -159,44 +151,6 @@ def test_what_runs_stays_unless_forced(stocked: Home, busy: subprocess.Popen[str
 def test_a_program_that_ended_holds_nothing(stocked: Home, busy: subprocess.Popen[str]) -> None:
     busy.communicate("\n")
     succeeded(stocked.run("remove", FULL))
-
-
-def test_aliases(stocked: Home, tmp_path: Path) -> None:
-    done = stocked.run("alias", "thesis", "10.1")
-    assert (succeeded(done), done.stderr) == ([], "")
-    assert answers(stocked)["thesis"] == FULL
-    assert succeeded(stocked.run("alias")) == ["thesis  10.1"]
-    for arguments, value in ((["thesis"], FULL), (["thesis", "--cudnn", "none"], BARE)):
-        done = stocked.run("exec", *arguments, "--", "printenv", "CUDA_HOME")
-        assert Path(succeeded(done)[0]).name == value
-    early = stocked.run("alias", "next", "14")
-    assert succeeded(early) == []
-    assert early.stderr.splitlines() == [
-        "cudaswitch: CUDA 14 is not installed yet",
-        "hint: cudaswitch install 14",
-    ]
-    assert "next" not in answers(stocked)
-    succeeded(stocked.run("install", toolkit(tmp_path, "14.0.1")))
-    assert answers(stocked)["next"] == "14.0.1"
-    succeeded(stocked.run("alias", "--delete", "thesis"))
-    assert succeeded(stocked.run("alias")) == ["next  14"]
-    assert "thesis" not in answers(stocked)
-    refused(stocked.run("alias", "--delete", "thesis"), "no alias `thesis`")
-    refused(stocked.run("alias", "--delete"), "name the alias", code=2)
-    refused(stocked.run("alias", "latest", "10.1"), "`latest` means something already")
-
-
-@pytest.mark.parametrize(
-    ("name", "request_text"),
-    [
-        ("10", "10.1"), ("../x", "10.1"), ("latest", "10.1"), ("auto", "10.1"), ("a b", "10.1"),
-        ("x", "thesis"), ("x", "auto"), ("x", "$(id)"), ("x", "10.1+nccl2"), ("", "10.1"),
-    ],
-)  # fmt: skip
-def test_odd_aliases(stocked: Home, name: str, request_text: str) -> None:
-    before = snapshot(stocked.store)
-    refused(stocked.run("alias", name, request_text), "`")
-    assert snapshot(stocked.store) == before
 
 
 def test_a_killed_removal_ends_right(stocked: Home, tmp_path: Path) -> None:

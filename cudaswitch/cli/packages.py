@@ -13,7 +13,7 @@ from cudaswitch.cli import output
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError
 from cudaswitch.holders import holders
 from cudaswitch.processes import users_of
-from cudaswitch.store import Store, all_stores, dealias, find
+from cudaswitch.store import Store, all_stores, dealias, find, followed
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import KEYWORDS, is_alias_name, parse_request, quote_request
 
@@ -136,12 +136,15 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
     if request is None:
         raise click.UsageError("name what the alias stands for")
     meant = parse_request(request)
-    if meant.is_alias or meant.text in ("auto", "system"):
-        raise RequestError(f"an alias cannot stand for `{request}`", "give it a version or range")
+    # As it would be then: it may lead to itself.
+    tables = [store.aliases() | {name: str(meant)}, *(one.aliases() for one in all_stores()[1:])]
+    end = followed(parse_request(name), tables)
     store.set_alias(name, str(meant))
     bring_up_to_date()
+    if end.text in ("auto", "system"):
+        return
     try:
-        find(meant)
+        find(end)
     except NotInstalledError:
-        output.say(f"CUDA {meant} is not installed yet")
-        output.hint(f"cudaswitch install {quote_request(str(meant))}")
+        output.say(f"CUDA {end} is not installed yet")
+        output.hint(f"cudaswitch install {quote_request(str(end))}")

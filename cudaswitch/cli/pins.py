@@ -22,8 +22,9 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.paths import home
+from cudaswitch.store import dealias
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Request, parse_request
+from cudaswitch.versions import parse_request
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -91,18 +92,19 @@ def pin(
     `cudaswitch init`.
     """
     asked = parse_request(request, cudnn, libraries, gpus=gpus)
+    is_auto = dealias(asked).text == "auto"
     place = chosen_place(name, prefix, directory, for_user)
     bundled = None if isinstance(place, Path) else bundles_cuda(place.prefix)
     output.warn_of_forced_libraries(asked.libraries, bundled)
     if isinstance(place, Path):
         kit = pins.pin_file(place, asked)
-        output.say(f"`{place}` asks for {_told(asked, kit, 'what the active environment needs')}")
+        output.say(f"`{place}` asks for {_told(is_auto, kit, 'what the active environment needs')}")
         return
     decision = pins.pin_environment(place, asked)
     kit = decision.toolkit
     nothing = "" if decision.caution else ", and nothing there needs a toolkit"
-    output.say(f"`{place.prefix}` is pinned to {_told(asked, kit, f'`auto`{nothing}')}")
-    if asked.text == "auto" and not kit and not decision.caution:
+    output.say(f"`{place.prefix}` is pinned to {_told(is_auto, kit, f'`{asked.text}`{nothing}')}")
+    if is_auto and not kit and not decision.caution:
         output.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
     if kit:
         output.tell_of_building(kit, decision.want.compiler)
@@ -111,8 +113,8 @@ def pin(
         output.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
 
 
-def _told(asked: Request, kit: Toolkit | None, auto: str) -> str:
-    return kit.name if kit else auto if asked.text == "auto" else "no toolkit"
+def _told(is_auto: bool, kit: Toolkit | None, auto: str) -> str:
+    return kit.name if kit else auto if is_auto else "no toolkit"
 
 
 @click.command(epilog=output.examples("cudaswitch unpin -n thesis"))

@@ -108,12 +108,17 @@ def framework(environment: Environment) -> str | None:
 
 
 def is_outdated(environment: Environment) -> bool:
-    """Tell whether the packages of an environment that is pinned to `auto` have changed since."""
+    """Tell whether the packages of an environment that is pinned to `auto` have changed since.
+
+    An alias may stand for that.
+    """
     try:
-        changed = environment.changed_since(environment.want_file)
-        return changed and read_request(environment.pin_file).text == "auto"
+        if not environment.changed_since(environment.want_file):
+            return False
+        request = read_request(environment.pin_file)
     except (OSError, CudaswitchError):
         return False
+    return request.text == "auto" or request.is_alias
 
 
 def pinned(prefix: str) -> str:

@@ -148,7 +148,7 @@ def __cudaswitch_pin [prefix] {
     if ($prefix | is-empty) or not (__cudaswitch_is_file $file) { return null }
     let want = (try { open --raw $file | decode utf-8 | str replace --regex '\n$' '' | str replace --all "\n" / } catch { return null })
     let pin = $'($prefix)/etc/cudaswitch/pin'
-    let now = if (__cudaswitch_newer $prefix $file) and (try { open --raw $pin | decode utf-8 } catch { '' }) =~ '^(cuda )?auto\s' {
+    let now = if (__cudaswitch_newer $prefix $file) and (try { open --raw $pin | decode utf-8 } catch { '' }) =~ '^(cuda )?(?!cuda )[A-Za-z]' {
         try { ^(__cudaswitch_program) want --environment $prefix | collect | str trim --right --char "\n" } catch { '' }
     }
     let want = if ($now | is-empty) { $want } else { $now }

@@ -124,7 +124,7 @@ function global:__cudaswitch_pinned([string] $Prefix) {
     if (-not $Prefix -or -not [IO.File]::Exists($file)) { return }
     $want = [IO.File]::ReadAllText($file).TrimEnd("`n").Replace("`n", '/')
     $pin = "$(Get-Content -LiteralPath "$Prefix/etc/cudaswitch/pin" -Raw -ErrorAction Ignore)"
-    if ($pin -cmatch '\A(cuda )?auto\s' -and (__cudaswitch_newer $Prefix $file)) {
+    if ($pin -cmatch '\A(cuda )?(?!cuda )[A-Za-z]' -and (__cudaswitch_newer $Prefix $file)) {
         $now = & (__cudaswitch_located) want --environment $Prefix
         if ($now) { $want = $now }
     }

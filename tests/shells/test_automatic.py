@@ -175,6 +175,18 @@ def test_a_pin_to_auto_is_written_anew(
     assert calls(tmp_path) == 1
 
 
+@pytest.mark.parametrize("shell", (BASH, FISH, TCSH, XONSH, NU), ids=str)
+def test_so_is_one_to_a_name_for_auto(
+    shell: Shell, someone: Person, env: Env, tmp_path: Path
+) -> None:
+    assert someone.home.run("alias", "needed", "auto").returncode == 0
+    steps = [entered(shell, env), later(env, *NEW), left(shell), entered(shell, env)]
+    someone.pin("needed", env.prefix)
+    watched = spied(someone, shell, tmp_path)
+    assert homes(someone, watched.play(shell, *steps).check()) == "-11-2"
+    assert calls(tmp_path) == 1
+
+
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 def test_a_terminal_is_told_of_changed_packages(
     shell: Shell, person: Person, env: Env, tmp_path: Path

@@ -1,0 +1,133 @@
+"""Names for requests: for versions, for `auto` and `system`, and for other names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checks import refused, snapshot, succeeded
+from homes import Home
+from made_environments import Env
+from stock import BARE, FULL, answers, toolkit
+
+
+def test_aliases(stocked: Home, tmp_path: Path) -> None:
+    done = stocked.run("alias", "thesis", "10.1")
+    assert (succeeded(done), done.stderr) == ([], "")
+    assert answers(stocked)["thesis"] == FULL
+    assert succeeded(stocked.run("alias")) == ["thesis  10.1"]
+    for arguments, value in ((["thesis"], FULL), (["thesis", "--cudnn", "none"], BARE)):
+        done = stocked.run("exec", *arguments, "--", "printenv", "CUDA_HOME")
+        assert Path(succeeded(done)[0]).name == value
+    early = stocked.run("alias", "next", "14")
+    assert succeeded(early) == []
+    assert early.stderr.splitlines() == [
+        "cudaswitch: CUDA 14 is not installed yet",
+        "hint: cudaswitch install 14",
+    ]
+    assert "next" not in answers(stocked)
+    succeeded(stocked.run("install", toolkit(tmp_path, "14.0.1")))
+    assert answers(stocked)["next"] == "14.0.1"
+    succeeded(stocked.run("alias", "--delete", "thesis"))
+    assert succeeded(stocked.run("alias")) == ["next  14"]
+    assert "thesis" not in answers(stocked)
+    refused(stocked.run("alias", "--delete", "thesis"), "no alias `thesis`")
+    refused(stocked.run("alias", "--delete"), "name the alias", code=2)
+    refused(stocked.run("alias", "latest", "10.1"), "`latest` means something already")
+
+
+@pytest.mark.parametrize(
+    ("name", "request_text"),
+    [
+        ("10", "10.1"), ("../x", "10.1"), ("latest", "10.1"), ("auto", "10.1"), ("a b", "10.1"),
+        ("x", "thesis"), ("x", "x"), ("x", "x+cudnn7"), ("x", "$(id)"), ("x", "10.1+nccl2"),
+        ("", "10.1"),
+    ],
+)  # fmt: skip
+def test_odd_aliases(stocked: Home, name: str, request_text: str) -> None:
+    before = snapshot(stocked.store)
+    refused(stocked.run("alias", name, request_text), "`")
+    assert snapshot(stocked.store) == before
+
+
+HOME_OF = ("--", "printenv", "CUDA_HOME")
+
+
+def test_a_name_for_system(stocked: Home) -> None:
+    done = stocked.run("alias", "plain", "system")
+    assert (succeeded(done), done.stderr) == ([], "")
+    assert "plain" not in answers(stocked)
+    assert stocked.run("exec", "plain", *HOME_OF).returncode == 1
+    assert succeeded(stocked.run("want", "--for-use", "plain")) == ["system"]
+    succeeded(stocked.run("pin", "10.1", "--global"))
+    (stocked.path / ".cuda-version").write_text("plain\n")
+    assert succeeded(stocked.run("current"))[0].startswith("system (asked for by")
+    refused(stocked.run("install", "plain"), "`system` cannot be installed")
+
+
+def test_a_name_for_what_an_environment_needs(stocked: Home, env: Env) -> None:
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    env.write("bin/activate", "")
+    env.dist("cupy-cuda101", "7.8.0")
+    active = {"VIRTUAL_ENV": str(env.prefix)}
+    succeeded(stocked.run("alias", "needed", "auto"))
+    kit = stocked.store / "toolkits" / FULL
+    assert succeeded(stocked.run("exec", "needed", *HOME_OF, **active)) == [str(kit)]
+    bare = stocked.run("exec", "needed", "--cudnn", "none", *HOME_OF, **active)
+    assert succeeded(bare) == [str(kit.with_name(BARE))]
+    refused(stocked.run("exec", "needed", *HOME_OF), "`auto` needs an active environment")
+    pinned = stocked.run("pin", "needed", "--dir", stocked.path)
+    assert pinned.stderr.endswith("asks for what the active environment needs\n")
+    assert succeeded(stocked.run("install", "needed", **active)) == [FULL]
+
+
+def test_hooks_follow_a_name_that_comes_to_mean_auto(stocked: Home, env: Env) -> None:
+    """They look whether packages have changed for that alone; the toolkit is the same here."""
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    env.write("bin/activate", "")
+    env.dist("cupy-cuda101", "7.8.0")
+    hook = env.prefix / "etc/cudaswitch/on.sh"
+    seen = []
+    for meant in ("10.1", "auto", "10.1"):
+        succeeded(stocked.run("alias", "mine", meant))
+        if not seen:
+            succeeded(stocked.run("pin", "mine", "-p", env.prefix))
+        seen.append(" 'auto'" in hook.read_text())
+    assert seen == [False, True, False]
+    assert (env.prefix / "etc/cudaswitch/pin").read_text() == "mine\n"
+
+
+def test_shells_ask_again_where_a_name_without_a_ready_answer_changes(stocked: Home) -> None:
+    print_ = stocked.store / "requests/.fingerprint"
+    seen = []
+    for meant in ("system", "auto", "system"):
+        succeeded(stocked.run("alias", "mine", meant))
+        seen.append(print_.read_text())
+    assert seen[0] == seen[2] != seen[1]
+
+
+def test_a_name_for_another(stocked: Home, tmp_path: Path) -> None:
+    succeeded(stocked.run("alias", "lab", "10.1"))
+    succeeded(stocked.run("alias", "thesis", "lab+cudnn7"))
+    succeeded(stocked.run("alias", "mine", "thesis"))
+    assert answers(stocked)["mine"] == FULL
+    kit = stocked.store / "toolkits"
+    assert succeeded(stocked.run("exec", "mine", *HOME_OF)) == [str(kit / FULL)]
+    plain = stocked.run("exec", "mine", "--cudnn", "none", *HOME_OF)
+    assert succeeded(plain) == [str(kit / BARE)]
+    succeeded(stocked.run("install", toolkit(tmp_path, "12.4.1")))
+    early = stocked.run("alias", "lab", "12.4")
+    assert (succeeded(early), early.stderr) == ([], "")
+    refused(stocked.run("exec", "mine", "--", "true"), "CUDA 12.4 with cuDNN 7", hint="12.4")
+    before = snapshot(stocked.store)
+    circle = stocked.run("alias", "lab", "mine")
+    refused(circle, "alias `lab` leads to itself: lab, mine, thesis, lab", hint="alias lab VERSION")
+    assert snapshot(stocked.store) == before
+    # Somebody may write it by hand.
+    (stocked.store / "aliases/lab").write_text("mine\n")
+    for command in (["exec", "mine", "--", "true"], ["install", "mine"], ["remove", "mine"]):
+        refused(stocked.run(*command), "alias `mine` leads to itself", hint="alias mine VERSION")
+    succeeded(stocked.run("list"))
+    succeeded(stocked.run("alias", "--delete", "lab"))
+    refused(stocked.run("exec", "mine", "--", "true"), "no alias `lab` is known")
