@@ -29,6 +29,26 @@ __cudaswitch_survey() {
     done
 }
 
+# Add the line that asks for the toolkit to the name of the pin or version file
+# $_cudaswitch_origin, as Python has it.
+__cudaswitch_lined() {
+    \local number line __csw
+    case $_cudaswitch_origin in /*) ;; *) return 0 ;; esac
+    if ! [ -f "$_cudaswitch_origin" ]; then return 0; fi
+    number=0
+    while IFS= \read -r line || [ -n "$line" ]; do
+        number=$((number + 1))
+        __cudaswitch_trim "${line%%#*}"
+        case $__csw in
+            cudnn[' 	=']* | libraries[' 	=']* | gpus[' 	=']*) ;;
+            *[A-Za-z0-9]*)
+                _cudaswitch_origin=$_cudaswitch_origin:$number
+                return 0
+                ;;
+        esac
+    done < "$_cudaswitch_origin"
+}
+
 # End with the reason $1, and with where the tool would be.
 __cudaswitch_fail() {
     printf 'cudaswitch: %s\n' "$1" >&2
@@ -39,6 +59,7 @@ __cudaswitch_fail() {
 # Python is asked in the store of this shim, wherever it is called from.
 __cudaswitch_ask() {
     if ! [ -x "$_cudaswitch_program" ]; then
+        __cudaswitch_lined
         printf 'cudaswitch: `%s` is gone, which would tell what is asked for by %s\n' \
             "$_cudaswitch_program" "$_cudaswitch_origin" >&2
         printf 'hint: install cudaswitch again, then cudaswitch shims refresh\n' >&2
@@ -87,6 +108,7 @@ if [ -n "${__csw#system}" ]; then
     # nvcc looks for its parts beside the path that it is called by.
     if [ -x "$__csw/bin/$_cudaswitch_tool" ]; then exec "$__csw/bin/$_cudaswitch_tool" "$@"; fi
     __cudaswitch_survey
+    __cudaswitch_lined
     if [ -d "$__csw/." ]; then
         __cudaswitch_fail "\`$_cudaswitch_tool\` is not in CUDA $_cudaswitch_name (asked for by $_cudaswitch_origin)"
     fi

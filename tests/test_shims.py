@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from builders import HELLO_CU, real_toolkit, runtime_number
-from checks import refused
+from checks import refused, succeeded
 from cudaswitch import install as installing
 from cudaswitch import shims
 from cudaswitch.automatic import recall
@@ -253,6 +253,25 @@ def test_a_toolkit_without_the_tool_says_who_has_it(place: Place) -> None:
         "cudaswitch: `cuda-memcheck` is not in CUDA 12.4 (asked for by CUDASWITCH_VERSION)",
         "hint: it is in 11.8",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("12.4", 1),
+        ("# ours\n\n \t\n12.4 # newest\n", 4),
+        ("cudnn none\nlibraries=never\ngpus 0\ncuda = 12.4\n", 4),
+        ("\n>=12, <13\n", 2),
+        ("gpus\t0\n12.4\r\n", 2),
+    ],
+)
+def test_a_file_is_named_with_its_line_as_python_does(place: Place, text: str, line: int) -> None:
+    (place.home.path / ".cuda-version").write_text(text)
+    asked = f"(asked for by {place.home.path}/.cuda-version:{line})"
+    done = place.call("cuda-memcheck")
+    said = f"cudaswitch: `cuda-memcheck` is not in CUDA 12.4 {asked}"
+    assert done.stderr.splitlines() == [said, "hint: it is in 11.8"]
+    assert asked in succeeded(place.home.run("current"))[0]
 
 
 def test_a_tool_that_is_nowhere(place: Place, tmp_path: Path) -> None:
