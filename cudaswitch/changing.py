@@ -17,7 +17,7 @@ from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.paths import Home, listed, stores
 from cudaswitch.platforms import current_platform
 from cudaswitch.staging import REMOVED, Staging, require_writable, written
-from cudaswitch.store import Store, chosen, find, read_package, read_toolkit
+from cudaswitch.store import Store, chosen, find, rank, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import Version, parse_request
 
@@ -135,8 +135,10 @@ class OwnStore(Store):
             libraries = [f"+cudnn{text}" for text in _prefixes(kit.cudnn)] if kit.cudnn else []
             for version in (*versions, "latest"):
                 for library in ["", *(libraries or ["+cudnnnone"])]:
-                    # toolkits() is sorted, so the newest comes last and stays.
-                    answers[version + library] = kit
+                    words = version, library.removeprefix("+cudnn")
+                    rival = answers.get(version + library)
+                    if rival is None or rank(kit, *words) >= rank(rival, *words):
+                        answers[version + library] = kit
         for name, text in self.aliases().items():
             with contextlib.suppress(CudaswitchError):
                 answers[name] = find(parse_request(text), [self])

@@ -191,7 +191,7 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
     """Register a toolkit in its place, and compose it with every cuDNN that fits.
 
     `cudnn` is the one that was copied into it. One that was adopted before it was there, or as
-    another version, gets the name that it has now.
+    another version, gets the name that it has now, and takes what was composed with it along.
     """
     refuse_unsafe_path(str(path))
     if path.is_relative_to(store.home.toolkits.resolve()):
@@ -207,7 +207,8 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
         kit = Toolkit(name, version, cudnn, str(path), "system", platform)
         known = {package.id: package for package in store.packages()}
         holdings = Holdings(str(store.home.toolkits), known, kits)
-        for recipe in (Recipe(kit, ()), *holdings.with_cudnn(kit)):
+        made = (Recipe(kit, ()), *holdings.with_cudnn(kit))
+        for recipe in made:
             present = kits.get(recipe.toolkit.name)
             if present and (present.source, present.path) != ("system", recipe.toolkit.path):
                 raise StoreError(
@@ -215,8 +216,10 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
                     f"give this one another name: cudaswitch adopt {path} --as VERSION",
                 )
             _make(store, recipe, False, undo)
+        names = {recipe.toolkit.name for recipe in made}
         for other in kits.values():
-            if (other.source, other.path) == ("system", kit.path) and other.name != name:
+            is_of_it = other.source == "system" and kit.path in (other.path, other.base)
+            if is_of_it and other.name not in names:
                 store.staging.discard(store.home.toolkits / other.name, undo)
     return kit
 

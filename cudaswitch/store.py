@@ -107,7 +107,7 @@ def all_toolkits() -> list[Toolkit]:
 
 
 def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
-    """Choose the installed toolkit for a request: the newest that it names.
+    """Choose the installed toolkit for a request: the newest that it names (see `rank`).
 
     The first store that has one wins. Among equals the newest cuDNN does, unless the
     request says which. Raises NotInstalledError naming who asked, and StoreError where everybody
@@ -119,7 +119,7 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
         fitting = [kit for kit in store.present() if _fits(kit, request)]
         if fitting:
             refuse_everybodys(store.home.folder)
-            return fitting[-1]
+            return sorted(fitting, key=lambda kit: rank(kit, request.text, request.cudnn))[-1]
     gone = [kit for store in searched for kit in store.toolkits() if _fits(kit, request)]
     asked = f" (asked for by {request.origin})" if request.origin else ""
     if gone:
@@ -133,6 +133,15 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
         f"CUDA {request.text}{extra} is not installed{asked}",
         f"cudaswitch install {quote_request(request.text)}{option}",
     )
+
+
+def rank(kit: Toolkit, version: str, cudnn: str | None) -> tuple[bool, Version, bool, Version]:
+    """Order toolkits that are named by the beginnings of their versions: the last is meant.
+
+    One of just that version goes before longer ones, or it could not be named at all.
+    """
+    library = kit.cudnn or Version("0")
+    return (str(kit.version) == version, kit.version, str(kit.cudnn) == cudnn, library)
 
 
 def _fits(kit: Toolkit, request: Request) -> bool:

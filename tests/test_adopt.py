@@ -14,6 +14,38 @@ from checks import refused, snapshot, succeeded
 from homes import Home
 
 
+def test_a_name_that_begins_anothers_is_that_one(home: Home, tmp_path: Path) -> None:
+    """In Python, and in the answers that shells read."""
+    longer, exact = (toolkit(tmp_path / at, "11.8.89") for at in ("longer", "exact"))
+    library = toolkit(tmp_path / "other", "11.8.1")
+    succeeded(home.run("adopt", longer))
+    refused(home.run("adopt", exact), "11.8.89", hint="--as VERSION")
+    succeeded(home.run("adopt", exact, "--as", "11.8"))
+    succeeded(home.run("adopt", library, "--as", "11.8.1"))
+    cudnns = []
+    for version in ("5.1", "5.1.10"):
+        file = builders.elf_bytes("libcudnn.so.5", {"cudnnGetVersion": 5})
+        tree = builders.versioned("lib", "libcudnn", "5", version, file)
+        words = ("cudnn", version, "cuda11.8_0", "linux-64", tree)
+        cudnns.append(builders.conda_package(tmp_path, *words))
+    succeeded(home.run("install", *cudnns))
+    kits = home.store / "toolkits"
+    meant = {
+        "11.8+cudnnnone": exact,
+        "11.8.89+cudnnnone": longer,
+        "11.8": kits / "11.8+cudnn5.1.10",
+        "11.8+cudnn5": kits / "11.8+cudnn5.1.10",
+        "11.8+cudnn5.1": kits / "11.8+cudnn5.1",
+        "11.8.1+cudnn5.1": kits / "11.8.1+cudnn5.1",
+        "11": kits / "11.8.89+cudnn5.1.10",
+        "11+cudnn5.1": kits / "11.8.89+cudnn5.1",
+    }
+    for request, place in meant.items():
+        found = succeeded(home.run("exec", request, "--", "printenv", "CUDA_HOME"))
+        ready = (home.store / "requests" / request).read_text().partition(":")[0].strip()
+        assert (request, found, ready) == (request, [str(place)], str(place))
+
+
 def without_nvcc(folder: Path) -> None:
     (folder / "bin/nvcc").unlink()
 

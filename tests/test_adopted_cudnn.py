@@ -157,6 +157,17 @@ def test_the_same_cudnn_as_a_package_leaves_it_the_bare_one(home: Home, tmp_path
     assert names(home) == before
 
 
+def test_another_name_takes_what_is_laid_over_it_along(home: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    succeeded(home.run("install", cudnn))
+    for version in ("11.2", "11.2.9"):
+        succeeded(home.run("adopt", place, "--as", version))
+        assert names(home) == [(version, None), (f"{version}+cudnn8.1.1", "8.1.1.33")]
+        succeeded(home.run("exec", f"{version}+cudnn8", "--", "true"))
+    succeeded(home.run("verify"))
+
+
 def test_folders_of_both_are_merged(home: Home, tmp_path: Path) -> None:
     place = toolkit(tmp_path / "cuda-11.2")
     write(place / "share/doc/a", "a")
