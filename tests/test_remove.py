@@ -83,10 +83,9 @@ def test_names_that_name_nothing(stocked: Home, case: str) -> None:
 def test_what_others_keep_is_told_to_be_theirs(stocked: Home, tmp_path: Path) -> None:
     mine = {"CUDASWITCH_HOME": str(tmp_path / "mine"), "CUDASWITCH_STORES": str(stocked.store)}
     before = snapshot(stocked.store)
-    for command in ("remove", "verify"):
-        for name in (BARE, "10.1"):
-            done = stocked.run(command, name, **mine)
-            refused(done, "shared store", str(stocked.store), hint="CUDASWITCH_HOME")
+    for name in (BARE, "10.1"):
+        done = stocked.run("remove", name, **mine)
+        refused(done, "shared store", str(stocked.store), hint="CUDASWITCH_HOME")
     refused(stocked.run("remove", "9.0", **mine), "no toolkit `9.0`")
     assert snapshot(stocked.store) == before
 

@@ -16,6 +16,7 @@ from checks import refused, snapshot, succeeded
 from folder_server import FolderServer
 from homes import Home
 from preloaded import preloaded
+from stock import BARE, FULL
 
 KIT = "toolkits/10.1.243+cudnn7.6.5"
 CUDNN = "packages/cudnn-7.6.5-cuda10.1_0"
@@ -288,10 +289,16 @@ def test_a_shared_store_is_verified_and_left_to_those_who_keep_it(
     before = snapshot(stocked.store)
     mine = {"CUDASWITCH_HOME": str(tmp_path / "mine"), "CUDASWITCH_STORES": str(stocked.store)}
     for repair in ([], ["--repair"]):
-        done = stocked.run("verify", *repair, **mine)
-        assert done.returncode == 1
-        assert str(stocked.store / LIBRARY) in done.stdout
-        [hint] = [line for line in done.stderr.splitlines() if line.startswith("hint: ")]
-        assert f"`{stocked.store}`" in hint
-        assert "CUDASWITCH_HOME" in hint
+        for named in ([], [FULL], [BARE, FULL]):
+            done = stocked.run("verify", *named, *repair, **mine)
+            assert done.returncode == 1
+            assert str(stocked.store / LIBRARY) in done.stdout
+            [hint] = [line for line in done.stderr.splitlines() if line.startswith("hint: ")]
+            assert f"`{stocked.store}`" in hint
+            assert "CUDASWITCH_HOME" in hint
     assert snapshot(stocked.store) == before
+    stocked.store.joinpath(LIBRARY).unlink()
+    succeeded(stocked.run("verify", FULL, "--repair"))
+    assert succeeded(stocked.run("verify", "10.1+cudnn7", **mine)) == []
+    refused(stocked.run("verify", "9.9", **mine), "no toolkit `9.9`", hint="cudaswitch list")
+    refused(stocked.run("verify", "10", **mine), "`10` names 2 toolkits", hint="one by one")

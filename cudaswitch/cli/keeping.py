@@ -10,7 +10,7 @@ import click
 from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.checking import Finding, Report, check, names_in
 from cudaswitch.cli import options, output
-from cudaswitch.cli.packages import bring_up_to_date, one_installed
+from cudaswitch.cli.packages import bring_up_to_date, one_anywhere
 from cudaswitch.collecting import collect
 from cudaswitch.download.cache import workplace
 from cudaswitch.install import Artifact
@@ -55,25 +55,32 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
     should not be there are set aside by it, not deleted.
     """
     store = own_store()
-    names = [_named(store, name) for name in toolkits]
-    stores = [store] if names else [store, *all_stores()[1:]]
-    reports = {one: check(one, names) for one in stores}
+    stores = [store, *all_stores()[1:]]
+    names: dict[Store, list[str]] = {} if toolkits else {one: [] for one in stores}
+    for name in toolkits:
+        at, found = _named(stores, name)
+        names.setdefault(at, []).append(found)
+    reports = {one: check(one, some) for one, some in names.items()}
     mended: list[Finding] = []
-    if repair and reports[store].findings:
+    if repair and store in reports and reports[store].findings:
         mended = reports[store].findings
         with workplace(cache()) as work:
             _mend(store, mended, work, offline)
-        reports[store] = check(store, names)
+        reports[store] = check(store, names[store])
     elif repair:
         bring_up_to_date()
-    _tell(reports, mended, as_json)
+    _tell(store, reports, mended, as_json)
     if any(report.findings for report in reports.values()):
         raise click.exceptions.Exit(1)
 
 
-def _named(store: Store, name: str) -> str:
-    # One whose record is damaged cannot be looked up.
-    return name if name in names_in(store.home.toolkits) else one_installed(name).name
+def _named(stores: Sequence[Store], name: str) -> tuple[Store, str]:
+    for store in stores:
+        # One whose record is damaged cannot be looked up.
+        if name in names_in(store.home.toolkits):
+            return store, name
+    store, kit = one_anywhere(stores, name)
+    return store, kit.name
 
 
 def _mend(store: OwnStore, findings: Sequence[Finding], work: Path, offline: bool) -> None:
@@ -98,7 +105,9 @@ def _mend(store: OwnStore, findings: Sequence[Finding], work: Path, offline: boo
     bring_up_to_date()
 
 
-def _tell(reports: Mapping[Store, Report], mended: Sequence[Finding], as_json: bool) -> None:
+def _tell(
+    own: Store, reports: Mapping[Store, Report], mended: Sequence[Finding], as_json: bool
+) -> None:
     found = [(store, one) for store, report in reports.items() for one in report.findings]
     adopted = {name: at for report in reports.values() for name, at in report.adopted.items()}
     toolkits = [name for report in reports.values() for name in report.toolkits]
@@ -123,7 +132,7 @@ def _tell(reports: Mapping[Store, Report], mended: Sequence[Finding], as_json: b
     if found:
         hint = "cudaswitch verify --repair" if not mended else "see who else writes there"
         store, _ = found[0]
-        if store is not next(iter(reports)):
+        if store is not own:
             hint = f"`{store.home.root}` is for those who keep it, with CUDASWITCH_HOME set to it"
         output.say(f"{output.counted(len(found), 'file')} not as recorded")
         output.hint(hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -80,21 +81,35 @@ def one_installed(name: str) -> Toolkit:
 
     Raises StoreError where it means several, or only one that others keep.
     """
-    own, *others = all_stores()
-    fitting = _named(own, name)
+    stores = all_stores()
+    store, fitting = _fitting(stores, name)
+    if store is not stores[0]:
+        raise StoreError(
+            f"{fitting[-1].name} is in the shared store `{store.home.root}`, not in your own",
+            "it is for those who keep that store, with CUDASWITCH_HOME set to it",
+        )
+    return _only(name, fitting)
+
+
+def one_anywhere(stores: Sequence[Store], name: str) -> tuple[Store, Toolkit]:
+    """Return the toolkit that a name or request means in the first store that has one."""
+    store, fitting = _fitting(stores, name)
+    return store, _only(name, fitting)
+
+
+def _fitting(stores: Sequence[Store], name: str) -> tuple[Store, list[Toolkit]]:
+    for store in stores:
+        if fitting := _named(store, name):
+            return store, fitting
+    raise NotInstalledError(f"no toolkit `{name}` is installed", "cudaswitch list")
+
+
+def _only(name: str, fitting: list[Toolkit]) -> Toolkit:
     if len(fitting) > 1:
         raise StoreError(
             f"`{name}` names {len(fitting)} toolkits: {', '.join(kit.name for kit in fitting)}",
             "name them one by one",
         )
-    for store in others if not fitting else []:
-        if found := _named(store, name):
-            raise StoreError(
-                f"{found[-1].name} is in the shared store `{store.home.root}`, not in your own",
-                "it is for those who keep that store, with CUDASWITCH_HOME set to it",
-            )
-    if not fitting:
-        raise NotInstalledError(f"no toolkit `{name}` is installed", "cudaswitch list")
     return fitting[0]
 
 
