@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
 from cudaswitch.compose import place, replaced
-from cudaswitch.contents import CONTENTS, Contents, read_contents, walk
+from cudaswitch.contents import Contents, read_contents, walk
 from cudaswitch.errors import StoreError
-from cudaswitch.paths import MANIFEST
+from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import Entry, Package, Toolkit
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cudaswitch.durable import NO_HARD_LINKS
 from cudaswitch.errors import StoreError
+from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.toolkit import Entry, Package, platform_of
 from cudaswitch.versions import Version
 
@@ -127,7 +128,7 @@ def _fill_up(base: Path, target: Path, platform: str) -> None:
         if there.is_dir():
             _merge(there, target, where)
     for there in (*sorted(base.iterdir()), *sorted(base.glob("targets/*/*"))):
-        if there not in gathered and there.name != "targets":
+        if there not in gathered and there.name not in ("targets", MANIFEST, CONTENTS):
             _merge(there, target, there.relative_to(base).as_posix())
 
 

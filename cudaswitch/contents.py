@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cudaswitch.errors import RequestError, StoreError
+from cudaswitch.paths import CONTENTS
 from cudaswitch.toolkit import Entry, Package
-
-CONTENTS = "cudaswitch-files.json"
-"""The list's name in a toolkit."""
 
 _TOLD = frozenset(
     (

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from cudaswitch.changing import OwnStore
 from cudaswitch.compose import compose
-from cudaswitch.contents import CONTENTS, Contents, contents_of
+from cudaswitch.contents import Contents, contents_of
 from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
-from cudaswitch.paths import MANIFEST
-from cudaswitch.planning import Holdings, Recipe, release_of
+from cudaswitch.paths import CONTENTS, MANIFEST
+from cudaswitch.planning import NOTHING_SHARED, Holdings, Recipe, release_of
 from cudaswitch.platforms import current_platform
+from cudaswitch.sharing import shared
 from cudaswitch.staging import require_writable
-from cudaswitch.store import read_package, read_toolkit
+from cudaswitch.store import all_stores, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit, refuse_unsafe_path, target_of, toolkit_name
 from cudaswitch.versions import Version
 
@@ -50,9 +51,29 @@ def install(
     one it is read off nvcc or the runtime among them. With `exact` nothing that is there
     becomes part of a toolkit too. Returns the toolkits that can now be used. Nothing is
     changed where one file cannot be installed.
+
+    cuDNN goes with the toolkits of shared stores too; one that they have is put in again only
+    where it is `force`d, or goes with more here.
     """
     named = identified(artifacts, platform)
     version = release or release_of([package for _, package in named])
+    others = NOTHING_SHARED if exact else shared(_libraries_in(named))
+    others = others._replace(made={}) if force else others
+
+    def planned(known: Mapping[str, Package], new: Iterable[Package]) -> list[Recipe]:
+        kits = {kit.name: kit for kit in store.toolkits()}
+        at = frozenset(package.id for package in new)
+        folder = str(store.home.toolkits)
+        return Holdings(folder, known, kits, at, force, exact, others).recipes(version)
+
+    if others.made:
+        known = {package.id: package for package in [*store.packages(), *(one for _, one in named)]}
+        recipes = planned(known, (package for _, package in named))
+        used = {at for recipe in recipes for at in recipe.toolkit.packages}
+        named = [one for one in named if one[1].id not in others.made or one[1].id in used]
+    found = [kit for kits in others.made.values() for kit in kits.values()]
+    if not named:
+        return found
     require_writable(store.home)
     with contextlib.ExitStack() as held:
         # In one order for everybody, so that two installs never wait for each other.
@@ -63,21 +84,24 @@ def install(
                 if stage is None and package.id not in known:
                     raise StoreError(f"{package.id} was removed meanwhile", "try again")
                 known[package.id] = package
-            plan = Holdings(
-                str(store.home.toolkits),
-                known,
-                {kit.name: kit for kit in store.toolkits()},
-                frozenset(package.id for package, _ in staged),
-                force,
-                exact,
-            ).recipes(version)
+            plan = planned(known, (package for package, _ in staged))
             for package, stage in staged:
                 if stage is not None:
                     final = store.home.packages / package.id
                     store.staging.publish(stage, final, package.to_json(), undo, replaces=force)
             for recipe in plan:
                 _make(store, recipe, force, undo)
-    return [recipe.toolkit for recipe in plan]
+    return [*found, *(recipe.toolkit for recipe in plan)]
+
+
+def _libraries_in(named: Sequence[tuple[Artifact, Package]]) -> dict[str, str]:
+    """Map the ids of cuDNN packages to the sha256 of their archives, where others share a store."""
+    from cudaswitch.archives.unpacking import sha256_of  # noqa: PLC0415  # adopting needs none
+
+    libraries = [one for one in named if one[1].component == "cudnn"]
+    if len(all_stores()) == 1:
+        return {}
+    return {package.id: sha256_of(artifact.path) for artifact, package in libraries}
 
 
 def identified(

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
 from cudaswitch.changing import OwnStore
 from cudaswitch.checking import Difference, Hashes, compare, names_in
-from cudaswitch.contents import CONTENTS, Contents, read_contents
+from cudaswitch.contents import Contents, read_contents
 from cudaswitch.durable import rename, sync_folder, write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.install import Artifact, fill, unpacked
-from cudaswitch.paths import MANIFEST
+from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.planning import Recipe
+from cudaswitch.sharing import shared
 from cudaswitch.staging import manifest_text, require_writable
 from cudaswitch.store import read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit, platform_of
@@ -156,6 +157,15 @@ def _toolkit(folder: Path) -> Toolkit:
     )
 
 
+def _adopted(store: OwnStore) -> Iterator[Toolkit]:
+    for name in names_in(store.home.toolkits):
+        # Other records may be damaged too.
+        with suppress(StoreError):
+            kit = read_toolkit(store.home.toolkits / name)
+            if kit and not kit.packages:
+                yield kit
+
+
 def _recipe(store: OwnStore, kit: Toolkit) -> Recipe:
     packages = []
     for at in kit.packages:
@@ -163,24 +173,25 @@ def _recipe(store: OwnStore, kit: Toolkit) -> Recipe:
         if package is None:
             raise StoreError(f"toolkit {kit.name} lacks its package {at}")
         packages.append(package)
-    if kit.source == "system" and kit.base is None:
+    if kit.base is None and all(package.component == "cudnn" for package in packages):
         # The list alone does not tell it; the adopted toolkit may have a cuDNN of its own.
-        same = (kit.source, kit.version, kit.platform)
+        others = shared({package.id: package.sha256 for package in packages}).grounds
+        same = kit.version, kit.platform
         below = (
             one
-            for one in store.toolkits()
-            if not one.packages and (one.source, one.version, one.platform) == same
+            for one in (*_adopted(store), *others.values())
+            if (one.version, one.platform) == same
         )
         bare = next(below, None)
         if bare is None:
             raise StoreError(
-                f"the adopted toolkit below {kit.name} is not known any more",
+                f"the toolkit below {kit.name} is not known any more",
                 f"cudaswitch remove {kit.name}",
             )
-        kit = kit._replace(base=bare.path)
+        kit = kit._replace(base=bare.path, source=bare.source)
     if not Path(kit.ground).is_dir():
         raise StoreError(
-            f"the adopted toolkit `{kit.ground}` below {kit.name} is gone",
+            f"the toolkit `{kit.ground}` below {kit.name} is gone",
             f"adopt it again where it is now, or cudaswitch remove {kit.name}",
         )
     return Recipe(kit, tuple(packages))

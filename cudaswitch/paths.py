@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MANIFEST = "cudaswitch.json"
 """The record in a toolkit's or package's folder; a folder without one does not count."""
+CONTENTS = "cudaswitch-files.json"
+"""The list of a toolkit's files (see `contents`), beside its record."""
 
 
 class _Place:

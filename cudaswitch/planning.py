@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cudaswitch.errors import StoreError
 from cudaswitch.toolkit import Package, Toolkit, platform_of, toolkit_name
@@ -21,13 +22,25 @@ class Recipe:
     packages: tuple[Package, ...]
 
 
+class Shared(NamedTuple):
+    """What shared stores have: toolkits that cuDNN can be laid over, by name, and those that are
+    made with packages, by the id of the package and by name.
+    """
+
+    grounds: Mapping[str, Toolkit]
+    made: Mapping[str, Mapping[str, Toolkit]]
+
+
+NOTHING_SHARED = Shared({}, {})
+
+
 @dataclass(frozen=True)
 class Holdings:
     """What a store has, together with the packages that are about to come into it.
 
     `folder` is where toolkits are composed, `packages` are by id and `toolkits` by name;
     `new` are the ids that this install is about, `force` lets them take another's place, and
-    with `exact` a toolkit is made of them alone.
+    with `exact` a toolkit is made of them alone. `shared` is what other stores have for it.
     """
 
     folder: str
@@ -36,6 +49,7 @@ class Holdings:
     new: frozenset[str] = frozenset()
     force: bool = False
     exact: bool = False
+    shared: Shared = NOTHING_SHARED
 
     def recipes(self, release: Version | None) -> list[Recipe]:
         """Plan every toolkit that the new packages make possible.
@@ -64,13 +78,26 @@ class Holdings:
                 for recipe in self.with_cudnn(kit):
                     if not set(libraries).isdisjoint(recipe.toolkit.packages):
                         made.setdefault(recipe.toolkit.name, recipe)
+            for recipe in self._over_shared(set(libraries)):
+                made.setdefault(recipe.toolkit.name, recipe)
         return list(made.values())
+
+    def _over_shared(self, libraries: set[str]) -> Iterator[Recipe]:
+        """Plan toolkits of shared stores with cuDNN of one's own, which these have not so."""
+        own = {_bare_name(kit) for kit in self.toolkits.values() if kit.base is None}
+        there = self.shared.made
+        for kit in self.shared.grounds.values():
+            for recipe in self.with_cudnn(kit) if _bare_name(kit) not in own else ():
+                used = libraries.intersection(recipe.toolkit.packages)
+                if used and not any(recipe.toolkit.name in there.get(at, ()) for at in used):
+                    yield recipe
 
     def with_cudnn(self, kit: Toolkit) -> Iterator[Recipe]:
         """Plan an installed toolkit with each cuDNN that fits it."""
-        if kit.source == "system" and kit.packages:
+        if kit.base or (kit.source == "system" and kit.packages):
             return
-        base = kit.path if kit.source == "system" else None
+        is_elsewhere = kit.source == "system" or self.shared.grounds.get(kit.name) is kit
+        base = kit.path if is_elsewhere else None
         parts = () if base else self._parts(kit)
         for cudnn in self._libraries(kit.version, kit.platform):
             recipe = self._recipe(kit.version, kit.platform, kit.source, parts, cudnn, base)
@@ -111,7 +138,9 @@ class Holdings:
     def _joined(self, version: Version, group: Sequence[Package]) -> Sequence[Package]:
         """Join pieces with those that the toolkit has; refuse to be another whole one."""
         name = toolkit_name(version, None, platform_of(group))
-        kits = [kit for kit in self.toolkits.values() if _bare_name(kit) == name]
+        # What is laid over another toolkit gives way.
+        mine = (kit for kit in self.toolkits.values() if kit.base is None)
+        kits = [kit for kit in mine if _bare_name(kit) == name]
         if not kits:
             return group
         kit = kits[0]

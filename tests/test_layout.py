@@ -57,6 +57,7 @@ ORDER = (
         "store",
         "staging",
         "changing",
+        "sharing",
         "install",
         "checking",
         "mending",

@@ -172,7 +172,7 @@ def test_from_a_folder_without_network(
     shutil.rmtree(offline.store)
     [library] = usb.glob("cudnn*")
     library.write_bytes(damaged(library))
-    refused(offline.run(*sync, cwd=project), library.name, "--offline", hint="download")
+    refused(offline.run(*sync, cwd=project), library.name, "and offline nothing", hint="download")
     assert succeeded(online.run("sync", "--offline", "--lock", usb / "cuda.lock")) == [KIT]
 
 

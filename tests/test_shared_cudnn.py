@@ -1,0 +1,142 @@
+"""cuDNN of one's own over toolkits of a shared store, and cuDNN that is there already."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import builders
+from adoptable import toolkit
+from checks import PYTHON, RUNTIME_ANSWER, refused, snapshot, succeeded
+from homes import Home, make_home
+from stock import BARE, FULL, kit, stored
+
+NEWER = f"{BARE}+cudnn7.6.6"
+
+
+@pytest.fixture
+def mine(stocked: Home, tmp_path: Path) -> Home:
+    """A person who has nothing, and sees the store of others."""
+    (tmp_path / "person").mkdir()
+    home = make_home(tmp_path / "person")
+    home.env["CUDASWITCH_STORES"] = str(stocked.store)
+    return home
+
+
+def newer(folder: Path) -> Path:
+    tree = {
+        **builders.recipes.cudnn_headers("7.6.6"),
+        **builders.recipes.cudnn_libraries("7.6.6"),
+    }
+    return builders.conda_package(folder, "cudnn", "7.6.6", "cuda10.1_0", "linux-64", tree)
+
+
+def test_it_is_laid_over_theirs_by_links(stocked: Home, mine: Home, tmp_path: Path) -> None:
+    before = snapshot(stocked.store)
+    cudnn = newer(tmp_path)
+    done = mine.run("install", cudnn)
+    assert (succeeded(done), done.stderr) == ([NEWER], "")
+    row = json.loads(mine.run("list", "--json").stdout)["toolkits"][0]
+    assert (row["name"], row["base"]) == (NEWER, str(kit(stocked, BARE)))
+    final = kit(mine, NEWER)
+    for at in ("lib64", "lib", "targets/x86_64-linux/lib"):
+        assert (final / at / "libcudnn.so.7").resolve().is_relative_to(mine.store)
+        assert (final / at / "libcudart.so.10.1").resolve().is_relative_to(stocked.store)
+    for request in ("10.1", "10.1+cudnn7", "10"):
+        found = succeeded(mine.run("exec", request, "--", "printenv", "CUDA_HOME"))
+        assert found == [str(final)]
+    ran = mine.run("exec", "10.1", "--", PYTHON, "-c", RUNTIME_ANSWER, "libcudart.so.10.1")
+    assert succeeded(ran) == ["10010"]
+    inodes = {path: path.lstat().st_ino for path in final.rglob("*")}
+    again = mine.run("install", cudnn)
+    assert (succeeded(again), again.stderr) == ([NEWER], "")
+    assert {path: path.lstat().st_ino for path in final.rglob("*")} == inodes
+    succeeded(mine.run("verify", NEWER))
+    assert snapshot(stocked.store) == before
+
+
+@pytest.mark.parametrize("ground", ["shared", "adopted"])
+def test_its_record_can_be_mended(stocked: Home, mine: Home, tmp_path: Path, ground: str) -> None:
+    if ground == "adopted":
+        place = toolkit(tmp_path / "cuda-11.2")
+        succeeded(mine.run("adopt", place))
+        cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    else:
+        cudnn = newer(tmp_path)
+    [name] = succeeded(mine.run("install", cudnn))
+    final = kit(mine, name)
+    before = json.loads((final / "cudaswitch.json").read_text())
+    assert before["base"]
+    library = next((final / "lib64").glob("libcudart.so*"))
+    (final / "cudaswitch.json").write_text("{")
+    library.unlink()
+    succeeded(mine.run("verify", name, "--repair"))
+    assert json.loads((final / "cudaswitch.json").read_text()) == before
+    assert library.exists()
+
+
+def test_one_that_they_have_is_not_stored_again(mine: Home, pair: list[Path]) -> None:
+    done = mine.run("install", pair[1])
+    assert (succeeded(done), done.stderr) == ([FULL], "")
+    assert stored(mine)["packages"] == []
+    assert succeeded(mine.run("install", pair[1], "--force")) == [FULL]
+    assert stored(mine) == {**stored(mine), "packages": ["cudnn-7.6.5-cuda10.1_0"]}
+
+
+def test_one_that_they_have_goes_with_toolkits_of_ones_own(
+    stocked: Home, mine: Home, pair: list[Path]
+) -> None:
+    succeeded(mine.run("install", pair[0]))
+    assert set(succeeded(mine.run("install", pair[1]))) == {FULL}
+    assert stored(mine)["toolkits"] == [BARE, FULL]
+    asked = mine.run("exec", "10.1", "--", "printenv", "CUDA_HOME")
+    assert succeeded(asked) == [str(kit(mine, FULL))]
+
+
+def test_a_toolkit_of_ones_own_takes_its_place(
+    stocked: Home, mine: Home, tmp_path: Path, pair: list[Path]
+) -> None:
+    succeeded(mine.run("install", newer(tmp_path)))
+    assert set(succeeded(mine.run("install", pair[0]))) == {BARE, NEWER}
+    rows = json.loads(mine.run("list", "--json").stdout)["toolkits"]
+    assert {row["name"]: row["base"] for row in rows[:2]} == {BARE: None, NEWER: None}
+    shutil.rmtree(stocked.store)
+    found = succeeded(mine.run("exec", "10.1", "--", "printenv", "CUDA_HOME"))
+    assert found == [str(kit(mine, NEWER))]
+
+
+def test_over_one_that_others_have_adopted(stocked: Home, mine: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    succeeded(stocked.run("adopt", place))
+    cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    [name] = succeeded(mine.run("install", cudnn))
+    assert succeeded(mine.run("exec", name, "--", "nvcc"))[0].endswith("V11.2.152")
+
+
+def test_what_is_gone_is_told(stocked: Home, mine: Home, tmp_path: Path) -> None:
+    succeeded(mine.run("install", newer(tmp_path)))
+    succeeded(stocked.run("remove", BARE, FULL))
+    gone = f"toolkit `{kit(stocked, BARE)}` is gone"
+    refused(mine.run("exec", "10.1", "--", "true"), gone, hint=f"remove {NEWER}")
+    repair = mine.run("verify", "--repair")
+    assert repair.returncode == 1
+    assert f"`{kit(stocked, BARE)}` below {NEWER} is gone" in repair.stderr
+
+
+def test_nothing_is_laid_over_what_everybody_may_change(
+    stocked: Home, mine: Home, tmp_path: Path
+) -> None:
+    stocked.store.chmod(0o777)
+    done = mine.run("install", newer(tmp_path))
+    assert succeeded(done) == []
+    assert "no toolkit fits it yet" in done.stderr
+
+
+def test_without_a_toolkit_that_fits(stocked: Home, mine: Home, tmp_path: Path) -> None:
+    cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    done = mine.run("install", cudnn)
+    assert succeeded(done) == []
+    assert "no toolkit fits it yet" in done.stderr
