@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import shutil
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from builders import wheel
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.platforms import current_platform
-from cudaswitch.sources import Delivery, index, pypi
+from cudaswitch.sources import Delivery, Sought, index, pypi
 from cudaswitch.versions import Request, Version, parse_request
 
 LINUX = "(sys_platform == 'linux')"
@@ -213,6 +215,13 @@ def add_meta(folder: Path, version: str, pins: dict[str, tuple[str, str]]) -> Pa
     return changed.rename(path)
 
 
+@pytest.fixture(autouse=True)
+def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where what pip brings is kept."""
+    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 @pytest.fixture
 def wheelhouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of wheels that is all pip sees: release 13.0.2, and newer pieces beside it."""
@@ -264,8 +273,49 @@ def test_offline_uses_local_folders(wheelhouse: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"no CUDA 13\.4"):
         bring("13.4", tmp_path, offline=True)
     (wheelhouse / "nvidia_nvvm-13.0.88-py3-none-manylinux_2_17_x86_64.whl").unlink()
-    with pytest.raises(SourceError, match="not in the folders that pip searches offline"):
+    missing = r"pip searches offline do not have nvidia-cuda-cccl==.* and 5 more .* nvidia-nvvm=="
+    with pytest.raises(SourceError, match=missing):
         bring("13.0", tmp_path, offline=True)
+
+
+def test_offline_takes_what_pip_brought_before(
+    wheelhouse: Path, downloads: Path, tmp_path: Path
+) -> None:
+    add(wheelhouse, "nvidia-cudnn-cu13", "9.10.2.21")
+    brought = bring("13", tmp_path, cudnn="9")
+    alone = pypi.obtain_cudnn(
+        "9.10", Version("13.0.2"), workdir=tmp_path, platform=current_platform()
+    )
+    assert names(alone) == ["pypi:nvidia-cudnn-cu13==9.10.2.21"]
+    bring("13", tmp_path, platform="win-64", components="nvcc,crt")
+    # By their hashes, as all that is downloaded; and nothing of that a second time on disk.
+    for artifact in brought.artifacts:
+        kept = downloads / hashlib.sha256(artifact.path.read_bytes()).hexdigest()
+        assert artifact.path.resolve() == kept.resolve()
+        assert kept.stat().st_nlink == 1
+    shutil.rmtree(wheelhouse)
+    wheelhouse.mkdir()
+    for cudnn in ("", "9"):
+        again = bring("13", tmp_path, cudnn=cudnn, offline=True)
+        assert again.toolkit == brought.toolkit
+        assert names(again) == names(brought)[: 7 if cudnn else 6]
+    foreign = bring("13", tmp_path, platform="win-64", components="nvcc,crt", offline=True)
+    assert [one.path.name for one in foreign.artifacts] == [
+        "nvidia_cuda_crt-13.0.88.post1-py3-none-win_amd64.whl",
+        "nvidia_cuda_nvcc-13.0.88.post1-py3-none-win_amd64.whl",
+    ]
+    # Of several the newest that fits; folders have the rest.
+    add(wheelhouse, "nvidia-cufft", "12.0.0.61")
+    mixed = bring("13", tmp_path, components="nvcc,cufft", offline=True)
+    assert names(mixed) == ["pypi:nvidia-cufft==12.0.0.61", "pypi:nvidia-cuda-nvcc==13.0.88"]
+    [nvcc] = [one for one in brought.artifacts if "nvcc" in one.origin]
+    nvcc.path.resolve().write_bytes(b"rotten")
+    with pytest.raises(SourceError, match=r"do not have nvidia-cuda-nvcc==13\.0\.88"):
+        bring("13", tmp_path, offline=True)
+    with pytest.raises(SourceError, match=r"no CUDA 12\.9"):
+        bring("12.9", tmp_path, offline=True)
+    [found] = index("pypi").listed(Sought(("cuda",)), platform=current_platform(), offline=True)
+    assert found.version == Version("13.0.2")
 
 
 def test_what_there_is_instead(wheelhouse: Path, tmp_path: Path) -> None:

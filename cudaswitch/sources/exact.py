@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import tempfile
@@ -17,6 +16,7 @@ from cudaswitch.errors import NotFoundError, SourceError, StoreError
 from cudaswitch.install import Artifact
 from cudaswitch.locking import Locked
 from cudaswitch.paths import cache
+from cudaswitch.sources.kept_wheels import keep
 from cudaswitch.sources.pip_process import run_pip
 from cudaswitch.toolkit import Package
 
@@ -143,7 +143,7 @@ def _from_pip(wanted: Sequence[Exact], workdir: Path, offline: bool) -> dict[str
         listed = work / "requirements.txt"
         listed.write_text("".join(lines))
         dest = work / "wheels"
-        what = _requirement(group[0]) if len(group) == 1 else f"{len(group)} packages"
+        what = _requirement(group[0]) + (f" and {len(group) - 1} more" if group[1:] else "")
         run_pip(
             [
                 *("download", "--no-deps", "--only-binary=:all:", "--require-hashes"),
@@ -153,22 +153,14 @@ def _from_pip(wanted: Sequence[Exact], workdir: Path, offline: bool) -> dict[str
             what,
             offline=offline,
         )
-        brought = {file_sha256(path): path for path in dest.iterdir()}
+        brought = {keep(path): path for path in sorted(dest.iterdir())}
         for each in group:
             if each.sha256 not in brought:
                 raise SourceError(f"pip did not bring {_requirement(each)} as it was locked")
             found[each.sha256] = brought[each.sha256]
-            _keep(found[each.sha256], each.sha256)
     return found
 
 
 def _requirement(each: Exact) -> str:
     match = _PYPI.fullmatch(each.origin)
     return f"{match[1]}=={match[2]}" if match else each.name
-
-
-def _keep(path: Path, sha256: str) -> None:
-    """Keep a wheel in the cache, for the next time and for --offline."""
-    # The cache saves work; nothing rests on it.
-    with contextlib.suppress(OSError):
-        os.link(path, cache() / sha256)

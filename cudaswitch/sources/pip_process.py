@@ -117,7 +117,7 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
         )
     if offline:
         return SourceError(
-            f"{what} is not in the folders that pip searches offline: {last}",
+            f"the folders that pip searches offline do not have {what}: {last}",
             f"{settings.way_online()}, or name a folder of wheels in PIP_FIND_LINKS",
         )
     if _UNREACHABLE.search(said):

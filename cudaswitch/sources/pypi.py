@@ -36,6 +36,7 @@ from cudaswitch.install import Artifact
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.components import chosen
+from cudaswitch.sources.kept_wheels import keep, kept, kept_versions
 from cudaswitch.sources.pip_process import run_pip
 from cudaswitch.talk import say
 from cudaswitch.versions import Request, Version
@@ -199,7 +200,7 @@ def _listed(component: str, version: Version, cuda: str, platform: str) -> Liste
 def _try_versions(project: str, platform: str, offline: bool) -> list[Version] | SourceError:
     """Return the versions, or why there are none: no wheel for a platform is no failure."""
     try:
-        return _versions(project, offline, tags_of(platform))
+        return _versions(project, offline, platform)
     except SourceError as error:
         return error
 
@@ -214,21 +215,32 @@ def _artifact(wheel: Path) -> Artifact:
 
 
 def _offered(offline: bool) -> list[Version]:
-    return _versions(_META, offline)
+    return _versions(_META, offline, current_platform())
 
 
-def _versions(project: str, offline: bool, tags: Iterable[str] = ()) -> list[Version]:
-    search = ["index", "versions", "--only-binary=:all:", *tags, project]
+def _versions(project: str, offline: bool, platform: str) -> list[Version]:
+    search = ["index", "versions", "--only-binary=:all:", *tags_of(platform), project]
     what = "the list of CUDA releases" if project == _META else f"the versions of {project}"
-    found = _OFFERED.search(run_pip(search, what, offline=offline))
-    texts = found[1].split(", ") if found else []
+    texts = kept_versions(project, _platforms(platform)) if offline else []
+    try:
+        found = _OFFERED.search(run_pip(search, what, offline=offline))
+    except SourceError:
+        if not texts:
+            raise
+    else:
+        texts += found[1].split(", ") if found else []
     return sorted({release for text in texts if (release := release_of(text))}, reverse=True)
 
 
 def tags_of(platform: str) -> list[str]:
     """Describe a platform to pip; it knows this machine best, with its C library."""
+    return [f"--platform={tag}" for tag in _platforms(platform) or ()]
+
+
+def _platforms(platform: str) -> tuple[str, ...] | None:
+    """Return the tags of another platform, None for this machine's."""
     _, tags = _platform(platform)
-    return [] if platform == current_platform() else [f"--platform={tag}" for tag in tags]
+    return None if platform == current_platform() else tags
 
 
 def release_of(text: str) -> Version | None:
@@ -319,22 +331,45 @@ def _metadata(wheel: Path) -> str:
 def _download(
     pins: Mapping[str, SpecifierSet], workdir: Path, platform: str, offline: bool
 ) -> list[Path]:
-    """Let pip download exactly these wheels, and check that it did."""
-    foreign = tags_of(platform)
+    """Let pip download exactly these wheels, and check that it did; they are kept.
+
+    Offline, what it brought before is taken, and only the rest looked for in its folders.
+    """
+    found: dict[str, Path] = {}
+    if offline:
+        folder = Path(tempfile.mkdtemp(prefix="kept-", dir=workdir))
+        for name, versions in pins.items():
+            if wheel := kept(name, versions, _platforms(platform), folder):
+                found[name] = wheel
+    missing = {name: versions for name, versions in pins.items() if name not in found}
+    if missing:
+        found |= _brought(missing, workdir, platform, offline)
+    if not offline:
+        for wheel in found.values():
+            keep(wheel)
+    return [found[name] for name in pins]
+
+
+def _brought(
+    pins: Mapping[str, SpecifierSet], workdir: Path, platform: str, offline: bool
+) -> dict[str, Path]:
     folder = Path(tempfile.mkdtemp(prefix="pypi-", dir=workdir))
     wanted = [f"{name}{versions}" for name, versions in pins.items()]
-    what = wanted[0] if len(wanted) == 1 else f"{len(wanted)} packages for {platform}"
+    more = f" and {len(wanted) - 1} more for {platform}" if wanted[1:] else ""
     run_pip(
-        ["download", "--no-deps", "--only-binary=:all:", *foreign, "--dest", str(folder), *wanted],
-        what,
+        [
+            *("download", "--no-deps", "--only-binary=:all:", *tags_of(platform)),
+            *("--dest", str(folder), *wanted),
+        ],
+        wanted[0] + more,
         offline=offline,
         show=sys.stderr.isatty(),
     )
     return _checked(folder, pins)
 
 
-def _checked(folder: Path, pins: Mapping[str, SpecifierSet]) -> list[Path]:
-    """Return the wheels in the order of the pins; SourceError unless they are just these."""
+def _checked(folder: Path, pins: Mapping[str, SpecifierSet]) -> dict[str, Path]:
+    """Return the wheels by their projects; SourceError unless they are just these."""
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         try:
@@ -348,4 +383,4 @@ def _checked(folder: Path, pins: Mapping[str, SpecifierSet]) -> list[Path]:
         found[name] = path
     if missing := sorted(set(pins) - set(found)):
         raise SourceError(f"pip did not bring {', '.join(missing)}")
-    return [found[name] for name in pins]
+    return found
