@@ -113,11 +113,11 @@ class TestCuda13:
         path = f"{bin_}:{person.env['PATH']}"
         try:
             refused = person.run("check", "13", PATH=path)
-            person.run("install", "13", PATH=path)
+            person.run("install", kit.name, PATH=path)
             found = proven(person, "13", PATH=path)
         finally:
             header.write_text(text)
-            person.run("install", "13", PATH=path)
+            person.run("install", kit.name, PATH=path)
         assert refused.returncode == 1
         assert "accepts (11): g++-11 fits" in refused.stderr
         assert found["host compiler"]["detail"].startswith("gcc 11 of NVCC_PREPEND_FLAGS (")

@@ -43,7 +43,7 @@ def test_install_says_which_and_why(home: Home, tmp_path: Path) -> None:
     assert succeeded(done) == ["10.1.243"]
     assert "from conda: it has the libraries of CUDA before 11.4.2" in done.stderr
     # The toolkit is there: cuDNN alone is asked for, of the source of that toolkit's version.
-    done = home.run("install", "latest+cudnn7", CUDASWITCH_CHANNELS=str(channel))
+    done = home.run("install", "10+cudnn7", CUDASWITCH_CHANNELS=str(channel))
     assert "from conda" in done.stderr
     assert succeeded(done) == ["10.1.243+cudnn7.6.5"]
     ran = home.run("exec", "10.1", "--", PYTHON, "-c", RUNTIME_ANSWER, "libcudart.so.10.1")

@@ -106,6 +106,14 @@ def test_the_newest_release_that_fits(server: FolderServer, tmp_path: Path) -> N
     assert obtain(tmp_path, "12.4.0").toolkit == Version("12.4.0")
 
 
+def test_the_newest_is_asked_for_alone(server: FolderServer) -> None:
+    here = current_platform()
+    assert nvidia.newest(parse_request("12"), platform=here) == Version("12.4.1")
+    assert str(nvidia.newest_cudnn("8", Version("12.4.1"), platform=here)) == "8.9.7.29"
+    assert str(nvidia.newest_cudnn("9", Version("13.0.2"), platform=here)) == "9.22.0.52"
+    assert not [path for path, _ in server.asked if path.endswith(".xz")]
+
+
 @pytest.mark.parametrize(
     ("components", "expected"),
     [
@@ -200,7 +208,7 @@ def test_a_second_time_nothing_is_fetched_again_nor_needed(
     assert server.asked[asked:] == [("/cuda/redist/", 200), (INDEX, 304)]
     asked = len(server.asked)
     assert names(obtain(tmp_path, "12", offline=True)) == names(first)
-    with pytest.raises(SourceError, match="--offline"):
+    with pytest.raises(SourceError, match="offline nothing is downloaded"):
         obtain(tmp_path, "12.4", "full", offline=True)
     assert len(server.asked) == asked
 

@@ -318,6 +318,20 @@ def test_offline_takes_what_pip_brought_before(
     assert found.version == Version("13.0.2")
 
 
+def test_the_newest_is_asked_for_alone(wheelhouse: Path, downloads: Path) -> None:
+    for version in ("9.10.2.21", "9.9.0.52"):
+        add(wheelhouse, "nvidia-cudnn-cu13", version)
+    here = current_platform()
+    assert pypi.newest(parse_request("13"), platform=here) == Version("13.0.2")
+    assert pypi.newest_cudnn("9", Version("13.0.2"), platform=here) == Version("9.10.2.21")
+    assert pypi.newest_cudnn("9.9", Version("13.0.2"), platform=here) == Version("9.9.0.52")
+    with pytest.raises(SourceError, match=r"no CUDA 13\.4"):
+        pypi.newest(parse_request("13.4"), platform=here)
+    with pytest.raises(SourceError, match=r"no cuDNN 7 for CUDA 13"):
+        pypi.newest_cudnn("7", Version("13.0.2"), platform=here)
+    assert not downloads.exists()
+
+
 def test_what_there_is_instead(wheelhouse: Path, tmp_path: Path) -> None:
     add_meta(wheelhouse, "13.1.2.0", PINS_13_0_2)
     with pytest.raises(SourceError, match="no CUDA 99") as caught:

@@ -299,6 +299,10 @@ def test_a_toolkit_from_a_mirror_of_runfiles(
     target = tree / "redist" / known.path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(b"#!/bin/sh\n")
+    here = current_platform()
+    assert runfile.newest(parse_request("10.1"), platform=here) == Version("10.1.243")
+    with pytest.raises(SourceError, match="no runfile has cuDNN"):
+        runfile.newest_cudnn("7", Version("10.1.243"), platform=here)
     done = home.run("install", "10.1", "--from", "runfile")
     refused(done, known.path.rpartition("/")[2], "sha256")
     assert server.statuses(f"/redist/{known.path}") == [200]

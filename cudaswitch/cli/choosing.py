@@ -11,7 +11,7 @@ import click
 
 from cudaswitch import sources
 from cudaswitch.cli import output
-from cudaswitch.cli.installing import refuse_words, wanted
+from cudaswitch.cli.wanting import refuse_words, wanted
 from cudaswitch.decision import version_file, working_directory
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.environments import read_request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,20 +13,17 @@ from cudaswitch import sources
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date
-from cudaswitch.detect import facts_of
+from cudaswitch.cli.wanting import Order, means_auto, refuse_words, wanted
 from cudaswitch.download.cache import workplace
-from cudaswitch.environments import active_environment
-from cudaswitch.errors import ChoiceError, CudaswitchError, NotInstalledError, RequestError
+from cudaswitch.errors import CudaswitchError
 from cudaswitch.install import adopt as adopt_toolkit
 from cudaswitch.install import install as install_artifacts
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
-from cudaswitch.resolver import resolve
 from cudaswitch.sources import files, system
-from cudaswitch.sources.choosing import usual_source
-from cudaswitch.store import Store, all_stores, dealias, find
+from cudaswitch.store import Store
 from cudaswitch.toolkit import Toolkit, toolkit_name
-from cudaswitch.versions import Request, Version, parse_request, quote_request
+from cudaswitch.versions import Version
 
 
 @click.command(
@@ -82,15 +79,14 @@ def install(
             if files.names_file(each):
                 continue
             request = wanted(each, cudnn)
-            present = None if force or platform else _present(request)
-            if present:
-                made[present.name] = present
-                with contextlib.suppress(CudaswitchError):
-                    store.publish_anew()
+            order = Order(source, channels, components, platform, offline, work, anew=force)
+            got = replace(order, fitting=means_auto(each)).supply(request)
+            if isinstance(got, sources.Delivery):
+                bundles.append(got)
                 continue
-            bundles.append(
-                _from_index(request, source, channels, components, work, platform, offline)
-            )
+            made[got.name] = got
+            with contextlib.suppress(CudaswitchError):
+                store.publish_anew()
         for bundle in bundles:
             kits = install_artifacts(
                 store, bundle.artifacts, platform=platform, release=bundle.toolkit, force=force
@@ -105,101 +101,6 @@ def install(
     for name, kit in made.items():
         output.line(name)
         output.tell_of_building(kit, store.compiler_of(kit))
-
-
-_WORDS = {
-    "cuda": "a version of CUDA stands by itself",
-    "cudnn": "cuDNN goes with a version of CUDA",
-}
-
-
-def refuse_words(what: Sequence[str]) -> None:
-    """Refuse `cudnn 9`, as `search` takes it, with what was meant as the hint."""
-    words = [word for word in what if word in _WORDS and not _is_known(word)]
-    if not words:
-        return
-    found, key = {"cuda": "VERSION"}, "cuda"
-    for word in what:
-        if word in _WORDS:
-            key = word
-            found.setdefault(key, "VERSION")
-        else:
-            found[key], key = quote_request(word), "cuda"
-    option = f" --cudnn {found['cudnn']}" if "cudnn" in found else ""
-    command = click.get_current_context().command_path
-    raise ChoiceError(_WORDS[words[-1]], f"{command} {found['cuda']}{option}")
-
-
-def _is_known(alias: str) -> bool:
-    return any(alias in store.aliases() for store in all_stores())
-
-
-def wanted(what: str, cudnn: str | None) -> Request:
-    """Return the request for a WHAT that names no file; `auto` is what the environment needs."""
-    request = dealias(parse_request(what, cudnn))
-    if request.text == "system":
-        raise RequestError("`system` cannot be installed", "cudaswitch adopt --scan")
-    if request.text != "auto":
-        return request
-    environment = active_environment(os.environ)
-    if environment is None:
-        raise RequestError("`auto` needs an active environment", "activate one, or name a version")
-    resolution = resolve(facts_of(Path(environment.prefix)), [])
-    if resolution.cuda is None:
-        place = environment.prefix
-        known = all(framework.known for framework in resolution.frameworks)
-        raise RequestError(
-            f"nothing in `{place}` needs CUDA"
-            if known
-            else f"which CUDA `{place}` needs is not known",
-            "cudaswitch resolve tells why",
-        )
-    if not resolution.runs:
-        raise RequestError(
-            f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",
-            resolution.hint,
-        )
-    # An environment that brings its own CUDA wants a toolkit for nvcc alone.
-    library = None if resolution.bundled else resolution.cudnn
-    return parse_request(resolution.cuda, cudnn or library)
-
-
-def _from_index(
-    request: Request,
-    source: str | None,
-    channels: tuple[str, ...],
-    components: str,
-    work: Path,
-    platform: str | None,
-    offline: bool,
-) -> sources.Delivery:
-    bare = None if platform else _present(parse_request(request.text))
-    if source is None and channels:
-        source = "conda"
-    why = None
-    if source is None:
-        asked = request._replace(text=str(bare.version)) if bare else request
-        source, why = usual_source(asked)
-    index = sources.index(source, channels)
-    target = platform or current_platform()
-    if bare and request.cudnn not in (None, "none"):
-        delivery = index.obtain_cudnn(
-            str(request.cudnn), bare.version, workdir=work, platform=target, offline=offline
-        )
-    else:
-        delivery = index.obtain(
-            request, components=components, workdir=work, platform=target, offline=offline
-        )
-    if why:
-        output.say(f"from {source}: {why}")
-    return delivery
-
-
-def _present(request: Request) -> Toolkit | None:
-    try:
-        return find(request)
-    except NotInstalledError:
-        return None
 
 
 @click.command(epilog=output.examples("cudaswitch adopt /usr/local/cuda-13.0"))

@@ -105,6 +105,12 @@ class Index(Protocol):
     ) -> Delivery:
         """Bring cuDNN alone, for a CUDA that is installed."""
 
+    def newest(self, request: Request, *, platform: str) -> Version:
+        """Tell which release `obtain` would bring. Raises SourceError."""
+
+    def newest_cudnn(self, cudnn: str, cuda: Version, *, platform: str) -> Version:
+        """Tell which cuDNN `obtain_cudnn` would bring. Raises SourceError."""
+
     def listed(self, sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
         """List what it has of what is sought, in any order. Raises SourceError."""
 

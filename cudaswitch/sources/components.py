@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from cudaswitch.archives.components import COMPONENTS
 from cudaswitch.errors import RequestError
 
 _MINIMAL = ("nvcc", "crt", "nvvm", "cudart", "cccl", "culibos")
@@ -14,6 +15,19 @@ SETS: Mapping[str, tuple[str, ...]] = {
 }
 """Named choices, in the words of `cuda-toolkit`'s extras on PyPI."""
 FULL = "full"
+ALL = "all"
+"""The same in the words of `cuda-toolkit`."""
+
+
+def refuse_unknown(components: str) -> None:
+    """Raise RequestError for a component that nobody has, where no release is looked at."""
+    known = {*SETS, FULL, ALL, *COMPONENTS.values()} - {"cuda", "cudnn"}
+    names = {name.strip() for name in components.split(",")}
+    if unknown := sorted(names - known):
+        raise RequestError(
+            f"no component `{'`, `'.join(unknown)}` is known",
+            f"there are {', '.join(sorted(known))}",
+        )
 
 
 def chosen(components: str, offered: Collection[str], release: str) -> set[str]:

@@ -86,6 +86,15 @@ class Channels:
         wanted = [record.wanted() for record in _with_files(records)[0]]
         return Delivery(bring(wanted, "conda", workdir=workdir, offline=offline))
 
+    def newest(self, request: Request, *, platform: str) -> Version:
+        """Tell which release `obtain` would bring."""
+        return _first(request, list(self._channels(platform, offline=False)))[1].version
+
+    def newest_cudnn(self, cudnn: str, cuda: Version, *, platform: str) -> Version:
+        """Tell which cuDNN `obtain_cudnn` would bring."""
+        channels = list(self._channels(platform, offline=False))
+        return cudnn_records(cudnn, cuda, channels)[0].version
+
     def listed(self, sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
         """List what the channels have of what is sought, each version in its newest build."""
         found: dict[tuple[str, ...], tuple[Record, Listed]] = {}

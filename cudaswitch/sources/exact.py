@@ -133,7 +133,7 @@ def _fetched(wanted: Sequence[Exact], offline: bool, folder: Path | None) -> dic
 
 def _from_pip(wanted: Sequence[Exact], workdir: Path, offline: bool) -> dict[str, Path]:
     """Let pip download wheels of just these hashes, from the index that it is set up for."""
-    from cudaswitch.sources.pypi import tags_of  # noqa: PLC0415  # few files come through pip
+    from cudaswitch.sources.wheel_tags import tags_of  # noqa: PLC0415  # few files come through pip
 
     found: dict[str, Path] = {}
     for platform in sorted({each.platform for each in wanted}):

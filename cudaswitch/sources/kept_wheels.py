@@ -5,18 +5,17 @@ pip tells nobody where a wheel came from, so its name stands for a URL there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from functools import cache as once
+from collections.abc import Iterator
 from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
-from packaging.tags import Tag, sys_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
 from cudaswitch.download.cache import Cache, unusable
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import cache
+from cudaswitch.sources.wheel_tags import runs_on
 
 _URL = "pypi:"
 
@@ -32,20 +31,15 @@ def keep(wheel: Path) -> str:
         raise unusable(cache(), error) from None
 
 
-def kept_versions(project: str, platforms: Collection[str] | None) -> list[str]:
-    """Return the versions of a project's wheels that are kept; `platforms` is as for `kept`."""
-    return [str(version) for version, _, _ in _wheels(project, platforms)]
+def kept_versions(project: str, platform: str) -> list[str]:
+    """Return the versions of a project's wheels for a platform that are kept."""
+    return [str(version) for version, _, _ in _wheels(project, platform)]
 
 
-def kept(
-    project: str, versions: SpecifierSet, platforms: Collection[str] | None, folder: Path
-) -> Path | None:
-    """Return the newest kept wheel of a project that fits, by a link under its name in `folder`.
-
-    `platforms` are the tags of the platforms that it may be for, None for what runs here.
-    """
+def kept(project: str, versions: SpecifierSet, platform: str, folder: Path) -> Path | None:
+    """Return the newest kept wheel of a project that fits, by a link under its name in `folder`."""
     store = Cache(cache())
-    for version, name, sha256 in sorted(_wheels(project, platforms), reverse=True):
+    for version, name, sha256 in sorted(_wheels(project, platform), reverse=True):
         if versions.contains(version, prereleases=True) and (path := store.find(sha256)):
             link = folder / name
             try:
@@ -56,22 +50,11 @@ def kept(
     return None
 
 
-def _wheels(project: str, platforms: Collection[str] | None) -> Iterator[tuple[Version, str, str]]:
+def _wheels(project: str, platform: str) -> Iterator[tuple[Version, str, str]]:
     for name, sha256 in Cache(cache()).names(_URL).items():
         try:
             found, version, _, tags = parse_wheel_filename(name)
         except InvalidWheelFilename:
             continue
-        if found == project and _runs(tags, platforms):
+        if found == project and runs_on(tags, platform):
             yield version, name, sha256
-
-
-def _runs(tags: Collection[Tag], platforms: Collection[str] | None) -> bool:
-    if platforms is None:
-        return not _usable_here().isdisjoint(tags)
-    return any(tag.platform == "any" or tag.platform in platforms for tag in tags)
-
-
-@once
-def _usable_here() -> frozenset[Tag]:
-    return frozenset(sys_tags())

@@ -80,7 +80,7 @@ def choose(
     if not offers:
         raise SourceError(f"NVIDIA's CUDA {index.release} has no {components} for {platform}")
     if request.cudnn not in (None, "none"):
-        offers.append(_cudnn(str(request.cudnn), index.release, platform, offline))
+        offers.append(_cudnn(str(request.cudnn), index.release, platform, offline)[1])
     return Chosen(_wanted(offers), index.release)
 
 
@@ -89,8 +89,21 @@ def obtain_cudnn(
 ) -> Delivery:
     """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
     _require(platform)
-    wanted = _wanted([_cudnn(cudnn, cuda, platform, offline)])
+    wanted = _wanted([_cudnn(cudnn, cuda, platform, offline)[1]])
     return Delivery(bring(wanted, "nvidia", workdir=workdir, offline=offline))
+
+
+def newest(request: Request, *, platform: str) -> Version:
+    """Tell which release `obtain` would bring."""
+    _require(platform)
+    return _newest(request, False).release
+
+
+def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
+    """Tell which cuDNN `obtain_cudnn` would bring."""
+    _require(platform)
+    release, offer = _cudnn(cudnn, cuda, platform, False)
+    return offer.version or release
 
 
 def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
@@ -240,8 +253,10 @@ def _toolkit(index: Index, platform: str) -> dict[str, list[str]]:
     return found
 
 
-def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> Offer:
-    """Find the newest cuDNN with that version prefix, built for that CUDA's major."""
+def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> tuple[Version, Offer]:
+    """Find the newest cuDNN with that version prefix, built for that CUDA's major: its release
+    and its archive.
+    """
     prefix = Version(cudnn)
     # `8.9.7` names a file whose archive is 8.9.7.29, and both spellings are asked for.
     fitting = [
@@ -253,7 +268,7 @@ def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> Offer:
         if index.has("cudnn", platform, cuda.major):
             offer = index.offer("cudnn", platform, cuda.major)
             if (offer.version or index.release).starts_with(prefix):
-                return offer
+                return index.release, offer
     raise SourceError(
         f"NVIDIA's index has no cuDNN {cudnn} for CUDA {cuda.major} on {platform}",
         f"cudaswitch search cudnn {cudnn}",

@@ -31,13 +31,14 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.download.several import Wanted
 from cudaswitch.download.urls import local_path, redact
-from cudaswitch.errors import RequestError, SourceError, brief
+from cudaswitch.errors import SourceError, brief
 from cudaswitch.install import Artifact
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.kept_wheels import keep, kept, kept_versions
 from cudaswitch.sources.pip_process import run_pip
+from cudaswitch.sources.wheel_tags import markers_and_tags, tags_of
 from cudaswitch.talk import say
 from cudaswitch.versions import Request, Version
 
@@ -50,28 +51,6 @@ _META = "cuda-toolkit"
 _META_LIMIT = 4 << 20
 _OFFERED = re.compile(r"^Available versions: (.*)$", re.MULTILINE)
 _RELEASE = re.compile(r"([0-9]+\.[0-9]+\.[0-9]+)(?:\.0)?|[0-9]+(?:\.[0-9]+){1,4}", re.ASCII)
-
-
-def _linux(machine: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    tags = [f"manylinux_2_{minor}_{machine}" for minor in range(39, 4, -1)]
-    tags += [f"{old}_{machine}" for old in ("manylinux2014", "manylinux2010", "manylinux1")]
-    names = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
-    return names | {"platform_machine": machine}, tuple(tags)
-
-
-_WINDOWS = {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"}
-_PLATFORMS = {
-    "linux-64": _linux("x86_64"),
-    "linux-aarch64": _linux("aarch64"),
-    "win-64": (_WINDOWS | {"platform_machine": "AMD64"}, ("win_amd64",)),
-}
-"""What markers see on a platform, and the wheel tags that run there."""
-
-
-def _platform(name: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    if name not in _PLATFORMS:
-        raise RequestError(f"PyPI has no CUDA for `{name}`", f"there is {', '.join(_PLATFORMS)}")
-    return _PLATFORMS[name]
 
 
 def obtain(
@@ -171,6 +150,21 @@ def obtain_cudnn(
     return Delivery(tuple(_artifact(wheel) for wheel in wheels))
 
 
+def newest(request: Request, *, platform: str) -> Version:
+    """Tell which release `obtain` would bring."""
+    markers_and_tags(platform)
+    return choose_release(request, _offered(False))
+
+
+def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
+    """Tell which cuDNN `obtain_cudnn` would bring."""
+    [(project, versions)] = _cudnn_pin(cudnn, cuda).items()
+    for version in _versions(project, False, platform):
+        if versions.contains(str(version)):
+            return version
+    raise SourceError(f"PyPI has no cuDNN {cudnn} for CUDA {cuda.major}")
+
+
 def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
     """List what there is of what is sought; pip tells versions alone."""
     asked = {"cuda": (_META,), "cudnn": tuple(f"nvidia-cudnn-cu{major}" for major in _CUDNN_FOR)}
@@ -221,7 +215,7 @@ def _offered(offline: bool) -> list[Version]:
 def _versions(project: str, offline: bool, platform: str) -> list[Version]:
     search = ["index", "versions", "--only-binary=:all:", *tags_of(platform), project]
     what = "the list of CUDA releases" if project == _META else f"the versions of {project}"
-    texts = kept_versions(project, _platforms(platform)) if offline else []
+    texts = kept_versions(project, platform) if offline else []
     try:
         found = _OFFERED.search(run_pip(search, what, offline=offline))
     except SourceError:
@@ -230,17 +224,6 @@ def _versions(project: str, offline: bool, platform: str) -> list[Version]:
     else:
         texts += found[1].split(", ") if found else []
     return sorted({release for text in texts if (release := release_of(text))}, reverse=True)
-
-
-def tags_of(platform: str) -> list[str]:
-    """Describe a platform to pip; it knows this machine best, with its C library."""
-    return [f"--platform={tag}" for tag in _platforms(platform) or ()]
-
-
-def _platforms(platform: str) -> tuple[str, ...] | None:
-    """Return the tags of another platform, None for this machine's."""
-    _, tags = _platform(platform)
-    return None if platform == current_platform() else tags
 
 
 def release_of(text: str) -> Version | None:
@@ -278,7 +261,7 @@ def parse_pins(
     headers = message_from_string(metadata)
     offered = set(map(str, headers.get_all("Provides-Extra", [])))
     wanted = chosen(components, offered, release)
-    markers, _ = _platform(platform)
+    markers, _ = markers_and_tags(platform)
     pins: dict[str, SpecifierSet] = {}
     for text in map(str, headers.get_all("Requires-Dist", [])):
         requirement = _requirement(text, release)
@@ -339,7 +322,7 @@ def _download(
     if offline:
         folder = Path(tempfile.mkdtemp(prefix="kept-", dir=workdir))
         for name, versions in pins.items():
-            if wheel := kept(name, versions, _platforms(platform), folder):
+            if wheel := kept(name, versions, platform, folder):
                 found[name] = wheel
     missing = {name: versions for name, versions in pins.items() if name not in found}
     if missing:

@@ -48,26 +48,41 @@ def choose(
     """Tell what `obtain` would bring; nobody is asked."""
     if request.cudnn not in (None, "none"):
         raise SourceError(_NO_CUDNN, _THEN)
-    if platform != PLATFORM:
-        raise RequestError(
-            f"no runfile for `{platform}` is known", "name its URL, or --from nvidia"
-        )
     if components not in (*SETS, FULL):
         raise RequestError(
             "a runfile is one toolkit: its components cannot be chosen",
             "leave --components out, or try --from nvidia",
+        )
+    found = _chosen(request, platform)
+    return Chosen((Wanted(_url(found), found.sha256, None),))
+
+
+def _chosen(request: Request, platform: str) -> Runfile:
+    if platform != PLATFORM:
+        raise RequestError(
+            f"no runfile for `{platform}` is known", "name its URL, or --from nvidia"
         )
     found = next((each for each in runfiles() if request.accepts(each.cuda)), None)
     if found is None:
         asked = f" (asked for by {request.origin})" if request.origin else ""
         there = ", ".join(str(each.cuda) for each in runfiles())
         raise SourceError(f"no runfile of CUDA {request.text} is known{asked}", f"there is {there}")
-    return Chosen((Wanted(_url(found), found.sha256, None),))
+    return found
 
 
 def obtain_cudnn(
     cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
 ) -> Delivery:
+    """Raise SourceError."""
+    raise SourceError(_NO_CUDNN, _THEN)
+
+
+def newest(request: Request, *, platform: str) -> Version:
+    """Tell which release `obtain` would bring; nobody is asked."""
+    return _chosen(request, platform).cuda
+
+
+def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
     """Raise SourceError."""
     raise SourceError(_NO_CUDNN, _THEN)
 

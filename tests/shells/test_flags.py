@@ -311,7 +311,7 @@ def test_pins_and_version_files_say_it_too(compilers: Path, tmp_path: Path) -> N
     header = kit.home / "include/crt/host_config.h"
     header.write_text(header.read_text().replace("11", "13"))
     assert told() == ours
-    assert succeeded(person.home.run("install", "11.8", PATH=path)) == ["11.8.0"]
+    assert succeeded(person.home.run("install", "11.8.0", PATH=path)) == ["11.8.0"]
     assert told() == [each.replace(f":cc={kit.compiler}", "") for each in ours]
 
 
@@ -322,7 +322,7 @@ def test_no_compiler_fits(compilers: Path, tmp_path: Path) -> None:
     header = kit.home / "include/crt/host_config.h"
     header.write_text(header.read_text().replace("11", "7"))
     prefix = conda_prefix(tmp_path / "env")
-    for words in (("install", "11.8"), ("pin", "11.8", "--prefix", str(prefix))):
+    for words in (("install", "11.8.0"), ("pin", "11.8", "--prefix", str(prefix))):
         done = person.home.run(*words, PATH=path)
         assert done.returncode == 0
         lines = done.stderr.splitlines()

@@ -1,0 +1,229 @@
+"""What WHAT means for install, lock and download; what of it is there, and the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from cudaswitch import sources
+from cudaswitch.cli import output
+from cudaswitch.detect import facts_of
+from cudaswitch.environments import active_environment
+from cudaswitch.errors import ChoiceError, NotInstalledError, RequestError, SourceError
+from cudaswitch.platforms import current_platform
+from cudaswitch.resolver import resolve
+from cudaswitch.sources.choosing import usual_source
+from cudaswitch.sources.components import refuse_unknown
+from cudaswitch.store import all_stores, dealias, find
+from cudaswitch.toolkit import Toolkit
+from cudaswitch.versions import Request, Version, parse_request, quote_request
+
+_WORDS = {
+    "cuda": "a version of CUDA stands by itself",
+    "cudnn": "cuDNN goes with a version of CUDA",
+}
+_FULL = 3
+"""The parts of a version that names one release; CUDA's and cuDNN's alike."""
+
+
+def refuse_words(what: Sequence[str]) -> None:
+    """Refuse `cudnn 9`, as `search` takes it, with what was meant as the hint."""
+    words = [word for word in what if word in _WORDS and not _is_known(word)]
+    if not words:
+        return
+    found, key = {"cuda": "VERSION"}, "cuda"
+    for word in what:
+        if word in _WORDS:
+            key = word
+            found.setdefault(key, "VERSION")
+        else:
+            found[key], key = quote_request(word), "cuda"
+    option = f" --cudnn {found['cudnn']}" if "cudnn" in found else ""
+    command = click.get_current_context().command_path
+    raise ChoiceError(_WORDS[words[-1]], f"{command} {found['cuda']}{option}")
+
+
+def _is_known(alias: str) -> bool:
+    return any(alias in store.aliases() for store in all_stores())
+
+
+def means_auto(what: str) -> bool:
+    """Tell whether a WHAT is `auto`, or an alias for it."""
+    return dealias(parse_request(what)).text == "auto"
+
+
+def wanted(what: str, cudnn: str | None) -> Request:
+    """Return the request for a WHAT that names no file; `auto` is what the environment needs."""
+    request = dealias(parse_request(what, cudnn))
+    if request.text == "system":
+        raise RequestError("`system` cannot be installed", "cudaswitch adopt --scan")
+    if request.text != "auto":
+        return request
+    environment = active_environment(os.environ)
+    if environment is None:
+        raise RequestError("`auto` needs an active environment", "activate one, or name a version")
+    resolution = resolve(facts_of(Path(environment.prefix)), [])
+    if resolution.cuda is None:
+        place = environment.prefix
+        known = all(framework.known for framework in resolution.frameworks)
+        raise RequestError(
+            f"nothing in `{place}` needs CUDA"
+            if known
+            else f"which CUDA `{place}` needs is not known",
+            "cudaswitch resolve tells why",
+        )
+    if not resolution.runs:
+        raise RequestError(
+            f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",
+            resolution.hint,
+        )
+    # An environment that brings its own CUDA wants a toolkit for nvcc alone.
+    library = None if resolution.bundled else resolution.cudnn
+    return parse_request(resolution.cuda, cudnn or library)
+
+
+@dataclass(frozen=True)
+class Order:
+    """How a request is to be got, as the options of `install` say.
+
+    With `anew` it does not matter what is there. With `fitting` it is enough that something
+    fits; else a version that is not given in full means the newest that there is.
+    """
+
+    source: str | None
+    channels: tuple[str, ...]
+    components: str
+    platform: str | None
+    offline: bool
+    work: Path
+    anew: bool = False
+    fitting: bool = False
+
+    def supply(self, request: Request) -> Toolkit | sources.Delivery:
+        """Return the installed toolkit that will do, or else what the source brings for one."""
+        # Whatever is there, a source that cannot be is told.
+        self._index(request)
+        if self.anew or self.platform:
+            return self._whole(request)
+        present = _present(request)
+        if present and (self.fitting or self.offline):
+            self._refuse_odd_components(request)
+            if not (self.fitting or _is_full(request.text, request.cudnn)):
+                output.say(f"{present.name} will do: offline no newer one is looked for")
+            return present
+        ground = self._ground(request)
+        if ground is None:
+            return self._whole(request)
+        self._refuse_odd_components(request)
+        exact = request._replace(text=str(ground.version))
+        if request.cudnn in (None, "none"):
+            return _present(exact) or self._whole(request)
+        kit = _present(exact)
+        if kit and self._has_newest_library(kit, exact):
+            return kit
+        index, why = self._index(exact)
+        found = index.obtain_cudnn(
+            str(request.cudnn),
+            ground.version,
+            workdir=self.work,
+            platform=current_platform(),
+            offline=self.offline,
+        )
+        _tell(why)
+        return found
+
+    def _refuse_odd_components(self, request: Request) -> None:
+        try:
+            refuse_unknown(self.components)
+        except RequestError:
+            if self.offline:
+                raise
+            index, _ = self._index(request)
+            with contextlib.suppress(SourceError):
+                # A component that is new is there, or the source names those that are.
+                index.choose(
+                    request,
+                    components=self.components,
+                    workdir=self.work,
+                    platform=current_platform(),
+                    offline=False,
+                )
+                return
+            raise
+
+    def _ground(self, request: Request) -> Toolkit | None:
+        """Return the installed toolkit whose CUDA will do, whatever cuDNN it has."""
+        kit = _present(request._replace(cudnn=None))
+        if kit is None or self.fitting or self.offline or _is_full(request.text):
+            return kit
+        index, _ = self._index(request)
+        newest = _asked(
+            f"CUDA {kit.version}", lambda: index.newest(request, platform=current_platform())
+        )
+        return kit if newest is None or kit.version >= newest else None
+
+    def _has_newest_library(self, kit: Toolkit, request: Request) -> bool:
+        cudnn = str(request.cudnn)
+        if kit.cudnn is None or _is_full(cudnn):
+            return True
+        index, _ = self._index(request)
+        newest = _asked(
+            f"cuDNN {kit.cudnn}",
+            lambda: index.newest_cudnn(cudnn, kit.version, platform=current_platform()),
+        )
+        return newest is None or kit.cudnn >= newest
+
+    def _whole(self, request: Request) -> sources.Delivery:
+        index, why = self._index(request)
+        found = index.obtain(
+            request,
+            components=self.components,
+            workdir=self.work,
+            platform=self.platform or current_platform(),
+            offline=self.offline,
+        )
+        _tell(why)
+        return found
+
+    def _index(self, request: Request) -> tuple[sources.Index, str | None]:
+        """Return the source of a request, and what to say of why it is that one."""
+        source, why = self.source, None
+        if source is None and self.channels:
+            source = "conda"
+        if source is None:
+            source, reason = usual_source(request)
+            why = f"from {source}: {reason}"
+        return sources.index(source, self.channels), why
+
+
+def _tell(why: str | None) -> None:
+    if why:
+        output.say(why)
+
+
+def _asked(there: str, ask: Callable[[], Version]) -> Version | None:
+    """Ask a source for the newest version; None where what is installed will have to do."""
+    try:
+        return ask()
+    except SourceError as error:
+        output.say(f"{there} will do, as no newer one is found: {error.message}")
+        return None
+
+
+def _is_full(*versions: str | None) -> bool:
+    """Tell whether versions name one release each; what is not asked for does not matter."""
+    given = [text for text in versions if text not in (None, "none")]
+    prefixes = [Request(str(text)).prefix for text in given]
+    return all(prefix is not None and len(prefix.parts) >= _FULL for prefix in prefixes)
+
+
+def _present(request: Request) -> Toolkit | None:
+    try:
+        return find(request)
+    except NotInstalledError:
+        return None
