@@ -211,7 +211,8 @@ def env(
     if shell and form:
         raise click.UsageError("choose one of --shell and --format")
     default = Path(os.environ.get("SHELL", "")).name
-    name = shell or (default if default in FINISHED else shells.login_shell(os.environ))
+    known = default in FINISHED or default in shells.KSHES
+    name = shell or (default if known else shells.login_shell(os.environ))
     spelled = FORMATS[form] if form else FINISHED.get(name)
     chosen = _asked(request, cudnn, libraries, gpus)
     if spelled is None:

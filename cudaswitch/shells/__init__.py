@@ -46,8 +46,16 @@ SAME = {"dash": "sh", "ash": "sh", "csh": "tcsh", "powershell": "pwsh"}
 """Shells that go by another's row."""
 
 
+KSHES = ("ksh", "ksh93", "lksh", "mksh", "oksh", "pdksh", "rksh")
+"""Shells that cannot be switched: their functions have no `local`."""
+_NO_KSH = "no kind of ksh can be switched, for want of `local`"
+_IN_KSH = "cudaswitch exec VERSION -- ksh"
+
+
 def shell_named(name: str, offered: Sequence[str] = tuple(SHELLS)) -> Shell:
     """Return the row of a shell; where it is unknown, ChoiceError names those that are offered."""
+    if name in KSHES:
+        raise ChoiceError(_NO_KSH, _IN_KSH)
     try:
         return SHELLS[SAME.get(name, name)]
     except KeyError:
@@ -176,7 +184,14 @@ def use(shell: Shell, want: str) -> str:
         return carried(shell.core + shell.use, want=want)
     chosen = shell.export.format(name="_CUDASWITCH_U", value=shell.quote(want))
     settled = shell.settle.format(texts=shell.quote(str(Path(__file__).parent)))
-    return _defined(shell) + f"{chosen}\n{settled}\n"
+    text = _defined(shell) + f"{chosen}\n{settled}\n"
+    return _out_of_ksh(text) if shell.family == "sh" else text
+
+
+def _out_of_ksh(text: str) -> str:
+    """Let a ksh that evaluates the text of another shell say so, and do nothing else."""
+    said = f"printf 'cudaswitch: %s\\nhint: %s\\n' {quote_posix(_NO_KSH)} {quote_posix(_IN_KSH)}"
+    return f"case ${{KSH_VERSION:+k}} in\n'')\n{text};;\n*)\n{said} >&2\n\\false\n;;\nesac\n"
 
 
 def _defined(shell: Shell) -> str:

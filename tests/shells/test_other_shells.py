@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from checks import refused
 from cudaswitch.shells import quote_posix
 from shells.conda import Emulator, conda_prefix
 from shells.driver import BASH, DASH, Shell, run_shell
@@ -127,10 +128,29 @@ def test_hooks_do_nothing_where_functions_cannot_have_variables(
     assert_as_before(result, 2)
 
 
-def test_a_ksh_is_told_so(person: Person) -> None:
-    done = person.home.run("env", "10.1", "--shell", "ksh")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("cudaswitch: no shell `ksh` is known")
+@pytest.mark.parametrize("name", ["ksh", "mksh"])
+def test_a_ksh_is_told_so(person: Person, name: str) -> None:
+    for arguments in (["env", "10.1", "--shell", name], ["env", "10.1"], ["init", name]):
+        done = person.home.run(*arguments, SHELL=f"/bin/{name}")
+        message = "no kind of ksh can be switched"
+        refused(done, message, code=2, hint="cudaswitch exec VERSION -- ksh")
+    asked = person.home.run("env", "10.1", "--format", "dotenv", SHELL=f"/bin/{name}")
+    assert asked.returncode == 0
+
+
+@pytest.mark.parametrize("shell", KSHES, ids=str)
+@pytest.mark.parametrize("name", ["sh", "bash", "zsh"])
+def test_the_text_of_another_shell_does_nothing_in_a_ksh(
+    shell: Shell, person: Person, name: str
+) -> None:
+    bare = Person(person.home, person.kits, {})
+    step = f'eval "$(cudaswitch env {{}} --shell {name})"; echo "rc $?"'
+    result = bare.play(shell, step.format("10.1"), step.format("system"))
+    assert result.stdout.splitlines() == ["rc 1"] * 2
+    said = [line for line in result.stderr.splitlines() if line]
+    assert [line.partition(" ")[0] for line in said] == ["cudaswitch:", "hint:"] * 2
+    assert "no kind of ksh can be switched" in said[0]
+    assert_as_before(result, 2)
 
 
 NOT_IN_BASH_3_2 = {

@@ -1,3 +1,5 @@
+case ${KSH_VERSION:+k} in
+'')
 <packages.sh>
 <bundled.sh>
 <copies.sh>
@@ -7,3 +9,9 @@
 <hooks.sh>
 \export _CUDASWITCH_U='system'
 __cudaswitch_settle
+;;
+*)
+printf 'cudaswitch: %s\nhint: %s\n' 'no kind of ksh can be switched, for want of `local`' 'cudaswitch exec VERSION -- ksh' >&2
+\false
+;;
+esac
