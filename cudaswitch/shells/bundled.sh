@@ -1,4 +1,4 @@
-# shellcheck shell=dash disable=SC2034,SC2154  # core.sh calls these, and has what they share
+# shellcheck shell=dash disable=SC2034,SC2154,SC3044  # core.sh calls these, and has what they share
 # What the active environment brings.
 
 # Does the active environment bring its own CUDA? $_csw_left is one that is just being left.

@@ -1,4 +1,4 @@
-# shellcheck shell=dash disable=SC3044  # bash only
+# shellcheck shell=dash
 # The change and its exact undo, for bash, zsh, dash and every other POSIX shell with `local`.
 #
 # State lives in exported variables, so that child shells can undo:
