@@ -288,12 +288,21 @@ def _created(final: Path, mode: int) -> tuple[Path, int]:
 
 
 def _hand_on(final: Path, descriptor: int) -> None:
-    """Give a temporary file the mode and group of the file that it will replace."""
-    with contextlib.suppress(FileNotFoundError):
+    """Give a temporary file the mode and group of the file that it will replace.
+
+    A group that is not one of ours cannot be given: then ours may do no more than everybody.
+    """
+    try:
         before = final.stat()
-        if os.fstat(descriptor).st_gid != before.st_gid:
+    except FileNotFoundError:
+        return
+    mode = stat.S_IMODE(before.st_mode)
+    if os.fstat(descriptor).st_gid != before.st_gid:
+        try:
             os.fchown(descriptor, -1, before.st_gid)
-        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+        except OSError:
+            mode &= ~(stat.S_IRWXG | stat.S_ISGID) | (mode & stat.S_IRWXO) << 3
+    os.fchmod(descriptor, mode)
 
 
 def _make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import subprocess
 from pathlib import Path
 
@@ -11,10 +13,15 @@ import pytest
 from checks import PYTHON, in_the_middle
 from cudaswitch import durable
 from homes import Home
+from tools import as_plain_user
 from traced import CALLS, FLUSHED, MADE, RENAMED, Call, traced
 
 REBUILT = ("store/requests", "store/auto", "store/shims", "home/xdg-cache", "store/.staging")
 """Where nothing has to last: what is worked out again, or checked on every reading."""
+
+
+OTHER = 12345
+"""A group that nobody has."""
 
 
 def check_order(root: Path, calls: list[Call]) -> list[str]:
@@ -151,6 +158,30 @@ def test_a_file_hands_on_its_mode(tmp_path: Path, mode: int) -> None:
     path.chmod(mode)
     durable.write_all({path: "y"}, kept=True)
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("y", mode)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file any group")
+def test_a_file_hands_on_its_group_where_that_may_be(tmp_path: Path) -> None:
+    """`chown -R` with a user alone leaves root's group, which is none of that user's."""
+    code = (
+        "import sys; from pathlib import Path; from cudaswitch import durable\n"
+        "durable.write_all({Path(at): 'y' for at in sys.argv[1:]}, kept=True)"
+    )
+    given, ours = f"0:{OTHER}", f"0:{os.getegid()}"
+    for start, owner, expected in (
+        ([], given, (0o2754, 0o640, 0o664, 0o606)),
+        (as_plain_user(), ours, (0o744, 0o600, 0o644, 0o606)),
+    ):
+        paths = [tmp_path / str(number) for number in range(4)]
+        for path, mode in zip(paths, (0o2754, 0o640, 0o664, 0o606), strict=True):
+            path.write_text("x")
+            os.chown(path, -1, OTHER)
+            path.chmod(mode)
+        subprocess.run([*start, PYTHON, "-c", code, *paths], check=True)
+        found = [path.stat() for path in paths]
+        assert {f"{one.st_uid}:{one.st_gid}" for one in found} == {owner}
+        assert tuple(stat.S_IMODE(one.st_mode) for one in found) == expected
+        assert {path.read_text() for path in paths} == {"y"}
 
 
 def test_only_what_nobody_writes_is_swept(tmp_path: Path) -> None:
