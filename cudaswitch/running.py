@@ -80,6 +80,7 @@ def run(
     if program is None:
         raise ToolMissingError(f"`{tool}` is not on PATH", _who_has(tool))
     sys.stdout.flush()
+    _unignore()
     try:
         os.execve(program, command, variables)  # noqa: S606  # to become it is what exec is for
     except FileNotFoundError:
@@ -111,6 +112,20 @@ def _as_started() -> dict[str, str]:
         if each.startswith(b"LC_CTYPE="):
             variables["LC_CTYPE"] = os.fsdecode(each[9:])
     return variables
+
+
+def _unignore() -> None:
+    """Give back the signals that Python ignores for itself: what is ignored stays so in a program.
+
+    Whether they were ignored when we were started cannot be known any more, and usually they are
+    not; `subprocess` does the same (`restore_signals`).
+    """
+    # What `signal` is made of: the rest of it takes longer to load than all else here.
+    import _signal  # type: ignore[import-not-found]  # noqa: PLC0415  # no types for it
+
+    for name in ("SIGPIPE", "SIGXFSZ"):
+        if number := getattr(_signal, name, None):
+            _signal.signal(number, _signal.SIG_DFL)
 
 
 def _program(name: str, path: str) -> str | None:

@@ -36,6 +36,28 @@ def test_exec_becomes_the_command(lent: Home) -> None:
     assert child.wait(10) == -signal.SIGTERM
 
 
+@pytest.mark.parametrize("options", [[], ["--libraries", "auto"]], ids=["plain", "through click"])
+def test_exec_ignores_no_signal_that_was_not_ignored(lent: Home, options: list[str]) -> None:
+    """Python ignores SIGPIPE for itself, and a program would complain where others just end."""
+    start = [console_script(), "exec", "10.1", *options, "--"]
+    for ignored in ("", "HUP", "HUP INT TERM"):
+        asked = [
+            subprocess.run(
+                ["sh", "-c", 'for it in $1; do trap "" "$it"; done; shift; exec "$@"', "sh",
+                 ignored, *command, "grep", "^SigIgn:", "/proc/self/status"],
+                env=lent.env, stdout=subprocess.PIPE, text=True, check=True,
+            ).stdout
+            for command in (["env"], start)
+        ]  # fmt: skip
+        assert asked[0] == asked[1], ignored
+    line = '"$@" yes | head -1; exit ${PIPESTATUS[0]}'
+    done = subprocess.run(
+        ["bash", "-c", line, "bash", *start], env=lent.env, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGPIPE, "y\n", "")
+
+
 def test_exec_without_a_request(lent: Home, tmp_path: Path) -> None:
     show = ["exec", "--", "printenv", "CUDA_HOME"]
     done = lent.run(*show)
