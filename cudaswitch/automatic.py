@@ -7,17 +7,17 @@ import time
 
 from cudaswitch.activation import Want
 from cudaswitch.environments import Environment
-from cudaswitch.errors import CudaswitchError, NotInstalledError
+from cudaswitch.errors import CudaswitchError, NotInstalledError, StoreError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home, listed
-from cudaswitch.store import all_stores
+from cudaswitch.store import all_stores, taken
 
 
 class Answer(NamedTuple):
     """What an environment asks for, None where it needs nothing or none may be chosen.
 
-    `refusal` says why none may be: nothing fits this machine, or it is not installed; `caution`,
-    which is never raised, why the answer may not do.
+    `refusal` says why none may be: nothing fits this machine, it is not installed, or everybody
+    may change it; `caution`, which is never raised, why the answer may not do.
     """
 
     want: Want | None
@@ -32,7 +32,8 @@ def ask(environment: Environment) -> Answer:
     from cudaswitch.detect import facts_of  # noqa: PLC0415  # reads tables that few need
     from cudaswitch.resolver import resolve  # noqa: PLC0415  # the same
 
-    kits = [kit for store in all_stores() for kit in store.present()]
+    stores = all_stores()
+    kits = [kit for store in stores for kit in store.present()]
     resolution = resolve(facts_of(Path(environment.prefix)), kits)
     if not resolution.runs:
         return Answer(
@@ -47,9 +48,13 @@ def ask(environment: Environment) -> Answer:
     if resolution.cuda is None and not all(it.known for it in resolution.frameworks):
         why = f"which CUDA `{environment.prefix}` needs is not known"
     caution = CudaswitchError(why, resolution.hint) if why else None
-    if resolution.toolkit is not None:
-        kit = next(kit for kit in kits if kit.name == resolution.toolkit)
-        return Answer(Want(kit.path, compiler=all_stores()[0].compiler_of(kit)), caution=caution)
+    try:
+        chosen = taken(stores, lambda kit: kit.name == resolution.toolkit)
+    except StoreError as error:
+        return Answer(None, error)
+    if chosen:
+        kit = chosen[0]
+        return Answer(Want(kit.path, compiler=stores[0].compiler_of(kit)), caution=caution)
     if resolution.cuda is None or resolution.bundled:
         return Answer(None, caution=caution)
     library = f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""
@@ -66,7 +71,8 @@ def recall(environment: Environment) -> Answer:
     """Return the answer that was kept, else ask and keep it.
 
     A refusal is told to who has to ask, and then kept as no answer: shells look here
-    (`__cudaswitch_automatic`) each time that the environment is entered.
+    (`__cudaswitch_automatic`) each time that the environment is entered. One for the store is not
+    kept: it mends without a change of what is installed, after which answers are forgotten.
     """
     kept = environment.answer_kept(home().at("auto"))
     if kept is not None:
@@ -74,7 +80,7 @@ def recall(environment: Environment) -> Answer:
     # What changes while it is looked at is looked at again the next time.
     began = time.time_ns()
     answer = ask(environment)
-    if "\n" not in environment.prefix:
+    if "\n" not in environment.prefix and not isinstance(answer.refusal, StoreError):
         _keep(environment, answer, began)
     return answer
 

@@ -110,16 +110,13 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     """Choose the installed toolkit for a request: the newest that it names (see `rank`).
 
     The first store that has one wins. Among equals the newest cuDNN does, unless the
-    request says which. Raises NotInstalledError naming who asked, and StoreError where everybody
-    may change what is in that store.
+    request says which. Raises NotInstalledError naming who asked, and StoreError as `taken` does.
     """
     searched = all_stores() if searched is None else searched
     request = dealias(request, searched)
-    for store in searched:
-        fitting = [kit for kit in store.present() if _fits(kit, request)]
-        if fitting:
-            refuse_everybodys(store.home.folder)
-            return sorted(fitting, key=lambda kit: rank(kit, request.text, request.cudnn))[-1]
+    fitting = taken(searched, lambda kit: _fits(kit, request))
+    if fitting:
+        return sorted(fitting, key=lambda kit: rank(kit, request.text, request.cudnn))[-1]
     gone = [kit for store in searched for kit in store.toolkits() if _fits(kit, request)]
     asked = f" (asked for by {request.origin})" if request.origin else ""
     if gone:
@@ -142,6 +139,19 @@ def rank(kit: Toolkit, version: str, cudnn: str | None) -> tuple[bool, Version, 
     """
     library = kit.cudnn or Version("0")
     return (str(kit.version) == version, kit.version, str(kit.cudnn) == cudnn, library)
+
+
+def taken(searched: Sequence[Store], fits: Callable[[Toolkit], bool]) -> list[Toolkit]:
+    """Return those that fit of the first store that has any: to be run, not just shown.
+
+    Raises StoreError where everybody may change what is in that store.
+    """
+    for store in searched:
+        fitting = [kit for kit in store.present() if fits(kit)]
+        if fitting:
+            refuse_everybodys(store.home.folder)
+            return fitting
+    return []
 
 
 def _fits(kit: Toolkit, request: Request) -> bool:

@@ -15,6 +15,7 @@ import pytest
 import builders
 from checks import refused, snapshot, succeeded
 from homes import Home, make_home
+from made_environments import Env
 from tools import console_script, require
 
 OTHER = 12345
@@ -149,6 +150,32 @@ def test_a_shared_store_that_everybody_may_write(
     stocked.store.chmod(0o755)
     done = person.run("exec", "10.1", "--", "true", CUDASWITCH_STORES=str(stocked.store))
     succeeded(done)
+
+
+def test_what_frameworks_need_comes_from_no_store_that_everybody_may_write(
+    tmp_path: Path, stocked: Home
+) -> None:
+    person = make_home(tmp_path / "person")
+    env = Env(tmp_path / "env")
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    env.dist("cupy-cuda101", "7.8.0")
+    shared = {"CUDASWITCH_STORES": str(stocked.store), "VIRTUAL_ENV": str(env.prefix)}
+    show = ["exec", "--", "sh", "-c", 'echo "$CUDA_HOME"']
+    succeeded(person.run("alias", "lab", "10.1"))  # a store of their own, which keeps answers
+    stocked.store.chmod(0o777)
+    for words in (
+        ["exec", "auto", "--", "true"],
+        ["env", "auto", "--shell", "bash"],
+        ["pin", "auto", "-p", env.prefix],
+        ["want", "--environment", env.prefix],
+    ):
+        done = person.run(*words, **shared)
+        refused(done, "everybody may write", f"`{stocked.store}`", hint="chmod o-w")
+    assert succeeded(person.run(*show, **shared)) == [""]
+    stocked.store.chmod(0o755)
+    assert succeeded(person.run(*show, **shared)) == [
+        f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5"
+    ]
 
 
 @pytest.mark.parametrize("own", [True, False])
