@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from cudaswitch import shells
+from cudaswitch import marked, shells
 from cudaswitch.activation import Want
 from cudaswitch.bundled import plain_site
 from cudaswitch.durable import sweep_beside, write_all
@@ -22,9 +22,6 @@ _SITE = re.compile(
     r"^ *__cudaswitch_enter .* '(conda-meta|lib/python[\d.]+/site-packages)' '[^']*'$", re.MULTILINE
 )
 _AUTOMATIC = re.compile(r"^ *__cudaswitch_enter .* 'auto'(?: |$)", re.MULTILINE)
-_OPEN, _CLOSE = "# >>> cudaswitch >>>\n", "# <<< cudaswitch <<<"
-# A script whose last line has no end keeps it that way: there the line break is ours.
-_BLOCK = re.compile(rf"\n{_OPEN}.*?^{_CLOSE}\Z|^{_OPEN}.*?^{_CLOSE}\n", re.MULTILINE | re.DOTALL)
 
 
 def hook_files(environment: Environment, half: str) -> dict[str, Path]:
@@ -96,8 +93,17 @@ def _entering(environment: Environment) -> str:
 
 
 def unhooked_scripts(environment: Environment) -> list[Path]:
-    """List the activate scripts of a virtualenv that do not run its hooks."""
-    return [] if environment.owner == "C" else list(_activate_scripts(environment, put_in=True))
+    """List the activate scripts of a virtualenv that do not run its hooks.
+
+    Raises StoreError where one of them has half a block of ours.
+    """
+    return list(_edited_scripts(environment, put_in=True))
+
+
+def half_hooked_scripts(environment: Environment) -> list[Path]:
+    """List the activate scripts of a virtualenv that have half a block of ours."""
+    paths = (path for _, path in _activate_scripts(environment))
+    return [path for path in paths if marked.is_half(path.read_bytes())]
 
 
 def write_pin(
@@ -114,10 +120,9 @@ def write_pin(
     """
     sweep_leftovers(environment)
     site = plain_site(environment.prefix)
-    texts: dict[Path, str | None] = {**hook_texts(environment, request, want, site)}
+    texts: dict[Path, str | bytes | None] = {**hook_texts(environment, request, want, site)}
     try:
-        if environment.owner == "V":
-            texts |= _activate_scripts(environment, put_in=True)
+        texts |= _edited_scripts(environment, put_in=True)
         texts[Path(environment.want_file)] = str(want).replace("/", "\n") + "\n"
         # A pin that is not noted holds nothing; a note that is ahead of the hooks keeps them old.
         is_new = not os.path.exists(environment.pin_file)
@@ -143,10 +148,9 @@ def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bo
         path.exists() for path in hook_files(environment, "enter").values()
     ):
         return False
-    texts: dict[Path, str | None] = dict.fromkeys(hook_files(environment, "enter").values())
+    texts: dict[Path, str | bytes | None] = dict.fromkeys(hook_files(environment, "enter").values())
     try:
-        if environment.owner == "V":
-            texts |= _activate_scripts(environment, put_in=False)
+        texts |= _edited_scripts(environment, put_in=False)
         texts |= dict.fromkeys(map(Path, (environment.want_file, environment.pin_file)))
         write_all({**texts, **noted}, kept=True)
     except OSError as error:
@@ -192,39 +196,47 @@ def pin_text(request: Request) -> str:
     return "".join(f"{key} {value}\n" for key, value in said.items())
 
 
-def _activate_scripts(environment: Environment, *, put_in: bool) -> dict[Path, str]:
-    """Map the activate scripts that are not yet as they should be to what they should be."""
+def _activate_scripts(environment: Environment) -> Iterator[tuple[shells.Family, Path]]:
+    """Yield the scripts of a virtualenv that run hooks; one that is a link is somebody else's."""
+    if environment.owner == "C":
+        return
+    for family in shells.FAMILIES.values():
+        for name in filter(None, (family.activate, family.leaver)):
+            path = Path(environment.prefix, "bin", name)
+            if path.is_file() and not path.is_symlink():
+                yield family, path
+
+
+def _edited_scripts(environment: Environment, *, put_in: bool) -> dict[Path, bytes]:
+    """Map the activate scripts that are not yet as they should be to what they should be.
+
+    Raises StoreError for one with half a block of ours.
+    """
     texts = {}
-    named = [
-        (family, name)
-        for family in shells.FAMILIES.values()
-        for name in filter(None, (family.activate, family.leaver))
-    ]
-    for family, name in named:
-        path = Path(environment.prefix, "bin", name)
-        if not path.is_file() or path.is_symlink():
-            continue
-        before = path.read_bytes().decode("utf-8", "surrogateescape")
+    for family, path in _activate_scripts(environment):
+        before = path.read_bytes()
+        marked.refuse_half(before, path)
         after = _unhooked(before, family)
         if put_in:
-            after = _leave(family) + after if name == family.leaver else _hooked(after, family)
+            leave = _leave(family).encode()
+            after = leave + after if path.name == family.leaver else _hooked(after, family)
         if after != before:
             texts[path] = after
     return texts
 
 
-def _hooked(text: str, family: shells.Family) -> str:
+def _hooked(text: bytes, family: shells.Family) -> bytes:
     """Put the two guarded lines into an activate script that has none."""
-    leave = family.leave or _leave(family)
-    text = re.sub(family.deactivate, lambda match: match[0] + leave, text, count=1)
-    block = f"{_OPEN}{family.source.format(half='on')}\n{_CLOSE}"
-    return f"{text}{block}\n" if text.endswith("\n") else f"{text}\n{block}"
+    leave = (family.leave or _leave(family)).encode()
+    opening = family.deactivate.encode()
+    text = re.sub(opening, lambda match: match[0] + leave, text, count=1)
+    return marked.put_in(text, family.source.format(half="on").encode())
 
 
 def _leave(family: shells.Family) -> str:
     return family.source.format(half="off") + family.ending
 
 
-def _unhooked(text: str, family: shells.Family) -> str:
-    text = _BLOCK.sub("", text).replace(_leave(family), "")
-    return text.replace(family.leave, "") if family.leave else text
+def _unhooked(text: bytes, family: shells.Family) -> bytes:
+    text = marked.taken_out(text).replace(_leave(family).encode(), b"")
+    return text.replace(family.leave.encode(), b"") if family.leave else text

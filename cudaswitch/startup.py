@@ -13,19 +13,12 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from cudaswitch import ready, shells
+from cudaswitch import marked, ready, shells
 from cudaswitch.durable import sweep_beside, write_all, write_atomically
 from cudaswitch.errors import ChoiceError, CudaswitchError, RequestError, StoreError, printable
 from cudaswitch.paths import home
 from cudaswitch.toolkit import refuse_unsafe_path
 
-_OPEN, _CLOSE = b"# >>> cudaswitch >>>", b"# <<< cudaswitch <<<"
-_UNENDED, _NEW = b" the line above had no end", b" a file of its own"
-_BLOCK = re.compile(
-    rb"^%s(?P<note>%s|%s)?\r?\n(?:(?!%s).*\n)*?%s(?:\r?\n|\Z)"
-    % (_OPEN, _UNENDED, _NEW, _OPEN, _CLOSE),
-    re.MULTILINE,
-)
 _BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"])?\s+init\b", re.MULTILINE)
 _OF_BASHRC = re.compile(rb"^[^#\n]*bashrc", re.MULTILINE)
 _OF_PROFILE = re.compile(rb"^[^#\n]*\.profile\b", re.MULTILINE)
@@ -110,7 +103,9 @@ def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     path = startup_file(shell, variables)
     target, before = _read(path)
     line = shell.source.format(file=shell.quote(str(ready.path_of(shell)))).encode()
-    return Edit(path, target, before, _with_line(_whole(before or b"", path), line, before is None))
+    marked.refuse_half(before or b"", path)
+    after = marked.put_in(before or b"", line, is_new=before is None)
+    return Edit(path, target, before, after)
 
 
 def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
@@ -121,9 +116,9 @@ def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     target, before = _read(path)
     if before is None:
         return Edit(path, target, None, None)
-    text = _whole(before, path)
-    made_by_us = any(match["note"] == _NEW for match in _BLOCK.finditer(text))
-    after = _without_line(text)
+    marked.refuse_half(before, path)
+    after = marked.taken_out(before)
+    made_by_us = marked.is_all_ours(before)
     return Edit(path, target, before, None if made_by_us and not after else after)
 
 
@@ -151,9 +146,7 @@ def loaded_by(shell: shells.Shell, variables: Mapping[str, str]) -> tuple[Path, 
 def second_line(path: Path) -> int | None:
     """Return the number of the line that loads cudaswitch without its markers."""
     with contextlib.suppress(OSError):
-        text = path.read_bytes()
-        # The lines between the markers count, and are not looked at.
-        plain = _BLOCK.sub(lambda match: b"\n" * match[0].count(b"\n"), text)
+        plain = marked.blanked(path.read_bytes())
         if match := _BY_HAND.search(plain):
             return plain.count(b"\n", 0, match.start()) + 1
     return None
@@ -207,7 +200,7 @@ def apply(edit: Edit) -> None:
 def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list[tuple[str, str]]:
     """Tell what else stands between the shell and its integration: what, and what mends it."""
     found = []
-    if _BY_HAND.search(_without_line(edit.after or b"")):
+    if _BY_HAND.search(marked.blanked(edit.after or b"")):
         what = f"`{edit.path}` has another line with `cudaswitch init`, which starts Python"
         found.append((what, "take that line out"))
     if shell.name == "bash":
@@ -228,7 +221,7 @@ def _places(shell: shells.Shell, variables: Mapping[str, str]) -> list[Path]:
 
 def _has_line(path: Path) -> bool:
     with contextlib.suppress(OSError):
-        return path.is_file() and _OPEN in path.read_bytes()
+        return path.is_file() and marked.opens_in(path.read_bytes())
     return False
 
 
@@ -276,42 +269,6 @@ def _refused(path: Path, why: str) -> StoreError:
         f"cannot edit `{path}`: {why}",
         "put the line of `cudaswitch init --help` where your settings come from",
     )
-
-
-def _whole(text: bytes, path: Path) -> bytes:
-    """Return the text; raises StoreError where a marker stands in it without its fellow."""
-    rest = _BLOCK.sub(b"", text)
-    if _OPEN in rest or _CLOSE in rest:
-        raise StoreError(
-            f"`{path}` has a marker of cudaswitch without its other half",
-            f"take the lines from `{_OPEN.decode()}` to `{_CLOSE.decode()}` out by hand",
-        )
-    return text
-
-
-def _with_line(text: bytes, line: bytes, is_new: bool) -> bytes:
-    """Put the line in, or in the place where it was; everything else stays byte for byte."""
-    end = b"\n"
-    if re.search(rb"\A[^\n]*\r\n", text):
-        # To most shells the carriage return belongs to the last word, unless that is a comment.
-        end, line = b"\r\n", line + b" #"
-    block = end.join([line, _CLOSE, b""])
-    first = _BLOCK.search(text)
-    if first:
-        opened = _OPEN + (first["note"] or b"") + end
-        return text[: first.start()] + opened + block + _BLOCK.sub(b"", text[first.end() :])
-    if is_new:
-        return _OPEN + _NEW + end + block
-    if text and not text.endswith(b"\n"):
-        return text + end + _OPEN + _UNENDED + end + block
-    return text + _OPEN + end + block
-
-
-def _without_line(text: bytes) -> bytes:
-    match = _BLOCK.search(text)
-    if match and match["note"] == _UNENDED and match.end() == len(text):
-        return text[: match.start()].removesuffix(b"\n").removesuffix(b"\r")
-    return _BLOCK.sub(b"", text)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -46,6 +46,7 @@ ORDER = (
         "pe",
         "binaries",
         "regular",
+        "marked",
         "sites",
         "bundled",
         "loader",
@@ -91,6 +92,7 @@ PURE = (
     "activation",
     "elf",
     "pe",
+    "marked",
     "loader",
 )
 """Modules that open no file, start no process and know no command line."""

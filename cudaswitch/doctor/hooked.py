@@ -20,7 +20,7 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.holders import records
-from cudaswitch.hooks import hook_texts, site_kept, unhooked_scripts
+from cudaswitch.hooks import half_hooked_scripts, hook_texts, site_kept, unhooked_scripts
 from cudaswitch.versions import Request
 
 
@@ -58,17 +58,18 @@ def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     texts = hook_texts(environment, request, want, site_kept(environment))
     missing = tuple(str(path) for path in texts if not os.path.isfile(path))
     written = environment.want_kept()
-    unhooked = tuple(map(str, unhooked_scripts(environment)))
+    halved = tuple(map(str, half_hooked_scripts(environment)))
+    unhooked = () if halved else tuple(map(str, unhooked_scripts(environment)))
     if written and written.home != want.home:
         is_there = written.home == "system" or os.path.isdir(written.home)
         gone, behind = (None, want.home) if is_there else (written.home, None)
-        return Hook(environment, request, gone, behind, missing, unhooked=unhooked)
+        return Hook(environment, request, gone, behind, missing, (), unhooked, halved)
     edited = tuple(
         str(path)
         for path, text in texts.items()
         if os.path.isfile(path) and path.read_bytes() != text.encode("utf-8", "surrogateescape")
     )
-    return Hook(environment, request, missing=missing, edited=edited, unhooked=unhooked)
+    return Hook(environment, request, None, None, missing, edited, unhooked, halved)
 
 
 def scripts_of(environment: Environment) -> Iterator[Script]:

@@ -94,7 +94,8 @@ class Hook(NamedTuple):
 
     `request` is None, and `refused` says why, where the pin cannot be read.
     `gone` is the toolkit in its hooks that is not there any more, `behind` the newer answer,
-    `missing` and `edited` are files, `unhooked` an activate script without its lines.
+    `missing` and `edited` are files, `unhooked` and `halved` activate scripts without our lines
+    and with some of them.
     """
 
     environment: Environment
@@ -104,6 +105,7 @@ class Hook(NamedTuple):
     missing: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     unhooked: tuple[str, ...] = ()
+    halved: tuple[str, ...] = ()
     refused: str | None = None
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cudaswitch.detect.reading import Reading
 from cudaswitch.doctor.model import Setting
+from cudaswitch.marked import CONDAS, OURS, blanked
 
 _START = r"(?P<before>\s*|[^#\n]*?(?:[;&|({]|\b(?:then|do|else|and|or))\s*)"
 """What may stand before a statement in its line: another one, or the head of a block."""
@@ -31,7 +32,6 @@ _EXIT = re.compile(r"(?<![\w$-])exit(?![\w-])")
 _COMMAND = re.compile(r"\s+[^\s;&|#)}]")
 """Behind an assignment, a command that alone gets the variable."""
 _PLAIN_AFTER = re.compile(r"\s*;?\s*(#.*)?")
-_MARKED = re.compile(r"# >>> (?:cudaswitch|conda initialize) >>>.*?# <<< .*? <<<", re.DOTALL)
 
 
 def settings_of(path: Path) -> tuple[Setting, ...]:
@@ -50,9 +50,7 @@ def exit_in(path: Path) -> int | None:
 
 
 def _settings(file: str, text: str) -> Iterator[Setting]:
-    # Line numbers must stay those of the file.
-    text = _MARKED.sub(lambda match: "\n" * match[0].count("\n"), text)
-    lines = text.split("\n")
+    lines = blanked(text.encode(), OURS, CONDAS).decode().split("\n")
     number = 0
     while number < len(lines):
         start = number

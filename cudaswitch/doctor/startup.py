@@ -169,6 +169,13 @@ def _unhooked(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
         if hook.unhooked:
             yield _pin_again(facts, hook, f"`{hook.unhooked[0]}` does not run the hook")
+        for file in hook.halved:
+            ours = "-e '/^# >>> cudaswitch/d' -e '/^# <<< cudaswitch/d' -e '/etc.cudaswitch.on/d'"
+            out = f"sed -i.bak {ours} {word(facts, file)}"
+            yield Found(
+                f"`{file}` has a marker of cudaswitch without its other half",
+                chain(facts, out, pin_command(facts, hook)),
+            )
 
 
 def _refused(facts: Facts) -> Iterator[Found]:
@@ -299,7 +306,7 @@ RULES = (
     Rule(
         "CS074",
         "error",
-        "A pinned virtualenv's activate script does not run its hook",
+        "A pinned virtualenv's activate script lacks lines of its hook",
         "creating the environment again, or another tool, has overwritten the script",
         ("pypa/virtualenv#707", "pypa/virtualenv#2078", "bgribble/mfp#221"),
         _unhooked,

@@ -1,0 +1,93 @@
+"""A marked block in a file of somebody's: put in, found, taken out; half a one is nobody's to edit.
+
+Everything else stays byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cudaswitch.errors import StoreError
+
+OURS, CONDAS = b"cudaswitch", b"conda initialize"
+"""Whose a block is, as its markers say."""
+_UNENDED, _NEW = b" the line above had no end", b" a file of its own"
+
+
+def _opening(owner: bytes) -> bytes:
+    return b"# >>> " + owner + b" >>>"
+
+
+def _closing(owner: bytes) -> bytes:
+    return b"# <<< " + owner + b" <<<"
+
+
+def _block(owner: bytes) -> re.Pattern[bytes]:
+    start = _opening(owner)
+    return re.compile(
+        rb"^[ \t]*%s(?P<note>%s|%s)?\r?\n(?:(?![ \t]*%s).*\n)*?[ \t]*%s(?:\r?\n|\Z)"
+        % (start, _UNENDED, _NEW, start, _closing(owner)),
+        re.MULTILINE,
+    )
+
+
+_OPEN, _CLOSE, _BLOCK = _opening(OURS), _closing(OURS), _block(OURS)
+_BLOCKS = {OURS: _BLOCK, CONDAS: _block(CONDAS)}
+
+
+def opens_in(text: bytes) -> bool:
+    """Tell whether a block of ours, or half of one, is in a text."""
+    return _OPEN in text
+
+
+def is_all_ours(text: bytes) -> bool:
+    """Tell whether our block began the file that it is in."""
+    return any(match["note"] == _NEW for match in _BLOCK.finditer(text))
+
+
+def is_half(text: bytes) -> bool:
+    """Tell whether a marker of ours is without its fellow: what is ours ends nobody knows where."""
+    rest = _BLOCK.sub(b"", text)
+    return _OPEN in rest or _CLOSE in rest
+
+
+def refuse_half(text: bytes, path: object) -> None:
+    """Raise StoreError, which names `path`, where a marker of ours is without its fellow."""
+    if is_half(text):
+        raise StoreError(
+            f"`{path}` has a marker of cudaswitch without its other half",
+            f"take the lines from `{_OPEN.decode()}` to `{_CLOSE.decode()}` out by hand",
+        )
+
+
+def put_in(text: bytes, line: bytes, *, is_new: bool = False) -> bytes:
+    """Put a line in at the end, or where our block was; `is_new` is a file that was not there."""
+    end = b"\n"
+    if re.search(rb"\A[^\n]*\r\n", text):
+        # To most shells the carriage return belongs to the last word, unless that is a comment.
+        end, line = b"\r\n", line + b" #"
+    block = end.join([line, _CLOSE, b""])
+    first = _BLOCK.search(text)
+    if first:
+        opened = _OPEN + (first["note"] or b"") + end
+        return text[: first.start()] + opened + block + _BLOCK.sub(b"", text[first.end() :])
+    if is_new:
+        return _OPEN + _NEW + end + block
+    if text and not text.endswith(b"\n"):
+        return text + end + _OPEN + _UNENDED + end + block
+    return text + _OPEN + end + block
+
+
+def taken_out(text: bytes) -> bytes:
+    """Take our blocks out, and the line break that came with one."""
+    match = _BLOCK.search(text)
+    if match and match["note"] == _UNENDED and match.end() == len(text):
+        return text[: match.start()].removesuffix(b"\n").removesuffix(b"\r")
+    return _BLOCK.sub(b"", text)
+
+
+def blanked(text: bytes, *owners: bytes) -> bytes:
+    """Leave the lines of blocks empty: they count, and are not to be looked at."""
+    for owner in owners or (OURS,):
+        text = _BLOCKS[owner].sub(lambda match: b"\n" * match[0].count(b"\n"), text)
+    return text
