@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
+from checks import succeeded
 from cudaswitch.errors import RequestError, SourceError, StoreError
 from cudaswitch.sources import files, index, pypi
+from homes import Home
 from http_server import Server
 
 CONTENT = b"an archive" * 1000
@@ -45,15 +48,25 @@ def test_a_url_keeps_its_file_name_and_loses_its_credentials(tmp_path: Path) -> 
         delivery = files.obtain(url, cache=tmp_path / "cache", workdir=work)
         assert delivery.toolkit is None
         [artifact] = delivery.artifacts
-        assert artifact.path == work / "cuda a.conda"
+        assert artifact.path.name == "cuda a.conda"
+        assert artifact.path.is_relative_to(work)
         assert artifact.path.read_bytes() == CONTENT
         assert artifact.path.resolve().parent == tmp_path / "cache"
         assert artifact.origin == server.url("ok", "t/***/cuda%20a.conda")
-        with pytest.raises(StoreError, match="cannot write"):
-            files.obtain(url, cache=tmp_path / "cache", workdir=work)
-    again = tmp_path / "again"
-    again.mkdir()
-    files.obtain(url, cache=tmp_path / "cache", workdir=again, offline=True)
+        with pytest.raises(StoreError, match="cannot write in"):
+            files.obtain(url, cache=tmp_path / "cache", workdir=tmp_path / "no such folder")
+    files.obtain(url, cache=tmp_path / "cache", workdir=work, offline=True)
+
+
+def test_several_urls_may_end_with_one_name(home: Home, pair: list[Path]) -> None:
+    """Those of artifacts and of latest releases do."""
+    with contextlib.ExitStack() as held:
+        urls = [
+            held.enter_context(Server(path.read_bytes())).url("ok", "package.tar.bz2")
+            for path in pair
+        ]
+        done = home.run("install", *urls)
+        assert succeeded(done) == ["10.1.243", "10.1.243+cudnn7.6.5"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What an index describes, brought onto this machine under the names that it has there."""
+"""What an index describes, brought onto this machine; and the names that files have there."""
 
 from __future__ import annotations
 
@@ -16,18 +16,25 @@ from cudaswitch.paths import cache
 def bring(
     wanted: Sequence[Wanted], source: str, *, workdir: Path, offline: bool
 ) -> tuple[Artifact, ...]:
-    """Download the files, several at once, and name them in a fresh folder in `workdir`.
-
-    The cache names files by content, and archives tell with their names what they are.
-    """
+    """Download the files, several at once, under the names that their URLs end with."""
     files = fetch_all(wanted, cache(), offline=offline)
+    return tuple(
+        Artifact(named(file, file_name(each.url), workdir), redact(each.url), source)
+        for each, file in zip(wanted, files, strict=True)
+    )
+
+
+def named(path: Path, name: str, workdir: Path) -> Path:
+    """Return a file under the name that it has where it came from; "" where that is not known.
+
+    The cache names files by content, and archives tell with their names what they are. Each gets
+    a fresh folder in `workdir`: others may have the same name. Raises StoreError.
+    """
+    if name in ("", path.name):
+        return path
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f"{source}-", dir=workdir))
-        artifacts = []
-        for each, file in zip(wanted, files, strict=True):
-            name = folder / file_name(each.url)
-            name.symlink_to(file.absolute())
-            artifacts.append(Artifact(name, redact(each.url), source))
+        link = Path(tempfile.mkdtemp(prefix="named-", dir=workdir)) / name
+        link.symlink_to(path.absolute())
     except OSError as error:
         raise StoreError(f"cannot write in `{workdir}`: {error.strerror}") from None
-    return tuple(artifacts)
+    return link

@@ -12,10 +12,11 @@ from pathlib import Path
 from cudaswitch.download.cache import Cache, file_sha256
 from cudaswitch.download.several import Wanted, fetch_all
 from cudaswitch.download.urls import file_name
-from cudaswitch.errors import NotFoundError, SourceError, StoreError
+from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.install import Artifact
 from cudaswitch.locking import Locked
 from cudaswitch.paths import cache
+from cudaswitch.sources.bringing import named
 from cudaswitch.sources.kept_wheels import keep
 from cudaswitch.sources.pip_process import run_pip
 from cudaswitch.toolkit import Package
@@ -71,19 +72,14 @@ def bring_exactly(
     found |= _from_pip([one for one in missing if _PYPI.fullmatch(one.origin)], workdir, offline)
     plain = [one for one in missing if not _PYPI.fullmatch(one.origin)]
     found |= _fetched(plain, offline, folder)
-    try:
-        return tuple(_named(each, found[each.sha256], workdir) for each in wanted)
-    except OSError as error:
-        raise StoreError(f"cannot write in `{workdir}`: {error.strerror}") from None
-
-
-def _named(each: Exact, path: Path, workdir: Path) -> Artifact:
-    """Give a file the name that it has there: archives tell with theirs what they are."""
-    if each.name and path.name != each.name:
-        name = Path(tempfile.mkdtemp(prefix="exact-", dir=workdir)) / each.name
-        name.symlink_to(path.absolute())
-        path = name
-    return Artifact(path, each.origin, None if each.source == "file" else each.source)
+    return tuple(
+        Artifact(
+            named(found[each.sha256], each.name, workdir),
+            each.origin,
+            None if each.source == "file" else each.source,
+        )
+        for each in wanted
+    )
 
 
 def _in_folder(folder: Path, wanted: Sequence[Exact]) -> dict[str, Path]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from cudaswitch.download import first_use
 from cudaswitch.download.fetching import fetch, open_local
 from cudaswitch.download.urls import file_name, redact
-from cudaswitch.errors import RequestError, StoreError
+from cudaswitch.errors import RequestError
 from cudaswitch.install import Artifact
 from cudaswitch.sources import Delivery
+from cudaswitch.sources.bringing import named
 from cudaswitch.versions import parse_request
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -65,7 +66,7 @@ def obtain(
         if sha256 is None:
             # The cache names files by their hash.
             first_use.compare(cache, what, path.name)
-        path = _named(path, workdir / file_name(what))
+        path = named(path, file_name(what), workdir)
     return Delivery((Artifact(path, redact(what)),))
 
 
@@ -74,11 +75,3 @@ def remember(what: str, delivery: Delivery, cache: Path) -> None:
     if is_url(what) and not what.lower().startswith("file:"):
         [artifact] = delivery.artifacts
         first_use.remember(cache, what, artifact.path.resolve().name)
-
-
-def _named(path: Path, name: Path) -> Path:
-    try:
-        name.symlink_to(path.absolute())
-    except OSError as error:
-        raise StoreError(f"cannot write `{name}`: {error.strerror}") from None
-    return name
