@@ -29,11 +29,14 @@ class Artifact:
     """A file to install and where it came from, without credentials.
 
     `source` is its source's name; None where a person named the file, whose kind then tells.
+    `sha256` is what it must have when it is unpacked, None where nobody has said it: what was
+    looked at before may be another file by then.
     """
 
     path: Path
     origin: str
     source: str | None = None
+    sha256: str | None = None
 
 
 def install(
@@ -112,7 +115,7 @@ def identified(
     `platform` is the one that they are for, None for this machine's. Raises ArchiveError and
     StoreError for what could not be installed.
     """
-    from cudaswitch.archives.unpacking import identify, sha256_of  # noqa: PLC0415  # adopting needs none
+    from cudaswitch.archives.unpacking import identify  # noqa: PLC0415  # adopting needs none
 
     found: dict[str, tuple[Artifact, Package]] = {}
     for artifact in artifacts:
@@ -120,7 +123,7 @@ def identified(
         _refuse_foreign(package, artifact, platform)
         _refuse_nameless(package, artifact)
         rival, _ = found.setdefault(package.id, (artifact, package))
-        if rival is artifact or sha256_of(rival.path) == sha256_of(artifact.path):
+        if rival is artifact or _hash_of(rival) == _hash_of(artifact):
             continue
         raise StoreError(
             f"`{rival.path}` and `{artifact.path}` both claim to be {package.id}",
@@ -152,15 +155,19 @@ def _refuse_nameless(package: Package, artifact: Artifact) -> None:
         )
 
 
+def _hash_of(artifact: Artifact) -> str:
+    from cudaswitch.archives.unpacking import sha256_of  # noqa: PLC0415  # as above
+
+    return artifact.sha256 or sha256_of(artifact.path)
+
+
 def _stage(
     store: OwnStore, artifact: Artifact, identity: Package, force: bool, held: contextlib.ExitStack
 ) -> tuple[Package, Path | None]:
     """Unpack one file for publishing; no folder where the store has it already."""
-    from cudaswitch.archives.unpacking import sha256_of  # noqa: PLC0415  # as above
-
     held.enter_context(store.lock(identity.id))
     present = None if force else read_package(store.home.packages / identity.id)
-    if present and sha256_of(artifact.path) == present.sha256:
+    if present and _hash_of(artifact) == present.sha256:
         return present, None
     stage = held.enter_context(store.staging.folder(f"package-{identity.id}"))
     fresh = unpacked(artifact.path, stage)
@@ -169,7 +176,7 @@ def _stage(
         origin=artifact.origin,
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
-    if package.id != identity.id:
+    if package.id != identity.id or artifact.sha256 not in (None, package.sha256):
         raise StoreError(f"`{artifact.path}` changed while it was read", "try again")
     if present is None:
         return package, stage

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
 from pathlib import Path
 
 import pytest
 
+import builders
 from checks import succeeded
+from cudaswitch.changing import OwnStore
+from cudaswitch.download.several import Wanted
 from cudaswitch.errors import RequestError, SourceError, StoreError
+from cudaswitch.install import Artifact, install
+from cudaswitch.paths import Home as Folders
 from cudaswitch.sources import files, index, pypi
+from cudaswitch.sources.bringing import bring
+from cudaswitch.sources.exact import Exact, bring_exactly
 from homes import Home
 from http_server import Server
 
@@ -56,6 +65,44 @@ def test_a_url_keeps_its_file_name_and_loses_its_credentials(tmp_path: Path) -> 
         with pytest.raises(StoreError, match="cannot write in"):
             files.obtain(url, cache=tmp_path / "cache", workdir=tmp_path / "no such folder")
     files.obtain(url, cache=tmp_path / "cache", workdir=work, offline=True)
+
+
+def _artifact(way: str, path: Path, sha256: str, work: Path) -> Artifact:
+    """Bring a file in one of the ways in which its hash is known."""
+    if way in ("path", "file URL"):
+        what = str(path) if way == "path" else path.as_uri()
+        return files.obtain(what, cache=work, workdir=work, sha256=sha256).artifacts[0]
+    if way == "index":
+        [artifact] = bring(
+            [Wanted(path.as_uri(), sha256, None)], "conda", workdir=work, offline=False
+        )
+    elif way == "lock":
+        row = Exact(path.name, path.as_uri(), sha256, None, "conda", "linux-64")
+        [artifact] = bring_exactly([row], workdir=work)
+    else:
+        with Server(path.read_bytes()) as server:
+            url = server.url("ok", path.name)
+            [artifact] = files.obtain(url, cache=work, workdir=work).artifacts
+    return artifact
+
+
+@pytest.mark.parametrize("way", ["path", "file URL", "URL", "index", "lock"])
+def test_what_is_unpacked_is_the_file_that_was_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Somebody who may write where it lies has put another one in its place meanwhile."""
+    monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "work").mkdir()
+    path = builders.cudatoolkit_10_1(tmp_path / "files")
+    other = builders.cudatoolkit_10_1(tmp_path / "files", form="conda")
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    store = OwnStore(Folders(str(tmp_path / "store")))
+    artifact = _artifact(way, path, sha256, tmp_path / "work")
+    os.replace(other, artifact.path.resolve())
+    with pytest.raises(StoreError, match="changed while it was read"):
+        install(store, [artifact])
+    assert store.packages() == []
 
 
 def test_several_urls_may_end_with_one_name(home: Home, pair: list[Path]) -> None:

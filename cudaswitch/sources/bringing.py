@@ -19,7 +19,7 @@ def bring(
     """Download the files, several at once, under the names that their URLs end with."""
     files = fetch_all(wanted, cache(), offline=offline)
     return tuple(
-        Artifact(named(file, file_name(each.url), workdir), redact(each.url), source)
+        Artifact(named(file, file_name(each.url), workdir), redact(each.url), source, each.sha256)
         for each, file in zip(wanted, files, strict=True)
     )
 

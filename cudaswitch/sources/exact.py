@@ -77,6 +77,7 @@ def bring_exactly(
             named(found[each.sha256], each.name, workdir),
             each.origin,
             None if each.source == "file" else each.source,
+            each.sha256,
         )
         for each in wanted
     )

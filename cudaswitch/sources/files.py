@@ -58,20 +58,22 @@ def obtain(
     A URL without `sha256` must deliver the file that is remembered of it.
     Raises SourceError, StoreError or RequestError, as `fetch` does.
     """
+    asked = sha256.lower() if sha256 else None
     if not is_url(what):
-        path = open_local(Path(os.path.expanduser(what)), sha256=sha256)
-        return Delivery((Artifact(path, str(path.absolute())),))
-    path = fetch(what, cache, sha256=sha256, offline=offline)
-    if not what.lower().startswith("file:"):
-        if sha256 is None:
-            # The cache names files by their hash.
-            first_use.compare(cache, what, path.name)
-        path = named(path, file_name(what), workdir)
-    return Delivery((Artifact(path, redact(what)),))
+        path = open_local(Path(os.path.expanduser(what)), sha256=asked)
+        return Delivery((Artifact(path, str(path.absolute()), None, asked),))
+    path = fetch(what, cache, sha256=asked, offline=offline)
+    if what.lower().startswith("file:"):
+        return Delivery((Artifact(path, redact(what), None, asked),))
+    # The cache names files by their hash.
+    if asked is None:
+        first_use.compare(cache, what, path.name)
+    link = named(path, file_name(what), workdir)
+    return Delivery((Artifact(link, redact(what), None, path.name),))
 
 
 def remember(what: str, delivery: Delivery, cache: Path) -> None:
     """Hold a URL to the file that it delivered, which has been taken in; a path to nothing."""
-    if is_url(what) and not what.lower().startswith("file:"):
-        [artifact] = delivery.artifacts
-        first_use.remember(cache, what, artifact.path.resolve().name)
+    [artifact] = delivery.artifacts
+    if is_url(what) and not what.lower().startswith("file:") and artifact.sha256:
+        first_use.remember(cache, what, artifact.sha256)
