@@ -24,7 +24,7 @@ from cudaswitch.holders import Record, may_pin
 from cudaswitch.hooks import left_behind
 from cudaswitch.locks import Lock
 from cudaswitch.paths import MANIFEST, listed
-from cudaswitch.processes import may_be_in, users_of
+from cudaswitch.processes import may_be_in, since, users_of
 from cudaswitch.staging import require_writable
 
 _WHOLE = re.compile(r"[0-9a-f]{64}")
@@ -164,15 +164,15 @@ def _hooks(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
 
 def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
     try:
-        pin = str(json.loads(note.read_text(encoding="utf-8"))["path"])
-        since = note.stat().st_mtime
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        row = json.loads(note.read_text(encoding="utf-8"))
+        pin, left = str(row["path"]), since(row.get("left"), note.stat().st_mtime)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
     if may_pin(pin):
         return []
     environment = _environment_of(pin)
     rest = left_behind(environment) if environment else []
-    if environment and rest and (users := may_be_in(Path(environment.prefix), since)):
+    if environment and rest and (users := may_be_in(Path(environment.prefix), left)):
         say(f"left alone: the hooks of `{environment.prefix}`, for {', '.join(users)}")
         return []
     try:

@@ -26,6 +26,7 @@ from cudaswitch.hooks import (
     write_pin,
 )
 from cudaswitch.paths import home
+from cudaswitch.processes import moment
 from cudaswitch.staging import require_writable
 from cudaswitch.store import dealias
 from cudaswitch.talk import say
@@ -83,13 +84,13 @@ def unpin_environment(environment: Environment) -> bool:
     """Take an environment's pin away; False when it had none.
 
     Where hooks stay for shells that are in it now, so does the record: `gc` finds them by it,
-    and sees by its time since when nobody new comes to need them.
+    and sees since when nobody new comes to need them.
     """
     record = _record_of(environment.pin_file)
     with own_store().pinning():
         note: dict[Path, str | None] = {record: None}
         if staying(environment):
-            note |= _note(environment.pin_file, None)
+            note |= _note(environment.pin_file, None, left=moment())
         if remove_pin(environment, note):
             return True
         if record.exists():
@@ -162,6 +163,6 @@ def _record_of(path: str | Path) -> Path:
     return home().pins / sha256(os.fsencode(path)).hexdigest()[:16]
 
 
-def _note(path: str | Path, hooked: str | None) -> dict[Path, str]:
+def _note(path: str | Path, hooked: str | None, **more: str) -> dict[Path, str]:
     """Return the note of a pin. It is written first: a pin that nobody knows of holds nothing."""
-    return {_record_of(path): json.dumps({"path": str(path), "hooked": hooked}) + "\n"}
+    return {_record_of(path): json.dumps({"path": str(path), "hooked": hooked, **more}) + "\n"}

@@ -1,4 +1,4 @@
-"""Which running processes use a toolkit's files."""
+"""Which running processes use a toolkit's files, or may be in an environment."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _SHELLS = frozenset(
 def may_be_in(prefix: Path, since: float) -> list[str]:
     """List the person's processes that may have been in an environment since before `since`.
 
-    That is in seconds since the epoch. It is those that were started in the environment, and
-    all shells, and whatever has a terminal, that are older: what a shell exports after its
-    start nobody else can see.
+    That is in seconds since this machine was started. It is those that were started in the
+    environment, and all shells, and whatever has a terminal, that are older: what a shell exports
+    after its start nobody else can see.
     """
     entered = {f"{name}={prefix}".encode() for name in ("CONDA_PREFIX", "VIRTUAL_ENV")}
     found = []
@@ -63,7 +63,7 @@ def may_be_in(prefix: Path, since: float) -> list[str]:
         except OSError:
             continue
         name, fields = head.partition("(")[2], tail.split()
-        has_terminal, started = fields[4] != "0", _booted() + int(fields[19]) / _TICKS
+        has_terminal, started = fields[4] != "0", int(fields[19]) / _TICKS
         is_old = (has_terminal or name in _SHELLS) and started < since
         if is_old or not entered.isdisjoint(variables):
             found.append(f"{name} (process {process.name})")
@@ -73,5 +73,29 @@ def may_be_in(prefix: Path, since: float) -> list[str]:
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
-def _booted() -> float:
-    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+def moment() -> str:
+    """Write down this moment by what the machine has counted since it was started.
+
+    Nobody sets that, as they do clocks.
+    """
+    return f"{_boot()} {time.clock_gettime(time.CLOCK_BOOTTIME)}"
+
+
+def since(noted: object, written: float) -> float:
+    """Return the seconds from the start of this machine to a moment that was written down.
+
+    Where that was before the start, or another machine's, only its clock can tell: `written` is
+    in seconds since the epoch.
+    """
+    boot, _, seconds = str(noted).partition(" ")
+    if boot and boot == _boot():
+        return float(seconds)
+    return written - time.time() + time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _boot() -> str:
+    """Return what the kernel calls this run of the machine, "" where it does not."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

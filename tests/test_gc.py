@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import json
 import os
 import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,12 +23,30 @@ from tools import console_script
 KITS = ["10.1.243", "10.1.243+cudnn7.6.5"]
 CUDNN = "cudnn-7.6.5-cuda10.1_0"
 LONG_AGO = (1_000_000_000, 1_000_000_000)
+THIS_BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def virtualenv_in(prefix: Path) -> Path:
     """Make a virtualenv with the activate scripts of the standard library's."""
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", prefix], check=True)
     return prefix
+
+
+def left(note: Path, boot: str, seconds: float) -> None:
+    """Let a note say that an environment was left then: a machine's start, and seconds from it."""
+    row = json.loads(note.read_text())
+    assert row["left"].split()[0] == THIS_BOOT
+    note.write_text(json.dumps({**row, "left": f"{boot} {seconds}"}))
+
+
+@contextlib.contextmanager
+def shell_running() -> Iterator[int]:
+    """Give the number of a shell that is there, and waits."""
+    process = subprocess.Popen(["sh", "-c", "read x"], stdin=subprocess.PIPE)
+    try:
+        yield process.pid
+    finally:
+        process.communicate()
 
 
 def kinds(home: Home, *options: str) -> dict[str, str]:
@@ -156,7 +177,7 @@ def test_hooks_that_unpin_left(stocked: Home, tmp_path: Path) -> None:
     # A process that was started in it may have it active.
     user = subprocess.Popen(["sleep", "60"], env=stocked.env | {"VIRTUAL_ENV": str(env)})
     [note] = (stocked.store / "pins").iterdir()
-    os.utime(note, LONG_AGO)
+    left(note, THIS_BOOT, 0)
     try:
         done = stocked.run("gc")
         assert succeeded(done) == []
@@ -165,18 +186,38 @@ def test_hooks_that_unpin_left(stocked: Home, tmp_path: Path) -> None:
     finally:
         user.kill()
         user.wait()
-    # So may a shell that is older than the unpinning.
-    shell = subprocess.Popen(["sh", "-c", "sleep 60; :"], env=stocked.env)
-    os.utime(note, (time.time() + 5, time.time() + 5))
-    try:
-        assert f"sh (process {shell.pid})" in stocked.run("gc").stderr
-    finally:
-        shell.kill()
-        shell.wait()
-    os.utime(note, LONG_AGO)
     assert set(kinds(stocked).values()) == {"hook"}
     assert {at: text for at, text in snapshot(env).items() if at != "etc"} == pristine
     assert not list((stocked.store / "pins").iterdir())
+
+
+@pytest.mark.parametrize("clock", [-86400, 0, 86400])
+def test_no_clock_tells_how_old_a_shell_is(stocked: Home, tmp_path: Path, clock: int) -> None:
+    """That of this machine may be set, or that of the server which dates the files be another."""
+    env = virtualenv_in(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", env))
+    with shell_running() as older:
+        succeeded(stocked.run("unpin", "-p", env))
+        [note] = (stocked.store / "pins").iterdir()
+        os.utime(note, (time.time() + clock, time.time() + clock))
+        with shell_running() as younger:
+            said = stocked.run("gc").stderr
+    assert f"sh (process {older})" in said
+    assert f"sh (process {younger})" not in said
+    assert (env / "etc/cudaswitch/off.sh").exists()
+
+
+def test_after_another_start_of_the_machine_the_clock_tells(stocked: Home, tmp_path: Path) -> None:
+    env = virtualenv_in(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", env))
+    succeeded(stocked.run("unpin", "-p", env))
+    [note] = (stocked.store / "pins").iterdir()
+    left(note, "0", 1e9)
+    os.utime(note, (time.time() + 60, time.time() + 60))
+    with shell_running() as older:
+        assert f"sh (process {older})" in stocked.run("gc").stderr
+    os.utime(note, LONG_AGO)
+    assert set(kinds(stocked).values()) == {"hook"}
 
 
 def test_a_pinned_environment_keeps_its_hooks(stocked: Home, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from faults.changing_commands import Operation, World
 from faults.runner import Act, Ran
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
-_DATE = re.compile(rb'"date": "[^"]*"')
+_DATE = re.compile(rb'"(?:date|left)": "[^"]*"')
 _TOKEN = re.compile(r"/set-aside/[^/]+")
 _FOLDERS = re.compile(r"store/(packages|toolkits)/[^/]+")
 """What appears and goes as a whole."""
@@ -27,7 +27,7 @@ State = Mapping[str, str]
 def state_of(root: Path) -> tuple[dict[str, str], list[str]]:
     """Describe a world, and list what a killed run has left in it.
 
-    Locks, what was downloaded, and when something was installed are no part of it.
+    Locks, what was downloaded, and when something was done are no part of it.
     """
     found: dict[str, str] = {}
     left: list[str] = []
