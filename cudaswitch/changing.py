@@ -7,14 +7,16 @@ appears under its name by one rename. Locks only keep two processes from doing t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from cudaswitch import settings
 from cudaswitch.activation import Want
+from cudaswitch.contents import read_contents
 from cudaswitch.durable import plain_modes, write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, StoreError
-from cudaswitch.paths import Home, listed, stores
+from cudaswitch.paths import MANIFEST, Home, listed, stores
 from cudaswitch.platforms import current_platform
 from cudaswitch.staging import REMOVED, Staging, require_writable, written
 from cudaswitch.store import Store, chosen, find, rank, read_package, read_toolkit
@@ -40,11 +42,29 @@ class OwnStore(Store):
         self.staging = Staging(home)
         self._locked: set[str] = set()
 
+    def used(self, leaving: Collection[str] = ()) -> set[str]:
+        """Name the packages that toolkits are made of, those of the toolkits `leaving` apart."""
+        recorded = {kit.name: kit.packages for kit in self.toolkits()}
+        parts = {**self.unrecorded(), **recorded}
+        return {at for name, packages in parts.items() if name not in leaving for at in packages}
+
+    def unrecorded(self) -> dict[str, tuple[str, ...]]:
+        """Map toolkits that have lost their record, and have their list, to their packages.
+
+        `verify --repair` makes the record of the list.
+        """
+        found = {}
+        for name in listed(self.home.toolkits):
+            folder = self.home.toolkits / name
+            if not os.path.lexists(folder / MANIFEST):
+                with contextlib.suppress(StoreError):
+                    if contents := read_contents(folder):
+                        found[name] = tuple(package.id for package in contents.packages)
+        return found
+
     def lost_with(self, kits: Sequence[Toolkit]) -> list[Package]:
         """List the packages that only these toolkits use."""
-        names = {kit.name for kit in kits}
-        kept = {at for kit in self.toolkits() if kit.name not in names for at in kit.packages}
-        gone = {at for kit in kits for at in kit.packages} - kept
+        gone = {at for kit in kits for at in kit.packages} - self.used({kit.name for kit in kits})
         return list(filter(None, (read_package(self.home.packages / at) for at in sorted(gone))))
 
     def folders_of(self, kits: Sequence[Toolkit]) -> list[Path]:
@@ -72,8 +92,7 @@ class OwnStore(Store):
                     self.staging.discard(self.home.packages / package.id, undo)
                 refuse(self.staging.discarded)
                 # Where locks do not work, somebody may have begun to use one.
-                used = {at for other in self.toolkits() for at in other.packages}
-                if again := used & {package.id for package in orphans}:
+                if again := self.used() & {package.id for package in orphans}:
                     raise StoreError(f"{min(again)} is used again", "try again")
         return orphans
 
@@ -206,7 +225,7 @@ class OwnStore(Store):
         lost = {at for kit in removed for at in kit.packages}
         if not lost:
             return
-        for at in sorted(lost - {at for kit in self.toolkits() for at in kit.packages}):
+        for at in sorted(lost - self.used()):
             # A package that somebody installs is wanted again.
             with contextlib.suppress(StoreError), self.lock(at, 0):
                 self.staging.discard(self.home.packages / at, contextlib.ExitStack())

@@ -86,7 +86,7 @@ def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
         if not alone:
             say(f"left alone: packages in `{store.home.root}`, where locks do not work")
             return []
-        used = {at for kit in store.toolkits() for at in kit.packages}
+        used = store.used()
         for folder in _inside(store.home.packages):
             if folder.name in used or folder.name.startswith("."):
                 continue
@@ -134,8 +134,14 @@ def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     with _changing(store, dry_run) as alone:
         if alone:
             found += [_take("leftover", path, dry_run) for path in leftovers(store.home)]
+        mendable = store.unrecorded()
         for folder in _inside(store.home.toolkits):
-            if not os.path.exists(folder / MANIFEST):
+            if os.path.exists(folder / MANIFEST):
+                continue
+            if folder.name in mendable:
+                mend = f"`cudaswitch verify {folder.name} --repair` makes it anew"
+                say(f"left alone: toolkit {folder.name}, which has lost its record: {mend}")
+            else:
                 found.append(_take("leftover", folder, dry_run))
     return found
 

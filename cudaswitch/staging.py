@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from cudaswitch.contents import CONTENTS
 from cudaswitch.durable import (
     exchange,
     plain_modes,
@@ -133,10 +134,8 @@ class Staging:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            # In a container, a folder of the image cannot be renamed. Without its record it
-            # does not count any more.
-            (folder / MANIFEST).unlink(missing_ok=True)
-            sweep(folder)
+            # In a container, a folder of the image cannot be renamed.
+            _sweep_on_the_spot(folder)
             return None
         self._bring_back_later(aside, folder, undo)
         sync_folder(folder.parent)
@@ -154,8 +153,7 @@ class Staging:
             try:
                 self.discard(folder, undo)
             except OSError:
-                (folder / MANIFEST).unlink(missing_ok=True)
-                sweep(folder)
+                _sweep_on_the_spot(folder)
             undo.pop_all()
 
     def _bring_back_later(self, aside: Path, folder: Path, undo: contextlib.ExitStack) -> None:
@@ -172,6 +170,13 @@ class Staging:
 
     def _aside(self, name: str) -> Path:
         return self.home.staging / f"{name}-{os.urandom(4).hex()}"
+
+
+def _sweep_on_the_spot(folder: Path) -> None:
+    """Delete a folder where it is. Without its records, what a kill leaves of it is nothing."""
+    for record in (CONTENTS, MANIFEST):
+        (folder / record).unlink(missing_ok=True)
+    sweep(folder)
 
 
 def _sweep_later(folder: Path) -> None:

@@ -85,6 +85,29 @@ def test_all_that_is_used_stays(stocked: Home) -> None:
     assert snapshot(stocked.store) == before
 
 
+def test_what_a_repair_can_mend_stays(stocked: Home) -> None:
+    """A toolkit that has lost its record has its list, which tells of which packages it is."""
+    kit = stocked.store / "toolkits" / KITS[1]
+    (kit / "cudaswitch.json").unlink()
+    folders = [stocked.store / name for name in ("toolkits", "packages")]
+    before = list(map(snapshot, folders))
+    for words in (["gc", "--dry-run"], ["gc"]):
+        done = stocked.run(*words)
+        assert succeeded(done) == []
+        assert f"`cudaswitch verify {KITS[1]} --repair`" in done.stderr
+        assert list(map(snapshot, folders)) == before
+    # Nor do its packages go with another toolkit.
+    succeeded(stocked.run("remove", KITS[0]))
+    assert len(list((stocked.store / "packages").iterdir())) == 2
+    succeeded(stocked.run("verify", KITS[1], "--repair"))
+    assert succeeded(stocked.run("list"))[0].split()[0] == KITS[1]
+    # Without its list nobody knows what it is.
+    for name in ("cudaswitch.json", "cudaswitch-files.json"):
+        (kit / name).unlink()
+    assert kinds(stocked)[str(kit)] == "leftover"
+    assert not kit.exists()
+
+
 def test_a_package_in_use_stays(leftover: Home) -> None:
     library = leftover.store / "packages" / CUDNN / "tree/lib/libcudnn.so.7.6.5"
     code = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print(True, flush=True); input()"
