@@ -15,7 +15,11 @@ from typing import NamedTuple
 
 from cudaswitch.errors import RequestError, StoreError
 from cudaswitch.paths import CONTENTS
+from cudaswitch.regular import read_regular
 from cudaswitch.toolkit import Entry, Package
+
+_LIMIT = 256 << 20
+"""Bytes of a list; those of whole toolkits have some MiB."""
 
 _TOLD = frozenset(
     (
@@ -77,7 +81,7 @@ def read_contents(toolkit: Path) -> Contents | None:
     """
     path = toolkit / CONTENTS
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_regular(path, _LIMIT))
         packages = tuple(Package.from_json({**row, "files": []}) for row in data["packages"])
         return Contents(packages, tuple(Entry(**row) for row in data["files"]))
     except FileNotFoundError:

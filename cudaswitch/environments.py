@@ -8,6 +8,7 @@ import stat
 from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.regular import read_regular
 from cudaswitch.sites import matching, names_of
 from cudaswitch.versions import VERSION_FILE_LIMIT, Request, parse_version_file
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
     from typing import Literal
+
+WANT_LIMIT = 64 << 10
+"""Bytes of a kept answer, which has two paths."""
+_LIST_LIMIT = 1 << 20
+"""Bytes of conda's list of environments that are read; some are of years."""
 
 
 class Environment(NamedTuple):
@@ -45,8 +51,7 @@ class Environment(NamedTuple):
     def want_kept(self) -> Want | None:
         """Return what its hooks ask for, None where that is not known."""
         try:
-            with open(self.want_file, encoding="utf-8") as file:
-                text = file.read()
+            text = read_regular(self.want_file, WANT_LIMIT).decode()
         except (OSError, ValueError):
             return None
         return Want.parse(text.rstrip("\n").replace("\n", "/"))
@@ -73,8 +78,7 @@ class Environment(NamedTuple):
         """
         file = self.answer_file(folder)
         try:
-            with open(file, encoding="utf-8") as kept:
-                prefix, want = kept.read().split("\n")[:2]
+            prefix, want = read_regular(file, WANT_LIMIT).decode().split("\n")[:2]
             is_current = prefix == self.prefix and not self.changed_since(file)
         except (OSError, ValueError):
             return None
@@ -144,8 +148,8 @@ def known_environments(variables: Mapping[str, str]) -> list[str]:
     for folder in folders:
         found += [f"{folder}/{name}" for name in names_of(folder)]
     try:
-        with open(f"{_home(variables)}/.conda/environments.txt", "rb") as file:
-            lines = file.read().splitlines()
+        text = read_regular(f"{_home(variables)}/.conda/environments.txt", _LIST_LIMIT, head=True)
+        lines = text.splitlines()
     except OSError:
         lines = []
     found += [_plain(os.fsdecode(line)) for line in lines if line]

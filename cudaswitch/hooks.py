@@ -14,10 +14,13 @@ from cudaswitch.bundled import plain_site
 from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.environments import Environment
 from cudaswitch.errors import StoreError
+from cudaswitch.regular import read_regular
 from cudaswitch.store import dealias
 from cudaswitch.versions import Request
 
 _HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
+_HOOK_LIMIT = _SCRIPT_LIMIT = 1 << 20
+"""Bytes of a hook, and of an activate script; both have a few thousand."""
 _SITE = re.compile(
     r"^ *__cudaswitch_enter .* '(conda-meta|lib/python[\d.]+/site-packages)' '[^']*'$", re.MULTILINE
 )
@@ -69,9 +72,15 @@ def _cores(environment: Environment) -> dict[Path, str]:
 def is_current(environment: Environment) -> bool:
     """Tell whether what both halves source is what this cudaswitch writes."""
     try:
-        return all(path.read_text("utf-8") == text for path, text in _cores(environment).items())
-    except (OSError, ValueError):
+        return all(holds(path, text) for path, text in _cores(environment).items())
+    except OSError:
         return False
+
+
+def holds(path: Path, text: str) -> bool:
+    """Tell whether a file holds just this text. Raises OSError where it cannot be read."""
+    expected = text.encode("utf-8", "surrogateescape")
+    return read_regular(path, len(expected) + 1, head=True) == expected
 
 
 def site_kept(environment: Environment) -> str:
@@ -87,7 +96,7 @@ def is_automatic(environment: Environment) -> bool:
 
 def _entering(environment: Environment) -> str:
     try:
-        return hook_files(environment, "enter")["sh"].read_text(encoding="utf-8")
+        return read_regular(hook_files(environment, "enter")["sh"], _HOOK_LIMIT).decode()
     except (OSError, ValueError):
         return ""
 
@@ -103,7 +112,7 @@ def unhooked_scripts(environment: Environment) -> list[Path]:
 def half_hooked_scripts(environment: Environment) -> list[Path]:
     """List the activate scripts of a virtualenv that have half a block of ours."""
     paths = (path for _, path in _activate_scripts(environment))
-    return [path for path in paths if marked.is_half(path.read_bytes())]
+    return [path for path in paths if marked.is_half(read_regular(path, _SCRIPT_LIMIT))]
 
 
 def write_pin(
@@ -214,7 +223,7 @@ def _edited_scripts(environment: Environment, *, put_in: bool) -> dict[Path, byt
     """
     texts = {}
     for family, path in _activate_scripts(environment):
-        before = path.read_bytes()
+        before = read_regular(path, _SCRIPT_LIMIT)
         marked.refuse_half(before, path)
         after = _unhooked(before, family)
         if put_in:

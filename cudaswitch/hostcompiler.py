@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cudaswitch.compat.compilers import host_compilers
+from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
 _HEADERS = ("include/crt/host_config.h", "include/host_config.h")
@@ -170,8 +171,7 @@ def bounds(home: Path, cuda: Version) -> Bounds | None:
     """Read what a toolkit accepts: from its own header, else from the table of releases."""
     for name in _HEADERS:
         try:
-            with (home / name).open("rb") as file:
-                text = file.read(_READ_LIMIT).decode("utf-8", "replace")
+            text = read_regular(home / name, _READ_LIMIT, head=True).decode("utf-8", "replace")
         except OSError:
             continue
         found = read_bounds(text, str(home / name))

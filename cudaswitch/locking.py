@@ -17,6 +17,7 @@ from typing import Any
 from cudaswitch.download.urls import file_name, redact
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.platforms import PLATFORMS
+from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
 if sys.version_info >= (3, 11):
@@ -125,14 +126,12 @@ def _pairs(values: Mapping[str, str | int | None]) -> list[str]:
 def read_lock(path: Path) -> tuple[LockedToolkit, ...]:
     """Read a lock file that anybody may have written; CudaswitchError says what is wrong."""
     try:
-        if not path.is_file():
-            raise CudaswitchError(f"no file `{path}`", "cudaswitch lock writes one")
-        with path.open("rb") as file:
-            content = file.read(LIMIT + 1)
+        content = read_regular(path, LIMIT)
+    except (FileNotFoundError, NotADirectoryError):
+        raise CudaswitchError(f"no file `{path}`", "cudaswitch lock writes one") from None
     except OSError as error:
-        raise CudaswitchError(f"cannot read `{path}`: {error.strerror}") from None
-    if len(content) > LIMIT:
-        raise _unusable(path, f"it is longer than {LIMIT} bytes")
+        hint = "see who owns it, or run cudaswitch lock again"
+        raise CudaswitchError(f"cannot read `{path}`: {error.strerror}", hint) from None
     return parse_lock(content, path)
 
 

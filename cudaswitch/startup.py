@@ -17,8 +17,11 @@ from cudaswitch import marked, ready, shells
 from cudaswitch.durable import sweep_beside, write_all, write_atomically
 from cudaswitch.errors import ChoiceError, CudaswitchError, RequestError, StoreError, printable
 from cudaswitch.paths import home
+from cudaswitch.regular import read_regular
 from cudaswitch.toolkit import refuse_unsafe_path
 
+_LIMIT = 4 << 20
+"""Bytes of a startup file; real ones have thousands."""
 _BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"])?\s+init\b", re.MULTILINE)
 _OF_BASHRC = re.compile(rb"^[^#\n]*bashrc", re.MULTILINE)
 _OF_PROFILE = re.compile(rb"^[^#\n]*\.profile\b", re.MULTILINE)
@@ -61,7 +64,7 @@ def folders(variables: Mapping[str, str]) -> dict[str, str]:
 def _zdotdir(base: str, variables: Mapping[str, str]) -> str | None:
     """Ask zsh for the folder that `.zshenv` names, which need not be exported."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        if b"ZDOTDIR" in Path(base, ".zshenv").read_bytes():
+        if b"ZDOTDIR" in read_regular(Path(base, ".zshenv"), _LIMIT):
             command = ["zsh", "-c", r'printf "\0%s" "$ZDOTDIR"']
             done = subprocess.run(
                 command,
@@ -146,7 +149,7 @@ def loaded_by(shell: shells.Shell, variables: Mapping[str, str]) -> tuple[Path, 
 def second_line(path: Path) -> int | None:
     """Return the number of the line that loads cudaswitch without its markers."""
     with contextlib.suppress(OSError):
-        plain = marked.blanked(path.read_bytes())
+        plain = marked.blanked(read_regular(path, _LIMIT))
         if match := _BY_HAND.search(plain):
             return plain.count(b"\n", 0, match.start()) + 1
     return None
@@ -221,13 +224,13 @@ def _places(shell: shells.Shell, variables: Mapping[str, str]) -> list[Path]:
 
 def _has_line(path: Path) -> bool:
     with contextlib.suppress(OSError):
-        return path.is_file() and marked.opens_in(path.read_bytes())
+        return marked.opens_in(read_regular(path, _LIMIT))
     return False
 
 
 def _mentions_bashrc(path: Path) -> bool:
     with contextlib.suppress(OSError):
-        text = path.read_bytes()
+        text = read_regular(path, _LIMIT)
         if path.name != ".profile" and _OF_PROFILE.search(text):
             return _mentions_bashrc(path.with_name(".profile")) or bool(_OF_BASHRC.search(text))
         return bool(_OF_BASHRC.search(text))

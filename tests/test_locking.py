@@ -99,7 +99,7 @@ def test_no_file_or_no_regular_one(home: Home, tmp_path: Path) -> None:
     refused(home.run("sync", "--lock", "/dev/zero"), "/dev/zero", hint="cudaswitch lock")
     path = tmp_path / "large.lock"
     path.write_bytes(b"#" * ((1 << 20) + 1))
-    refused(home.run("sync", "--lock", path), "longer than")
+    refused(home.run("sync", "--lock", path), "larger than")
 
 
 @settings(max_examples=200)

@@ -16,6 +16,7 @@ from cudaswitch.check.calls import CALLS, component, stem
 from cudaswitch.compose import place
 from cudaswitch.elf import ElfError
 from cudaswitch.errors import RequestError
+from cudaswitch.regular import read_regular
 from cudaswitch.store import Store, read_package
 from cudaswitch.toolkit import Entry, Package, Toolkit
 from cudaswitch.versions import Version
@@ -185,11 +186,10 @@ def _soname(path: Path) -> str | None:
 
 
 def _is_script(path: Path) -> bool:
-    if path.suffix != ".so" or not path.is_file():
+    if path.suffix != ".so":
         return False
     try:
-        with path.open("rb") as file:
-            return bool(_SCRIPT.match(file.read(2048)))
+        return bool(_SCRIPT.match(read_regular(path, 2048, head=True)))
     except OSError:
         return False
 
@@ -208,8 +208,7 @@ def _elsewhere(path: Path, shipped: tuple[Package, Entry] | None) -> str | None:
 def _stated(root: Path) -> dict[str, Version]:
     """Read the versions of components that NVIDIA's own version.json states (11.1 and later)."""
     try:
-        with (root / "version.json").open("rb") as file:
-            data = json.loads(file.read(_READ_LIMIT))
+        data = json.loads(read_regular(root / "version.json", _READ_LIMIT))
         rows = {key: str(row["version"]) for key, row in data.items() if "version" in row}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
@@ -228,8 +227,8 @@ def _of_header(root: Path, name: str) -> tuple[Version, str] | None:
     call = CALLS.get(name)
     for header in call.headers if call else ():
         try:
-            with (root / "include" / header).open("rb") as file:
-                text = file.read(_READ_LIMIT).decode("utf-8", "replace")
+            head = read_regular(root / "include" / header, _READ_LIMIT, head=True)
+            text = head.decode("utf-8", "replace")
         except OSError:
             continue
         parts = (

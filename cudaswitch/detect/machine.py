@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cudaswitch.detect.gpus import DRIVER, gpus, program
 from cudaswitch.errors import RequestError
+from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
 DRIVER_VARIABLE = "CUDASWITCH_DRIVER"
@@ -79,8 +80,7 @@ def kernel_driver(root: Path = Path("/")) -> tuple[str | None, str]:
     """Read the version of the loaded NVIDIA kernel module, and from where."""
     for name in ("sys/module/nvidia/version", "proc/driver/nvidia/version"):
         try:
-            with (root / name).open("rb") as file:
-                text = file.read(4096).decode("ascii", errors="replace")
+            text = read_regular(root / name, 4096, head=True).decode("ascii", errors="replace")
         except OSError:
             continue
         if match := re.search(DRIVER, text):

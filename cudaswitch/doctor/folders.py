@@ -46,6 +46,8 @@ DATA_DIR = re.compile(r"""\s*--xla_gpu_cuda_data_dir=("[^"]+"|'[^']+'|\S+)""")
 _CCBIN = re.compile(r"(?:--compiler-bindir|-ccbin)[= ]\s*(\S+)")
 _LONGEST_SCRIPT = 4096
 _LOADER_FILES = ("/etc/ld.so.conf", "/etc/ld.so.conf.d")
+_CONF_LIMIT = 1 << 20
+"""Bytes of each of these."""
 
 
 @lru_cache
@@ -157,7 +159,7 @@ def loader_configuration() -> Iterator[ConfLine]:
     for file in files:
         text = ""
         with suppress(OSError):
-            text = file.read_text(encoding="utf-8", errors="replace")
+            text = read_regular(file, _CONF_LIMIT).decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
             folder = line.partition("#")[0].strip()
             if folder.startswith("/"):

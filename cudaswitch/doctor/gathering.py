@@ -22,9 +22,12 @@ from cudaswitch.environments import Environment, active_environment, read_reques
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import bounds
 from cudaswitch.paths import home
+from cudaswitch.regular import read_regular
 from cudaswitch.resolver import resolve
 from cudaswitch.store import all_stores
 
+_ENV_LIMIT = 1 << 20
+"""Bytes of a project's `.env`."""
 _STARTUP = {
     "bash": ("{HOME}/.bash_profile", "{HOME}/.bash_login", "{HOME}/.profile"),
     "zsh": ("{ZDOTDIR}/.zshenv", "{ZDOTDIR}/.zprofile"),
@@ -132,7 +135,7 @@ def _project(directory: Path, variables: Mapping[str, str]) -> tuple[str, str] |
         if os.path.isdir(folder / ".vscode"):
             text = ""
             with suppress(OSError):
-                text = (folder / ".env").read_text(encoding="utf-8", errors="replace")
+                text = read_regular(folder / ".env", _ENV_LIMIT).decode("utf-8", "replace")
             return str(folder), text
     return None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cudaswitch.activation import Want
 from cudaswitch.decision import answer
-from cudaswitch.detect.reading import Reading
+from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.doctor.model import Hook, Kernel, Script
 from cudaswitch.doctor.scripts import exit_in, settings_of
 from cudaswitch.environments import (
@@ -20,7 +20,8 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.holders import records
-from cudaswitch.hooks import half_hooked_scripts, hook_texts, site_kept, unhooked_scripts
+from cudaswitch.hooks import half_hooked_scripts, holds, hook_texts, site_kept, unhooked_scripts
+from cudaswitch.regular import read_regular
 from cudaswitch.versions import Request
 
 
@@ -65,9 +66,7 @@ def _compare(environment: Environment, request: Request, want: Want) -> Hook:
         gone, behind = (None, want.home) if is_there else (written.home, None)
         return Hook(environment, request, gone, behind, missing, (), unhooked, halved)
     edited = tuple(
-        str(path)
-        for path, text in texts.items()
-        if os.path.isfile(path) and path.read_bytes() != text.encode("utf-8", "surrogateescape")
+        str(path) for path, text in texts.items() if os.path.isfile(path) and not holds(path, text)
     )
     return Hook(environment, request, None, None, missing, edited, unhooked, halved)
 
@@ -99,7 +98,7 @@ def _is_packaged(prefix: Path, name: str) -> bool:
     wanted = f'"{name}"'.encode()
     for record in (prefix / "conda-meta").glob("*.json"):
         with suppress(OSError):
-            if wanted in record.read_bytes():
+            if wanted in read_regular(record, RECORD_LIMIT):
                 return True
     return False
 

@@ -7,12 +7,12 @@ import os
 import platform
 import re
 from collections.abc import Hashable
-from pathlib import Path
 
 from cudaswitch.binaries import read_elf
 from cudaswitch.detect.machine import glibc
 from cudaswitch.elf import MACHINES, Elf, ElfError
 from cudaswitch.loader import System, parse_cache
+from cudaswitch.regular import read_regular
 
 _LIMIT = 16 << 20
 """Bytes of a file in /etc, /proc or of the loader itself that are read."""
@@ -103,8 +103,7 @@ def this_system(interpreter: str | None, directory: str) -> System:
 
 def _head(path: str) -> bytes:
     try:
-        with Path(path).open("rb") as file:
-            return file.read(_LIMIT)
+        return read_regular(path, _LIMIT, head=True)
     except OSError:
         return b""
 

@@ -17,8 +17,9 @@ from typing import Any
 
 from xonsh.built_ins import XSH
 
-from cudaswitch.environments import Environment, environment_at, read_request
+from cudaswitch.environments import WANT_LIMIT, Environment, environment_at, read_request
 from cudaswitch.errors import CudaswitchError
+from cudaswitch.regular import read_regular
 from cudaswitch.versions import VERSION_FILE_LIMIT, parse_version_file
 
 root: str = globals()["root"]
@@ -125,7 +126,7 @@ def pinned(prefix: str) -> str:
     """Return what an environment's pin wants, "" where there is none (see `want_file`)."""
     try:
         environment = environment_at(prefix)
-        text = Path(environment.want_file).read_text(encoding="utf-8")
+        text = read_regular(environment.want_file, WANT_LIMIT).decode()
     except (OSError, ValueError, CudaswitchError):
         return ""
     text = text.rstrip("\n").replace("\n", "/")

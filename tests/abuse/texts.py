@@ -165,17 +165,17 @@ LOCKS: dict[str, tuple[str, Make]] = {
         "a line that cudaswitch does not write",
         lock("version = 1\n" + "a." * 100_000 + "a = 1\n"),
     ),
-    "a lock of a megabyte of tables": ("is longer than", lock("[[toolkit]]\n" * 200_000)),
+    "a lock of a megabyte of tables": ("is larger than", lock("[[toolkit]]\n" * 200_000)),
     "a lock of many keys": ("has format", lock("".join(f"k{n}=1\n" for n in range(30_000)))),
     "a lock of NUL": ("is no TOML", lock(bytes(10_000))),
     "a lock that is a folder": (
-        "no file",
+        "Is a directory",
         placed(
             lambda arena: special(arena, "cuda.lock", "folder"), "sync", "--lock", "WORK/cuda.lock"
         ),
     ),
     "a lock that is a fifo": (
-        "no file",
+        "it is not a regular file",
         placed(
             lambda arena: special(arena, "cuda.lock", "fifo"), "sync", "--lock", "WORK/cuda.lock"
         ),
