@@ -25,9 +25,9 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False
     with open(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
         if status.st_size > limit and not head:
-            raise OSError(errno.EFBIG, f"it is larger than {_shown(limit)}")
+            raise OSError(errno.EFBIG, f"it is larger than {_shown(limit)}", os.fspath(path))
         return file.read(limit)
 
 

@@ -7,6 +7,8 @@ that cannot be looked at now is one all the same.
 from __future__ import annotations
 
 import contextlib
+import json
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from checks import refused, succeeded
+from checks import PYTHON, refused, succeeded
 from homes import Home
+from made_environments import Env
 from shells.conda import conda_prefix
 from tools import as_plain_user, console_script
 
@@ -71,6 +74,51 @@ def test_an_environment(stocked: Home, tmp_path: Path, kind: str, what: str) -> 
         went_on(run(stocked, *READERS[what], **{kind: str(prefix), "PATH": path}))
 
 
+@pytest.mark.parametrize("what", [*READERS, "env", "resolve", "pin"])
+def test_packages_in_an_environment(stocked: Home, tmp_path: Path, what: str) -> None:
+    """As `umask 077; sudo pip install` leaves them."""
+    env = Env(tmp_path / "env")
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    env.write("bin/activate", "")
+    env.dist("torch", "2.6.0+cu124")
+    env.file("nvidia/cublas/lib/libcublas.so.12")
+    words = {
+        "env": ("env", "10.1", "--format", "json"),
+        "resolve": ("resolve",),
+        "pin": ("pin", "10.1", "-p", str(env.prefix)),
+    }
+    path = f"{env.prefix}/bin:{stocked.env['PATH']}"
+    for name in ("nvidia", "torch-2.6.0+cu124.dist-info"):
+        [folder] = env.prefix.rglob(name)
+        with closed(folder):
+            done = run(stocked, *(words | READERS)[what], VIRTUAL_ENV=str(env.prefix), PATH=path)
+        assert "internal error" not in done.stderr
+        assert done.returncode == 0 or "CS0" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("file", ["core.sh", "on.sh", "want", "pin"])
+def test_a_part_of_a_hook(stocked: Home, tmp_path: Path, file: str) -> None:
+    """The owner of the environment has had it written by root, for example."""
+    env = tmp_path / "env"
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", env], check=True)
+    succeeded(stocked.run("pin", "10.1", "-p", str(env)))
+    variables = {"VIRTUAL_ENV": str(env), "PATH": f"{env}/bin:{stocked.env['PATH']}"}
+    with closed(env / "etc/cudaswitch" / file):
+        for words in (["list"], ["exec", "10.1", "--", "true"], ["gc"]):
+            done = run(stocked, *words, **variables)
+            assert done.returncode == 0, done.stderr
+        done = run(stocked, "doctor", "--json", **variables)
+        found = {one["code"]: one for one in json.loads(done.stdout)["findings"]}
+        if file.endswith(".sh"):
+            assert "cannot be read" in found["CS072"]["evidence"]
+            # The command that is printed mends it.
+            line = f'cudaswitch() {{ {shlex.quote(str(console_script()))} "$@"; }}; '
+            command = as_plain_user("sh", "-c", line + found["CS072"]["fix"])
+            subprocess.run(command, env=stocked.env, check=True, capture_output=True)
+            done = run(stocked, "doctor", "--json", **variables)
+            assert "CS072" not in done.stdout
+
+
 @pytest.mark.parametrize("what", READERS)
 def test_the_working_directory(stocked: Home, tmp_path: Path, what: str) -> None:
     cwd = tmp_path / "theirs" / "project"
@@ -100,6 +148,17 @@ def test_a_pinned_directory_keeps_its_pin(stocked: Home, tmp_path: Path, what: s
     with closed(tmp_path / "outer"):
         went_on(run(stocked, *READERS[what]))
     assert any(str(project) in line for line in succeeded(stocked.run("list")))
+
+
+def test_a_folder_of_condas_settings(home: Home) -> None:
+    """conda passes over it."""
+    folder = home.path / ".conda/condarc.d"
+    folder.mkdir(parents=True)
+    (folder / "mine.yml").write_text("channels: [\n")
+    words = ("search", "12.4", "--from", "conda", "--offline")
+    refused(run(home, *words), "mine.yml")
+    with closed(folder):
+        refused(run(home, *words), "no source has 12.4")
 
 
 @pytest.mark.parametrize("name", ["CUDASWITCH_HOME", "CUDASWITCH_STORES", "CUDASWITCH_CACHE"])

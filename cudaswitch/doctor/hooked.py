@@ -52,10 +52,14 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
         except CudaswitchError as error:
             yield Hook(environment, request, refused=error.message)
             continue
-        yield _compare(environment, request, want)
+        try:
+            yield _compare(environment, request, want)
+        except OSError as error:
+            yield Hook(environment, request, closed=str(error.filename))
 
 
 def _compare(environment: Environment, request: Request, want: Want) -> Hook:
+    """Compare hooks with what would be written. Raises OSError, which names what is closed."""
     texts = hook_texts(environment, request, want, site_kept(environment))
     missing = tuple(str(path) for path in texts if not os.path.isfile(path))
     written = environment.want_kept()

@@ -95,7 +95,7 @@ class Hook(NamedTuple):
     `request` is None, and `refused` says why, where the pin cannot be read.
     `gone` is the toolkit in its hooks that is not there any more, `behind` the newer answer,
     `missing` and `edited` are files, `unhooked` and `halved` activate scripts without our lines
-    and with some of them.
+    and with some of them, `closed` a file that is there and cannot be read.
     """
 
     environment: Environment
@@ -107,6 +107,7 @@ class Hook(NamedTuple):
     unhooked: tuple[str, ...] = ()
     halved: tuple[str, ...] = ()
     refused: str | None = None
+    closed: str | None = None
 
 
 class Script(NamedTuple):

@@ -157,6 +157,10 @@ def _missing(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
         if hook.missing:
             yield _pin_again(facts, hook, f"`{hook.missing[0]}` is not there")
+        if hook.closed:
+            aside = f"mv {word(facts, hook.closed)} {word(facts, hook.closed + '.bak')}"
+            fix = chain(facts, aside, pin_command(facts, hook))
+            yield Found(f"`{hook.closed}` cannot be read", fix)
 
 
 def _edited(facts: Facts) -> Iterator[Found]:

@@ -18,6 +18,7 @@ from typing import Any
 from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.errors import SourceError
 from cudaswitch.regular import read_regular
+from cudaswitch.sites import names_of
 
 _NAMES = (".condarc", "condarc", "condarc.d")
 _VARIABLES = ("channel_alias", "ssl_verify", "offline", "client_ssl_cert", "client_ssl_cert_key")
@@ -104,7 +105,9 @@ def _files(variables: Mapping[str, str]) -> Iterator[Path]:
         places.append(Path(_at_home(chosen, variables)))
     for place in dict.fromkeys(places):
         if os.path.isdir(place):
-            yield from sorted(path for path in place.iterdir() if path.suffix in (".yml", ".yaml"))
+            # conda, too, passes over one that is closed to it.
+            paths = (place / name for name in names_of(place))
+            yield from (path for path in paths if path.suffix in (".yml", ".yaml"))
         elif os.path.isfile(place):
             yield place
 
