@@ -187,9 +187,9 @@ class OwnStore(Store):
     def settle(self) -> None:
         """Finish what a killed run left undone, if there is anything."""
         home = self.home
-        if not home.layout.exists():
+        if not os.path.exists(home.layout):
             return
-        staged = home.staging.is_dir() and any(home.staging.iterdir())
+        staged = os.path.isdir(home.staging) and any(home.staging.iterdir())
         wanted = {name: kit.path for name, kit in self._answers().items()}
         found = {
             name: Want.parse(text.rstrip("\n")).home
@@ -239,7 +239,7 @@ class OwnStore(Store):
     def pinning(self) -> Iterator[None]:
         """Be the only one to change pins, their notes and hooks; where there is no store, as is."""
         with contextlib.ExitStack() as stack:
-            if self.home.locks.is_dir():
+            if os.path.isdir(self.home.locks):
                 stack.enter_context(self.lock("pins"))
             stack.enter_context(plain_modes(self.home.root))
             yield

@@ -153,9 +153,9 @@ def _readable(read: Callable[[], _Record | None]) -> _Record | None:
 def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
     """Check a composed toolkit: records, files and links. One that is gone has nothing wrong."""
     folder, owner = store.home.toolkits / name, f"toolkits/{name}"
-    if not folder.exists():
+    if not os.path.exists(folder):
         return []
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return [Finding("extra", owner, "")]
     found: list[Finding] = []
     try:
@@ -181,13 +181,13 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
 def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
     """Check a package: its record and files. One that is gone is missed by toolkits alone."""
     folder, owner = store.home.packages / at, f"packages/{at}"
-    if not folder.exists():
+    if not os.path.exists(folder):
         return [Finding("missing", owner, "")] if _is_used(store, at) else []
     try:
         package = read_package(folder)
     except StoreError:
         return [Finding("changed", owner, MANIFEST)]
-    if package is None and not (folder.is_dir() and _is_used(store, at)):
+    if package is None and not (os.path.isdir(folder) and _is_used(store, at)):
         # Nobody will ever tell what it is.
         return [Finding("extra", owner, "")]
     if package is None:
@@ -227,7 +227,7 @@ def compare(
     A file may be a symbolic link to one that lies `inside` of another folder.
     """
     there = {}
-    if folder.is_dir() and not folder.is_symlink():
+    if os.path.isdir(folder) and not os.path.islink(folder):
         there = dict(walk(folder))
     wrong: dict[str, Kind] = {}
     promised: dict[str, tuple[str, Future[str | None]]] = {}
@@ -238,7 +238,7 @@ def compare(
             continue
         path = Path(found.path)
         if entry.target is not None:
-            if not found.is_symlink() or str(path.readlink()) != entry.target:
+            if not os.path.islink(found) or str(path.readlink()) != entry.target:
                 wrong[entry.path] = "changed"
             elif entry.target.startswith("/") and not os.path.lexists(entry.target):
                 # A part of the adopted toolkit below, which is not there any more.

@@ -74,7 +74,7 @@ def _inside(folder: Path) -> list[Path]:
 def _size(path: Path) -> int:
     """Count the bytes that go with a path: those of files that have another name too stay."""
     status = path.lstat()
-    if not os.path.isdir(path) or path.is_symlink():
+    if not os.path.isdir(path) or os.path.islink(path):
         return status.st_size if status.st_nlink == 1 else 0
     return sum(_size(Path(entry.path)) for entry in os.scandir(path))
 

@@ -125,7 +125,7 @@ def _fill_up(base: Path, target: Path, platform: str) -> None:
         base / "targets" / triple / "include": "include",
     }
     for there, where in gathered.items():
-        if there.is_dir():
+        if os.path.isdir(there):
             _merge(there, target, where)
     for there in (*sorted(base.iterdir()), *sorted(base.glob("targets/*/*"))):
         if there not in gathered and there.name not in ("targets", MANIFEST, CONTENTS):
@@ -138,7 +138,7 @@ def _merge(there: Path, target: Path, where: str) -> None:
     if not os.path.lexists(here) and where not in REAL_FOLDERS:
         here.parent.mkdir(parents=True, exist_ok=True)
         here.symlink_to(there)
-    elif there.is_dir() and not here.is_symlink():
+    elif os.path.isdir(there) and not os.path.islink(here):
         here.mkdir(exist_ok=True)
         for child in sorted(there.iterdir()):
             _merge(child, target, f"{where}/{child.name}")
@@ -285,7 +285,7 @@ def _make_usual(target: Path, platform: str, version: Version) -> None:
 
 
 def _link(path: Path, to: str) -> None:
-    if path.parent.is_symlink() or os.path.lexists(path):
+    if os.path.islink(path.parent) or os.path.lexists(path):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     path.symlink_to(to)

@@ -66,7 +66,7 @@ def contents_of(folder: Path, packages: Sequence[Package], placed: Mapping[str, 
         if where in placed:
             # Where the file system has no hard links, it is a symbolic link to the package's.
             entries.append(placed[where]._replace(path=where, copy=False))
-        elif found.is_symlink():
+        elif os.path.islink(found):
             entries.append(Entry(where, target=str(Path(found.path).readlink())))
         else:
             content = Path(found.path).read_bytes()

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from cudaswitch.ownership import refuse_sudo
+from cudaswitch.regular import is_there
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+\.tmp")
 """A file that is being written, or was when its writer was killed."""
@@ -44,7 +45,7 @@ def plain_modes(root: Path) -> Iterator[None]:
 
     In a store that its group may write, the group may write what is made, too.
     """
-    groups = root.is_dir() and root.stat().st_mode & stat.S_IWGRP
+    groups = os.path.isdir(root) and root.stat().st_mode & stat.S_IWGRP
     before = os.umask(0o002 if groups else 0o022)
     try:
         yield
@@ -75,7 +76,7 @@ def write_all(
     for path in texts:
         refuse_sudo(str(path.parent))
     sweep_beside(texts)
-    texts = {path: text for path, text in texts.items() if text is not None or path.exists()}
+    texts = {path: text for path, text in texts.items() if text is not None or is_there(path)}
     folders = list(dict.fromkeys(path.parent for path in texts))
     stack = contextlib.ExitStack
     with stack() as made, stack() as temporaries, stack() as undo:
@@ -140,7 +141,7 @@ def exchange(one: Path, other: Path) -> bool:
     import ctypes  # noqa: PLC0415  # only replacing needs it
 
     call = getattr(ctypes.CDLL(None), "renameat2", None)
-    if call is None or not other.is_dir():
+    if call is None or not os.path.isdir(other):
         return False
     before = one.lstat()
     done: int = call(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE)
@@ -179,7 +180,7 @@ def sweep(path: Path) -> None:
     """Delete a file or folder, if it is there. Raises OSError that names it."""
     if not os.path.lexists(path):
         return
-    if path.is_symlink() or not path.is_dir():
+    if os.path.islink(path) or not os.path.isdir(path):
         path.unlink(missing_ok=True)
         return
     import shutil  # noqa: PLC0415  # only removing needs it
@@ -306,13 +307,13 @@ def _hand_on(final: Path, descriptor: int) -> None:
 
 
 def _make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) -> None:
-    if folder.is_dir():
+    if os.path.isdir(folder):
         return
     _make_folders(folder.parent, undo, lasting=lasting)
     try:
         folder.mkdir()
     except FileExistsError:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise
         return
     undo.callback(_remove_folder, folder)
@@ -333,7 +334,7 @@ def _before(path: Path) -> Iterator[Path | None]:
             if error.errno not in (errno.ENOENT, *NO_HARD_LINKS):
                 raise
             name = None
-            if path.exists():
+            if os.path.exists(path):
                 copy = _temporary(path, path.read_bytes(), 0o600, kept=True, lasting=False)
                 name = held.enter_context(copy)
         try:

@@ -14,7 +14,7 @@ from cudaswitch.bundled import plain_site
 from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.environments import Environment
 from cudaswitch.errors import StoreError
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import is_there, read_regular
 from cudaswitch.store import dealias
 from cudaswitch.versions import Request
 
@@ -153,12 +153,11 @@ def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bo
     are written with it.
     """
     sweep_leftovers(environment)
-    if not os.path.exists(environment.pin_file) and not any(
-        path.exists() for path in hook_files(environment, "enter").values()
-    ):
-        return False
-    texts: dict[Path, str | bytes | None] = dict.fromkeys(hook_files(environment, "enter").values())
+    enter = hook_files(environment, "enter").values()
+    texts: dict[Path, str | bytes | None] = dict.fromkeys(enter)
     try:
+        if not any(map(is_there, (Path(environment.pin_file), *enter))):
+            return False
         texts |= _edited_scripts(environment, put_in=False)
         texts |= dict.fromkeys(map(Path, (environment.want_file, environment.pin_file)))
         write_all({**texts, **noted}, kept=True)
@@ -188,7 +187,7 @@ def left_behind(environment: Environment) -> list[Path]:
 def staying(environment: Environment) -> list[Path]:
     """List what `remove_pin` leaves for shells that are activated now."""
     files = [*hook_files(environment, "leave").values(), *_cores(environment)]
-    return [path for path in files if path.is_file()]
+    return [path for path in files if os.path.isfile(path)]
 
 
 def pin_text(request: Request) -> str:
@@ -212,7 +211,7 @@ def _activate_scripts(environment: Environment) -> Iterator[tuple[shells.Family,
     for family in shells.FAMILIES.values():
         for name in filter(None, (family.activate, family.leaver)):
             path = Path(environment.prefix, "bin", name)
-            if path.is_file() and not path.is_symlink():
+            if os.path.isfile(path) and not os.path.islink(path):
                 yield family, path
 
 

@@ -87,7 +87,7 @@ def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
             raise StoreError(f"`{artifact.path}` is not the file that {known.id} came from")
         with store.held(), ExitStack() as undo:
             final = store.home.packages / known.id
-            if not final.exists():
+            if not os.path.exists(final):
                 store.staging.publish(stage, final, fresh.to_json(), undo)
                 undo.pop_all()
                 return
@@ -189,7 +189,7 @@ def _recipe(store: OwnStore, kit: Toolkit) -> Recipe:
                 f"cudaswitch remove {kit.name}",
             )
         kit = kit._replace(base=bare.path, source=bare.source)
-    if not Path(kit.ground).is_dir():
+    if not os.path.isdir(kit.ground):
         raise StoreError(
             f"the toolkit `{kit.ground}` below {kit.name} is gone",
             f"adopt it again where it is now, or cudaswitch remove {kit.name}",
@@ -205,11 +205,11 @@ def _put_right(store: OwnStore, kind: str, fresh: Path, at: Path) -> None:
     inside = at.relative_to(store.home.root).parts
     for count in range(3, len(inside)):
         folder = store.home.root.joinpath(*inside[:count])
-        if folder.is_symlink() or folder.is_file():
+        if os.path.islink(folder) or os.path.isfile(folder):
             _set_aside(store, folder)
         folder.mkdir(exist_ok=True)
         sync_folder(folder.parent)
-    if at.is_dir() and not at.is_symlink():
+    if os.path.isdir(at) and not os.path.islink(at):
         _set_aside(store, at)
     rename(fresh, at)
     sync_folder(at.parent)

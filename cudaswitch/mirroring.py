@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def put(path: Path, folder: Path, name: str, sha256: str) -> Path:
     Where another file has the name, the copy goes into a folder of its own. Raises OSError.
     """
     final = folder / name
-    if final.is_file():
+    if os.path.isfile(final):
         if file_sha256(final) == sha256:
             return final
         return put(path, folder / sha256, name, sha256)
@@ -148,7 +149,7 @@ def _with_entry(index: Path, item: Item, path: str) -> str:
     row = item.row
     entry = {"relative_path": path, "sha256": row.sha256, "size": str(item.path.stat().st_size)}
     try:
-        known: dict[str, Any] = json.loads(index.read_bytes()) if index.is_file() else {}
+        known: dict[str, Any] = json.loads(index.read_bytes()) if os.path.isfile(index) else {}
         component = known.setdefault(row.name, {"name": row.name})
         component["version"] = row.version
         if row.build.startswith("cuda"):
@@ -183,16 +184,16 @@ def _pypi(folder: Path, item: Item) -> list[str]:
     project = folder / "simple" / name
     _replace(item, project / item.row.file)
     page = project / "index.html"
-    text = page.read_text(encoding="utf-8", errors="replace") if page.is_file() else ""
+    text = page.read_text(encoding="utf-8", errors="replace") if os.path.isfile(page) else ""
     hashes = {unquote(found["file"]): found["sha256"] for found in _LINK.finditer(text)}
     hashes[item.row.file] = item.row.sha256
     links = "".join(
         f'<a href="{quote(file)}#sha256={sha256}">{escape(file)}</a><br>\n'
         for file, sha256 in sorted(hashes.items())
-        if (project / file).is_file()
+        if os.path.isfile(project / file)
     )
     write_atomically(page, _PAGE.format(links))
-    names = sorted(one.name for one in project.parent.iterdir() if one.is_dir())
+    names = sorted(one.name for one in project.parent.iterdir() if os.path.isdir(one))
     links = "".join(f'<a href="{quote(one)}/">{escape(one)}</a><br>\n' for one in names)
     write_atomically(project.parent / "index.html", _PAGE.format(links))
     return ["simple"]
@@ -205,7 +206,7 @@ def _file(folder: Path, item: Item) -> list[str]:
 
 def _replace(item: Item, final: Path) -> None:
     """Put a file in its one place; another one there is replaced, since the index names it."""
-    if final.is_file() and file_sha256(final) != item.row.sha256:
+    if os.path.isfile(final) and file_sha256(final) != item.row.sha256:
         copy_atomically(item.path, final)
     else:
         put(item.path, final.parent, final.name, item.row.sha256)

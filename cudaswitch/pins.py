@@ -93,7 +93,7 @@ def unpin_environment(environment: Environment) -> bool:
             note |= _note(environment.pin_file, None, left=moment())
         if remove_pin(environment, note):
             return True
-        if record.exists():
+        if os.path.exists(record):
             # A killed run came no further.
             write_all(note)
     return False
@@ -101,7 +101,7 @@ def unpin_environment(environment: Environment) -> bool:
 
 def unpin_file(path: Path) -> bool:
     """Take a directory's or the user's pin away; False when there was none."""
-    was_there = path.is_file()
+    was_there = os.path.isfile(path)
     try:
         with own_store().pinning():
             # The note last: it is what holds the toolkit while the pin is there.

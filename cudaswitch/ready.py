@@ -32,7 +32,7 @@ def write(shell: shells.Shell) -> Path:
 def remove(shell: shells.Shell) -> None:
     """Take the ready file of a shell away."""
     path_of(shell).unlink(missing_ok=True)
-    if not any(path_of(row).exists() for row in shells.SHELLS.values()):
+    if not any(os.path.exists(path_of(row)) for row in shells.SHELLS.values()):
         _bound().unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             home().init.rmdir()
@@ -40,7 +40,7 @@ def remove(shell: shells.Shell) -> None:
 
 def fault(shell: shells.Shell) -> str | None:
     """Tell what is wrong with the ready file of a shell, None where nothing is."""
-    if not path_of(shell).is_file():
+    if not os.path.isfile(path_of(shell)):
         return "it is not there"
     with contextlib.suppress(OSError):
         command = _read_bound().partition(" ")[2]
@@ -61,7 +61,7 @@ def refresh() -> None:
         if bound == _binding() or (other != program() and os.access(other, os.X_OK)):
             return
         for row in shells.SHELLS.values():
-            if path_of(row).is_file():
+            if os.path.isfile(path_of(row)):
                 write(row)
 
 

@@ -31,6 +31,18 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False
         return file.read(limit)
 
 
+def is_there(path: str | os.PathLike[str]) -> bool:
+    """Tell whether something has that name; OSError where a closed folder keeps that from us.
+
+    `os.path.exists` says no there, which will do for who only reads.
+    """
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 def _shown(size: int) -> str:
     return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
 

@@ -55,7 +55,7 @@ def refresh() -> list[str]:
 
 def installed() -> bool:
     """Tell whether shims were ever asked for."""
-    return (own_store().home.shims / MARKER).is_file()
+    return os.path.isfile(own_store().home.shims / MARKER)
 
 
 def text(tool: str, home: Home) -> str:
@@ -74,10 +74,10 @@ def text(tool: str, home: Home) -> str:
 def _tools_of(kits: list[Toolkit]) -> Iterator[str]:
     for kit in kits:
         folder = Path(kit.path) / "bin"
-        if kit.platform != current_platform() or not folder.is_dir():
+        if kit.platform != current_platform() or not os.path.isdir(folder):
             continue
         for path in folder.iterdir():
-            if path.is_file() and os.access(path, os.X_OK) and _is_tool(path.name, kit):
+            if os.path.isfile(path) and os.access(path, os.X_OK) and _is_tool(path.name, kit):
                 yield path.name
 
 
@@ -95,12 +95,12 @@ def _is_tool(name: str, kit: Toolkit) -> bool:
 
 def _shims_in(folder: Path) -> list[Path]:
     """List the shims of a folder; a file that somebody else put there is none."""
-    files = [path for path in folder.iterdir() if path.is_file() and not path.is_symlink()]
+    files = [path for path in folder.iterdir() if os.path.isfile(path) and not os.path.islink(path)]
     return [path for path in files if is_shim(path)]
 
 
 def _write(path: Path, content: str) -> None:
-    if path.is_file() and not path.is_symlink() and path.read_bytes() == content.encode():
+    if os.path.isfile(path) and not os.path.islink(path) and path.read_bytes() == content.encode():
         return
     # It can be made again.
     write_atomically(path, content, 0o755, lasting=False)

@@ -45,7 +45,7 @@ def require_writable(home: Home) -> None:
         with plain_modes(home.root):
             for folder in made:
                 folder.mkdir(parents=True, exist_ok=True)
-            if not home.layout.exists():
+            if not os.path.exists(home.layout):
                 write_atomically(home.layout, LAYOUT + "\n")
         found = home.layout.read_text(encoding="utf-8").strip()
     except OSError as error:
@@ -108,12 +108,12 @@ class Staging:
             self._bring_back_later(stage, final, undo)
             sync_folder(final.parent)
             return
-        if replaces or not (final / MANIFEST).is_file():
+        if replaces or not os.path.isfile(final / MANIFEST):
             self.discard(final, undo)
         try:
             rename(stage, final)
         except OSError as error:
-            if error.errno in _OCCUPIED and (final / MANIFEST).is_file():
+            if error.errno in _OCCUPIED and os.path.isfile(final / MANIFEST):
                 return
             raise
         undo.callback(self._withdraw, final)

@@ -170,7 +170,7 @@ def install(shell: shells.Shell, edit: Edit) -> Path:
 
     Where the line cannot be written, a file that was not there before goes again.
     """
-    was_ready = ready.path_of(shell).is_file()
+    was_ready = os.path.isfile(ready.path_of(shell))
     path = ready.write(shell)
     try:
         apply(edit)
@@ -187,7 +187,7 @@ def apply(edit: Edit) -> None:
     if edit.before == edit.after:
         return
     try:
-        if edit.before != (edit.target.read_bytes() if edit.target.exists() else None):
+        if edit.before != (edit.target.read_bytes() if os.path.exists(edit.target) else None):
             raise StoreError(f"`{edit.path}` was changed in the meantime", "do it again")
         if edit.after is None:
             edit.target.unlink(missing_ok=True)
@@ -208,7 +208,7 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
         found.append((what, "take that line out"))
     if shell.name == "bash":
         places = [Path(folders(variables)["HOME"], name) for name in _LOGIN_FILES]
-        login = next((path for path in places if path.is_file()), None)
+        login = next((path for path in places if os.path.isfile(path)), None)
         if login is None or not _mentions_bashrc(login):
             shown = f"`{login}`, which they read, does not" if login else "no file makes them"
             # The last line of theirs may lack its end.
@@ -246,7 +246,7 @@ def _read(path: Path) -> tuple[Path, bytes | None]:
     try:
         status = os.stat(target)
     except FileNotFoundError:
-        above = next(at for at in target.parents if at.exists())
+        above = next(at for at in target.parents if os.path.exists(at))
         if above.stat().st_uid not in (os.geteuid(), 0):
             raise _refused(path, f"`{above}` belongs to another user") from None
         if not os.access(above, os.W_OK):

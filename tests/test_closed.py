@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import PYTHON, refused, succeeded
+from checks import PYTHON, refused, snapshot, succeeded
 from homes import Home
 from made_environments import Env
 from shells.conda import conda_prefix
@@ -117,6 +117,17 @@ def test_a_part_of_a_hook(stocked: Home, tmp_path: Path, file: str) -> None:
             subprocess.run(command, env=stocked.env, check=True, capture_output=True)
             done = run(stocked, "doctor", "--json", **variables)
             assert "CS072" not in done.stdout
+
+
+@pytest.mark.parametrize("part", ["etc", "etc/cudaswitch", "etc/conda/activate.d"])
+def test_a_pin_is_not_taken_for_none(stocked: Home, tmp_path: Path, part: str) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", str(prefix)))
+    before = snapshot(prefix)
+    with closed(prefix / part):
+        for words in (("unpin", "-p", str(prefix)), ("pin", "10.1.243", "-p", str(prefix))):
+            refused(run(stocked, *words), "Permission denied")
+    assert snapshot(prefix) == before
 
 
 @pytest.mark.parametrize("what", READERS)

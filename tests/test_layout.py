@@ -335,6 +335,20 @@ def test_the_wheel_lacks_nothing_of_the_package() -> None:
             assert (package / path.relative_to(PACKAGE)).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_no_closed_folder_ends_a_question(path: Path) -> None:
+    """Below one, what a `Path` says of a name is PermissionError, up to Python 3.13.
+
+    `os.path` says no, and `regular.is_there` raises it in all of them, where that matters.
+    """
+    asked = {"exists", "is_dir", "is_file", "is_symlink"}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            # An entry of a folder has been looked at already.
+            from_a_path = node.func.attr in asked and not node.keywords
+            assert not from_a_path or ast.unparse(node.func.value) == "os.path", node.lineno
+
+
 def test_no_text_names_a_command_that_is_not_there() -> None:
     """A hint must be followable."""
     texts = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.sh"), *PACKAGE.rglob("*.fish")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -28,7 +29,7 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
     Everything is written into `folder`.
     """
     nvcc = shutil.which("nvcc", path=environment.get("PATH", ""))
-    if not (Path(kit.path) / "bin" / "nvcc").exists():
+    if not os.path.exists(Path(kit.path) / "bin" / "nvcc"):
         yield Result("nvcc", "build", "skipped", "not in this toolkit")
         return
     if nvcc is None or not Path(nvcc).samefile(Path(kit.path) / "bin" / "nvcc"):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -94,14 +95,14 @@ def _mapped(wanted: str, names: dict[str, str]) -> dict[str, Any]:
     maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
     lines = [line.split(maxsplit=5) for line in maps.splitlines()]
     mapped = {Path(line[5]) for line in lines if len(line) == 6 and line[5].startswith("/")}
-    here = sorted(at for at in mapped if at.exists())
+    here = sorted(at for at in mapped if os.path.exists(at))
     found: dict[str, Any] = {}
     if not any(at.samefile(wanted) for at in here):
         same = [str(at) for at in here if at.name == Path(wanted).name]
         found["loaded"] = (same or ["another file"])[0]
     theirs = {at: Path(names[at.name]) for at in here if at.name in names}
     found["strangers"] = [
-        str(at) for at, ours in theirs.items() if ours.exists() and not at.samefile(ours)
+        str(at) for at, ours in theirs.items() if os.path.exists(ours) and not at.samefile(ours)
     ]
     return found
 

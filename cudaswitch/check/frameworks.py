@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def prove(
     """Prove what the environment's frameworks can do with the toolkit. Runs its Python."""
     python = Path(environment.prefix, "bin", "python")
     names = {framework.name for framework in facts_of(Path(environment.prefix)).frameworks}
-    if not python.exists():
+    if not os.path.exists(python):
         return
     if "torch" in names and "CUDACXX" in variables:
         yield _extension(kit, python, variables, folder)

@@ -58,7 +58,7 @@ class Inventory:
     def of(cls, kit: Toolkit, stores: Iterable[Store]) -> Inventory:
         """Read what the store knows about a toolkit. Raises StoreError for damaged records."""
         root = Path(kit.path)
-        main = next((at for at in LIBRARY_FOLDERS if (root / at).is_dir()), None)
+        main = next((at for at in LIBRARY_FOLDERS if os.path.isdir(root / at)), None)
         folders = [root / at for at in ([main] if main else []) + list(_BESIDE)]
         known: dict[str, Package] = {}
         for store in stores:
@@ -67,7 +67,7 @@ class Inventory:
                 if package:
                     known[name] = package
         packages = [known[name] for name in kit.packages if name in known]
-        return cls(kit, packages, [folder for folder in folders if folder.is_dir()])
+        return cls(kit, packages, [folder for folder in folders if os.path.isdir(folder)])
 
     def libraries(self) -> Iterator[Library]:
         """Yield each library once, sorted by name, and each that is missing."""
@@ -78,7 +78,8 @@ class Inventory:
         missing = [at for at in shipped if not os.path.lexists(Path(self.kit.path, at))]
         # A file is taken under the name that programs ask for, before its other names.
         order = sorted(
-            found, key=lambda at: (found[at].name != _soname(found[at]), found[at].is_symlink(), at)
+            found,
+            key=lambda at: (found[at].name != _soname(found[at]), os.path.islink(found[at]), at),
         )
         libraries = [
             self._library(found[at], shipped.get(at), stated)
@@ -130,14 +131,16 @@ class Inventory:
             return Library(name, path, fault, package, entry)
         try:
             elf = read_elf(path)
-            name = elf.soname if elf.soname and (path.parent / elf.soname).exists() else name
+            name = elf.soname if elf.soname and os.path.exists(path.parent / elf.soname) else name
             size = path.stat().st_size
             if size < elf.extent:
                 fault = f"it is cut short: {size} of at least {elf.extent} bytes are there"
         except ElfError as error:
             fault = error.reason
         except OSError as error:
-            fault = f"it leads to nothing: {path.readlink()}" if path.is_symlink() else str(error)
+            fault = (
+                f"it leads to nothing: {path.readlink()}" if os.path.islink(path) else str(error)
+            )
         version, source = self._expected(stem(path.name), package, stated)
         return Library(name, path, fault, package, entry, version, source)
 
@@ -175,7 +178,7 @@ def _is_new(path: Path, seen: set[tuple[int, int]]) -> bool:
 
 def _leads_to(path: Path, missing: list[str]) -> bool:
     """Tell whether it is a link to what is missing, which then is what to tell of."""
-    return path.is_symlink() and path.readlink().name in map(_name, missing)
+    return os.path.islink(path) and path.readlink().name in map(_name, missing)
 
 
 def _soname(path: Path) -> str | None:
@@ -200,7 +203,7 @@ def _elsewhere(path: Path, shipped: tuple[Package, Entry] | None) -> str | None:
     if target is None or "/" in target:
         return None
     meant = path.parent / target
-    if meant.exists() and path.exists() and not path.samefile(meant):
+    if os.path.exists(meant) and os.path.exists(path) and not path.samefile(meant):
         return f"it leads to `{path.resolve()}` instead of {target}"
     return None
 

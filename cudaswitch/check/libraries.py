@@ -57,7 +57,7 @@ def _asked_for(library: Library, searched: list[str]) -> str:
     """Ask as programs do, by name, where the loader comes to this file first; else by path."""
     for folder in searched:
         at = Path(folder, library.name)
-        if folder and at.exists():
+        if folder and os.path.exists(at):
             return library.name if at.samefile(library.path) else str(library.path)
     return str(library.path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -79,7 +80,7 @@ def _change(name: str, value: Value | None) -> None:
     # Where the file is a link into somebody's dotfiles, the file there is written.
     path = Path(settings.config_file()).resolve()
     try:
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        before = path.read_text(encoding="utf-8") if os.path.exists(path) else ""
         document = tomlkit.parse(before)
         *outer, last = name.split(".")
         table = document

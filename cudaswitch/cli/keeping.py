@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -125,7 +126,7 @@ def _tell(
         return
     output.table([(one.kind, str(store.home.root / one.shown)) for store, one in found])
     for name, at in adopted.items():
-        gone = "" if Path(at).is_dir() else ", which is gone"
+        gone = "" if os.path.isdir(Path(at)) else ", which is gone"
         output.say(f"not verified: {name}, adopted from `{at}`{gone}")
     if mended:
         output.say(f"repaired {output.counted(len(mended), 'file')}")

@@ -57,7 +57,7 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
         return
     found = host_compiler(Path(kit.path), kit.version, {"PATH": os.environ.get("PATH", os.defpath)})
     say(str(found))
-    if not Path(compiler).exists() and found.hint:
+    if not os.path.exists(Path(compiler)) and found.hint:
         hint(found.hint)
 
 

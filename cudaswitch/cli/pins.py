@@ -64,7 +64,7 @@ def chosen_place(
     if not directory and (active := active_environment(os.environ)):
         return active
     folder = directory.absolute() if directory else Path(working_directory(os.environ))
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise EnvironmentNotFoundError(f"`{folder}` is no directory", "create it first")
     return pins.directory_pin(Path(os.path.normpath(folder)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -145,7 +146,7 @@ def find_lock(named: Path | None, folder: Path | None = None) -> Path:
     file = project_file()
     places = [Path(), *([file.parent] if file else []), *([folder] if folder else [])]
     for place in places:
-        if (place / NAME).is_file():
+        if os.path.isfile(place / NAME):
             return place / NAME
     raise RequestError(f"there is no {NAME} here", "cudaswitch lock writes one")
 

@@ -52,7 +52,7 @@ class Reading:
         try:
             raw = read_regular(path, limit, head=head)
         except (FileNotFoundError, NotADirectoryError):
-            if path.is_symlink():
+            if os.path.islink(path):
                 self.note("is a link to nothing", path)
             return None
         except OSError as error:

@@ -168,7 +168,7 @@ def loader_configuration() -> Iterator[ConfLine]:
 
 def link_to_nothing(link: Path) -> tuple[str, str] | None:
     """Return a link and what it names, where that is not there."""
-    if link.is_symlink() and not os.path.exists(link):
+    if os.path.islink(link) and not os.path.exists(link):
         return str(link), str(link.readlink())
     return None
 

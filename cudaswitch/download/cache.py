@@ -142,7 +142,7 @@ class Part:
 
     @property
     def has_holes(self) -> bool:
-        return self.journal_path.exists()
+        return os.path.exists(self.journal_path)
 
     def spans(self) -> list[Span]:
         """Return what is there, sorted and put together."""
@@ -218,7 +218,7 @@ class Cache:
     def find(self, sha256: str) -> Path | None:
         """Return the whole file with that sha256, hashed again: a cache may rot."""
         path = self.root / sha256
-        if not path.is_file():
+        if not os.path.isfile(path):
             return None
         if file_sha256(path) == sha256:
             return path
@@ -353,7 +353,7 @@ def _heal(root: Path) -> None:
 @contextlib.contextmanager
 def idle(root: Path) -> Iterator[bool]:
     """Tell whether nobody works in the cache, and see to it that nobody begins to."""
-    if not root.is_dir():
+    if not os.path.isdir(root):
         yield True
         return
     with Lock(root / IN_USE) as mark:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
+import stat
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -90,21 +92,25 @@ def open_local(
     limit: int | None = None,
 ) -> Path:
     """Return `path` if it is a regular file with the sha256 and size given; else SourceError."""
-    if not path.exists():
-        raise NotFoundError(f"no file `{path}`", "check the path")
-    if path.is_dir():
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFoundError(f"no file `{path}`", "check the path") from None
+    except OSError as error:
+        raise SourceError(f"cannot read `{path}`: {error.strerror}") from None
+    if stat.S_ISDIR(status.st_mode):
         raise SourceError(
             f"`{path}` is a folder, not an archive",
             f"if a toolkit lies there: `cudaswitch adopt {path}`",
         )
-    if not path.is_file():
+    if not stat.S_ISREG(status.st_mode):
         raise SourceError(f"`{path}` is not a regular file", "name an archive")
+    actual = status.st_size
+    if size not in (None, actual):
+        raise SourceError(f"`{path}` has {actual} bytes where {size} were expected")
+    if limit is not None and actual > limit:
+        raise SourceError(f"`{path}` has {actual} bytes, over the limit of {limit}")
     try:
-        actual = path.stat().st_size
-        if size not in (None, actual):
-            raise SourceError(f"`{path}` has {actual} bytes where {size} were expected")
-        if limit is not None and actual > limit:
-            raise SourceError(f"`{path}` has {actual} bytes, over the limit of {limit}")
         if (checked := _checked(sha256)) and (found := file_sha256(path)) != checked:
             raise SourceError(
                 f"the sha256 of `{path}` is {found} where {checked} was expected",

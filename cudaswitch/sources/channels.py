@@ -145,7 +145,7 @@ def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
         return name.rstrip("/")
     if name.startswith((".", "~", os.sep)):
         folder = Path(os.path.expanduser(name)).absolute()
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise RequestError(
                 f"there is no channel in `{folder}`",
                 "name the folder that linux-64 or noarch is in",

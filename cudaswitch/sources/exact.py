@@ -85,7 +85,7 @@ def bring_exactly(
 
 def _in_folder(folder: Path, wanted: Sequence[Exact]) -> dict[str, Path]:
     """Find files by content: those of the right name or size first are all that is read."""
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise SourceError(f"no folder `{folder}`", "cudaswitch download -d DIR makes one")
     names = {each.name for each in wanted}
     sizes = {each.size for each in wanted}
@@ -95,7 +95,7 @@ def _in_folder(folder: Path, wanted: Sequence[Exact]) -> dict[str, Path]:
         for name in files:
             path = Path(above) / name
             try:
-                if not path.is_file() or not (name in names or path.stat().st_size in sizes):
+                if not os.path.isfile(path) or not (name in names or path.stat().st_size in sizes):
                     continue
                 sha256 = file_sha256(path)
             except OSError as error:

@@ -7,6 +7,7 @@ nothing is asked, and the note says which text that was and when.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from datetime import datetime, timezone
@@ -25,7 +26,7 @@ def tell_once(licence: str, url: str) -> None:
     url = redact(url)
     name = re.sub(r"[^a-z0-9]+", "-", licence.lower()).strip("-")
     note = cache() / "licences" / f"{name}.json"
-    if note.exists():
+    if os.path.exists(note):
         return
     print(f"licence: {licence}, accepted by installing: {url}", file=sys.stderr)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -105,7 +105,9 @@ def cudnn_of(toolkit: Path) -> Version | None:
         numbers = [found[name] for name in ("MAJOR", "MINOR", "PATCHLEVEL") if name in found]
         if len(numbers) == 3:
             # A header may have been left behind.
-            there = any((toolkit / at / f"libcudnn.so.{numbers[0]}").exists() for at in _LIBRARIES)
+            there = any(
+                os.path.exists(toolkit / at / f"libcudnn.so.{numbers[0]}") for at in _LIBRARIES
+            )
             return Version(".".join(numbers)) if there else None
     return None
 
