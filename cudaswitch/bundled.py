@@ -105,6 +105,5 @@ def _in_records(prefix: str) -> Iterator[str]:
     for name in names_of(folder):
         start = next((it for it in _CONDA_PACKAGES if name.startswith(it)), None)
         known = start and name[len(start) :][:1].isdecimal() and name.endswith(".json")
-        # Names with control characters are no installer's.
-        if known and name.isprintable() and os.path.exists(f"{folder}/{name}"):
+        if known and os.path.exists(f"{folder}/{name}"):
             yield f"{folder}/{name}"

@@ -25,6 +25,7 @@ BUNDLES = [
     ("conda-meta/libcublas-12.4.5.8-0.json", True),
     ("conda-meta/libcublas-dev-12.4.5.8-0.json", False),
     ("conda-meta/cuda-version-12.4-hbda6634_3.json", False),
+    ("conda-meta/cudatoolkit-10.1\x1b[2J-h6bb024c_0.json", True),
 ]
 """Files, and whether one shows that an environment brings its own CUDA."""
 

@@ -94,6 +94,20 @@ def test_wheels_that_nothing_there_uses(stocked: Home, env: Env) -> None:
     assert f"next: cudaswitch use {KIT} --libraries always" in lines
 
 
+def test_what_shows_that_an_environment_brings_cuda_drives_no_terminal(
+    stocked: Home, tmp_path: Path
+) -> None:
+    env = Env(tmp_path / "conda")
+    env.dist("cupy-cuda101", "7.8.0")
+    env.conda("cudatoolkit", "10.1\x1b[2J", "h1_0")
+    active = {"CONDA_PREFIX": str(env.prefix)}
+    done = stocked.run("exec", "10.1", "--libraries", "always", "--", *TELL, **active)
+    assert "cudatoolkit-10.1\\x1b[2J-h1_0.json" in done.stderr
+    for words in (["resolve"], ["doctor"], ["env", "10.1", "--shell", "bash"]):
+        done = stocked.run(*words, **active)
+        assert "\x1b" not in done.stdout + done.stderr
+
+
 def test_condas_cuda_that_no_path_leads_to(stocked: Home, tmp_path: Path) -> None:
     env = Env(tmp_path / "conda")
     env.dist("tensorflow", "2.10.0")
