@@ -87,6 +87,7 @@ BAD = (
     ("timeout", "soon"),
     ("timeout", "1e30"),
     ("wait", "long"),
+    ("cache", "/big\x1b[2Jcache"),
     ("mirrors.conda", "mirror.example"),
     ("mirrors.nvidia", "ftp://mirror.example"),
     ("mirrors.nvidia", "http://[::1"),

@@ -79,6 +79,16 @@ def test_packages_that_no_toolkit_uses(leftover: Home) -> None:
     assert succeeded(answer) == ["10010"]
 
 
+def test_bytes_that_have_another_name_are_not_freed(leftover: Home, tmp_path: Path) -> None:
+    at = leftover.store / "packages" / CUDNN
+    library = at / "tree/lib/libcudnn.so.7.6.5"
+    shared = 50 << 10
+    os.truncate(library, shared)
+    (tmp_path / "mine").hardlink_to(library)
+    said = leftover.run("gc", "--dry-run").stderr
+    assert f"would remove 1 thing, {(bytes_in(at) - shared) / 1024:.0f} KiB" in said
+
+
 def test_all_that_is_used_stays(stocked: Home) -> None:
     before = snapshot(stocked.store)
     assert kinds(stocked) == {}

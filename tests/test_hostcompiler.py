@@ -15,8 +15,9 @@ from checks import succeeded
 from cudaswitch import hostcompiler
 from cudaswitch.compat.compilers import host_compilers
 from cudaswitch.hostcompiler import Bounds, Compiler, bounds, host_compiler, read_bounds
+from cudaswitch.paths import Home as Folders
 from cudaswitch.platforms import current_platform
-from cudaswitch.store import compiles_here
+from cudaswitch.store import Store, compiles_here
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 from homes import Home
@@ -44,6 +45,20 @@ flag '-allow-unsupported-compiler' can be used to override this version check
 """As in crt/host_config.h of 11 and 12; the text of its #error on clang is wrong by one there."""
 
 GCC = 12
+
+
+def test_the_compiler_is_the_one_that_shells_are_told(tmp_path: Path) -> None:
+    """Where the ready answer is another toolkit's, of the same versions, it says nothing."""
+    store = Store(Folders(str(tmp_path / "store")))
+    kit = Toolkit("12.4", Version("12.4"), None, "/a/cuda", "system", current_platform())
+    answer = store.home.requests / "12.4+cudnnnone"
+    answer.parent.mkdir(parents=True)
+    answer.write_text("/a/cuda:cc=/usr/bin/g++-9\n")
+    assert store.compiler_of(kit) == "/usr/bin/g++-9"
+    answer.write_text("/b/cuda:cc=/usr/bin/g++-9\n")
+    assert store.compiler_of(kit) is None
+    answer.unlink()
+    assert store.compiler_of(kit) is None
 
 
 def run(

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from checks import succeeded
-from homes import Home
+from homes import Home, make_home
 from shells.conda import conda_prefix
 from stock import BARE, FULL, kit
 
@@ -47,6 +47,18 @@ def test_list(stocked: Home) -> None:
         "platform": "linux-64",
         "source": "file",
     }
+
+
+def test_a_store_that_links_lead_to_comes_once(stocked: Home, tmp_path: Path) -> None:
+    link, above = tmp_path / "link", tmp_path / "above"
+    link.symlink_to(stocked.store)
+    above.symlink_to(tmp_path)
+    stores = f"{link}:{stocked.store}:{above / stocked.store.name}"
+    lines = succeeded(stocked.run("list", CUDASWITCH_STORES=stores))
+    assert lines == succeeded(stocked.run("list"))
+    person = make_home(tmp_path / "person")
+    lines = succeeded(person.run("list", CUDASWITCH_STORES=stores))
+    assert [line.split()[0] for line in lines] == [BARE, FULL]
 
 
 def opened(home: Home, *arguments: str) -> Counter[str]:

@@ -232,6 +232,16 @@ def test_without_locks_files_being_written_are_nobodys_leftovers(
     assert not left.exists()
 
 
+def test_an_empty_file_that_nobody_has_locked_goes_without_a_word(stocked: Home) -> None:
+    """Its writer may be alive, between making it and the lock, and then makes another."""
+    left = stocked.store / ".layout.0123abcd.tmp"
+    left.touch()
+    done = stocked.run("alias", "lab", "10.1")
+    succeeded(done)
+    assert done.stderr == ""
+    assert not left.exists()
+
+
 def test_a_folder_staged_by_a_running_process_stays(stocked: Home) -> None:
     """Neither its age nor its process number tells, but the lock of its package."""
     stage = stocked.store / ".staging/package-foo-1-0-0123abcd"
