@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch.contents import CONTENTS
 from cudaswitch.durable import (
     exchange,
     plain_modes,
@@ -24,7 +23,7 @@ from cudaswitch.durable import (
 )
 from cudaswitch.errors import StoreError
 from cudaswitch.ownership import refuse_everybodys, refuse_sudo, tell_of_everybodys
-from cudaswitch.paths import MANIFEST, Home
+from cudaswitch.paths import CONTENTS, MANIFEST, Home
 from cudaswitch.toolkit import refuse_unsafe_path
 
 LAYOUT = "1"
