@@ -246,7 +246,17 @@ _cudaswitch_argument() {
     esac
 }
 
+# With patterns expanded as bash does it by itself, whatever the person has set.
 _cudaswitch() {
+    local flags=$- shell=$BASHOPTS
+    set +f
+    shopt -u failglob
+    _cudaswitch_complete
+    case $flags in *f*) set -f ;; esac
+    case $shell in *failglob*) shopt -s failglob ;; esac
+}
+
+_cudaswitch_complete() {
     local cur=${COMP_WORDS[COMP_CWORD]} line=${COMP_LINE:0:COMP_POINT} last=$COMP_CWORD
     local kept='' named='' command='' option='' index word count=1
     COMPREPLY=()

@@ -25,7 +25,8 @@ Offers = dict[str, str]
 
 _BASH = """
 source "$1" || exit
-shift
+$2
+shift 2
 for line; do
     read -ra COMP_WORDS <<< "$line"
     if [[ $line == *' ' ]]; then COMP_WORDS+=(''); fi
@@ -85,9 +86,9 @@ def _run(home: Home, command: Sequence[str | Path], lines: Sequence[str]) -> lis
     return done.stdout.split("\0")[:-1]
 
 
-def _bash(home: Home, lines: Sequence[str]) -> list[str]:
+def _bash(home: Home, lines: Sequence[str], option: str = ":") -> list[str]:
     start = [require("bash"), "--norc", "--noprofile", "-c", _BASH, "-"]
-    return _run(home, [*start, _FOLDER / SCRIPTS["bash"]], lines)
+    return _run(home, [*start, _FOLDER / SCRIPTS["bash"], option], lines)
 
 
 def _fish(home: Home, lines: Sequence[str]) -> list[str]:
@@ -157,6 +158,12 @@ def stocked(home: Home) -> Home:
     listed = "\n".join(map(str, [*prefixes, home.path / "gone"]))
     (home.path / ".conda" / "environments.txt").write_text(listed)
     return home
+
+
+@pytest.mark.parametrize("option", ["shopt -s failglob", "set -f"])
+def test_bash_that_expands_patterns_in_another_way(stocked: Home, option: str) -> None:
+    lines = ["cudaswitch use ", "cudaswitch which "]
+    assert _bash(stocked, lines, option) == _bash(stocked, lines)
 
 
 VISIBLE = {name for name, (_, line) in COMMANDS.items() if line}
