@@ -40,7 +40,10 @@ def current(as_json: bool = False) -> None:
     else:
         talk.line(f"{kit.name if kit else path} (asked for by {decision.origin})")
         talk.line(path)
-    if instead:
+    if path is not None and not os.path.isdir(path):
+        talk.say("that is gone")
+        talk.hint("cudaswitch off" if chosen(os.environ) else "cudaswitch list")
+    elif instead:
         talk.say(f"this shell has {instead}")
         talk.hint(_mend(decision, kit))
 

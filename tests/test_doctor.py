@@ -240,19 +240,19 @@ def test_a_cudnn_wheel_is_held_against_frameworks_of_its_cuda(patient: Patient) 
 
 def test_only_toolkits_of_use_here_are_proposed(patient: Patient) -> None:
     """Neither one that is gone nor one of another platform, though both are newer."""
+    patient.adopt("10.1.105")
     patient.adopt("10.1.243")
-    patient.adopt("11.8.89")
     windows = {"Library/bin/cudart64_12.dll": b"MZ"}
     package = builders.conda_package(
-        patient.work, "cudatoolkit", "12.4.1", "h_0", "win-64", windows
+        patient.work, "cudatoolkit", "10.1.300", "h_0", "win-64", windows
     )
     patient.run("install", package, "--platform", "win-64")
     env = patient.virtualenv()
-    patient.run("pin", "11.8", "-p", env.prefix)
-    shutil.rmtree(patient.work / "kits/11.8.89")
+    patient.run("pin", "10.1.243", "-p", env.prefix)
+    shutil.rmtree(patient.work / "kits/10.1.243")
     found = {one["code"]: one["fix"] for one in _ask(patient)}
-    assert found["CS062"] == "cudaswitch remove 11.8.89"
-    assert found["CS075"].startswith("cudaswitch pin 10.1.243 -p ")
+    assert found["CS062"] == "cudaswitch remove 10.1.243"
+    assert found["CS075"].startswith("cudaswitch pin 10.1.105 -p ")
     for pasted, use in (("11.0", "install 11"), ("12", "install 12"), ("10.1", "env 10.1")):
         told = patient.told(f"libcudart.so.{pasted}: cannot open shared object file")
         assert f"cudaswitch {use}" in told["fix"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from cudaswitch.doctor import building, environment, machine, shell, startup
+from cudaswitch.doctor import building, environment, machine, pins, shell, startup
 from cudaswitch.doctor.model import Facts, Finding
 from cudaswitch.doctor.spelling import spell
 
-RULES = (*shell.RULES, *building.RULES, *environment.RULES, *machine.RULES, *startup.RULES)
+RULES = (
+    *(*shell.RULES, *building.RULES, *environment.RULES, *machine.RULES),
+    *(*pins.RULES, *startup.RULES),
+)
 """All of them, by code."""
 
 

@@ -1,4 +1,4 @@
-"""Rules about what runs before a person types: startup files, hooks, kernels, scripts."""
+"""Rules about what runs before a person types: startup files, kernels, scripts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from cudaswitch.doctor.model import (
     Aside,
     Facts,
     Found,
-    Hook,
     Install,
     LinesOut,
-    Repin,
     Rule,
     Setting,
     WrapKernel,
@@ -21,13 +19,10 @@ from cudaswitch.doctor.model import (
 from cudaswitch.doctor.spelling import (
     activate_command,
     chain,
-    pin_command,
     use_command,
-    what_to_install,
     word,
 )
 from cudaswitch.shells import SHELLS
-from cudaswitch.versions import Request
 
 CUDA_VARIABLES = (
     *("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_DIR", "CUDAToolkit_ROOT", "CUDACXX"),
@@ -135,78 +130,6 @@ def _ending_scripts(facts: Facts) -> Iterator[Found]:
             yield Found(f"`{script.file}`:{script.exits}", aside, Aside(script.file))
 
 
-def _pin_again(facts: Facts, hook: Hook, evidence: str) -> Found:
-    return Found(evidence, pin_command(facts, hook), Repin(str(hook.environment.prefix)))
-
-
-def _gone(facts: Facts) -> Iterator[Found]:
-    for hook in facts.hooks:
-        if hook.gone:
-            text = f"the hooks of `{hook.environment.prefix}` lead to `{hook.gone}`"
-            yield _pin_again(facts, hook, f"{text}, which is not there")
-
-
-def _behind(facts: Facts) -> Iterator[Found]:
-    for hook in facts.hooks:
-        if hook.behind:
-            text = f"`{hook.environment.prefix}` is pinned to {hook.request}"
-            yield _pin_again(facts, hook, f"{text}, its hooks lack `{hook.behind}`")
-
-
-def _missing(facts: Facts) -> Iterator[Found]:
-    for hook in facts.hooks:
-        if hook.missing:
-            yield _pin_again(facts, hook, f"`{hook.missing[0]}` is not there")
-        if hook.closed:
-            aside = f"mv {word(facts, hook.closed)} {word(facts, hook.closed + '.bak')}"
-            fix = chain(facts, aside, pin_command(facts, hook))
-            yield Found(f"`{hook.closed}` cannot be read", fix)
-
-
-def _edited(facts: Facts) -> Iterator[Found]:
-    for hook in facts.hooks:
-        if hook.edited:
-            yield _pin_again(facts, hook, f"`{hook.edited[0]}` is not as it was written")
-
-
-def _unhooked(facts: Facts) -> Iterator[Found]:
-    for hook in facts.hooks:
-        if hook.unhooked:
-            yield _pin_again(facts, hook, f"`{hook.unhooked[0]}` does not run the hook")
-        for file in hook.halved:
-            ours = "-e '/^# >>> cudaswitch/d' -e '/^# <<< cudaswitch/d' -e '/etc.cudaswitch.on/d'"
-            out = f"sed -i.bak {ours} {word(facts, file)}"
-            yield Found(
-                f"`{file}` has a marker of cudaswitch without its other half",
-                chain(facts, out, pin_command(facts, hook)),
-            )
-
-
-def _refused(facts: Facts) -> Iterator[Found]:
-    for hook in facts.hooks:
-        if not hook.refused:
-            continue
-        fix = pin_command(facts, hook)
-        near = _same_release(facts, hook.request) if hook.request else None
-        if hook.request and near:
-            fix = pin_command(facts, hook._replace(request=hook.request._replace(text=near)))
-        elif hook.request:
-            install = f"cudaswitch install {what_to_install(facts, hook.request)}"
-            fix = chain(facts, install, fix)
-        yield Found(hook.refused, fix)
-
-
-def _same_release(facts: Facts, request: Request) -> str | None:
-    """Name the newest installed toolkit of the release X.Y that was asked for: no other CUDA."""
-    wanted = request.prefix
-    fits = [
-        str(kit.version)
-        for kit in facts.installed
-        if wanted and kit.version.minor == wanted.minor and request.accepts_cudnn(kit.cudnn)
-    ]
-    return fits[-1] if fits else None
-
-
 def _not_loaded(facts: Facts) -> Iterator[Found]:
     """Something is asked for here, and this shell has something else."""
     if facts.decided is None or facts.integration is None:
@@ -223,8 +146,11 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
         yield Found(evidence, activate_command(facts, environment))
         return
     if loads:
-        name = next((kit.name for kit in facts.installed if kit.path == home), "system")
-        yield Found(evidence, use_command(facts, name))
+        name = next((kit.name for kit in facts.installed if kit.path == home), None)
+        if name is None and home != "system":
+            yield Found(f"{origin} asks for `{home}`, which is gone", "cudaswitch off")
+        else:
+            yield Found(evidence, use_command(facts, name or "system"))
         return
     load = chain(facts, f"cudaswitch init --install {shell} --yes", SHELLS[shell].load)
     evidence += f", and `{facts.integration.file}` does not load cudaswitch"
@@ -275,54 +201,6 @@ def _project(facts: Facts) -> Iterator[Found]:
 
 
 RULES = (
-    Rule(
-        "CS070",
-        "error",
-        "A pinned environment's hooks lead to a toolkit that is gone",
-        "activating it changes nothing",
-        ("NVIDIA/nvidia-container-toolkit#1088", "conda-forge/nvcc-feedstock#11"),
-        _gone,
-    ),
-    Rule(
-        "CS071",
-        "warning",
-        "A pinned environment's hooks are behind its pin",
-        "a pin is a request: what answers it now is not what the hooks hold",
-        ("tensorflow/tensorflow#60183", "prefix-dev/pixi#2145"),
-        _behind,
-    ),
-    Rule(
-        "CS072",
-        "error",
-        "A pinned environment lacks a part of its hooks",
-        "activating it does nothing, or leaving it does not undo",
-        ("tensorflow/tensorflow#60183", "talmolab/sleap#1496"),
-        _missing,
-    ),
-    Rule(
-        "CS073",
-        "warning",
-        "A pinned environment's hooks were edited",
-        "they no longer undo exactly what they do, and the next pin overwrites the edit",
-        ("tensorflow/tensorflow#60183", "conda-forge/cudatoolkit-dev-feedstock#24"),
-        _edited,
-    ),
-    Rule(
-        "CS074",
-        "error",
-        "A pinned virtualenv's activate script lacks lines of its hook",
-        "creating the environment again, or another tool, has overwritten the script",
-        ("pypa/virtualenv#707", "pypa/virtualenv#2078", "bgribble/mfp#221"),
-        _unhooked,
-    ),
-    Rule(
-        "CS075",
-        "error",
-        "An environment is pinned to what is not installed",
-        "its pin has no answer",
-        ("tensorflow/tensorflow#22441", "run-ai/genv#11"),
-        _refused,
-    ),
     Rule(
         "CS076",
         "error",
