@@ -87,6 +87,7 @@ def shell_of(name: str | None, variables: Mapping[str, str], option: str) -> she
     rows = {row.name: row for row in shells.SHELLS.values() if row.startup}
     if row := rows.get(shells.SAME.get(asked, asked)):
         return row
+    shells.refuse_ksh(name or "")
     said = f"`{asked}`" if name else f"the shell of $SHELL (`{variables.get('SHELL', '')}`)"
     raise (ChoiceError if name else RequestError)(
         f"{said} has no startup file that we know",

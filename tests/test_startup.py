@@ -176,10 +176,12 @@ def test_what_zshenv_says_moves_the_file(home: Home) -> None:
 def test_a_shell_that_we_do_not_know(home: Home, shell: str) -> None:
     refused(home.run("init", "--install", SHELL=shell), "$SHELL", hint="bash, zsh")
     for option in ("--install", "--remove"):
-        named = home.run("init", option, "ksh93")
-        refused(named, "`ksh93`", code=2, hint=f"cudaswitch init {option} bash")
+        named = home.run("init", option, "rc")
+        refused(named, "`rc`", code=2, hint=f"cudaswitch init {option} bash")
     refused(home.run("init", "--remove", SHELL=shell), hint="cudaswitch init --remove bash")
-    refused(home.run("init", "ksh93"), "`ksh93`", code=2, hint="bash, zsh")
+    refused(home.run("init", "rc"), "`rc`", code=2, hint="bash, zsh")
+    for words in (("ksh93",), ("--install", "ksh93")):
+        refused(home.run("init", *words), "no kind of ksh", code=2, hint="cudaswitch exec VERSION")
     assert not home.store.exists()
 
 

@@ -35,7 +35,7 @@ ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV
 _MARKS: dict[Owner, str] = {"C": "conda-meta", "V": "pyvenv.cfg"}
 """What else than its packages' folder changes when an environment gets other packages to see."""
 
-_TEST = re.compile(r"""\[ (-[a-zA-Z] (?:"[^"\s]*"|[\w.$]+)|"[^"\s]*" -nt "[^"\s]*") \]""")
+_TEST = re.compile(r"""(?<!\[)\[ (-[a-zA-Z] (?:"[^"\s]*"|[\w.$]+)|"[^"\s]*" -nt "[^"\s]*") \]""")
 
 _FISH_FUNCTION = re.compile(r"^function .*?^end\n", re.MULTILINE | re.DOTALL)
 
@@ -54,13 +54,18 @@ _IN_KSH = "cudaswitch exec VERSION -- ksh"
 
 def shell_named(name: str, offered: Sequence[str] = tuple(SHELLS)) -> Shell:
     """Return the row of a shell; where it is unknown, ChoiceError names those that are offered."""
-    if name in KSHES:
-        raise ChoiceError(_NO_KSH, _IN_KSH)
+    refuse_ksh(name)
     try:
         return SHELLS[SAME.get(name, name)]
     except KeyError:
         hint = f"one of {', '.join(offered)}"
         raise ChoiceError(f"no shell `{name}` is known", hint) from None
+
+
+def refuse_ksh(name: str) -> None:
+    """Raise ChoiceError, which says what there is instead, for any kind of ksh."""
+    if name in KSHES:
+        raise ChoiceError(_NO_KSH, _IN_KSH)
 
 
 def login_shell(variables: Mapping[str, str]) -> str:
