@@ -9,6 +9,39 @@ __cudaswitch_prompt() {
     fi
     return "$_cudaswitch_code"
 }
+# What stands in PROMPT_COMMAND behind others until the first prompt, which calls it with the exit
+# status and the trap on DEBUG: no function sees that, nor a file that is read. Timers, titles and
+# `preexec` have such a trap, and take one more command there for one that somebody has typed. So
+# where there is one, ours and the last of the others become one command.
+__cudaswitch_prompt_once() {
+    \local _csw_at _csw_last _csw_text
+    _csw_last='' _csw_text='' _cudaswitch_trap=''
+    for _csw_at in "${!PROMPT_COMMAND[@]}"; do
+        _csw_text=${PROMPT_COMMAND[_csw_at]}
+        case $_csw_text in *"$_cudaswitch_once"*) break ;; esac
+        _csw_last=$_csw_at
+    done
+    if [[ $_csw_text == *"$_cudaswitch_once"* ]]; then
+        _cudaswitch_others=${_csw_text%%"$_cudaswitch_once"*}
+        _csw_text=$_cudaswitch_others"__cudaswitch_prompt && :"${_csw_text#*"$_cudaswitch_once"}
+        if [[ -n $2 && $_csw_text == *"prompt && :" ]]; then
+            if [[ -z $_cudaswitch_others && -n $_csw_last ]]; then
+                \unset "PROMPT_COMMAND[$_csw_at]"
+                _csw_at=$_csw_last _cudaswitch_others=${PROMPT_COMMAND[_csw_last]}
+            fi
+            if [[ -n $_cudaswitch_others ]]; then _csw_text=__cudaswitch_prompts; fi
+        fi
+        # So it stays an array, or none.
+        case $_csw_at in 0) PROMPT_COMMAND=$_csw_text ;; *) PROMPT_COMMAND[_csw_at]=$_csw_text ;; esac
+    fi
+    __cudaswitch_prompt || :
+    return "$1"
+}
+__cudaswitch_prompts() {
+    \eval "$_cudaswitch_others"
+    __cudaswitch_prompt && :
+}
+_cudaswitch_once='__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\trap -p DEBUG)}" && :'
 # By this name a PROMPT_COMMAND that is exported asks whether the function is there.
 __cudaswitch_prompt=__cudaswitch_prompt
 case ";${PROMPT_COMMAND[*]-};" in
@@ -18,12 +51,14 @@ case ";${PROMPT_COMMAND[*]-};" in
         # what direnv did. It hands that status on all the same: in front of `&&` that is no
         # failure, not for `set -e`, and not for a trap on ERR.
         if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* ]]; then
-            PROMPT_COMMAND+=("__cudaswitch_prompt && :")
+            PROMPT_COMMAND+=("$_cudaswitch_once")
         elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *x* ]]; then
             # It is exported, also to shells that have no such function: those find nothing to run.
             PROMPT_COMMAND+="${PROMPT_COMMAND:+$'\n'}\\eval \"\${__cudaswitch_prompt-}\" && :"
+        elif [[ -n ${PROMPT_COMMAND-} ]]; then
+            PROMPT_COMMAND+=$'\n'$_cudaswitch_once
         else
-            PROMPT_COMMAND+="${PROMPT_COMMAND:+$'\n'}__cudaswitch_prompt && :"
+            PROMPT_COMMAND='__cudaswitch_prompt && :'
         fi
         ;;
 esac

@@ -1,0 +1,80 @@
+"""A trap on DEBUG in bash: timers, titles and `preexec` reckon with what PROMPT_COMMAND does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shells.driver import BASH
+from shells.kits import Person
+from shells.terminal import Terminal
+from shells.test_interactive import Open, at_prompt, home_of, tree
+from shells.test_prompt_life import cd, printed
+
+__all__ = ["at_prompt", "tree"]  # fixtures
+
+TIMER = """
+timer_start() {{ started=${{started:-$BASH_COMMAND}}; }}
+timer_stop() {{ code=$?; unset started; return $code; }}
+trap timer_start DEBUG
+{hook}
+"""
+"""What counts from the first command after the prompt, as of bash-command-timer and many others."""
+HOOKS = {
+    "alone": "PROMPT_COMMAND=timer_stop",
+    "the last": "PROMPT_COMMAND='(exit $?); timer_stop'",
+    "array": "PROMPT_COMMAND=(true timer_stop)",
+}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_timer_starts_with_what_is_typed(
+    hook: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(BASH, TIMER.format(hook=HOOKS[hook]))
+    for _ in range(2):
+        assert printed(terminal, "echo started by $started") == [
+            "started by echo started by $started"
+        ]
+        cd(terminal, tree)
+        assert home_of(terminal) == str(person.kits[0].home)
+        cd(terminal, tree.parent)
+        assert home_of(terminal) == ""
+    assert printed(terminal, "(exit 3)\necho $code") == ["3"]
+
+
+def test_what_passes_over_the_prompt_command(person: Person, tree: Path, at_prompt: Open) -> None:
+    """The `preexec` of many a .bashrc knows it by its text."""
+    seen = tree.parent / "seen"
+    before = (
+        'preexec() { [ "$BASH_COMMAND" = "$PROMPT_COMMAND" ] || echo "$BASH_COMMAND" >>"$seen"; }\n'
+        f"PROMPT_COMMAND=set_prompt; set_prompt() {{ true; }}; seen='{seen}'; trap preexec DEBUG"
+    )
+    terminal = at_prompt(BASH, before)
+    seen.unlink()  # of the first prompt, which asked for the trap
+    terminal.say(f"cd '{tree}'")
+    assert home_of(terminal) == str(person.kits[0].home)
+    typed = seen.read_text().splitlines()
+    assert [line for line in typed if "cudaswitch" in line] == []
+
+
+def test_without_a_trap_it_is_an_entry_of_its_own(at_prompt: Open) -> None:
+    terminal = at_prompt(BASH, "PROMPT_COMMAND='true'")
+    said = printed(terminal, "declare -p PROMPT_COMMAND")
+    assert said == ["declare -- PROMPT_COMMAND=$'true\\n__cudaswitch_prompt && :'"]
+
+
+def test_a_prompt_command_that_somebody_keeps_asks_once(
+    person: Person, tree: Path, tmp_path: Path
+) -> None:
+    """starship calls from its own what it found there."""
+    behind = 'kept=$PROMPT_COMMAND; PROMPT_COMMAND=own; own() { eval "$kept"; }\n'
+    behind += f'trap() {{ echo asked >>{tmp_path}/asked; builtin trap "$@"; }}'
+    before = f"PROMPT_COMMAND=true\n{person.load(BASH)}\n{behind}"
+    (tmp_path / "terminal").mkdir()
+    terminal = Terminal(BASH, replace(person, init={}), tmp_path / "terminal", before)
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert (tmp_path / "asked").read_text() == "asked\n"
