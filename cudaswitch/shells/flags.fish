@@ -68,7 +68,7 @@ function __cudaswitch_flags_give
             end
         end
         # What conda's nvcc keeps aside would bring ours back when it is left.
-        __cudaswitch_wordless NVCC_PREPEND_FLAGS_BACKUP $_CUDASWITCH_CC keep
+        __cudaswitch_wordless NVCC_PREPEND_FLAGS_BACKUP $_CUDASWITCH_CC
         __cudaswitch_wordless NVCC_PREPEND_FLAGS $_CUDASWITCH_CC
     end
     test -n "$_CUDASWITCH_XLA"; and __cudaswitch_wordless XLA_FLAGS $_CUDASWITCH_XLA
@@ -90,12 +90,12 @@ function __cudaswitch_flags_forget
 end
 
 # Take the word $argv[2] out of the flags in $argv[1], once, with the blank that came with it. The
-# variable goes where it is empty then and was unset before us, but with $argv[3].
+# variable, a copy of one too, goes where it is empty then and was unset before us.
 function __cudaswitch_wordless
     set -q $argv[1]; or return 0
     set -l word (string escape --style=regex -- $argv[2])
-    set -l was _CUDASWITCH_WAS_$argv[1]
-    if test "$$argv[1]" = $argv[2]; and not set -q $was; and not set -q argv[3]
+    set -l was _CUDASWITCH_WAS_(string replace _BACKUP '' $argv[1])
+    if test "$$argv[1]" = $argv[2]; and not set -q $was
         set -eg $argv[1]
         return 0
     end

@@ -73,7 +73,10 @@ __cudaswitch_flags_give() {
         # What conda's nvcc keeps aside would bring ours back when it is left.
         if [ -n "${NVCC_PREPEND_FLAGS_BACKUP-}" ]; then
             __cudaswitch_wordless "$NVCC_PREPEND_FLAGS_BACKUP" "$_csw_word"
-            NVCC_PREPEND_FLAGS_BACKUP=$__csw
+            case $__csw${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS+x} in
+                '') \unset NVCC_PREPEND_FLAGS_BACKUP ;;
+                *) NVCC_PREPEND_FLAGS_BACKUP=$__csw ;;
+            esac
         fi
         __cudaswitch_wordless "${NVCC_PREPEND_FLAGS-}" "$_csw_word"
         case ${NVCC_PREPEND_FLAGS-}:${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS+x} in
