@@ -53,7 +53,7 @@ class Family(NamedTuple):
     ending: str = "  # cudaswitch\n"
     """What ends it behind the opening."""
     leave: str = ""
-    """What stands behind an opening that is that of a text in quotes."""
+    """What stands behind that opening where it is not `source`: it may be that of a quoted text."""
     leaver: str = ""
     """Name of a script of its own for `deactivate`, if any: its beginning is an opening too."""
     beside: tuple[str, ...] = ()
@@ -75,6 +75,11 @@ FAMILIES = {
             source='if [ -n "${{VIRTUAL_ENV-}}" ] &&'
             ' [ -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh" ];'
             ' then \\. "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh"; fi',
+            # Where the environment has been deleted meanwhile, or made anew, its file is gone.
+            leave='if [ -f "${VIRTUAL_ENV:+$VIRTUAL_ENV/etc/cudaswitch/off.sh}" ];'
+            ' then \\. "$VIRTUAL_ENV/etc/cudaswitch/off.sh";'
+            " elif command -v __cudaswitch_leave > /dev/null;"
+            ' then __cudaswitch_leave \\V "${VIRTUAL_ENV-}"; fi  # cudaswitch\n',
         ),
         Family(
             "fish",
@@ -87,6 +92,10 @@ FAMILIES = {
             deactivate=r"(?m)^function deactivate\b.*\r?\n",
             source='if test -n "$VIRTUAL_ENV" -a -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.fish";'
             " source $VIRTUAL_ENV/etc/cudaswitch/{half}.fish; end",
+            leave='if test -n "$VIRTUAL_ENV" -a -f "$VIRTUAL_ENV/etc/cudaswitch/off.fish";'
+            ' source "$VIRTUAL_ENV/etc/cudaswitch/off.fish";'
+            " else if functions --query __cudaswitch_leave;"
+            ' __cudaswitch_leave V "$VIRTUAL_ENV"; end  # cudaswitch\n',
         ),
         # An alias that is defined on one line; eval, because the whole of a one-line `if` is
         # expanded even where its condition is false.

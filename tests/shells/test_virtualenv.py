@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import conda_prefix
-from shells.driver import BASH, FISH, SHELLS, TCSH, ZSH, Environment, Shell, ShellResult
+from shells.driver import BASH, DASH, FISH, SHELLS, TCSH, ZSH, Environment, Shell, ShellResult
 from shells.kits import STATE, Kit, Person, foreign, switched
 from shells.quick_conda import QuickConda
 
@@ -265,6 +265,23 @@ class TestScripts:
         bare_person = Person(person.home, person.kits, {})
         result = bare_person.play(shell, *steps).check()
         assert_as_before(result, 3)
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, DASH), ids=str)
+@pytest.mark.parametrize("how", ["rm -rf {}", "{} -m venv --without-pip --clear {}"])
+def test_gone_or_made_anew_while_active(
+    person: Person, shell: Shell, tmp_path: Path, how: str
+) -> None:
+    """Which is what people do with one that is spoilt; its hooks are gone when it is left."""
+    prefix = tmp_path / "v"
+    with_venv(prefix)
+    person.pin("10.1", prefix)
+    words = (sys.executable, str(prefix)) if "venv" in how else (str(prefix),)
+    again = how.format(*map(shell.quote, words))
+    alone = Person(person.home, person.kits, {})
+    result = alone.play(shell, activate(shell, prefix), again, "deactivate").check()
+    assert "CUDA_HOME" in result.snaps["2"]
+    assert_as_before(result, 3)
 
 
 @integrated
