@@ -19,6 +19,11 @@ if ($_cswc_way == use || $_cswc_way == off) then
             set _cswc_code = 1
         else if ("$argv:q" == "-") then
             set _cswc_want = "${_CUDASWITCH_PREVIOUS:q}"
+            if ("${_cswc_want:q}" =~ /*) then
+                set _cswc_text = 'if [ -d "${1%%:*}/." ]; then exit; fi; printf "cudaswitch: \`%s\` is gone\nhint: cudaswitch use VERSION\n" "${1%%:*}" >&2; echo gone'
+                set _cswc_ask = '/bin/sh -c $_cswc_text:q sh $_cswc_want:q'
+                if ("`$_cswc_ask`" == gone) set _cswc_code = 1
+            endif
         else if ("$argv:q" == system) then
             set _cswc_want = system
         else
@@ -28,7 +33,8 @@ if ($_cswc_way == use || $_cswc_way == off) then
         endif
     endif
     if (! $_cswc_code) then
-        setenv _CUDASWITCH_PREVIOUS ""
+        # Where there was none, `off` gives nothing up that `use -` could mean.
+        if ($?_CUDASWITCH_U || "${_cswc_want:q}" != "") setenv _CUDASWITCH_PREVIOUS ""
         if ($?_CUDASWITCH_U) eval 'setenv _CUDASWITCH_PREVIOUS "${_CUDASWITCH_U:q}"'
         source "${_cudaswitch_texts:q}/leaving.csh"
         unsetenv _CUDASWITCH_U

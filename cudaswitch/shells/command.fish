@@ -2,7 +2,8 @@
 
 # This shell's own choice is the want $argv[1] from now on, none when it is empty.
 function __cudaswitch_choose
-    set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
+    # Where there was none, `off` gives nothing up that `use -` could mean.
+    test -n "$_CUDASWITCH_U$argv[1]"; and set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
     set -gx _CUDASWITCH_U $argv[1]
     test -n "$argv[1]"; or set -e _CUDASWITCH_U
     if test -n "$CONDA_PREFIX"; and __cudaswitch_leaving
@@ -50,6 +51,7 @@ function __cudaswitch_swap
     set -l name
     string match --quiet --regex '/(?:cuda-)?(?<name>[^/]*)$' -- $argv[1]
     set -g _cudaswitch_line "CUDA $name"
+    set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
     test -n "$CUDASWITCH_QUIET"; or echo "cudaswitch: $_cudaswitch_line" >&2
     return 0
 end
@@ -69,6 +71,7 @@ function cudaswitch
     switch "$argv[1]"
         case use
             set -l want
+            set -l home
             if test "$argv[2..]" = -
                 if not set -q _CUDASWITCH_PREVIOUS
                     echo 'cudaswitch: there is no earlier choice in this shell' >&2
@@ -76,6 +79,11 @@ function cudaswitch
                     return 1
                 end
                 set want $_CUDASWITCH_PREVIOUS
+                if string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"; and not test -d $home/.
+                    echo "cudaswitch: `$home` is gone" >&2
+                    echo 'hint: cudaswitch use VERSION' >&2
+                    return 1
+                end
             else if test "$argv[2..]" = system
                 set want system
             else

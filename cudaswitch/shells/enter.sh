@@ -5,7 +5,7 @@ if
     case ${@env@:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
         xk*) \false ;;
         x?*) ;;
-        x)
+        'x')
             command -v __cudaswitch_settle > /dev/null \
                 || { [ -f "$@env@/etc/cudaswitch/core.sh" ] && \. "$@env@/etc/cudaswitch/core.sh"; }
             ;;

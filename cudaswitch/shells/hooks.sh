@@ -41,7 +41,7 @@ __cudaswitch_entered() {
         if [ -x "${_cudaswitch_program-}" ]; then
             _csw_home=$("$_cudaswitch_program" want --environment "$2") || _csw_home=$3${4:+:$4}
         elif [ -t 2 ]; then
-            printf 'cudaswitch: `%s` has other packages than when it was pinned\n' "$2" >&2
+            printf 'cudaswitch: `%s` may have other packages than when it was pinned\n' "$2" >&2
             printf 'hint: cudaswitch pin auto\n' >&2
         fi
     fi

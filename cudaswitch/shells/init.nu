@@ -267,6 +267,10 @@ def --env --wrapped cudaswitch [...args: string] {
             if $env._CUDASWITCH_PREVIOUS? == null {
                 error make --unspanned {msg: 'cudaswitch: there is no earlier choice in this shell', help: 'cudaswitch use VERSION'}
             }
+            let home = ($env._CUDASWITCH_PREVIOUS | split row : | first)
+            if ($home | str starts-with /) and not (__cudaswitch_is_dir $home) {
+                error make --unspanned {msg: $'cudaswitch: `($home)` is gone', help: 'cudaswitch use VERSION'}
+            }
             $env._CUDASWITCH_PREVIOUS
         } else if $rest == [system] {
             'system'
@@ -276,7 +280,10 @@ def --env --wrapped cudaswitch [...args: string] {
         }
         # The prompt has not seen what else stands on this line: an overlay may be left or entered.
         __cudaswitch_overlay
-        $env._CUDASWITCH_PREVIOUS = ($env._CUDASWITCH_U? | default '')
+        # Where there was none, `off` gives nothing up that `use -` could mean.
+        if $want != '' or ($env._CUDASWITCH_U? | is-not-empty) {
+            $env._CUDASWITCH_PREVIOUS = ($env._CUDASWITCH_U? | default '')
+        }
         if $want == '' {
             $env._CUDASWITCH_U = null
             __cudaswitch_look

@@ -218,8 +218,9 @@ function global:__cudaswitch_say {
 }
 
 function global:__cudaswitch_choose([string] $Want) {
-    # Not exported: PowerShell before 7.5 has no variables that are set but empty.
-    $global:_cudaswitch_previous = "$env:_CUDASWITCH_U"
+    # Not exported: PowerShell before 7.5 has no variables that are set but empty. Where there was
+    # no choice, `off` gives nothing up that `use -` could mean.
+    if ($Want -or $env:_CUDASWITCH_U) { $global:_cudaswitch_previous = "$env:_CUDASWITCH_U" }
     if ($Want) {
         $env:_CUDASWITCH_U = $Want
         __cudaswitch_settle
@@ -237,8 +238,13 @@ function global:cudaswitch {
     } elseif ($command -ceq 'use') {
         if ($args.Count -eq 2 -and $args[1] -ceq '-') {
             $want = $global:_cudaswitch_previous
-            if ($null -eq $want) {
-                [Console]::Error.WriteLine('cudaswitch: there is no earlier choice in this shell')
+            $why = if ($null -eq $want) { 'there is no earlier choice in this shell' }
+            $gone = "$want".Split(':')[0]
+            if ($gone.StartsWith('/') -and -not (Test-Path -LiteralPath $gone -PathType Container)) {
+                $why = "``$gone`` is gone"
+            }
+            if ($why) {
+                [Console]::Error.WriteLine("cudaswitch: $why")
                 [Console]::Error.WriteLine('hint: cudaswitch use VERSION')
                 $global:LASTEXITCODE = 1
                 return

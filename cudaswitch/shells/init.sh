@@ -87,7 +87,8 @@ __cudaswitch_framework() {
 # __csw = what Python answers to the rest of the arguments, which it is asked, and complains
 # of, once as long as $1 and what is installed are the same: not at every step within a tree.
 __cudaswitch_ask_once() {
-    \local _csw_about
+    \local _csw_about _csw_level
+    _csw_level=${ZSH_SUBSHELL-}
     __cudaswitch_content "$_cudaswitch_root/requests/.fingerprint"
     _csw_about=$1:$__csw
     case ${_cudaswitch_answer-} in
@@ -96,7 +97,11 @@ __cudaswitch_ask_once() {
     if [ "$_csw_about" != "${_cudaswitch_asked-}" ]; then
         shift
         _cudaswitch_asked=interrupted
-        if _cudaswitch_answer=$(__cudaswitch_run want "$@"); then
+        # zsh asks in a subshell too, whose complaint would be another each time.
+        if _cudaswitch_answer=$(
+            case $_csw_level in [1-9]*) \exec 2> /dev/null ;; esac
+            __cudaswitch_run want "$@"
+        ); then
             _cudaswitch_asked=$_csw_about
         else
             # A question that Ctrl-C ended is asked again.
@@ -144,7 +149,7 @@ __cudaswitch_direnv() {
             __cudaswitch_without "${LD_LIBRARY_PATH-}" "$_cudaswitch_then_lib"
             case $__csw:$_cudaswitch_then_ld in
                 "${LD_LIBRARY_PATH-}:"*) ;;
-                :unset) \unset LD_LIBRARY_PATH ;;
+                :) \unset LD_LIBRARY_PATH ;;
                 *) LD_LIBRARY_PATH=$__csw ;;
             esac
             ;;
@@ -236,13 +241,20 @@ __cudaswitch_tell() {
         _cudaswitch_line="CUDA ${_csw_home#cuda-}$__csw"
     fi
     case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in quiet* | "${1-}") return 0 ;; esac
-    printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2
+    __cudaswitch_say
+}
+
+# Say $_cudaswitch_line. Where stderr is closed, as a daemon's may be, zsh would end the script.
+__cudaswitch_say() {
+    case ${ZSH_VERSION-} in ?*) if ! [ -t 2 ] && ! [ -e /dev/fd/2 ]; then return 0; fi ;; esac
+    printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2 || :
 }
 
 # This shell's own choice is the want $1 from now on, none when it is empty.
 __cudaswitch_choose() {
-    \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
-    case $1 in '') \unset _CUDASWITCH_U ;; esac
+    # Where there was none, `off` gives nothing up that `use -` could mean.
+    case ${_CUDASWITCH_U-}$1 in ?*) \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" ;; esac
+    case $1 in '') \unset _CUDASWITCH_U ;; *) \export "_CUDASWITCH_U=$1" ;; esac
     if [ -n "${CONDA_PREFIX-}" ] && __cudaswitch_leaving; then
         __cudaswitch_meanwhile "$1"
         __cudaswitch_tell "${_cudaswitch_line-}"
@@ -292,7 +304,8 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
     __cudaswitch_plainly "$1" "$1" || return 1
     \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
     _cudaswitch_line=${1##*/} _cudaswitch_line="CUDA ${_cudaswitch_line#cuda-}"
-    case ${CUDASWITCH_QUIET-} in '') printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2 ;; esac
+    _cudaswitch_told=$_CUDASWITCH_ON\|$_CUDASWITCH_LIB
+    case ${CUDASWITCH_QUIET-} in '') __cudaswitch_say ;; esac
 }
 
 cudaswitch() {
@@ -335,6 +348,15 @@ __cudaswitch_command() {
                     return 1
                 fi
                 __csw=$_CUDASWITCH_PREVIOUS
+                case $__csw in
+                    /*)
+                        if ! [ -d "${__csw%%:*}/." ]; then
+                            printf 'cudaswitch: `%s` is gone\n' "${__csw%%:*}" >&2
+                            printf 'hint: cudaswitch use VERSION\n' >&2
+                            return 1
+                        fi
+                        ;;
+                esac
             elif [ "$#" -eq 2 ] && [ "$2" = system ]; then
                 __csw=system
             else

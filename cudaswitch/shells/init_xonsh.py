@@ -218,7 +218,9 @@ def choose(want: str) -> None:
     """Make `want` this shell's choice, "" for none."""
     before = variables()
     state = dict(before)
-    state["_CUDASWITCH_PREVIOUS"] = state.pop("_CUDASWITCH_U", "")
+    # Where there was none, `off` gives nothing up that `use -` could mean.
+    if want or state.get("_CUDASWITCH_U"):
+        state["_CUDASWITCH_PREVIOUS"] = state.pop("_CUDASWITCH_U", "")
     if want:
         state["_CUDASWITCH_U"] = want
         state = settled(state)
@@ -236,9 +238,10 @@ def use(arguments: list[str], stderr: Any) -> int:
     if arguments == ["-"]:
         want = XSH.env.get("_CUDASWITCH_PREVIOUS")
         if want is None:
-            print("cudaswitch: there is no earlier choice in this shell", file=stderr or sys.stderr)
-            print("hint: cudaswitch use VERSION", file=stderr or sys.stderr)
-            return 1
+            return refused("there is no earlier choice in this shell", stderr)
+        home = want.partition(":")[0]
+        if home.startswith("/") and not os.path.isdir(home):
+            return refused(f"`{home}` is gone", stderr)
     elif arguments == ["system"]:
         want = "system"
     else:
@@ -250,6 +253,11 @@ def use(arguments: list[str], stderr: Any) -> int:
         want = os.fsdecode(done.stdout).rstrip("\n")
     choose(want)
     return 0
+
+
+def refused(why: str, stderr: Any) -> int:
+    print(f"cudaswitch: {why}\nhint: cudaswitch use VERSION", file=stderr or sys.stderr)
+    return 1
 
 
 def command(arguments: list[str]) -> list[str]:

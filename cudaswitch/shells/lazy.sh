@@ -17,12 +17,11 @@ __cudaswitch_unaliased() {
     return "$_csw_code"
 }
 
-# What a shell is born with is no news to it.
-_cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line=''
-
 __cudaswitch_look() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
     \local __csw
+    # What a shell is born with is no news to it.
+    \: "${_cudaswitch_told=${_CUDASWITCH_ON-}|${_CUDASWITCH_LIB-}}" "${_cudaswitch_line=}"
     __csw=${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}
     __csw=$__csw${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}
     if [ -z "$__csw${_CUDASWITCH_D-}${_CUDASWITCH_GONE-}" ] && ! [ -f "$_cudaswitch_root/global" ] \

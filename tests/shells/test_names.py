@@ -183,6 +183,20 @@ def test_zsh_warns_of_no_global(session: Session, shell: Shell) -> None:
     assert "_csw" not in said
 
 
+@pytest.mark.parametrize("shell", (ZSH,), ids=str)
+def test_nor_where_a_function_loads_us(session: Session, shell: Shell) -> None:
+    """As loaders of plugins do, and `zsh-defer`."""
+    made = f"setopt warn_create_global\nload() {{ {session.person.load(shell)}; }}\nload"
+    result = session.play(made, "cudaswitch use 11.8", "cudaswitch off").check()
+    assert homes(result.snaps)[-2:] == [str(session.person.kits[1].home), None]
+
+
+@pytest.mark.parametrize("shell", (ZSH,), ids=str)
+def test_a_global_alias_of_one_small_letter(session: Session, shell: Shell) -> None:
+    result = session.play("alias -g x='| cat'", *session.steps("a out")).check()
+    assert homes(result.snaps)[3:] == [str(session.person.kits[0].home), None]
+
+
 NVCC = {
     "activate": """
 if [ -n "${CUDA_HOME+x}" ]; then export CUDA_HOME_CONDA_NVCC_BACKUP="${CUDA_HOME:-}"; fi

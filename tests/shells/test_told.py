@@ -62,6 +62,16 @@ def test_after_a_choice_of_ones_own(session: Session) -> None:
     assert said(session, *steps) == [SECOND, FIRST, SECOND]
 
 
+@integrated
+def test_going_back_from_a_choice(person: Person, shell: Shell, tmp_path: Path) -> None:
+    """To what the tree asks for, which was told before the choice was made."""
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    enter = f"cd {shell.quote(str(tmp_path))}\n{shell.prompt}"
+    steps = [enter, "cudaswitch use 11.8", "cudaswitch use 12.4", f"cudaswitch off\n{shell.prompt}"]
+    said = person.play(shell, *steps, CUDASWITCH_QUIET=None).stderr.splitlines()
+    assert said == [FIRST, SECOND, "cudaswitch: CUDA 12.4", FIRST]
+
+
 @sourcing
 def test_a_pinned_virtualenv(person: Person, shell: Shell, tmp_path: Path) -> None:
     for name, version in (("v", "10.1"), ("w", "11.8")):
@@ -135,6 +145,15 @@ def test_what_was_only_passed_through_is_no_news(
     steps = (f"{there}\ncd /", shell.prompt, f"{there}\n{shell.prompt}", f"cd /\n{there}")
     said = person.play(shell, *steps, shell.prompt, CUDASWITCH_QUIET=None).stderr
     assert said.splitlines() == [FIRST]
+
+
+def test_in_zsh_a_subshell_does_not_complain(person: Person, tmp_path: Path) -> None:
+    """It looks round as it enters a tree; what is wrong there is for a prompt to say."""
+    (tmp_path / ".cuda-version").write_text(">=9,<10\n")
+    there = f"cd {ZSH.quote(str(tmp_path))}"
+    result = person.play(ZSH, f'echo "$({there} && pwd)"; ({there} && pwd)', CUDASWITCH_QUIET=None)
+    assert (result.stdout.splitlines(), result.stderr) == ([str(tmp_path)] * 2, "")
+    assert "is not installed" in person.play(ZSH, there, CUDASWITCH_QUIET=None).stderr
 
 
 def test_in_tcsh_a_subshell_says_nothing(person: Person, tmp_path: Path) -> None:

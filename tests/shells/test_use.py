@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from homes import make_home
+from shells.conftest import make_person
 from shells.driver import (
     BASH,
     DASH,
@@ -144,6 +145,24 @@ class TestBackAndForth:
         homes = [result.snaps[str(n)].get("CUDA_HOME") for n in range(1, 9)]
         one, two, _ = (str(kit.home) for kit in person.kits)
         assert homes == [one, two, one, two, None, two, None, two]
+
+    @integrated
+    def test_off_with_nothing_on_forgets_nothing(self, shell: Shell, person: Person) -> None:
+        words = ["use 11.8", "off", "off", "use -"]
+        result = person.play(shell, *(f"cudaswitch {word}" for word in words)).check()
+        assert result.snaps["4"]["CUDA_HOME"] == str(person.kits[1].home)
+
+    @integrated
+    def test_dash_to_a_toolkit_that_is_gone(self, shell: Shell, tmp_path: Path) -> None:
+        someone = make_person(tmp_path / "person", (shell.name,))
+        kit = someone.kits[0]
+        back = "cudaswitch use -"
+        if shell is NU:
+            back = f"try {{ {back} }} catch {{|error| print --stderr $error.msg }}"
+        away = f"mv {shell.quote(str(kit.home))} {shell.quote(str(tmp_path / 'away'))}"
+        result = someone.play(shell, "cudaswitch use 10.1", "cudaswitch use 11.8", away, back)
+        assert f"`{kit.home}` is gone" in result.stderr
+        assert foreign(result.snaps["4"]) == foreign(result.snaps["3"])
 
     @integrated
     def test_dash_returns_to_nothing(self, shell: Shell, person: Person) -> None:
@@ -294,6 +313,17 @@ class TestEnvironmentsThatBringCuda:
         use = person.use(shell, "10.1")
         result = person.play(shell, use, CONDA_PREFIX=str(tmp_path)).check()
         assert foreign(result.snaps["1"]) == switched(result.snaps["0"], person.kits[0])
+
+
+@told_apart
+def test_a_script_whose_stderr_is_closed(shell: Shell, person: Person) -> None:
+    """As a daemon's may be: the switch is made, and has not failed for a line that nobody reads."""
+    words = ("use 12.4", "use 11.8", "off")
+    code = "$status" if shell is FISH else "$?"
+    steps = [f"cudaswitch {word} 2>&-; echo {code}" for word in words]
+    result = person.play(shell, *steps, CUDASWITCH_QUIET=None)
+    assert result.stdout.split() == ["0"] * 3
+    assert result.snaps["2"]["CUDA_HOME"] == str(person.kits[1].home)
 
 
 @bash_and_zsh

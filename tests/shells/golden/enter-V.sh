@@ -5,7 +5,7 @@ if
     case ${VIRTUAL_ENV:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
         xk*) \false ;;
         x?*) ;;
-        x)
+        'x')
             command -v __cudaswitch_settle > /dev/null \
                 || { [ -f "$VIRTUAL_ENV/etc/cudaswitch/core.sh" ] && \. "$VIRTUAL_ENV/etc/cudaswitch/core.sh"; }
             ;;

@@ -3,7 +3,7 @@ if
     case ${_CUDASWITCH_C:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
         xk*) \false ;;
         x?*) ;;
-        x)
+        'x')
             command -v __cudaswitch_settle > /dev/null \
                 || { [ -f "$CONDA_PREFIX/etc/cudaswitch/core.sh" ] && \. "$CONDA_PREFIX/etc/cudaswitch/core.sh"; }
             ;;
