@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cudaswitch.compat.compilers import host_compilers
+from cudaswitch.programs import is_program
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
@@ -268,7 +269,7 @@ def _program(name: str, path: str) -> str | None:
     folders = [""] if "/" in name else path.split(os.pathsep)
     for folder in folders:
         for at in (os.path.join(folder, name), os.path.join(folder, name, "gcc")):
-            if os.path.isfile(at) and os.access(at, os.X_OK):
+            if is_program(at):
                 return at
     return None
 

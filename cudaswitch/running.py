@@ -18,6 +18,7 @@ from cudaswitch.bundled import bundles_cuda, lacks_libdevice
 from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import StoreError, ToolMissingError
+from cudaswitch.programs import find_program, search_path
 from cudaswitch.regular import read_regular
 from cudaswitch.store import all_toolkits
 from cudaswitch.tools import is_toolkit_tool
@@ -68,7 +69,7 @@ def run(
             # Without one programs search these, and our folder alone would hide them.
             variables["PATH"] += os.pathsep + os.defpath
     tool = command[0]
-    program = _program(tool, variables.get("PATH", os.defpath))
+    program = find_program(tool, search_path(variables))
     kit = toolkit_at(chosen.home)
     # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
     if kit and not os.path.exists(f"{kit.path}/bin/{tool}") and is_toolkit_tool(tool):
@@ -126,13 +127,6 @@ def _unignore() -> None:
     for name in ("SIGPIPE", "SIGXFSZ"):
         if number := getattr(_signal, name, None):
             _signal.signal(number, _signal.SIG_DFL)
-
-
-def _program(name: str, path: str) -> str | None:
-    """Find a program as a shell does; the library's function costs more to import than to write."""
-    folders = path.split(os.pathsep) if path and os.sep not in name else [""]
-    places = [os.path.join(folder, name) for folder in folders]
-    return next((at for at in places if os.path.isfile(at) and os.access(at, os.X_OK)), None)
 
 
 def _who_has(tool: str) -> str | None:

@@ -13,6 +13,7 @@ from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import Home, program
 from cudaswitch.platforms import current_platform
+from cudaswitch.programs import is_program
 from cudaswitch.shipped import shipped
 from cudaswitch.staging import require_writable, written
 from cudaswitch.store import all_stores
@@ -77,7 +78,7 @@ def _tools_of(kits: list[Toolkit]) -> Iterator[str]:
         if kit.platform != current_platform() or not os.path.isdir(folder):
             continue
         for path in folder.iterdir():
-            if os.path.isfile(path) and os.access(path, os.X_OK) and _is_tool(path.name, kit):
+            if is_program(path) and _is_tool(path.name, kit):
                 yield path.name
 
 

@@ -38,6 +38,7 @@ ORDER = (
         "platforms",
         "toolkit",
         "tools",
+        "programs",
         "planning",
         "compat",
         "resolver",

@@ -11,6 +11,7 @@ from pathlib import Path
 from cudaswitch.check import bounded
 from cudaswitch.check.results import Result
 from cudaswitch.hostcompiler import host_compiler
+from cudaswitch.programs import find_program
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
@@ -28,7 +29,7 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
 
     Everything is written into `folder`.
     """
-    nvcc = shutil.which("nvcc", path=environment.get("PATH", ""))
+    nvcc = find_program("nvcc", environment.get("PATH", ""))
     if not os.path.exists(Path(kit.path) / "bin" / "nvcc"):
         yield Result("nvcc", "build", "skipped", "not in this toolkit")
         return
@@ -86,9 +87,9 @@ def _run(
 def _cmake(kit: Toolkit, variables: Mapping[str, str], folder: Path) -> Result:
     name = "CMake: a project"
     path = variables.get("PATH", "")
-    cmake = shutil.which("cmake", path=path)
+    cmake = find_program("cmake", path)
     generators = {"Ninja": "ninja", "Unix Makefiles": "make"}
-    generator = next((at for at, tool in generators.items() if shutil.which(tool, path=path)), None)
+    generator = next((at for at, tool in generators.items() if find_program(tool, path)), None)
     if cmake is None or generator is None:
         lacking = "neither ninja nor make is" if cmake else "cmake is not"
         return Result(name, "build", "skipped", f"{lacking} on PATH", cmake)

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cudaswitch.programs import find_program, search_path
 from cudaswitch.versions import Version
 
 TIMEOUT = 5.0
@@ -77,21 +78,11 @@ def _ask(nvml: Any, answers: list[Gpus]) -> None:
 def find_smi(avoid: Path | None, root: Path = Path("/")) -> Path | None:
     """Find the system's nvidia-smi: its usual places, WSL's, then PATH outside `avoid`."""
     candidates = [root / name for name in _SMI]
-    on_path = program("nvidia-smi")
-    if on_path:
-        candidates.append(on_path)
+    if on_path := find_program("nvidia-smi", search_path(os.environ)):
+        candidates.append(Path(on_path))
     for path in candidates:
         inside = avoid is not None and avoid.resolve() in (path.resolve(), *path.resolve().parents)
         if not inside and os.access(path, os.X_OK):
-            return path
-    return None
-
-
-def program(name: str) -> Path | None:
-    """Find a program on PATH. The standard library's own search comes with every archiver."""
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        path = Path(folder or ".", name)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     return None
 

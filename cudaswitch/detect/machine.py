@@ -8,8 +8,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from cudaswitch.detect.gpus import DRIVER, gpus, program
+from cudaswitch.detect.gpus import DRIVER, gpus
 from cudaswitch.errors import RequestError
+from cudaswitch.programs import find_program, search_path
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
@@ -91,14 +92,15 @@ def kernel_driver(root: Path = Path("/")) -> tuple[str | None, str]:
 def host_gccs(root: Path = Path("/")) -> tuple[int, ...]:
     """List the majors of the installed gcc, the default one first, without starting any."""
     majors: list[int] = []
-    default = program("gcc") if root == Path("/") else root / "usr/bin/gcc"
+    on_path = find_program("gcc", search_path(os.environ))
+    default = on_path if root == Path("/") else f"{root}/usr/bin/gcc"
     # Cross compilers have folders there too, such as x86_64-w64-mingw32/12-win32.
     folders = (root / "usr/lib/gcc").glob(f"{platform.machine()}-*linux*/*")
     matches = (re.fullmatch(r"(?a:(\d{1,3})[\d.]*)", folder.name) for folder in folders)
     installed = sorted({int(match[1]) for match in matches if match})
     if default and os.path.exists(default):
         # Debian's gcc is a link to gcc-12; where it is a file of its own there is one only.
-        match = re.search(_GCC, default.resolve().name)
+        match = re.search(_GCC, os.path.realpath(default))
         majors += [int(match[1])] if match else installed[-1:]
     for major in reversed(installed):
         if major not in majors and os.path.exists(root / f"usr/bin/gcc-{major}"):

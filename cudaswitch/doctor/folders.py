@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -16,6 +15,7 @@ from cudaswitch.doctor.model import ConfLine, Folder, Kit, Library, Tool
 from cudaswitch.elf import ElfError
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError
+from cudaswitch.programs import find_program, is_program
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import sites_of
 from cudaswitch.sources.system import resolved, version_of
@@ -88,7 +88,7 @@ def tools(name: str, variables: Mapping[str, str]) -> Iterator[Tool]:
     seen = set()
     for folder in variables.get("PATH", "").split(os.pathsep):
         path = Path(folder, name)
-        if not folder or not os.path.isfile(path) or not os.access(path, os.X_OK) or is_shim(path):
+        if not folder or not is_program(path) or is_shim(path):
             continue
         real = os.path.realpath(_behind(path, name, variables))
         if real not in seen:
@@ -230,5 +230,5 @@ def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:
         name: value
         for name, value in named.items()
         # -ccbin may name the folder of the compiler.
-        if value and not shutil.which(value, path=path) and not os.path.isdir(value)
+        if value and not find_program(value, path) and not os.path.isdir(value)
     }

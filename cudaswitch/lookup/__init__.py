@@ -6,6 +6,7 @@ import os
 
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.programs import is_program, search_path
 from cudaswitch.tools import is_shim
 
 TYPE_CHECKING = False
@@ -98,12 +99,9 @@ def find_tool(name: str, variables: Mapping[str, str]) -> Answer:
     if os.sep in name:
         places = [(name, "it is named by its path")]
     else:
-        # Nothing between two colons is the working directory.
-        folders = [each or "." for each in variables.get("PATH", os.defpath).split(os.pathsep)]
+        folders = [each or "." for each in search_path(variables).split(os.pathsep)]
         places = [(os.path.join(each, name), f"`{each}` is on PATH") for each in folders]
-    files = distinct(
-        found_at(at, why) for at, why in places if os.path.isfile(at) and os.access(at, os.X_OK)
-    )
+    files = distinct(found_at(at, why) for at, why in places if is_program(at))
     if not files or not is_shim(files[0].path):
         return Answer(files)
     files[0] = files[0]._replace(why=f"{files[0].why}, with a shim of cudaswitch")

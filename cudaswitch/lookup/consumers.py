@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -19,6 +18,7 @@ from cudaswitch.elf import Elf, ElfError
 from cudaswitch.environments import active_environment
 from cudaswitch.loader import Loaded, Process
 from cudaswitch.lookup.disk import Disk, this_system
+from cudaswitch.programs import find_program
 
 _BY_PATH = re.compile(r"""\(\s*"(\w+)",\s*"(lib[\w.*\[\]-]+)"\s*\)""")
 """A folder of `nvidia` and a pattern of file names, as arguments or tuples in a source."""
@@ -78,7 +78,7 @@ class World:
         environment = active_environment(self.variables)
         names = [f"{environment.prefix}/bin/python"] if environment else []
         path = self.variables.get("PATH", "")
-        names += [at for name in ("python3", "python") if (at := shutil.which(name, path=path))]
+        names += [at for name in ("python3", "python") if (at := find_program(name, path))]
         for name in names:
             real = os.path.realpath(name)
             if not os.access(real, os.X_OK):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 
 from cudaswitch.elf import EXECUTABLE
@@ -11,6 +10,7 @@ from cudaswitch.errors import RequestError
 from cudaswitch.loader import Loaded, Process
 from cudaswitch.lookup import Answer, Found, distinct, found_at, is_library, no_program
 from cudaswitch.lookup.consumers import Package, World
+from cudaswitch.programs import find_program
 
 
 def find_library(name: str, variables: Mapping[str, str], consumer: str | None = None) -> Answer:
@@ -70,7 +70,7 @@ def _of_package(name: str, world: World, package: Package) -> Answer:
 
 
 def _of_program(name: str, world: World, consumer: str) -> Answer:
-    path = shutil.which(consumer, path=world.variables.get("PATH", ""))
+    path = find_program(consumer, world.variables.get("PATH", ""))
     if path is None:
         raise no_program(consumer, world.prefix, "library")
     process, main = world.program(os.path.realpath(path))

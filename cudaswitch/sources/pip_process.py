@@ -46,6 +46,7 @@ def pip_command() -> list[str]:
         # By its path, since `-m pip` would first look into the working directory.
         return [sys.executable, str(Path(spec.origin).parent)]
     for name in ("pip", "pip3"):
+        # Not `find_program`: on Windows it is `pip.exe`.
         if found := shutil.which(name):
             return [found]
     raise SourceError(
