@@ -12,8 +12,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
+"""What programs call the variable that holds a toolkit's folder, the usual name first."""
 LIBRARY_FOLDERS = ("lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib")
 """Where a toolkit's libraries are, best first; only the first that is there is used."""
+COMPILER_OPTIONS = ("-ccbin", "--compiler-bindir")
+"""How nvcc's flags name the host compiler."""
 
 _STATE = "_CUDASWITCH_"
 _LISTS = (("PATH", "BIN"), ("_OLD_VIRTUAL_PATH", "OLD"), ("LD_LIBRARY_PATH", "LIB"))
@@ -123,7 +127,7 @@ def change(
         folders = [f"{home}/{at}" for at in LIBRARY_FOLDERS if is_there(f"{home}/{at}")][:1]
         cupti = f"{home}/extras/CUPTI/lib64"
         libraries = (*folders, *([cupti] if is_there(cupti) else []))
-    variables = dict.fromkeys(("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT"), home)
+    variables = dict.fromkeys(HOMES, home)
     if is_there(f"{home}/bin/nvcc"):
         variables["CUDACXX"] = f"{home}/bin/nvcc"
     variables |= gpu_variables(want.gpus)
@@ -168,7 +172,7 @@ def chosen_compiler(environment: Mapping[str, str]) -> str:
 def _names_compiler(environment: Mapping[str, str]) -> bool:
     flags = " ".join(environment.get(f"NVCC_{at}_FLAGS", "") for at in ("PREPEND", "APPEND"))
     return bool(environment.get("CUDAHOSTCXX") or environment.get("NVCC_CCBIN")) or any(
-        option in flags for option in ("-ccbin", "--compiler-bindir")
+        option in flags for option in COMPILER_OPTIONS
     )
 
 

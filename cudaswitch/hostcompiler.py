@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from cudaswitch.activation import COMPILER_OPTIONS
 from cudaswitch.compat.compilers import host_compilers
 from cudaswitch.programs import is_program
 from cudaswitch.regular import read_regular
@@ -259,7 +260,7 @@ def _ccbin(flags: str) -> str | None:
     named = None
     for at, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if name in ("-ccbin", "--compiler-bindir"):
+        if name in COMPILER_OPTIONS:
             named = value if equals else next(iter(words[at + 1 :]), None)
     return named
 

@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch.activation import chosen_compiler
+from cudaswitch.activation import HOMES, chosen_compiler
 from cudaswitch.doctor.model import Facts, Found, Kit, Rule
 from cudaswitch.doctor.spelling import install_command, put_first, setting, word
 from cudaswitch.hostcompiler import bringing
 from cudaswitch.versions import Request
 
-HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
 _DEBIAN = ("/usr/bin/nvcc", "/usr/lib/nvidia-cuda-toolkit/bin/nvcc")
 
 

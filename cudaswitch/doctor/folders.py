@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from string import Template
 
+from cudaswitch.activation import COMPILER_OPTIONS, HOMES, LIBRARY_FOLDERS
 from cudaswitch.binaries import read_elf
 from cudaswitch.doctor.model import ConfLine, Folder, Kit, Library, Tool
 from cudaswitch.elf import ElfError
@@ -24,15 +25,13 @@ from cudaswitch.tools import is_shim, is_toolkit_tool
 STUBS = ("lib64/stubs", "lib/stubs", "targets/x86_64-linux/lib/stubs")
 """Where a toolkit has what stands for the driver's library while one links."""
 PROBED = (
-    *("bin/nvcc", "bin/ptxas", "lib", "lib64", "targets/x86_64-linux/lib"),
-    *("targets/sbsa-linux/lib", "include/cuda_runtime_api.h"),
-    "targets/x86_64-linux/include/cuda_runtime_api.h",
+    *("bin/nvcc", "bin/ptxas", *LIBRARY_FOLDERS),
+    *("include/cuda_runtime_api.h", "targets/x86_64-linux/include/cuda_runtime_api.h"),
     *("lib/libcudart.so", "lib64/libcudart.so"),
     *(f"{folder}/libcuda.so" for folder in STUBS),
 )
 """Files and folders of a toolkit that rules ask for."""
 
-_HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
 _HOST_VARIABLES = ("CUDACXX", "CUDAHOSTCXX", "NVCC_CCBIN")
 _LIBRARY = re.compile(
     r"lib(?:cuda|cudart|cublas|cublasLt|cudnn\w*|cufft\w*|curand|cusolver\w*|cusparse\w*|cupti"
@@ -43,7 +42,7 @@ _LIBRARY_FOLDER = re.compile(
 )
 _LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
 DATA_DIR = re.compile(r"""\s*--xla_gpu_cuda_data_dir=("[^"]+"|'[^']+'|\S+)""")
-_CCBIN = re.compile(r"(?:--compiler-bindir|-ccbin)[= ]\s*(\S+)")
+_CCBIN = re.compile(rf"(?:{'|'.join(COMPILER_OPTIONS)})[= ]\s*(\S+)")
 _LONGEST_SCRIPT = 4096
 _LOADER_FILES = ("/etc/ld.so.conf", "/etc/ld.so.conf.d")
 _CONF_LIMIT = 1 << 20
@@ -71,7 +70,7 @@ def forget() -> None:
 
 def homes(variables: Mapping[str, str]) -> Iterator[tuple[str, Kit]]:
     """Yield the toolkits that variables name; for a list each under `NAME:folder`."""
-    for name in _HOMES:
+    for name in HOMES:
         value = variables.get(name, "")
         parts = [(name, value)] if ":" not in value else []
         parts += [(f"{name}:{part}", part) for part in value.split(":") if part and not parts]

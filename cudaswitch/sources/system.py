@@ -9,12 +9,12 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
 _PLACES = ("/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda", "/opt/cuda-*", "/opt/nvidia/cuda*")
-_LIBRARIES = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
 _PARTS = (
     *("bin/nvcc.profile", "version.json", "version.txt", "nvvm"),
     *("include/cuda*.h", "targets/*/include/cuda*.h"),
@@ -106,7 +106,7 @@ def cudnn_of(toolkit: Path) -> Version | None:
         if len(numbers) == 3:
             # A header may have been left behind.
             there = any(
-                os.path.exists(toolkit / at / f"libcudnn.so.{numbers[0]}") for at in _LIBRARIES
+                os.path.exists(toolkit / at / f"libcudnn.so.{numbers[0]}") for at in LIBRARY_FOLDERS
             )
             return Version(".".join(numbers)) if there else None
     return None
