@@ -26,8 +26,8 @@ from cudaswitch.locks import Lock
 from cudaswitch.paths import MANIFEST, listed
 from cudaswitch.processes import may_be_in, since, users_of
 from cudaswitch.staging import require_writable
+from cudaswitch.toolkit import is_sha256
 
-_WHOLE = re.compile(r"[0-9a-f]{64}")
 _PART = re.compile(r"(?P<key>[0-9a-f]{64}(?P<own>-[0-9a-f]{8})?)\.part(?P<beside>\.json|\.ranges)?")
 
 
@@ -213,7 +213,7 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
         for path in _inside(cache):
             if path.name.startswith(WORK):
                 found.append(_take("leftover", path, dry_run))
-            elif downloads and (_WHOLE.fullmatch(path.name) or path.name == "channels"):
+            elif downloads and (is_sha256(path.name) or path.name == "channels"):
                 found.append(_take("download", path, dry_run))
         for folder in (cache, cache / "channels", cache / "urls"):
             found += [_take("leftover", path, dry_run) for path in abandoned(folder)]

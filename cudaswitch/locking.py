@@ -18,6 +18,7 @@ from cudaswitch.download.urls import file_name, redact
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.platforms import PLATFORMS
 from cudaswitch.regular import read_regular
+from cudaswitch.toolkit import is_sha256
 from cudaswitch.versions import Version
 
 if sys.version_info >= (3, 11):
@@ -38,7 +39,6 @@ _HEADER = """\
 """
 _SOURCES = ("pypi", "nvidia", "conda", "runfile", "file")
 _URL = re.compile(r"(?:https?|file)://[^\s\\\"'`<>\x00-\x1f\x7f]+", re.ASCII)
-_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]{0,199}", re.ASCII)
 _OTHER = re.compile(r"[^A-Za-z0-9_.+-]|^[.+-]", re.ASCII)
 _REQUEST = re.compile(r"[A-Za-z0-9_.+<>=!, -]{1,200}", re.ASCII)
@@ -171,9 +171,9 @@ def _toolkit(row: Mapping[str, Any], path: Path) -> LockedToolkit:
 
 
 def _package(row: Mapping[str, Any], path: Path) -> Locked:
-    for key, form in (("url", _URL), ("sha256", _SHA256), ("name", _WORD)):
+    for key, fits in (("url", _URL.fullmatch), ("sha256", is_sha256), ("name", _WORD.fullmatch)):
         value = row.get(key)
-        if not isinstance(value, str) or not form.fullmatch(value):
+        if not isinstance(value, str) or not fits(value):
             raise _unusable(path, f"a package has no usable `{key}`")
     for key in ("version", "build"):
         value = row.get(key, "")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 UNSAFE_IN_PATH = "'\"$`\\:;\n\r\t"
 """Characters that PATH, the loader or conda's own activation cannot carry in a toolkit path."""
+_HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 def refuse_unsafe_path(path: str) -> None:
@@ -26,6 +27,11 @@ def refuse_unsafe_path(path: str) -> None:
             " or conda would misread",
             "choose a plain folder, for example with CUDASWITCH_HOME=$HOME/.cudaswitch",
         )
+
+
+def is_sha256(text: str) -> bool:
+    """Tell whether a text is spelt as we spell a SHA-256: 64 digits, letters small."""
+    return len(text) == 64 and _HEXADECIMAL.issuperset(text)
 
 
 class Entry(NamedTuple):

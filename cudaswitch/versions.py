@@ -31,7 +31,7 @@ class Version:
     __slots__ = ("parts", "text")
 
     def __init__(self, text: str) -> None:
-        if not _is_version(text):
+        if not is_version(text):
             raise RequestError(f"`{brief(text)}` is not a version", "a version looks like 10.1.243")
         self.text = text
         self.parts = tuple(map(int, text.split(".")))
@@ -94,7 +94,7 @@ class Request(NamedTuple):
 
     @property
     def prefix(self) -> Version | None:
-        return Version(self.text) if _is_version(self.text) else None
+        return Version(self.text) if is_version(self.text) else None
 
     @property
     def is_alias(self) -> bool:
@@ -121,7 +121,8 @@ class Request(NamedTuple):
         return f"{self.text}+cudnn{self.cudnn}" if self.cudnn else self.text
 
 
-def _is_version(text: str) -> bool:
+def is_version(text: str) -> bool:
+    """Tell whether a text is a version: one to five numbers with dots between them."""
     parts = text.split(".")
     return text.isascii() and len(parts) <= 5 and all(_is_number(part, 9) for part in parts)
 
@@ -139,7 +140,7 @@ def _range_part(text: str) -> tuple[str, Version] | None:
     """Read one bound of a range, such as `>=11.2`."""
     operator = next(filter(text.startswith, _OPERATORS), "")
     bound = text.removeprefix(operator)
-    return (operator, Version(bound)) if operator and _is_version(bound) else None
+    return (operator, Version(bound)) if operator and is_version(bound) else None
 
 
 def _holds(version: Version, operator: str, bound: Version) -> bool:
@@ -179,7 +180,7 @@ def parse_request(
                 f"`{brief(text)}` is not a toolkit{where}", "write it as 10.1+cudnn7.6"
             )
         cudnn = cudnn or extra.removeprefix("cudnn")
-    if cudnn is not None and cudnn != "none" and not _is_version(cudnn):
+    if cudnn is not None and cudnn != "none" and not is_version(cudnn):
         raise RequestError(
             f"`{brief(cudnn)}` is not a cuDNN version{where}", "write it as 7.6 or 7.6.5, or `none`"
         )
@@ -188,7 +189,7 @@ def parse_request(
             f"`{brief(libraries)}` is not a library mode{where}", "use auto, always or never"
         )
     is_range = len(base) <= _LONGEST_RANGE and all(map(_range_part, parts))
-    if not (_is_version(base) or _is_name(base) or is_range):
+    if not (is_version(base) or _is_name(base) or is_range):
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",
             "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system",

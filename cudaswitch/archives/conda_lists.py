@@ -6,7 +6,6 @@ Formats: conda-build's documentation, "Package metadata"; conda reads them alike
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,13 +16,13 @@ from cudaswitch.archives.layout import text_of
 from cudaswitch.archives.limits import MEMBERS
 from cudaswitch.archives.members import check_text, safe_path
 from cudaswitch.archives.placing import Placing
+from cudaswitch.toolkit import is_sha256
 
 PATHS, FILES = "info/paths.json", "info/files"
 HAS_PREFIX, NO_LINK = "info/has_prefix", "info/no_link"
 # In two parts, as conda writes it, so that no tool replaces it in this very file.
 DEFAULT_PLACEHOLDER = "/opt/anaconda1anaconda2" + "anaconda3"
 TYPES = {"hardlink": "file", "softlink": "link", "directory": "directory"}
-_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 Mode = Literal["text", "binary"]
 
@@ -92,7 +91,7 @@ def _listed(record: Any) -> tuple[str, Listed]:
         isinstance(kind, str)
         and kind in TYPES
         and (size is None or type(size) is int)
-        and (digest is None or (isinstance(digest, str) and _HASH.fullmatch(digest)))
+        and (digest is None or (isinstance(digest, str) and is_sha256(digest)))
         and isinstance(record.get("no_link", False), bool)
         and (placeholder is None or (isinstance(placeholder, str) and mode in ("text", "binary")))
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import sys
 from dataclasses import replace
@@ -17,8 +16,8 @@ from cudaswitch.download.access import ANYBODY, Access, Limits
 from cudaswitch.download.cache import Cache, file_sha256, unusable
 from cudaswitch.download.urls import file_name, local_path, redact, refused
 from cudaswitch.errors import NotFoundError, RequestError, SourceError, StoreError
+from cudaswitch.toolkit import is_sha256
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -132,7 +131,7 @@ def _cached(store: Cache, url: str, sha256: str | None) -> Path:
 
 
 def _checked(sha256: str | None) -> str | None:
-    if sha256 is None or _SHA256.fullmatch(sha256.lower()):
+    if sha256 is None or is_sha256(sha256.lower()):
         return sha256.lower() if sha256 else None
     raise RequestError(f"`{sha256}` is not a sha256", "a sha256 has 64 digits, 0-9 and a-f")
 

@@ -19,10 +19,10 @@ from cudaswitch.download.urls import redact
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import SourceError, StoreError
 from cudaswitch.regular import read_regular
+from cudaswitch.toolkit import is_sha256
 
 FOLDER = "seen"
 _LIMIT = 64 << 10
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -71,7 +71,7 @@ def _read(path: Path) -> tuple[str, str] | None:
         ) from None
     except (ValueError, KeyError, TypeError, RecursionError):
         sha256 = day = ""
-    if not (_SHA256.fullmatch(sha256) and _DAY.fullmatch(day)):
+    if not (is_sha256(sha256) and _DAY.fullmatch(day)):
         raise StoreError(
             f"the record `{path}` of an earlier download is damaged",
             "remove it, or name the hash of the file with --sha256",

@@ -19,7 +19,8 @@ from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.sources.condarc import NOTHING_SET, Condarc, read_condarc
 from cudaswitch.sources.repodata import read_channel
 from cudaswitch.talk import say
-from cudaswitch.versions import Version
+from cudaswitch.toolkit import is_sha256
+from cudaswitch.versions import Version, is_version
 
 ALIAS = "https://conda.anaconda.org"
 """Where the channels that have a plain name lie; the setting `mirrors.conda` names a mirror."""
@@ -30,8 +31,6 @@ CHANNELS = ("conda-forge", "nvidia", "defaults")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*", re.ASCII)
 _URL = re.compile(r"(?:https?|file)://.+")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*\.(?:conda|tar\.bz2)", re.ASCII)
-_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}", re.ASCII)
-_SHA256 = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _KNOWN = frozenset(COMPONENTS.values())
 
 
@@ -57,7 +56,7 @@ class Record:
     def wanted(self) -> Wanted:
         """Return the file to download. SourceError where it could not be verified."""
         sha256, size = self.data.get("sha256"), self.data.get("size")
-        if not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
+        if not isinstance(sha256, str) or not is_sha256(sha256.lower()):
             raise self._unusable("sha256")
         if type(size) is not int or size <= 0:
             raise self._unusable("size")
@@ -217,7 +216,7 @@ def _record(file: str, channel: Channel, subdir: str, data: Mapping[str, Any]) -
     stem = f"{name}-{text}-{build}"
     if file not in (f"{stem}.conda", f"{stem}.tar.bz2") or not _FILE.fullmatch(file):
         return None
-    if not _VERSION.fullmatch(text):
+    if not is_version(text):
         return None
     folder = f"{channel.url}/{subdir}"
     access = channel.access

@@ -16,7 +16,8 @@ from typing import Any
 
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import SourceError
-from cudaswitch.versions import Version
+from cudaswitch.toolkit import is_sha256
+from cudaswitch.versions import Version, is_version
 
 LIMIT = 4 << 20
 """Bytes of an index. The real ones have about 50 thousand."""
@@ -35,11 +36,9 @@ LICENCES = {
 """Where the licence of a product is read if the index names no file with it."""
 
 _PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/){0,9}[A-Za-z0-9_][A-Za-z0-9._+-]*", re.ASCII)
-_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _SPLIT = re.compile(r"cuda[1-9][0-9]{0,2}", re.ASCII)
 _SIZE = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 _WORDS = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .,()/-]{0,79}", re.ASCII)
-_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -91,19 +90,19 @@ class Index:
         path, licence_path = _text(entry, "relative_path"), _text(component, "license_path")
         sha256, size = _text(entry, "sha256").lower(), str(entry.get("size", ""))
         licence, version = _text(component, "license"), _text(component, "version")
-        for what, value, form in (
-            ("path inside of its folder", path, _PATH),
-            ("sha256", sha256, _SHA256),
-            ("size", size, _SIZE),
+        for what, usable in (
+            ("path inside of its folder", _PATH.fullmatch(path)),
+            ("sha256", is_sha256(sha256)),
+            ("size", _SIZE.fullmatch(size)),
         ):
-            if not form.fullmatch(value):
+            if not usable:
                 raise _unusable(self.url, f"it names no {what} for {name}")
         folder = self.url.rpartition("/")[0]
         return Offer(
             f"{folder}/{path}",
             sha256,
             int(size),
-            Version(version) if _VERSION.fullmatch(version) else None,
+            Version(version) if is_version(version) else None,
             licence if _WORDS.fullmatch(licence) else f"NVIDIA {self.product}",
             f"{folder}/{licence_path}" if _PATH.fullmatch(licence_path) else LICENCES[self.product],
         )
