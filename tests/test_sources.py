@@ -16,7 +16,7 @@ from cudaswitch.download.several import Wanted
 from cudaswitch.errors import RequestError, SourceError, StoreError
 from cudaswitch.install import Artifact, install
 from cudaswitch.paths import Home as Folders
-from cudaswitch.sources import files, index, pypi
+from cudaswitch.sources import Chosen, files, index, pypi
 from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.exact import Exact, bring_exactly
 from homes import Home
@@ -73,9 +73,8 @@ def _artifact(way: str, path: Path, sha256: str, work: Path) -> Artifact:
         what = str(path) if way == "path" else path.as_uri()
         return files.obtain(what, cache=work, workdir=work, sha256=sha256).artifacts[0]
     if way == "index":
-        [artifact] = bring(
-            [Wanted(path.as_uri(), sha256, None)], "conda", workdir=work, offline=False
-        )
+        found = Chosen((Wanted(path.as_uri(), sha256, None),))
+        [artifact] = bring(found, "conda", workdir=work, offline=False).artifacts
     elif way == "lock":
         row = Exact(path.name, path.as_uri(), sha256, None, "conda", "linux-64")
         [artifact] = bring_exactly([row], workdir=work)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-from cudaswitch.download.several import Wanted, fetch_all
+from cudaswitch.download.several import fetch_all
 from cudaswitch.download.urls import file_name, redact
 from cudaswitch.errors import StoreError
 from cudaswitch.install import Artifact
 from cudaswitch.paths import cache
+from cudaswitch.sources import Chosen, Delivery
 
 
-def bring(
-    wanted: Sequence[Wanted], source: str, *, workdir: Path, offline: bool
-) -> tuple[Artifact, ...]:
-    """Download the files, several at once, under the names that their URLs end with."""
-    files = fetch_all(wanted, cache(), offline=offline)
-    return tuple(
+def bring(found: Chosen, source: str, *, workdir: Path, offline: bool) -> Delivery:
+    """Download what was chosen, several files at once, under the names that their URLs end with."""
+    files = fetch_all(found.files, cache(), offline=offline)
+    artifacts = tuple(
         Artifact(named(file, file_name(each.url), workdir), redact(each.url), source, each.sha256)
-        for each, file in zip(wanted, files, strict=True)
+        for each, file in zip(found.files, files, strict=True)
     )
+    return Delivery(artifacts, found.toolkit)
 
 
 def named(path: Path, name: str, workdir: Path) -> Path:

@@ -42,9 +42,7 @@ class Channels:
         found = self.choose(
             request, components=components, workdir=workdir, platform=platform, offline=offline
         )
-        return Delivery(
-            bring(found.files, "conda", workdir=workdir, offline=offline), found.toolkit
-        )
+        return bring(found, "conda", workdir=workdir, offline=offline)
 
     def choose(
         self,
@@ -83,8 +81,8 @@ class Channels:
     ) -> Delivery:
         """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
         records = cudnn_records(cudnn, cuda, list(self._channels(platform, offline)))
-        wanted = [record.wanted() for record in _with_files(records)[0]]
-        return Delivery(bring(wanted, "conda", workdir=workdir, offline=offline))
+        found = Chosen(tuple(record.wanted() for record in _with_files(records)[0]))
+        return bring(found, "conda", workdir=workdir, offline=offline)
 
     def newest(self, request: Request, *, platform: str) -> Version:
         """Tell which release `obtain` would bring."""

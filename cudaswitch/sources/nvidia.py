@@ -59,7 +59,7 @@ def obtain(
     found = choose(
         request, components=components, workdir=workdir, platform=platform, offline=offline
     )
-    return Delivery(bring(found.files, "nvidia", workdir=workdir, offline=offline), found.toolkit)
+    return bring(found, "nvidia", workdir=workdir, offline=offline)
 
 
 def choose(
@@ -89,8 +89,8 @@ def obtain_cudnn(
 ) -> Delivery:
     """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
     _require(platform)
-    wanted = _wanted([_cudnn(cudnn, cuda, platform, offline)[1]])
-    return Delivery(bring(wanted, "nvidia", workdir=workdir, offline=offline))
+    found = Chosen(_wanted([_cudnn(cudnn, cuda, platform, offline)[1]]))
+    return bring(found, "nvidia", workdir=workdir, offline=offline)
 
 
 def newest(request: Request, *, platform: str) -> Version:

@@ -34,7 +34,7 @@ def obtain(
     found = choose(
         request, components=components, workdir=workdir, platform=platform, offline=offline
     )
-    return Delivery(bring(found.files, "runfile", workdir=workdir, offline=offline))
+    return bring(found, "runfile", workdir=workdir, offline=offline)
 
 
 def choose(
