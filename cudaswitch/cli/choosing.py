@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
 from cudaswitch import sources
-from cudaswitch.cli import output
+from cudaswitch.cli import options, output
 from cudaswitch.cli.wanting import refuse_words, wanted
 from cudaswitch.decision import version_file, working_directory
 from cudaswitch.download.cache import file_sha256
@@ -41,10 +43,36 @@ class Asked:
     what: tuple[str, ...]
     cudnn: str | None
     source: str | None
+    mirror: str | None
     channels: tuple[str, ...]
     components: str
     platforms: tuple[str, ...]
     offline: bool
+
+    def use_mirror(self) -> None:
+        """Take what the source has from its mirror from here on, for a lock file too."""
+        sources.use_mirror(self.source, self.mirror)
+
+
+_ASKING = (
+    click.argument("what", nargs=-1, metavar="[WHAT...]"),
+    *(options.cudnn, options.source, options.mirror, options.channels, options.components),
+    *(options.platforms, options.offline),
+)
+"""What a command line says of each field of Asked, in the order of `--help`."""
+
+
+def asking(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command WHAT and the options for it, which it gets as one value, `asked`."""
+
+    @wraps(command)
+    def gathered(**values: Any) -> None:
+        mine = {field.name: values.pop(field.name) for field in fields(Asked)}
+        command(asked=Asked(**mine), **values)
+
+    for option in reversed(_ASKING):
+        gathered = option(gathered)
+    return gathered
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,8 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import sources
-from cudaswitch.cli import options, output
-from cudaswitch.cli.choosing import (
-    Answer,
-    Asked,
-    choose,
-    lock_option,
-)
+from cudaswitch.cli import output
+from cudaswitch.cli.choosing import Answer, Asked, asking, choose, lock_option
 from cudaswitch.cli.projects import find_lock
 from cudaswitch.download.cache import workplace
 from cudaswitch.locking import read_lock
@@ -37,38 +31,19 @@ _HINTS = {
     )
 )
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
-@click.argument("what", nargs=-1, metavar="[WHAT...]")
-@options.cudnn
-@options.source
-@options.mirror
-@options.channels
-@options.components
-@options.platforms
-@options.offline
+@asking
 @lock_option
-def mirror(
-    folder: Path,
-    what: tuple[str, ...],
-    cudnn: str | None,
-    source: str | None,
-    mirror: str | None,
-    channels: tuple[str, ...],
-    components: str,
-    platforms: tuple[str, ...],
-    offline: bool,
-    lock_file: Path | None,
-) -> None:
+def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:
     """Lay packages out in DIR as a tree of plain files that any web server serves.
 
     One download then does for a whole lab: `install --channel` and `install --mirror` take from
     there what they take from the makers' servers. A tree can be added to.
     """
-    if what and lock_file:
+    if asked.what and lock_file:
         raise click.UsageError("name WHAT or give --lock, not both")
-    sources.use_mirror(source, mirror)
+    asked.use_mirror()
     with workplace(cache()) as work:
-        if what:
-            asked = Asked(what, cudnn, source, channels, components, platforms, offline)
+        if asked.what:
             answers = choose(asked, work)
         else:
             answers = [Answer(kit) for kit in read_lock(find_lock(lock_file))]
@@ -76,7 +51,7 @@ def mirror(
         if any(row.source == "conda" for row, _ in rows):
             require_indexer()
         wanted = [of_locked(row, kit.platform) for row, kit in rows]
-        artifacts = bring_exactly(wanted, workdir=work, offline=offline)
+        artifacts = bring_exactly(wanted, workdir=work, offline=asked.offline)
         items = [
             Item(row, kit.platform, kit.release, artifact.path)
             for (row, kit), artifact in zip(rows, artifacts, strict=True)

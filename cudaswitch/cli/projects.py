@@ -8,15 +8,9 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import sources
 from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.cli import options, output
-from cudaswitch.cli.choosing import (
-    Asked,
-    choose,
-    lock_option,
-    project_file,
-)
+from cudaswitch.cli.choosing import Asked, asking, choose, lock_option, project_file
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.durable import write_atomically
@@ -32,14 +26,7 @@ from cudaswitch.versions import Version
 
 
 @click.command(epilog=output.examples("cudaswitch lock", "cudaswitch lock 12.4 --cudnn 9.1"))
-@click.argument("what", nargs=-1, metavar="[WHAT...]")
-@options.cudnn
-@options.source
-@options.mirror
-@options.channels
-@options.components
-@options.platforms
-@options.offline
+@asking
 @click.option(
     "-o",
     "--output",
@@ -48,27 +35,17 @@ from cudaswitch.versions import Version
     metavar="FILE",
     help=f"Where to; else {NAME} beside the `.cuda-version`, or here.",
 )
-def lock(
-    what: tuple[str, ...],
-    cudnn: str | None,
-    source: str | None,
-    mirror: str | None,
-    channels: tuple[str, ...],
-    components: str,
-    platforms: tuple[str, ...],
-    offline: bool,
-    target: Path | None,
-) -> None:
+def lock(asked: Asked, target: Path | None) -> None:
     """Write down the exact packages for WHAT, each with its URL and sha256.
 
     WHAT is as for `install`; without it, what the project's `.cuda-version` says. Nothing is
     downloaded where the source states hashes.
     """
-    sources.use_mirror(source, mirror)
+    asked.use_mirror()
     with workplace(cache()) as work:
-        answers = choose(Asked(what, cudnn, source, channels, components, platforms, offline), work)
+        answers = choose(asked, work)
     file = project_file()
-    path = target or (file.with_name(NAME) if file and not what else Path(NAME))
+    path = target or (file.with_name(NAME) if file and not asked.what else Path(NAME))
     text = _checked([answer.kit for answer in answers], path)
     try:
         write_atomically(path, text)
@@ -181,14 +158,7 @@ def _present(store: Store, kit: LockedToolkit) -> Toolkit | None:
         "cudaswitch download 12.4 -d usb", "cudaswitch download --lock cuda.lock -d usb"
     )
 )
-@click.argument("what", nargs=-1, metavar="[WHAT...]")
-@options.cudnn
-@options.source
-@options.mirror
-@options.channels
-@options.components
-@options.platforms
-@options.offline
+@asking
 @lock_option
 @click.option(
     "-d",
@@ -200,30 +170,18 @@ def _present(store: Store, kit: LockedToolkit) -> Toolkit | None:
     metavar="DIR",
     help="The folder to fill.",
 )
-def download(
-    what: tuple[str, ...],
-    cudnn: str | None,
-    source: str | None,
-    mirror: str | None,
-    channels: tuple[str, ...],
-    components: str,
-    platforms: tuple[str, ...],
-    offline: bool,
-    lock_file: Path | None,
-    folder: Path,
-) -> None:
+def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
     """Bring the packages' files into a plain folder, with the lock file that names them.
 
     For a machine without network, where `cudaswitch sync --offline --from-dir DIR` uses them.
     """
     from cudaswitch.mirroring import put  # noqa: PLC0415  # for this alone
 
-    if what and lock_file:
+    if asked.what and lock_file:
         raise click.UsageError("name WHAT or give --lock, not both")
-    sources.use_mirror(source, mirror)
+    asked.use_mirror()
     with workplace(cache()) as work:
-        if what:
-            asked = Asked(what, cudnn, source, channels, components, platforms, offline)
+        if asked.what:
             kits: Sequence[LockedToolkit] = [one.kit for one in choose(asked, work)]
         else:
             kits = read_lock(find_lock(lock_file))
@@ -231,7 +189,7 @@ def download(
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for kit in kits:
-                artifacts = bring(kit, work, offline, None)
+                artifacts = bring(kit, work, asked.offline, None)
                 for row, artifact in zip(kit.packages, artifacts, strict=True):
                     output.line(str(put(artifact.path, folder, row.file, row.sha256)))
             write_atomically(folder / NAME, text)
