@@ -6,6 +6,7 @@ import os
 
 import click
 
+from cudaswitch import talk
 from cudaswitch.check import checked
 from cudaswitch.check.results import WORDS, Result, passed, summary
 from cudaswitch.cli import options, output
@@ -40,12 +41,12 @@ def check(ctx: click.Context, request: str | None, cudnn: str | None, as_json: b
     for result in proofs:
         results.append(result)
         if not as_json:
-            output.line(_told(result))
+            talk.line(_told(result))
     good = passed(results)
     if as_json:
-        output.data({"passed": good, "results": [result.to_json() for result in results]})
+        talk.data({"passed": good, "results": [result.to_json() for result in results]})
     else:
-        output.line(f"CUDA {kit.name}: {summary(results)}")
+        talk.line(f"CUDA {kit.name}: {summary(results)}")
         _blame([result for result in results if result.status == "failed"], kit)
     if not good:
         ctx.exit(1)
@@ -65,6 +66,6 @@ def _cut(text: str, width: int) -> str:
 def _blame(failed: list[Result], kit: Toolkit) -> None:
     """Name each file that failed in full, and what mends it."""
     for result in failed:
-        output.say(f"`{result.path or result.name}`: {result.detail}")
+        talk.say(f"`{result.path or result.name}`: {result.detail}")
     if kit.packages and any(result.kind == "library" for result in failed):
-        output.hint(f"cudaswitch verify --repair {kit.name}")
+        talk.hint(f"cudaswitch verify --repair {kit.name}")

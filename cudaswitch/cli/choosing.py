@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from cudaswitch import sources
-from cudaswitch.cli import options, output
+from cudaswitch import sources, talk
+from cudaswitch.cli import options
 from cudaswitch.cli.wanting import refuse_words, wanted
 from cudaswitch.decision import version_file, working_directory
 from cudaswitch.download.cache import file_sha256
@@ -137,7 +137,7 @@ def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> An
         offline=asked.offline,
     )
     if why:
-        output.say(f"from {source}: {why}")
+        talk.say(f"from {source}: {why}")
     rows, beside = (
         tuple(locked(one.url, one.sha256, one.size, source) for one in some)
         for some in (found.files, found.beside)

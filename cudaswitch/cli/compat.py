@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cudaswitch import talk
 from cudaswitch.cli import output
 from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.compilers import host_compilers
@@ -62,11 +63,11 @@ def compat(framework: str | None, version: str | None, as_json: bool) -> None:
         keys = ("version", "cuda", "cudnn", "os", "tag", "source")
     if as_json:
         kind = "cuda" if framework is None else "builds"
-        output.data({kind: rows, "frameworks": listed})
+        talk.data({kind: rows, "frameworks": listed})
         return
-    output.table([titles, *([_shown(row[key]) for key in keys] for row in rows)])
+    talk.table([titles, *([_shown(row[key]) for key in keys] for row in rows)])
     if framework is None:
-        output.say(f"frameworks with a table of their own: {', '.join(listed)}")
+        talk.say(f"frameworks with a table of their own: {', '.join(listed)}")
 
 
 def _release(cuda: Version) -> dict[str, Any]:

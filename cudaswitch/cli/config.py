@@ -10,7 +10,7 @@ import click
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from cudaswitch import settings
+from cudaswitch import settings, talk
 from cudaswitch.cli import output
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.urls import redact
@@ -40,9 +40,9 @@ def listed(as_json: bool) -> None:
             {"name": name, "value": _public(each.value), "origin": each.origin}
             for name, each in found.items()
         ]
-        output.data({"settings": rows, "file": settings.config_file()})
+        talk.data({"settings": rows, "file": settings.config_file()})
         return
-    output.table(
+    talk.table(
         [(name, _text(each.value), each.origin, SETTINGS[name].doc) for name, each in found.items()]
     )
 
@@ -54,7 +54,7 @@ def get(name: str) -> None:
     found = settings.value(settings.known(name))
     for each in found if isinstance(found, tuple) else (found,):
         if each is not None:
-            output.line(_text(each))
+            talk.line(_text(each))
 
 
 @config.command("set", epilog=output.examples("cudaswitch config set channels conda-forge nvidia"))
@@ -111,7 +111,7 @@ def _change(name: str, value: Value | None) -> None:
 def _tell_of_variable(name: str) -> None:
     found = settings.asked(name)
     if found.origin == SETTINGS[name].variable:
-        output.say(f"{found.origin} is set, and is stronger than the file")
+        talk.say(f"{found.origin} is set, and is stronger than the file")
 
 
 def _public(value: Value | None) -> object:

@@ -46,10 +46,10 @@ def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
     if pasted.strip():
         explained = explain(pasted, facts, findings)
         if not explained:
-            output.say("no message that is known here was found in what was pasted")
+            talk.say("no message that is known here was found in what was pasted")
         findings = explained or findings
     if as_json:
-        output.data({"findings": [finding.to_json() for finding in findings]})
+        talk.data({"findings": [finding.to_json() for finding in findings]})
     else:
         _tell(findings)
     if fix:
@@ -69,27 +69,27 @@ def _pasted() -> str:
     if stat.S_ISCHR(kind):  # a terminal, /dev/null
         return ""
     if not stat.S_ISREG(kind) and not select.select([handle], [], [], _PATIENCE)[0]:
-        output.say("nothing came on standard input")
+        talk.say("nothing came on standard input")
         return ""
     with os.fdopen(os.dup(handle), "rb") as file:
         pasted = read(file)
     if pasted.left_out:
-        output.say(f"the beginning and the end are read, not the {pasted.left_out} lines between")
+        talk.say(f"the beginning and the end are read, not the {pasted.left_out} lines between")
     return pasted.text
 
 
 def _tell(findings: list[Finding]) -> None:
     if not findings:
-        output.say("nothing is wrong that is known here")
+        talk.say("nothing is wrong that is known here")
         return
     for finding in findings:
         rule = finding.rule
-        output.line(f"{rule.code} {rule.severity}: {rule.title}")
-        output.line(f"  found  {finding.found.evidence}")
-        output.line(f"  cause  {rule.cause}")
-        output.line(f"  fix    {finding.fix}")
+        talk.line(f"{rule.code} {rule.severity}: {rule.title}")
+        talk.line(f"  found  {finding.found.evidence}")
+        talk.line(f"  cause  {rule.cause}")
+        talk.line(f"  fix    {finding.fix}")
     count = len(findings)
-    output.say(f"{count} finding{'s' if count > 1 else ''}")
+    talk.say(f"{count} finding{'s' if count > 1 else ''}")
 
 
 def _mend(findings: list[Finding], yes: bool) -> None:
@@ -105,14 +105,14 @@ def _mend(findings: list[Finding], yes: bool) -> None:
             for line in step.shown:
                 talk.show(line)
             if _agreed(finding, yes):
-                output.say(step.do())
+                talk.say(step.do())
         except CudaswitchError as error:
-            output.say(error.message)
+            talk.say(error.message)
             if error.hint:
-                output.hint(error.hint)
+                talk.hint(error.hint)
     left = [finding for finding in findings if finding.found.safe is None]
     if left:
-        output.say("in your shell, or as somebody who may:")
+        talk.say("in your shell, or as somebody who may:")
         for finding in left:
             talk.hint(finding.fix)
 
@@ -121,7 +121,7 @@ def _agreed(finding: Finding, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        output.say(f"{finding.rule.code} is not mended: nobody agreed")
-        output.hint("cudaswitch doctor --fix --yes")
+        talk.say(f"{finding.rule.code} is not mended: nobody agreed")
+        talk.hint("cudaswitch doctor --fix --yes")
         return False
     return click.confirm("Do it?", default=False, err=True)

@@ -51,16 +51,16 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
         for line in edit.shown():
             click.echo(line, err=True)
         if not yes and sys.stdin.isatty() and not click.confirm("Write it?", True, err=True):
-            output.say(f"`{edit.path}` stays as it is")
+            talk.say(f"`{edit.path}` stays as it is")
             raise click.exceptions.Exit(1)
     if put_in:
         path = startup.install(row, edit)
-        output.say(f"`{edit.path}` loads `{path}` in every new {row.name}")
+        talk.say(f"`{edit.path}` loads `{path}` in every new {row.name}")
         for what, mend in startup.notes(row, edit, os.environ):
-            output.say(what)
-            output.hint(mend)
+            talk.say(what)
+            talk.hint(mend)
     else:
         # The line away before the file that it loads.
         startup.apply(edit)
         ready.remove(row)
-        output.say(f"`{edit.path}` does not load cudaswitch")
+        talk.say(f"`{edit.path}` does not load cudaswitch")

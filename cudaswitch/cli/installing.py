@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import sources
+from cudaswitch import sources, talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date
@@ -96,10 +96,10 @@ def install(
             files.remember(each, delivery, cache())
     bring_up_to_date()
     if not made:
-        output.say("installed; no toolkit fits it yet")
-        output.hint("install a CUDA toolkit of its version, and both are put together")
+        talk.say("installed; no toolkit fits it yet")
+        talk.hint("install a CUDA toolkit of its version, and both are put together")
     for name, kit in made.items():
-        output.line(name)
+        talk.line(name)
         output.tell_of_building(kit, store.compiler_of(kit))
 
 
@@ -134,16 +134,16 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
     adopted = {kit.name: kit.path for kit in store.toolkits()}
     if as_json:
         rows = [{**kit.to_json(), "adopted": adopted.get(kit.name) == kit.path} for kit in kits]
-        output.data({"toolkits": rows})
+        talk.data({"toolkits": rows})
         return
-    output.table([(kit.name, kit.path) for kit in kits])
+    talk.table([(kit.name, kit.path) for kit in kits])
     for kit in kits if path is not None or yes else []:
         output.tell_of_building(kit, store.compiler_of(kit))
     if scan and not yes:
         if kits:
-            output.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
+            talk.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
         else:
-            output.say("no toolkit found on this machine")
+            talk.say("no toolkit found on this machine")
 
 
 def _scanned(store: Store) -> list[Toolkit]:
@@ -166,6 +166,6 @@ def _free(store: Store, kits: list[Toolkit]) -> list[Toolkit]:
     places = {kit.name: kit.path for kit in store.toolkits()}
     for kit in kits:
         if places.setdefault(kit.name, kit.path) != kit.path:
-            output.say(f"left alone: `{kit.path}`, as {kit.name} is at `{places[kit.name]}`")
-            output.hint(f"cudaswitch adopt {kit.path} --as VERSION")
+            talk.say(f"left alone: `{kit.path}`, as {kit.name} is at `{places[kit.name]}`")
+            talk.hint(f"cudaswitch adopt {kit.path} --as VERSION")
     return [kit for kit in kits if places[kit.name] == kit.path]

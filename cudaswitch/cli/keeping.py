@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from cudaswitch import talk
 from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.checking import Finding, Report, check, names_in
 from cudaswitch.cli import options, output
@@ -31,14 +32,14 @@ def gc(dry_run: bool, downloads: bool) -> None:
     left for running shells, answers for environments that are gone. Processes that are
     installing lose nothing.
     """
-    found = collect(own_store(), cache(), downloads=downloads, dry_run=dry_run, say=output.say)
-    output.table([(one.kind, output.size(one.size), str(one.path)) for one in found])
+    found = collect(own_store(), cache(), downloads=downloads, dry_run=dry_run, say=talk.say)
+    talk.table([(one.kind, output.size(one.size), str(one.path)) for one in found])
     if not found:
-        output.say("nothing to remove")
+        talk.say("nothing to remove")
         return
     total = output.size(sum(one.size for one in found))
     done = "would remove" if dry_run else "removed"
-    output.say(f"{done} {output.counted(len(found), 'thing')}, {total}")
+    talk.say(f"{done} {output.counted(len(found), 'thing')}, {total}")
 
 
 @click.command(
@@ -114,7 +115,7 @@ def _tell(
     toolkits = [name for report in reports.values() for name in report.toolkits]
     packages = [name for report in reports.values() for name in report.packages]
     if as_json:
-        output.data(
+        talk.data(
             {
                 "toolkits": toolkits,
                 "packages": packages,
@@ -124,24 +125,24 @@ def _tell(
             }
         )
         return
-    output.table([(one.kind, str(store.home.root / one.shown)) for store, one in found])
+    talk.table([(one.kind, str(store.home.root / one.shown)) for store, one in found])
     for name, at in adopted.items():
         gone = "" if os.path.isdir(Path(at)) else ", which is gone"
-        output.say(f"not verified: {name}, adopted from `{at}`{gone}")
+        talk.say(f"not verified: {name}, adopted from `{at}`{gone}")
     if mended:
-        output.say(f"repaired {output.counted(len(mended), 'file')}")
+        talk.say(f"repaired {output.counted(len(mended), 'file')}")
     if found:
         hint = "cudaswitch verify --repair" if not mended else "see who else writes there"
         store, _ = found[0]
         if store is not own:
             hint = f"`{store.home.root}` is for those who keep it, with CUDASWITCH_HOME set to it"
-        output.say(f"{output.counted(len(found), 'file')} not as recorded")
-        output.hint(hint)
+        talk.say(f"{output.counted(len(found), 'file')} not as recorded")
+        talk.hint(hint)
     elif not (toolkits or packages):
-        output.say("nothing to verify")
+        talk.say("nothing to verify")
     else:
         parts = output.counted(len(packages), "package")
-        output.say(f"{output.counted(len(toolkits), 'toolkit')} of {parts}: every file as recorded")
+        talk.say(f"{output.counted(len(toolkits), 'toolkit')} of {parts}: every file as recorded")
 
 
 def _row(store: Store, one: Finding) -> dict[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from cudaswitch import talk
 from cudaswitch.cli import output
 from cudaswitch.cli.choosing import Answer, Asked, asking, choose, lock_option
 from cudaswitch.cli.projects import find_lock
@@ -57,6 +58,6 @@ def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:
             for (row, kit), artifact in zip(rows, artifacts, strict=True)
         ]
         parts = lay_out(folder, items)
-    output.line(str(folder))
+    talk.line(str(folder))
     for part in parts:
-        output.hint(_HINTS[part])
+        talk.hint(_HINTS[part])

@@ -1,4 +1,4 @@
-"""How commands of the command line talk, and the option that lets them talk JSON."""
+"""What several commands spell alike: examples, numbers, what a toolkit builds with, --json."""
 
 from __future__ import annotations
 
@@ -7,24 +7,9 @@ from pathlib import Path
 
 import click
 
-from cudaswitch.talk import caution, data, hint, line, say, table, warn_of_forced_libraries
+from cudaswitch import talk
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
-
-__all__ = [
-    "caution",
-    "counted",
-    "data",
-    "examples",
-    "hint",
-    "json_option",
-    "line",
-    "say",
-    "size",
-    "table",
-    "tell_of_building",
-    "warn_of_forced_libraries",
-]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
 
@@ -52,13 +37,13 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
     library = glibc()
     limit = glibc_limit(kit.version, Version(library)) if library else None
     if limit:
-        say(f"{limit.text}; here is glibc {library}")
+        talk.say(f"{limit.text}; here is glibc {library}")
     if compiler is None:
         return
     found = host_compiler(Path(kit.path), kit.version, {"PATH": os.environ.get("PATH", os.defpath)})
-    say(str(found))
+    talk.say(str(found))
     if not os.path.exists(Path(compiler)) and found.hint:
-        hint(found.hint)
+        talk.hint(found.hint)
 
 
 def counted(count: int, what: str) -> str:

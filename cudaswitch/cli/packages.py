@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import pins, ready, shims, telling
+from cudaswitch import pins, ready, shims, talk, telling
 from cudaswitch.changing import own_store
 from cudaswitch.cli import output
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError
@@ -64,7 +64,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     for kit in chosen:
         # Who came to use it since has its files open where they are then.
         store.remove(kit, (lambda _: None) if force else partial(_refuse_used, [kit.name]))
-        output.say(f"removed {kit.name}")
+        talk.say(f"removed {kit.name}")
     bring_up_to_date()
 
 
@@ -134,7 +134,7 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
     if name is None and delete:
         raise click.UsageError("name the alias that is to go")
     if name is None:
-        output.table(list(store.aliases().items()))
+        talk.table(list(store.aliases().items()))
         return
     if not is_alias_name(name):
         if name in KEYWORDS:
@@ -161,5 +161,5 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
     try:
         find(end)
     except NotInstalledError:
-        output.say(f"CUDA {end} is not installed yet")
-        output.hint(f"cudaswitch install {quote_request(str(end))}")
+        talk.say(f"CUDA {end} is not installed yet")
+        talk.hint(f"cudaswitch install {quote_request(str(end))}")

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import click
 
-from cudaswitch import pins
+from cudaswitch import pins, talk
 from cudaswitch.bundled import bundles_cuda
 from cudaswitch.cli import options, output
 from cudaswitch.decision import working_directory
@@ -95,22 +95,22 @@ def pin(
     is_auto = dealias(asked).text == "auto"
     place = chosen_place(name, prefix, directory, for_user)
     bundled = None if isinstance(place, Path) else bundles_cuda(place.prefix)
-    output.warn_of_forced_libraries(asked.libraries, bundled)
+    talk.warn_of_forced_libraries(asked.libraries, bundled)
     if isinstance(place, Path):
         kit = pins.pin_file(place, asked)
-        output.say(f"`{place}` asks for {_told(is_auto, kit, 'what the active environment needs')}")
+        talk.say(f"`{place}` asks for {_told(is_auto, kit, 'what the active environment needs')}")
         return
     decision = pins.pin_environment(place, asked)
     kit = decision.toolkit
     nothing = "" if decision.caution else ", and nothing there needs a toolkit"
-    output.say(f"`{place.prefix}` is pinned to {_told(is_auto, kit, f'`{asked.text}`{nothing}')}")
+    talk.say(f"`{place.prefix}` is pinned to {_told(is_auto, kit, f'`{asked.text}`{nothing}')}")
     if is_auto and not kit and not decision.caution:
-        output.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
+        talk.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
     if kit:
         output.tell_of_building(kit, decision.want.compiler)
-    output.caution(decision.caution)
+    talk.caution(decision.caution)
     if bundled and asked.libraries is None and not decision.caution:
-        output.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
+        talk.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
 
 
 def _told(is_auto: bool, kit: Toolkit | None, auto: str) -> str:
@@ -126,4 +126,4 @@ def unpin(name: str | None, prefix: Path | None, directory: Path | None, for_use
     shown = place if isinstance(place, Path) else place.prefix
     if not done:
         raise CudaswitchError(f"`{shown}` holds no pin", "cudaswitch list shows who pins what")
-    output.say(f"`{shown}` is not pinned any more")
+    talk.say(f"`{shown}` is not pinned any more")

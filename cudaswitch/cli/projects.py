@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from cudaswitch import talk
 from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.cli import options, output
 from cudaswitch.cli.choosing import Asked, asking, choose, lock_option, project_file
@@ -52,7 +53,7 @@ def lock(asked: Asked, target: Path | None) -> None:
     except OSError as error:
         raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
     for answer in answers:
-        output.say(f"{path}: {_told(answer.kit)}")
+        talk.say(f"{path}: {_told(answer.kit)}")
 
 
 def _checked(kits: Sequence[LockedToolkit], path: Path) -> str:
@@ -113,7 +114,7 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
                 names[present.name] = None
     bring_up_to_date()
     for name in names:
-        output.line(name)
+        talk.line(name)
 
 
 def find_lock(named: Path | None, folder: Path | None = None) -> Path:
@@ -191,7 +192,7 @@ def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
             for kit in kits:
                 artifacts = bring(kit, work, asked.offline, None)
                 for row, artifact in zip(kit.packages, artifacts, strict=True):
-                    output.line(str(put(artifact.path, folder, row.file, row.sha256)))
+                    talk.line(str(put(artifact.path, folder, row.file, row.sha256)))
             write_atomically(folder / NAME, text)
         except OSError as error:
             raise StoreError(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from cudaswitch import talk
 from cudaswitch.cli import options, output
 from cudaswitch.detect import facts_of
 from cudaswitch.environments import active_environment, environment_at, environment_named
@@ -57,9 +58,9 @@ def resolve(
     kits = [kit for store in all_stores() for kit in store.present()]
     resolution = resolve_facts(facts, kits, compiles_here)
     if as_json:
-        output.data(resolution.to_json())
+        talk.data(resolution.to_json())
     else:
         # Only a terminal has a width, 0 if it does not tell; what programs read is never broken.
         width = (os.get_terminal_size().columns or None) if sys.stdout.isatty() else None
         for text in explain(resolution, width).splitlines():
-            output.line(text)
+            talk.line(text)

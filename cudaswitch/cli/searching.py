@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cudaswitch import sources
+from cudaswitch import sources, talk
 from cudaswitch.cli import options, output
 from cudaswitch.compat.drivers import required
 from cudaswitch.detect.machine import asked_driver, kernel_driver
@@ -64,7 +64,7 @@ def search(
         try:
             listed = index.listed(sought, platform=target, offline=offline)
         except CudaswitchError as error:
-            output.say(f"{name}: {error.message}")
+            talk.say(f"{name}: {error.message}")
             failed.append(error)
             continue
         found += sorted(listed, key=_newest_first, reverse=True)
@@ -73,13 +73,13 @@ def search(
         raise SourceError("no source could be asked", failed[0].hint)
     rows = [(each, _runs(each, target)) for each in found]
     if as_json:
-        output.data({"packages": [_json(*row) for row in rows]})
+        talk.data({"packages": [_json(*row) for row in rows]})
         return
     if not rows:
         raise SourceError(
             f"no source has {' '.join(request) or 'anything'} for {target}", "cudaswitch search"
         )
-    output.table([TITLES, *(_cells(*row) for row in rows)])
+    talk.table([TITLES, *(_cells(*row) for row in rows)])
 
 
 def _sought(text: str) -> Sought:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from cudaswitch import talk
 from cudaswitch.cli import output
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import home
@@ -23,7 +24,7 @@ def shims() -> None:
 def install_command() -> None:
     """Make the shims, and keep them up to date from now on."""
     _told(install())
-    output.hint('put them first on PATH: export PATH="$(cudaswitch shims path):$PATH"')
+    talk.hint('put them first on PATH: export PATH="$(cudaswitch shims path):$PATH"')
 
 
 @shims.command("refresh", epilog=output.examples("cudaswitch shims refresh"))
@@ -37,11 +38,11 @@ def refresh_command() -> None:
 @shims.command("path", epilog=output.examples('export PATH="$(cudaswitch shims path):$PATH"'))
 def path_command() -> None:
     """Print the folder of the shims."""
-    output.line(str(home().shims))
+    talk.line(str(home().shims))
 
 
 def _told(tools: list[str]) -> None:
     for tool in tools:
-        output.line(tool)
+        talk.line(tool)
     if not tools:
-        output.say("no toolkit is installed, so there are no tools yet")
+        talk.say("no toolkit is installed, so there are no tools yet")

@@ -28,7 +28,7 @@ def _asked(
     origin: str = "",
 ) -> Want:
     decision = answer(parse_request(request, cudnn, libraries, origin, gpus))
-    output.caution(decision.caution)
+    talk.caution(decision.caution)
     return decision.want
 
 
@@ -96,11 +96,11 @@ def want(
     """Print what a shell is told for a request that has no ready answer."""
     ready.refresh()  # the next shell may find an older cudaswitch's
     if file is not None:
-        output.line(str(answer(read_request(file)).want))
+        talk.line(str(answer(read_request(file)).want))
         return
     if environment is not None:
         wanted = wanted_by(environment_at(environment))
-        output.line(str(wanted or ""))
+        talk.line(str(wanted or ""))
         return
     if request is None:
         raise click.UsageError("name a version, such as 10.1")
@@ -110,7 +110,7 @@ def want(
     chosen = _asked(request, cudnn, libraries, gpus, origin)
     if for_use:
         running.change_here(chosen)  # for its warning; the shell makes the change
-    output.line(str(chosen))
+    talk.line(str(chosen))
 
 
 class _Exec(click.Command):

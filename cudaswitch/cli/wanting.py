@@ -10,8 +10,7 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import sources
-from cudaswitch.cli import output
+from cudaswitch import sources, talk
 from cudaswitch.detect import facts_of
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import ChoiceError, NotInstalledError, RequestError, SourceError
@@ -114,7 +113,7 @@ class Order:
         if present and (self.fitting or self.offline):
             self._refuse_odd_components(request)
             if not (self.fitting or _is_full(request.text, request.cudnn)):
-                output.say(f"{present.name} will do: offline no newer one is looked for")
+                talk.say(f"{present.name} will do: offline no newer one is looked for")
             return present
         ground = self._ground(request)
         if ground is None:
@@ -203,7 +202,7 @@ class Order:
 
 def _tell(why: str | None) -> None:
     if why:
-        output.say(why)
+        talk.say(why)
 
 
 def _asked(there: str, ask: Callable[[], Version]) -> Version | None:
@@ -211,7 +210,7 @@ def _asked(there: str, ask: Callable[[], Version]) -> Version | None:
     try:
         return ask()
     except SourceError as error:
-        output.say(f"{there} will do, as no newer one is found: {error.message}")
+        talk.say(f"{there} will do, as no newer one is found: {error.message}")
         return None
 
 

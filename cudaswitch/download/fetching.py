@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from urllib.parse import urlsplit
 
-from cudaswitch import settings
+from cudaswitch import settings, talk
 from cudaswitch.download.access import ANYBODY, Access, Limits
 from cudaswitch.download.cache import Cache, file_sha256, unusable
 from cudaswitch.download.urls import file_name, local_path, redact, refused
@@ -62,7 +62,7 @@ def fetch(
 
         def waiting() -> None:
             if show:
-                print(f"waiting for another process to download {file_name(url)}", file=sys.stderr)
+                talk.show(f"waiting for another process to download {file_name(url)}")
 
         with store.claim(url, limits.timeout, waiting) as part:
             if sha256 is not None and (path := store.find(sha256)):

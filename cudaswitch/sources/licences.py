@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from datetime import datetime, timezone
 
+from cudaswitch import talk
 from cudaswitch.download.urls import redact
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
@@ -28,7 +28,7 @@ def tell_once(licence: str, url: str) -> None:
     note = cache() / "licences" / f"{name}.json"
     if os.path.exists(note):
         return
-    print(f"licence: {licence}, accepted by installing: {url}", file=sys.stderr)
+    talk.show(f"licence: {licence}, accepted by installing: {url}")
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     said = {"licence": licence, "url": url, "accepted": now}
     try:
