@@ -39,6 +39,9 @@ __all__ = [
 ]
 
 
+_TITLES = {"cuda": "CUDA", "cudnn": "cuDNN", "cublas": "cuBLAS"}
+
+
 class _Draft:
     """The resolution while the steps fill it in."""
 
@@ -78,6 +81,13 @@ class _Draft:
         return bool(self.with_cuda) and all(need.own for need in self.with_cuda)
 
     @property
+    def own(self) -> str | None:
+        """Spell the parts of its own CUDA with which an environment serves what leads."""
+        lead = self.wanted.cuda if self.wanted else None
+        serving = next((it.serving for it in self.with_cuda if it.cuda == lead and it.serving), ())
+        return " and ".join(f"{_TITLES[part.component]} {part.version}" for part in serving) or None
+
+    @property
     def runs(self) -> bool:
         return not self.conflict and not any(verdict.blocks for verdict in self.verdicts)
 
@@ -110,10 +120,6 @@ def resolve(
         )
         for need, verdict in zip(draft.needs, draft.verdicts, strict=True)
     )
-    titles = {"cuda": "CUDA", "cudnn": "cuDNN", "cublas": "cuBLAS"}
-    mine = (it.serving for it in draft.with_cuda if lead and it.cuda == lead.cuda and it.serving)
-    serving = next(mine, ())
-    own = " and ".join(f"{titles[part.component]} {part.version}" for part in serving)
     return Resolution(
         cuda=str(lead.cuda) if lead else None,
         cudnn=str(lead.cudnn) if lead and lead.cudnn else None,
@@ -125,7 +131,7 @@ def resolve(
         rejected=tuple(draft.rejected),
         hint=draft.hint,
         caution=draft.caution,
-        own=own or None,
+        own=draft.own,
         proviso=draft.proviso,
     )
 
