@@ -199,6 +199,38 @@ def test_what_is_no_toolkit_is_refused(home: Home, tmp_path: Path, bad: str) -> 
     assert not home.store.exists()
 
 
+def environment(folder: Path) -> Path:
+    """Make a conda environment with CUDA 12.4 in it, as conda lays it out."""
+    write(folder / "conda-meta/history", "")
+    write(folder / "bin/python", "#!/bin/sh\n", 0o755)
+    write(folder / "bin/nvcc", "#!/bin/sh\necho 'release 12.4, V12.4.131'\n", 0o755)
+    write(folder / "bin/nvcc.profile", "TOP = ..\n")
+    write(folder / "lib/libcudart.so.12.4.127", "")
+    return folder
+
+
+def test_a_conda_environment_is_no_toolkit(home: Home, tmp_path: Path) -> None:
+    """All of its `bin` would be on PATH, python and compilers among it."""
+    place = environment(tmp_path / "env")
+    for options in ([], ["--as", "12.4"]):
+        done = home.run("adopt", place, *options)
+        refused(done, f"`{place}` is a conda environment", hint="cudaswitch install 12.4")
+    (place / "bin/nvcc").unlink()
+    (place / "lib/libcudart.so.12.4.127").rename(place / "lib/libcudart.so")
+    refused(home.run("adopt", place), "conda environment", hint="cudaswitch install VERSION")
+    assert not home.store.exists()
+
+
+def test_scan_leaves_a_conda_environment_alone(home: Home, tmp_path: Path) -> None:
+    place, kit = environment(tmp_path / "env"), toolkit(tmp_path / "cuda")
+    where = {"CUDA_HOME": str(kit), "CUDA_PATH": str(place)}
+    where["PATH"] = f"{place}/bin:{home.env['PATH']}"
+    for options in ([], ["--yes"]):
+        told = "\n".join(succeeded(home.run("adopt", "--scan", *options, **where)))
+        assert str(kit) in told
+        assert str(place) not in told
+
+
 def test_a_version_that_cannot_be_told_can_be_named(home: Home, tmp_path: Path) -> None:
     place = tmp_path / "cuda"
     write(place / "bin/nvcc", "#!/bin/sh\n", 0o755)

@@ -120,6 +120,7 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
     store = own_store()
     if path is not None:
         real = system.resolved(path)
+        system.refuse_environment(real)
         detected = Version(version) if version else system.version_of(real)
         kits = [adopt_toolkit(store, real, detected, system.cudnn_of(real))]
     else:

@@ -45,8 +45,32 @@ def resolved(path: Path) -> Path:
     return real
 
 
+def refuse_environment(toolkit: Path) -> None:
+    """Raise SourceError for a conda environment: its python would be on PATH beside its nvcc.
+
+    The hint names what brings its CUDA alone. It names no source: conda has no nvcc up to CUDA 11.
+    """
+    if not _is_environment(toolkit):
+        return
+    try:
+        release = version_of(toolkit).minor
+    except SourceError:
+        release = "VERSION"
+    raise SourceError(
+        f"`{toolkit}` is a conda environment, and all of its bin would be on PATH",
+        f"cudaswitch install {release}, or the files of its CUDA packages",
+    )
+
+
+def _is_environment(folder: Path) -> bool:
+    return os.path.isdir(folder / "conda-meta")
+
+
 def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
-    """Find the machine's toolkits: the usual places, CUDA_HOME and the nvcc on PATH."""
+    """Find the machine's toolkits: the usual places, CUDA_HOME and the nvcc on PATH.
+
+    Those of conda environments are not the machine's.
+    """
     candidates = [
         match for place in _PLACES for match in sorted(Path("/").glob(place.removeprefix("/")))
     ]
@@ -60,7 +84,8 @@ def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
     for candidate in candidates:
         try:
             real = resolved(candidate)
-            found.setdefault(real, version_of(real))
+            if not _is_environment(real):
+                found.setdefault(real, version_of(real))
         except CudaswitchError:
             continue
     return found
