@@ -210,8 +210,8 @@ def default_compiler(environment: Mapping[str, str]) -> Compiler | None:
     """
     path = environment.get("PATH", os.defpath)
     named = {
-        "NVCC_APPEND_FLAGS": _ccbin(environment.get("NVCC_APPEND_FLAGS", "")),
-        "NVCC_PREPEND_FLAGS": _ccbin(environment.get("NVCC_PREPEND_FLAGS", "")),
+        "NVCC_APPEND_FLAGS": compiler_named(environment.get("NVCC_APPEND_FLAGS", "")),
+        "NVCC_PREPEND_FLAGS": compiler_named(environment.get("NVCC_PREPEND_FLAGS", "")),
         "NVCC_CCBIN": environment.get("NVCC_CCBIN"),
     }
     chosen_by, name = next(((by, each) for by, each in named.items() if each), ("PATH", "gcc"))
@@ -254,7 +254,7 @@ def majors_of_apt(start: str) -> set[int]:
     return {int(match[1]) for match in named}
 
 
-def _ccbin(flags: str) -> str | None:
+def compiler_named(flags: str) -> str | None:
     """Return what the last `-ccbin` among nvcc's flags names."""
     words = flags.split()
     named = None

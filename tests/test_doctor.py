@@ -238,6 +238,15 @@ def test_a_cudnn_wheel_is_held_against_frameworks_of_its_cuda(patient: Patient) 
     assert "CS045" not in [one["code"] for one in _ask(patient)]
 
 
+def test_of_compilers_among_flags_the_last_counts(patient: Patient) -> None:
+    """As it does for nvcc."""
+    patient.program(patient.work / "own-g++")
+    there, gone = f"-ccbin={patient.work}/own-g++", "-ccbin=/opt/gone/g++"
+    for flags, lost in ((f"{gone} {there}", False), (f"{there} {gone}", True)):
+        patient.env["NVCC_PREPEND_FLAGS"] = flags
+        assert ("CS032" in [one["code"] for one in _ask(patient)]) == lost
+
+
 def test_only_toolkits_of_use_here_are_proposed(patient: Patient) -> None:
     """Neither one that is gone nor one of another platform, though both are newer."""
     patient.adopt("10.1.105")

@@ -10,12 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 from string import Template
 
-from cudaswitch.activation import COMPILER_OPTIONS, HOMES, LIBRARY_FOLDERS
+from cudaswitch.activation import HOMES, LIBRARY_FOLDERS
 from cudaswitch.binaries import read_elf
 from cudaswitch.doctor.model import ConfLine, Folder, Kit, Library, Tool
 from cudaswitch.elf import ElfError
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError
+from cudaswitch.hostcompiler import compiler_named
 from cudaswitch.programs import find_program, is_program
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import sites_of
@@ -42,7 +43,6 @@ _LIBRARY_FOLDER = re.compile(
 )
 _LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
 DATA_DIR = re.compile(r"""\s*--xla_gpu_cuda_data_dir=("[^"]+"|'[^']+'|\S+)""")
-_CCBIN = re.compile(rf"(?:{'|'.join(COMPILER_OPTIONS)})[= ]\s*(\S+)")
 _LONGEST_SCRIPT = 4096
 _LOADER_FILES = ("/etc/ld.so.conf", "/etc/ld.so.conf.d")
 _CONF_LIMIT = 1 << 20
@@ -222,8 +222,7 @@ def _data_dirs(variables: Mapping[str, str]) -> list[str]:
 def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:
     """Map the variables that name a compiler that is no program to what they name."""
     named = {name: variables.get(name, "") for name in _HOST_VARIABLES}
-    match = _CCBIN.search(variables.get("NVCC_PREPEND_FLAGS", ""))
-    named["NVCC_PREPEND_FLAGS"] = match[1] if match else ""
+    named["NVCC_PREPEND_FLAGS"] = compiler_named(variables.get("NVCC_PREPEND_FLAGS", "")) or ""
     path = variables.get("PATH", "")
     return {
         name: value

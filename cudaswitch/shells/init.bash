@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2128,SC2178  # PROMPT_COMMAND is an array or not
+# shellcheck shell=bash disable=SC2016,SC2128,SC2178  # PROMPT_COMMAND is an array or not, and is evaluated
 __cudaswitch_prompt() {
     _cudaswitch_code=$?
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
