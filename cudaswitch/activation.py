@@ -262,7 +262,9 @@ def _take_out(result: dict[str, str], words: Mapping[str, str], copies: list[str
     # What conda's nvcc keeps aside would bring ours back when it is left.
     aside, named = "NVCC_PREPEND_FLAGS_BACKUP", words["NVCC_PREPEND_FLAGS"]
     if named and aside in result:
-        result[aside] = _without_word(result[aside], named)
+        rest = _without_word(result.pop(aside), named)
+        if rest or f"{_STATE}WAS_NVCC_PREPEND_FLAGS" in result:
+            result[aside] = rest
     for name, word in words.items():
         was = result.pop(f"{_STATE}WAS_{name}", None)
         if not word:

@@ -182,7 +182,7 @@ def __cudaswitch_undone [before] {
     if $word != '' {
         if $now.CUDAHOSTCXX == ($word | str replace '-ccbin=' '') { $now.CUDAHOSTCXX = $now._CUDASWITCH_WAS_CUDAHOSTCXX }
         # What conda's nvcc keeps aside would bring ours back when it is left.
-        $now.NVCC_PREPEND_FLAGS_BACKUP = (__cudaswitch_wordless $now.NVCC_PREPEND_FLAGS_BACKUP $word '')
+        $now.NVCC_PREPEND_FLAGS_BACKUP = (__cudaswitch_wordless $now.NVCC_PREPEND_FLAGS_BACKUP $word $now._CUDASWITCH_WAS_NVCC_PREPEND_FLAGS)
     }
     $now.NVCC_PREPEND_FLAGS = (__cudaswitch_wordless $now.NVCC_PREPEND_FLAGS $word $now._CUDASWITCH_WAS_NVCC_PREPEND_FLAGS)
     $now.XLA_FLAGS = (__cudaswitch_wordless $now.XLA_FLAGS $now._CUDASWITCH_XLA $now._CUDASWITCH_WAS_XLA_FLAGS)

@@ -132,15 +132,15 @@ function global:__cudaswitch_host([string] $Want) {
     if ($compiler -cmatch '[ \t]') { '' } else { $compiler }
 }
 
-# Take a word out of the flags in a variable, once, with the blank that came with it. A variable
-# that is empty then, and was unset before us, goes.
-function global:__cudaswitch_wordless([string] $Name, [string] $Word, [bool] $Keep) {
+# Take a word out of the flags in a variable, once, with the blank that came with it. A variable, a
+# copy of one too, that is empty then, and was unset before us, goes.
+function global:__cudaswitch_wordless([string] $Name, [string] $Word) {
     $flags = __cudaswitch_get $Name
     if (-not $flags -or -not $Word) { return }
-    $was = __cudaswitch_get "_CUDASWITCH_WAS_$Name"
+    $was = __cudaswitch_get "_CUDASWITCH_WAS_$($Name -creplace '_BACKUP\z')"
     if ($flags -ceq $Word) {
         $empty = $null
-        if ($Keep -or $null -ne $was) { $empty = '' }
+        if ($null -ne $was) { $empty = '' }
         __cudaswitch_set $Name $empty
     } elseif ($flags.StartsWith("$Word ", 'Ordinal')) {
         __cudaswitch_set $Name $flags.Substring($Word.Length + 1)
@@ -180,10 +180,10 @@ function global:__cudaswitch_flags_give {
             __cudaswitch_set 'CUDAHOSTCXX' (__cudaswitch_get '_CUDASWITCH_WAS_CUDAHOSTCXX')
         }
         # What conda's nvcc keeps aside would bring ours back when it is left.
-        __cudaswitch_wordless 'NVCC_PREPEND_FLAGS_BACKUP' $env:_CUDASWITCH_CC $true
-        __cudaswitch_wordless 'NVCC_PREPEND_FLAGS' $env:_CUDASWITCH_CC $false
+        __cudaswitch_wordless 'NVCC_PREPEND_FLAGS_BACKUP' $env:_CUDASWITCH_CC
+        __cudaswitch_wordless 'NVCC_PREPEND_FLAGS' $env:_CUDASWITCH_CC
     }
-    __cudaswitch_wordless 'XLA_FLAGS' $env:_CUDASWITCH_XLA $false
+    __cudaswitch_wordless 'XLA_FLAGS' $env:_CUDASWITCH_XLA
     foreach ($name in 'CC', 'XLA', 'WAS_CUDAHOSTCXX', 'WAS_NVCC_PREPEND_FLAGS', 'WAS_XLA_FLAGS') {
         __cudaswitch_set "_CUDASWITCH_$name" $null
     }
