@@ -229,7 +229,7 @@ function __cudaswitch_direnv
         set -g __csw $LD_LIBRARY_PATH
         __cudaswitch_without "$_cudaswitch_then[2]"
         if test "$__csw" = "$LD_LIBRARY_PATH"
-        else if test -z "$__csw" -a -z "$_cudaswitch_then[3]"
+        else if test -z "$__csw" -a "$_cudaswitch_then[3]" = unset
             set -e LD_LIBRARY_PATH
         else
             set -gx LD_LIBRARY_PATH $__csw

@@ -149,7 +149,7 @@ __cudaswitch_direnv() {
             __cudaswitch_without "${LD_LIBRARY_PATH-}" "$_cudaswitch_then_lib"
             case $__csw:$_cudaswitch_then_ld in
                 "${LD_LIBRARY_PATH-}:"*) ;;
-                :) \unset LD_LIBRARY_PATH ;;
+                :unset) \unset LD_LIBRARY_PATH ;;
                 *) LD_LIBRARY_PATH=$__csw ;;
             esac
             ;;

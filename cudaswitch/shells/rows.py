@@ -78,8 +78,9 @@ FAMILIES = {
             # Where the environment has been deleted meanwhile, or made anew, its file is gone.
             leave='if [ -f "${VIRTUAL_ENV:+$VIRTUAL_ENV/etc/cudaswitch/off.sh}" ];'
             ' then \\. "$VIRTUAL_ENV/etc/cudaswitch/off.sh";'
-            " elif command -v __cudaswitch_leave > /dev/null;"
-            ' then __cudaswitch_leave \\V "${VIRTUAL_ENV-}"; fi  # cudaswitch\n',
+            ' else case ${_CUDASWITCH_V-} in *":env=${VIRTUAL_ENV:-none}")'
+            " if command -v __cudaswitch_leave > /dev/null;"
+            ' then __cudaswitch_leave \\V "$VIRTUAL_ENV"; fi ;; esac; fi  # cudaswitch\n',
         ),
         Family(
             "fish",
@@ -94,7 +95,8 @@ FAMILIES = {
             " source $VIRTUAL_ENV/etc/cudaswitch/{half}.fish; end",
             leave='if test -n "$VIRTUAL_ENV" -a -f "$VIRTUAL_ENV/etc/cudaswitch/off.fish";'
             ' source "$VIRTUAL_ENV/etc/cudaswitch/off.fish";'
-            " else if functions --query __cudaswitch_leave;"
+            ' else if string match --quiet "*:env=$VIRTUAL_ENV" -- $_CUDASWITCH_V;'
+            " and functions --query __cudaswitch_leave;"
             ' __cudaswitch_leave V "$VIRTUAL_ENV"; end  # cudaswitch\n',
         ),
         # An alias that is defined on one line; eval, because the whole of a one-line `if` is

@@ -262,7 +262,9 @@ class World:
         self.settle()
 
     def _choose(self, want: Want | None) -> None:
-        self.previous = (self.wants.pop("U", None),)
+        before = self.wants.pop("U", None)
+        if want or before:
+            self.previous = (before,)
         if want is None:
             self.look()
         else:
