@@ -48,11 +48,14 @@ function __cudaswitch_swap
     __cudaswitch_place $argv[1] $argv[1]
     set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
     set -gx _CUDASWITCH_U $argv[1]
-    set -l name
-    string match --quiet --regex '/(?:cuda-)?(?<name>[^/]*)$' -- $argv[1]
-    set -g _cudaswitch_line "CUDA $name"
+    set -g _cudaswitch_line $argv[1]
     set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
-    test -n "$CUDASWITCH_QUIET"; or echo "cudaswitch: $_cudaswitch_line" >&2
+    if test -z "$CUDASWITCH_QUIET" -a -c /dev/stderr -a -w /dev/stderr
+        # A terminal: `>&2` has fish start a thread.
+        string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $argv[1] >>/dev/stderr
+    else if test -z "$CUDASWITCH_QUIET"
+        string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $argv[1] >&2
+    end
     return 0
 end
 

@@ -290,8 +290,10 @@ function __cudaswitch_look
     return 0
 end
 
-# One line on what is active now, where it is another than $argv[1].
+# One line on what is active now, where it is another than $argv[1], a line or the toolkit of one.
 function __cudaswitch_tell
+    string match --quiet '/*' -- "$argv[1]"
+    and set argv[1] (string replace --regex '.*/(?:cuda-)?' 'CUDA ' -- $argv[1])
     set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
     set -e _cudaswitch_news
     set -l line 'no toolkit'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from shells.driver import BASH, FISH, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
+from shells.terminal import Terminal
 from shells.test_virtualenv import activate, with_venv
 
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
@@ -145,6 +147,18 @@ def test_what_was_only_passed_through_is_no_news(
     steps = (f"{there}\ncd /", shell.prompt, f"{there}\n{shell.prompt}", f"cd /\n{there}")
     said = person.play(shell, *steps, shell.prompt, CUDASWITCH_QUIET=None).stderr
     assert said.splitlines() == [FIRST]
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_at_a_terminal(person: Person, shell: Shell, tmp_path: Path) -> None:
+    terminal = Terminal(shell, person, tmp_path, first=shell.unset("CUDASWITCH_QUIET"))
+    try:
+        words = ("10.1", "11.8", "10.1")
+        said = [terminal.say(f"cudaswitch use {word}") for word in words]
+    finally:
+        terminal.child.close(force=True)
+    told = [re.findall("^(?:ready> )?(cudaswitch: CUDA .*?)\r?$", text, re.M) for text in said]
+    assert told == [[FIRST], [SECOND], [FIRST]]
 
 
 def test_in_zsh_a_subshell_does_not_complain(person: Person, tmp_path: Path) -> None:
