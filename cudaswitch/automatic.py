@@ -93,6 +93,9 @@ def _keep(environment: Environment, answer: Answer, began: int) -> None:
     from cudaswitch.staging import require_writable  # noqa: PLC0415
 
     file = Path(environment.answer_file(home().at("auto")))
+    # With root's there, the person could not have it changed.
+    if os.path.isdir(home().folder) and os.stat(home().folder).st_uid != os.geteuid():
+        return
     with contextlib.suppress(CudaswitchError, OSError), plain_modes(home().root):
         require_writable(home())
         file.parent.mkdir(exist_ok=True)

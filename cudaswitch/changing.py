@@ -25,6 +25,8 @@ from cudaswitch.versions import Version, parse_request
 
 FINGERPRINT = ".fingerprint"
 """A digest of what is offered, beside the ready answers: where it changes, shells ask again."""
+_STORES = ".stores"
+"""The stores that config.toml names, with colons between, for shims and completion."""
 
 
 def own_store() -> OwnStore:
@@ -110,6 +112,9 @@ class OwnStore(Store):
         compilers = {kit.path: chosen(kit) for kit in answers.values()}
         wants = {path: str(Want(path, compiler=compiler)) for path, compiler in compilers.items()}
         wanted = {name: wants[kit.path] + "\n" for name, kit in answers.items()}
+        if shared := settings.in_file("stores"):
+            folders = (os.path.abspath(os.path.expanduser(each)) for each in shared)
+            wanted[_STORES] = os.pathsep.join(folders) + "\n"
         failure: OSError | None = None
         found = self._published()
         offered = [(name, kit.name, compilers[kit.path]) for name, kit in sorted(answers.items())]

@@ -152,6 +152,11 @@ def asked(name: str) -> Set:
     return Set(setting.default, "default")
 
 
+def in_file(name: str) -> Any:
+    """Return what the file says of a setting, None where it says nothing."""
+    return _of_file(config_file()).get(name)
+
+
 def value(name: str) -> Any:
     """Return a setting's value."""
     return asked(name).value

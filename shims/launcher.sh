@@ -11,7 +11,11 @@
 # _cudaswitch_having = the toolkits that have the tool.
 __cudaswitch_survey() {
     \local stores store kit at
-    _cudaswitch_name=${__csw##*/} _cudaswitch_having='' stores=$_cudaswitch_root:${CUDASWITCH_STORES-}:
+    _cudaswitch_name=${__csw##*/} _cudaswitch_having='' stores=${CUDASWITCH_STORES-}
+    # What config.toml says of them is noted there.
+    at=$_cudaswitch_root/requests/.stores
+    if [ -z "$stores" ] && [ -f "$at" ]; then IFS= \read -r stores < "$at"; fi
+    stores=$_cudaswitch_root:$stores:
     while [ -n "$stores" ]; do
         store=${stores%%:*} stores=${stores#*:}
         for kit in "${store:-/nowhere}"/toolkits/*/cudaswitch.json; do
@@ -65,12 +69,12 @@ __cudaswitch_ask() {
         printf 'hint: install cudaswitch again, then cudaswitch shims refresh\n' >&2
         exit 127
     fi
-    __csw=$(CUDASWITCH_HOME=$_cudaswitch_root "$_cudaswitch_program" want "$@") || exit
+    __csw=$(CUDASWITCH_HOME=$_cudaswitch_root "$_cudaswitch_program" want "$@")
 }
 
 # __csw = what the pin or version file $_cudaswitch_origin asks for.
 __cudaswitch_decided() {
-    __cudaswitch_read "$_cudaswitch_origin" || __cudaswitch_ask --file "$_cudaswitch_origin"
+    __cudaswitch_read "$_cudaswitch_origin" || __cudaswitch_ask --file "$_cudaswitch_origin" || exit
 }
 
 # Shims that call each other without end, through a wrapper on PATH, are stopped.
@@ -84,7 +88,7 @@ if [ -n "${_CUDASWITCH_U-}" ]; then
     __csw=$_CUDASWITCH_U _cudaswitch_origin='this shell (`cudaswitch use`)'
 elif [ -n "${CUDASWITCH_VERSION-}" ]; then
     _cudaswitch_origin=CUDASWITCH_VERSION
-    __cudaswitch_ready "$CUDASWITCH_VERSION" || __cudaswitch_ask -- "$CUDASWITCH_VERSION"
+    __cudaswitch_ready "$CUDASWITCH_VERSION" || __cudaswitch_ask -- "$CUDASWITCH_VERSION" || exit
 else
     __cudaswitch_active || __csw=''
     _cudaswitch_env=$__csw _cudaswitch_origin=$__csw/etc/cudaswitch/pin
@@ -94,7 +98,8 @@ else
     else
         __csw='' _cudaswitch_origin=$_cudaswitch_env
         if [ -n "$_cudaswitch_env" ] && ! __cudaswitch_automatic "$_cudaswitch_env"; then
-            __cudaswitch_ask --environment "$_cudaswitch_env"
+            # What nobody has asked for stops nobody: where it is not installed, that is said once.
+            __cudaswitch_ask --environment "$_cudaswitch_env" || case $? in 1) ;; *) exit ;; esac
         fi
         if [ -z "$__csw" ] && [ -f "$_cudaswitch_root/global" ]; then
             _cudaswitch_origin=$_cudaswitch_root/global

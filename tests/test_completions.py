@@ -166,6 +166,19 @@ def test_bash_that_expands_patterns_in_another_way(stocked: Home, option: str) -
     assert _bash(stocked, lines, option) == _bash(stocked, lines)
 
 
+@pytest.mark.parametrize("shell", _RUN)
+def test_shared_stores_of_the_settings(stocked: Home, shell: str) -> None:
+    lab = stocked.path / "the lab"
+    (lab / "toolkits" / "9.2.148").mkdir(parents=True)
+    (lab / "toolkits" / "9.2.148" / "cudaswitch.json").touch()
+    [before] = offers(shell, stocked, "cudaswitch remove ")
+    assert stocked.run("config", "set", "stores", str(lab)).returncode == 0
+    [after] = offers(shell, stocked, "cudaswitch remove ")
+    assert set(after) - set(before) == {"9.2.148"}
+    assert stocked.run("config", "unset", "stores").returncode == 0
+    assert offers(shell, stocked, "cudaswitch remove ") == [before]
+
+
 VISIBLE = {name for name, (_, line) in COMMANDS.items() if line}
 TOOLKITS = {"10.1.243", "10.1.243+cudnn7.6.5", "12.4.1"}
 REQUESTS = {*TOOLKITS, "thesis", "latest", "auto", "system"}

@@ -274,3 +274,15 @@ def test_sudo_leaves_nothing_in_its_callers_folders(
     succeeded(roots.run("install", *pair, **called))
     package = builders.cudnn_archive(tmp_path / "files", "7.2-8.3.0", "7.5.0.56", "10.1")
     succeeded(roots.run("install", package, SUDO_UID="0"))
+
+
+@root_only
+def test_root_leaves_no_answer_in_somebody_s_store(stocked: Home, tmp_path: Path) -> None:
+    """As `sudo -E make` would, whose answer the person could not have changed."""
+    env = Env(tmp_path / "env")
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    env.dist("cupy-cuda101", "7.8.0")
+    for owner, answers in ((OTHER, 0), (0, 1)):
+        os.chown(stocked.store, owner, -1)
+        succeeded(stocked.run("exec", "--", "true", VIRTUAL_ENV=str(env.prefix)))
+        assert len(list(stocked.store.glob("auto/*"))) == answers

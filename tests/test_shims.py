@@ -24,6 +24,7 @@ from cudaswitch.environments import Environment, environment_at
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.versions import Version
 from homes import HOSTILE_NAME, Home
+from made_environments import Env
 from tools import console_script, require
 
 _TOOL = '#!/bin/sh\nprintf "%s\\0" "$0" "$@"\n'
@@ -149,6 +150,22 @@ def test_it_decides_as_the_command_does(place: Place, tmp_path: Path) -> None:
         seen.add(expected)
     assert len(seen) == 3
     assert not place.python_was_asked
+
+
+def test_a_framework_s_toolkit_that_is_not_installed_stops_nobody(
+    place: Place, tmp_path: Path
+) -> None:
+    """Nobody has asked for it. It is said, once, and what is on PATH runs each time."""
+    system = executable(tmp_path / "system" / "nvcc")
+    env = Env(environment(tmp_path / "env", "V", None))
+    env.dist("cupy-cuda101", "7.8.0")
+    path = f"{env.prefix}/bin:{system.parent}:{place.home.env['PATH']}"
+    for told in (["needs CUDA 10.1", "cudaswitch install 10.1"], []):
+        done = place.call("nvcc", VIRTUAL_ENV=str(env.prefix), PATH=path)
+        assert (done.returncode, done.stdout) == (0, f"{system}\0")
+        lines = done.stderr.splitlines()
+        assert len(lines) == len(told)
+        assert all(part in line for part, line in zip(told, lines, strict=True))
 
 
 @pytest.mark.parametrize("request_text", [">=11,<12", "# why\n11 # old\n", "cuda\t11.8\n"])

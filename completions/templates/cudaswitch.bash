@@ -15,8 +15,13 @@ _cudaswitch_add() {
 
 # stores = the folders of all stores, the person's own first.
 _cudaswitch_find_stores() {
-    local rest=${CUDASWITCH_STORES-}:
+    local rest=${CUDASWITCH_STORES-}
     stores=("${CUDASWITCH_HOME:-${_cudaswitch_root:-${XDG_DATA_HOME:-$HOME/.local/share}/cudaswitch}}")
+    # What config.toml says is noted there.
+    if [[ -z $rest && -r $stores/requests/.stores ]]; then
+        IFS= read -r rest < "$stores/requests/.stores"
+    fi
+    rest+=:
     while [[ -n $rest ]]; do
         if [[ -n ${rest%%:*} ]]; then stores+=("${rest%%:*}"); fi
         rest=${rest#*:}

@@ -2,16 +2,19 @@
 
 # The folders of all stores, the person's own first.
 function __cudaswitch_complete_stores
+    set -l own ~/.local/share/cudaswitch
     if test -n "$CUDASWITCH_HOME"
-        echo $CUDASWITCH_HOME
+        set own $CUDASWITCH_HOME
     else if test -n "$_cudaswitch_root"
-        echo $_cudaswitch_root
+        set own $_cudaswitch_root
     else if test -n "$XDG_DATA_HOME"
-        echo $XDG_DATA_HOME/cudaswitch
-    else
-        echo ~/.local/share/cudaswitch
+        set own $XDG_DATA_HOME/cudaswitch
     end
-    string split --no-empty : -- $CUDASWITCH_STORES
+    echo $own
+    set -l shared $CUDASWITCH_STORES
+    # What config.toml says is noted there.
+    test -z "$shared" -a -r $own/requests/.stores; and read shared <$own/requests/.stores
+    string split --no-empty : -- $shared
 end
 
 # The toolkits, each said in words.

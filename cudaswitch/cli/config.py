@@ -11,6 +11,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from cudaswitch import settings, talk
+from cudaswitch.changing import own_store
 from cudaswitch.cli import output
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.urls import redact
@@ -106,6 +107,9 @@ def _change(name: str, value: Value | None) -> None:
     if name == "libraries":
         # Ready answers hold only where nothing is set, and hooks have it written into them.
         bring_up_to_date()
+    elif name == "stores":
+        # Shims and completion read no TOML.
+        own_store().publish_anew()
 
 
 def _tell_of_variable(name: str) -> None:

@@ -56,6 +56,16 @@ __cudaswitch_record() {
     done
 }
 
+# Run a command for which a person's `set -a` does not count: what is ours is not exported.
+__cudaswitch_apart() {
+    \local _csw_code
+    _csw_code=0
+    \set +a
+    "$@" || _csw_code=$?
+    \set -a
+    return "$_csw_code"
+}
+
 # Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
 __cudaswitch_before() {
     \local _csw_head

@@ -228,6 +228,7 @@ __cudaswitch_unsaid() {
 # conda has finished, and what a PATH of its own brought back goes. Usually nothing did.
 __cudaswitch_repair() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
+    case $- in *a*) __cudaswitch_apart __cudaswitch_repair && return ;; esac
     # It keeps nothing more when it leaves the last one.
     case ${_cudaswitch_undone:+${CONDA_SHLVL-}} in
         '' | 0) _cudaswitch_undone='' ;;

@@ -176,6 +176,7 @@ __cudaswitch_version() {
 # Take up what the environment, the directory or the user asks for, and settle.
 __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
+    case $- in *a*) __cudaswitch_apart __cudaswitch_look && return ;; esac
     \local __csw _csw_before _csw_moved
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _cudaswitch_left=''
     case ${_cudaswitch_seen-} in
@@ -311,6 +312,12 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
 cudaswitch() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw _csw_chosen
+    case $- in
+        *a*)
+            __cudaswitch_apart cudaswitch "$@"
+            return
+            ;;
+    esac
     if case $#:${1-} in 2:use) __cudaswitch_ready "$2" ;; *) \false ;; esac; then
         _csw_chosen=$__csw
         __cudaswitch_swap "$__csw" || __cudaswitch_choose "$_csw_chosen"

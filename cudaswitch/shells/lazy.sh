@@ -4,8 +4,10 @@
 
 # Run what parses the integration: what the person has made of words by then must not get into it.
 __cudaswitch_unaliased() {
-    \local _csw_code _csw_aliases
-    _csw_code=0 _csw_aliases=''
+    \local _csw_code _csw_aliases _csw_all
+    _csw_code=0 _csw_aliases='' _csw_all=''
+    # bash exports functions too.
+    case $- in *a*) _csw_all=1 && \set +a ;; esac
     if [ -n "${ZSH_VERSION-}" ]; then
         \emulate -L sh -o no_aliases -o no_warn_create_global -o no_force_float
     elif \shopt -q expand_aliases; then
@@ -14,6 +16,7 @@ __cudaswitch_unaliased() {
     fi
     "$@" || _csw_code=$?
     if [ -n "$_csw_aliases" ]; then \shopt -s expand_aliases; fi
+    if [ -n "$_csw_all" ]; then \set -a; fi
     return "$_csw_code"
 }
 

@@ -1,4 +1,5 @@
 # Written by `cudaswitch pin`; does nothing in a shell where the pin was not active.
+case $- in *a*) \set +a && _cudaswitch_all=1 ;; esac
 if
     case ${_CUDASWITCH_@owner@:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
         xk*) \false ;;
@@ -12,3 +13,4 @@ if
 then
     __cudaswitch_leave \@owner@ "$@env@"
 fi
+case ${_cudaswitch_all-} in 1) \unset _cudaswitch_all && \set -a ;; esac

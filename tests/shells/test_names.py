@@ -67,6 +67,24 @@ def test_a_strict_script_with_names_of_its_own(session: Session, shell: Shell) -
     assert homes(result.snaps)[3:] == [home, None, home, None, home]
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, DASH), ids=str)
+@pytest.mark.parametrize("load", [False, True], ids=["hooks alone", "integration"])
+def test_what_has_everything_exported(session: Session, shell: Shell, load: bool) -> None:
+    """`set -a`, for a file of settings; bash exports functions then, too."""
+    load = load and shell is not DASH
+    steps = [f"set -a\n{step}\nset +a" for step in session.steps("a b a out out")]
+    if load:
+        look = "__cudaswitch_prompt"
+        steps = [f"{step}\n{look}" for step in steps]
+        steps += [f"set -a\ncudaswitch {word}\n{look}\nset +a" for word in ("use 11.8", "off")]
+    result = session.play(*steps, load=load).check()
+    kits = session.person.kits
+    assert result.snaps["2"]["CUDA_HOME"] == str(kits[0].home)
+    ours = ("_cudaswitch", "_csw", "BASH_FUNC___cudaswitch", "BASH_FUNC_cudaswitch")
+    for snap in result.snaps.values():
+        assert [name for name in snap if name.startswith(ours)] == []
+
+
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
 def test_quotes_that_are_doubled_in_zsh(session: Session, shell: Shell) -> None:
     """`rc_quotes` makes one quote of two that meet within quotes."""
