@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from xonsh.built_ins import XSH
 
@@ -27,13 +28,25 @@ def variables() -> dict[str, str]:
     return given
 
 
+objects: dict[tuple[str, str], Any] = {}
+"""The values of a person's that are no text, a path or a number, by variable and text."""
+
+
 def write(before: dict[str, str], after: dict[str, str]) -> None:
-    """Change xonsh's environment where two states differ, and nothing else in it."""
-    for name in before.keys() - after.keys():
-        del XSH.env[name]
-    for name, value in after.items():
-        if before.get(name) != value:
-            XSH.env[name] = value
+    """Change xonsh's environment where two states differ, and nothing else in it.
+
+    What was no text before is none when it comes back; xonsh itself makes lists of search paths.
+    """
+    for name, text in before.items():
+        if after.get(name) != text:
+            held = XSH.env[name]
+            if not isinstance(held, str) and not hasattr(held, "_l"):
+                objects[name, text] = held
+            if name not in after:
+                del XSH.env[name]
+    for name, text in after.items():
+        if before.get(name) != text:
+            XSH.env[name] = objects.get((name, text), text)
 
 
 def settled(state: dict[str, str]) -> dict[str, str]:

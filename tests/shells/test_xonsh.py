@@ -157,3 +157,12 @@ def test_a_pin_is_back_where_the_variable_goes(
     then = XONSH.prompt if prompts else "cd /tmp\ncd /"
     result = session.play(*(f"{step}\n{then}" for step in steps), load=True).check()
     assert homes(person, result)[2:] == "331"
+
+
+def test_values_that_are_no_text_come_back_as_they_were(person: Person) -> None:
+    made = "$CUDA_HOME = p'/my/cuda'; $CUDA_VISIBLE_DEVICES = 0; $CUDACXX = ['ccache', 'nvcc']"
+    show = "print(repr(($CUDA_HOME / 'bin', $CUDA_VISIBLE_DEVICES, $CUDACXX)))"
+    uses = ["cudaswitch use 10.1 --gpus 1", "cudaswitch use 11.8 --gpus 0"]
+    result = person.play(XONSH, f"{made}\n{show}", *uses, f"cudaswitch off\n{show}").check()
+    first, last = result.stdout.splitlines()
+    assert (first, "['ccache', 'nvcc']" in first) == (last, True)
