@@ -12,6 +12,8 @@ from cudaswitch.errors import StoreError
 OURS, CONDAS = b"cudaswitch", b"conda initialize"
 """Whose a block is, as its markers say."""
 _UNENDED, _NEW = b" the line above had no end", b" a file of its own"
+_CONTINUED = re.compile(rb"(?<!\\)(?:\\\\)*\\\r?\n\Z")
+"""The end of a text whose last line goes on in what comes behind it."""
 
 
 def _opening(owner: bytes) -> bytes:
@@ -73,7 +75,7 @@ def put_in(text: bytes, line: bytes, *, is_new: bool = False) -> bytes:
         return text[: first.start()] + opened + block + _BLOCK.sub(b"", text[first.end() :])
     if is_new:
         return _OPEN + _NEW + end + block
-    if text and not text.endswith(b"\n"):
+    if text and (not text.endswith(b"\n") or _CONTINUED.search(text)):
         return text + end + _OPEN + _UNENDED + end + block
     return text + _OPEN + end + block
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +57,18 @@ def test_half_a_block_holds_nothing_of_ours(text: bytes) -> None:
     assert marked.is_half(text)
     assert MINE in marked.taken_out(text)
     assert MINE in marked.blanked(text)
+
+
+@pytest.mark.parametrize("last", ["A=b:\\\n", "A=b:\\\\\n", "A=b:\\\r\n", "A=b", "A=b\n"], ids=repr)
+def test_a_line_that_goes_on_takes_nothing_of_ours(last: str) -> None:
+    """A backslash at its end would make one line of it and our marker."""
+    before = f"x=1\r\n{last}".encode() if "\r" in last else last.encode()
+    after = marked.put_in(before, b"ours")
+    done = subprocess.run(["bash", "-n"], input=after, capture_output=True, check=True)
+    assert not done.stderr
+    lines = re.sub(rb"\\\r?\n", b"", after).splitlines()
+    assert b"ours" in [line.removesuffix(b" #") for line in lines]
+    assert marked.taken_out(after) == before
 
 
 def test_only_the_blocks_that_are_asked_for_are_blanked() -> None:
