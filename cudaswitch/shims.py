@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch import shells
+from cudaswitch import shells, talk
 from cudaswitch.changing import own_store
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
@@ -41,8 +41,7 @@ def install() -> list[str]:
         if not installed():
             write_atomically(store.home.shims / MARKER, "")
         tools = sorted({name for each in all_stores() for name in _tools_of(each.toolkits())})
-        for tool in tools:
-            _write(store.home.shims / tool, text(tool, store.home))
+        tools = [tool for tool in tools if _written(store.home, tool)]
         for path in _shims_in(store.home.shims):
             if path.name not in tools:
                 path.unlink()
@@ -100,11 +99,18 @@ def _shims_in(folder: Path) -> list[Path]:
     return [path for path in files if is_shim(path)]
 
 
-def _write(path: Path, content: str) -> None:
-    if os.path.isfile(path) and not os.path.islink(path) and path.read_bytes() == content.encode():
-        return
+def _written(home: Home, tool: str) -> bool:
+    """Write a shim where it is another; tell whether there is one, and no file of somebody's."""
+    path, content = home.shims / tool, text(tool, home)
+    if os.path.isfile(path) and not os.path.islink(path):
+        if path.read_bytes() == content.encode():
+            return True
+        if os.path.getsize(path) and not is_shim(path):
+            talk.say(f"`{path}` is no shim, and stays")
+            return False
     # It can be made again.
     write_atomically(path, content, 0o755, lasting=False)
+    return True
 
 
 def _refuse_foreign_hands(folder: Path) -> None:

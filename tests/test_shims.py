@@ -291,6 +291,14 @@ def test_a_file_is_named_with_its_line_as_python_does(place: Place, text: str, l
     assert asked in succeeded(place.home.run("current"))[0]
 
 
+def test_somebody_s_own_file_among_the_shims_stays(place: Place) -> None:
+    own = executable(place.home.store / "shims" / "cuda-memcheck", "#!/bin/sh\necho own\n")
+    done = place.home.run("shims", "install")
+    assert "cuda-memcheck" not in succeeded(done)
+    assert f"cudaswitch: `{own}` is no shim, and stays" in done.stderr
+    assert own.read_text() == "#!/bin/sh\necho own\n"
+
+
 def test_a_tool_that_is_nowhere(place: Place, tmp_path: Path) -> None:
     done = place.call("nvcc", PATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (127, "")
