@@ -180,14 +180,8 @@ def parse_request(
                 f"`{brief(text)}` is not a toolkit{where}", "write it as 10.1+cudnn7.6"
             )
         cudnn = cudnn or extra.removeprefix("cudnn")
-    if cudnn is not None and cudnn != "none" and not is_version(cudnn):
-        raise RequestError(
-            f"`{brief(cudnn)}` is not a cuDNN version{where}", "write it as 7.6 or 7.6.5, or `none`"
-        )
-    if libraries is not None and libraries not in LIBRARIES:
-        raise RequestError(
-            f"`{brief(libraries)}` is not a library mode{where}", "use auto, always or never"
-        )
+    _check("cudnn", cudnn, where)
+    _check("libraries", libraries, where)
     is_range = len(base) <= _LONGEST_RANGE and all(map(_range_part, parts))
     if not (is_version(base) or _is_name(base) or is_range):
         raise RequestError(
@@ -196,6 +190,20 @@ def parse_request(
         )
     mode: Libraries | None = libraries  # type: ignore[assignment]  # checked above
     return Request(base, cudnn, mode, origin, parse_gpus(gpus, where) if gpus is not None else None)
+
+
+def _check(key: str, value: str | None, where: str) -> None:
+    """Raise RequestError for a cuDNN or library mode that is none; `where` says who asked."""
+    if value is None:
+        return
+    if key == "cudnn" and value != "none" and not is_version(value):
+        raise RequestError(
+            f"`{brief(value)}` is not a cuDNN version{where}", "write it as 7.6 or 7.6.5, or `none`"
+        )
+    if key == "libraries" and value not in LIBRARIES:
+        raise RequestError(
+            f"`{brief(value)}` is not a library mode{where}", "use auto, always or never"
+        )
 
 
 def parse_gpus(text: str, where: str = "") -> str:
@@ -211,8 +219,9 @@ def parse_gpus(text: str, where: str = "") -> str:
         raise RequestError(
             f"`{brief(text)}` names no GPUs{where}", "write it as 0,2 or GPU-8932f937, or `none`"
         )
-    # The driver takes a list with the same GPU twice for none at all.
-    twice = [gpu for gpu in gpus if gpus.count(gpu) > 1]
+    # The driver takes a list with the same GPU twice for none at all: 1 and 01, in either case.
+    same = [str(int(gpu)) if gpu.isdecimal() else gpu.lower() for gpu in gpus]
+    twice = [gpu for gpu, key in zip(gpus, same, strict=True) if same.count(key) > 1]
     if twice:
         raise RequestError(f"`{brief(text)}` names GPU {twice[0]} twice{where}", "name each once")
     return text
@@ -268,6 +277,11 @@ def parse_version_file(text: str, origin: str) -> Request:
         if key in found:
             raise RequestError(f"a second `{key}` line at {where}", "keep one of them")
         found[key] = (value, where)
+    for key, (value, where) in found.items():
+        said = f" (asked for by {where})"
+        _check(key, value, said)
+        if key == "gpus":
+            parse_gpus(value, said)
     if "cuda" not in found:
         raise RequestError(f"{origin} asks for no CUDA version", "write for example `10.1` into it")
     value, where = found["cuda"]

@@ -82,8 +82,16 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_usage(home: Home, case: str) -> None:
-    refused(home.run(*WRONG[case]), code=2, hint="--help")
+    command = WRONG[case][0] if WRONG[case][0] in COMMANDS else ""
+    refused(home.run(*WRONG[case]), code=2, hint=f"cudaswitch {command} --help".replace("  ", " "))
     assert not home.store.exists()
+
+
+@pytest.mark.parametrize("line", ["gpus 0,0", "gpus 1,01", "cudnn x", "libraries maybe"])
+def test_a_fault_in_a_file_is_named_with_its_own_line(home: Home, line: str) -> None:
+    (home.path / ".cuda-version").write_text(f"cuda 12\n# ours\n{line}\n")
+    message = refused(home.run("current"), f"`{line.split()[1]}`", hint="")
+    assert message.endswith(f"(asked for by {home.path}/.cuda-version:3)")
 
 
 def test_a_typo_names_what_was_meant(home: Home) -> None:

@@ -70,7 +70,7 @@ __cudaswitch_indices() {
     while [ -n "$_csw_rest" ]; do
         _csw_index=${_csw_rest%%,*} _csw_rest=${_csw_rest#"$_csw_index"} _csw_rest=${_csw_rest#,}
         case ,$_csw_rest, in *",$_csw_index,"*) return 1 ;; esac
-        case $_csw_index in ?????*) return 1 ;; esac
+        case $_csw_index in 0?* | ?????*) return 1 ;; esac
     done
 }
 

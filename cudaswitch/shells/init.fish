@@ -63,7 +63,7 @@ function __cudaswitch_read
     end
     if set -q gpus[1]
         # Indices only, each once; the rest of what may be said is Python's to check.
-        string match --quiet --regex '^(-1|\d{1,4}(,\d{1,4})*)$' -- $gpus; or return 1
+        string match --quiet --regex '^(-1|(0|[1-9]\d{0,3})(,(0|[1-9]\d{0,3}))*)$' -- $gpus; or return 1
         string match --quiet --regex '\b(\d+),(.*,)?\1\b' -- $gpus; and return 1
         set gpus gpus=$gpus
     end

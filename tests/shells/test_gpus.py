@@ -173,7 +173,7 @@ def test_every_command_refuses_it_in_one_line(person: Person, tmp_path: Path) ->
     assert not (tmp_path / ".cuda-version").exists()
     file = tmp_path / "asked"
     file.write_text("10.1\ngpus 0,0\n")
-    refused(person.home.run("want", "--file", file), "GPU 0 twice", f"{file}:1")
+    refused(person.home.run("want", "--file", file), "GPU 0 twice", f"{file}:2")
 
 
 def test_gpus_without_a_toolkit_are_refused(person: Person) -> None:
