@@ -121,7 +121,7 @@ def _run() -> int:
         error.show()
         return 2
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "cudaswitch"
+        path = error.ctx.command_path if error.ctx else _command_of(sys.argv)
         # What the shell asks for `use` is a command that nobody types.
         path = path.replace("cudaswitch want", "cudaswitch use")
         message = " ".join(error.format_message().split())
@@ -132,6 +132,13 @@ def _run() -> int:
         raise KeyboardInterrupt from None
     sys.stdout.flush()
     return code
+
+
+def _command_of(words: list[str]) -> str:
+    """Name what was called, where click's parser has not said it."""
+    from cudaswitch.cli import COMMANDS  # noqa: PLC0415  # loads click
+
+    return " ".join(["cudaswitch", *(word for word in words[1:2] if word in COMMANDS)])
 
 
 def _is_nowhere() -> bool:

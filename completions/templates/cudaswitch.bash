@@ -18,8 +18,8 @@ _cudaswitch_find_stores() {
     local rest=${CUDASWITCH_STORES-}
     stores=("${CUDASWITCH_HOME:-${_cudaswitch_root:-${XDG_DATA_HOME:-$HOME/.local/share}/cudaswitch}}")
     # What config.toml says is noted there.
-    if [[ -z $rest && -r $stores/requests/.stores ]]; then
-        IFS= read -r rest < "$stores/requests/.stores"
+    if [[ -z $rest && -r ${stores[0]}/requests/.stores ]]; then
+        IFS= read -r rest < "${stores[0]}/requests/.stores"
     fi
     rest+=:
     while [[ -n $rest ]]; do
@@ -85,7 +85,15 @@ _cudaswitch_installable() {
     _cudaswitch_add latest auto
     @available@
     _cudaswitch_aliases
-    _cudaswitch_files
+    # By itself readline offers files only where nothing else fits.
+    if [[ -n $cur && ${#COMPREPLY[@]} -gt 0 ]]; then
+        local path
+        for path in "$cur"*; do
+            if [[ -e $path ]]; then _cudaswitch_add "$path"; fi
+        done
+    else
+        _cudaswitch_files
+    fi
 }
 
 # Let readline offer what it offers by itself: `default` for files, or `dirnames`.
