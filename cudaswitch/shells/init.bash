@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2016,SC2128,SC2178  # PROMPT_COMMAND is an array or not, and is evaluated
 __cudaswitch_prompt() {
-    \local _csw_code=$?
+    \set -- "$?"
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-} != "|${_cudaswitch_direnv-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look
         case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
     fi
-    return "$_csw_code"
+    return "$1"
 }
 # What stands in PROMPT_COMMAND behind others until the first prompt, which calls it with the exit
 # status and the trap on DEBUG: no function sees that, nor a file that is read. Timers, titles and

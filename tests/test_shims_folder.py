@@ -1,0 +1,54 @@
+"""The folder that shims are in: what may stand there, and whose it has to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checks import refused, succeeded
+from cudaswitch import shims
+from cudaswitch.errors import CudaswitchError, StoreError
+from homes import Home
+from test_shims import Place, executable, place
+
+__all__ = ["place"]  # a fixture
+
+
+def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:
+    """An adopted toolkit may share its `bin` with everything else: /usr, or an environment."""
+    for tool in ("ls", "python3", "pip", "sh", "nvidia-smi", "curl", "nvcc.profile"):
+        executable(place.new / "bin" / tool)
+    executable(place.new / "bin" / "ptxas").chmod(0o644)
+    (place.new / "bin" / "nsys").mkdir()
+    assert shims.install() == ["cuda-memcheck", "nvcc"]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_folder_that_others_may_write_is_refused(place: Place, mode: int) -> None:
+    folder = place.home.store / "shims"
+    folder.chmod(mode)
+    with pytest.raises(StoreError, match="others may write it"):
+        shims.install()
+
+
+def test_a_folder_that_is_a_link_is_refused(place: Place, tmp_path: Path) -> None:
+    folder = place.home.store / "shims"
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CudaswitchError):
+        shims.install()
+
+
+def test_somebody_s_own_file_among_the_shims_stays(place: Place) -> None:
+    own = executable(place.home.store / "shims" / "cuda-memcheck", "#!/bin/sh\necho own\n")
+    done = place.home.run("shims", "install")
+    assert "cuda-memcheck" not in succeeded(done)
+    assert f"cudaswitch: `{own}` is no shim, and stays" in done.stderr
+    assert own.read_text() == "#!/bin/sh\necho own\n"
+
+
+def test_a_file_where_the_shims_belong(home: Home) -> None:
+    home.store.mkdir()
+    (home.store / "shims").touch()
+    refused(home.run("shims", "install"), "cannot write", "shims", hint="CUDASWITCH_HOME")
