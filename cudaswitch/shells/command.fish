@@ -49,7 +49,8 @@ function __cudaswitch_swap
     set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
     set -gx _CUDASWITCH_U $argv[1]
     set -g _cudaswitch_line $argv[1]
-    set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
+    # The next look, which changes that again, compares lines.
+    set -g _cudaswitch_told
     if test -z "$CUDASWITCH_QUIET" -a -c /dev/stderr -a -w /dev/stderr
         # A terminal: `>&2` has fish start a thread.
         string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $argv[1] >>/dev/stderr

@@ -305,20 +305,22 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
     __cudaswitch_plainly "$1" "$1" || return 1
     \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
     _cudaswitch_line=${1##*/} _cudaswitch_line="CUDA ${_cudaswitch_line#cuda-}"
-    _cudaswitch_told=$_CUDASWITCH_ON\|$_CUDASWITCH_LIB
-    case ${CUDASWITCH_QUIET-} in '') __cudaswitch_say ;; esac
+    # The next look, which changes that again, compares lines.
+    _cudaswitch_told=''
+    case ${CUDASWITCH_QUIET-}${ZSH_VERSION-} in
+        '') printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2 || : ;;
+        *) case ${CUDASWITCH_QUIET-} in '') __cudaswitch_say ;; esac ;;
+    esac
 }
 
 cudaswitch() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw _csw_chosen
-    case $- in
-        *a*)
-            __cudaswitch_apart cudaswitch "$@"
-            return
-            ;;
-    esac
-    if case $#:${1-} in 2:use) __cudaswitch_ready "$2" ;; *) \false ;; esac; then
+    if case $-:$#:${1-} in
+        *a*:2:use) \false ;;
+        *:2:use) __cudaswitch_ready "$2" ;;
+        *) \false ;;
+    esac then
         _csw_chosen=$__csw
         __cudaswitch_swap "$__csw" || __cudaswitch_choose "$_csw_chosen"
     else
@@ -331,6 +333,12 @@ cudaswitch() {
 # What there is no ready answer to.
 __cudaswitch_command() {
     \local _csw_arg
+    case $- in
+        *a*)
+            __cudaswitch_apart __cudaswitch_command "$@"
+            return
+            ;;
+    esac
     case ${1-} in
         use | off | pin | unpin | install | adopt | remove | alias) ;;
         *)
