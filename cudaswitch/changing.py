@@ -16,7 +16,7 @@ from cudaswitch.activation import Want
 from cudaswitch.contents import read_contents
 from cudaswitch.durable import plain_modes, write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, StoreError
-from cudaswitch.paths import MANIFEST, Home, listed, stores
+from cudaswitch.paths import MANIFEST, Home, expanded, listed, stores
 from cudaswitch.platforms import current_platform
 from cudaswitch.staging import REMOVED, Staging, require_writable, written
 from cudaswitch.store import Store, chosen, find, rank, read_package, read_toolkit
@@ -113,8 +113,7 @@ class OwnStore(Store):
         wants = {path: str(Want(path, compiler=compiler)) for path, compiler in compilers.items()}
         wanted = {name: wants[kit.path] + "\n" for name, kit in answers.items()}
         if shared := settings.in_file("stores"):
-            folders = (os.path.abspath(os.path.expanduser(each)) for each in shared)
-            wanted[_STORES] = os.pathsep.join(folders) + "\n"
+            wanted[_STORES] = os.pathsep.join(map(expanded, shared)) + "\n"
         failure: OSError | None = None
         found = self._published()
         offered = [(name, kit.name, compilers[kit.path]) for name, kit in sorted(answers.items())]

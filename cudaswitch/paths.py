@@ -62,16 +62,16 @@ def home() -> Home:
     """Return the person's own store: CUDASWITCH_HOME, else the platform's user data folder."""
     chosen = os.environ.get("CUDASWITCH_HOME")
     if chosen:
-        return Home(_folder(chosen))
+        return Home(expanded(chosen))
     if sys.platform == "linux":
         # Every command needs this folder; the library that knows all platforms takes longer to
         # load than most of them to run.
         folder = os.environ.get("XDG_DATA_HOME", "")
         folder = folder if folder.startswith("/") else "~/.local/share"
-        return Home(os.path.join(_folder(folder), "cudaswitch"))
+        return Home(os.path.join(expanded(folder), "cudaswitch"))
     from platformdirs import user_data_dir  # noqa: PLC0415  # not needed elsewhere
 
-    return Home(_folder(user_data_dir("cudaswitch", appauthor=False)))
+    return Home(expanded(user_data_dir("cudaswitch", appauthor=False)))
 
 
 def stores() -> list[Home]:
@@ -80,7 +80,7 @@ def stores() -> list[Home]:
     Each comes once, also where links lead to it.
     """
     found: dict[str, Home] = {}
-    for each in (home(), *(Home(_folder(path)) for path in settings.value("stores"))):
+    for each in (home(), *(Home(expanded(path)) for path in settings.value("stores"))):
         found.setdefault(os.path.realpath(each.folder), each)
     return list(found.values())
 
@@ -94,15 +94,19 @@ def cache() -> Path:
         from platformdirs import user_cache_dir  # noqa: PLC0415  # the same
 
         chosen = user_cache_dir("cudaswitch", appauthor=False)
-    return Path(_folder(chosen))
+    return Path(expanded(chosen))
 
 
-def _folder(text: str) -> str:
-    expanded = os.path.expanduser(text)
-    if expanded.startswith("~"):
+def expanded(text: str) -> str:
+    """Return the absolute path of a folder that may begin with `~` or `~user`.
+
+    Raises StoreError where that home folder is not known.
+    """
+    path = os.path.expanduser(text)
+    if path.startswith("~"):
         # Otherwise a folder of that name would be made here.
         raise StoreError(f"`{text}`: that home folder is not known", "set HOME, or name it in full")
-    return os.path.abspath(expanded)
+    return os.path.abspath(path)
 
 
 def program() -> str:

@@ -42,7 +42,8 @@ def current(as_json: bool = False) -> None:
         talk.line(path)
     if path is not None and not os.path.isdir(path):
         talk.say("that is gone")
-        talk.hint("cudaswitch off" if chosen(os.environ) else "cudaswitch list")
+        # Versions are looked up among what is there: only a choice of this shell holds a path.
+        talk.hint("cudaswitch off")
     elif instead:
         talk.say(f"this shell has {instead}")
         talk.hint(_mend(decision, kit))

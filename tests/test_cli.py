@@ -87,7 +87,9 @@ def test_wrong_usage(home: Home, case: str) -> None:
     assert not home.store.exists()
 
 
-@pytest.mark.parametrize("line", ["gpus 0,0", "gpus 1,01", "cudnn x", "libraries maybe"])
+@pytest.mark.parametrize(
+    "line", ["gpus 0,0", "gpus 1,01", "gpus GPU-ab,GPU-AB", "cudnn x", "libraries maybe"]
+)
 def test_a_fault_in_a_file_is_named_with_its_own_line(home: Home, line: str) -> None:
     (home.path / ".cuda-version").write_text(f"cuda 12\n# ours\n{line}\n")
     message = refused(home.run("current"), f"`{line.split()[1]}`", hint="")

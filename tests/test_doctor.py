@@ -267,6 +267,16 @@ def test_only_toolkits_of_use_here_are_proposed(patient: Patient) -> None:
         assert f"cudaswitch {use}" in told["fix"]
 
 
+def test_a_choice_whose_toolkit_is_gone(patient: Patient) -> None:
+    """Only `off` helps: no list names it any more."""
+    patient.run("init", "--install", "bash", "--yes")
+    kit = patient.adopt("12.4.131")
+    patient.env["_CUDASWITCH_U"] = str(kit)
+    shutil.rmtree(kit)
+    fixes = {one["code"]: one["fix"] for one in _ask(patient)}
+    assert fixes["CS076"] == "cudaswitch off"
+
+
 def test_a_pin_that_came_from_another_terminal(patient: Patient) -> None:
     """Its hook has not run here: activating again runs it, and outlives no deactivation."""
     kit = patient.adopt("12.4.131")

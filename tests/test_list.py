@@ -151,6 +151,11 @@ def test_what_list_calls_active_current_does_too(stocked: Home, tmp_path: Path) 
             "hint: cudaswitch init --install",
         ],
     )
+    gone = f"_CUDASWITCH_U={tmp_path}/gone"
+    assert told("exec", "system", "--", "env", gone) == (
+        [],
+        ["cudaswitch: that is gone", "hint: cudaswitch off"],
+    )
     succeeded(stocked.run("shims", "install"))
     shims = stocked.store / "shims"
     assert told(*bare, "env", f"PATH={shims}:{nvcc.parent}:{stocked.env['PATH']}") == ([BARE], [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -269,6 +270,22 @@ def test_a_toolkit_without_the_tool_says_who_has_it(place: Place) -> None:
         "cudaswitch: `cuda-memcheck` is not in CUDA 12.4 (asked for by CUDASWITCH_VERSION)",
         "hint: it is in 11.8",
     ]
+
+
+@pytest.mark.parametrize("names", [["~/theirs"], ["~/nobody's", "~/theirs/../theirs"]], ids=len)
+def test_it_names_those_of_stores_in_the_settings(place: Place, names: list[str]) -> None:
+    """Which the shim reads from a file of the store's, with `~` expanded."""
+    theirs = {"CUDASWITCH_HOME": str(place.home.path / "theirs")}
+    kit = place.old.with_name("cuda-9.2")
+    for tool in ("nvcc", "cuda-memcheck"):
+        executable(kit / "bin" / tool)
+    succeeded(place.home.run("adopt", kit, "--as", "9.2", **theirs))
+    config = place.home.path / "xdg-config" / "cudaswitch" / "config.toml"
+    config.parent.mkdir()
+    config.write_text(f"stores = {json.dumps(names)}\n")
+    succeeded(place.home.run("alias", "mine", "12.4"))  # any change
+    done = place.call("cuda-memcheck", CUDASWITCH_VERSION="12.4")
+    assert done.stderr.splitlines()[1:] == ["hint: it is in 11.8, 9.2"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-# shellcheck shell=dash disable=SC2034,SC2154,SC3044  # core.sh calls these, and has what they share
+# shellcheck shell=dash disable=SC2034,SC2154  # core.sh calls these, and has what they share
 # What the active environment brings.
 
 # Does the active environment bring its own CUDA? $_csw_left is one that is just being left.
@@ -128,10 +128,11 @@ __cudaswitch_globbing_now() {
     \local _csw_noglob _csw_failglob _csw_code
     _csw_noglob='' _csw_failglob='' _csw_code=0
     case $- in *f*) _csw_noglob=1 && set +f ;; esac
-    # shellcheck disable=SC3028  # elsewhere there is no such variable
+    # shellcheck disable=SC3028,SC3044  # elsewhere there is no such variable
     case ${BASHOPTS-} in *failglob*) _csw_failglob=1 && \shopt -u failglob ;; esac
     "$@" || _csw_code=$?
     if [ -n "$_csw_noglob" ]; then set -f; fi
+    # shellcheck disable=SC3044  # as above
     if [ -n "$_csw_failglob" ]; then \shopt -s failglob; fi
     return "$_csw_code"
 }

@@ -49,10 +49,10 @@ function __cudaswitch_swap
     set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
     set -gx _CUDASWITCH_U $argv[1]
     set -g _cudaswitch_line $argv[1]
-    # The next look, which changes that again, compares lines.
+    # So the next look has news, and what is told then is decided by the line.
     set -g _cudaswitch_told
     if test -z "$CUDASWITCH_QUIET" -a -c /dev/stderr -a -w /dev/stderr
-        # A terminal: `>&2` has fish start a thread.
+        # At a terminal: for a builtin's `>&2` fish starts a thread, for a file's name none.
         string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $argv[1] >>/dev/stderr
     else if test -z "$CUDASWITCH_QUIET"
         string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $argv[1] >&2

@@ -229,6 +229,7 @@ __cudaswitch_look() {
 # One line on what is active now, where it is another than $1.
 __cudaswitch_tell() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
+    case $- in *a*) __cudaswitch_apart __cudaswitch_tell "$@" && return ;; esac
     \local _csw_home __csw
     _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line='no toolkit'
     _cudaswitch_news=''
@@ -305,7 +306,7 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
     __cudaswitch_plainly "$1" "$1" || return 1
     \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
     _cudaswitch_line=${1##*/} _cudaswitch_line="CUDA ${_cudaswitch_line#cuda-}"
-    # The next look, which changes that again, compares lines.
+    # So the next look has news, and what is told then is decided by the line.
     _cudaswitch_told=''
     case ${CUDASWITCH_QUIET-}${ZSH_VERSION-} in
         '') printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2 || : ;;
@@ -333,12 +334,7 @@ cudaswitch() {
 # What there is no ready answer to.
 __cudaswitch_command() {
     \local _csw_arg
-    case $- in
-        *a*)
-            __cudaswitch_apart __cudaswitch_command "$@"
-            return
-            ;;
-    esac
+    case $- in *a*) __cudaswitch_apart __cudaswitch_command "$@"; return ;; esac
     case ${1-} in
         use | off | pin | unpin | install | adopt | remove | alias) ;;
         *)

@@ -22,6 +22,7 @@ __cudaswitch_unaliased() {
 
 __cudaswitch_look() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
+    case $- in *a*) __cudaswitch_unaliased __cudaswitch_look && return ;; esac
     \local __csw
     # What a shell is born with is no news to it.
     \: "${_cudaswitch_told=${_CUDASWITCH_ON-}|${_CUDASWITCH_LIB-}}" "${_cudaswitch_line=}"

@@ -98,6 +98,10 @@ class Person:
         """Undo that in the shell's words: `system` is the way back without integration."""
         return "cudaswitch off" if shell.name in self.init else self.use(shell, "system")
 
+    def adopt(self, kit: Kit) -> None:
+        done = self.home.run("adopt", str(kit.home))
+        assert done.returncode == 0, done.stderr
+
     def pin(self, request: str, prefix: Path, *options: str) -> None:
         done = self.home.run("pin", request, "--prefix", str(prefix), *options)
         assert done.returncode == 0, done.stderr

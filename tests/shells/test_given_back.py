@@ -16,6 +16,7 @@ from shells.conda import (
     skip_conda_s_own_tcsh,
     write_hook,
 )
+from shells.conftest import INTEGRATED, make_person
 from shells.driver import BASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
 from shells.kits import Person, foreign
 from shells.pinned import Session
@@ -108,6 +109,24 @@ def test_what_a_script_keeps_where_it_is_set_is_unset_again(
     result = session.play(*steps, load=True, CUDA_HOME=None)
     assert result.snaps["4"]["CUDA_HOME"] == str(person.kits[1].home)
     assert "CUDA_HOME" not in result.snaps["6"]
+
+
+@pytest.mark.parametrize("had", [None, ""], ids=["unset", "empty"])
+@every
+def test_what_conda_s_nvcc_keeps_of_flags(shell: Shell, had: str | None, tmp_path: Path) -> None:
+    """Its scripts keep the flags that there are while a toolkit of ours is active."""
+    (tmp_path / "compilers").mkdir()
+    integrated = (shell.name,) if shell.name in INTEGRATED else ()
+    person = make_person(tmp_path / "person", integrated, tmp_path / "compilers")
+    word = f"-ccbin={person.kits[1].compiler}"
+    keep = shell.set("NVCC_PREPEND_FLAGS_BACKUP", word)
+    variables = {"NVCC_PREPEND_FLAGS": had}
+    path = f"{tmp_path}/compilers:{person.home.env['PATH']}"
+    steps = [person.use(shell, "11.8"), keep, person.off(shell)]
+    result = person.play(shell, *steps, PATH=path, **variables).check()
+    assert result.snaps["1"]["NVCC_PREPEND_FLAGS"] == word
+    names = ("NVCC_PREPEND_FLAGS", "NVCC_PREPEND_FLAGS_BACKUP")
+    assert [result.snaps["3"].get(name) for name in names] == [had, had]
 
 
 def test_names_in_lower_case_are_fish_s_own_habit(person: Person, tmp_path: Path) -> None:

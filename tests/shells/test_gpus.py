@@ -205,6 +205,7 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
     ]
     texts = [f"10.1\ngpus {''.join(dice.choices(words, k=dice.randint(1, 5)))}" for _ in range(300)]
     texts += ["gpus 0,2\ncuda 10.1", "10.1\ngpus=0\ngpus=1", "10.1\nlibraries never\ngpus 1,0"]
+    texts += [f"10.1\ngpus {gpus}" for gpus in ("1,01", "01,1", "0,00", "1,1", "10,1", "0,-1")]
     texts += ["libraries never\ngpus 1,0", "gpus 0\n10.1\ncudnn none\nlibraries always\n"]
     lines = []
     for number, text in enumerate(texts):

@@ -91,6 +91,21 @@ def test_other_prompt_hooks_live_beside_it(
     assert "5\n" in seen.read_text()
 
 
+@pytest.mark.parametrize("before", ["", "PROMPT_COMMAND=keep", "PROMPT_COMMAND=(keep)"])
+def test_a_prompt_hook_that_comes_later_sees_the_exit_status(
+    before: str, tree: Path, tmp_path: Path, at_prompt: Open
+) -> None:
+    seen = tmp_path / "seen"
+    hooks = f"other() {{ echo $? >>{seen}; }}; keep() {{ return $?; }}"
+    terminal = at_prompt(BASH, f"{hooks}\n{before}")
+    last = "${#PROMPT_COMMAND[@]} - 1"
+    terminal.say(f"PROMPT_COMMAND[{last}]+=$'\\nother'")
+    for folder in (tree, tree.parent):
+        terminal.child.sendline(f"cd {BASH.quote(str(folder))}; sh -c 'exit 5'")
+        terminal.say("")
+        assert seen.read_text().split()[-3] == "5"
+
+
 @pytest.mark.parametrize("way", ["{}", "({})"], ids=["bash", "bash-array"])
 def test_the_statuses_of_a_pipeline_come_through(
     way: str, person: Person, tree: Path, tmp_path: Path, at_prompt: Open

@@ -67,19 +67,29 @@ def test_a_strict_script_with_names_of_its_own(session: Session, shell: Shell) -
     assert homes(result.snaps)[3:] == [home, None, home, None, home]
 
 
-@pytest.mark.parametrize("shell", (BASH, ZSH, DASH), ids=str)
-@pytest.mark.parametrize("load", [False, True], ids=["hooks alone", "integration"])
-def test_what_has_everything_exported(session: Session, shell: Shell, load: bool) -> None:
+@pytest.mark.parametrize(
+    ("shell", "way"),
+    [(shell, "hooks alone") for shell in (BASH, ZSH, DASH)]
+    + [(shell, way) for shell in (BASH, ZSH) for way in ("integration", "at each prompt")],
+    ids=str,
+)
+def test_what_has_everything_exported(session: Session, shell: Shell, way: str) -> None:
     """`set -a`, for a file of settings; bash exports functions then, too."""
-    load = load and shell is not DASH
-    steps = [f"set -a\n{step}\nset +a" for step in session.steps("a b a out out")]
+    look, load = "__cudaswitch_prompt", way != "hooks alone"
+    # Nothing asks for a toolkit at first, and the most of the integration is not there.
+    steps = ["cd /", *session.steps("a b a out out")]
     if load:
-        look = "__cudaswitch_prompt"
-        steps = [f"{step}\n{look}" for step in steps]
-        steps += [f"set -a\ncudaswitch {word}\n{look}\nset +a" for word in ("use 11.8", "off")]
-    result = session.play(*steps, load=load).check()
+        steps += ["cudaswitch use 11.8", "cudaswitch use 10.1", "cudaswitch off"]
+    on = "case $- in *a*) ;; *) echo no longer ;; esac"
+    if way == "at each prompt":
+        steps = [f"set -a\n{step}\n{look}\n{on}\nset +a" for step in steps]
+    else:
+        steps = [f"set -a\n{step}\n{on}\nset +a" for step in steps]
+        steps = [f"{step}\n{look}" for step in steps] if load else steps
+    result = session.play(*steps, load=load, CUDASWITCH_QUIET=None)
+    assert (result.rc, result.stdout) == (0, "")
     kits = session.person.kits
-    assert result.snaps["2"]["CUDA_HOME"] == str(kits[0].home)
+    assert result.snaps["3"]["CUDA_HOME"] == str(kits[0].home)
     ours = ("_cudaswitch", "_csw", "BASH_FUNC___cudaswitch", "BASH_FUNC_cudaswitch")
     for snap in result.snaps.values():
         assert [name for name in snap if name.startswith(ours)] == []

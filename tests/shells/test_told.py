@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from shells.conda import conda_prefix
+from shells.conftest import make_person
 from shells.driver import BASH, FISH, TCSH, XONSH, ZSH, Shell
-from shells.kits import Person
+from shells.kits import Kit, Person
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
 from shells.terminal import Terminal
@@ -65,13 +66,20 @@ def test_after_a_choice_of_ones_own(session: Session) -> None:
 
 
 @integrated
-def test_going_back_from_a_choice(person: Person, shell: Shell, tmp_path: Path) -> None:
+def test_going_back_from_a_choice(shell: Shell, tmp_path: Path) -> None:
     """To what the tree asks for, which was told before the choice was made."""
+    person = make_person(tmp_path / "person", (shell.name,))
+    # Between two toolkits of this layout the shell takes a short way.
+    plain = Kit(tmp_path / "cuda-9.2", "9.2.148", ("lib64",)).build()
+    person.adopt(plain)
     (tmp_path / ".cuda-version").write_text("10.1\n")
     enter = f"cd {shell.quote(str(tmp_path))}\n{shell.prompt}"
-    steps = [enter, "cudaswitch use 11.8", "cudaswitch use 12.4", f"cudaswitch off\n{shell.prompt}"]
-    said = person.play(shell, *steps, CUDASWITCH_QUIET=None).stderr.splitlines()
-    assert said == [FIRST, SECOND, "cudaswitch: CUDA 12.4", FIRST]
+    words = ("use 9.2", "off", "use 11.8", "use 9.2", "use 10.1", "use 9.2", "off")
+    steps = [f"cudaswitch {word}" for word in words]
+    result = person.play(shell, enter, *steps, CUDASWITCH_QUIET=None)
+    old = "cudaswitch: CUDA 9.2"
+    said = [FIRST, old, FIRST, SECOND, old, FIRST, old, FIRST]
+    assert result.stderr.splitlines() == said
 
 
 @sourcing

@@ -19,6 +19,7 @@ from shells.driver import (
     XONSH,
     ZSH,
     Shell,
+    ShellResult,
 )
 from shells.kits import Kit, Person, foreign, read_env, switched
 
@@ -316,14 +317,22 @@ class TestEnvironmentsThatBringCuda:
 
 
 @told_apart
-def test_a_script_whose_stderr_is_closed(shell: Shell, person: Person) -> None:
+def test_a_script_whose_stderr_is_closed(shell: Shell, tmp_path: Path) -> None:
     """As a daemon's may be: the switch is made, and has not failed for a line that nobody reads."""
-    words = ("use 12.4", "use 11.8", "off")
+    person = make_person(tmp_path / "person", (shell.name,))
+    plain = Kit(tmp_path / "cuda-9.2", "9.2.148", ("lib64",)).build()
+    person.adopt(plain)
+    words = ("use 12.4", "use 11.8", "use 9.2", "use 10.1", "use -", "off")
     code = "$status" if shell is FISH else "$?"
     steps = [f"cudaswitch {word} 2>&-; echo {code}" for word in words]
     result = person.play(shell, *steps, CUDASWITCH_QUIET=None)
-    assert result.stdout.split() == ["0"] * 3
-    assert result.snaps["2"]["CUDA_HOME"] == str(person.kits[1].home)
+    assert result.stdout.split() == ["0"] * len(words)
+    kits = (person.kits[2], person.kits[1], plain, person.kits[0], plain)
+    assert homes_of(result, 6) == [*(str(kit.home) for kit in kits), None]
+
+
+def homes_of(result: ShellResult, steps: int) -> list[str | None]:
+    return [result.snaps[str(number)].get("CUDA_HOME") for number in range(1, steps + 1)]
 
 
 @bash_and_zsh
