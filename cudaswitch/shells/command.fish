@@ -38,35 +38,40 @@ function __cudaswitch_meanwhile
     test -n "$gone"; and set -gx _CUDASWITCH_GONE (string join : -- $_CUDASWITCH_GONE $gone)
 end
 
-# `use` of the toolkit $argv[1] without options in place of another. There is nothing to work out
-# as long as nobody has touched what was applied; fails, with nothing done, where it is not so.
-function __cudaswitch_swap
-    test "$PATH|$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE" \
-        = "$_cudaswitch_path|$_cudaswitch_ld|$_cudaswitch_plain|"; or return 1
-    test -n "$CONDA_PREFIX"; and __cudaswitch_leaving; and return 1
-    __cudaswitch_simple $argv[1] ":$_cudaswitch_path_was:$_cudaswitch_ld_was"; or return 1
-    __cudaswitch_place $argv[1] $argv[1]
-    set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
-    set -gx _CUDASWITCH_U $argv[1]
-    set -g _cudaswitch_line $argv[1]
-    # So the next look has news, and what is told then is decided by the line.
-    set -g _cudaswitch_told
-    if test -z "$CUDASWITCH_QUIET" -a -c /dev/stderr -a -w /dev/stderr
-        # At a terminal: for a builtin's `>&2` fish starts a thread, for a file's name none.
-        string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $argv[1] >>/dev/stderr
-    else if test -z "$CUDASWITCH_QUIET"
-        string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $argv[1] >&2
-    end
-    return 0
+# Does a script of the environment keep a PATH, or ask while it is left?
+function __cudaswitch_on_hold
+    test -n "$OLD_PATH$_OLD_PATH$PATH_OLD$PATH_BACKUP$BACKUP_PATH$ORIG_PATH$SAVED_PATH"
+    or __cudaswitch_leaving
 end
 
+# `use` of a toolkit without options in place of another comes first: there is nothing to work out
+# as long as nobody has touched what was applied, nor keeps a PATH with it. All in one function,
+# for a call takes longer than most commands.
 function cudaswitch
-    switch "$argv[1]"
-        case use
-            if not set -q argv[3]; and __cudaswitch_ready "$argv[2]"
-                __cudaswitch_swap $__csw; or __cudaswitch_choose $__csw
-                return
+    if test "$argv[1]" = use; and not set -q argv[3]; and __cudaswitch_ready "$argv[2]"
+        if test "$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE$_CUDASWITCH_OLD$_CUDASWITCH_KEPT\
+$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
+                = "$_cudaswitch_plain|$_cudaswitch_ld|$_CUDASWITCH_BIN"
+            and begin
+                test -z "$CONDA_PREFIX$VIRTUAL_ENV"; or not __cudaswitch_on_hold
             end
+            and __cudaswitch_place $__csw $__csw ":$PATH[2..]:$_cudaswitch_ld_was"
+            set PATH[1] $__csw/bin
+            set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
+            set -gx _CUDASWITCH_U $__csw
+            set -g _cudaswitch_line $__csw
+            # The next look has news then, and whether it is told is decided by the line.
+            set -g _cudaswitch_told
+            if test -z "$CUDASWITCH_QUIET" -a -c /dev/stderr -a -w /dev/stderr
+                # At a terminal: for a builtin's `>&2` fish starts a thread, for a file's name none.
+                string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $__csw >>/dev/stderr
+            else if test -z "$CUDASWITCH_QUIET"
+                string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $__csw >&2
+            end
+        else
+            __cudaswitch_choose $__csw
+        end
+        return 0
     end
     if contains -- --help $argv; or contains -- -h $argv
         __cudaswitch_run $argv

@@ -118,8 +118,9 @@ function __cudaswitch_settled --no-scope-shadowing
     set -l applied "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE"
 
     if test -n "$applied"
-        if test "$path|$ld|$old$_CUDASWITCH_OLD$_CUDASWITCH_GONE" = "$_cudaswitch_path|$_cudaswitch_ld|"
-            set path $_cudaswitch_path_was
+        if test -n "$_cudaswitch_ld" -a "0$path[1]|$ld|$old$_CUDASWITCH_OLD$_CUDASWITCH_GONE" \
+                = "$_CUDASWITCH_BIN|$_cudaswitch_ld|"
+            set -e path[1]
             set ld $_cudaswitch_ld_was
             set ld_set $_cudaswitch_ld_was_set
         else
@@ -185,13 +186,13 @@ function __cudaswitch_plainly --no-scope-shadowing
             return 1
     end
     set -q ld_set[1]; and not set -qx LD_LIBRARY_PATH; and return 1
-    __cudaswitch_simple $home ":$path:$ld" "$plain"; or return 1
     test -n "$ld"; or __cudaswitch_bare
-    set -g --path _cudaswitch_path_was $path
     set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld_was_set $ld_set
+    __cudaswitch_place $home $want ":$path:$ld" "$plain"; or return 1
+    set -gx PATH $home/bin $path
     set -q ld_set[1]; and test "$was_unset" != unset; or set -gx _CUDASWITCH_LD unset
-    __cudaswitch_place $home $want
+    return 0
 end
 
 # $ld is empty, and is to have no elements: fish keeps a variable that is set but empty as a list of
@@ -201,20 +202,13 @@ function __cudaswitch_bare --no-scope-shadowing
     set ld
 end
 
-# Is there nothing to work out for the toolkit $argv[1], neither in the lists $argv[2] nor in the
-# active environment, which is known to bring no CUDA where it is $argv[3]?
-function __cudaswitch_simple
-    test -d $argv[1]/lib64 -a -x $argv[1]/bin/nvcc; or return 1
-    string match --quiet -- "*:$argv[1]/*" $argv[2]; and return 1
-    test -n "$CONDA_SHLVL"; and __cudaswitch_kept; and return 1
-    test "$CONDA_PREFIX$VIRTUAL_ENV" = "$argv[3]"; and return 0
-    set -e __csw_xla
-    __cudaswitch_bundled; and return 1
-    not set -q __csw_xla
-end
-
-# Set what the want $argv[2] of such a toolkit $argv[1] has, before what there was without us.
+# Set what the want $argv[2] of the toolkit $argv[1] has beside PATH, before $_cudaswitch_ld_was,
+# where there is nothing to work out, neither in the lists $argv[3] nor in the active environment,
+# which is known to bring no CUDA where it is $argv[4]. Else this fails with nothing done.
 function __cudaswitch_place
+    test -d $argv[1]/lib64 -a -x $argv[1]/bin/nvcc; or return 1
+    string match --quiet -- "*:$argv[1]/*" $argv[3]; and return 1
+    test -z "$CONDA_SHLVL$CONDA_PREFIX$VIRTUAL_ENV"; or __cudaswitch_unhindered "$argv[4]"; or return 1
     if test -d $argv[1]/extras/CUPTI/lib64
         set -gx _CUDASWITCH_LIB 0$argv[1]/lib64:0$argv[1]/extras/CUPTI/lib64
         set -gx --path LD_LIBRARY_PATH $argv[1]/lib64 $argv[1]/extras/CUPTI/lib64 $_cudaswitch_ld_was
@@ -224,15 +218,22 @@ function __cudaswitch_place
     end
     set -gx _CUDASWITCH_ON $argv[2]:nvcc
     set -gx _CUDASWITCH_BIN 0$argv[1]/bin
-    set -gx PATH $argv[1]/bin $_cudaswitch_path_was
     set -gx CUDA_HOME $argv[1]
     set -gx CUDA_PATH $argv[1]
     set -gx CUDAToolkit_ROOT $argv[1]
     set -gx CUDACXX $argv[1]/bin/nvcc
-    set -g _cudaswitch_path "$PATH"
     set -g _cudaswitch_ld "$LD_LIBRARY_PATH"
     set -g _cudaswitch_plain $argv[1]:$argv[1]:$argv[1]:$CUDACXX
     return 0
+end
+
+# Does nothing that conda keeps, and no environment but $argv, stand against that?
+function __cudaswitch_unhindered
+    test -n "$CONDA_SHLVL"; and __cudaswitch_kept; and return 1
+    test "$CONDA_PREFIX$VIRTUAL_ENV" = "$argv"; and return 0
+    set -e __csw_xla
+    __cudaswitch_bundled; and return 1
+    not set -q __csw_xla
 end
 
 # Undo what __cudaswitch_plainly did, where nobody has touched it and nobody asks for anything.
@@ -321,7 +322,6 @@ function __cudaswitch_apply --no-scope-shadowing
         test -d $home/extras/CUPTI/lib64; and set -a lib $home/extras/CUPTI/lib64
     end
     test -n "$ld"; or __cudaswitch_bare
-    set -g --path _cudaswitch_path_was $path
     set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld_was_set $ld_set
     if contains -- $bin $path
@@ -356,9 +356,6 @@ function __cudaswitch_apply --no-scope-shadowing
         set ld_set set
         set -p ld $lib
     end
-    # Not so where LD_LIBRARY_PATH is not ours.
-    set -g _cudaswitch_path
-    set -q lib[1]; and set _cudaswitch_path "$path"
     set -g _cudaswitch_ld "$ld"
     __cudaswitch_kept
     and string match --quiet --regex -- (string escape --style=regex -- $home) "$__csw_kept"
@@ -376,7 +373,8 @@ function __cudaswitch_apply --no-scope-shadowing
         set -gx CUDA_PATH $home
         set -gx CUDAToolkit_ROOT $home
         set -gx CUDACXX $bin/nvcc
-        set -g _cudaswitch_plain $home:$home:$home:$bin/nvcc
+        # Not so where LD_LIBRARY_PATH is not ours.
+        set -q lib[1]; and set -g _cudaswitch_plain $home:$home:$home:$bin/nvcc
     else
         __cudaswitch_scalars set $want
     end

@@ -282,11 +282,38 @@ __cudaswitch_undo() {
 # when that is unset, where nobody has set what a toolkit sets, and nothing needs working out.
 # Where it is not so this fails with nothing done, and __cudaswitch_apply takes its time.
 __cudaswitch_plainly() {
-    \local _csw_lib _csw_lib0 _csw_xla
-    _csw_lib=$1/lib64 _csw_lib0=0$1/lib64 _csw_xla=''
-    case $1\|:$_csw_search:$_csw_ld in [!/]* | *":$1/"*) return 1 ;; esac
-    case $2 in "$1" | "$1:env="*) ;; *) return 1 ;; esac
-    if ! { [ -d "$_csw_lib" ] && [ -x "$1/bin/nvcc" ]; }; then return 1; fi
+    case $2: in [!/]*) return 1 ;; "$1:" | "$1:env="*) ;; *) return 1 ;; esac
+    case :$_csw_search:$_csw_ld in *":$1/"*) return 1 ;; esac
+    { [ -d "$1/lib64" ] && [ -x "$1/bin/nvcc" ]; } || return 1
+    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-}${CONDA_PREFIX-}${VIRTUAL_ENV-}$_csw_ld_set in
+        '' | exported) ;;
+        *) __cudaswitch_unhindered || return 1 ;;
+    esac
+    if [ -d "$1/extras/CUPTI/lib64" ]; then
+        set -- "$1" "$2" :"$1/extras/CUPTI/lib64" :0"$1/extras/CUPTI/lib64"
+    fi
+    case ${_CUDASWITCH_LD-}:$_csw_ld_set${_csw_unset-} in
+        unset:*) ;;
+        : | *unset) \export "_CUDASWITCH_LD=unset" ;;
+    esac
+    case ${_CUDASWITCH_ON-} in
+        '')
+            \export _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB LD_LIBRARY_PATH \
+                CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+            ;;
+    esac
+    _cudaswitch_path_was=$_csw_search _cudaswitch_path=$1/bin${_csw_search:+:$_csw_search} \
+        _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set \
+        _cudaswitch_ld=$1/lib64${3-}${_csw_ld:+:$_csw_ld} _cudaswitch_plain=$1:$1:$1:$1/bin/nvcc \
+        _CUDASWITCH_ON=$2:nvcc _CUDASWITCH_BIN=0$1/bin _CUDASWITCH_LIB=0$1/lib64${4-} \
+        PATH=$_cudaswitch_path LD_LIBRARY_PATH=$_cudaswitch_ld \
+        CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
+}
+
+# Does nothing that conda keeps, and no environment, stand against that?
+__cudaswitch_unhindered() {
+    \local __csw _csw_xla
+    _csw_xla=''
     case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
         ?*)
             __cudaswitch_kept
@@ -297,26 +324,9 @@ __cudaswitch_plainly() {
         "${_csw_plain-}") ;;
         *) if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi ;;
     esac
-    if [ -d "$1/extras/CUPTI/lib64" ]; then
-        _csw_lib=$_csw_lib:$1/extras/CUPTI/lib64 _csw_lib0=$_csw_lib0:0$1/extras/CUPTI/lib64
-    fi
-    case $_csw_ld_set${_csw_unset-} in
-        '' | *unset) \export "_CUDASWITCH_LD=unset" ;;
+    case $_csw_ld_set in
         set) if __cudaswitch_private LD_LIBRARY_PATH; then return 1; else _csw_ld_set=exported; fi ;;
     esac
-    _cudaswitch_path_was=$_csw_search _cudaswitch_path=$1/bin${_csw_search:+:$_csw_search}
-    _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
-    _cudaswitch_ld=$_csw_lib${_csw_ld:+:$_csw_ld}
-    _cudaswitch_plain=$1:$1:$1:$1/bin/nvcc
-    case ${_CUDASWITCH_ON-} in
-        '')
-            \export _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB LD_LIBRARY_PATH \
-                CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
-            ;;
-    esac
-    _CUDASWITCH_ON=$2:nvcc _CUDASWITCH_BIN=0$1/bin _CUDASWITCH_LIB=$_csw_lib0
-    PATH=$_cudaswitch_path LD_LIBRARY_PATH=$_cudaswitch_ld
-    CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
 }
 
 # Put the toolkit $_csw_home of $_csw_want into $_csw_search, $_csw_old and $_csw_ld, and set the
@@ -365,7 +375,8 @@ __cudaswitch_apply() {
     case $_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla in
         *:gpus=* | *:cc=*) __cudaswitch_scalars set "$_csw_want" ;;
         *:nvcc:)
-            _cudaswitch_plain=$_csw_home:$_csw_home:$_csw_home:$_csw_dir/nvcc
+            # Not so where LD_LIBRARY_PATH is not ours.
+            _cudaswitch_plain=${_csw_lib:+$_csw_home:$_csw_home:$_csw_home:$_csw_dir/nvcc}
             \export "CUDA_HOME=$_csw_home" "CUDA_PATH=$_csw_home" "CUDAToolkit_ROOT=$_csw_home" \
                 "CUDACXX=$_csw_dir/nvcc"
             ;;

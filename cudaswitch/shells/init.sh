@@ -226,12 +226,14 @@ __cudaswitch_look() {
     esac
 }
 
-# One line on what is active now, where it is another than $1.
+# One line on what is active now, where it is another than $1. $_cudaswitch_line is the folder of the
+# toolkit, with a remark, or `/` for none. Where stderr is closed, as a daemon's may be, `>&2` would
+# end a script of zsh's.
 __cudaswitch_tell() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_tell "$@" && return ;; esac
     \local _csw_home __csw
-    _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line='no toolkit'
+    _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line=/
     _cudaswitch_news=''
     if [ -n "${_CUDASWITCH_ON-}" ]; then
         _csw_home=${_CUDASWITCH_ON%%:*} _csw_home=${_csw_home##*/} __csw=''
@@ -240,16 +242,15 @@ __cudaswitch_tell() {
             /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
             /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
         esac
-        _cudaswitch_line="CUDA ${_csw_home#cuda-}$__csw"
+        _cudaswitch_line=$_csw_home$__csw
     fi
     case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in quiet* | "${1-}") return 0 ;; esac
-    __cudaswitch_say
-}
-
-# Say $_cudaswitch_line. Where stderr is closed, as a daemon's may be, zsh would end the script.
-__cudaswitch_say() {
-    case ${ZSH_VERSION-} in ?*) if ! [ -t 2 ] && ! [ -e /dev/fd/2 ]; then return 0; fi ;; esac
-    printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2 || :
+    case $_cudaswitch_line in
+        /) __csw='no toolkit' ;;
+        *) __csw="CUDA ${_cudaswitch_line#cuda-}" ;;
+    esac
+    case ${ZSH_VERSION-} in ?*) [ -e /dev/fd/2 ] || [ -t 2 ] || return 0 ;; esac
+    printf 'cudaswitch: %s\n' "$__csw" >&2 || :
 }
 
 # This shell's own choice is the want $1 from now on, none when it is empty.
@@ -267,6 +268,13 @@ __cudaswitch_choose() {
         __cudaswitch_look
         case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
     fi
+}
+
+# Does a script of the environment keep a PATH, or ask while it is left?
+__cudaswitch_on_hold() {
+    case ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${SAVED_PATH-} in
+        '') __cudaswitch_leaving ;;
+    esac
 }
 
 # Is it a script of an environment that is left which asks?
@@ -291,39 +299,36 @@ __cudaswitch_meanwhile() {
     esac
 }
 
-# `use` of the toolkit $1 without options in place of another. There is nothing to work out
-# as long as nobody has touched what was applied; fails, with nothing done, where it is not so.
-__cudaswitch_swap() {
-    \local _csw_search _csw_ld _csw_ld_set
-    case ${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}$PATH:${LD_LIBRARY_PATH-}:${CUDA_HOME-}:\
-${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-} in
-        "${_cudaswitch_path-}:${_cudaswitch_ld-}:${_cudaswitch_plain:-none}") ;;
-        *) return 1 ;;
-    esac
-    if [ -n "${CONDA_PREFIX-}" ] && __cudaswitch_leaving; then return 1; fi
-    _csw_search=$_cudaswitch_path_was
-    _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
-    __cudaswitch_plainly "$1" "$1" || return 1
-    \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" "_CUDASWITCH_U=$1"
-    _cudaswitch_line=${1##*/} _cudaswitch_line="CUDA ${_cudaswitch_line#cuda-}"
-    # So the next look has news, and what is told then is decided by the line.
-    _cudaswitch_told=''
-    case ${CUDASWITCH_QUIET-}${ZSH_VERSION-} in
-        '') printf 'cudaswitch: %s\n' "$_cudaswitch_line" >&2 || : ;;
-        *) case ${CUDASWITCH_QUIET-} in '') __cudaswitch_say ;; esac ;;
-    esac
-}
-
+# `use` of a toolkit without options in place of another comes first: there is nothing to work out
+# as long as nobody has touched what was applied, nor keeps a PATH with it. All in one function,
+# for a call takes longer than most commands.
 cudaswitch() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
-    \local __csw _csw_chosen
+    \local __csw _csw_search _csw_ld _csw_ld_set
     if case $-:$#:${1-} in
         *a*:2:use) \false ;;
         *:2:use) __cudaswitch_ready "$2" ;;
         *) \false ;;
     esac then
-        _csw_chosen=$__csw
-        __cudaswitch_swap "$__csw" || __cudaswitch_choose "$_csw_chosen"
+        if [[ ${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}${_CUDASWITCH_OLD-}${_CUDASWITCH_KEPT-}${CUDA_HOME-}:\
+${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0$PATH == \
+            "${_cudaswitch_plain:-none}:${_cudaswitch_ld-}:${_CUDASWITCH_BIN-}:"* ]] \
+            && { [[ -z ${CONDA_PREFIX-}${VIRTUAL_ENV-} ]] || ! __cudaswitch_on_hold; } \
+            && _csw_search=${PATH:${#_CUDASWITCH_BIN}} \
+                _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set \
+            && __cudaswitch_plainly "$__csw" "$__csw"; then
+            if [[ -z ${_CUDASWITCH_PREVIOUS+x} || -z ${_CUDASWITCH_U+x} ]]; then
+                \export _CUDASWITCH_PREVIOUS _CUDASWITCH_U
+            fi
+            # The next look has news then, and whether it is told is decided by the line.
+            _CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-} _CUDASWITCH_U=$__csw _cudaswitch_told='' \
+                _cudaswitch_line=${__csw##*/}
+            if [[ -n ${CUDASWITCH_QUIET-} \
+                || ( -n ${ZSH_VERSION-} && ! -e /dev/fd/2 && ! -t 2 ) ]]; then return 0; fi
+            printf 'cudaswitch: CUDA %s\n' "${_cudaswitch_line#cuda-}" >&2 || :
+        else
+            __cudaswitch_choose "$__csw"
+        fi
     else
         __cudaswitch_command "$@"
         # Without this no `set -e` of zsh sees a failure in `else`.

@@ -1,0 +1,150 @@
+"""`use` of a plain toolkit in place of another is done the short way: as the long one does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shells.conftest import make_person
+from shells.driver import BASH, FISH, ZSH, Shell, ShellResult
+from shells.kits import STATE, Kit, Person, foreign, read_env
+from shells.test_virtualenv import activate, bare, with_venv
+
+three = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+OWN = {"LD_LIBRARY_PATH": "/own/lib:/x"}
+RECORDS = [f"{STATE}{name}" for name in ("BIN", "GONE", "KEPT", "LD", "LIB", "OLD")]
+BEFORE: dict[str, dict[str, str]] = {
+    "nothing": {},
+    "a list": OWN,
+    "an empty list": {"LD_LIBRARY_PATH": ""},
+    "a value": {"CUDA_HOME": "/own"},
+    "a copy of the toolkit's": {"LD_LIBRARY_PATH": "KIT/lib64:/x"},
+}
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """The third toolkit, of the same plain layout as the first, is 9.2."""
+    folder = tmp_path_factory.mktemp("short")
+    person = make_person(folder / "person", ("bash", "zsh", "fish"))
+    plain = Kit(folder / "cuda-9.2", "9.2.148", ("lib64",)).build()
+    person.adopt(plain)
+    return Person(person.home, (*person.kits[:2], plain), person.init)
+
+
+def edits(shell: Shell, person: Person) -> dict[str, str]:
+    """Return what may have been typed since a toolkit was taken up."""
+    first, _, second = person.kits
+    found = {"nothing": ""}
+    for name, ours, next_ in (
+        ("PATH", first.bin, second.bin),
+        ("LD_LIBRARY_PATH", first.lib[0], second.lib[0]),
+    ):
+        found |= {
+            f"{name} first": shell.prepend(name, "/mine"),
+            f"{name} last": shell.append(name, "/mine"),
+            f"{name} ours first": shell.prepend(name, ours),
+            f"{name} ours last": shell.append(name, ours),
+            f"{name} next last": shell.append(name, next_),
+        }
+    found |= {
+        "PATH anew": shell.set("PATH", person.home.env["PATH"]),
+        "LD_LIBRARY_PATH anew": shell.set("LD_LIBRARY_PATH", "/mine"),
+        "LD_LIBRARY_PATH empty": shell.set("LD_LIBRARY_PATH", ""),
+        "LD_LIBRARY_PATH unset": shell.unset("LD_LIBRARY_PATH"),
+        "CUDA_HOME": shell.set("CUDA_HOME", "/mine"),
+        "CUDACXX unset": shell.unset("CUDACXX"),
+        "never": "cudaswitch use 10.1 --libraries never",
+        "never from the first": "cudaswitch off\ncudaswitch use 10.1 --libraries never",
+        "GPUs": "cudaswitch use 10.1 --gpus 0",
+        "another layout": "cudaswitch use 11.8",
+        "another toolkit": "cudaswitch use 9.2",
+        "itself": "cudaswitch use 10.1",
+        "system": "cudaswitch use system",
+    }
+    return found
+
+
+@three
+@pytest.mark.parametrize("before", BEFORE)
+def test_it_does_what_the_long_way_does(shell: Shell, person: Person, before: str) -> None:
+    """An option that says what is so anyway takes the long one."""
+    own = {
+        name: value.replace("KIT", str(person.kits[0].home))
+        for name, value in BEFORE[before].items()
+    }
+    names = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDACXX")
+    values = {**dict.fromkeys(names), "PATH": person.home.env["PATH"], **own}
+    again = "\n".join(
+        shell.unset(name) if value is None else shell.set(name, value)
+        for name, value in values.items()
+    )
+    found = edits(shell, person)
+    results: list[ShellResult] = []
+    for option in ("", " --libraries auto"):
+        steps = []
+        for edit in found.values():
+            use = f"{edit}\ncudaswitch use 9.2{option}"
+            steps += [f"{again}\ncudaswitch use 10.1", use, "cudaswitch off"]
+        results.append(person.play(shell, *steps, **own).check())
+    short, long = results
+    assert len(short.snaps) == 3 * len(found) + 1
+    for number, env in short.snaps.items():
+        edit = [*found][(int(number) - 1) // 3]
+        other = long.snaps[number]
+        assert foreign(env) == foreign(other), edit
+        for name in RECORDS:
+            assert env.get(name) == other.get(name), edit
+
+
+@three
+def test_a_path_that_a_script_keeps_is_no_short_way(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """What it brings back must not have the toolkit that was active then."""
+    kept = "$PATH" if shell is FISH else '"$PATH"'
+    keep = [shell.set("VIRTUAL_ENV", str(tmp_path)), shell.set("OLD_PATH", "KEPT")]
+    keep = [line.replace(shell.quote("KEPT"), kept) for line in keep]
+    back = "set -gx PATH $OLD_PATH" if shell is FISH else 'PATH="$OLD_PATH"'
+    keep.append(shell.append("PATH", "/script"))
+    steps = ["cudaswitch use 10.1", "\n".join(keep), "cudaswitch use 9.2", back, "cudaswitch off"]
+    result = person.play(shell, *steps).check()
+    assert result.snaps["2"]["OLD_PATH"].startswith(person.kits[0].bin)
+    assert person.kits[0].bin not in result.snaps["5"]["PATH"].split(":")
+
+
+@three
+def test_after_a_virtualenv(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """Its `deactivate` has brought back a PATH with a toolkit in front."""
+    with_venv(tmp_path / "v")
+    steps = [activate(shell, tmp_path / "v"), "cudaswitch use 10.1", "deactivate"]
+    result = person.play(shell, *steps, "cudaswitch use 9.2", "cudaswitch off").check()
+    assert result.snaps["4"]["PATH"].split(":")[0] == person.kits[2].bin
+    assert bare(result.snaps["5"]) == bare(result.snaps["0"])
+
+
+@three
+def test_a_choice_in_the_place_of_a_directory_s(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """It is the first of this shell's own, and child shells have it."""
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    enter = f"cd {shell.quote(str(tmp_path))}\n{shell.prompt}"
+    result = person.play(shell, enter, "cudaswitch use 9.2", "cudaswitch off").check()
+    assert result.snaps["2"]["_CUDASWITCH_U"] == str(person.kits[2].home)
+    assert result.snaps["2"]["_CUDASWITCH_PREVIOUS"] == ""
+    assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[0].home)
+
+
+@three
+def test_a_child_shell_has_not_seen_what_was_there(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """A list that somebody has emptied meanwhile stays so there."""
+    script = tmp_path / f"child.{shell.suffix}"
+    script.write_text(f"{person.load(shell)}\ncudaswitch off\nenv -0 >{tmp_path}/seen\n")
+    child = " ".join(map(shell.quote, [shell.name, *shell.options, str(script)]))
+    steps = ["cudaswitch use 10.1", shell.set("LD_LIBRARY_PATH", ""), child]
+    person.play(shell, *steps, LD_LIBRARY_PATH=None).check()
+    assert read_env(tmp_path / "seen")["LD_LIBRARY_PATH"] == ""
