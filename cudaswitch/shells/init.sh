@@ -305,13 +305,9 @@ __cudaswitch_meanwhile() {
 cudaswitch() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw _csw_search _csw_ld _csw_ld_set
-    if case $-:$#:${1-} in
-        *a*:2:use) \false ;;
-        *:2:use) __cudaswitch_ready "$2" ;;
-        *) \false ;;
-    esac then
+    if [[ $#:${1-} == 2:use && $- != *a* ]] && __cudaswitch_ready "$2"; then
         if [[ ${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}${_CUDASWITCH_OLD-}${_CUDASWITCH_KEPT-}${CUDA_HOME-}:\
-${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0$PATH == \
+${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == \
             "${_cudaswitch_plain:-none}:${_cudaswitch_ld-}:${_CUDASWITCH_BIN-}:"* ]] \
             && { [[ -z ${CONDA_PREFIX-}${VIRTUAL_ENV-} ]] || ! __cudaswitch_on_hold; } \
             && _csw_search=${PATH:${#_CUDASWITCH_BIN}} \
