@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -106,6 +107,8 @@ def _end_tidily() -> None:
 
 
 def _run() -> int:
+    # As long as modules are loaded, nothing is garbage: that of the command turns this on again.
+    gc.disable()
     import click  # noqa: PLC0415  # what is ready, and what is called most, goes without it
 
     from cudaswitch.cli import cli  # noqa: PLC0415  # the same

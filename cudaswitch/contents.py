@@ -6,7 +6,6 @@ small. It says the same on every machine that composed the toolkit of the same p
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,6 +60,8 @@ class Contents(NamedTuple):
 
 def contents_of(folder: Path, packages: Sequence[Package], placed: Mapping[str, Entry]) -> Contents:
     """Describe a toolkit just composed; `placed` are the packages' files in it, by place."""
+    from hashlib import sha256  # noqa: PLC0415  # slow to load, and those who read need none
+
     entries = []
     for where, found in walk(folder):
         if where in placed:
@@ -70,7 +71,7 @@ def contents_of(folder: Path, packages: Sequence[Package], placed: Mapping[str, 
             entries.append(Entry(where, target=str(Path(found.path).readlink())))
         else:
             content = Path(found.path).read_bytes()
-            entries.append(Entry(where, len(content), hashlib.sha256(content).hexdigest()))
+            entries.append(Entry(where, len(content), sha256(content).hexdigest()))
     return Contents(tuple(packages), tuple(sorted(entries)))
 
 

@@ -115,6 +115,28 @@ def test_without_arguments_it_tells_what_it_can(home: Home) -> None:
     assert succeeded(home.run()) == succeeded(home.run("--help"))
 
 
+@pytest.mark.parametrize(("columns", "longest"), [("", 78), ("60", 58), ("500", 86)])
+def test_help_is_as_wide_as_the_terminal(home: Home, columns: str, longest: int) -> None:
+    lines = succeeded(home.run("pin", "--help", COLUMNS=columns))
+    # What options say stands beside their names, which are not broken.
+    texts = [line for line in lines if not line.startswith(("  -", "   "))]
+    assert longest - 20 < max(map(len, texts)) <= longest
+
+
+def test_help_loads_no_more_than_it_needs(home: Home) -> None:
+    """Compression, which click would ask shutil for; the pauses of a collector; hashes."""
+    show = "import atexit, gc, sys; atexit.register(lambda: print(gc.isenabled(), *sys.modules))"
+    show += "; import cudaswitch.__main__ as m; sys.argv[0] = 'cudaswitch'; sys.exit(m.main())"
+    for arguments, loading in ([], "False"), (["pin"], "True"):
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", show, *arguments, "--help"],
+            env=home.env, cwd="/", capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        enabled, *modules = done.stdout.splitlines()[-1].split()
+        assert enabled == loading
+        assert not {"shutil", "bz2", "lzma", "hashlib"} & {*modules}, arguments
+
+
 def test_version(home: Home) -> None:
     from cudaswitch import __version__
 

@@ -302,11 +302,10 @@ __cudaswitch_plainly() {
                 CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
             ;;
     esac
-    _cudaswitch_path_was=$_csw_search _cudaswitch_path=$1/bin${_csw_search:+:$_csw_search} \
-        _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set \
+    _cudaswitch_path='' _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set \
         _cudaswitch_ld=$1/lib64${3-}${_csw_ld:+:$_csw_ld} _cudaswitch_plain=$1:$1:$1:$1/bin/nvcc \
         _CUDASWITCH_ON=$2:nvcc _CUDASWITCH_BIN=0$1/bin _CUDASWITCH_LIB=0$1/lib64${4-} \
-        PATH=$_cudaswitch_path LD_LIBRARY_PATH=$_cudaswitch_ld \
+        PATH=$1/bin${_csw_search:+:$_csw_search} LD_LIBRARY_PATH=$_cudaswitch_ld \
         CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
 }
 
