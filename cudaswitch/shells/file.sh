@@ -5,8 +5,9 @@
 # folder; fails where there is none.
 __cudaswitch_file() {
     __csw=${PWD-}
+    case ${HOME-} in */) set -- "${HOME%/}" ;; *) set -- "${HOME-}" ;; esac
     until [ -f "$__csw/.cuda-version" ]; do
-        case $__csw/ in "${HOME-}/" | "${HOME:-/}" | /) return 1 ;; esac
+        case $__csw in '' | "$1") return 1 ;; esac
         __csw=${__csw%/*}
     done
     __csw=$__csw/.cuda-version

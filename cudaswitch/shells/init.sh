@@ -232,25 +232,30 @@ __cudaswitch_look() {
 __cudaswitch_tell() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_tell "$@" && return ;; esac
-    \local _csw_home __csw
-    _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_line=/
-    _cudaswitch_news=''
-    if [ -n "${_CUDASWITCH_ON-}" ]; then
-        _csw_home=${_CUDASWITCH_ON%%:*} _csw_home=${_csw_home##*/} __csw=''
-        case $_CUDASWITCH_ON in *:cc=*) __cudaswitch_lacking "$_CUDASWITCH_ON" ;; esac
-        case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
-            /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
-            /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
-        esac
-        _cudaswitch_line=$_csw_home$__csw
-    fi
-    case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in quiet* | "${1-}") return 0 ;; esac
-    case $_cudaswitch_line in
-        /) __csw='no toolkit' ;;
-        *) __csw="CUDA ${_cudaswitch_line#cuda-}" ;;
+    _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_news='' _cudaswitch_line=/
+    case ${_CUDASWITCH_LIB:+ours}${_CUDASWITCH_ON-} in
+        '') ;;
+        ours*:cc=* | /*) __cudaswitch_remark ;;
+        *) _cudaswitch_line=${_CUDASWITCH_ON%%:*} _cudaswitch_line=${_cudaswitch_line##*/} ;;
     esac
-    case ${ZSH_VERSION-} in ?*) [ -e /dev/fd/2 ] || [ -t 2 ] || return 0 ;; esac
-    printf 'cudaswitch: %s\n' "$__csw" >&2 || :
+    case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in quiet* | "${1-}") return 0 ;; esac
+    if [[ -n ${ZSH_VERSION-} && ! -e /dev/fd/2 && ! -t 2 ]]; then return 0; fi
+    case $_cudaswitch_line in
+        /) printf 'cudaswitch: no toolkit\n' >&2 || : ;;
+        *) printf 'cudaswitch: CUDA %s\n' "${_cudaswitch_line#cuda-}" >&2 || : ;;
+    esac
+}
+
+# $_cudaswitch_line = the folder of the active toolkit, with what is not as usual.
+__cudaswitch_remark() {
+    \local __csw
+    __csw='' _cudaswitch_line=${_CUDASWITCH_ON%%:*} _cudaswitch_line=${_cudaswitch_line##*/}
+    case $_CUDASWITCH_ON in *:cc=*) __cudaswitch_lacking "$_CUDASWITCH_ON" ;; esac
+    case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
+        /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
+        /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
+    esac
+    _cudaswitch_line=$_cudaswitch_line$__csw
 }
 
 # This shell's own choice is the want $1 from now on, none when it is empty.
@@ -280,10 +285,7 @@ __cudaswitch_on_hold() {
 # Is it a script of an environment that is left which asks?
 __cudaswitch_leaving() {
     # shellcheck disable=SC2154  # of zsh
-    case ${BASH_SOURCE[*]-}${funcfiletrace[*]-} in
-        */deactivate.d/*) return 0 ;;
-        *) return 1 ;;
-    esac
+    case ${BASH_SOURCE[*]-}${funcfiletrace[*]-} in */deactivate.d/*) ;; *) return 1 ;; esac
 }
 
 # Settle for the choice $1 in such a script: conda is to export a PATH that it computed before.

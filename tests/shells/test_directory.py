@@ -182,12 +182,15 @@ class TestFollowing:
         result = person.play(shell, CUDASWITCH_VERSION="10.1").check()
         assert homes(person, result) == "1"
 
-    def test_not_above_the_home_folder(self, shell: Shell, person: Person, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("end", ["", "/"])
+    def test_not_above_the_home_folder(
+        self, shell: Shell, person: Person, tmp_path: Path, end: str
+    ) -> None:
         home = tmp_path / "home"
         (home / "project").mkdir(parents=True)
         (tmp_path / ".cuda-version").write_text("10.1\n")
         steps = [cd(shell, home / "project"), cd(shell, tmp_path)]
-        result = person.play(shell, *steps, HOME=str(home)).check()
+        result = person.play(shell, *steps, HOME=f"{home}{end}").check()
         assert homes(person, result) == "--1"
 
 
