@@ -132,7 +132,7 @@ __cudaswitch_globbing_now() {
     case ${BASHOPTS-} in *failglob*) _csw_failglob=1 && \shopt -u failglob ;; esac
     "$@" || _csw_code=$?
     if [ -n "$_csw_noglob" ]; then set -f; fi
-    # shellcheck disable=SC3044  # as above
+    # shellcheck disable=SC3044  # bash only
     if [ -n "$_csw_failglob" ]; then \shopt -s failglob; fi
     return "$_csw_code"
 }

@@ -233,11 +233,10 @@ __cudaswitch_tell() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_tell "$@" && return ;; esac
     _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_news='' _cudaswitch_line=/
-    case ${_CUDASWITCH_LIB:+ours}${_CUDASWITCH_ON-} in
-        '') ;;
-        ours*:cc=* | /*) __cudaswitch_remark ;;
-        *) _cudaswitch_line=${_CUDASWITCH_ON%%:*} _cudaswitch_line=${_cudaswitch_line##*/} ;;
+    case ${_CUDASWITCH_ON-} in
+        ?*) _cudaswitch_line=${_CUDASWITCH_ON%%:*} _cudaswitch_line=${_cudaswitch_line##*/} ;;
     esac
+    case ${_CUDASWITCH_LIB:+ours}${_CUDASWITCH_ON-} in ours*:cc=* | /*) __cudaswitch_remark ;; esac
     case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in quiet* | "${1-}") return 0 ;; esac
     if [[ -n ${ZSH_VERSION-} && ! -e /dev/fd/2 && ! -t 2 ]]; then return 0; fi
     case $_cudaswitch_line in
@@ -246,10 +245,10 @@ __cudaswitch_tell() {
     esac
 }
 
-# $_cudaswitch_line = the folder of the active toolkit, with what is not as usual.
+# Add to $_cudaswitch_line what is not as usual with the active toolkit.
 __cudaswitch_remark() {
     \local __csw
-    __csw='' _cudaswitch_line=${_CUDASWITCH_ON%%:*} _cudaswitch_line=${_cudaswitch_line##*/}
+    __csw=''
     case $_CUDASWITCH_ON in *:cc=*) __cudaswitch_lacking "$_CUDASWITCH_ON" ;; esac
     case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
         /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
