@@ -194,6 +194,9 @@ def cold(scene: Scene) -> Iterator[Row]:
         f"exec {SWITCHED[0]} -- /bin/true": hot,
         "--help": others,
         "pin --help": others,
+        "init bash": others,
+        "config list": others,
+        f"env {SWITCHED[0]}": others,
     }
     for words, most in commands.items():
         loop = Loop("dash", f"{scene.command} {words}", variables=said)

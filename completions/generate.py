@@ -1,4 +1,5 @@
-"""Write the completion scripts: the command line's own words put into a template per shell.
+"""Write the completion scripts, the command line's own words put into a template per shell, and
+what `--help` prints.
 
 python completions/generate.py           # write them
 python completions/generate.py --check   # say which of them are out of date
@@ -21,8 +22,10 @@ from cudaswitch.completion import SCRIPTS
 from cudaswitch.settings import SETTINGS
 from cudaswitch.shells import SHELLS, quote_fish, quote_posix
 from cudaswitch.versions import Version
+from help_texts import help_texts
 
 HERE = Path(__file__).parent
+HELP = HERE.parent / "cudaswitch" / "helptexts"
 
 FREE = ""
 """The kind of a value that only the person knows."""
@@ -372,19 +375,23 @@ def text(shell: str) -> str:
 
 
 def main() -> int:
-    stale = [
-        shell
-        for shell, name in SCRIPTS.items()
-        if not (HERE / name).is_file() or (HERE / name).read_text(encoding="utf-8") != text(shell)
-    ]
-    if sys.argv[1:] == ["--check"]:
-        for shell in stale:
-            print(f"completions/{SCRIPTS[shell]} is out of date: run `nox -s completions`")
-        return 1 if stale else 0
-    for shell in stale:
-        (HERE / SCRIPTS[shell]).write_text(text(shell), encoding="utf-8")
-        print(f"wrote completions/{SCRIPTS[shell]}")
-    return 0
+    files = {HERE / name: text(shell) for shell, name in SCRIPTS.items()}
+    names = ("", *(row.name for row in _flat(commands())))
+    files |= {HELP / name: helped for name, helped in help_texts(names).items()}
+    stale = {path for path in files if not path.is_file() or path.read_text("utf-8") != files[path]}
+    stale |= set(HELP.glob("*.txt")) - files.keys()
+    checks = sys.argv[1:] == ["--check"]
+    for path in sorted(stale):
+        shown = path.relative_to(HERE.parent)
+        if checks:
+            print(f"{shown} is out of date: run `nox -s completions`")
+        elif path in files:
+            path.write_text(files[path], "utf-8")
+            print(f"wrote {shown}")
+        else:
+            path.unlink()
+            print(f"removed {shown}")
+    return 1 if stale and checks else 0
 
 
 if __name__ == "__main__":

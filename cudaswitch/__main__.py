@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from cudaswitch import __version__
+from cudaswitch import __version__, helptexts
 from cudaswitch.errors import CudaswitchError, printable
 
 
@@ -65,6 +65,10 @@ def _run_plainly(arguments: list[str]) -> bool:
             from cudaswitch.telling import current  # noqa: PLC0415
 
             current(as_json=len(arguments) > 1)
+        case ["init", shell] if not shell.startswith("-"):
+            from cudaswitch.ready import show  # noqa: PLC0415
+
+            show(shell)
         case ["which", name] if not name.startswith("-"):
             from cudaswitch.telling import which  # noqa: PLC0415
 
@@ -82,7 +86,7 @@ def _run_plainly(arguments: list[str]) -> bool:
 
 
 def _ready_text(arguments: list[str]) -> str | None:
-    """Return what is printed for a command line that shell startup files hold."""
+    """Return what is printed for a command line that is the same on each machine."""
     match arguments:
         case ["--version"]:
             return f"cudaswitch {__version__}\n"
@@ -90,7 +94,7 @@ def _ready_text(arguments: list[str]) -> str | None:
             from cudaswitch.completion import SCRIPTS, script  # noqa: PLC0415  # as in run_plainly
 
             return script(shell) if shell in SCRIPTS else None
-    return None
+    return helptexts.text(arguments)
 
 
 def _end_tidily() -> None:

@@ -6,7 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from cudaswitch import __version__, shells
+from cudaswitch import __version__, shells, talk
 from cudaswitch.durable import write_all
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import home, program
@@ -16,6 +16,12 @@ from cudaswitch.staging import require_writable, written
 def path_of(shell: shells.Shell) -> Path:
     """Return where the ready file of a shell is, or would be."""
     return home().init / f"{shell.name}{shell.suffix}"
+
+
+def show(name: str) -> None:
+    """Print the integration of a shell, for `eval`; it starts without click."""
+    row = shells.shell_named(name, shells.INTEGRATED)
+    talk.script(shells.init(row, root=home().folder, program=program()))
 
 
 def write(shell: shells.Shell) -> Path:

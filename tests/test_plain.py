@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from checks import refused, succeeded
+from cudaswitch.cli import COMMANDS
 from homes import Home
 from tools import console_script
 
 _THROUGH_CLICK = "import sys, cudaswitch.__main__ as m; m._run_plainly = lambda _: False; "
+_THROUGH_CLICK += "m._ready_text = lambda _: None; "
 _THROUGH_CLICK += "sys.argv[0] = sys.argv.pop(1); sys.exit(m.main())"
 
 LINES = [
@@ -37,7 +39,25 @@ LINES = [
     ["exec", "system", "--", "no-such-command"],
     ["exec", "10.1", "--", "no-such-command"],
     ["exec", "10.1", "--", "./no"],
+    ["init", "bash"],
+    ["init", "nu"],
+    ["init", "no-such-shell"],
+    ["init", ""],
+    [],
+    *([name, "--help"] for name, (_, line) in COMMANDS.items() if line),
+    ["config", "get", "-h"],
+    ["shims", "install", "--help"],
     # What must be left to click.
+    ["--help", "pin"],
+    ["no-such-command", "--help"],
+    ["../helptexts/pin", "--help"],
+    ["pin", "--help", "--help"],
+    ["pin", "10.1", "-h"],
+    ["want", "-h"],
+    ["", "-h"],
+    ["init"],
+    ["init", "bash", "x"],
+    ["init", "--", "bash"],
     ["list", "extra"],
     ["list", "--jsn"],
     ["current", "--json", "--json"],
@@ -55,6 +75,12 @@ LINES = [
     ["exec", "10.1", "11", "--", "true"],
     ["lst"],
 ]
+
+
+_HEAVY = {
+    *("click", "cudaswitch.cli", "dataclasses", "difflib", "filelock", "hashlib"),
+    *("importlib.metadata", "inspect", "platformdirs", "shutil", "subprocess", "tempfile"),
+}
 
 
 def _both(home: Home, arguments: list[str], **variables: str) -> list[tuple[int, str, str]]:
@@ -75,7 +101,7 @@ def _both(home: Home, arguments: list[str], **variables: str) -> list[tuple[int,
 
 @pytest.mark.parametrize("arguments", LINES, ids=" ".join)
 def test_it_says_the_same(stocked: Home, arguments: list[str]) -> None:
-    if arguments[0] in ("list", "current"):
+    if arguments[:1] in (["list"], ["current"]):
         succeeded(stocked.run("pin", "10.1", "--global"))
     plain, through_click = _both(stocked, arguments)
     assert plain == through_click
@@ -102,36 +128,42 @@ def test_it_fails_in_the_same_words(stocked: Home, arguments: list[str]) -> None
         ["which", "sh"],
         ["exec", "--", "true"],
         ["exec", "10.1", "--", "true"],
+        ["--help"],
+        ["pin", "--help"],
+        ["config", "get", "-h"],
     ],
     ids=" ".join,
 )
 def test_it_starts_without_click_and_what_else_takes_long(
     stocked: Home, arguments: list[str]
 ) -> None:
+    loaded = _loaded(stocked, arguments)
+    heavy = _HEAVY | {"collections", "contextlib", "enum", "functools", "json", "pathlib", "re"}
+    assert not loaded & (heavy | {"typing"})
+    assert ("cudaswitch.talk" in loaded) is (arguments[-1] not in ("-h", "--help"))
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_the_integration_is_printed_without_click(home: Home, shell: str) -> None:
+    """Some have it in their startup files, where each new shell waits for it."""
+    assert not _loaded(home, ["init", shell]) & _HEAVY
+
+
+def _loaded(home: Home, arguments: list[str]) -> set[str]:
+    """Return the modules that a command line loads."""
     started = "import sys; from cudaswitch.__main__ import main; sys.exit(main())"
     done = subprocess.run(
         # Not the launcher, in which some installers have a module loaded that takes long.
         [sys.executable, "-X", "importtime", "-c", started, *arguments],
-        env=stocked.env,
-        cwd=stocked.path,
+        env=home.env,
+        cwd=home.path,
         capture_output=True,
         text=True,
         check=True,
     )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert {"cudaswitch", "cudaswitch.talk"} <= loaded
-    heavy = {
-        "click",
-        "cudaswitch.cli",
-        "dataclasses",
-        "inspect",
-        "subprocess",
-        "shutil",
-        "tempfile",
-    }
-    heavy |= {"filelock", "hashlib", "importlib.metadata", "difflib", "platformdirs"}
-    heavy |= {"collections", "contextlib", "enum", "functools", "json", "pathlib", "re", "typing"}
-    assert not loaded & heavy
+    assert "cudaswitch" in loaded
+    return loaded
 
 
 def test_a_reader_that_goes_away_is_no_error(stocked: Home) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gc
-import os
 from importlib import import_module
 
 import click
 
-from cudaswitch import __version__
+from cudaswitch import __version__, helptexts
 
 COMMANDS = {
     "install": ("installing", "Install toolkits and cuDNN by version, file or URL"),
@@ -78,24 +77,10 @@ class _Commands(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items() if line])
 
 
-def _width() -> int:
-    """Return how many columns help takes: those of the terminal, within what reads well.
-
-    click itself asks shutil, which loads four kinds of compression first.
-    """
-    asked = os.environ.get("COLUMNS", "")
-    columns = int(asked) if asked.isdecimal() else 0
-    try:
-        columns = columns or os.get_terminal_size(1).columns
-    except OSError:
-        columns = 80
-    return max(50, min(columns or 80, 88) - 2)
-
-
 @click.group(
     cls=_Commands,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _width()},
+    context_settings={"help_option_names": ["-h", "--help"], "terminal_width": helptexts.width()},
     epilog="Begin with: cudaswitch install 13.0, then cudaswitch init --help",
 )
 @click.version_option(__version__, prog_name="cudaswitch", message="%(prog)s %(version)s")

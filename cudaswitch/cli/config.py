@@ -7,8 +7,6 @@ import os
 from pathlib import Path
 
 import click
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from cudaswitch import settings, talk
 from cudaswitch.changing import own_store
@@ -78,6 +76,9 @@ def unset(name: str) -> None:
 
 
 def _change(name: str, value: Value | None) -> None:
+    import tomlkit  # noqa: PLC0415  # for who writes
+    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415  # the same
+
     # Where the file is a link into somebody's dotfiles, the file there is written.
     path = Path(settings.config_file()).resolve()
     try:

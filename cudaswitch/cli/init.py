@@ -9,7 +9,6 @@ import click
 
 from cudaswitch import ready, shells, startup, talk
 from cudaswitch.cli import output
-from cudaswitch.paths import home, program
 
 
 @click.command(
@@ -41,8 +40,7 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
         return
     if shell is None:
         raise click.UsageError("name a shell, such as bash")
-    row = shells.shell_named(shell, shells.INTEGRATED)
-    talk.script(shells.init(row, root=str(home().root), program=program()))
+    ready.show(shell)
 
 
 def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
