@@ -178,6 +178,8 @@ class World:
     def settle(self) -> None:
         if self.heedless:
             return
+        # What the person has put into it meanwhile may go again.
+        unset = self.applied is not None and self.applied.ld_was_unset and self.ld != []
         self.undo()
         want = self.strongest()
         if want is None or want.kit is None:
@@ -191,7 +193,7 @@ class World:
             bin=self.path.count(kit.bin),
             old=None if self.old is None else self.old.count(kit.bin),
             lib={folder: (self.ld or []).count(folder) for folder in libraries},
-            ld_was_unset=bool(libraries) and self.ld is None,
+            ld_was_unset=unset or (bool(libraries) and self.ld is None),
             was={name: self.scalars.get(name) for name in named},
             words=words,
         )
