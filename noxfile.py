@@ -23,7 +23,14 @@ SHELL_CHECKS = (
     (("shellcheck",), ("cudaswitch/shells/*.sh", "cudaswitch/shells/*.bash")),
     (("bash", "-n"), (".ci/run", "benchmarks/*.sh", "completions/*.bash", "docs/*.sh")),
     (("bash", "-n"), ("cudaswitch/shells/*.sh", "cudaswitch/shells/*.bash")),
-    (("dash", "-n"), ("shims/*.sh", "cudaswitch/shells/answers.sh", "cudaswitch/shells/core.sh")),
+    (
+        ("dash", "-n"),
+        ("shims/*.sh", "cudaswitch/shells/answers.sh", "cudaswitch/shells/packages.sh"),
+    ),
+    (("dash", "-n"), ("cudaswitch/shells/bundled.sh", "cudaswitch/shells/copies.sh")),
+    (("dash", "-n"), ("cudaswitch/shells/exported.sh", "cudaswitch/shells/flags.sh")),
+    (("dash", "-n"), ("cudaswitch/shells/lists.sh", "cudaswitch/shells/core.sh")),
+    (("dash", "-n"), ("cudaswitch/shells/plain.sh", "cudaswitch/shells/hooks.sh")),
     (("zsh", "-n"), ("completions/_*", "cudaswitch/shells/*.sh", "cudaswitch/shells/*.zsh")),
     (
         ("fish", "--no-execute"),

@@ -19,6 +19,7 @@ import click
 import pytest
 
 import cudaswitch
+from cudaswitch import shells
 from cudaswitch.cli import COMMANDS, cli
 from cudaswitch.completion import SCRIPTS
 from cudaswitch.shipped import shipped
@@ -293,11 +294,14 @@ def test_each_shell_reads_the_texts_in_its_language() -> None:
     ]
     read: dict[str, set[str]] = {}
     for (program, *_), patterns in checks:
-        files = (path.suffix for pattern in patterns for path in ROOT.glob(pattern))
+        files = (path for pattern in patterns for path in ROOT.glob(pattern))
         read.setdefault(program, set()).update(files)
-    suffixes = {path.suffix for path in (ROOT / "cudaswitch/shells").iterdir() if path.is_file()}
-    assert suffixes - {".py", ".nu", ".ps1"} <= set().union(*read.values())
-    assert {".sh", ".bash"} <= read["bash"]
+    texts = {path for path in (ROOT / "cudaswitch/shells").iterdir() if path.is_file()}
+    unread = texts - set().union(*read.values())
+    assert {path.suffix for path in unread} <= {".py", ".nu", ".ps1"}
+    assert {path for path in texts if path.suffix in (".sh", ".bash")} <= read["bash"]
+    posix = {*shells.FAMILIES["sh"].core, "answers.sh"}
+    assert {path for path in texts if path.name in posix} <= read["dash"]
 
 
 installed = pytest.mark.skipif(

@@ -1,11 +1,11 @@
 """One row per shell: how it quotes, which texts it runs, which hook files it reads.
 
 The texts beside this module are real shell files, kept whole: `core.*` is the change and
-its undo, `enter.*` and `leave.*` are the two halves of an environment's hook and `hooks.*`
-what they call, `init.*` is what `cudaswitch init` adds, `lazy.*` stand in for all of that
-until it is needed, with `prompt.fish` and `file.sh` (find a version file), which are needed
-at once, and `again.*` gets it from a ready file. `copies.*` are about what conda keeps aside.
-`answers.sh` is the part that shims run too.
+its undo, `plain.*` the short ways of it, `enter.*` and `leave.*` are the two halves of an
+environment's hook and `hooks.*` what they call, `init.*` and `command.*` are what
+`cudaswitch init` adds, `lazy.*` stand in for all of that until it is needed, with `prompt.fish`
+and `file.sh` (find a version file), which are needed at once, and `again.*` gets it from a ready
+file. `copies.*` are about what conda keeps aside. `answers.sh` is the part that shims run too.
 A placeholder never stands inside quotes of a text: each value passes its shell's one quoting
 function.
 """

@@ -15,67 +15,6 @@
 #   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset
 #   _CUDASWITCH_UNEXPORTED the names of what was set then and not exported
 
-# __csw = the list $1 without the directories of the record $2, each taken out once, at its
-# first place, and only where more copies stand than before us.
-__cudaswitch_without() {
-    \local _csw_items _csw_item _csw_dir _csw_count _csw_seen
-    __csw=:$1: _csw_items=${2:+$2:}
-    while [ -n "$_csw_items" ]; do
-        _csw_item=${_csw_items%%:*} _csw_items=${_csw_items#*:}
-        _csw_dir=/${_csw_item#*/} _csw_count=${_csw_item%%/*} _csw_seen=$__csw
-        while [ "$_csw_count" -gt 0 ]; do
-            case $_csw_seen in
-                *":$_csw_dir:"*)
-                    _csw_seen=:${_csw_seen#*":$_csw_dir:"} _csw_count=$((_csw_count - 1))
-                    ;;
-                *) continue 2 ;;
-            esac
-        done
-        case $_csw_seen in
-            *":$_csw_dir:"*) __csw=${__csw%%":$_csw_dir:"*}:${__csw#*":$_csw_dir:"} ;;
-        esac
-    done
-    __csw=${__csw#:} __csw=${__csw%:}
-}
-
-# __csw = the record COUNT/dir:COUNT/dir of the directories $2 for the list $1.
-__cudaswitch_record() {
-    \local _csw_dirs _csw_dir _csw_rest _csw_count
-    __csw='' _csw_dirs=$2:
-    while [ -n "$_csw_dirs" ]; do
-        _csw_dir=${_csw_dirs%%:*} _csw_dirs=${_csw_dirs#*:} _csw_rest=:$1: _csw_count=0
-        while :; do
-            case $_csw_rest in
-                *":$_csw_dir:"*)
-                    _csw_rest=:${_csw_rest#*":$_csw_dir:"} _csw_count=$((_csw_count + 1))
-                    ;;
-                *) break ;;
-            esac
-        done
-        __csw=${__csw:+$__csw:}$_csw_count$_csw_dir
-    done
-}
-
-# Run a command for which a person's `set -a` does not count: what is ours is not exported.
-__cudaswitch_apart() {
-    \local _csw_code
-    _csw_code=0
-    \set +a
-    "$@" || _csw_code=$?
-    \set -a
-    return "$_csw_code"
-}
-
-# Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
-__cudaswitch_before() {
-    \local _csw_head
-    _csw_head=:${PATH-}:
-    case ${_csw_head%%":$2/bin:"*}: in
-        *":$1/bin:"*) return 0 ;;
-    esac
-    return 1
-}
-
 # $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of
 # those that the want $2 had, whose values before are in _cudaswitch_was_NAME.
 __cudaswitch_scalars() {
@@ -216,33 +155,6 @@ ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}
     fi
 }
 
-# Undo what __cudaswitch_plainly did, where nobody has touched it and nobody asks for anything.
-# Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time.
-__cudaswitch_restore() {
-    __csw=${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_CUDASWITCH_D-}
-    __csw=$__csw${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_KEPT+x}\
-${_CUDASWITCH_UNEXPORTED-}
-    __csw=$__csw:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
-    case $__csw\|${LD_LIBRARY_PATH-} in
-        ":${_cudaswitch_plain:-none}|${_cudaswitch_ld:-none}") ;;
-        *) return 1 ;;
-    esac
-    case 0${PATH-} in "${_CUDASWITCH_BIN-}:"*) ;; *) return 1 ;; esac
-    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
-        ?*)
-            __cudaswitch_kept
-            case $__csw in ?*) return 1 ;; esac
-            ;;
-    esac
-    PATH=${PATH#*:} _cudaswitch_plain=''
-    case $_cudaswitch_ld_was_set in
-        '') \unset LD_LIBRARY_PATH ;;
-        *) LD_LIBRARY_PATH=$_cudaswitch_ld_was ;;
-    esac
-    \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX \
-        _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB _CUDASWITCH_LD
-}
-
 # $_csw_search, $_csw_old, $_csw_ld and $_csw_ld_set without what is applied.
 __cudaswitch_undo() {
     \local _csw_bin
@@ -276,56 +188,6 @@ __cudaswitch_undo() {
         _csw_ld=$__csw
         if [ -z "$_csw_ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then _csw_ld_set=''; fi
     fi
-}
-
-# Apply the want $2 of the toolkit $1 before $_csw_search and $_csw_ld, $_csw_ld_set being empty
-# when that is unset, where nobody has set what a toolkit sets, and nothing needs working out.
-# Where it is not so this fails with nothing done, and __cudaswitch_apply takes its time.
-__cudaswitch_plainly() {
-    case $2: in [!/]*) return 1 ;; "$1:" | "$1:env="*) ;; *) return 1 ;; esac
-    case :$_csw_search:$_csw_ld in *":$1/"*) return 1 ;; esac
-    { [ -d "$1/lib64" ] && [ -x "$1/bin/nvcc" ]; } || return 1
-    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-}${CONDA_PREFIX-}${VIRTUAL_ENV-}$_csw_ld_set in
-        '' | exported) ;;
-        *) __cudaswitch_unhindered || return 1 ;;
-    esac
-    if [ -d "$1/extras/CUPTI/lib64" ]; then
-        set -- "$1" "$2" :"$1/extras/CUPTI/lib64" :0"$1/extras/CUPTI/lib64"
-    fi
-    case ${_CUDASWITCH_LD-}:$_csw_ld_set${_csw_unset-} in
-        unset:*) ;;
-        : | *unset) \export "_CUDASWITCH_LD=unset" ;;
-    esac
-    case ${_CUDASWITCH_ON-} in
-        '')
-            \export _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB LD_LIBRARY_PATH \
-                CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
-            ;;
-    esac
-    _cudaswitch_path='' _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set \
-        _cudaswitch_ld=$1/lib64${3-}${_csw_ld:+:$_csw_ld} _cudaswitch_plain=$1:$1:$1:$1/bin/nvcc \
-        _CUDASWITCH_ON=$2:nvcc _CUDASWITCH_BIN=0$1/bin _CUDASWITCH_LIB=0$1/lib64${4-} \
-        PATH=$1/bin${_csw_search:+:$_csw_search} LD_LIBRARY_PATH=$_cudaswitch_ld \
-        CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
-}
-
-# Does nothing that conda keeps, and no environment, stand against that?
-__cudaswitch_unhindered() {
-    \local __csw _csw_xla
-    _csw_xla=''
-    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
-        ?*)
-            __cudaswitch_kept
-            case $__csw in ?*) return 1 ;; esac
-            ;;
-    esac
-    case ${CONDA_PREFIX-}${VIRTUAL_ENV-} in
-        "${_csw_plain-}") ;;
-        *) if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi ;;
-    esac
-    case $_csw_ld_set in
-        set) if __cudaswitch_private LD_LIBRARY_PATH; then return 1; else _csw_ld_set=exported; fi ;;
-    esac
 }
 
 # Put the toolkit $_csw_home of $_csw_want into $_csw_search, $_csw_old and $_csw_ld, and set the

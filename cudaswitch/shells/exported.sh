@@ -37,3 +37,13 @@ __cudaswitch_unexport() {
         \eval "_csw_value=\$$_csw_name" && \unset "$_csw_name" && \eval "$_csw_name=\$_csw_value"
     done
 }
+
+# Run a command for which a person's `set -a` does not count: what is ours is not exported.
+__cudaswitch_apart() {
+    \local _csw_code
+    _csw_code=0
+    \set +a
+    "$@" || _csw_code=$?
+    \set -a
+    return "$_csw_code"
+}

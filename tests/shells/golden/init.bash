@@ -6,10 +6,13 @@ __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <copies.sh, [[>
 <exported.sh>
 <flags.sh, [[>
+<lists.sh, [[>
 <core.sh, [[>
+<plain.sh, [[>
 <hooks.sh, [[>
 <answers.sh, [[>
 <init.sh, [[>
+<command.sh, [[>
 '; }
 <file.sh, [[>
 <lazy.sh, [[>

@@ -9,6 +9,7 @@ function __cudaswitch_load
 <flags.fish>
 <lists.fish>
 <core.fish>
+<plain.fish>
 <hooks.fish>
 <init.fish>
 <command.fish>

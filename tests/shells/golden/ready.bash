@@ -16,8 +16,11 @@ esac
 <copies.sh, [[>
 <exported.sh>
 <flags.sh, [[>
+<lists.sh, [[>
 <core.sh, [[>
+<plain.sh, [[>
 <hooks.sh, [[>
 <answers.sh, [[>
 <init.sh, [[>
+<command.sh, [[>
 _cudaswitch_rest=''

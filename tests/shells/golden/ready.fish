@@ -13,6 +13,7 @@ set -g _cudaswitch_seen ''
 <flags.fish, #:>
 <lists.fish, #:>
 <core.fish, #:>
+<plain.fish, #:>
 <hooks.fish, #:>
 <init.fish, #:>
 <command.fish, #:>

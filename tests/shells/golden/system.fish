@@ -5,6 +5,7 @@
 <flags.fish>
 <lists.fish>
 <core.fish>
+<plain.fish>
 <hooks.fish>
 set -gx _CUDASWITCH_U 'system'
 __cudaswitch_settle

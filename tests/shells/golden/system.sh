@@ -5,7 +5,9 @@ case ${KSH_VERSION:+k} in
 <copies.sh>
 <exported.sh>
 <flags.sh>
+<lists.sh>
 <core.sh>
+<plain.sh>
 <hooks.sh>
 \export _CUDASWITCH_U='system'
 __cudaswitch_settle

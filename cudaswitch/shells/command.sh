@@ -1,0 +1,141 @@
+# shellcheck shell=bash disable=SC2016,SC2154  # zsh runs it too; core.sh sets what it has put where
+# `cudaswitch` in bash and zsh: what changes this shell, and what is the command's own to do.
+
+# This shell's own choice is the want $1 from now on, none when it is empty.
+__cudaswitch_choose() {
+    # Where there was none, `off` gives nothing up that `use -` could mean.
+    case ${_CUDASWITCH_U-}$1 in ?*) \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" ;; esac
+    case $1 in '') \unset _CUDASWITCH_U ;; *) \export "_CUDASWITCH_U=$1" ;; esac
+    if [ -n "${CONDA_PREFIX-}" ] && __cudaswitch_leaving; then
+        __cudaswitch_meanwhile "$1"
+        __cudaswitch_tell "${_cudaswitch_line-}"
+    elif [ -n "$1" ]; then
+        __cudaswitch_settle
+        __cudaswitch_tell
+    else
+        __cudaswitch_look
+        case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
+    fi
+}
+
+# Does a script of the environment keep a PATH, or ask while it is left?
+__cudaswitch_on_hold() {
+    case ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${SAVED_PATH-} in
+        '') __cudaswitch_leaving ;;
+    esac
+}
+
+# Is it a script of an environment that is left which asks?
+__cudaswitch_leaving() {
+    # shellcheck disable=SC2154  # of zsh
+    case ${BASH_SOURCE[*]-}${funcfiletrace[*]-} in */deactivate.d/*) ;; *) return 1 ;; esac
+}
+
+# Settle for the choice $1 in such a script: conda is to export a PATH that it computed before.
+__cudaswitch_meanwhile() {
+    \local _csw_gone
+    _csw_gone=${_CUDASWITCH_GONE-}
+    case ${_CUDASWITCH_ON-}$1 in
+        '') __cudaswitch_settle ;;
+        *) __cudaswitch_leave A "$CONDA_PREFIX" ;;
+    esac
+    case $_csw_gone in
+        ?*) \export "_CUDASWITCH_GONE=${_CUDASWITCH_GONE:+$_CUDASWITCH_GONE:}$_csw_gone" ;;
+    esac
+}
+
+# `use` of a toolkit without options in place of another comes first: there is nothing to work out
+# as long as nobody has touched what was applied, nor keeps a PATH with it. All in one function,
+# for a call takes longer than most commands.
+cudaswitch() {
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
+    \local __csw _csw_search _csw_ld _csw_ld_set
+    if [[ $#:${1-} == 2:use && $- != *a* ]] && __cudaswitch_ready "$2"; then
+        if [[ ${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}${_CUDASWITCH_OLD-}${_CUDASWITCH_KEPT-}${CUDA_HOME-}:\
+${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == \
+            "${_cudaswitch_plain:-none}:${_cudaswitch_ld-}:${_CUDASWITCH_BIN-}:"* ]] \
+            && { [[ -z ${CONDA_PREFIX-}${VIRTUAL_ENV-} ]] || ! __cudaswitch_on_hold; } \
+            && _csw_search=${PATH:${#_CUDASWITCH_BIN}} \
+                _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set \
+            && __cudaswitch_plainly "$__csw" "$__csw"; then
+            if [[ -z ${_CUDASWITCH_PREVIOUS+x} || -z ${_CUDASWITCH_U+x} ]]; then
+                \export _CUDASWITCH_PREVIOUS _CUDASWITCH_U
+            fi
+            # The next look has news then, and whether it is told is decided by the line.
+            _CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-} _CUDASWITCH_U=$__csw _cudaswitch_told='' \
+                _cudaswitch_line=${__csw##*/}
+            if [[ -n ${CUDASWITCH_QUIET-} \
+                || ( -n ${ZSH_VERSION-} && ! -e /dev/fd/2 && ! -t 2 ) ]]; then return 0; fi
+            printf 'cudaswitch: CUDA %s\n' "${_cudaswitch_line#cuda-}" >&2 || :
+        else
+            __cudaswitch_choose "$__csw"
+        fi
+    else
+        __cudaswitch_command "$@"
+        # Without this no `set -e` of zsh sees a failure in `else`.
+        return
+    fi
+}
+
+# What there is no ready answer to.
+__cudaswitch_command() {
+    \local _csw_arg
+    case $- in *a*) __cudaswitch_apart __cudaswitch_command "$@"; return ;; esac
+    case ${1-} in
+        use | off | pin | unpin | install | adopt | remove | alias) ;;
+        *)
+            __cudaswitch_run "$@"
+            return
+            ;;
+    esac
+    for _csw_arg; do
+        case $_csw_arg in
+            -h | --help)
+                __cudaswitch_run "$@"
+                return
+                ;;
+        esac
+    done
+    case $1 in
+        use)
+            if [ "$#" -eq 2 ] && [ "$2" = - ]; then
+                if [ -z "${_CUDASWITCH_PREVIOUS+x}" ]; then
+                    printf 'cudaswitch: there is no earlier choice in this shell\n' >&2
+                    printf 'hint: cudaswitch use VERSION\n' >&2
+                    return 1
+                fi
+                __csw=$_CUDASWITCH_PREVIOUS
+                case $__csw in
+                    /*)
+                        if ! [ -d "${__csw%%:*}/." ]; then
+                            printf 'cudaswitch: `%s` is gone\n' "${__csw%%:*}" >&2
+                            printf 'hint: cudaswitch use VERSION\n' >&2
+                            return 1
+                        fi
+                        ;;
+                esac
+            elif [ "$#" -eq 2 ] && [ "$2" = system ]; then
+                __csw=system
+            else
+                shift
+                __csw=$(__cudaswitch_run want --for-use "$@") || return
+            fi
+            __cudaswitch_choose "$__csw"
+            ;;
+        off)
+            if [ "$#" -gt 1 ]; then
+                __cudaswitch_run "$@"
+                return
+            fi
+            __cudaswitch_choose ''
+            ;;
+        *)
+            __cudaswitch_run "$@" || return
+            # What the hook of an active environment asks for may be another thing now.
+            case ${_CUDASWITCH_C-} in *":env=${CONDA_PREFIX-}") \unset _CUDASWITCH_C ;; esac
+            case ${_CUDASWITCH_V-} in *":env=${VIRTUAL_ENV-}") \unset _CUDASWITCH_V ;; esac
+            _cudaswitch_seen='' _cudaswitch_asked=''
+            __cudaswitch_look
+            ;;
+    esac
+}

@@ -1,0 +1,53 @@
+# shellcheck shell=dash
+# Lists of directories for core.sh.
+
+# __csw = the list $1 without the directories of the record $2, each taken out once, at its
+# first place, and only where more copies stand than before us.
+__cudaswitch_without() {
+    \local _csw_items _csw_item _csw_dir _csw_count _csw_seen
+    __csw=:$1: _csw_items=${2:+$2:}
+    while [ -n "$_csw_items" ]; do
+        _csw_item=${_csw_items%%:*} _csw_items=${_csw_items#*:}
+        _csw_dir=/${_csw_item#*/} _csw_count=${_csw_item%%/*} _csw_seen=$__csw
+        while [ "$_csw_count" -gt 0 ]; do
+            case $_csw_seen in
+                *":$_csw_dir:"*)
+                    _csw_seen=:${_csw_seen#*":$_csw_dir:"} _csw_count=$((_csw_count - 1))
+                    ;;
+                *) continue 2 ;;
+            esac
+        done
+        case $_csw_seen in
+            *":$_csw_dir:"*) __csw=${__csw%%":$_csw_dir:"*}:${__csw#*":$_csw_dir:"} ;;
+        esac
+    done
+    __csw=${__csw#:} __csw=${__csw%:}
+}
+
+# __csw = the record COUNT/dir:COUNT/dir of the directories $2 for the list $1.
+__cudaswitch_record() {
+    \local _csw_dirs _csw_dir _csw_rest _csw_count
+    __csw='' _csw_dirs=$2:
+    while [ -n "$_csw_dirs" ]; do
+        _csw_dir=${_csw_dirs%%:*} _csw_dirs=${_csw_dirs#*:} _csw_rest=:$1: _csw_count=0
+        while :; do
+            case $_csw_rest in
+                *":$_csw_dir:"*)
+                    _csw_rest=:${_csw_rest#*":$_csw_dir:"} _csw_count=$((_csw_count + 1))
+                    ;;
+                *) break ;;
+            esac
+        done
+        __csw=${__csw:+$__csw:}$_csw_count$_csw_dir
+    done
+}
+
+# Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
+__cudaswitch_before() {
+    \local _csw_head
+    _csw_head=:${PATH-}:
+    case ${_csw_head%%":$2/bin:"*}: in
+        *":$1/bin:"*) return 0 ;;
+    esac
+    return 1
+}

@@ -1,0 +1,91 @@
+# The short ways of core.fish: what is usual, a toolkit where nobody else has set anything, in and out.
+
+# Has nobody set what a toolkit sets?
+function __cudaswitch_free
+    set -q CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+    test $status -eq 4
+end
+
+# Apply $want of the toolkit $home before $path and $ld, $ld_set being empty when that is unset,
+# where nobody has set what a toolkit sets, and nothing needs working out. Where it is not so this
+# fails with nothing done, and __cudaswitch_apply takes its time.
+function __cudaswitch_plainly --no-scope-shadowing
+    switch $want
+        case $home $home':env=*'
+        case '*'
+            return 1
+    end
+    set -q ld_set[1]; and not set -qx LD_LIBRARY_PATH; and return 1
+    test -n "$ld"; or __cudaswitch_bare
+    set -g --path _cudaswitch_ld_was $ld
+    set -g _cudaswitch_ld_was_set $ld_set
+    __cudaswitch_place $home $want ":$path:$ld" "$plain"; or return 1
+    set -gx PATH $home/bin $path
+    set -q ld_set[1]; and test "$was_unset" != unset; or set -gx _CUDASWITCH_LD unset
+    return 0
+end
+
+# $ld is empty, and is to have no elements: fish keeps a variable that is set but empty as a list of
+# one empty string, and has lists without any, too.
+function __cudaswitch_bare --no-scope-shadowing
+    set -q ld_set[1]; and not set -q ld[1]; and set ld_set bare
+    set ld
+end
+
+# Set what the want $argv[2] of the toolkit $argv[1] has beside PATH, before $_cudaswitch_ld_was,
+# where there is nothing to work out, neither in the lists $argv[3] nor in the active environment,
+# which is known to bring no CUDA where it is $argv[4]. Else this fails with nothing done.
+function __cudaswitch_place
+    test -d $argv[1]/lib64 -a -x $argv[1]/bin/nvcc; or return 1
+    string match --quiet -- "*:$argv[1]/*" $argv[3]; and return 1
+    test -z "$CONDA_SHLVL$CONDA_PREFIX$VIRTUAL_ENV"; or __cudaswitch_unhindered "$argv[4]"; or return 1
+    if test -d $argv[1]/extras/CUPTI/lib64
+        set -gx _CUDASWITCH_LIB 0$argv[1]/lib64:0$argv[1]/extras/CUPTI/lib64
+        set -gx --path LD_LIBRARY_PATH $argv[1]/lib64 $argv[1]/extras/CUPTI/lib64 $_cudaswitch_ld_was
+    else
+        set -gx _CUDASWITCH_LIB 0$argv[1]/lib64
+        set -gx --path LD_LIBRARY_PATH $argv[1]/lib64 $_cudaswitch_ld_was
+    end
+    set -gx _CUDASWITCH_ON $argv[2]:nvcc
+    set -gx _CUDASWITCH_BIN 0$argv[1]/bin
+    set -gx CUDA_HOME $argv[1]
+    set -gx CUDA_PATH $argv[1]
+    set -gx CUDAToolkit_ROOT $argv[1]
+    set -gx CUDACXX $argv[1]/bin/nvcc
+    set -g _cudaswitch_ld "$LD_LIBRARY_PATH"
+    set -g _cudaswitch_plain $argv[1]:$argv[1]:$argv[1]:$CUDACXX
+    return 0
+end
+
+# Does nothing that conda keeps, and no environment but $argv, stand against that?
+function __cudaswitch_unhindered
+    test -n "$CONDA_SHLVL"; and __cudaswitch_kept; and return 1
+    test "$CONDA_PREFIX$VIRTUAL_ENV" = "$argv"; and return 0
+    set -e __csw_xla
+    __cudaswitch_bundled; and return 1
+    not set -q __csw_xla
+end
+
+# Undo what __cudaswitch_plainly did, where nobody has touched it and nobody asks for anything.
+# Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time.
+function __cudaswitch_restore
+    test "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D$_CUDASWITCH_OLD\
+$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH$_CUDASWITCH_UNEXPORTED:$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:\
+$CUDACXX|0$PATH[1]" = ":$_cudaswitch_ld|$_cudaswitch_plain|$_CUDASWITCH_BIN"; or return 1
+    test -n "$_cudaswitch_plain"; or return 1
+    set -q _CUDASWITCH_KEPT; and return 1
+    set -q PATH[2]; or return 1
+    __cudaswitch_kept; and return 1
+    set -gx PATH $PATH[2..]
+    if contains -- "$_cudaswitch_ld_was_set" set bare
+        set -l --path ld $_cudaswitch_ld_was
+        __cudaswitch_back LD_LIBRARY_PATH "$ld"
+        test $_cudaswitch_ld_was_set = set; or set LD_LIBRARY_PATH
+    else
+        set -e LD_LIBRARY_PATH
+    end
+    set -g _cudaswitch_plain
+    set -eg CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX \
+        _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB _CUDASWITCH_LD
+    return 0
+end

@@ -1,0 +1,79 @@
+# shellcheck shell=dash disable=SC2154  # core.sh sets them
+# The short ways of core.sh: what is usual, a toolkit where nobody else has set anything, in and out.
+
+# Undo what __cudaswitch_plainly did, where nobody has touched it and nobody asks for anything.
+# Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time.
+__cudaswitch_restore() {
+    __csw=${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_CUDASWITCH_D-}
+    __csw=$__csw${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_KEPT+x}\
+${_CUDASWITCH_UNEXPORTED-}
+    __csw=$__csw:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
+    case $__csw\|${LD_LIBRARY_PATH-} in
+        ":${_cudaswitch_plain:-none}|${_cudaswitch_ld:-none}") ;;
+        *) return 1 ;;
+    esac
+    case 0${PATH-} in "${_CUDASWITCH_BIN-}:"*) ;; *) return 1 ;; esac
+    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
+        ?*)
+            __cudaswitch_kept
+            case $__csw in ?*) return 1 ;; esac
+            ;;
+    esac
+    PATH=${PATH#*:} _cudaswitch_plain=''
+    case $_cudaswitch_ld_was_set in
+        '') \unset LD_LIBRARY_PATH ;;
+        *) LD_LIBRARY_PATH=$_cudaswitch_ld_was ;;
+    esac
+    \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX \
+        _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB _CUDASWITCH_LD
+}
+
+# Apply the want $2 of the toolkit $1 before $_csw_search and $_csw_ld, $_csw_ld_set being empty
+# when that is unset, where nobody has set what a toolkit sets, and nothing needs working out.
+# Where it is not so this fails with nothing done, and __cudaswitch_apply takes its time.
+__cudaswitch_plainly() {
+    case $2: in [!/]*) return 1 ;; "$1:" | "$1:env="*) ;; *) return 1 ;; esac
+    case :$_csw_search:$_csw_ld in *":$1/"*) return 1 ;; esac
+    { [ -d "$1/lib64" ] && [ -x "$1/bin/nvcc" ]; } || return 1
+    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-}${CONDA_PREFIX-}${VIRTUAL_ENV-}$_csw_ld_set in
+        '' | exported) ;;
+        *) __cudaswitch_unhindered || return 1 ;;
+    esac
+    if [ -d "$1/extras/CUPTI/lib64" ]; then
+        set -- "$1" "$2" :"$1/extras/CUPTI/lib64" :0"$1/extras/CUPTI/lib64"
+    fi
+    case ${_CUDASWITCH_LD-}:$_csw_ld_set${_csw_unset-} in
+        unset:*) ;;
+        : | *unset) \export "_CUDASWITCH_LD=unset" ;;
+    esac
+    case ${_CUDASWITCH_ON-} in
+        '')
+            \export _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB LD_LIBRARY_PATH \
+                CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+            ;;
+    esac
+    _cudaswitch_path='' _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set \
+        _cudaswitch_ld=$1/lib64${3-}${_csw_ld:+:$_csw_ld} _cudaswitch_plain=$1:$1:$1:$1/bin/nvcc \
+        _CUDASWITCH_ON=$2:nvcc _CUDASWITCH_BIN=0$1/bin _CUDASWITCH_LIB=0$1/lib64${4-} \
+        PATH=$1/bin${_csw_search:+:$_csw_search} LD_LIBRARY_PATH=$_cudaswitch_ld \
+        CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
+}
+
+# Does nothing that conda keeps, and no environment, stand against that?
+__cudaswitch_unhindered() {
+    \local __csw _csw_xla
+    _csw_xla=''
+    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
+        ?*)
+            __cudaswitch_kept
+            case $__csw in ?*) return 1 ;; esac
+            ;;
+    esac
+    case ${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+        "${_csw_plain-}") ;;
+        *) if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi ;;
+    esac
+    case $_csw_ld_set in
+        set) if __cudaswitch_private LD_LIBRARY_PATH; then return 1; else _csw_ld_set=exported; fi ;;
+    esac
+}
