@@ -83,7 +83,7 @@ class World:
     ld: list[str] | None
     scalars: dict[str, str]
     cd_looks: bool
-    """Whether the shell looks round on `cd`, not only at the prompt."""
+    """Whether the shell looks round on `cd`, wherever that leads, not only at the prompt."""
     heedless: bool = False
     old: list[str] | None = None
     levels: list[tuple[Place, bool]] = field(default_factory=list)
@@ -350,7 +350,7 @@ class World:
     def cd(self, name: str) -> None:
         self.cwd = name
         if self.cd_looks:
-            self.prompt()
+            self.look()
 
     def prepend(self, variable: str, folder: str) -> None:
         self._set(variable, [folder, *(self._get(variable) or [])])
