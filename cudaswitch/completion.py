@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cudaswitch.shipped import shipped
+import os
+
+from cudaswitch.shipped import place_of, shipped
 
 SCRIPTS = {"bash": "cudaswitch.bash", "zsh": "_cudaswitch", "fish": "cudaswitch.fish"}
 """Shell → its script, named as the shell looks for it."""
@@ -11,3 +13,8 @@ SCRIPTS = {"bash": "cudaswitch.bash", "zsh": "_cudaswitch", "fish": "cudaswitch.
 def script(shell: str) -> str:
     """Return the completion script of a shell of SCRIPTS."""
     return shipped(SCRIPTS[shell])
+
+
+def folder_of(shell: str) -> str:
+    """Return the folder with the completion script of a shell, "" where there is none."""
+    return os.path.dirname(place_of(SCRIPTS[shell])) if shell in SCRIPTS else ""

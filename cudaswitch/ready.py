@@ -6,7 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from cudaswitch import __version__, shells, talk
+from cudaswitch import __version__, completion, shells, talk
 from cudaswitch.durable import write_all
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import home, program
@@ -21,7 +21,8 @@ def path_of(shell: shells.Shell) -> Path:
 def show(name: str) -> None:
     """Print the integration of a shell, for `eval`; it starts without click."""
     row = shells.shell_named(name, shells.INTEGRATED)
-    talk.script(shells.init(row, root=home().folder, program=program()))
+    scripts = completion.folder_of(row.name)
+    talk.script(shells.init(row, root=home().folder, program=program(), scripts=scripts))
 
 
 def write(shell: shells.Shell) -> Path:
@@ -29,7 +30,8 @@ def write(shell: shells.Shell) -> Path:
     store = home()
     require_writable(store)
     path = path_of(shell)
-    text = shells.ready(shell, root=store.folder, program=program(), file=path)
+    scripts = completion.folder_of(shell.name)
+    text = shells.ready(shell, root=store.folder, program=program(), scripts=scripts, file=path)
     with written(store):
         write_all({path: text, _bound(): _binding() + "\n"})
     return path

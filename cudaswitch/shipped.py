@@ -9,8 +9,13 @@ _FOLDERS = ("share", "../shims", "../completions")
 """In a wheel the first has them all; an editable install reads the others in their place."""
 
 
+def place_of(name: str) -> str:
+    """Return where one of the files is, by its name alone."""
+    places = [os.path.abspath(f"{_HERE}/{folder}/{name}") for folder in _FOLDERS]
+    return next(filter(os.path.isfile, places), places[0])
+
+
 def shipped(name: str) -> str:
     """Read one of the files, by its name alone."""
-    places = [f"{_HERE}/{folder}/{name}" for folder in _FOLDERS]
-    with open(next(filter(os.path.isfile, places), places[0]), encoding="utf-8") as file:
+    with open(place_of(name), encoding="utf-8") as file:
         return file.read()

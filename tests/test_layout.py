@@ -32,6 +32,7 @@ ORDER = (
     *(
         "__init__",
         "shipped",
+        "completion",
         "namedtuples",
         "errors",
         "talk",
@@ -80,7 +81,7 @@ ORDER = (
         "shims",
         "lookup",
     ),
-    *("ready", "startup", "doctor", "completion", "helptexts", "telling", "running", "check"),
+    *("ready", "startup", "doctor", "helptexts", "telling", "running", "check"),
     *("cli", "__main__"),
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""

@@ -50,6 +50,8 @@ LINES = [
     # What must be left to click.
     ["--help", "pin"],
     ["no-such-command", "--help"],
+    ["cudaswitch", "--help"],
+    ["x" * 300, "--help"],
     ["../helptexts/pin", "--help"],
     ["pin", "--help", "--help"],
     ["pin", "10.1", "-h"],

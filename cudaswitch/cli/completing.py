@@ -13,6 +13,7 @@ from cudaswitch.completion import SCRIPTS, script
 def completion(shell: str) -> None:
     """Print the completion script of a shell.
 
-    Where cudaswitch is installed for the whole machine, shells find it by themselves.
+    `init` brings it along. Where cudaswitch is installed for the whole machine, shells find it
+    by themselves.
     """
     click.echo(script(shell), nl=False)

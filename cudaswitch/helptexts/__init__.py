@@ -27,8 +27,8 @@ def width() -> int:
 
 
 def file_of(*commands: str) -> str:
-    """Return the file of a command's text, by its words: `pin.txt`, `config-get.txt`."""
-    return f"{'-'.join(commands) or 'cudaswitch'}.txt"
+    """Return the file of a command's text, by its words, as manuals are named."""
+    return f"{'-'.join(('cudaswitch', *commands))}.txt"
 
 
 def text(arguments: list[str]) -> str | None:
@@ -41,5 +41,5 @@ def text(arguments: list[str]) -> str | None:
     try:
         with open(f"{_HERE}/{file_of(*commands)}", encoding="utf-8") as file:
             return file.read()
-    except FileNotFoundError:  # no such command
+    except OSError:  # no such command, nor any of so long a name
         return None

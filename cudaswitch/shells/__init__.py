@@ -121,17 +121,18 @@ def answers() -> str:
     return "".join(map(text_of, ("packages.sh", "file.sh", "answers.sh")))
 
 
-def init(shell: Shell, *, root: str, program: str) -> str:
+def init(shell: Shell, *, root: str, program: str, scripts: str) -> str:
     """Return the whole integration of a shell, for `eval` or for a file to source.
 
-    `root` is the store, `program` the absolute path of the command.
+    `root` is the store, `program` the absolute path of the command, `scripts` the folder with
+    the shell's completion script, "" where there is none.
     """
     if not shell.init:
         hint = f"there is one for {', '.join(INTEGRATED)}"
         raise RequestError(f"`{shell.name}` has no integration", hint)
     if shell.core:
         return carried(shell.core + shell.init, root=root, program=program)
-    values = {"_cudaswitch_root": root, "_cudaswitch_program": program}
+    values = _values(root, program, scripts)
     if not shell.defines:
         values["_cudaswitch_texts"] = str(Path(__file__).parent)
     before = _defined(shell)
@@ -140,17 +141,18 @@ def init(shell: Shell, *, root: str, program: str) -> str:
     return _assigned(shell, values) + before + _spelled(shell, shell.init)
 
 
-def ready(shell: Shell, *, root: str, program: str, file: Path) -> str:
+def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) -> str:
     """Return the integration for `file`, which new shells source: most of them leave it early."""
     if not shell.ready:
-        return init(shell, root=root, program=program)
-    values = {
-        "_cudaswitch_root": root,
-        "_cudaswitch_program": program,
-        "_cudaswitch_ready": str(file),
-    }
+        return init(shell, root=root, program=program, scripts=scripts)
+    values = _values(root, program, scripts) | {"_cudaswitch_ready": str(file)}
     first = _assigned(shell, values) + _spelled(shell, (shell.again, *shell.init))
     return shell.ready(first, _defined(shell) + _spelled(shell, shell.lazy))
+
+
+def _values(root: str, program: str, scripts: str) -> dict[str, str]:
+    values = {"_cudaswitch_root": root, "_cudaswitch_program": program}
+    return values | ({"_cudaswitch_scripts": scripts} if scripts else {})
 
 
 def _assigned(shell: Shell, values: dict[str, str]) -> str:

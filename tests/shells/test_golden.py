@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from cudaswitch import shells
+from cudaswitch.completion import folder_of
 from cudaswitch.shells import FAMILIES, Owner
 from cudaswitch.shells import SHELLS as ROWS
 from homes import Home
@@ -29,6 +30,7 @@ from shells.test_virtualenv import activate, with_venv
 
 GOLDEN = Path(__file__).with_name("golden")
 ROOT, PROGRAM = "/home/o'neill/a $store", '/opt/a "program"/cudaswitch'
+SCRIPTS = "/opt/a `share`"
 TOOLKIT, OPTIONS = "/srv/a store/toolkits/10.1.243+cudnn7.6.5", "lib=always:gpus=0,2"
 SITE = "lib/python3.11/site-packages"
 
@@ -40,11 +42,11 @@ def _operations() -> dict[str, Callable[[], str]]:
         found[f"use.{name}"] = partial(shells.use, row, f"{TOOLKIT}:{OPTIONS}")
         found[f"system.{name}"] = partial(shells.use, row, "system")
         if row.init:
-            found[f"init.{name}"] = partial(shells.init, row, root=ROOT, program=PROGRAM)
-        if row.ready:
-            found[f"ready.{name}"] = partial(
-                shells.ready, row, root=ROOT, program=PROGRAM, file=Path(ROOT, "init", name)
-            )
+            values = {"root": ROOT, "program": PROGRAM, "scripts": folder_of(name) and SCRIPTS}
+            found[f"init.{name}"] = partial(shells.init, row, **values)
+            if row.ready:
+                file = Path(ROOT, "init", name)
+                found[f"ready.{name}"] = partial(shells.ready, row, **values, file=file)
     for family in FAMILIES:
         owner: Owner
         for owner in ("C", "V"):

@@ -1,5 +1,6 @@
 _cudaswitch_root='/home/o'\''neill/a $store'
 _cudaswitch_program='/opt/a "program"/cudaswitch'
+_cudaswitch_scripts='/opt/a `share`'
 _cudaswitch_seen=''
 __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <bundled.sh, [[>
@@ -16,4 +17,5 @@ __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 '; }
 <file.sh, [[>
 <lazy.sh, [[>
+<tab.bash>
 <init.bash>

@@ -1,5 +1,6 @@
 set -g _cudaswitch_root '/home/o\'neill/a $store'
 set -g _cudaswitch_program '/opt/a "program"/cudaswitch'
+set -g _cudaswitch_scripts '/opt/a `share`'
 set -g _cudaswitch_seen ''
 function __cudaswitch_load
     eval '<release.fish>
@@ -17,4 +18,5 @@ function __cudaswitch_load
 end
 <release.fish>
 <lazy.fish>
+<tab.fish>
 <prompt.fish>

@@ -1,5 +1,6 @@
 typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
 typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
+typeset -g _cudaswitch_scripts='/opt/a `share`'
 typeset -g _cudaswitch_seen=''
 __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <bundled.sh, [[>
@@ -16,4 +17,5 @@ __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 '; }
 <file.sh, [[>
 <lazy.sh, [[>
+<tab.zsh>
 <init.zsh>

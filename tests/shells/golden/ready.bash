@@ -2,11 +2,13 @@ case ${_cudaswitch_rest-} in
 '')
 _cudaswitch_root='/home/o'\''neill/a $store'
 _cudaswitch_program='/opt/a "program"/cudaswitch'
+_cudaswitch_scripts='/opt/a `share`'
 _cudaswitch_ready='/home/o'\''neill/a $store/init/bash'
 _cudaswitch_seen=''
 <again.sh, [[>
 <file.sh, [[>
 <lazy.sh, [[>
+<tab.bash>
 <init.bash>
 return 0
 ;;

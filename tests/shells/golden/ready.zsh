@@ -2,11 +2,13 @@ case ${_cudaswitch_rest-} in
 '')
 typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
 typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
+typeset -g _cudaswitch_scripts='/opt/a `share`'
 typeset -g _cudaswitch_ready='/home/o'\''neill/a $store/init/zsh'
 typeset -g _cudaswitch_seen=''
 <again.sh, [[>
 <file.sh, [[>
 <lazy.sh, [[>
+<tab.zsh>
 <init.zsh>
 return 0
 ;;

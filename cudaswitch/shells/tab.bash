@@ -1,0 +1,9 @@
+# shellcheck shell=bash disable=SC2154  # `shells.init` sets $_cudaswitch_scripts
+# The first TAB behind `cudaswitch` loads what completes it, where nothing else does.
+__cudaswitch_tab() {
+    if [[ -r $_cudaswitch_scripts/cudaswitch.bash ]]; then
+        # shellcheck disable=SC1091  # it is in completions/
+        \. "$_cudaswitch_scripts/cudaswitch.bash" && _cudaswitch "$@"
+    fi
+}
+{ \complete -p cudaswitch > /dev/null || \complete -F __cudaswitch_tab cudaswitch || :; } 2> /dev/null
