@@ -1,6 +1,6 @@
 # The first TAB behind `cudaswitch` loads what completes it, where nothing else does, and where
 # there is completion at all: `compinit` looks for more by itself.
-if (( ${+_comps} && ! ${+_comps[cudaswitch]} )); then
+if (( ${+_comps} )) && (( ! ${+_comps[cudaswitch]} )); then
     _cudaswitch() {
         if [[ -r $_cudaswitch_scripts/_cudaswitch ]]; then
             \. "$_cudaswitch_scripts/_cudaswitch" && _cudaswitch "$@"

@@ -378,10 +378,15 @@ def test_a_conda_that_does_not_say_when_it_has_finished(
 ) -> None:
     """What it calls then is private to it, or somebody else's, so the prompt does the same."""
     session = Session(twins.person, twins.folder, shell, conda)
-    enter = [f"{conda.activate(shell, twins.folder / name)}\n{shell.prompt}" for name in "av"]
-    last = session.play(renamed, *enter, load=True).snaps["4"]
+    steps = [*(conda.activate(shell, twins.folder / name) for name in "av"), conda.deactivate()]
+    prompted = [f"{step}\n{shell.prompt}" for step in steps]
+    result = session.play(renamed, *prompted, load=True, LD_LIBRARY_PATH="/own/lib")
+    assert not [line for line in result.stderr.splitlines() if "not found" in line]
+    last = result.snaps["4"]
     assert last["CUDA_HOME"] == "/vars"
     assert not [name for name, value in last.items() if "toolkits" in value and "SHLVL" in name]
+    *_, own = result.snaps["5"]["LD_LIBRARY_PATH"].split(":")
+    assert own == "/own/lib"
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
