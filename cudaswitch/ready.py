@@ -51,21 +51,21 @@ def fault(shell: shells.Shell) -> str | None:
     if not os.path.isfile(path_of(shell)):
         return "it is not there"
     with contextlib.suppress(OSError):
-        command = _read_bound().partition(" ")[2]
+        command = _command(_read_bound())
         if command and not os.access(command, os.X_OK):
             return f"it starts `{command}`, which is not there"
     return None
 
 
 def refresh() -> None:
-    """Bring the ready files up to date after an update or a move of cudaswitch.
+    """Bring the ready files up to date after an update or a move of cudaswitch, or of its Python.
 
     They stay bound to the program that wrote them while it is there: two installations
     that share a store would otherwise rewrite each other's files for ever.
     """
     with contextlib.suppress(OSError, CudaswitchError):
         bound = _read_bound()
-        other = bound.partition(" ")[2]
+        other = _command(bound)
         if bound == _binding() or (other != program() and os.access(other, os.X_OK)):
             return
         for row in shells.SHELLS.values():
@@ -82,4 +82,9 @@ def _read_bound() -> str:
 
 
 def _binding() -> str:
-    return f"{__version__} {program()}"
+    # The texts of some shells load others from the package's own folder.
+    return f"{__version__} {program()}\n{os.path.dirname(__file__)}"
+
+
+def _command(bound: str) -> str:
+    return bound.partition("\n")[0].partition(" ")[2]

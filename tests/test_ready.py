@@ -39,7 +39,9 @@ def test_ready_files_follow_the_program(stocked: Home) -> None:
     ready = stocked.store / "init" / "bash"
     text = ready.read_text()
     bound = ready.with_name(".bound")
-    assert bound.read_text() == f"{cudaswitch.__version__} {console_script()}\n"
+    mine = f"{cudaswitch.__version__} {console_script()}"
+    package = Path(str(cudaswitch.__file__)).parent
+    assert bound.read_text() == f"{mine}\n{package}\n"
 
     def after(binding: str) -> str:
         ready.write_text("# older\n")
@@ -48,10 +50,14 @@ def test_ready_files_follow_the_program(stocked: Home) -> None:
         succeeded(stocked.run("want", "--for-use", ">=10"))
         return ready.read_text()
 
-    assert after(f"0.0.1 {console_script()}") == text
-    assert after("0.0.1 /gone/bin/cudaswitch") == text
+    assert after(f"0.0.1 {console_script()}\n{package}") == text
+    assert after(f"0.0.1 /gone/bin/cudaswitch\n{package}") == text
+    # The package, which has texts that they load, goes elsewhere with another Python.
+    assert after(f"{mine}\n/usr/lib/python2.7/cudaswitch") == text
+    assert after(mine) == text
+    assert after(f"{mine}\n{package}") == "# older\n"
     # Another installation that is there keeps its own.
-    assert after(f"0.0.1 {sys.executable}") == "# older\n"
+    assert after(f"0.0.1 {sys.executable}\n/usr") == "# older\n"
     bound.unlink()
     ready.unlink()
     before = snapshot(stocked.store)
@@ -95,7 +101,7 @@ def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) ->
     assert f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5\n" in done.stdout
     assert "cudaswitch: CUDA 10.1.243+cudnn7.6.5\n" in done.stderr
     assert str(old) not in done.stderr
-    assert (stocked.store / "init" / ".bound").read_text().endswith(f" {new}\n")
+    assert (stocked.store / "init" / ".bound").read_text().splitlines()[0].endswith(f" {new}")
 
     new.unlink()
     done = told("cudaswitch list" if shell == "tcsh" else "cudaswitch use '>=10'")
