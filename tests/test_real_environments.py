@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -11,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import rattler
 
 import builders
 from builders import conda_package, local_channel
@@ -20,6 +18,7 @@ from cudaswitch.bundled import bundles_cuda
 from cudaswitch.detect import facts_of
 from cudaswitch.resolver import resolve
 from homes import Home
+from rattler_install import rattler_install
 
 LOAD = "import ctypes, glob, sys; ctypes.CDLL(glob.glob(sys.prefix + '/{}')[0]); print('loaded')"
 CUSPARSE = LOAD.format("lib/python*/site-packages/nvidia/cusparse/lib/libcusparse.so.12")
@@ -205,17 +204,9 @@ def test_records_of_an_independent_conda_engine(tmp_path, packages, wanted, cuda
     ]
     channel = local_channel(tmp_path / "channel", built)
     prefix = tmp_path / "an env"
-    asyncio.run(_install(channel, prefix, tmp_path / "cache", wanted))
+    rattler_install(channel, prefix, tmp_path / "cache", wanted)
     answer = resolve(facts_of(prefix, driver="580.65.06"), [])
     assert (answer.cuda, answer.cudnn, answer.bundled) == (cuda, cudnn, cuda is not None)
     assert answer.frameworks[0].source.startswith("conda-meta/")
     record = json.loads((prefix / answer.frameworks[0].source).read_text())
     assert record["version"] == answer.frameworks[0].version
-
-
-async def _install(channel: Path, prefix: Path, cache: Path, wanted: str) -> None:
-    platforms = [rattler.Platform("linux-64"), rattler.Platform("noarch")]
-    gateway = rattler.Gateway(cache_dir=cache / "repodata")
-    sources = [rattler.Channel(channel.as_uri())]
-    records = await rattler.solve(sources, [wanted], gateway=gateway, platforms=platforms)
-    await rattler.install(records, prefix, cache_dir=cache / "pkgs", show_progress=False)

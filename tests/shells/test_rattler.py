@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 from pathlib import Path
 
 import pytest
-import rattler
 from rattler.shell import ActivationVariables, Shell, activate
 
 from builders import conda_package, local_channel
+from rattler_install import rattler_install
 from shells.conda import Emulator
 from shells.driver import POSIX_SHELLS, SHELLS, run_shell
 from shells.driver import Shell as DrivenShell
 from shells.kits import Person, foreign, switched
-
-# The newer name of rattler.Platform is not in all versions that serve.
-pytestmark = pytest.mark.filterwarnings("ignore:`Platform` is deprecated")
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +25,9 @@ def prefix(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
     package = conda_package(folder / "built", "tool", "1.0", "h0_0", "linux-64", files)
     channel = local_channel(folder / "channel", [package])
     prefix = folder / "an env"
-    asyncio.run(install(channel, prefix, folder / "cache"))
+    rattler_install(channel, prefix, folder / "cache", "tool")
     person.pin("10.1", prefix)
     return prefix
-
-
-async def install(channel: Path, prefix: Path, cache: Path) -> None:
-    platform = rattler.Platform("linux-64")
-    gateway = rattler.Gateway(cache_dir=cache / "repodata")
-    sources = [rattler.Channel(channel.as_uri())]
-    platforms = [platform, rattler.Platform("noarch")]
-    records = await rattler.solve(sources, ["tool"], gateway=gateway, platforms=platforms)
-    await rattler.install(records, prefix, cache_dir=cache / "pkgs", show_progress=False)
 
 
 def test_what_it_would_run_is_ours_last(person: Person, prefix: Path) -> None:
