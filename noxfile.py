@@ -85,7 +85,7 @@ def pythons(session: nox.Session) -> None:
 
 @nox.session
 def completions(session: nox.Session) -> None:
-    """Write the completion scripts anew, after a change of the command line."""
+    """Write completion scripts and help texts anew, after a change of the command line."""
     session.install("-e", ".")
     session.run("python", "completions/generate.py", *session.posargs)
 

@@ -62,21 +62,21 @@ def _run_plainly(arguments: list[str]) -> bool:
 
             installed(as_json=len(arguments) > 1)
         case ["current"] | ["current", "--json"]:
-            from cudaswitch.telling import current  # noqa: PLC0415
+            from cudaswitch.telling import current  # noqa: PLC0415  # the same
 
             current(as_json=len(arguments) > 1)
         case ["init", shell] if not shell.startswith("-"):
-            from cudaswitch.ready import show  # noqa: PLC0415
+            from cudaswitch.ready import show  # noqa: PLC0415  # the same
 
             show(shell)
         case ["which", name] if not name.startswith("-"):
-            from cudaswitch.telling import which  # noqa: PLC0415
+            from cudaswitch.telling import which  # noqa: PLC0415  # the same
 
             which(name)
         case ["exec", "--", _, *_] | ["exec", _, "--", _, *_] if arguments[1][:1] != "-" or (
             arguments[1] == "--"
         ):
-            from cudaswitch.running import run  # noqa: PLC0415
+            from cudaswitch.running import run  # noqa: PLC0415  # the same
 
             at = arguments.index("--")
             run(arguments[1] if at == 2 else None, arguments[at + 1 :])

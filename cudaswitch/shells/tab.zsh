@@ -1,5 +1,5 @@
-# The first TAB behind `cudaswitch` loads what completes it, where nothing else does, and where
-# there is completion at all: `compinit` looks for more by itself.
+# The first TAB behind `cudaswitch` loads what completes it, where nothing else does. Before
+# `compinit` has run nobody could be told.
 if (( ${+_comps} )) && (( ! ${+_comps[cudaswitch]} )); then
     _cudaswitch() {
         if [[ -r $_cudaswitch_scripts/_cudaswitch ]]; then
