@@ -15,10 +15,10 @@ from pathlib import Path
 import click
 
 from cudaswitch.cli import COMMANDS, cli
-from cudaswitch.cli.formats import FINISHED
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.completion import SCRIPTS
+from cudaswitch.formats import FINISHED
 from cudaswitch.settings import SETTINGS
 from cudaswitch.shells import SHELLS, quote_fish, quote_posix
 from cudaswitch.versions import Version

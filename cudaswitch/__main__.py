@@ -73,6 +73,11 @@ def _run_plainly(arguments: list[str]) -> bool:
             from cudaswitch.telling import which  # noqa: PLC0415  # the same
 
             which(name)
+        case ["env", request] if not request.startswith("-"):
+            from cudaswitch.formats import show as show_change  # noqa: PLC0415  # the same
+            from cudaswitch.running import asked  # noqa: PLC0415  # the same
+
+            show_change(asked(request))
         case ["exec", "--", _, *_] | ["exec", _, "--", _, *_] if arguments[1][:1] != "-" or (
             arguments[1] == "--"
         ):

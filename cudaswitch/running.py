@@ -25,6 +25,19 @@ from cudaswitch.tools import is_toolkit_tool
 from cudaswitch.versions import parse_gpus, parse_request
 
 
+def asked(
+    request: str,
+    cudnn: str | None = None,
+    libraries: str | None = None,
+    gpus: str | None = None,
+    origin: str = "",
+) -> Want:
+    """Return what a request with its options wants; a caution about it is told."""
+    decision = answer(parse_request(request, cudnn, libraries, origin, gpus))
+    talk.caution(decision.caution)
+    return decision.want
+
+
 def change_here(want: Want) -> EnvironmentChange | None:
     """Work out the change for a want in this process's environment, None for `system`."""
     if want.home == "system":
@@ -55,9 +68,7 @@ def run(
         chosen = chosen._replace(libraries=libraries or chosen.libraries)
         chosen = chosen._replace(gpus=parse_gpus(gpus)) if gpus is not None else chosen
     else:
-        decision = answer(parse_request(request, cudnn, libraries, gpus=gpus))
-        talk.caution(decision.caution)
-        chosen = decision.want
+        chosen = asked(request, cudnn, libraries, gpus)
     made = change_here(chosen)
     before = _as_started()
     if made is None:

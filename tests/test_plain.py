@@ -39,6 +39,11 @@ LINES = [
     ["exec", "system", "--", "no-such-command"],
     ["exec", "10.1", "--", "no-such-command"],
     ["exec", "10.1", "--", "./no"],
+    ["env", "10.1"],
+    ["env", "system"],
+    ["env", "9.9"],
+    ["env", ""],
+    ["env", "10.1+"],
     ["init", "bash"],
     ["init", "nu"],
     ["init", "no-such-shell"],
@@ -57,6 +62,12 @@ LINES = [
     ["pin", "10.1", "-h"],
     ["want", "-h"],
     ["", "-h"],
+    ["env"],
+    ["env", "-h"],
+    ["env", "--", "10.1"],
+    ["env", "10.1", "11"],
+    ["env", "10.1", "--shell", "fish"],
+    ["env", "10.1", "--format", "json"],
     ["init"],
     ["init", "bash", "x"],
     ["init", "--", "bash"],
@@ -147,10 +158,12 @@ def test_it_starts_without_click_and_what_else_takes_long(
     assert ("cudaswitch.talk" in loaded) is not asks_for_help
 
 
-@pytest.mark.parametrize("shell", ["bash", "fish"])
-def test_the_integration_is_printed_without_click(home: Home, shell: str) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["init", "bash"], ["init", "fish"], ["env", "10.1"]], ids=" ".join
+)
+def test_shell_text_is_printed_without_click(stocked: Home, arguments: list[str]) -> None:
     """Some have it in their startup files, where each new shell waits for it."""
-    assert not _loaded(home, ["init", shell]) & _HEAVY
+    assert not _loaded(stocked, arguments) & _HEAVY
 
 
 def _loaded(home: Home, arguments: list[str]) -> set[str]:

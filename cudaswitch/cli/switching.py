@@ -8,28 +8,14 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import ready, running, shells, talk
-from cudaswitch.activation import Want
+from cudaswitch import formats, ready, running, shells, talk
 from cudaswitch.cli import options, output
-from cudaswitch.cli.formats import FINISHED, FORMATS
 from cudaswitch.decision import answer
 from cudaswitch.environments import environment_at, read_request
 from cudaswitch.errors import ChoiceError, CudaswitchError
 from cudaswitch.pins import wanted_by
 from cudaswitch.store import dealias
 from cudaswitch.versions import parse_request
-
-
-def _asked(
-    request: str,
-    cudnn: str | None,
-    libraries: str | None,
-    gpus: str | None,
-    origin: str = "",
-) -> Want:
-    decision = answer(parse_request(request, cudnn, libraries, origin, gpus))
-    talk.caution(decision.caution)
-    return decision.want
 
 
 @click.command(
@@ -46,7 +32,7 @@ def use(request: str, cudnn: str | None, libraries: str | None, gpus: str | None
     for none, or `-` for the one before.
     """
     if request != "-":
-        _asked(request, cudnn, libraries, gpus)
+        running.asked(request, cudnn, libraries, gpus)
     _needs_integration("use")
 
 
@@ -107,7 +93,7 @@ def want(
     if request == "-":
         raise click.UsageError("`-` brings back the earlier choice as it was: it takes no options")
     origin = "" if for_use else "CUDASWITCH_VERSION"
-    chosen = _asked(request, cudnn, libraries, gpus, origin)
+    chosen = running.asked(request, cudnn, libraries, gpus, origin)
     if for_use:
         running.change_here(chosen)  # for its warning; the shell makes the change
     talk.line(str(chosen))
@@ -195,7 +181,9 @@ def exec_command(
 @options.libraries
 @options.gpus
 @click.option("--shell", metavar="S", help="Shell to print for; without one, that of $SHELL.")
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), help="Another format instead.")
+@click.option(
+    "--format", "form", type=click.Choice(list(formats.FORMATS)), help="Another format instead."
+)
 def env(
     request: str,
     cudnn: str | None,
@@ -210,14 +198,4 @@ def env(
     """
     if shell and form:
         raise click.UsageError("choose one of --shell and --format")
-    default = Path(os.environ.get("SHELL", "")).name
-    known = default in FINISHED or default in shells.KSHES
-    name = shell or (default if known else shells.login_shell(os.environ))
-    spelled = FORMATS[form] if form else FINISHED.get(name)
-    chosen = _asked(request, cudnn, libraries, gpus)
-    if spelled is None:
-        row = shells.shell_named(name, (*shells.SHELLS, *FINISHED))
-        talk.script(shells.use(row, str(chosen)))
-        return
-    made = running.change_here(chosen)
-    talk.script(spelled(made, os.environ))
+    formats.show(running.asked(request, cudnn, libraries, gpus), shell, form)

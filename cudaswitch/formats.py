@@ -1,15 +1,36 @@
-"""The change worked out, in formats and for shells that cannot do that: one row each."""
+"""What `env` prints: the change in a shell's text, or worked out in a format, one row each.
+
+Starts without click.
+"""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Mapping
+import os
 
-from cudaswitch.activation import EnvironmentChange, undone
+from cudaswitch import shells, talk
+from cudaswitch.activation import EnvironmentChange, Want, undone
 from cudaswitch.errors import RequestError
+from cudaswitch.running import change_here
 
-Variables = Mapping[str, str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Variables = Mapping[str, str]
+    _Spelling = Callable[[EnvironmentChange | None, Variables], str]
+
+
+def show(wanted: Want, shell: str | None = None, form: str | None = None) -> None:
+    """Print the change for a want, in a format, or for a shell, by default that of $SHELL."""
+    default = os.path.basename(os.environ.get("SHELL", ""))
+    known = default in FINISHED or default in shells.KSHES
+    name = shell or (default if known else shells.login_shell(os.environ))
+    spelled = FORMATS[form] if form else FINISHED.get(name)
+    if spelled:
+        talk.script(spelled(change_here(wanted), os.environ))
+        return
+    row = shells.shell_named(name, (*shells.SHELLS, *FINISHED))
+    talk.script(shells.use(row, str(wanted)))
 
 
 def _differing(after: Variables, before: Variables) -> dict[str, str | None]:
@@ -28,6 +49,8 @@ def _difference(made: EnvironmentChange | None, before: Variables) -> dict[str, 
 
 
 def _json(made: EnvironmentChange | None, before: Variables) -> str:
+    import json  # noqa: PLC0415  # for who asks for it
+
     return json.dumps(_difference(made, before), indent=2) + "\n"
 
 
@@ -121,13 +144,13 @@ def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
 
 
 def _tcl(value: str) -> str:
+    import re  # noqa: PLC0415  # for who asks for a modulefile
+
     for char in ("\\", '"', "$", "["):
         value = value.replace(char, "\\" + char)
     # Plain ASCII is read alike in every locale; escapes of Tcl end at U+FFFF.
     return '"' + re.sub("[\x80-\uffff]", lambda at: f"\\u{ord(at[0]):04x}", value) + '"'
 
-
-_Spelling = Callable[[EnvironmentChange | None, Variables], str]
 
 FORMATS: dict[str, _Spelling] = {
     "json": _json,
