@@ -245,7 +245,8 @@ class OwnStore(Store):
         with contextlib.ExitStack() as stack:
             if os.path.isdir(self.home.locks):
                 stack.enter_context(self.lock("pins"))
-            stack.enter_context(plain_modes(self.home.root))
+            # Most of it lies outside the store, where its group has no say.
+            stack.enter_context(plain_modes())
             yield
 
     @contextlib.contextmanager

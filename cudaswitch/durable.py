@@ -40,12 +40,12 @@ _PAUSE = 0.02
 
 
 @contextlib.contextmanager
-def plain_modes(root: Path) -> Iterator[None]:
+def plain_modes(store: Path | None = None) -> Iterator[None]:
     """Let folders have the mode 0755 and files 0644, whatever the umask.
 
     In a store that its group may write, the group may write what is made, too.
     """
-    groups = os.path.isdir(root) and root.stat().st_mode & stat.S_IWGRP
+    groups = store and os.path.isdir(store) and store.stat().st_mode & stat.S_IWGRP
     before = os.umask(0o002 if groups else 0o022)
     try:
         yield

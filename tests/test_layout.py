@@ -81,7 +81,7 @@ ORDER = (
         "shims",
         "lookup",
     ),
-    *("ready", "startup", "doctor", "helptexts", "telling", "running", "check"),
+    *("ready", "startup", "doctor", "helptexts", "telling", "running", "formats", "check"),
     *("cli", "__main__"),
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""

@@ -103,6 +103,21 @@ def test_a_groups_store_stays_the_groups(home: Home, pair: list[Path]) -> None:
     assert not [at for at, mode in modes(home.store).items() if int(mode, 8) & 0o7002]
 
 
+def test_a_groups_store_leaves_environments_and_directories_their_owners(
+    home: Home, pair: list[Path]
+) -> None:
+    """Its group would put scripts where the owner's shell runs them."""
+    home.store.mkdir()
+    home.store.chmod(0o775)
+    fill(home, pair, "002")
+    environment, tree = home.path / "env", home.path / "tree"
+    tree.mkdir()
+    succeeded(with_umask(home, "002", "pin", "10.1", "--dir", tree))
+    written = [environment / "etc", *(environment / "etc").rglob("*"), tree / ".cuda-version"]
+    assert any(path.parent.name == "activate.d" for path in written)
+    assert not [str(path) for path in written if path.stat().st_mode & 0o022]
+
+
 def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> None:
     succeeded(home.run("install", *pair))
     home.store.chmod(0o777)
