@@ -3,7 +3,13 @@ shift argv
 set _cswc_code = 0
 set _cswc_way = plain
 if ($#argv) then
-    if ("$argv[1]:q" =~ {use,off,pin,unpin,install,adopt,remove,alias}) set _cswc_way = "$argv[1]:q"
+    if ("$argv[1]:q" =~ {use,off}) set _cswc_way = "$argv[1]:q"
+    foreach _cswc_does ($_cudaswitch_changing)
+        foreach _cswc_word ("" $argv:q)
+            if ("$_cswc_word:q" != "") set _cswc_word = "+$_cswc_word:q"
+            if ("$argv[1]:q$_cswc_word:q" == "$_cswc_does") set _cswc_way = changing
+        end
+    end
 endif
 foreach _cswc_word ($argv:q)
     if ("$_cswc_word:q" == "--help" || "$_cswc_word:q" == "-h") set _cswc_way = plain
@@ -55,11 +61,14 @@ if ($_cswc_way == use || $_cswc_way == off) then
 else
     "${_cudaswitch_program:q}" $argv:q
     set _cswc_code = $status
-    if ($_cswc_way != plain && ! $_cswc_code) then
+    if ($_cswc_way != plain) then
         set _cudaswitch_again = 1
         set _cudaswitch_seen = ()
-        set _cudaswitch_asked = ("" "" "" "")
-        set _cudaswitch_refused = ""
+        # What failed has perhaps come halfway, and what was refused has been told.
+        if (! $_cswc_code) then
+            set _cudaswitch_asked = ("" "" "" "")
+            set _cudaswitch_refused = ""
+        endif
         source "${_cudaswitch_texts:q}/look.csh"
     endif
 endif

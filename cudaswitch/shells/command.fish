@@ -73,11 +73,14 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
         end
         return 0
     end
-    if contains -- --help $argv; or contains -- -h $argv
-        __cudaswitch_run $argv
-        return
+    set -l changing (string split ' ' -- $_cudaswitch_changing)
+    set -l way
+    contains -- "$argv[1]" use off; and set way $argv[1]
+    for word in $argv[1] $argv[1]+$argv
+        contains -- $word $changing; and set way changing
     end
-    switch "$argv[1]"
+    contains -- --help $argv; or contains -- -h $argv; and set way
+    switch "$way"
         case use
             set -l want
             set -l home
@@ -108,14 +111,17 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
                 return
             end
             __cudaswitch_choose
-        case pin unpin install adopt remove alias
-            __cudaswitch_run $argv; or return
+        case changing
+            # What failed has perhaps come halfway, and what was refused has been told.
+            __cudaswitch_run $argv
+            set -l code $status
+            test $code = 0; and set -g _cudaswitch_asked
             # What the hook of an active environment asks for may be another thing now.
             string match --quiet "*:env=$CONDA_PREFIX" -- $_CUDASWITCH_C; and set -e _CUDASWITCH_C
             string match --quiet "*:env=$VIRTUAL_ENV" -- $_CUDASWITCH_V; and set -e _CUDASWITCH_V
             set -g _cudaswitch_seen
-            set -g _cudaswitch_asked
             __cudaswitch_look
+            return $code
         case '*'
             __cudaswitch_run $argv
     end

@@ -79,24 +79,22 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == 
 
 # What there is no ready answer to.
 __cudaswitch_command() {
-    \local _csw_arg
+    \local _csw_arg _csw_way
     case $- in *a*) __cudaswitch_apart __cudaswitch_command "$@"; return ;; esac
-    case ${1-} in
-        use | off | pin | unpin | install | adopt | remove | alias) ;;
-        *)
-            __cudaswitch_run "$@"
-            return
-            ;;
-    esac
-    for _csw_arg; do
+    case ${1-} in use | off) _csw_way=$1 ;; *) _csw_way='' ;; esac
+    for _csw_arg in '' "$@"; do
+        case " $_cudaswitch_changing " in
+            *" ${1-}${_csw_arg:++$_csw_arg} "*) _csw_way=changing ;;
+        esac
         case $_csw_arg in
             -h | --help)
-                __cudaswitch_run "$@"
-                return
+                _csw_way=''
+                break
                 ;;
         esac
     done
-    case $1 in
+    case $_csw_way in
+        '') __cudaswitch_run "$@" ;;
         use)
             if [ "$#" -eq 2 ] && [ "$2" = - ]; then
                 if [ -z "${_CUDASWITCH_PREVIOUS+x}" ]; then
@@ -130,12 +128,16 @@ __cudaswitch_command() {
             __cudaswitch_choose ''
             ;;
         *)
-            __cudaswitch_run "$@" || return
+            # What failed has perhaps come halfway, and what was refused has been told.
+            _csw_way=0
+            __cudaswitch_run "$@" || _csw_way=$?
+            case $_csw_way in 0) _cudaswitch_asked='' ;; esac
             # What the hook of an active environment asks for may be another thing now.
             case ${_CUDASWITCH_C-} in *":env=${CONDA_PREFIX-}") \unset _CUDASWITCH_C ;; esac
             case ${_CUDASWITCH_V-} in *":env=${VIRTUAL_ENV-}") \unset _CUDASWITCH_V ;; esac
-            _cudaswitch_seen='' _cudaswitch_asked=''
+            _cudaswitch_seen=''
             __cudaswitch_look
+            return "$_csw_way"
             ;;
     esac
 }

@@ -259,7 +259,9 @@ def --env __cudaswitch_prompt [] {
 def --env --wrapped cudaswitch [...args: string] {
     let command = ($args | get --optional 0)
     let rest = ($args | skip 1)
-    let own = $command in [use pin unpin install adopt remove alias] or $args == [off]
+    let changing = ($env._cudaswitch_changing.0 | split row ' ')
+    let changes = $command in $changing or ($args | any {|arg| $'($command)+($arg)' in $changing })
+    let own = $command == use or $args == [off] or $changes
     if not $own or ($args | any {|arg| $arg in [-h --help] }) {
         ^(__cudaswitch_program) ...$args
     } else if $command in [use off] {

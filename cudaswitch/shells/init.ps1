@@ -266,8 +266,10 @@ function global:cudaswitch {
         $global:LASTEXITCODE = 0
     } else {
         & (__cudaswitch_located) @args
-        $changing = 'pin', 'unpin', 'install', 'adopt', 'remove', 'alias'
-        if ($LASTEXITCODE -or $changing -cnotcontains $command) { return }
+        $code = $global:LASTEXITCODE
+        $words = @($command) + @($args | ForEach-Object { "$command+$_" })
+        $changing = $global:_cudaswitch_changing.Split(' ')
+        if (-not ($words | Where-Object { $changing -ccontains $_ })) { return }
         # What the pin of an active environment asks for may be another thing now.
         if ("$env:_CUDASWITCH_C".EndsWith(":env=$env:CONDA_PREFIX")) {
             __cudaswitch_set '_CUDASWITCH_C' $null
@@ -275,8 +277,10 @@ function global:cudaswitch {
         if ("$env:_CUDASWITCH_V".EndsWith(":env=$env:VIRTUAL_ENV")) {
             __cudaswitch_set '_CUDASWITCH_V' $null
         }
-        $global:_cudaswitch_asked = ''
+        # What failed has perhaps come halfway, and what was refused has been told.
+        if (-not $code) { $global:_cudaswitch_asked = '' }
         __cudaswitch_look
+        $global:LASTEXITCODE = $code
     }
 }
 

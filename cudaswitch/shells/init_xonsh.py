@@ -38,8 +38,8 @@ from cudaswitch.shells.core_xonsh import (
     write,
 )
 
-CHANGING = ("pin", "unpin", "install", "adopt", "remove", "alias")
-"""Commands after which an active environment's hook may ask for another thing."""
+CHANGING = frozenset(globals()["changing"].split())
+"""`shells.CHANGING`."""
 
 HERE = "__cudaswitch_here"
 """The alias that runs `change_here`."""
@@ -262,7 +262,9 @@ def refused(why: str, stderr: Any) -> int:
 
 def command(arguments: list[str]) -> list[str]:
     """Return what `cudaswitch` stands for: its own process, but where the shell changes."""
-    here = {"use", "off", *CHANGING}.intersection(arguments[:1])
+    name = arguments[0] if arguments else ""
+    words = {name, *(f"{name}+{word}" for word in arguments)}
+    here = name in ("use", "off") or words & CHANGING
     asks_for_help = {"-h", "--help"}.intersection(arguments)
     return [HERE if here and not asks_for_help else located(), *arguments]
 
@@ -281,17 +283,18 @@ def change_here(
         code = run(*arguments, stdin=stdin, stdout=stdout, stderr=stderr).returncode
     except KeyboardInterrupt:
         return 130
+    before = variables()
+    state = dict(before)
+    for owner, name in OWNERS.items():
+        if environment_of(state, owner) == state.get(name):
+            state.pop(f"_CUDASWITCH_{owner}", None)
+    write(before, state)
+    seen = None
+    # What failed has perhaps come halfway, and what was refused has been told.
     if code == 0:
-        before = variables()
-        state = dict(before)
-        for owner, name in OWNERS.items():
-            if environment_of(state, owner) == state.get(name):
-                state.pop(f"_CUDASWITCH_{owner}", None)
-        write(before, state)
-        seen = None
         asked.clear()
-        look()
-        tell_news()
+    look()
+    tell_news()
     return code
 
 

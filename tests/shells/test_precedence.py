@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from cudaswitch import shells
+from cudaswitch.cli import COMMANDS
 from shells.conda import CONDAS as FULL
 from shells.conda import Conda, conda_prefix
-from shells.driver import BASH, FISH, TCSH, XONSH, ZSH, Shell
+from shells.conftest import make_person
+from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
+from shells.test_directory import cd
 
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
@@ -79,6 +83,26 @@ class TestPrecedence:
         assert foreign(result.snaps["4"]) == switched(active, two, libraries=False)
         assert foreign(result.snaps["5"]) == foreign(active)
         assert result.snaps["6"]["PATH"] == session.conda.base_path
+
+
+def test_commands_that_change_shells_are_commands() -> None:
+    names = {each.partition("+")[0] for each in shells.CHANGING}
+    assert names < set(COMMANDS)
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_what_is_set_holds_at_once(shell: Shell, tmp_path: Path) -> None:
+    person = make_person(tmp_path / "person", (shell.name,))
+    tree, kit = tmp_path / "tree", person.kits[0]
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("10.1\n")
+    words = ["config set libraries never", "config get libraries", "config unset libraries"]
+    said = [shell.hush(f"cudaswitch {word}") for word in words]
+    result = person.play(shell, cd(shell, tree), *said).check()
+    found = [foreign(result.snaps[n]) for n in "0134"]
+    assert [each.get("CUDA_HOME") for each in found] == [None, *[str(kit.home)] * 3]
+    libraries = [each.get("LD_LIBRARY_PATH") for each in found]
+    assert libraries == [None, ":".join(kit.lib), None, ":".join(kit.lib)]
 
 
 @pytest.mark.parametrize("conda", FULL, ids=str)
