@@ -6,7 +6,12 @@ import os
 
 from cudaswitch import automatic, settings
 from cudaswitch.activation import Want, chosen
-from cudaswitch.environments import Environment, active_environment, read_request
+from cudaswitch.environments import (
+    Environment,
+    active_environment,
+    read_request,
+    standing_environments,
+)
 from cudaswitch.errors import (
     CudaswitchError,
     EnvironmentNotFoundError,
@@ -56,14 +61,13 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
     version = variables.get("CUDASWITCH_VERSION")
     if version:
         return answer(parse_request(version, origin="CUDASWITCH_VERSION"))
-    environment = active_environment(variables)
-    pinned = environment is not None and os.path.exists(environment.pin_file)
-    file = environment.pin_file if environment and pinned else version_file(directory, variables)
+    standing = list(standing_environments(variables))
+    pinned = next((one for one in standing if os.path.exists(one.pin_file)), None)
+    file = pinned.pin_file if pinned else version_file(directory, variables)
     if file:
-        return answer(read_request(file))
-    asked = automatic.want_of(environment) if environment else None
-    if environment and asked:
-        return Decision(asked, f"{environment.prefix} (its frameworks)")
+        return answer(read_request(file), pinned)
+    if standing and (asked := automatic.want_of(standing[0])):
+        return Decision(asked, f"{standing[0].prefix} (its frameworks)")
     everywhere = home().at("global")
     return answer(read_request(everywhere)) if os.path.exists(everywhere) else NOTHING
 

@@ -14,7 +14,7 @@ from cudaswitch.versions import VERSION_FILE_LIMIT, Request, parse_version_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from os import PathLike
     from typing import Literal
 
@@ -102,16 +102,29 @@ def environment_at(prefix: str | PathLike[str]) -> Environment:
 
 def active_environment(variables: Mapping[str, str]) -> Environment | None:
     """Return the environment whose programs come first on PATH, None when none is active."""
-    named = [variables[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if variables.get(name)]
+    return next(standing_environments(variables), None)
+
+
+def standing_environments(variables: Mapping[str, str]) -> Iterator[Environment]:
+    """Yield the active environment and those that it stands on, in the order of PATH.
+
+    Of conda's, those that `conda activate --stack` has left there.
+    """
+    named = [variables.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
     path = variables.get("PATH", "").split(os.pathsep)
-    places = {prefix: os.path.join(prefix, "bin") for prefix in named}
-    named.sort(key=lambda at: path.index(places[at]) if places[at] in path else len(path))
-    for prefix in named:
+    level = variables.get("CONDA_SHLVL", "")
+    for it in range(int(level) if level.isdecimal() and len(level) < 3 else 0, 1, -1):
+        below = variables.get(f"CONDA_PREFIX_{it - 1}", "")
+        if variables.get(f"CONDA_STACKED_{it}") and f"{below}/bin" in path:
+            named.append(below)
+    places = {prefix: f"{prefix}/bin" for prefix in named if os.path.isabs(prefix)}
+    for prefix in sorted(
+        places, key=lambda at: path.index(places[at]) if places[at] in path else len(path)
+    ):
         try:
-            return environment_at(prefix)
+            yield environment_at(prefix)
         except EnvironmentNotFoundError:
             continue
-    return None
 
 
 def environment_named(name: str, variables: Mapping[str, str]) -> Environment:

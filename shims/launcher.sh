@@ -77,6 +77,33 @@ __cudaswitch_decided() {
     __cudaswitch_read "$_cudaswitch_origin" || __cudaswitch_ask --file "$_cudaswitch_origin" || exit
 }
 
+# The active environment has no pin: _cudaswitch_origin = that of the first on PATH that has one, of
+# those that it stands on; fails where none has.
+__cudaswitch_pinned() {
+    \local level rest standing at
+    standing=:${VIRTUAL_ENV-}:${CONDA_PREFIX-}: level=${CONDA_SHLVL-} rest=$PATH:
+    case $level in *[!0-9]* | ???*) level=0 ;; esac
+    while [ "${level:-0}" -gt 1 ]; do
+        \eval "at=\${CONDA_STACKED_$level:+\${CONDA_PREFIX_$((level - 1))-}}" level=$((level - 1))
+        standing=$standing$at:
+    done
+    while [ -n "$rest" ]; do
+        at=${rest%%:*} rest=${rest#*:}
+        case $standing in
+            *":${at%/bin}:"*)
+                case $at in /*/bin) ;; *) continue ;; esac
+                _cudaswitch_origin=${at%/bin}/etc/cudaswitch/pin
+                if [ -e "$_cudaswitch_origin" ]; then return 0; fi
+                ;;
+        esac
+    done
+    for at in "${VIRTUAL_ENV-}" "${CONDA_PREFIX-}"; do
+        _cudaswitch_origin=$at/etc/cudaswitch/pin
+        case $at in /*) if [ -e "$_cudaswitch_origin" ]; then return 0; fi ;; esac
+    done
+    return 1
+}
+
 # Shims that call each other without end, through a wrapper on PATH, are stopped.
 case ${_CUDASWITCH_SHIMS-} in '' | 0* | *[!0-9]* | ????*) _CUDASWITCH_SHIMS=0 ;; esac
 \export "_CUDASWITCH_SHIMS=$((_CUDASWITCH_SHIMS + 1))"
@@ -92,7 +119,7 @@ elif [ -n "${CUDASWITCH_VERSION-}" ]; then
 else
     __cudaswitch_active || __csw=''
     _cudaswitch_env=$__csw _cudaswitch_origin=$__csw/etc/cudaswitch/pin
-    if [ -n "$_cudaswitch_env" ] && [ -e "$_cudaswitch_origin" ] \
+    if [ -n "$_cudaswitch_env" ] && { [ -e "$_cudaswitch_origin" ] || __cudaswitch_pinned; } \
         || { __cudaswitch_file && _cudaswitch_origin=$__csw; }; then
         __cudaswitch_decided
     else

@@ -14,9 +14,9 @@ from cudaswitch.doctor.model import Hook, Kernel, Script
 from cudaswitch.doctor.scripts import exit_in, settings_of
 from cudaswitch.environments import (
     Environment,
-    active_environment,
     environment_at,
     read_request,
+    standing_environments,
 )
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.holders import records
@@ -26,16 +26,16 @@ from cudaswitch.versions import Request
 
 
 def pinned(variables: Mapping[str, str]) -> list[Environment]:
-    """List the environments that are pinned, as far as the store knows, and the active one."""
+    """List the environments that are pinned, as far as the store knows, and the active ones."""
     found: dict[str, Environment] = {}
     for record in records():
         if record.hooked is not None:
             with suppress(CudaswitchError):
                 one = environment_at(record.prefix)
                 found[one.prefix] = one
-    active = active_environment(variables)
-    if active and os.path.isfile(active.pin_file):
-        found[active.prefix] = active
+    for active in standing_environments(variables):
+        if os.path.isfile(active.pin_file):
+            found[active.prefix] = active
     return list(found.values())
 
 
