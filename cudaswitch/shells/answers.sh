@@ -93,7 +93,7 @@ __cudaswitch_active() {
             ;;
     esac
     for __csw; do
-        if [ -z "$__csw" ]; then continue; fi
+        case $__csw in /*) ;; *) continue ;; esac
         if [ -d "$__csw/conda-meta" ] || [ -f "$__csw/pyvenv.cfg" ] \
             || [ -f "$__csw/bin/activate_this.py" ]; then
             return 0

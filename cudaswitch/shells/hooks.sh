@@ -78,7 +78,12 @@ __cudaswitch_entered() {
 # else follows it. Where there is none it is $1.
 __cudaswitch_said() {
     \local _csw_file
-    __csw=$1 _csw_file=${CUDASWITCH_HOME:-${XDG_DATA_HOME:-${HOME-}/.local/share}/cudaswitch}
+    __csw=$1
+    # As paths.home has it; one that is relative would be looked for in any directory.
+    case ${XDG_DATA_HOME-} in /*) _csw_file=$XDG_DATA_HOME ;; *) _csw_file=${HOME-}/.local/share ;; esac
+    _csw_file=${CUDASWITCH_HOME:-$_csw_file/cudaswitch}
+    case $_csw_file in \~/*) _csw_file=${HOME-}/${_csw_file#??} ;; esac
+    case $_csw_file in /*) ;; *) return 0 ;; esac
     case $CUDASWITCH_VERSION in .* | -* | *[!A-Za-z0-9._+-]*) return 0 ;; esac
     _csw_file=$_csw_file/requests/$CUDASWITCH_VERSION
     if [ -f "$_csw_file" ] && IFS= \read -r _csw_file < "$_csw_file" \

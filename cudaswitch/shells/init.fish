@@ -88,6 +88,8 @@ function __cudaswitch_directory
         set -l line
         if string match --quiet --regex '^(?<line>[A-Za-z0-9._+-]+)\n?$' -- "$_cudaswitch_text"
             and not string match --quiet --regex '\x00' <$_cudaswitch_file
+            # Whose else it may be Python knows.
+            and test -O $_cudaswitch_file
             and __cudaswitch_ready $line
         else
             __cudaswitch_read $_cudaswitch_file
@@ -120,7 +122,7 @@ function __cudaswitch_active
         set envs $CONDA_PREFIX $VIRTUAL_ENV
     end
     for env in $envs
-        test -n "$env"; or continue
+        string match --quiet '/*' -- "$env"; or continue
         set -g __csw $env
         if test -d $env/conda-meta -o -f $env/pyvenv.cfg -o -f $env/bin/activate_this.py
             return 0
@@ -154,9 +156,15 @@ end
 # $__csw = the content of the file $argv[1], to see it change.
 function __cudaswitch_content
     set -g __csw
-    if test -O $argv[1] -a -r $argv[1]
+    # A pipe, say, would be waited for.
+    if not test -f $argv[1] -a -r $argv[1]
+    else if test -O $argv[1]
         read --null --global __csw <$argv[1]
+    else
+        # Somebody else's may be of any length.
+        read --null --nchars 4096 --global __csw <$argv[1]
     end
+    return 0
 end
 
 # Has the version file that decides changed, or is there a nearer one? Not asked where the
@@ -202,12 +210,13 @@ function __cudaswitch_environments
             or set -e _CUDASWITCH_C
         end
     end
+    # A relative one would be looked for in any directory.
     set -l hook $VIRTUAL_ENV/etc/cudaswitch/on.fish
-    if test -z "$_CUDASWITCH_V" -a -n "$VIRTUAL_ENV" -a -f "$hook"
+    if test -z "$_CUDASWITCH_V" -a -f "$hook"; and string match --quiet '/*' -- "$VIRTUAL_ENV"
         source $hook
     end
     set hook $CONDA_PREFIX/etc/conda/activate.d/~~cudaswitch.fish
-    if test -z "$_CUDASWITCH_C" -a -n "$CONDA_PREFIX" -a -f "$hook"
+    if test -z "$_CUDASWITCH_C" -a -f "$hook"; and string match --quiet '/*' -- "$CONDA_PREFIX"
         source $hook
     end
 end

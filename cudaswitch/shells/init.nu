@@ -33,7 +33,7 @@ def __cudaswitch_text [file] {
     try {
         let own = (ls --long --directory $'/proc/($nu.pid)' | get 0.user)
         let found = (ls --long --directory ($file | path expand) | get 0)
-        if $found.user == $own and $found.size < 64kB { open --raw $file | decode utf-8 }
+        if $found.type == file and $found.user in [$own root] and $found.size < 64kB { open --raw $file | decode utf-8 }
     } catch { null }
 }
 
@@ -70,7 +70,7 @@ def __cudaswitch_active [] {
     let conda = ($env.CONDA_PREFIX? | default '')
     let venv = ($env.VIRTUAL_ENV? | default '')
     let both = if (__cudaswitch_before $conda $venv) { [$conda $venv] } else { [$venv $conda] }
-    $both | where $it != '' | where {|one|
+    $both | where $it starts-with / | where {|one|
         (__cudaswitch_is_dir $'($one)/conda-meta') or (__cudaswitch_is_file $'($one)/pyvenv.cfg') or (__cudaswitch_is_file $'($one)/bin/activate_this.py')
     } | get --optional 0
 }
@@ -145,7 +145,8 @@ def __cudaswitch_edited [] {
 # writes it each slash is a line break.
 def __cudaswitch_pin [prefix] {
     let file = $'($prefix)/etc/cudaswitch/want'
-    if ($prefix | is-empty) or not (__cudaswitch_is_file $file) { return null }
+    # A relative one would be looked for in any directory.
+    if not ($prefix starts-with /) or not (__cudaswitch_is_file $file) { return null }
     let want = (try { open --raw $file | decode utf-8 | str replace --regex '\n$' '' | str replace --all "\n" / } catch { return null })
     let pin = $'($prefix)/etc/cudaswitch/pin'
     let now = if (__cudaswitch_newer $prefix $file) and (try { open --raw $pin | decode utf-8 } catch { '' }) =~ '^(cuda )?(?!cuda )[A-Za-z]' {

@@ -43,7 +43,7 @@ function global:__cudaswitch_active {
         $both = @($env:CONDA_PREFIX, $env:VIRTUAL_ENV)
     }
     foreach ($prefix in $both) {
-        if (-not $prefix) { continue }
+        if (-not "$prefix".StartsWith('/')) { continue }
         if ([IO.Directory]::Exists("$prefix/conda-meta") -or
             [IO.File]::Exists("$prefix/pyvenv.cfg") -or
             [IO.File]::Exists("$prefix/bin/activate_this.py")) { return $prefix }
@@ -121,7 +121,8 @@ function global:__cudaswitch_edited {
 # What an environment's pin wants, nothing where there is none.
 function global:__cudaswitch_pinned([string] $Prefix) {
     $file = "$Prefix/etc/cudaswitch/want"
-    if (-not $Prefix -or -not [IO.File]::Exists($file)) { return }
+    # A relative one would be looked for in any directory.
+    if (-not $Prefix.StartsWith('/') -or -not [IO.File]::Exists($file)) { return }
     $want = [IO.File]::ReadAllText($file).TrimEnd("`n").Replace("`n", '/')
     $pin = "$(Get-Content -LiteralPath "$Prefix/etc/cudaswitch/pin" -Raw -ErrorAction Ignore)"
     if ($pin -cmatch '\A(cuda )?(?!cuda )[A-Za-z]' -and (__cudaswitch_newer $Prefix $file)) {

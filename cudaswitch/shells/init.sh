@@ -30,8 +30,9 @@ __cudaswitch_directory() {
         _cudaswitch_file=$__csw
         __cudaswitch_content "$_cudaswitch_file"
         _cudaswitch_text=$__csw
-        # What nearly all of them hold is one version.
-        __cudaswitch_ready "${_cudaswitch_text%$'\n'}" || __cudaswitch_read "$_cudaswitch_file" \
+        # What nearly all of them hold is one version. Whose else it may be Python knows.
+        { [ -O "$_cudaswitch_file" ] && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
+            || __cudaswitch_read "$_cudaswitch_file" \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
     elif [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_active \
         && __cudaswitch_framework "$__csw"; then
@@ -55,8 +56,15 @@ __cudaswitch_directory() {
 # __csw = the content of the file $1, to see it change.
 __cudaswitch_content() {
     __csw=''
-    if ! { [ -O "$1" ] && [ -r "$1" ]; }; then return 0; fi
-    if [ -n "${ZSH_VERSION-}" ]; then
+    # A pipe, say, would be waited for.
+    if ! { [ -f "$1" ] && [ -r "$1" ]; }; then return 0; fi
+    if ! [ -O "$1" ]; then
+        # Somebody else's may be of any length.
+        case ${ZSH_VERSION-} in
+            '') IFS= \read -r -d '' -n 4096 __csw < "$1" ;;
+            *) IFS= \read -r -u 0 -k 4096 __csw < "$1" ;;
+        esac || :
+    elif [ -n "${ZSH_VERSION-}" ]; then
         __csw=$(< "$1")
     else
         # This ends at a zero byte, and then does not fail.
@@ -129,14 +137,17 @@ __cudaswitch_environments() {
             *) \unset _CUDASWITCH_C ;;
         esac
     fi
+    # A relative one would be looked for in any directory.
     _csw_hook="${VIRTUAL_ENV-}/etc/cudaswitch/on.sh"
-    if [ -z "${_CUDASWITCH_V-}" ] && [ -n "${VIRTUAL_ENV-}" ] && [ -f "$_csw_hook" ]; then
-        \. "$_csw_hook"
-    fi
+    case ${_CUDASWITCH_V:+none}$_csw_hook in
+        /etc/*) ;;
+        /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
+    esac
     _csw_hook="${CONDA_PREFIX-}/etc/conda/activate.d/~~cudaswitch.sh"
-    if [ -z "${_CUDASWITCH_C-}" ] && [ -n "${CONDA_PREFIX-}" ] && [ -f "$_csw_hook" ]; then
-        \. "$_csw_hook"
-    fi
+    case ${_CUDASWITCH_C:+none}$_csw_hook in
+        /etc/*) ;;
+        /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
+    esac
 }
 
 # direnv has come to a tree, or left one. It keeps what PATH was when it came, with what was applied

@@ -137,7 +137,8 @@ def look(**_: Any) -> None:
     for owner, places in (("V", [state.get("VIRTUAL_ENV", "")]), ("C", standing(state))):
         left = "" if doubted else environment_of(state, owner)
         known = state.pop(f"_CUDASWITCH_{owner}", None)
-        for place in filter(None, places):
+        # A relative one would be looked for in any directory.
+        for place in filter(os.path.isabs, places):
             if want := known if place == left else pinned(place):
                 state[f"_CUDASWITCH_{owner}"] = want
                 break

@@ -54,11 +54,12 @@ foreach _cswl_owner (V C)
     unsetenv _CUDASWITCH_$_cswl_owner
 end
 # A hook that did not run: its activate script was rewritten, or bypassed.
-if ("$_cswl_now[2]:q" != "" && ! $?_CUDASWITCH_V) then
+# A relative one would be looked for in any directory.
+if ("$_cswl_now[2]:q" =~ /* && ! $?_CUDASWITCH_V) then
     set _cswl_hook = "$_cswl_now[2]:q/etc/cudaswitch/on.csh"
     if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
 endif
-if ("$_cswl_now[1]:q" != "" && ! $?_CUDASWITCH_C) then
+if ("$_cswl_now[1]:q" =~ /* && ! $?_CUDASWITCH_C) then
     set _cswl_hook = "$_cswl_now[1]:q/etc/conda/activate.d/~~cudaswitch.csh"
     if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
 endif

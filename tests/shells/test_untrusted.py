@@ -1,0 +1,91 @@
+"""What somebody else may have put into a tree: it is not run, not waited for, not believed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from shells.conda import conda_prefix
+from shells.driver import BASH, DASH, FISH, NU, TCSH, XONSH, ZSH, Shell
+from shells.kits import Person
+from shells.test_directory import cd, homes
+
+every = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+OTHER = 12345
+"""A user that nobody has."""
+
+
+def run(shell: Shell, command: str) -> str:
+    return f"^sh -c {shell.quote(command)}" if shell is NU else command
+
+
+@every
+@pytest.mark.parametrize("instead", ["mkfifo", "ln -s /dev/zero"])
+def test_a_version_file_that_becomes_none_is_not_read(
+    shell: Shell, instead: str, person: Person, tmp_path: Path
+) -> None:
+    """A pipe would be waited for, and a device has no end."""
+    file = tmp_path / ".cuda-version"
+    file.write_text("10.1\n")
+    replaced = run(shell, f"rm {file}; {instead} {file}") + f"\n{shell.prompt}"
+    assert homes(person, person.play(shell, cd(shell, tmp_path), replaced).check()) == "-1-"
+
+
+@root_only
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+def test_an_edit_by_somebody_else_is_seen(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """It may be root, whose files decide for others. xonsh and Nushell ask whose a file is."""
+    file = tmp_path / ".cuda-version"
+    file.write_text("10.1\n")
+    os.chown(file, OTHER, OTHER)
+    edited = run(shell, f"echo 11.8.0 >{file}") + f"\n{shell.prompt}"
+    result = person.play(shell, cd(shell, tmp_path), shell.prompt, edited, shell.prompt)
+    assert homes(person, result) == "-----"
+    assert result.stderr.count("belongs to another user and is not followed") == 2
+
+
+@every
+@pytest.mark.parametrize("variable", ["VIRTUAL_ENV", "CONDA_PREFIX"])
+def test_a_relative_environment_is_none(
+    shell: Shell, variable: str, person: Person, tmp_path: Path
+) -> None:
+    """It would be another in each directory, whose scripts would be run."""
+    prefix = conda_prefix(tmp_path / "env")
+    (prefix / "pyvenv.cfg").touch()
+    person.pin("10.1", prefix)
+    (prefix / "etc" / "cudaswitch" / f"on.{shell.suffix}").write_text("touch was-run\n")
+    result = person.play(shell, shell.set(variable, "env"), cd(shell, tmp_path))
+    assert homes(person, result.check()) == "---"
+    assert not (tmp_path / "was-run").exists()
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, DASH, TCSH), ids=str)
+@pytest.mark.parametrize("variable", ["XDG_DATA_HOME", "CUDASWITCH_HOME"])
+def test_a_hook_finds_no_answers_in_the_working_directory(
+    shell: Shell, variable: str, person: Person, tmp_path: Path
+) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    person.pin("10.1", prefix)
+    for folder in ("at/cudaswitch/requests", "at/requests"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "11.8").write_text(f"{tmp_path}\n")
+    hook = prefix / "etc" / "conda" / "activate.d" / f"~~cudaswitch.{shell.suffix}"
+    steps = [f"cd {tmp_path}", f"{shell.set('CONDA_PREFIX', str(prefix))}\n{shell.source(hook)}"]
+    variables = {"CUDASWITCH_HOME": None, variable: "at", "CUDASWITCH_VERSION": "11.8"}
+    bare = Person(person.home, person.kits, {})
+    assert homes(person, bare.play(shell, *steps, **variables).check()) == "--1"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, DASH, TCSH), ids=str)
+def test_a_hook_finds_the_store_below_a_tilde(shell: Shell, person: Person, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    person.pin("10.1", prefix)
+    (tmp_path / "store").symlink_to(person.home.store)
+    hook = prefix / "etc" / "conda" / "activate.d" / f"~~cudaswitch.{shell.suffix}"
+    enter = f"{shell.set('CONDA_PREFIX', str(prefix))}\n{shell.source(hook)}"
+    variables = {"CUDASWITCH_HOME": "~/store", "HOME": str(tmp_path), "CUDASWITCH_VERSION": "11.8"}
+    bare = Person(person.home, person.kits, {})
+    assert homes(person, bare.play(shell, enter, **variables).check()) == "-2"
