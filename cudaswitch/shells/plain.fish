@@ -10,11 +10,7 @@ end
 # where nobody has set what a toolkit sets, and nothing needs working out. Where it is not so this
 # fails with nothing done, and __cudaswitch_apply takes its time.
 function __cudaswitch_plainly --no-scope-shadowing
-    switch $want
-        case $home $home':env=*'
-        case '*'
-            return 1
-    end
+    string match --quiet --regex '^[^:]*(?::env=|$)' -- $want; or return 1
     set -q ld_set[1]; and not set -qx LD_LIBRARY_PATH; and return 1
     test -n "$ld"; or __cudaswitch_bare
     set -g --path _cudaswitch_ld_was $ld

@@ -8,9 +8,10 @@ import pytest
 
 from homes import HOSTILE_FOLDER, HOSTILE_NAME, Home, make_home
 from shells.conda import Emulator, conda_prefix
+from shells.conftest import make_person
 from shells.driver import BASH, FISH, SHELLS, TCSH, ZSH, Shell
 from shells.hostile import CANARY
-from shells.kits import Person, foreign
+from shells.kits import Kit, Person, foreign
 from shells.pinned import Session
 from shells.test_directory import cd, prompt
 from shells.test_virtualenv import activate, assert_as_before, assert_on, with_uv
@@ -130,6 +131,20 @@ def test_a_home(shell: Shell, person: Person, tmp_path: Path) -> None:
         homes = [result.snaps[str(4 * number + n)].get("CUDA_HOME") for n in range(1, 5)]
         assert homes == [None, two, one, two], why
     assert not list(tmp_path.rglob(CANARY))
+
+
+@every
+def test_a_toolkit_whose_path_is_a_pattern(shell: Shell, tmp_path: Path) -> None:
+    """What follows the path in a want is no part of it."""
+    person = make_person(tmp_path / "person", ())
+    kit = Kit(tmp_path / "cuda*", "10.2.89", ("lib64",)).build()
+    person.adopt(kit)
+    person.pin("10.2", conda_prefix(tmp_path / "a"), "--libraries", "never")
+    session = Session(person, tmp_path, shell, Emulator())
+    result = session.play(*session.steps("a out")).check()
+    assert result.snaps["2"]["CUDA_HOME"] == str(kit.home)
+    assert "LD_LIBRARY_PATH" not in result.snaps["2"]
+    assert foreign(result.snaps["3"]).get("CUDA_HOME") is None
 
 
 @pytest.mark.parametrize("char", "':\n", ids=repr)
