@@ -51,7 +51,7 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
     require_writable(home())
     try:
         with own_store().pinning():
-            write_all({**_note(path, None), path: pin_text(request)})
+            write_all({**_note(path, None), path: pin_text(request)}, kept=True)
     except OSError as error:
         raise StoreError(
             f"cannot write `{error.filename}`: {error.strerror}",
@@ -63,8 +63,9 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
 def wanted_by(environment: Environment) -> Want | None:
     """Return what an environment asks for, now that its packages have changed.
 
-    An environment that is pinned to `auto` gets its hooks written anew; where that cannot be
-    its hooks stay as they are, and are not looked at again before the next change.
+    An environment that is pinned to `auto` gets its hooks written anew. Where nothing fits, they
+    stay as they are and are not looked at again before the next change; where they may not be
+    written, each visit asks until their owner has come.
     """
     if not os.path.exists(environment.pin_file):
         found = automatic.recall(environment)
@@ -74,6 +75,8 @@ def wanted_by(environment: Environment) -> Want | None:
     request = read_request(environment.pin_file)
     try:
         return pin_environment(environment, request).want
+    except StoreError:
+        return answer(request, environment).want
     except CudaswitchError:
         with contextlib.suppress(OSError):
             os.utime(environment.want_file)
@@ -101,9 +104,9 @@ def unpin_environment(environment: Environment) -> bool:
 
 def unpin_file(path: Path) -> bool:
     """Take a directory's or the user's pin away; False when there was none."""
-    was_there = os.path.isfile(path)
     try:
         with own_store().pinning():
+            was_there = os.path.isfile(path)
             # The note last: it is what holds the toolkit while the pin is there.
             write_all({path: None, _record_of(path): None})
     except OSError as error:

@@ -113,6 +113,11 @@ def test_a_groups_store_leaves_environments_and_directories_their_owners(
     environment, tree = home.path / "env", home.path / "tree"
     tree.mkdir()
     succeeded(with_umask(home, "002", "pin", "10.1", "--dir", tree))
+    shared = home.path / ".cuda-version"
+    shared.write_text("10\n")
+    shared.chmod(0o664)
+    succeeded(with_umask(home, "022", "pin", "10.1", "--dir", home.path))
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o664, "who made it shared it"
     written = [environment / "etc", *(environment / "etc").rglob("*"), tree / ".cuda-version"]
     assert any(path.parent.name == "activate.d" for path in written)
     assert not [str(path) for path in written if path.stat().st_mode & 0o022]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from made_environments import Env
 from shells.conda import Conda, Emulator, conda_prefix
 from shells.driver import POSIX_SHELLS, SHELLS, Shell
 from shells.kits import Person, foreign
@@ -102,6 +103,31 @@ def test_a_read_only_environment_is_a_clear_error(person: Person, tmp_path: Path
     assert hint.startswith("hint: ")
     for path in (prefix / "etc", *(prefix / "etc").rglob("*"), prefix):
         path.chmod(0o755)
+
+
+def test_who_may_not_write_an_environment_is_answered_all_the_same(
+    person: Person, tmp_path: Path
+) -> None:
+    """Its packages have changed since it was pinned to what they need; its owner mends that."""
+    env = Env(conda_prefix(tmp_path / "env"))
+    old = env.dist("cupy-cuda101", "7.8.0")
+    person.pin("auto", env.prefix)
+    shutil.rmtree(old.parent)
+    env.dist("cupy-cuda11x", "11.0.0")
+    closed = [env.prefix / "etc", *(env.prefix / "etc").rglob("*")]
+    for path in closed:
+        path.chmod(path.stat().st_mode & ~0o222)
+    done = subprocess.run(
+        as_plain_user(str(console_script()), "want", "--environment", str(env.prefix)),
+        env=person.home.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{person.kits[1].home}\n"
+    for path in closed:
+        path.chmod(path.stat().st_mode | 0o200)
 
 
 class TestOtherCondas:
