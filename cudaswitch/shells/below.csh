@@ -1,5 +1,5 @@
-# An environment was left that may have stood on others: the next that has a pin is taken up, as it
-# was entered. conda itself runs the hook of the next one only, which may have none.
+# Of the environments that the active one stands on the next that has a pin is taken up, as it was
+# entered: where one was left, conda itself runs the hook of the next one only, which may have none.
 if (! $?CONDA_SHLVL || ! $?CONDA_PREFIX) exit
 if ("${CONDA_SHLVL:q}" !~ {[2-9],[1-9][0-9]}) exit
 if ($CONDA_SHLVL == 2 && ! $?CONDA_STACKED_2) exit

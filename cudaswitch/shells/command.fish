@@ -117,8 +117,8 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             set -l code $status
             test $code = 0; and set -g _cudaswitch_asked
             # What the hook of an active environment asks for may be another thing now.
-            string match --quiet "*:env=$CONDA_PREFIX" -- $_CUDASWITCH_C; and set -e _CUDASWITCH_C
-            string match --quiet "*:env=$VIRTUAL_ENV" -- $_CUDASWITCH_V; and set -e _CUDASWITCH_V
+            set -e _CUDASWITCH_C
+            set -e _CUDASWITCH_V
             set -g _cudaswitch_seen
             __cudaswitch_look
             return $code

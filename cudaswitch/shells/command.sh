@@ -133,8 +133,7 @@ __cudaswitch_command() {
             __cudaswitch_run "$@" || _csw_way=$?
             case $_csw_way in 0) _cudaswitch_asked='' ;; esac
             # What the hook of an active environment asks for may be another thing now.
-            case ${_CUDASWITCH_C-} in *":env=${CONDA_PREFIX-}") \unset _CUDASWITCH_C ;; esac
-            case ${_CUDASWITCH_V-} in *":env=${VIRTUAL_ENV-}") \unset _CUDASWITCH_V ;; esac
+            \unset _CUDASWITCH_C _CUDASWITCH_V
             _cudaswitch_seen=''
             __cudaswitch_look
             return "$_csw_way"

@@ -174,8 +174,8 @@ function __cudaswitch_leave
     return 0
 end
 
-# An environment was left that may have stood on others: the next that has a pin is taken up, as it
-# was entered. conda itself runs the hook of the next one only, which may have none.
+# Of the environments that the active one stands on the next that has a pin is taken up, as it was
+# entered: where one was left, conda itself runs the hook of the next one only, which may have none.
 function __cudaswitch_below
     set -l prefix $CONDA_PREFIX
     set -l level $CONDA_SHLVL

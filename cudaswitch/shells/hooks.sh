@@ -159,8 +159,8 @@ __cudaswitch_leave() {
     \export "_CUDASWITCH_GONE=$__csw"
 }
 
-# An environment was left that may have stood on others: the next that has a pin is taken up, as it
-# was entered. conda itself runs the hook of the next one only, which may have none. Where it says
+# Of the environments that the active one stands on the next that has a pin is taken up, as it was
+# entered: where one was left, conda itself runs the hook of the next one only, which may have none. Where it says
 # when it has finished this waits: other scripts of what is left take back what they did.
 __cudaswitch_below() {
     \local _csw_level _csw_stacked _csw_env _csw_hook _csw_prefix

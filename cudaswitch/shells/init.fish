@@ -219,6 +219,10 @@ function __cudaswitch_environments
     if test -z "$_CUDASWITCH_C" -a -f "$hook"; and string match --quiet '/*' -- "$CONDA_PREFIX"
         source $hook
     end
+    # What it was stacked on is still active.
+    if test -z "$_CUDASWITCH_C" -a -n "$CONDA_STACKED_2$CONDA_STACKED_3$CONDA_STACKED_4"
+        __cudaswitch_below
+    end
 end
 
 # direnv has come to a tree, or left one. It keeps what PATH was when it came, with what was applied

@@ -299,8 +299,8 @@ def --env --wrapped cudaswitch [...args: string] {
     } else {
         ^(__cudaswitch_program) ...$args
         # What the hook of an active environment asks for may be another thing now.
-        if ($env._CUDASWITCH_C? | default '' | str ends-with $':env=($env.CONDA_PREFIX?)') { $env._CUDASWITCH_C = null }
-        if ($env._CUDASWITCH_V? | default '' | str ends-with $':env=($env.VIRTUAL_ENV?)') { $env._CUDASWITCH_V = null }
+        $env._CUDASWITCH_C = null
+        $env._CUDASWITCH_V = null
         $env._cudaswitch_seen = []
         $env._cudaswitch_asked = []
         __cudaswitch_look

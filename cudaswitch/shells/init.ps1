@@ -272,12 +272,8 @@ function global:cudaswitch {
         $changing = $global:_cudaswitch_changing.Split(' ')
         if (-not ($words | Where-Object { $changing -ccontains $_ })) { return }
         # What the pin of an active environment asks for may be another thing now.
-        if ("$env:_CUDASWITCH_C".EndsWith(":env=$env:CONDA_PREFIX")) {
-            __cudaswitch_set '_CUDASWITCH_C' $null
-        }
-        if ("$env:_CUDASWITCH_V".EndsWith(":env=$env:VIRTUAL_ENV")) {
-            __cudaswitch_set '_CUDASWITCH_V' $null
-        }
+        __cudaswitch_set '_CUDASWITCH_C' $null
+        __cudaswitch_set '_CUDASWITCH_V' $null
         # What failed has perhaps come halfway, and what was refused has been told.
         if (-not $code) { $global:_cudaswitch_asked = '' }
         __cudaswitch_look

@@ -148,6 +148,11 @@ __cudaswitch_environments() {
         /etc/*) ;;
         /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
     esac
+    # What it was stacked on is still active.
+    case ${_CUDASWITCH_C:+none}${CONDA_STACKED_2-}${CONDA_STACKED_3-}${CONDA_STACKED_4-} in
+        '' | none*) ;;
+        *) __cudaswitch_below ;;
+    esac
 }
 
 # direnv has come to a tree, or left one. It keeps what PATH was when it came, with what was applied

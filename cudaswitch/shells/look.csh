@@ -49,7 +49,7 @@ foreach _cswl_owner (V C)
         foreach _cswl_word ($_cswl_words:q)
             if ("$_cswl_word:q" == "${_cswl_env:q}/bin") set _cswl_below = 1
         end
-        if ($_cswl_below) continue
+        if ($_cswl_below && ! $_cudaswitch_again) continue
     endif
     unsetenv _CUDASWITCH_$_cswl_owner
 end
@@ -62,6 +62,10 @@ endif
 if ("$_cswl_now[1]:q" =~ /* && ! $?_CUDASWITCH_C) then
     set _cswl_hook = "$_cswl_now[1]:q/etc/conda/activate.d/~~cudaswitch.csh"
     if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
+endif
+# What it was stacked on is still active.
+if (! $?_CUDASWITCH_C && ($?CONDA_STACKED_2 || $?CONDA_STACKED_3 || $?CONDA_STACKED_4)) then
+    source "${_cudaswitch_texts:q}/below.csh"
 endif
 if ($_cswl_asked) unsetenv _CUDASWITCH_X
 if ($_cswl_asked && "$_cswl_now[4]:q" != "") then

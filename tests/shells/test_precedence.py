@@ -86,6 +86,21 @@ class TestPrecedence:
         assert foreign(result.snaps["5"]) == foreign(active)
         assert result.snaps["6"]["PATH"] == session.conda.base_path
 
+    @integrated
+    @every_conda
+    def test_so_do_they_below_another_one(self, session: Session, tmp_path: Path) -> None:
+        """It still decides where what was stacked on it has no pin."""
+        new = conda_prefix(tmp_path / "new")
+        enter = [session.conda.activate(session.shell, new), *session.steps("+b")]
+        said = [f"{words} -p {new}" for words in ("pin 10.1", "pin 11.8", "unpin", "pin 10.1")]
+        steps = [session.shell.hush(f"cudaswitch {words}") for words in said]
+        result = session.play(*enter, *steps, *session.steps("out out"), load=True).check()
+        numbers = {str(kit.home): str(n) for n, kit in enumerate(session.person.kits, 1)}
+        found = [result.snaps[str(n)] for n in range(4, 10)]
+        homes = [numbers.get(each.get("CUDA_HOME", ""), "-") for each in found]
+        assert "".join(homes) == "12-11-"
+        assert found[5] == foreign(found[5]) and found[5]["PATH"] == session.conda.base_path
+
 
 @pytest.mark.parametrize("pinned", ["10.1", "auto"])
 @pytest.mark.parametrize(
