@@ -160,8 +160,9 @@ __cudaswitch_leave() {
 }
 
 # Of the environments that the active one stands on the next that has a pin is taken up, as it was
-# entered: where one was left, conda itself runs the hook of the next one only, which may have none. Where it says
-# when it has finished this waits: other scripts of what is left take back what they did.
+# entered: where one was left, conda itself runs the hook of the next one only, which may have none.
+# Where conda says when it has finished this waits: other scripts of what is left take back what they
+# did.
 __cudaswitch_below() {
     \local _csw_level _csw_stacked _csw_env _csw_hook _csw_prefix
     _csw_level=${CONDA_SHLVL:-0} _csw_prefix=${CONDA_PREFIX-}
