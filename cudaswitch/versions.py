@@ -257,7 +257,7 @@ def parse_version_file(text: str, origin: str) -> Request:
     Raises RequestError naming file and line.
     """
     found: dict[str, tuple[str, str]] = {}
-    for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         line = raw.partition("#")[0].strip()
         if not line:
             continue

@@ -41,7 +41,7 @@ def __cudaswitch_text [file] {
 def __cudaswitch_read [text] {
     mut said: any = {cuda: null, cudnn: null, libraries: null}
     for line in ($text | lines | str replace --regex '#.*' '' | str trim | where $it != '') {
-        let part = ($line | parse --regex '^(?:(?<key>cuda|cudnn|libraries)(?:\s*=\s*|\s+))?(?<value>[^\s=,]+)$' | get --optional 0)
+        let part = ($line | parse --regex '^(?:(?<key>cuda|cudnn|libraries)(?:[ \t]*=[ \t]*|[ \t]+))?(?<value>[^\s=,]+)$' | get --optional 0)
         if $part == null { return null }
         let key = ($part.key | default --empty cuda)
         if ($said | get $key) != null { return null }

@@ -364,7 +364,8 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
     dice = random.Random(7)
     words = ["10.1", "11.8.0", "12.4", "cuda", "cudnn", "libraries", "none", "never", "auto"]
     words += ["=", " ", "\t", "\n", "\n", "#", "x", " = ", "\r", "+cudnnnone", "==", "é", "cuda: "]
-    texts = ["".join(dice.choices(words, k=dice.randint(1, 7))) for _ in range(400)]
+    words += ["\f", "\v", "\u2028"]
+    texts = ["".join(dice.choices(words, k=dice.randint(1, 7))) for _ in range(800)]
     texts += ["cuda: 12.4", "12.4\nlibraries: never"]
     lines = []
     for number, text in enumerate(texts):
