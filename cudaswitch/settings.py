@@ -16,7 +16,7 @@ from cudaswitch.versions import LIBRARIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Any
 
 _LIMIT = 1 << 20
@@ -185,26 +185,42 @@ def checked(name: str, found: Any, where: str = "", variable: str = "") -> Value
 
 
 def known(name: str, where: str = "") -> str:
-    """Return the name of a setting, or raise RequestError with the nearest one."""
+    """Return the name of a setting, or raise RequestError with the nearest one.
+
+    `where` is the file that has it.
+    """
     if name in SETTINGS:
         return name
     from difflib import get_close_matches  # noqa: PLC0415  # only mistakes need it
 
     near = get_close_matches(name, SETTINGS, 1)
-    behind = f" in `{where}`" if where else ""
+    hint = f"did you mean `{near[0]}`?" if near else "cudaswitch config list names them all"
+    if not where:
+        raise RequestError(f"`{name}` is no setting", hint)
+    from shlex import quote  # noqa: PLC0415  # the same
+
+    # No other command runs as long as it is there.
+    out = f"cudaswitch config unset {quote(name)}"
     raise RequestError(
-        f"`{name}`{behind} is no setting",
-        f"did you mean `{near[0]}`?" if near else "cudaswitch config list names them all",
+        f"`{name}` in `{where}` is no setting", f"{hint} If not: {out}" if near else out
     )
+
+
+def written() -> Collection[str]:
+    """Return the names that the file has, which may be none of settings."""
+    return _parsed(config_file())
 
 
 def _of_file(path: str) -> dict[str, Value]:
     if path not in _read:
-        _read[path] = _parsed(path)
+        _read[path] = {
+            known(name, path): checked(name, found, f" in `{path}`")
+            for name, found in _parsed(path).items()
+        }
     return _read[path]
 
 
-def _parsed(path: str) -> dict[str, Value]:
+def _parsed(path: str) -> dict[str, Any]:
     try:
         data = read_regular(path, _LIMIT)
     except (FileNotFoundError, NotADirectoryError):
@@ -219,10 +235,7 @@ def _parsed(path: str) -> dict[str, Value]:
         table = tomllib.loads(data.decode())
     except (ValueError, RecursionError) as error:
         raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
-    return {
-        known(name, path): checked(name, found, f" in `{path}`")
-        for name, found in _flat(table).items()
-    }
+    return _flat(table)
 
 
 def _flat(table: dict[str, Any]) -> dict[str, Any]:

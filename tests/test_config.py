@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from checks import refused
 from cudaswitch import settings
 from cudaswitch.settings import SETTINGS
 from tools import console_script
@@ -110,6 +112,29 @@ def test_set_get_unset(person: Person, name: str) -> None:
     person.says("config", "unset", name)
     assert person.setting(name) == before
     assert not person.file.read_text().strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "hint"),
+    [
+        ("ofline = true\n", "ofline", "did you mean `offline`? If not: {out}"),
+        ("[shell]\nprompt = 1\n", "shell.prompt", "{out}"),
+        ("'a b' = 1\n", "a b", "{out}"),
+    ],
+)
+def test_what_is_no_setting_can_be_taken_out(
+    person: Person, text: str, name: str, hint: str
+) -> None:
+    person.write(f"# mine\njobs = 2\n{text}")
+    done = person.run("config", "list")
+    out = f"cudaswitch config unset {shlex.quote(name)}"
+    refused(
+        done, f"`{name}` in `{person.file}` is no setting", hint=f"hint: {hint.format(out=out)}"
+    )
+    person.says("config", "unset", name)
+    assert person.file.read_text() == "# mine\njobs = 2\n"
+    assert person.setting("jobs")["value"] == 2
+    refused(person.run("config", "unset", name), f"`{name}` is no setting")
 
 
 def test_what_is_not_set_is_not_unset(person: Person) -> None:

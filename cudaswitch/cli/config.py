@@ -72,7 +72,8 @@ def set_(name: str, values: tuple[str, ...]) -> None:
 @click.argument("name")
 def unset(name: str) -> None:
     """Take a setting out of config.toml."""
-    _change(settings.known(name), None)
+    # What is there and is no setting stops all other commands.
+    _change(name if name in settings.written() else settings.known(name), None)
 
 
 def _change(name: str, value: Value | None) -> None:
@@ -104,6 +105,8 @@ def _change(name: str, value: Value | None) -> None:
     except OSError as error:
         raise StoreError(f"cannot write `{path}`: {error.strerror}", "see who owns it") from None
     settings.forget()
+    if name not in SETTINGS:
+        return
     _tell_of_variable(name)
     if name == "libraries":
         # Ready answers hold only where nothing is set, and hooks have it written into them.

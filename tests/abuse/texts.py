@@ -77,7 +77,7 @@ VERSION_FILES: dict[str, tuple[str, Make]] = {
     "a GPU twice": ("names GPU 0 twice", here("cuda 10.1\ngpus 0,0\n")),
     "nothing": ("asks for no CUDA version", here("")),
     "only a comment": ("asks for no CUDA version", here("# 10.1\n")),
-    "binary": ("a second `cuda` line", here(bytes(range(256)))),
+    "binary": ("cannot read", here(bytes(range(256)))),
     "NUL": ("is not a CUDA version", here("10.1\0\n")),
     "not UTF-8": ("cannot read", here(b"\xff\xfe1\x000\x00")),
     "UTF-16": ("cannot read", here("10.1".encode("utf-16"))),
