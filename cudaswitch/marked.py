@@ -33,7 +33,9 @@ def _block(owner: bytes) -> re.Pattern[bytes]:
     )
 
 
-_OPEN, _CLOSE, _BLOCK = _opening(OURS), _closing(OURS), _block(OURS)
+OPENING = _opening(OURS)
+"""What the first line of our block begins with."""
+_OPEN, _CLOSE, _BLOCK = OPENING, _closing(OURS), _block(OURS)
 _BLOCKS = {OURS: _BLOCK, CONDAS: _block(CONDAS)}
 
 

@@ -23,6 +23,8 @@ from cudaswitch.toolkit import refuse_unsafe_path
 _LIMIT = 4 << 20
 """Bytes of a startup file; real ones have thousands."""
 _BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"])?\s+init\b", re.MULTILINE)
+_END = re.compile(rb"^(?:return\b|exec +(?!\d*[<>])[\w/$\"']).*", re.MULTILINE)
+"""What ends a startup file of bash or zsh where it stands in no block, as its place tells."""
 _OF_BASHRC = re.compile(rb"^[^#\n]*bashrc", re.MULTILINE)
 _OF_PROFILE = re.compile(rb"^[^#\n]*\.profile\b", re.MULTILINE)
 _LOGIN_FILES = (".bash_profile", ".bash_login", ".profile")
@@ -117,7 +119,7 @@ def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     # Which file a shell reads may have changed since: the one that has the line counts.
     ours = filter(_has_line, _places(shell, variables))
     path = next(ours, startup_file(shell, variables))
-    target, before = _read(path)
+    target, before = _read(path, put_in=False)
     if before is None:
         return Edit(path, target, None, None)
     marked.refuse_half(before, path)
@@ -204,6 +206,12 @@ def apply(edit: Edit) -> None:
 def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list[tuple[str, str]]:
     """Tell what else stands between the shell and its integration: what, and what mends it."""
     found = []
+    above, ours, _ = (edit.after or b"").partition(marked.OPENING)
+    if shell.keyword and ours and (end := _END.search(above)):
+        number = above.count(b"\n", 0, end.start()) + 1
+        ending = f"line {number} (`{printable(end[0].decode(errors='replace'))}`)"
+        what = f"`{edit.path}` may end in {ending}, before that line is reached"
+        found.append((what, "move the marked lines above it"))
     if _BY_HAND.search(marked.blanked(edit.after or b"")):
         what = f"`{edit.path}` has another line with `cudaswitch init`, which starts Python"
         found.append((what, "take that line out"))
@@ -238,41 +246,40 @@ def _mentions_bashrc(path: Path) -> bool:
     return False
 
 
-def _read(path: Path) -> tuple[Path, bytes | None]:
+def _read(path: Path, *, put_in: bool = True) -> tuple[Path, bytes | None]:
     """Return the file behind links and its bytes, None where there is none.
 
-    Raises StoreError for one that is not the person's to edit.
+    Raises StoreError for one that is not the person's to edit, which says what to do instead.
     """
+    do = "put the line of `cudaswitch init --help`" if put_in else "take the marked lines out"
+    instead = f"{do} where your settings come from"
     target = Path(os.path.realpath(path))
     try:
         status = os.stat(target)
     except FileNotFoundError:
         above = next(at for at in target.parents if os.path.exists(at))
         if above.stat().st_uid not in (os.geteuid(), 0):
-            raise _refused(path, f"`{above}` belongs to another user") from None
+            raise _refused(path, f"`{above}` belongs to another user", instead) from None
         if not os.access(above, os.W_OK):
-            raise _refused(path, f"`{above}` is read-only") from None
+            raise _refused(path, f"`{above}` is read-only", instead) from None
         return target, None
     except OSError as error:
-        raise _refused(path, str(error.strerror)) from None
+        raise _refused(path, str(error.strerror), instead) from None
     if not stat.S_ISREG(status.st_mode):
-        raise _refused(path, "it is not a regular file")
+        raise _refused(path, "it is not a regular file", instead)
     if status.st_uid != os.geteuid():
-        raise _refused(path, "it belongs to another user")
+        raise _refused(path, "it belongs to another user", instead)
     # root may write what is read-only, and a file that was made so is meant to stay.
     if not status.st_mode & stat.S_IWUSR or not os.access(target, os.W_OK):
-        raise _refused(path, "it is read-only")
+        raise _refused(path, "it is read-only", instead)
     try:
         return target, target.read_bytes()
     except OSError as error:
-        raise _refused(path, str(error.strerror)) from None
+        raise _refused(path, str(error.strerror), instead) from None
 
 
-def _refused(path: Path, why: str) -> StoreError:
-    return StoreError(
-        f"cannot edit `{path}`: {why}",
-        "put the line of `cudaswitch init --help` where your settings come from",
-    )
+def _refused(path: Path, why: str, instead: str) -> StoreError:
+    return StoreError(f"cannot edit `{path}`: {why}", instead)
 
 
 def _write(path: Path, content: bytes) -> None:

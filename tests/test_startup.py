@@ -238,8 +238,9 @@ def test_a_file_that_is_not_to_be_edited(home: Home, why: str) -> None:
     path = home.path / ".bashrc"
     REFUSED[why](path)
     before = path.read_bytes() if path.is_file() else None
-    for way in ("--install", "--remove"):
-        refused(home.run("init", way, "bash"), f"`{path}`", why)
+    half = "take the lines from" if why == "other half" else ""
+    for way, do in (("--install", "put the line"), ("--remove", "take the marked lines")):
+        refused(home.run("init", way, "bash"), f"`{path}`", why, hint=f"hint: {half or do}")
     assert before == (path.read_bytes() if path.is_file() else None)
     assert not (home.store / "init").exists()
 
@@ -277,6 +278,36 @@ def test_it_asks_at_a_terminal_only(home: Home) -> None:
         child.expect(pexpect.EOF)
         assert b"Write it?" not in child.before
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x=1\nexec zsh -l\n", 2),
+        ("return\n", 1),
+        ("case $- in *i*) ;; *)\n    return;; esac\n", 0),
+        ("exec 2>/dev/null\nreturned=1\n# return\n[ -t 0 ] || return\n", 0),
+    ],
+)
+def test_a_file_that_ends_before_the_line_is_told_of(home: Home, text: str, line: int) -> None:
+    (home.path / ".bashrc").write_text(text)
+    said = install(home, "bash")
+    told = f"`{home.path}/.bashrc` may end in line {line} (`{text.splitlines()[line - 1]}`)"
+    assert (told in said) is bool(line)
+    assert ("may end" in said) is bool(line)
+    # Where the line stands above, it is reached.
+    path = home.path / ".bashrc"
+    path.write_text(path.read_text().removeprefix(text) + text)
+    assert "may end" not in install(home, "bash")
+
+
+def test_what_still_loads_it_is_told_of(home: Home) -> None:
+    path = home.path / ".bashrc"
+    path.write_text('x=1\neval "$(cudaswitch init bash)"\n')
+    install(home, "bash")
+    assert f"`{path}` still loads cudaswitch, in line 2" in remove(home, "bash")
+    path.write_text("x=1\n")
+    assert f"`{path}` does not load cudaswitch" in remove(home, "bash")
 
 
 def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:

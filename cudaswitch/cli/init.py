@@ -61,4 +61,8 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
         # The line away before the file that it loads.
         startup.apply(edit)
         ready.remove(row)
-        talk.say(f"`{edit.path}` does not load cudaswitch")
+        if at := startup.second_line(edit.path):
+            talk.say(f"`{edit.path}` still loads cudaswitch, in line {at}")
+            talk.hint("take that line out, too")
+        else:
+            talk.say(f"`{edit.path}` does not load cudaswitch")
