@@ -184,7 +184,7 @@ def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
         if text is None:
             raise NotInstalledError(
                 f"no alias `{name}` is known{asked}",
-                f"see cudaswitch list, or make it: cudaswitch alias {name} VERSION",
+                f"cudaswitch alias lists those there are; cudaswitch alias {name} VERSION makes it",
             )
         if name in passed:
             raise RequestError(
