@@ -200,7 +200,7 @@ def known(name: str, where: str = "") -> str:
     from shlex import quote  # noqa: PLC0415  # the same
 
     # No other command runs as long as it is there.
-    out = f"cudaswitch config unset {quote(name)}"
+    out = f"cudaswitch config unset {'-- ' if name.startswith('-') else ''}{quote(name)}"
     raise RequestError(
         f"`{name}` in `{where}` is no setting", f"{hint} If not: {out}" if near else out
     )
@@ -209,6 +209,14 @@ def known(name: str, where: str = "") -> str:
 def written() -> Collection[str]:
     """Return the names that the file has, which may be none of settings."""
     return _parsed(config_file())
+
+
+def refuse_others(name: str) -> None:
+    """Raise RequestError where the file is wrong in another setting than `name`."""
+    path = config_file()
+    for other, found in _parsed(path).items():
+        if other != name:
+            checked(known(other, path), found, f" in `{path}`")
 
 
 def _of_file(path: str) -> dict[str, Value]:

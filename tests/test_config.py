@@ -120,6 +120,8 @@ def test_set_get_unset(person: Person, name: str) -> None:
         ("ofline = true\n", "ofline", "did you mean `offline`? If not: {out}"),
         ("[shell]\nprompt = 1\n", "shell.prompt", "{out}"),
         ("'a b' = 1\n", "a b", "{out}"),
+        ("'a.b' = 1\n", "a.b", "{out}"),
+        ("-x = 1\n", "-x", "cudaswitch config unset -- -x"),
     ],
 )
 def test_what_is_no_setting_can_be_taken_out(
@@ -131,10 +133,19 @@ def test_what_is_no_setting_can_be_taken_out(
     refused(
         done, f"`{name}` in `{person.file}` is no setting", hint=f"hint: {hint.format(out=out)}"
     )
-    person.says("config", "unset", name)
+    refused(person.run("config", "set", "libraries", "never"), f"`{name}`")
+    person.says("config", "unset", "--", name)
     assert person.file.read_text() == "# mine\njobs = 2\n"
     assert person.setting("jobs")["value"] == 2
-    refused(person.run("config", "unset", name), f"`{name}` is no setting")
+    refused(person.run("config", "unset", "--", name), f"`{name}` is no setting")
+
+
+def test_one_key_in_quotes_is_the_setting(person: Person) -> None:
+    person.write("'mirrors.conda' = 'https://a/b'\n")
+    person.says("config", "set", "mirrors.conda", "https://c/d")
+    assert person.file.read_text() == "'mirrors.conda' = \"https://c/d\"\n"
+    person.says("config", "unset", "mirrors.conda")
+    assert not person.file.read_text()
 
 
 def test_what_is_not_set_is_not_unset(person: Person) -> None:
@@ -272,6 +283,18 @@ def test_no_library_folder_unless_asked(person: Person, tmp_path: Path) -> None:
     assert not list(answers.glob("[!.]*"))
     person.says("config", "unset", "libraries")
     assert list(answers.glob("[!.]*"))
+
+
+def test_what_a_mistake_kept_from_coming_true_does_when_it_goes(
+    person: Person, tmp_path: Path
+) -> None:
+    made(tmp_path / "kit")
+    person.says("adopt", str(tmp_path / "kit"), "--as", "10.1.243")
+    ready = person.home / "store" / "requests" / "10.1"
+    assert ready.exists()
+    person.write("libraries = 'never'\nofline = 1\n")
+    person.says("config", "unset", "ofline")
+    assert not ready.exists(), "shells would not look at the setting"
 
 
 def test_pinned_environments_follow_libraries(person: Person, tmp_path: Path) -> None:

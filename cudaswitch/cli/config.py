@@ -62,6 +62,7 @@ def get(name: str) -> None:
 def set_(name: str, values: tuple[str, ...]) -> None:
     """Write a setting into config.toml; the rest of the file stays."""
     kind = SETTINGS[settings.known(name)].kind
+    settings.refuse_others(name)
     many = kind in (settings.NAMES, settings.PATHS)
     if len(values) > 1 and not many:
         raise click.UsageError(f"{name} takes one value")
@@ -85,7 +86,8 @@ def _change(name: str, value: Value | None) -> None:
     try:
         before = path.read_text(encoding="utf-8") if os.path.exists(path) else ""
         document = tomlkit.parse(before)
-        *outer, last = name.split(".")
+        # `"mirrors.conda" = ...` is one key.
+        *outer, last = [name] if name in document else name.split(".")
         table = document
         for each in outer:
             table = table.setdefault(each, tomlkit.table())
@@ -104,11 +106,13 @@ def _change(name: str, value: Value | None) -> None:
         raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
     except OSError as error:
         raise StoreError(f"cannot write `{path}`: {error.strerror}", "see who owns it") from None
+    if value is None and text == before and name in settings.written():
+        raise RequestError(f"cannot take `{name}` out of `{path}`", "mend the file")
     settings.forget()
-    if name not in SETTINGS:
-        return
-    _tell_of_variable(name)
-    if name == "libraries":
+    if name in SETTINGS:
+        _tell_of_variable(name)
+    # What was no setting may have kept another from coming true.
+    if name == "libraries" or name not in SETTINGS:
         # Ready answers hold only where nothing is set, and hooks have it written into them.
         bring_up_to_date()
     elif name == "stores":
