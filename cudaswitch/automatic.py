@@ -89,8 +89,8 @@ def _keep(environment: Environment, answer: Answer, began: int) -> None:
     import contextlib  # noqa: PLC0415  # as all that is for writing
     from pathlib import Path  # noqa: PLC0415
 
-    from cudaswitch.durable import plain_modes, write_atomically  # noqa: PLC0415
-    from cudaswitch.staging import require_writable  # noqa: PLC0415
+    from cudaswitch.durable import write_atomically  # noqa: PLC0415
+    from cudaswitch.staging import plain_modes, require_writable  # noqa: PLC0415
 
     file = Path(environment.answer_file(home().at("auto")))
     # With root's there, the person could not have it changed.

@@ -14,11 +14,11 @@ from pathlib import Path
 from cudaswitch import settings
 from cudaswitch.activation import Want
 from cudaswitch.contents import read_contents
-from cudaswitch.durable import plain_modes, write_all, write_atomically
+from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.paths import MANIFEST, Home, expanded, listed, stores
 from cudaswitch.platforms import current_platform
-from cudaswitch.staging import REMOVED, Staging, require_writable, written
+from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
 from cudaswitch.store import Store, chosen, find, rank, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import Version, parse_request
@@ -118,7 +118,8 @@ class OwnStore(Store):
         found = self._published()
         offered = [(name, kit.name, compilers[kit.path]) for name, kit in sorted(answers.items())]
         # Aliases for `auto` and `system` have no answer here.
-        told = repr((offered, sorted(self.aliases().items())))
+        aliases = sorted(self.aliases().items())
+        told = repr((offered, aliases))
         fingerprint = sha256(told.encode()).hexdigest() + "\n"
         for name in found.keys() - wanted.keys() - {FINGERPRINT}:
             (self.home.requests / name).unlink(missing_ok=True)
@@ -134,7 +135,9 @@ class OwnStore(Store):
                     failure = failure or error
         if failure:
             raise failure
-        if found.get(FINGERPRINT) != fingerprint:
+        # Where the first that was to be offered failed, nothing is left of it.
+        is_first = not (offered or aliases or FINGERPRINT in found)
+        if found.get(FINGERPRINT) != fingerprint and not is_first:
             write_atomically(self.home.requests / FINGERPRINT, fingerprint, lasting=False)
 
     def _published(self) -> dict[str, str]:
@@ -245,7 +248,9 @@ class OwnStore(Store):
         with contextlib.ExitStack() as stack:
             if os.path.isdir(self.home.locks):
                 stack.enter_context(self.lock("pins"))
-            # Most of it lies outside the store, where its group has no say.
+                with written(self.home):
+                    self.home.pins.mkdir(exist_ok=True)
+            # All else lies outside the store, where its group has no say.
             stack.enter_context(plain_modes())
             yield
 

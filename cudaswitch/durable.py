@@ -39,20 +39,6 @@ _PAUSE = 0.02
 """Seconds between tries to remove a folder that still holds a file somewhere else on NFS."""
 
 
-@contextlib.contextmanager
-def plain_modes(store: Path | None = None) -> Iterator[None]:
-    """Let folders have the mode 0755 and files 0644, whatever the umask.
-
-    In a store that its group may write, the group may write what is made, too.
-    """
-    groups = store and os.path.isdir(store) and store.stat().st_mode & stat.S_IWGRP
-    before = os.umask(0o002 if groups else 0o022)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
 def write_atomically(
     path: Path, text: str | bytes, mode: int = 0o644, *, lasting: bool = True
 ) -> None:
@@ -291,13 +277,15 @@ def _created(final: Path, mode: int) -> tuple[Path, int]:
 def _hand_on(final: Path, descriptor: int) -> None:
     """Give a temporary file the mode and group of the file that it will replace.
 
-    A group that is not one of ours cannot be given: then ours may do no more than everybody.
+    A group that is not one of ours cannot be given: then ours may do no more than everybody. What
+    was another's is ours then, and believed: nobody else may write it.
     """
     try:
         before = final.stat()
     except FileNotFoundError:
         return
-    mode = stat.S_IMODE(before.st_mode)
+    others = 0 if before.st_uid == os.geteuid() else stat.S_IWGRP | stat.S_IWOTH
+    mode = stat.S_IMODE(before.st_mode) & ~others
     if os.fstat(descriptor).st_gid != before.st_gid:
         try:
             os.fchown(descriptor, -1, before.st_gid)

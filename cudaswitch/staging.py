@@ -10,12 +10,12 @@ import contextlib
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch.durable import (
     exchange,
-    plain_modes,
     rename,
     sweep,
     sync_folder,
@@ -33,12 +33,26 @@ REMOVED = "removed"
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
 
 
+@contextlib.contextmanager
+def plain_modes(store: Path | None = None) -> Iterator[None]:
+    """Let folders have the mode 0755 and files 0644, whatever the umask.
+
+    In a store that its group may write, the group may write what is made, too.
+    """
+    groups = store and os.path.isdir(store) and store.stat().st_mode & stat.S_IWGRP
+    before = os.umask(0o002 if groups else 0o022)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 def require_writable(home: Home) -> None:
     """Make the store's folders, or say in one line why it cannot be written."""
     refuse_unsafe_path(home.folder)
     refuse_everybodys(home.folder)
     tell_of_everybodys(home.folder)
-    made = (home.packages, home.toolkits, home.requests, home.pins, home.staging, home.locks)
+    made = (home.packages, home.toolkits, home.requests, home.staging, home.locks)
     try:
         refuse_sudo(home.folder)
         with plain_modes(home.root):

@@ -123,6 +123,21 @@ def test_a_groups_store_leaves_environments_and_directories_their_owners(
     assert not [str(path) for path in written if path.stat().st_mode & 0o022]
 
 
+@root_only
+def test_what_was_anothers_is_nobodys_to_write_when_it_is_ours(
+    home: Home, pair: list[Path]
+) -> None:
+    """Ours decides; theirs did not."""
+    succeeded(home.run("install", *pair))
+    file = home.path / ".cuda-version"
+    file.write_text("11\n")
+    os.chown(file, OTHER, OTHER)
+    file.chmod(0o666)
+    succeeded(home.run("pin", "10.1", "--dir", home.path))
+    status = file.stat()
+    assert (status.st_uid, stat.S_IMODE(status.st_mode)) == (0, 0o644)
+
+
 def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> None:
     succeeded(home.run("install", *pair))
     home.store.chmod(0o777)
