@@ -23,7 +23,7 @@ from cudaswitch.toolkit import refuse_unsafe_path
 _LIMIT = 4 << 20
 """Bytes of a startup file; real ones have thousands."""
 _BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"])?\s+init\b", re.MULTILINE)
-_END = re.compile(rb"^(?:return\b|exec +(?!\d*[<>])[\w/$\"']).*", re.MULTILINE)
+_END = re.compile(rb"^(?:return\b|exec +(?:-[a-z]+ +)*(?!\d*[<>])[\w/$\"']).*", re.MULTILINE)
 """What ends a startup file of bash or zsh where it stands in no block, as its place tells."""
 _OF_BASHRC = re.compile(rb"^[^#\n]*bashrc", re.MULTILINE)
 _OF_PROFILE = re.compile(rb"^[^#\n]*\.profile\b", re.MULTILINE)
