@@ -112,11 +112,7 @@ def standing_environments(variables: Mapping[str, str]) -> Iterator[Environment]
     """
     named = [variables.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
     path = variables.get("PATH", "").split(os.pathsep)
-    level = variables.get("CONDA_SHLVL", "")
-    for it in range(int(level) if level.isdecimal() and len(level) < 3 else 0, 1, -1):
-        below = variables.get(f"CONDA_PREFIX_{it - 1}", "")
-        if variables.get(f"CONDA_STACKED_{it}") and f"{below}/bin" in path:
-            named.append(below)
+    named += stacked_on(variables)
     places = {prefix: f"{prefix}/bin" for prefix in named if os.path.isabs(prefix)}
     for prefix in sorted(
         places, key=lambda at: path.index(places[at]) if places[at] in path else len(path)
@@ -125,6 +121,16 @@ def standing_environments(variables: Mapping[str, str]) -> Iterator[Environment]
             yield environment_at(prefix)
         except EnvironmentNotFoundError:
             continue
+
+
+def stacked_on(variables: Mapping[str, str]) -> list[str]:
+    """List the conda prefixes on PATH that the active one was stacked on, downwards."""
+    level, folders = variables.get("CONDA_SHLVL", ""), variables.get("PATH", "").split(os.pathsep)
+    counts = level.isascii() and level.isdecimal() and len(level) < 3 and level[0] != "0"
+    levels = range(int(level) if counts else 0, 1, -1)
+    stacked = [it for it in levels if variables.get(f"CONDA_STACKED_{it}")]
+    below = [variables.get(f"CONDA_PREFIX_{it - 1}", "") for it in stacked]
+    return [prefix for prefix in below if f"{prefix}/bin" in folders]
 
 
 def environment_named(name: str, variables: Mapping[str, str]) -> Environment:

@@ -82,7 +82,7 @@ __cudaswitch_decided() {
 __cudaswitch_pinned() {
     \local level rest standing at
     standing=:${VIRTUAL_ENV-}:${CONDA_PREFIX-}: level=${CONDA_SHLVL-} rest=$PATH:
-    case $level in *[!0-9]* | ???*) level=0 ;; esac
+    case $level in *[!0-9]* | 0* | ???*) level=0 ;; esac
     while [ "${level:-0}" -gt 1 ]; do
         \eval "at=\${CONDA_STACKED_$level:+\${CONDA_PREFIX_$((level - 1))-}}" level=$((level - 1))
         standing=$standing$at:

@@ -18,7 +18,7 @@ from cudaswitch.doctor.hooked import hooks_of, kernels_of, pinned, scripts_of
 from cudaswitch.doctor.loading import found_by_loader, strangers
 from cudaswitch.doctor.model import Facts, Integration
 from cudaswitch.doctor.scripts import settings_of
-from cudaswitch.environments import Environment, active_environment, read_request
+from cudaswitch.environments import active_environment, read_request, standing_environments
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import bounds
 from cudaswitch.paths import home
@@ -68,7 +68,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         needs=needs,
         resolution=resolution,
         installed=tuple(sorted(usable, key=lambda kit: kit.version)),
-        wanted=dict(_wanted(variables, environment)),
+        wanted=dict(_wanted(variables)),
         applied=on.home if on else None,
         decided=_decided(variables),
         environment=environment,
@@ -95,13 +95,12 @@ def gather(variables: Mapping[str, str]) -> Facts:
     )
 
 
-def _wanted(
-    variables: Mapping[str, str], environment: Environment | None
-) -> Iterator[tuple[str, str]]:
+def _wanted(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield who asks here, and the request; what cannot be read asks for nothing."""
     if variables.get("CUDASWITCH_VERSION"):
         yield "CUDASWITCH_VERSION", variables["CUDASWITCH_VERSION"]
-    files = [environment.pin_file] if environment and os.path.isfile(environment.pin_file) else []
+    files = [one.pin_file for one in standing_environments(variables)]
+    files = [file for file in files if os.path.isfile(file)][:1]
     with suppress(CudaswitchError):
         nearest = version_file(working_directory(variables), variables)
         files += [nearest] if nearest else []

@@ -46,7 +46,10 @@ CHANGING = (
     *("pin", "unpin", "install", "adopt", "remove", "alias", "sync", "gc"),
     *("config+set", "config+unset", "doctor+--fix", "verify+--repair"),
 )
-"""Commands, some only with a certain argument, after which a shell may have to switch."""
+"""Commands, some only with a certain argument, after which a shell may have to switch.
+
+They stand in each shell's text, as the code does that reads them: a ready file may be older.
+"""
 
 SAME = {"dash": "sh", "ash": "sh", "csh": "tcsh", "powershell": "pwsh"}
 """Shells that go by another's row."""
@@ -137,8 +140,7 @@ def init(shell: Shell, *, root: str, program: str, scripts: str) -> str:
         hint = f"there is one for {', '.join(INTEGRATED)}"
         raise RequestError(f"`{shell.name}` has no integration", hint)
     if shell.core:
-        names = shell.core + shell.init
-        return carried(names, root=root, program=program, changing=" ".join(CHANGING))
+        return carried(shell.core + shell.init, root=root, program=program)
     values = _values(root, program, scripts)
     if not shell.defines:
         values["_cudaswitch_texts"] = str(Path(__file__).parent)
@@ -159,7 +161,6 @@ def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) ->
 
 def _values(root: str, program: str, scripts: str) -> dict[str, str]:
     values = {"_cudaswitch_root": root, "_cudaswitch_program": program}
-    values["_cudaswitch_changing"] = " ".join(CHANGING)
     return values | ({"_cudaswitch_scripts": scripts} if scripts else {})
 
 

@@ -10,6 +10,7 @@ while ($_csw_level > 1 && "${_csw_below:q}" == "")
     @ _csw_level--
     if (! $_csw_has) continue
     eval 'set _csw_env = "${CONDA_PREFIX_'$_csw_level':q}"'
+    if ("${_csw_env:q}" !~ /*) continue
     if (! -f "${_csw_env:q}/etc/conda/activate.d/~~cudaswitch.csh") continue
     foreach _csw_dir ($path:q)
         if ("${_csw_dir:q}" == "${_csw_env:q}/bin") set _csw_below = "${_csw_env:q}"

@@ -4,10 +4,14 @@ set _cswc_code = 0
 set _cswc_way = plain
 if ($#argv) then
     if ("$argv[1]:q" =~ {use,off}) set _cswc_way = "$argv[1]:q"
-    foreach _cswc_does ($_cudaswitch_changing)
-        foreach _cswc_word ("" $argv:q)
-            if ("$_cswc_word:q" != "") set _cswc_word = "+$_cswc_word:q"
-            if ("$argv[1]:q$_cswc_word:q" == "$_cswc_does") set _cswc_way = changing
+    # Those after which this shell may have to switch.
+    set _cswc_changing = (pin unpin install adopt remove alias sync gc)
+    set _cswc_changing = ($_cswc_changing config+set config+unset doctor+--fix verify+--repair)
+    foreach _cswc_does ($_cswc_changing)
+        if ("$argv[1]:q" == "$_cswc_does") set _cswc_way = changing
+        if ("$argv[1]:q" !~ {config,doctor,verify}) continue
+        foreach _cswc_word ($argv:q)
+            if ("$argv[1]:q+$_cswc_word:q" == "$_cswc_does") set _cswc_way = changing
         end
     end
 endif
@@ -62,13 +66,14 @@ else
     "${_cudaswitch_program:q}" $argv:q
     set _cswc_code = $status
     if ($_cswc_way != plain) then
-        set _cudaswitch_again = 1
-        set _cudaswitch_seen = ()
         # What failed has perhaps come halfway, and what was refused has been told.
         if (! $_cswc_code) then
+            set _cudaswitch_again = 1
             set _cudaswitch_asked = ("" "" "" "")
             set _cudaswitch_refused = ""
         endif
+        # Nobody has moved; CUDASWITCH_VERSION may mean another one now.
+        if ($#_cudaswitch_seen == 4) set _cudaswitch_seen[4] = "+again"
         source "${_cudaswitch_texts:q}/look.csh"
     endif
 endif

@@ -73,14 +73,11 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
         end
         return 0
     end
-    set -l changing (string split ' ' -- $_cudaswitch_changing)
-    set -l way
-    contains -- "$argv[1]" use off; and set way $argv[1]
-    for word in $argv[1] $argv[1]+$argv
-        contains -- $word $changing; and set way changing
+    if contains -- --help $argv; or contains -- -h $argv; or not __cudaswitch_changes $argv
+        __cudaswitch_run $argv
+        return
     end
-    contains -- --help $argv; or contains -- -h $argv; and set way
-    switch "$way"
+    switch $argv[1]
         case use
             set -l want
             set -l home
@@ -111,18 +108,55 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
                 return
             end
             __cudaswitch_choose
-        case changing
+        case '*'
             # What failed has perhaps come halfway, and what was refused has been told.
             __cudaswitch_run $argv
             set -l code $status
-            test $code = 0; and set -g _cudaswitch_asked
-            # What the hook of an active environment asks for may be another thing now.
-            set -e _CUDASWITCH_C
-            set -e _CUDASWITCH_V
-            set -g _cudaswitch_seen
+            if test $code = 0
+                set -g _cudaswitch_asked
+                __cudaswitch_uncovered
+            end
+            __cudaswitch_reread _CUDASWITCH_C
+            __cudaswitch_reread _CUDASWITCH_V
+            # Nobody has moved; CUDASWITCH_VERSION may mean another one now.
+            set -g _cudaswitch_seen $_cudaswitch_seen[1..3]
             __cudaswitch_look
             return $code
-        case '*'
-            __cudaswitch_run $argv
     end
+end
+
+# Is it a command after which this shell may have to switch?
+function __cudaswitch_changes
+    set -l changing use off pin unpin install adopt remove alias sync gc
+    set -a changing config+set config+unset doctor+--fix verify+--repair
+    contains -- "$argv[1]" $changing; and return 0
+    contains -- "$argv[1]" config doctor verify; or return 1
+    for word in $argv[1]+$argv
+        contains -- $word $changing; and return 0
+    end
+    return 1
+end
+
+# Forget what the hook of an active environment asks for, which the variable $argv[1] has, where its
+# pin is another now: that hook runs again then.
+function __cudaswitch_reread
+    set -q $argv[1]; or return 0
+    set -l env (string replace --regex '.*:env=' '' -- $$argv[1])
+    set -l text
+    test -f $env/etc/cudaswitch/want; and read --null text <$env/etc/cudaswitch/want
+    # Each slash is a line break there, and one ends it.
+    set -l now (string join / -- (string split \n -- $text)[1..-2])
+    test "$now:env=$env" = $$argv[1]; or set -e $argv[1]
+    return 0
+end
+
+# What was stacked on the environment whose pin decides may have a pin now.
+function __cudaswitch_uncovered
+    set -l was $_CUDASWITCH_C
+    test -n "$was"; or return 0
+    test (string replace --regex '.*:env=' '' -- $was) = "$CONDA_PREFIX"; and return 0
+    set -e _CUDASWITCH_C
+    __cudaswitch_environments
+    set -q _CUDASWITCH_C; or set -gx _CUDASWITCH_C $was
+    return 0
 end

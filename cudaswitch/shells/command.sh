@@ -79,22 +79,21 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == 
 
 # What there is no ready answer to.
 __cudaswitch_command() {
-    \local _csw_arg _csw_way
+    \local _csw_arg _csw_code
     case $- in *a*) __cudaswitch_apart __cudaswitch_command "$@"; return ;; esac
-    case ${1-} in use | off) _csw_way=$1 ;; *) _csw_way='' ;; esac
-    for _csw_arg in '' "$@"; do
-        case " $_cudaswitch_changing " in
-            *" ${1-}${_csw_arg:++$_csw_arg} "*) _csw_way=changing ;;
-        esac
+    if ! __cudaswitch_changes "$@"; then
+        __cudaswitch_run "$@"
+        return
+    fi
+    for _csw_arg; do
         case $_csw_arg in
             -h | --help)
-                _csw_way=''
-                break
+                __cudaswitch_run "$@"
+                return
                 ;;
         esac
     done
-    case $_csw_way in
-        '') __cudaswitch_run "$@" ;;
+    case $1 in
         use)
             if [ "$#" -eq 2 ] && [ "$2" = - ]; then
                 if [ -z "${_CUDASWITCH_PREVIOUS+x}" ]; then
@@ -129,14 +128,52 @@ __cudaswitch_command() {
             ;;
         *)
             # What failed has perhaps come halfway, and what was refused has been told.
-            _csw_way=0
-            __cudaswitch_run "$@" || _csw_way=$?
-            case $_csw_way in 0) _cudaswitch_asked='' ;; esac
-            # What the hook of an active environment asks for may be another thing now.
-            \unset _CUDASWITCH_C _CUDASWITCH_V
-            _cudaswitch_seen=''
+            _csw_code=0
+            __cudaswitch_run "$@" || _csw_code=$?
+            case $_csw_code in 0) _cudaswitch_asked='' && __cudaswitch_uncovered ;; esac
+            __cudaswitch_reread C
+            __cudaswitch_reread V
+            # Nobody has moved; CUDASWITCH_VERSION may mean another one now.
+            _cudaswitch_seen=${_cudaswitch_seen%\|*}\|again
             __cudaswitch_look
-            return "$_csw_way"
+            return "$_csw_code"
             ;;
     esac
+}
+
+# Is it a command after which this shell may have to switch?
+__cudaswitch_changes() {
+    \local _csw_arg _csw_changing
+    _csw_changing=' use off pin unpin install adopt remove alias sync gc '
+    _csw_changing="${_csw_changing}config+set config+unset doctor+--fix verify+--repair "
+    case $_csw_changing in *" ${1-} "*) return 0 ;; *" ${1-}+"*) ;; *) return 1 ;; esac
+    for _csw_arg; do
+        case $_csw_changing in *" $1+$_csw_arg "*) return 0 ;; esac
+    done
+    return 1
+}
+
+# Forget what the hook of an active environment of the owner $1, C or V, asks for where its pin is
+# another now: that hook runs again then.
+__cudaswitch_reread() {
+    \local _csw_was _csw_env _csw_now
+    \eval "_csw_was=\${_CUDASWITCH_$1-}"
+    case $_csw_was in '') return 0 ;; esac
+    _csw_env=${_csw_was##*:env=} _csw_now=''
+    if [ -f "$_csw_env/etc/cudaswitch/want" ]; then
+        IFS= \read -r -d '' _csw_now < "$_csw_env/etc/cudaswitch/want" || :
+    fi
+    # Each slash is a line break there.
+    _csw_now=${_csw_now%$'\n'}
+    case ${_csw_now//$'\n'//}:env=$_csw_env in "$_csw_was") ;; *) \unset "_CUDASWITCH_$1" ;; esac
+}
+
+# What was stacked on the environment whose pin decides may have a pin now.
+__cudaswitch_uncovered() {
+    \local _csw_was
+    _csw_was=${_CUDASWITCH_C-}
+    case $_csw_was in '' | *":env=${CONDA_PREFIX-}") return 0 ;; esac
+    \unset _CUDASWITCH_C
+    __cudaswitch_environments
+    case ${_CUDASWITCH_C+x} in '') \export "_CUDASWITCH_C=$_csw_was" ;; esac
 }

@@ -186,6 +186,7 @@ function __cudaswitch_below
         set -l env CONDA_PREFIX_$level
         set -l hook $$env/etc/conda/activate.d/~~cudaswitch.fish
         if test -n "$$stacked" -a -f "$hook"; and contains -- "$$env/bin" $PATH
+                and string match --quiet '/*' -- $$env
             # What the one that was left had is for when conda has finished.
             set -l undone $_cudaswitch_undone
             set -g _cudaswitch_undone

@@ -79,7 +79,8 @@ __cudaswitch_entered() {
 __cudaswitch_said() {
     \local _csw_file
     __csw=$1
-    # As paths.home has it; one that is relative would be looked for in any directory.
+    # As paths.home has it, but for `~user`, which is Python's to know, and what is relative, which
+    # would be looked for in any directory.
     case ${XDG_DATA_HOME-} in /*) _csw_file=$XDG_DATA_HOME ;; *) _csw_file=${HOME-}/.local/share ;; esac
     _csw_file=${CUDASWITCH_HOME:-$_csw_file/cudaswitch}
     case $_csw_file in \~/*) _csw_file=${HOME-}/${_csw_file#??} ;; esac
@@ -166,14 +167,14 @@ __cudaswitch_leave() {
 __cudaswitch_below() {
     \local _csw_level _csw_stacked _csw_env _csw_hook _csw_prefix
     _csw_level=${CONDA_SHLVL:-0} _csw_prefix=${CONDA_PREFIX-}
-    case $_csw_level in *[!0-9]* | ???*) return 0 ;; esac
+    case $_csw_level in *[!0-9]* | 0* | ???*) return 0 ;; esac
     while [ "$_csw_level" -gt 1 ]; do
         \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
         _csw_level=$((_csw_level - 1))
         \eval "_csw_env=\${CONDA_PREFIX_$_csw_level-}"
         _csw_hook="$_csw_env/etc/conda/activate.d/~~cudaswitch.sh"
-        case ${_csw_stacked:+:$PATH:} in
-            *":$_csw_env/bin:"*)
+        case ${_csw_stacked:+$_csw_env:$PATH:} in
+            /*":$_csw_env/bin:"*)
                 if [ -f "$_csw_hook" ]; then
                     CONDA_PREFIX=$_csw_env
                     # shellcheck disable=SC1090  # found at run time

@@ -48,7 +48,7 @@ function __cudaswitch_read
         set line (string replace --regex '#.*' '' -- $line | string trim)
         test -n "$line"; or continue
         set -l part (string replace --filter --regex \
-            '^(?:(cuda|cudnn|libraries|gpus)(?:\s*=\s*|\s+))?([^\s=]+)$' '$1=$2' -- $line \
+            '^(?:(cuda|cudnn|libraries|gpus)(?:[ \t]*=[ \t]*|[ \t]+))?([^\s=]+)$' '$1=$2' -- $line \
             | string split =); or return 1
         test -n "$part[1]"; or set part[1] cuda
         set -q $part[1][1]; and return 1
@@ -220,7 +220,7 @@ function __cudaswitch_environments
         source $hook
     end
     # What it was stacked on is still active.
-    if test -z "$_CUDASWITCH_C" -a -n "$CONDA_STACKED_2$CONDA_STACKED_3$CONDA_STACKED_4"
+    if test -z "$_CUDASWITCH_C"; and not contains -- "$CONDA_SHLVL:$CONDA_STACKED_2" : 0: 1: 2:
         __cudaswitch_below
     end
 end

@@ -179,6 +179,11 @@ def --env __cudaswitch_look [] {
     let before = ($env._CUDASWITCH_ON? | default '')
     let seen = $env._cudaswitch_seen
     let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string)]
+    # What environments and CUDASWITCH_VERSION ask for may be another thing now.
+    if ($env._cudaswitch_again? | is-not-empty) {
+        $env._CUDASWITCH_C = null
+        $env._CUDASWITCH_V = null
+    }
     let conda = ($env._CUDASWITCH_C? | default '' | str replace --regex '(?s).*:env=' '')
     let venv = ($env._CUDASWITCH_V? | default '' | str replace --regex '(?s).*:env=' '')
     $env._CUDASWITCH_C = (__cudaswitch_standing | reduce --fold null {|one, found|
@@ -187,7 +192,7 @@ def --env __cudaswitch_look [] {
     if $venv != $now.1 or $venv == '' {
         $env._CUDASWITCH_V = (__cudaswitch_pin $now.1)
     }
-    if $now.3 != ($seen | get --optional 3) {
+    if $now.3 != ($seen | get --optional 3) or ($env._cudaswitch_again? | is-not-empty) {
         $env._CUDASWITCH_X = null
         if $now.3 != '' {
             let want = (__cudaswitch_ready $now.3 | default { try { ^(__cudaswitch_program) want -- $now.3 } catch { '' } })
@@ -205,6 +210,7 @@ def --env __cudaswitch_look [] {
         __cudaswitch_settle
     }
     $env._cudaswitch_seen = $now
+    $env._cudaswitch_again = []
     if $before != ($env._CUDASWITCH_ON? | default '') { __cudaswitch_say }
 }
 
@@ -249,7 +255,7 @@ def --env __cudaswitch_prompt [] {
     let code = ($env.LAST_EXIT_CODE? | default 0)
     __cudaswitch_overlay
     let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string)]
-    if $now != $env._cudaswitch_seen or ($env._CUDASWITCH_GONE? | is-not-empty) or (__cudaswitch_edited) {
+    if $now != $env._cudaswitch_seen or ($env._cudaswitch_again? | is-not-empty) or ($env._CUDASWITCH_GONE? | is-not-empty) or (__cudaswitch_edited) {
         __cudaswitch_look
         __cudaswitch_overlay
         $env.LAST_EXIT_CODE = $code
@@ -260,10 +266,14 @@ def --env __cudaswitch_prompt [] {
 def --env --wrapped cudaswitch [...args: string] {
     let command = ($args | get --optional 0)
     let rest = ($args | skip 1)
-    let changing = ($env._cudaswitch_changing.0 | split row ' ')
-    let changes = $command in $changing or ($args | any {|arg| $'($command)+($arg)' in $changing })
-    let own = $command == use or $args == [off] or $changes
+    let own = $command in [use pin unpin] or $args == [off]
     if not $own or ($args | any {|arg| $arg in [-h --help] }) {
+        # What these print goes on down a pipeline; the prompt looks what they have changed.
+        let changing = [pin unpin install adopt remove alias sync gc
+            config+set config+unset doctor+--fix verify+--repair]
+        if $command in $changing or ($args | any {|arg| $'($command)+($arg)' in $changing }) {
+            $env._cudaswitch_again = [1]
+        }
         ^(__cudaswitch_program) ...$args
     } else if $command in [use off] {
         let want = if $command == off { '' } else if $rest == [-] {
@@ -298,10 +308,7 @@ def --env --wrapped cudaswitch [...args: string] {
         __cudaswitch_overlay
     } else {
         ^(__cudaswitch_program) ...$args
-        # What the hook of an active environment asks for may be another thing now.
-        $env._CUDASWITCH_C = null
-        $env._CUDASWITCH_V = null
-        $env._cudaswitch_seen = []
+        $env._cudaswitch_again = [1]
         $env._cudaswitch_asked = []
         __cudaswitch_look
     }

@@ -269,7 +269,8 @@ function global:cudaswitch {
         & (__cudaswitch_located) @args
         $code = $global:LASTEXITCODE
         $words = @($command) + @($args | ForEach-Object { "$command+$_" })
-        $changing = $global:_cudaswitch_changing.Split(' ')
+        $changing = "pin unpin install adopt remove alias sync gc".Split(' ')
+        $changing += "config+set config+unset doctor+--fix verify+--repair".Split(' ')
         if (-not ($words | Where-Object { $changing -ccontains $_ })) { return }
         # What the pin of an active environment asks for may be another thing now.
         __cudaswitch_set '_CUDASWITCH_C' $null

@@ -139,18 +139,16 @@ __cudaswitch_environments() {
     fi
     # A relative one would be looked for in any directory.
     _csw_hook="${VIRTUAL_ENV-}/etc/cudaswitch/on.sh"
-    case ${_CUDASWITCH_V:+none}$_csw_hook in
-        /etc/*) ;;
+    case ${_CUDASWITCH_V:+none}${VIRTUAL_ENV-} in
         /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
     esac
     _csw_hook="${CONDA_PREFIX-}/etc/conda/activate.d/~~cudaswitch.sh"
-    case ${_CUDASWITCH_C:+none}$_csw_hook in
-        /etc/*) ;;
+    case ${_CUDASWITCH_C:+none}${CONDA_PREFIX-} in
         /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
     esac
     # What it was stacked on is still active.
-    case ${_CUDASWITCH_C:+none}${CONDA_STACKED_2-}${CONDA_STACKED_3-}${CONDA_STACKED_4-} in
-        '' | none*) ;;
+    case ${_CUDASWITCH_C:+none}${CONDA_SHLVL:-0}:${CONDA_STACKED_2-} in
+        none* | [012]:) ;;
         *) __cudaswitch_below ;;
     esac
 }

@@ -16,7 +16,7 @@ from xonsh.events import events
 from xonsh.tools import unthreadable
 
 from cudaswitch.activation import Want, host_compiler, undone
-from cudaswitch.environments import active_environment
+from cudaswitch.environments import active_environment, stacked_on
 from cudaswitch.shells.answers_xonsh import (
     answer,
     ask,
@@ -38,11 +38,17 @@ from cudaswitch.shells.core_xonsh import (
     write,
 )
 
-CHANGING = frozenset(globals()["changing"].split())
-"""`shells.CHANGING`."""
+CHANGING = (
+    *["pin", "unpin", "install", "adopt", "remove", "alias", "sync", "gc"],
+    *["config+set", "config+unset", "doctor+--fix", "verify+--repair"],
+)
+"""Commands, some only with a certain argument, after which this shell may have to switch."""
 
 HERE = "__cudaswitch_here"
 """The alias that runs `change_here`."""
+
+again = False
+"""Whether a command may have changed what is asked for since the last look."""
 
 seen: tuple[str, ...] | None = None
 """What `watched` said at the last look."""
@@ -107,18 +113,14 @@ def edited() -> bool:
 
 
 def standing(state: dict[str, str]) -> list[str]:
-    """Return the active conda environment, and those on PATH that it was stacked on, downwards."""
-    level, folders = state.get("CONDA_SHLVL", ""), state.get("PATH", "").split(os.pathsep)
-    levels = range(int(level) if level.isdecimal() and len(level) < 3 else 0, 1, -1)
-    stacked = [it for it in levels if state.get(f"CONDA_STACKED_{it}")]
-    below = [state.get(f"CONDA_PREFIX_{it - 1}", "") for it in stacked]
+    """Return the active conda environment, and those that it was stacked on."""
     active = state.get("CONDA_PREFIX", "")
-    return [active, *(it for it in below if f"{it}/bin" in folders)] if active else []
+    return [active, *stacked_on(state)] if active else []
 
 
 def look(**_: Any) -> None:
     """Drop what belongs to an environment that was left, take up what is asked for, settle."""
-    global seen, kept, deciding, told, news  # noqa: PLW0603  # a namespace of its own, carried into xonsh
+    global again, seen, kept, deciding, told, news  # noqa: PLW0603  # a namespace of its own
     before = variables()
     told = told or line_on(before)
     now, was = watched(), seen
@@ -135,15 +137,16 @@ def look(**_: Any) -> None:
     version = was[-1] if was else ""
     doubted = (now[-1] or version) and (moved or now[-1] != version)
     for owner, places in (("V", [state.get("VIRTUAL_ENV", "")]), ("C", standing(state))):
-        left = "" if doubted else environment_of(state, owner)
+        left = "" if doubted or again else environment_of(state, owner)
         known = state.pop(f"_CUDASWITCH_{owner}", None)
         # A relative one would be looked for in any directory.
         for place in filter(os.path.isabs, places):
             if want := known if place == left else pinned(place):
                 state[f"_CUDASWITCH_{owner}"] = want
                 break
-    if was is None or was[-1] != now[-1]:
+    if was is None or was[-1] != now[-1] or again:
         take_version(state, now[-1])
+    again = False
     if state.get("_CUDASWITCH_C") or state.get("_CUDASWITCH_V"):
         state.pop("_CUDASWITCH_D", None)
         deciding = None
@@ -263,18 +266,21 @@ def refused(why: str, stderr: Any) -> int:
 
 def command(arguments: list[str]) -> list[str]:
     """Return what `cudaswitch` stands for: its own process, but where the shell changes."""
+    global again  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     name = arguments[0] if arguments else ""
-    words = {name, *(f"{name}+{word}" for word in arguments)}
-    here = name in ("use", "off") or words & CHANGING
-    asks_for_help = {"-h", "--help"}.intersection(arguments)
-    return [HERE if here and not asks_for_help else located(), *arguments]
+    if not {"-h", "--help"}.intersection(arguments):
+        if name in ("use", "off", "pin", "unpin"):
+            return [HERE, *arguments]
+        # What runs here stands in no pipeline; the next prompt is early enough for these.
+        again = again or name in CHANGING or any(f"{name}+{it}" in CHANGING for it in arguments)
+    return [located(), *arguments]
 
 
 def change_here(
     arguments: list[str], stdin: Any = None, stdout: Any = None, stderr: Any = None
 ) -> int:
     """Run a command that changes this shell; return the exit status."""
-    global seen  # noqa: PLW0603  # a namespace of its own, carried into xonsh
+    global again  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     if arguments[0] == "use":
         return use(arguments[1:], stderr)
     if arguments == ["off"]:
@@ -284,23 +290,17 @@ def change_here(
         code = run(*arguments, stdin=stdin, stdout=stdout, stderr=stderr).returncode
     except KeyboardInterrupt:
         return 130
-    before = variables()
-    state = dict(before)
-    for owner in OWNERS:
-        state.pop(f"_CUDASWITCH_{owner}", None)
-    write(before, state)
-    seen = None
-    # What failed has perhaps come halfway, and what was refused has been told.
     if code == 0:
+        again = True
         asked.clear()
-    look()
-    tell_news()
+        look()
+        tell_news()
     return code
 
 
 def look_if_changed(**_: Any) -> None:
     """Look round where something changed; handlers of events are given keywords."""
-    if watched() != seen or XSH.env.get("_CUDASWITCH_GONE") or edited():
+    if again or watched() != seen or XSH.env.get("_CUDASWITCH_GONE") or edited():
         look()
 
 

@@ -64,9 +64,7 @@ if ("$_cswl_now[1]:q" =~ /* && ! $?_CUDASWITCH_C) then
     if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
 endif
 # What it was stacked on is still active.
-if (! $?_CUDASWITCH_C && ($?CONDA_STACKED_2 || $?CONDA_STACKED_3 || $?CONDA_STACKED_4)) then
-    source "${_cudaswitch_texts:q}/below.csh"
-endif
+if ("$_cswl_now[1]:q" != "" && ! $?_CUDASWITCH_C) source "${_cudaswitch_texts:q}/below.csh"
 if ($_cswl_asked) unsetenv _CUDASWITCH_X
 if ($_cswl_asked && "$_cswl_now[4]:q" != "") then
     set _cswl_ask = "$_cswl_ask want "'$_cswl_now[4]:q'

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from importlib.resources import files
 from pathlib import Path
 
+import click
 import pytest
 
 from cudaswitch import shells
-from cudaswitch.cli import COMMANDS
+from cudaswitch.cli import cli
 from made_environments import Env
 from shells.conda import CONDAS as FULL
 from shells.conda import Conda, conda_prefix
@@ -21,6 +24,13 @@ from shells.test_automatic import entered
 from shells.test_directory import cd
 
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
+
+
+def attempt(shell: Shell, command: str) -> str:
+    """Run a command that may fail: in Nushell that ends a script."""
+    return f"try {{ {command} }} catch {{ }}" if shell is NU else command
+
+
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 
 
@@ -147,8 +157,23 @@ def test_all_agree_on_a_pin_below_an_environment_without(
 
 
 def test_commands_that_change_shells_are_commands() -> None:
-    names = {each.partition("+")[0] for each in shells.CHANGING}
-    assert names < set(COMMANDS)
+    for command in shells.CHANGING:
+        name, _, word = command.partition("+")
+        known = cli.get_command(click.Context(cli), name)
+        assert known, command
+        inner = known.commands if isinstance(known, click.Group) else {}
+        assert word in ["", *inner, *(it for one in known.params for it in one.opts)], command
+
+
+@pytest.mark.parametrize(
+    "text", ["command.sh", "command.fish", "command.csh", "init.nu", "init.ps1", "init_xonsh.py"]
+)
+def test_every_shell_knows_them(text: str) -> None:
+    source = files(shells).joinpath(text).read_text()
+    found = re.search(r"pin\W+unpin\W+install[\s\S]*?verify\+--repair", source)
+    assert found
+    said = re.findall(r"(?<![\w$])[a-z]+(?:\+[a-z-]+)?(?!\w)", found[0])
+    assert [word for word in said if word not in ("set", "changing", "a")] == list(shells.CHANGING)
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
@@ -158,12 +183,67 @@ def test_what_is_set_holds_at_once(shell: Shell, tmp_path: Path) -> None:
     tree.mkdir()
     (tree / ".cuda-version").write_text("10.1\n")
     words = ["config set libraries never", "config get libraries", "config unset libraries"]
-    said = [shell.hush(f"cudaswitch {word}") for word in words]
+    said = [f"{shell.hush(f'cudaswitch {word}')}\n{shell.prompt}" for word in words]
     result = person.play(shell, cd(shell, tree), *said).check()
-    found = [foreign(result.snaps[n]) for n in "0134"]
+    found = [foreign(result.snaps[n]) for n in "0124"]
     assert [each.get("CUDA_HOME") for each in found] == [None, *[str(kit.home)] * 3]
     libraries = [each.get("LD_LIBRARY_PATH") for each in found]
     assert libraries == [None, ":".join(kit.lib), None, ":".join(kit.lib)]
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+@pytest.mark.parametrize(
+    "words", ["verify --repair nope", "pin 99 --dir .", "config set jobs 3", "config set nosuch 3"]
+)
+def test_what_changes_nothing_leaves_what_the_person_has_set(
+    shell: Shell, words: str, tmp_path: Path
+) -> None:
+    """Nor is what was refused told again, where the command has failed."""
+    person = make_person(tmp_path / "person", (shell.name,))
+    tree, refusing = tmp_path / "tree", tmp_path / "refusing"
+    for folder, version in ((tree, "10.1"), (refusing, "99")):
+        folder.mkdir()
+        (folder / ".cuda-version").write_text(f"{version}\n")
+    own = f"{shell.set('CUDA_HOME', '/own')}\n{shell.prepend('PATH', '/mine')}\n{shell.prompt}"
+    said = f"{attempt(shell, f'cudaswitch {words}')}\n{shell.prompt}"
+    result = person.play(shell, cd(shell, tree), own, said, cd(shell, refusing), said)
+    before, after = (foreign(result.snaps[n]) for n in "23")
+    assert before["CUDA_HOME"] == "/own"
+    assert before["PATH"].startswith("/mine:")
+    assert after == before
+    assert words.startswith("config set jobs") or result.stderr.count("CUDA 99") == 1 + (
+        2 * words.startswith("pin")
+    )
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_what_they_print_goes_down_a_pipeline(shell: Shell, person: Person) -> None:
+    cat = "^cat" if shell is NU else "cat"
+    result = person.play(shell, f"cudaswitch verify --repair --json | {cat}").check()
+    assert "adopted" in json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_a_pin_below_a_stack_of_any_depth_is_kept(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """conda counts up at every activation, and says of each level whether it was stacked."""
+    for name in "ad":
+        conda_prefix(tmp_path / name)
+    person.pin("10.1", tmp_path / "a")
+    a, d = (str(tmp_path / name) for name in "ad")
+    variables = {
+        "CONDA_PREFIX": d,
+        "CONDA_SHLVL": "5",
+        "CONDA_PREFIX_4": a,
+        "CONDA_STACKED_5": "true",
+    }
+    on = [shell.set(name, value) for name, value in variables.items()]
+    on += [shell.prepend("PATH", f"{a}/bin"), shell.prepend("PATH", f"{d}/bin"), shell.prompt]
+    steps = ["\n".join(on), f"{shell.hush('cudaswitch gc')}\n{shell.prompt}"]
+    result = person.play(shell, *steps).check()
+    homes = [result.snaps[n].get("CUDA_HOME") for n in "012"]
+    assert homes == [None, *[str(person.kits[0].home)] * 2]
 
 
 @pytest.mark.parametrize("conda", FULL, ids=str)

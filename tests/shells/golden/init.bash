@@ -1,6 +1,5 @@
 _cudaswitch_root='/home/o'\''neill/a $store'
 _cudaswitch_program='/opt/a "program"/cudaswitch'
-_cudaswitch_changing='pin unpin install adopt remove alias sync gc config+set config+unset doctor+--fix verify+--repair'
 _cudaswitch_scripts='/opt/a `share`'
 _cudaswitch_seen=''
 __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>

@@ -1,6 +1,5 @@
 $env._cudaswitch_root = ["/home/o'neill/a $store"]
 $env._cudaswitch_program = ["/opt/a \"program\"/cudaswitch"]
-$env._cudaswitch_changing = ["pin unpin install adopt remove alias sync gc config+set config+unset doctor+--fix verify+--repair"]
 $env._cudaswitch_seen = [""]
 <core.nu>
 <init.nu>

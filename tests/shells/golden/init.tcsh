@@ -1,6 +1,5 @@
 set _cudaswitch_root = '/home/o'\''neill/a $store';
 set _cudaswitch_program = '/opt/a "program"/cudaswitch';
-set _cudaswitch_changing = 'pin unpin install adopt remove alias sync gc config+set config+unset doctor+--fix verify+--repair';
 set _cudaswitch_texts = '<texts>';
 set _cudaswitch_seen = '';
 <init.csh>

@@ -1,6 +1,5 @@
 typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
 typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
-typeset -g _cudaswitch_changing='pin unpin install adopt remove alias sync gc config+set config+unset doctor+--fix verify+--repair'
 typeset -g _cudaswitch_scripts='/opt/a `share`'
 typeset -g _cudaswitch_seen=''
 __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>

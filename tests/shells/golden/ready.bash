@@ -2,7 +2,6 @@ case ${_cudaswitch_rest-} in
 '')
 _cudaswitch_root='/home/o'\''neill/a $store'
 _cudaswitch_program='/opt/a "program"/cudaswitch'
-_cudaswitch_changing='pin unpin install adopt remove alias sync gc config+set config+unset doctor+--fix verify+--repair'
 _cudaswitch_scripts='/opt/a `share`'
 _cudaswitch_ready='/home/o'\''neill/a $store/init/bash'
 _cudaswitch_seen=''

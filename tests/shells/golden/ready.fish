@@ -1,6 +1,5 @@
 set -g _cudaswitch_root '/home/o\'neill/a $store'
 set -g _cudaswitch_program '/opt/a "program"/cudaswitch'
-set -g _cudaswitch_changing 'pin unpin install adopt remove alias sync gc config+set config+unset doctor+--fix verify+--repair'
 set -g _cudaswitch_scripts '/opt/a `share`'
 set -g _cudaswitch_ready '/home/o\'neill/a $store/init/fish'
 set -g _cudaswitch_seen ''

@@ -2,7 +2,6 @@ case ${_cudaswitch_rest-} in
 '')
 typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
 typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
-typeset -g _cudaswitch_changing='pin unpin install adopt remove alias sync gc config+set config+unset doctor+--fix verify+--repair'
 typeset -g _cudaswitch_scripts='/opt/a `share`'
 typeset -g _cudaswitch_ready='/home/o'\''neill/a $store/init/zsh'
 typeset -g _cudaswitch_seen=''
