@@ -9,6 +9,7 @@ from cudaswitch.activation import Want, chosen
 from cudaswitch.environments import (
     Environment,
     active_environment,
+    pin_of,
     read_request,
     standing_environments,
 )
@@ -63,9 +64,11 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
         return answer(parse_request(version, origin="CUDASWITCH_VERSION"))
     standing = list(standing_environments(variables))
     pinned = next((one for one in standing if os.path.exists(one.pin_file)), None)
-    file = pinned.pin_file if pinned else version_file(directory, variables)
+    if pinned:
+        return answer(pin_of(pinned), pinned)
+    file = version_file(directory, variables)
     if file:
-        return answer(read_request(file), pinned)
+        return answer(read_request(file))
     if standing and (asked := automatic.want_of(standing[0])):
         return Decision(asked, f"{standing[0].prefix} (its frameworks)")
     everywhere = home().at("global")

@@ -106,17 +106,22 @@ def active_environment(variables: Mapping[str, str]) -> Environment | None:
 
 
 def standing_environments(variables: Mapping[str, str]) -> Iterator[Environment]:
-    """Yield the active environment and those that it stands on, in the order of PATH.
+    """Yield the active environment and those that it stands on, downwards.
 
-    Of conda's, those that `conda activate --stack` has left there.
+    Of conda's, those that `conda activate --stack` has left on PATH, by their levels; between
+    them a virtualenv as PATH has it.
     """
-    named = [variables.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
     path = variables.get("PATH", "").split(os.pathsep)
-    named += stacked_on(variables)
-    places = {prefix: f"{prefix}/bin" for prefix in named if os.path.isabs(prefix)}
-    for prefix in sorted(
-        places, key=lambda at: path.index(places[at]) if places[at] in path else len(path)
-    ):
+
+    def place(prefix: str) -> int:
+        return path.index(f"{prefix}/bin") if f"{prefix}/bin" in path else len(path)
+
+    active, virtualenv = variables.get("CONDA_PREFIX"), variables.get("VIRTUAL_ENV")
+    named = [active, *stacked_on(variables)] if active else []
+    if virtualenv:
+        above = (at for at, prefix in enumerate(named) if place(virtualenv) <= place(prefix))
+        named.insert(next(above, len(named)), virtualenv)
+    for prefix in filter(os.path.isabs, dict.fromkeys(named)):
         try:
             yield environment_at(prefix)
         except EnvironmentNotFoundError:
@@ -206,11 +211,31 @@ def _is_root(prefix: str) -> bool:
     return os.path.isdir(f"{prefix}/condabin") or os.path.isdir(f"{prefix}/envs")
 
 
-def read_request(path: str | PathLike[str], shown: str | None = None) -> Request:
+def pin_of(environment: Environment) -> Request:
+    """Read the pin of an environment that somebody has activated, or has named.
+
+    It may be another user's: who activates an environment runs its scripts, hooks among them.
+    Raises what read_request raises.
+    """
+    return read_request(environment.pin_file, anyones=True)
+
+
+def environment_pinned_by(file: str | PathLike[str]) -> Environment | None:
+    """Return the environment whose pin a file is, None where it is no pin."""
+    prefix, ours, _ = str(file).rpartition("/etc/cudaswitch/pin")
+    try:
+        return environment_at(prefix) if ours and prefix else None
+    except EnvironmentNotFoundError:
+        return None
+
+
+def read_request(
+    path: str | PathLike[str], shown: str | None = None, *, anyones: bool = False
+) -> Request:
     """Read a `.cuda-version` file or a pin: data, never more than VERSION_FILE_LIMIT bytes.
 
     `shown` is how messages name it. Raises RequestError, or CudaswitchError when the file
-    is none that may decide anything: not regular, or another user's.
+    is none that may decide anything: not regular, or another user's, unless it may be `anyones`.
     """
     shown = shown or str(path)
     try:
@@ -219,7 +244,7 @@ def read_request(path: str | PathLike[str], shown: str | None = None) -> Request
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise CudaswitchError(f"`{shown}` is not a regular file", "remove it")
-            if status.st_uid not in (0, os.geteuid()):
+            if not anyones and status.st_uid not in (0, os.geteuid()):
                 raise CudaswitchError(
                     f"`{shown}` belongs to another user and is not followed",
                     f"if you trust it: cudaswitch use VERSION, or copy {os.path.basename(path)}"

@@ -13,7 +13,7 @@ from cudaswitch.activation import Want
 from cudaswitch.changing import own_store
 from cudaswitch.decision import VERSION_FILE, Decision, answer
 from cudaswitch.durable import write_all
-from cudaswitch.environments import Environment, environment_at, read_request
+from cudaswitch.environments import Environment, environment_at, pin_of, read_request
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.holders import Record, records
 from cudaswitch.hooks import (
@@ -72,7 +72,7 @@ def wanted_by(environment: Environment) -> Want | None:
         if found.refusal:
             raise found.refusal
         return found.want
-    request = read_request(environment.pin_file)
+    request = pin_of(environment)
     try:
         return pin_environment(environment, request).want
     except StoreError:

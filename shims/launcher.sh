@@ -77,31 +77,35 @@ __cudaswitch_decided() {
     __cudaswitch_read "$_cudaswitch_origin" || __cudaswitch_ask --file "$_cudaswitch_origin" || exit
 }
 
-# The active environment has no pin: _cudaswitch_origin = that of the first on PATH that has one, of
-# those that it stands on; fails where none has.
+# The active environment has no pin: _cudaswitch_origin = that of the next that has one, of those
+# that it stands on, as `environments.standing_environments` has them; fails where none has.
 __cudaswitch_pinned() {
-    \local level rest standing at
-    standing=:${VIRTUAL_ENV-}:${CONDA_PREFIX-}: level=${CONDA_SHLVL-} rest=$PATH:
-    case $level in *[!0-9]* | 0* | ???*) level=0 ;; esac
-    while [ "${level:-0}" -gt 1 ]; do
-        \eval "at=\${CONDA_STACKED_$level:+\${CONDA_PREFIX_$((level - 1))-}}" level=$((level - 1))
-        standing=$standing$at:
+    \local level env venv
+    env=${CONDA_PREFIX-} venv=${VIRTUAL_ENV-} level=${CONDA_SHLVL-}
+    case $level in '' | *[!0-9]* | 0* | ???*) level=1 ;; esac
+    while :; do
+        if [ -n "$venv" ] && __cudaswitch_ahead "$venv" "$env"; then
+            if __cudaswitch_has_pin "$venv"; then return 0; fi
+            venv=''
+        fi
+        if __cudaswitch_has_pin "$env"; then return 0; fi
+        env=''
+        while [ -z "$env" ]; do
+            if [ "$level" -le 1 ]; then
+                __cudaswitch_has_pin "$venv"
+                return
+            fi
+            \eval "env=\${CONDA_STACKED_$level:+\${CONDA_PREFIX_$((level - 1))-}}"
+            level=$((level - 1))
+            case :$PATH: in *":$env/bin:"*) ;; *) env='' ;; esac
+        done
     done
-    while [ -n "$rest" ]; do
-        at=${rest%%:*} rest=${rest#*:}
-        case $standing in
-            *":${at%/bin}:"*)
-                case $at in /*/bin) ;; *) continue ;; esac
-                _cudaswitch_origin=${at%/bin}/etc/cudaswitch/pin
-                if [ -e "$_cudaswitch_origin" ]; then return 0; fi
-                ;;
-        esac
-    done
-    for at in "${VIRTUAL_ENV-}" "${CONDA_PREFIX-}"; do
-        _cudaswitch_origin=$at/etc/cudaswitch/pin
-        case $at in /*) if [ -e "$_cudaswitch_origin" ]; then return 0; fi ;; esac
-    done
-    return 1
+}
+
+# _cudaswitch_origin = the pin of the environment $1, if it has one.
+__cudaswitch_has_pin() {
+    _cudaswitch_origin=$1/etc/cudaswitch/pin
+    case $1 in /*) [ -e "$_cudaswitch_origin" ] ;; *) return 1 ;; esac
 }
 
 # Shims that call each other without end, through a wrapper on PATH, are stopped.
@@ -119,7 +123,8 @@ elif [ -n "${CUDASWITCH_VERSION-}" ]; then
 else
     __cudaswitch_active || __csw=''
     _cudaswitch_env=$__csw _cudaswitch_origin=$__csw/etc/cudaswitch/pin
-    if [ -n "$_cudaswitch_env" ] && { [ -e "$_cudaswitch_origin" ] || __cudaswitch_pinned; } \
+    if { [ -n "$_cudaswitch_env" ] && [ -e "$_cudaswitch_origin" ]; } \
+        || { [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_pinned; } \
         || { __cudaswitch_file && _cudaswitch_origin=$__csw; }; then
         __cudaswitch_decided
     else

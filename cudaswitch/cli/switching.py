@@ -11,7 +11,12 @@ import click
 from cudaswitch import formats, ready, running, shells, talk
 from cudaswitch.cli import options, output
 from cudaswitch.decision import answer
-from cudaswitch.environments import environment_at, read_request
+from cudaswitch.environments import (
+    environment_at,
+    environment_pinned_by,
+    pin_of,
+    read_request,
+)
 from cudaswitch.errors import ChoiceError, CudaswitchError
 from cudaswitch.pins import wanted_by
 from cudaswitch.store import dealias
@@ -82,7 +87,9 @@ def want(
     """Print what a shell is told for a request that has no ready answer."""
     ready.refresh()  # the next shell may find an older cudaswitch's
     if file is not None:
-        talk.line(str(answer(read_request(file)).want))
+        pinned = environment_pinned_by(file)
+        asked_for = pin_of(pinned) if pinned else read_request(file)
+        talk.line(str(answer(asked_for, pinned).want))
         return
     if environment is not None:
         wanted = wanted_by(environment_at(environment))

@@ -18,7 +18,12 @@ from cudaswitch.doctor.hooked import hooks_of, kernels_of, pinned, scripts_of
 from cudaswitch.doctor.loading import found_by_loader, strangers
 from cudaswitch.doctor.model import Facts, Integration
 from cudaswitch.doctor.scripts import settings_of
-from cudaswitch.environments import active_environment, read_request, standing_environments
+from cudaswitch.environments import (
+    active_environment,
+    pin_of,
+    read_request,
+    standing_environments,
+)
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import bounds
 from cudaswitch.paths import home
@@ -99,8 +104,12 @@ def _wanted(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield who asks here, and the request; what cannot be read asks for nothing."""
     if variables.get("CUDASWITCH_VERSION"):
         yield "CUDASWITCH_VERSION", variables["CUDASWITCH_VERSION"]
-    files = [one.pin_file for one in standing_environments(variables)]
-    files = [file for file in files if os.path.isfile(file)][:1]
+    for one in standing_environments(variables):
+        if os.path.isfile(one.pin_file):
+            with suppress(CudaswitchError):
+                yield f"`{one.pin_file}`", pin_of(one).text
+            break
+    files = []
     with suppress(CudaswitchError):
         nearest = version_file(working_directory(variables), variables)
         files += [nearest] if nearest else []

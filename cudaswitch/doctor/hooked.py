@@ -15,7 +15,7 @@ from cudaswitch.doctor.scripts import exit_in, settings_of
 from cudaswitch.environments import (
     Environment,
     environment_at,
-    read_request,
+    pin_of,
     standing_environments,
 )
 from cudaswitch.errors import CudaswitchError
@@ -43,7 +43,7 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
     """Look at the hooks of each."""
     for environment in environments:
         try:
-            request = read_request(environment.pin_file)
+            request = pin_of(environment)
         except CudaswitchError as error:
             yield Hook(environment, None, refused=error.message)
             continue

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from cudaswitch import shells, startup
 from cudaswitch.doctor.model import Aside, Install, LinesOut, Repin, Safe, WrapKernel
-from cudaswitch.environments import environment_at, read_request
+from cudaswitch.environments import environment_at, pin_of
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import program
 from cudaswitch.pins import pin_environment
@@ -115,7 +115,7 @@ def _wrapped(text: bytes, safe: WrapKernel) -> bytes:
 
 def _repin(safe: Repin) -> str:
     environment = environment_at(Path(safe.prefix))
-    pin_environment(environment, read_request(environment.pin_file))
+    pin_environment(environment, pin_of(environment))
     return f"the hooks of `{safe.prefix}` are new: activate it again"
 
 

@@ -19,7 +19,7 @@ __cudaswitch_ready() {
 __cudaswitch_read() {
     \local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_line _csw_key
     _csw_cuda='' _csw_cudnn='' _csw_mode='' _csw_gpus=''
-    if ! [ -O "$1" ]; then return 1; fi
+    if ! { [ -f "$1" ] && [ -O "$1" ]; }; then return 1; fi
     while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
         _csw_key=cuda
         case $_csw_line in
@@ -80,17 +80,20 @@ __cudaswitch_trim() {
     __csw=${__csw%"${__csw##*[!' 	']}"}
 }
 
+# Has PATH the environment $1 before $2, or not $2?
+__cudaswitch_ahead() {
+    \local _csw_before
+    _csw_before=:$PATH: _csw_before=${_csw_before%%":$2/bin:"*}:
+    case $_csw_before in *":$1/bin:"* | ":$PATH::") ;; *) return 1 ;; esac
+}
+
 # __csw = the active environment; fails where there is none. Of two that one is, whose
 # programs come first on PATH.
 __cudaswitch_active() {
     case ${VIRTUAL_ENV-}${CONDA_PREFIX-} in '') return 1 ;; esac
-    \local _csw_before
     set -- "${VIRTUAL_ENV-}" "${CONDA_PREFIX-}"
     case ${1:+$2} in
-        ?*)
-            _csw_before=:$PATH: _csw_before=${_csw_before%%":$2/bin:"*}:
-            case $_csw_before in *":$1/bin:"* | ":$PATH::") ;; *) set -- "$2" "$1" ;; esac
-            ;;
+        ?*) if ! __cudaswitch_ahead "$1" "$2"; then set -- "$2" "$1"; fi ;;
     esac
     for __csw; do
         case $__csw in /*) ;; *) continue ;; esac

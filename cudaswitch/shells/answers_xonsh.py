@@ -17,7 +17,7 @@ from typing import Any
 
 from xonsh.built_ins import XSH
 
-from cudaswitch.environments import WANT_LIMIT, Environment, environment_at, read_request
+from cudaswitch.environments import WANT_LIMIT, Environment, environment_at, pin_of
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import VERSION_FILE_LIMIT, parse_version_file
@@ -116,7 +116,7 @@ def is_outdated(environment: Environment) -> bool:
     try:
         if not environment.changed_since(environment.want_file):
             return False
-        request = read_request(environment.pin_file)
+        request = pin_of(environment)
     except (OSError, CudaswitchError):
         return False
     return request.text == "auto" or request.is_alias

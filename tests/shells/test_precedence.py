@@ -12,7 +12,6 @@ import pytest
 
 from cudaswitch import shells
 from cudaswitch.cli import cli
-from made_environments import Env
 from shells.conda import CONDAS as FULL
 from shells.conda import Conda, conda_prefix
 from shells.conftest import make_person
@@ -20,7 +19,6 @@ from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
-from shells.test_automatic import entered
 from shells.test_directory import cd
 
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
@@ -110,50 +108,6 @@ class TestPrecedence:
         homes = [numbers.get(each.get("CUDA_HOME", ""), "-") for each in found]
         assert "".join(homes) == "12-11-"
         assert found[5] == foreign(found[5]) and found[5]["PATH"] == session.conda.base_path
-
-
-@pytest.mark.parametrize("pinned", ["10.1", "auto"])
-@pytest.mark.parametrize(
-    ("under", "over"),
-    [("conda", "venv"), ("venv", "conda"), ("conda", "stacked"), ("conda", "stacked venv")],
-)
-def test_all_agree_on_a_pin_below_an_environment_without(
-    pinned: str, under: str, over: str, tmp_path: Path
-) -> None:
-    person = make_person(tmp_path / "person", ("bash",))
-    assert person.home.run("shims", "install").returncode == 0
-    kit, conda = person.kits[0], FULL[0]
-    made = {}
-    for number, what in enumerate((under, *over.split())):
-        env = Env(tmp_path / f"{number}{what}")
-        if what == "venv":
-            env.write("pyvenv.cfg", "home = /usr/bin\n")
-            (env.prefix / "bin").mkdir()
-        else:
-            conda_prefix(env.prefix)
-        made[what] = env
-    made[under].dist("cupy-cuda101", "7.8.0")
-    person.pin(pinned, made[under].prefix)
-    tree = tmp_path / "tree"
-    tree.mkdir()
-    (tree / ".cuda-version").write_text("12.4\n")
-    enter = {
-        what: entered(BASH, env)
-        if what == "venv"
-        else conda.activate(BASH, env.prefix, stack=what == "stacked")
-        for what, env in made.items()
-    }
-    session = Session(person, tmp_path, BASH, conda)
-    shim = person.home.store / "shims" / "nvcc"
-    told = f"cudaswitch current\ncudaswitch exec -- nvcc\n{shim}"
-    steps = [*(enter[what] for what in made), cd(BASH, tree), told]
-    result = session.play(*steps, load=True).check()
-    assert result.snaps[str(len(steps))]["CUDA_HOME"] == str(kit.home)
-    assert result.stdout.splitlines() == [
-        f"{kit.version} (asked for by {made[under].prefix}/etc/cudaswitch/pin:1)",
-        str(kit.home),
-        *[f"nvcc of {kit.version}"] * 2,
-    ]
 
 
 def test_commands_that_change_shells_are_commands() -> None:

@@ -1,0 +1,145 @@
+"""Shell, `current`, `exec` and shims say the same of environments that stand on each other."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from made_environments import Env
+from shells.conda import CONDAS, Conda, conda_prefix, write_hook
+from shells.conftest import make_person
+from shells.driver import BASH, FISH, TCSH, ZSH, Shell
+from shells.kits import Person, foreign
+from shells.pinned import Session
+from shells.test_automatic import entered, left
+from shells.test_directory import cd
+
+every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
+STACKED = ["conda", "stacked"]
+
+
+class Standing:
+    """A person in bash who has entered environments, some of them pinned."""
+
+    def __init__(self, folder: Path, conda: Conda) -> None:
+        self.person = make_person(folder / "person", ("bash",))
+        assert self.person.home.run("shims", "install").returncode == 0
+        self.folder, self.conda = folder, conda
+
+    def made(self, name: str) -> Env:
+        env = Env(self.folder / name)
+        if name.startswith("venv"):
+            env.write("pyvenv.cfg", "home = /usr/bin\n")
+            (env.prefix / "bin").mkdir()
+        else:
+            conda_prefix(env.prefix)
+        return env
+
+    def enter(self, env: Env) -> str:
+        name = env.prefix.name
+        if name.startswith("venv"):
+            return entered(BASH, env)
+        return self.conda.activate(BASH, env.prefix, stack=name.startswith("stacked"))
+
+    def agree_on(self, number: int, decided: Path, *steps: str) -> None:
+        """Check who decides, and what each of the four makes of that."""
+        kit = self.person.kits[number]
+        # Else the system's would be that of the shell.
+        bare = 'PATH=$(printf %s "$PATH" | sed "s,[^:]*/toolkits/[^:]*:,,g")'
+        shim = self.person.home.store / "shims" / "nvcc"
+        told = f"cudaswitch current\ncudaswitch exec -- nvcc\n{bare} {shim}"
+        session = Session(self.person, self.folder, BASH, self.conda)
+        result = session.play(*steps, BASH.prompt, told, load=True).check()
+        assert result.snaps[str(len(steps) + 1)]["CUDA_HOME"] == str(kit.home)
+        assert result.stdout.splitlines() == [
+            f"{kit.version} (asked for by {decided}:1)",
+            str(kit.home),
+            *[f"nvcc of {kit.version}"] * 2,
+        ]
+
+
+@pytest.fixture
+def standing(tmp_path: Path, conda: Conda) -> Standing:
+    return Standing(tmp_path, conda)
+
+
+@every_conda
+@pytest.mark.parametrize("pinned", ["10.1", "auto"])
+@pytest.mark.parametrize(
+    "names",
+    ["conda venv", "venv conda", "conda stacked", "conda stacked venv", "conda venv stacked"],
+)
+def test_a_pin_below_environments_without(pinned: str, names: str, standing: Standing) -> None:
+    envs = [standing.made(name) for name in names.split()]
+    envs[0].dist("cupy-cuda101", "7.8.0")
+    standing.person.pin(pinned, envs[0].prefix)
+    tree = standing.folder / "tree"
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("12.4\n")
+    pin = envs[0].prefix / "etc" / "cudaswitch" / "pin"
+    standing.agree_on(0, pin, *map(standing.enter, envs), cd(BASH, tree))
+
+
+@every_conda
+def test_the_active_one_that_path_has_lost(standing: Standing) -> None:
+    """What a virtualenv's `deactivate` brings back is older than the stack."""
+    below, venv, active = (standing.made(name) for name in ("conda", "venv", "stacked"))
+    standing.person.pin("10.1", below.prefix)
+    standing.person.pin("11.8", active.prefix)
+    keep, back = "kept=$PATH", f"PATH=$kept\n{left(BASH)}"
+    steps = [standing.enter(below), keep, standing.enter(venv), standing.enter(active), back]
+    standing.agree_on(1, active.prefix / "etc" / "cudaswitch" / "pin", *steps)
+
+
+@every_conda
+def test_below_one_that_is_none_any_more(standing: Standing) -> None:
+    below, active = map(standing.made, STACKED)
+    standing.person.pin("10.1", below.prefix)
+    gone = f"mv {active.prefix} {active.prefix}-gone"
+    steps = [standing.enter(below), standing.enter(active), gone]
+    standing.agree_on(0, below.prefix / "etc" / "cudaswitch" / "pin", *steps)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@every_conda
+def test_an_environment_of_somebody_else(standing: Standing) -> None:
+    """As in a lab: who activates it runs its scripts, and so its hooks."""
+    env = standing.made("conda")
+    standing.person.pin("10.1", env.prefix)
+    for path in (env.prefix, *env.prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    pin = env.prefix / "etc" / "cudaswitch" / "pin"
+    standing.agree_on(0, pin, standing.enter(env))
+
+
+@pytest.mark.parametrize("conda", CONDAS[:1], ids=str)
+def test_a_pipe_in_the_place_of_a_pin_stops_nobody(standing: Standing) -> None:
+    env = standing.made("conda")
+    (env.prefix / "etc" / "cudaswitch").mkdir(parents=True)
+    os.mkfifo(env.prefix / "etc" / "cudaswitch" / "pin")
+    shim = standing.person.home.store / "shims" / "nvcc"
+    session = Session(standing.person, standing.folder, BASH, standing.conda)
+    result = session.play(standing.enter(env), str(shim), "cudaswitch current", load=True)
+    assert result.stderr.count("is not a regular file") == 2
+
+
+@every_conda
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+def test_a_command_in_a_script_of_an_environment_that_is_left(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    """conda has yet to finish then, and what our hook has taken out must not come back."""
+    for name in "ab":
+        conda_prefix(tmp_path / name)
+    person.pin("10.1", tmp_path / "a")
+    said = shell.hush("cudaswitch config set nosuch 3")
+    text = f"{said}; true" if shell in (BASH, ZSH) else said
+    write_hook(tmp_path / "a", "deactivate", f"x.{shell.suffix}", text)
+    session = Session(person, tmp_path, shell, conda)
+    result = session.play(*session.steps("a out a b"), load=True)
+    for after in "35":
+        assert "CUDA_HOME" not in result.snaps[after]
+        assert foreign(result.snaps[after]) == result.snaps[after]
+    assert result.snaps["3"]["PATH"] == conda.base_path
