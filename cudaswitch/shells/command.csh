@@ -65,7 +65,15 @@ if ($_cswc_way == use || $_cswc_way == off) then
 else
     "${_cudaswitch_program:q}" $argv:q
     set _cswc_code = $status
+    if ($_cswc_way != plain) source "${_cudaswitch_texts:q}/leaving.csh"
     if ($_cswc_way != plain) then
+        if ($_csx_leaving) set _cswc_way = later
+        unset _csx_*
+    endif
+    # In a script of an environment that is left conda has yet to finish, and a look to come.
+    if ($_cswc_way == later) then
+        set _cudaswitch_seen = ()
+    else if ($_cswc_way != plain) then
         # What failed has perhaps come halfway, and what was refused has been told.
         if (! $_cswc_code) then
             set _cudaswitch_again = 1

@@ -112,6 +112,11 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             # What failed has perhaps come halfway, and what was refused has been told.
             __cudaswitch_run $argv
             set -l code $status
+            # In a script of an environment that is left conda has yet to finish, and a look to come.
+            if test -n "$CONDA_PREFIX"; and __cudaswitch_leaving
+                set -g _cudaswitch_seen
+                return $code
+            end
             if test $code = 0
                 set -g _cudaswitch_asked
                 __cudaswitch_uncovered

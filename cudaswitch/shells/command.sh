@@ -130,6 +130,11 @@ __cudaswitch_command() {
             # What failed has perhaps come halfway, and what was refused has been told.
             _csw_code=0
             __cudaswitch_run "$@" || _csw_code=$?
+            # In a script of an environment that is left conda has yet to finish, and a look to come.
+            if [ -n "${CONDA_PREFIX-}" ] && __cudaswitch_leaving; then
+                _cudaswitch_seen=''
+                return "$_csw_code"
+            fi
             case $_csw_code in 0) _cudaswitch_asked='' && __cudaswitch_uncovered ;; esac
             __cudaswitch_reread C
             __cudaswitch_reread V
