@@ -136,8 +136,8 @@ class OwnStore(Store):
         if failure:
             raise failure
         # Where the first that was to be offered failed, nothing is left of it.
-        is_first = not (offered or aliases or FINGERPRINT in found)
-        if found.get(FINGERPRINT) != fingerprint and not is_first:
+        is_bare = not (offered or aliases or FINGERPRINT in found)
+        if found.get(FINGERPRINT) != fingerprint and not is_bare:
             write_atomically(self.home.requests / FINGERPRINT, fingerprint, lasting=False)
 
     def _published(self) -> dict[str, str]:

@@ -157,8 +157,8 @@ end
 function __cudaswitch_content
     set -g __csw
     # A pipe, say, would be waited for.
-    if not test -f $argv[1] -a -r $argv[1]
-    else if test -O $argv[1]
+    test -f $argv[1] -a -r $argv[1]; or return 0
+    if test -O $argv[1]
         read --null --global __csw <$argv[1]
     else
         # Somebody else's may be of any length.
