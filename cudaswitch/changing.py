@@ -248,9 +248,7 @@ class OwnStore(Store):
         with contextlib.ExitStack() as stack:
             if os.path.isdir(self.home.locks):
                 stack.enter_context(self.lock("pins"))
-                with written(self.home):
-                    self.home.pins.mkdir(exist_ok=True)
-            # All else lies outside the store, where its group has no say.
+            # Most of it lies outside the store, where its group has no say.
             stack.enter_context(plain_modes())
             yield
 

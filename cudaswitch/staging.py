@@ -52,7 +52,7 @@ def require_writable(home: Home) -> None:
     refuse_unsafe_path(home.folder)
     refuse_everybodys(home.folder)
     tell_of_everybodys(home.folder)
-    made = (home.packages, home.toolkits, home.requests, home.staging, home.locks)
+    made = (home.packages, home.toolkits, home.requests, home.pins, home.staging, home.locks)
     try:
         refuse_sudo(home.folder)
         with plain_modes(home.root):
