@@ -226,6 +226,10 @@ class World:
             if active and active.pinned and owner not in self.wants:
                 self.wants[owner] = active.want
                 self.settle()
+        below = next((it for it in reversed(self.stood_on()) if it.pinned), None)
+        if below and "C" not in self.wants:
+            self.wants["C"] = below.want
+            self.settle()
         if self.wants.keys() & {"C", "V"}:
             self.wants.pop("D", None)
         elif "U" not in self.wants:
