@@ -74,7 +74,7 @@ def _run_plainly(arguments: list[str]) -> bool:
 
             which(name)
         case ["env", request] if not request.startswith("-"):
-            from cudaswitch.formats import show as show_change  # noqa: PLC0415  # the same
+            from cudaswitch.formats import show_change  # noqa: PLC0415  # the same
             from cudaswitch.running import asked  # noqa: PLC0415  # the same
 
             show_change(asked(request))

@@ -10,8 +10,8 @@ from cudaswitch.environments import (
     Environment,
     active_environment,
     pin_of,
+    pinned_environment,
     read_request,
-    standing_environments,
 )
 from cudaswitch.errors import (
     CudaswitchError,
@@ -62,15 +62,16 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
     version = variables.get("CUDASWITCH_VERSION")
     if version:
         return answer(parse_request(version, origin="CUDASWITCH_VERSION"))
-    standing = list(standing_environments(variables))
-    pinned = next((one for one in standing if os.path.exists(one.pin_file)), None)
+    pinned = pinned_environment(variables)
     if pinned:
         return answer(pin_of(pinned), pinned)
     file = version_file(directory, variables)
     if file:
         return answer(read_request(file))
-    if standing and (asked := automatic.want_of(standing[0])):
-        return Decision(asked, f"{standing[0].prefix} (its frameworks)")
+    environment = active_environment(variables)
+    asked = automatic.want_of(environment) if environment else None
+    if environment and asked:
+        return Decision(asked, f"{environment.prefix} (its frameworks)")
     everywhere = home().at("global")
     return answer(read_request(everywhere)) if os.path.exists(everywhere) else NOTHING
 

@@ -128,6 +128,12 @@ def standing_environments(variables: Mapping[str, str]) -> Iterator[Environment]
             continue
 
 
+def pinned_environment(variables: Mapping[str, str]) -> Environment | None:
+    """Return the topmost of the standing environments that has a pin: it decides for all."""
+    standing = standing_environments(variables)
+    return next((one for one in standing if os.path.exists(one.pin_file)), None)
+
+
 def stacked_on(variables: Mapping[str, str]) -> list[str]:
     """List the conda prefixes on PATH that the active one was stacked on, downwards."""
     level, folders = variables.get("CONDA_SHLVL", ""), variables.get("PATH", "").split(os.pathsep)
@@ -222,11 +228,11 @@ def pin_of(environment: Environment) -> Request:
 
 def environment_pinned_by(file: str | PathLike[str]) -> Environment | None:
     """Return the environment whose pin a file is, None where it is no pin."""
-    prefix, ours, _ = str(file).rpartition("/etc/cudaswitch/pin")
     try:
-        return environment_at(prefix) if ours and prefix else None
+        environment = environment_at(f"{os.path.dirname(file)}/../..")
     except EnvironmentNotFoundError:
         return None
+    return environment if environment.pin_file == str(file) else None
 
 
 def read_request(

@@ -6,6 +6,7 @@ Starts without click.
 from __future__ import annotations
 
 import os
+import re
 
 from cudaswitch import shells, talk
 from cudaswitch.activation import EnvironmentChange, Want, undone
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     _Spelling = Callable[[EnvironmentChange | None, Variables], str]
 
 
-def show(wanted: Want, shell: str | None = None, form: str | None = None) -> None:
+def show_change(wanted: Want, shell: str | None = None, form: str | None = None) -> None:
     """Print the change for a want, in a format, or for a shell, by default that of $SHELL."""
     default = os.path.basename(os.environ.get("SHELL", ""))
     known = default in FINISHED or default in shells.KSHES
@@ -144,8 +145,6 @@ def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
 
 
 def _tcl(value: str) -> str:
-    import re  # noqa: PLC0415  # for who asks for a modulefile
-
     for char in ("\\", '"', "$", "["):
         value = value.replace(char, "\\" + char)
     # Plain ASCII is read alike in every locale; escapes of Tcl end at U+FFFF.

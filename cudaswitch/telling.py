@@ -7,7 +7,7 @@ import os
 from cudaswitch import talk
 from cudaswitch.activation import applied, chosen
 from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
-from cudaswitch.environments import standing_environments
+from cudaswitch.environments import pinned_environment
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.store import all_stores, all_toolkits
 from cudaswitch.toolkit import Toolkit
@@ -76,8 +76,8 @@ def _instead_of(wanted: str) -> str | None:
 def _mend(decision: Decision, kit: Toolkit | None) -> str:
     """Name what gives this shell what is asked for."""
     want, on = decision.want, applied(os.environ)
-    pins = [f"{one.pin_file}:" for one in standing_environments(os.environ)]
-    if decision.origin.startswith(tuple(pins)):
+    pinned = pinned_environment(os.environ)
+    if pinned and decision.origin.startswith(f"{pinned.pin_file}:"):
         return "activate the environment again"
     if chosen(os.environ) is None and (on is None or on.home != want.home):
         return "cudaswitch init --install"

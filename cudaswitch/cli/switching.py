@@ -205,4 +205,4 @@ def env(
     """
     if shell and form:
         raise click.UsageError("choose one of --shell and --format")
-    formats.show(running.asked(request, cudnn, libraries, gpus), shell, form)
+    formats.show_change(running.asked(request, cudnn, libraries, gpus), shell, form)

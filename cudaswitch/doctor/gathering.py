@@ -21,8 +21,8 @@ from cudaswitch.doctor.scripts import settings_of
 from cudaswitch.environments import (
     active_environment,
     pin_of,
+    pinned_environment,
     read_request,
-    standing_environments,
 )
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import bounds
@@ -104,11 +104,9 @@ def _wanted(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield who asks here, and the request; what cannot be read asks for nothing."""
     if variables.get("CUDASWITCH_VERSION"):
         yield "CUDASWITCH_VERSION", variables["CUDASWITCH_VERSION"]
-    for one in standing_environments(variables):
-        if os.path.isfile(one.pin_file):
-            with suppress(CudaswitchError):
-                yield f"`{one.pin_file}`", pin_of(one).text
-            break
+    if pinned := pinned_environment(variables):
+        with suppress(CudaswitchError):
+            yield f"`{pinned.pin_file}`", pin_of(pinned).text
     files = []
     with suppress(CudaswitchError):
         nearest = version_file(working_directory(variables), variables)

@@ -65,8 +65,8 @@ if ($_cswc_way == use || $_cswc_way == off) then
 else
     "${_cudaswitch_program:q}" $argv:q
     set _cswc_code = $status
-    if ($_cswc_way != plain) source "${_cudaswitch_texts:q}/leaving.csh"
     if ($_cswc_way != plain) then
+        source "${_cudaswitch_texts:q}/leaving.csh"
         if ($_csx_leaving) set _cswc_way = later
         unset _csx_*
     endif

@@ -268,7 +268,7 @@ def --env --wrapped cudaswitch [...args: string] {
     let rest = ($args | skip 1)
     let own = $command in [use pin unpin] or $args == [off]
     if not $own or ($args | any {|arg| $arg in [-h --help] }) {
-        # What these print goes on down a pipeline; the prompt looks what they have changed.
+        # What these print goes on down a pipeline; the prompt looks at what they have changed.
         let changing = [pin unpin install adopt remove alias sync gc
             config+set config+unset doctor+--fix verify+--repair]
         if $command in $changing or ($args | any {|arg| $'($command)+($arg)' in $changing }) {

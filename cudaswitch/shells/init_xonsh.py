@@ -39,8 +39,8 @@ from cudaswitch.shells.core_xonsh import (
 )
 
 CHANGING = (
-    *["pin", "unpin", "install", "adopt", "remove", "alias", "sync", "gc"],
-    *["config+set", "config+unset", "doctor+--fix", "verify+--repair"],
+    *("pin", "unpin", "install", "adopt", "remove", "alias", "sync", "gc"),
+    *("config+set", "config+unset", "doctor+--fix", "verify+--repair"),
 )
 """Commands, some only with a certain argument, after which this shell may have to switch."""
 
