@@ -83,6 +83,25 @@ def test_a_pin_below_environments_without(pinned: str, names: str, standing: Sta
 
 
 @every_conda
+def test_the_topmost_pin_below_one_without(standing: Standing) -> None:
+    below, middle, active = (standing.made(name) for name in ("conda", "venv", "stacked"))
+    standing.person.pin("10.1", below.prefix)
+    standing.person.pin("11.8", middle.prefix)
+    pin = middle.prefix / "etc" / "cudaswitch" / "pin"
+    standing.agree_on(1, pin, *map(standing.enter, (below, middle, active)))
+
+
+@every_conda
+def test_one_that_path_has_lost_is_left(standing: Standing) -> None:
+    below, middle, active = (standing.made(name) for name in ("conda", "stacked1", "stacked2"))
+    standing.person.pin("10.1", below.prefix)
+    standing.person.pin("11.8", middle.prefix)
+    lost = f'PATH=$(printf %s "$PATH" | sed "s,{middle.prefix}/bin:,,")'
+    steps = [*map(standing.enter, (below, middle, active)), lost, cd(BASH, standing.folder)]
+    standing.agree_on(0, below.prefix / "etc" / "cudaswitch" / "pin", *steps)
+
+
+@every_conda
 def test_the_active_one_that_path_has_lost(standing: Standing) -> None:
     """What a virtualenv's `deactivate` brings back is older than the stack."""
     below, venv, active = (standing.made(name) for name in ("conda", "venv", "stacked"))

@@ -12,6 +12,7 @@ import pytest
 
 from cudaswitch import shells
 from cudaswitch.cli import cli
+from made_environments import Env
 from shells.conda import CONDAS as FULL
 from shells.conda import Conda, conda_prefix
 from shells.conftest import make_person
@@ -19,7 +20,8 @@ from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
-from shells.test_directory import cd
+from shells.test_automatic import entered
+from shells.test_directory import cd, homes
 
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
 
@@ -98,19 +100,33 @@ class TestPrecedence:
     @every_conda
     def test_so_do_they_below_another_one(self, session: Session, tmp_path: Path) -> None:
         """It still decides where what was stacked on it has no pin."""
-        new = conda_prefix(tmp_path / "new")
-        enter = [session.conda.activate(session.shell, new), *session.steps("+b")]
+        new, top = conda_prefix(tmp_path / "new"), conda_prefix(tmp_path / "top")
+        conda, shell = session.conda, session.shell
+        enter = [conda.activate(shell, new), conda.activate(shell, top, stack=True)]
         said = [f"{words} -p {new}" for words in ("pin 10.1", "pin 11.8", "unpin", "pin 10.1")]
-        steps = [session.shell.hush(f"cudaswitch {words}") for words in said]
+        said += [f"{words} -p {top}" for words in ("pin 12.4", "unpin")]
+        steps = [shell.hush(f"cudaswitch {words}") for words in said]
         result = session.play(*enter, *steps, *session.steps("out out"), load=True).check()
         numbers = {str(kit.home): str(n) for n, kit in enumerate(session.person.kits, 1)}
-        found = [result.snaps[str(n)] for n in range(4, 10)]
+        found = [result.snaps[str(n)] for n in range(4, 12)]
         homes = [numbers.get(each.get("CUDA_HOME", ""), "-") for each in found]
         # conda's own xonsh stacks none: it leaves one environment for the other.
         is_stacked = "CONDA_STACKED_2" in result.snaps["3"]
-        assert is_stacked or session.shell is XONSH
-        assert "".join(homes) == ("12-11-" if is_stacked else "----1-")
-        assert found[5] == foreign(found[5]) and found[5]["PATH"] == session.conda.base_path
+        assert is_stacked or shell is XONSH
+        assert "".join(homes) == ("12-1311-" if is_stacked else "----3-1-")
+        assert found[-1] == foreign(found[-1]) and found[-1]["PATH"] == conda.base_path
+
+    @integrated
+    @pytest.mark.parametrize("conda", CONDAS[:1], ids=str)
+    def test_so_do_they_in_a_virtualenv(self, session: Session, tmp_path: Path) -> None:
+        env = Env(tmp_path / "v")
+        env.write("pyvenv.cfg", "home = /usr/bin\n")
+        words = ["pin 10.1", "pin 11.8", "unpin"]
+        said = [session.shell.hush(f"cudaswitch {word} -p {env.prefix}") for word in words]
+        result = session.play(entered(session.shell, env), *said, load=True).check()
+        numbers = {str(kit.home): str(n) for n, kit in enumerate(session.person.kits, 1)}
+        homes = [numbers.get(result.snaps[n].get("CUDA_HOME", ""), "-") for n in "2345"]
+        assert "".join(homes) == "-12-"
 
 
 def test_commands_that_change_shells_are_commands() -> None:
@@ -146,6 +162,15 @@ def test_what_is_set_holds_at_once(shell: Shell, tmp_path: Path) -> None:
     assert [each.get("CUDA_HOME") for each in found] == [None, *[str(kit.home)] * 3]
     libraries = [each.get("LD_LIBRARY_PATH") for each in found]
     assert libraries == [None, ":".join(kit.lib), None, ":".join(kit.lib)]
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_a_name_that_means_another_one_now(shell: Shell, tmp_path: Path) -> None:
+    person = make_person(tmp_path / "person", (shell.name,))
+    assert person.home.run("alias", "lab", "10.1").returncode == 0
+    asked = f"{shell.set('CUDASWITCH_VERSION', 'lab')}\n{shell.prompt}"
+    said = f"{shell.hush('cudaswitch alias lab 11.8')}\n{shell.prompt}"
+    assert homes(person, person.play(shell, asked, said).check()) == "-12"
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
