@@ -24,7 +24,7 @@ _LIMIT = 4 << 20
 """Bytes of a startup file; real ones have thousands."""
 _BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"])?\s+init\b", re.MULTILINE)
 _END = re.compile(rb"^(?:return\b|exec +(?:-[a-z]+ +)*(?!\d*[<>])[\w/$\"']).*", re.MULTILINE)
-"""What ends a startup file of bash or zsh where it stands in no block, as its place tells."""
+"""What ends a startup file where it stands in no block, as its place tells."""
 _OF_BASHRC = re.compile(rb"^[^#\n]*bashrc", re.MULTILINE)
 _OF_PROFILE = re.compile(rb"^[^#\n]*\.profile\b", re.MULTILINE)
 _LOGIN_FILES = (".bash_profile", ".bash_login", ".profile")
@@ -207,7 +207,7 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
     """Tell what else stands between the shell and its integration: what, and what mends it."""
     found = []
     above, ours, _ = (edit.after or b"").partition(marked.OPENING)
-    if shell.keyword and ours and (end := _END.search(above)):
+    if ours and (end := _END.search(above)):
         number = above.count(b"\n", 0, end.start()) + 1
         ending = f"line {number} (`{printable(end[0].decode(errors='replace'))}`)"
         what = f"`{edit.path}` may end in {ending}, before that line is reached"

@@ -62,6 +62,21 @@ def test_a_relative_environment_is_none(
     assert not (tmp_path / "was-run").exists()
 
 
+@every
+def test_nor_is_a_relative_one_below_it(shell: Shell, person: Person, tmp_path: Path) -> None:
+    active, below = conda_prefix(tmp_path / "active"), conda_prefix(tmp_path / "env")
+    person.pin("10.1", below)
+    hook = below / "etc" / "conda" / "activate.d" / f"~~cudaswitch.{shell.suffix}"
+    hook.write_text("touch was-run\n")
+    stack = {"CONDA_PREFIX": str(active), "CONDA_SHLVL": "2", "CONDA_STACKED_2": "true"}
+    stack["CONDA_PREFIX_1"] = "env"
+    entered = [shell.set(name, value) for name, value in stack.items()]
+    entered += [shell.prepend("PATH", "env/bin"), cd(shell, tmp_path)]
+    result = person.play(shell, "\n".join(entered), cd(shell, tmp_path / "active"))
+    assert homes(person, result.check()) == "---"
+    assert not (tmp_path / "was-run").exists()
+
+
 @pytest.mark.parametrize("shell", (BASH, ZSH, DASH, TCSH), ids=str)
 @pytest.mark.parametrize("variable", ["XDG_DATA_HOME", "CUDASWITCH_HOME"])
 def test_a_hook_finds_no_answers_in_the_working_directory(
