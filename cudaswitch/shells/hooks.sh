@@ -118,24 +118,9 @@ __cudaswitch_leave() {
         [CA]:[012]:) _cudaswitch_stood='' ;;
         *) _cudaswitch_stood=x ;;
     esac
-    # This is called once when conda has finished. Where it has another name, the next hook or
-    # prompt repairs instead. `export -f` may bring it, without ours, to a child shell, where
-    # what is not exported is not set. (zsh before 5.3 knows `command -v` only without a backslash.)
-    if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
-        case $- in *a*) ;; *) _cudaswitch_conda=1 ;; esac
-        __conda_hashr() {
-            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-} in
-                xx*) __cudaswitch_repair ;;
-                *) \hash -r ;;
-            esac
-        }
-        _csw_repaired=1 _cudaswitch_left=x
-    fi
-    # Beside conda mamba is looked for only where it says that it is there.
-    case $_csw_repaired${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-} in
-        1) ;;
-        *) __cudaswitch_mamba ;;
-    esac
+    # Where nothing tells when conda has finished, the next hook or prompt repairs instead.
+    __cudaswitch_attend
+    case $_csw_repaired in 1) _cudaswitch_left=x ;; esac
     case $_csw_repaired$_cudaswitch_stood in x) __cudaswitch_below ;; esac
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
@@ -189,17 +174,47 @@ __cudaswitch_below() {
     done
 }
 
-# mamba's __conda_hashr has a name of its own. Its own hook sets no variable; its installer does.
-__cudaswitch_mamba() {
-    if command -v __mamba_hashr > /dev/null; then
-        __mamba_hashr() {
-            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-} in
-                xx*) __cudaswitch_repair ;;
+# Put ours in the place of what conda and mamba call once when they have finished: $_csw_repaired is
+# set where there is one. `export -f` may bring it, without ours, to a child shell, where what is not
+# exported is not set. (zsh before 5.3 knows `command -v` only without a backslash.)
+__cudaswitch_attend() {
+    if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
+        case $- in *a*) ;; *) _cudaswitch_conda=1 ;; esac
+        __conda_hashr() {
+            case ${_cudaswitch_undone+x}${_cudaswitch_seen+x} in
+                ?*) __cudaswitch_hashed ;;
                 *) \hash -r ;;
             esac
         }
-        _csw_repaired=1 _cudaswitch_left=x
+        _csw_repaired=1
     fi
+    # Beside conda mamba is looked for only where it says that it is there: its own hook sets no
+    # variable, but its installer does.
+    case $_csw_repaired${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-} in
+        1) ;;
+        *)
+            if command -v __mamba_hashr > /dev/null; then
+                __mamba_hashr() {
+                    case ${_cudaswitch_undone+x}${_cudaswitch_seen+x} in
+                        ?*) __cudaswitch_hashed ;;
+                        *) \hash -r ;;
+                    esac
+                }
+                _csw_repaired=1
+            fi
+            ;;
+    esac
+}
+
+# conda has finished. What its scripts did to an environment that stays active the prompt looks at,
+# and nothing else would tell it.
+__cudaswitch_hashed() {
+    case $- in *a*) __cudaswitch_apart __cudaswitch_hashed && return ;; esac
+    case ${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-} in
+        x*) __cudaswitch_repair ;;
+        *) \hash -r ;;
+    esac
+    case ${_cudaswitch_seen-} in ?*) _cudaswitch_seen=${_cudaswitch_seen%\|*}\|finished ;; esac
 }
 
 # Take what was applied in the environment that was left out of what conda keeps.

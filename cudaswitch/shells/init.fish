@@ -254,6 +254,22 @@ function __cudaswitch_direnv
     set -g _cudaswitch_direnv $DIRENV_DIFF
 end
 
+# conda sets this also where it activates an environment again, as after an installation. What its
+# scripts did then the prompt looks at, and nothing else would tell it.
+function __cudaswitch_hashed --on-variable CONDA_SHLVL
+    set -q _cudaswitch_seen[4]; and set _cudaswitch_seen[4] finished
+end
+
+# Did such scripts take away what is applied?
+function __cudaswitch_lost
+    test -n "$CONDA_PREFIX" -a -n "$_CUDASWITCH_ON"; or return 1
+    set -l home (string split --fields 1 : -- $_CUDASWITCH_ON)
+    set -l lib
+    string match --quiet --regex '^[0-9]+(?<lib>/[^:]*)' -- "$_CUDASWITCH_LIB"
+    test "$CUDA_HOME" != $home; or not contains -- $home/bin $PATH
+    or test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
+end
+
 # Take up what the environment, the directory or the user asks for, and settle.
 function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
@@ -262,6 +278,8 @@ function __cudaswitch_look
         set moved moved
         set -g _cudaswitch_asked
         test -n "$_cudaswitch_undone"; and __cudaswitch_finished
+    else if test "$_cudaswitch_seen[4]" = finished; and __cudaswitch_lost
+        set moved moved
     end
     if test "$DIRENV_DIFF" != "$_cudaswitch_direnv"
         set moved moved

@@ -177,6 +177,16 @@ __cudaswitch_direnv() {
     _cudaswitch_direnv=${DIRENV_DIFF-} _csw_moved=1
 }
 
+# Has an environment that conda has activated again, as after an installation, scripts that took
+# away what is applied?
+__cudaswitch_lost() {
+    case ${CONDA_PREFIX:+${_CUDASWITCH_ON-}} in '') return 1 ;; esac
+    __csw=${_CUDASWITCH_LIB%%:*}
+    case ":${PATH-}:|:${LD_LIBRARY_PATH-}:|${CUDA_HOME-}" in
+        *":/${_CUDASWITCH_BIN#*/}:"*"|"*":${_CUDASWITCH_LIB:+/${__csw#*/}:}"*"|${_CUDASWITCH_ON%%:*}") return 1 ;;
+    esac
+}
+
 # Take up what CUDASWITCH_VERSION asks for.
 __cudaswitch_version() {
     if [ -n "${CUDASWITCH_VERSION-}" ] && { __cudaswitch_ready "$CUDASWITCH_VERSION" \
@@ -194,8 +204,12 @@ __cudaswitch_look() {
     \local __csw _csw_before _csw_moved
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _cudaswitch_left=''
     case ${_cudaswitch_seen-} in
+        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|finished") __cudaswitch_lost || _csw_moved='' ;;
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
-        *) _cudaswitch_asked='' ;;
+        *)
+            _cudaswitch_asked=''
+            case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend ;; esac
+            ;;
     esac
     case ${DIRENV_DIFF-} in "${_cudaswitch_direnv-}") ;; *) __cudaswitch_direnv ;; esac
     case ${_cudaswitch_undone-} in ?*) __cudaswitch_finished ;; esac

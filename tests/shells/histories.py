@@ -143,6 +143,7 @@ def world(stage: Stage, shell: Shell, evening: Evening, *, heedless: bool = Fals
         ld=None if evening.ld is None else list(evening.ld),
         scalars=dict(evening.scalars),
         cd_looks=evening.loaded and shell.name in ("zsh", "fish", "tcsh"),
+        hears=evening.loaded and shell is not TCSH,
         heedless=heedless,
     )
     if evening.loaded:

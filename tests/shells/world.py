@@ -84,6 +84,8 @@ class World:
     scalars: dict[str, str]
     cd_looks: bool
     """Whether the shell looks round on `cd`, wherever that leads, not only at the prompt."""
+    hears: bool = False
+    """Whether conda tells the shell when it has finished."""
     heedless: bool = False
     old: list[str] | None = None
     levels: list[tuple[Place, bool]] = field(default_factory=list)
@@ -93,6 +95,8 @@ class World:
     """What `use -` returns to, once there was a choice."""
     cwd: str = "nowhere"
     seen: tuple[object, ...] = ()
+    finished: bool = False
+    """Whether conda has said so since the last look."""
     applied: Applied | None = None
 
     # -- the promise ------------------------------------------------------------------
@@ -216,7 +220,8 @@ class World:
         if self.heedless:
             return
         before = self.applied.want if self.applied else None
-        moved = self.seen[:2] != (self.conda, self.venv)
+        moved = self.seen[:2] != (self.conda, self.venv) or (self.finished and self.lost())
+        self.finished = False
         for owner, active in (("V", self.venv), ("C", self.conda)):
             want = self.wants.get(owner)
             below = owner == "C" and want and f"{want.env}/bin" in self.path
@@ -241,8 +246,19 @@ class World:
             self.settle()
         self.seen = (self.conda, self.venv, self.cwd)
 
+    def lost(self) -> bool:
+        """Is what is applied gone, where an environment of conda's is active?"""
+        kit = self.applied and self.applied.want.kit
+        if not (kit and self.conda):
+            return False
+        return (
+            kit.bin not in self.path
+            or (bool(self.applied.lib) and kit.lib[0] not in (self.ld or []))
+            or self.scalars.get("CUDA_HOME") != str(kit.home)
+        )
+
     def prompt(self) -> None:
-        if self.seen != (self.conda, self.venv, self.cwd):
+        if self.finished or self.seen != (self.conda, self.venv, self.cwd):
             self.look()
 
     # -- what people do to cudaswitch -------------------------------------------------
@@ -309,11 +325,13 @@ class World:
         self._replace(left, new)
         self.levels.append((new, stack and old is not None))
         self._conda_hooks(left, new)
+        self.finished = self.hears
 
     def reactivate(self) -> None:
         if self.conda:
             self._replace(self.conda, self.conda)
             self._conda_hooks(self.conda, self.conda)
+            self.finished = self.hears
 
     def deactivate(self) -> None:
         if not self.levels:
@@ -321,6 +339,7 @@ class World:
         left, stacked = self.levels.pop()
         self._replace(left, None if stacked else self.conda)
         self._conda_hooks(left, self.conda)
+        self.finished = self.hears
 
     # -- virtualenvs ------------------------------------------------------------------
 

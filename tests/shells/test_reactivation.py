@@ -1,0 +1,99 @@
+"""What ends a `conda install`: scripts of the active environment take away what is applied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shells.conda import CONDAS, Conda, conda_prefix, write_hook
+from shells.driver import BASH, FISH, ZSH, Shell
+from shells.kits import Person, foreign
+from shells.package_scripts import KEEPING, KEEPING_IN_FISH
+from shells.pinned import Session
+
+every = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Make environments without a pin: `a` has scripts that bring back what they saw, `b` none."""
+    for name in "ab":
+        conda_prefix(tmp_path / name)
+    for suffix, scripts in (("sh", KEEPING), ("fish", KEEPING_IN_FISH)):
+        for kind, text in scripts.items():
+            write_hook(tmp_path / "a", kind, f"env_vars.{suffix}", text)
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    return tmp_path
+
+
+@every_conda
+@every
+@pytest.mark.parametrize("asked", ["the shell", "the shell, before", "a directory"])
+def test_the_toolkit_comes_back(
+    shell: Shell, conda: Conda, asked: str, person: Person, place: Path
+) -> None:
+    kit = person.kits[0]
+    session = Session(person, place, shell, conda)
+    asks = f"cd {shell.quote(str(place))}" if asked == "a directory" else "cudaswitch use 10.1"
+    first = session.steps("a")
+    first = [asks, *first] if asked == "the shell, before" else [*first, asks]
+    steps = [*first, *session.steps("again again out"), "cd /", "cudaswitch off"]
+    steps = [f"{step}\n{shell.prompt}" for step in steps]
+    own = {"LD_LIBRARY_PATH": "/own/lib", "CUDA_HOME": "/own"}
+    result = session.play("cd /", *steps, load=True, **own).check()
+    for step in "4567":
+        seen = result.snaps[step]
+        libraries = [*kit.lib, *([f"{place}/a/kept"] if step != "7" else [])]
+        assert seen["CUDA_HOME"] == str(kit.home), step
+        assert seen["PATH"].split(":")[0] == kit.bin
+        assert seen["PATH"].split(":").count(kit.bin) == 1
+        assert seen["LD_LIBRARY_PATH"].split(":") == [*libraries, "/own/lib"], step
+    after = result.snaps["9"]
+    assert {name: after.get(name) for name in own} == own
+    # What conda and these scripts do to PATH is their own.
+    assert kit.bin not in after["PATH"].split(":")
+
+
+@every_conda
+@every
+def test_what_is_still_there_is_left_as_it_is(
+    shell: Shell, conda: Conda, person: Person, place: Path
+) -> None:
+    """People put their own folders before ours."""
+    session = Session(person, place, shell, conda)
+    mine = [shell.prepend("PATH", "/mine"), shell.prepend("LD_LIBRARY_PATH", "/mine/lib")]
+    steps = [*session.steps("b"), "cudaswitch use 10.1", *mine, *session.steps("again")]
+    steps = [f"{step}\n{shell.prompt}" for step in steps]
+    result = session.play(*steps, load=True).check()
+    assert result.snaps["6"]["PATH"].startswith(f"/mine:{person.kits[0].bin}:")
+    assert result.snaps["6"]["LD_LIBRARY_PATH"].startswith(f"/mine/lib:{person.kits[0].lib[0]}:")
+
+
+@every_conda
+@every
+def test_nor_is_anything_put_on_where_none_is(
+    shell: Shell, conda: Conda, person: Person, place: Path
+) -> None:
+    session = Session(person, place, shell, conda)
+    steps = [*session.steps("a"), "cudaswitch use 10.1", "cudaswitch use system"]
+    steps = [*steps, *session.steps("again"), "cudaswitch off", *session.steps("again")]
+    steps = [f"{step}\n{shell.prompt}" for step in steps]
+    result = session.play("cd /", *steps, load=True).check()
+    for step in "68":
+        assert str(person.kits[0].home) not in str(foreign(result.snaps[step]))
+
+
+@every_conda
+@pytest.mark.parametrize("shell", [BASH, ZSH], ids=str)
+def test_nothing_of_ours_is_exported_that_need_not_be(
+    shell: Shell, conda: Conda, person: Person, place: Path
+) -> None:
+    """Also not where all that is set is exported."""
+    session = Session(person, place, shell, conda)
+    steps = [*session.steps("a"), "cudaswitch use 10.1", "set -a", *session.steps("again")]
+    steps = [f"{step}\n{shell.prompt}" for step in steps]
+    result = session.play(*steps, load=True).check()
+    assert {name for name in result.snaps["5"] if name.startswith("_cudaswitch")} == set()
+    assert result.snaps["5"]["CUDA_HOME"] == str(person.kits[0].home)
