@@ -266,8 +266,8 @@ function __cudaswitch_lost
     set -l home (string split --fields 1 : -- $_CUDASWITCH_ON)
     set -l lib
     string match --quiet --regex '^[0-9]+(?<lib>/[^:]*)' -- "$_CUDASWITCH_LIB"
-    test "$CUDA_HOME" != $home; or not contains -- $home/bin $PATH
-    or test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
+    test "$CUDA_HOME" = $home; and contains -- $home/bin $PATH; or return 0
+    test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
 end
 
 # Take up what the environment, the directory or the user asks for, and settle.

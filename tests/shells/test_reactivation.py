@@ -73,6 +73,23 @@ def test_what_is_still_there_is_left_as_it_is(
 
 @every_conda
 @every
+@pytest.mark.parametrize("name", ["PATH", "CUDA_HOME", "LD_LIBRARY_PATH"])
+def test_each_that_is_gone_comes_back(
+    shell: Shell, conda: Conda, name: str, person: Person, place: Path
+) -> None:
+    kit = person.kits[0]
+    session = Session(person, place, shell, conda)
+    away = shell.set("PATH", conda.base_path) if name == "PATH" else shell.unset(name)
+    write_hook(place / "b", "activate", f"own.{shell.suffix}", f"{away}\n")
+    steps = [*session.steps("b"), "cudaswitch use 10.1", *session.steps("again")]
+    result = session.play(*(f"{step}\n{shell.prompt}" for step in steps), load=True).check()
+    seen = result.snaps["4"]
+    first = {"PATH": kit.bin, "CUDA_HOME": str(kit.home), "LD_LIBRARY_PATH": kit.lib[0]}
+    assert {each: seen[each].split(":")[0] for each in first} == first
+
+
+@every_conda
+@every
 def test_nor_is_anything_put_on_where_none_is(
     shell: Shell, conda: Conda, person: Person, place: Path
 ) -> None:
