@@ -62,11 +62,14 @@ end
 # gets, are people's own.
 function __cudaswitch_snapshots
     set -q _CUDASWITCH_KEPT; and return
+    set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDA_VISIBLE_DEVICES)'
+    set -l paths '(?:.*OLD|.*BACKUP|ORIG.*|SAVE.*)_PATH|PATH_(?:OLD|BACKUP|ORIG|SAVE).*'
     set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|^CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_' \
-        | string match --ignore-case --regex '^(?:.*_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)|(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH)_.*|(?:.*OLD|.*BACKUP|ORIG.*|SAVE.*)_PATH|PATH_(?:OLD|BACKUP|ORIG|SAVE).*)$'
+        | string match --ignore-case --regex "^(?:.*_$ours|$ours"'_.*|'"$paths)\$"
 end
 
-# Does conda keep anything aside of the variables that a toolkit sets? $__csw_kept is that.
+# Does conda keep anything aside of the variables that a toolkit, or the want $argv, sets? $__csw_kept is
+# that.
 function __cudaswitch_kept
     test -n "$CONDA_SHLVL"; or return 1
     set -l kept "$__CONDA_SHLVL_0_CUDA_HOME$__CONDA_SHLVL_0_CUDA_PATH$__CONDA_SHLVL_0_CUDACXX"
@@ -76,6 +79,13 @@ function __cudaswitch_kept
     set -a kept "$__CONDA_SHLVL_1_CUDAToolkit_ROOT$__CONDA_SHLVL_1_LD_LIBRARY_PATH"
     set -a kept "$__CONDA_SHLVL_2_CUDAToolkit_ROOT$__CONDA_SHLVL_2_LD_LIBRARY_PATH"
     set -g __csw_kept "$kept"
+    # The GPUs that conda keeps of each level, behind a `:gpus=`.
+    if string match --quiet '*:gpus=*' -- "$_CUDASWITCH_ON$_cudaswitch_undone$argv"
+        for copy in (set --names --export | string match --regex '^__CONDA_SHLVL_[0-9]+_CUDA_VISIBLE_DEVICES$')
+            set __csw_kept "$__csw_kept:gpus=$$copy:"
+        end
+        return 0
+    end
     not contains -- "$CONDA_SHLVL$kept" '0     ' '1     ' '2     '
 end
 

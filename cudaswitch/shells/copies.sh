@@ -6,7 +6,7 @@
 # variables of an environment (`conda env config vars`) replace, and brings it back. $3 = the
 # value before us.
 __cudaswitch_copies() {
-    \local _csw_level _csw_value _csw_name
+    \local _csw_level _csw_value _csw_name _csw_lower
     _csw_level=${CONDA_SHLVL:-0}
     # It leaves them behind, and brings them back at the next environment.
     case $_csw_level in [01] | *[!0-9]* | ???*) _csw_level=2 ;; esac
@@ -36,8 +36,17 @@ __cudaswitch_copies() {
     # Of what is still ours nobody has kept a copy to set another.
     \eval "__csw=\${$1-}"
     case $__csw in "$2") return 0 ;; esac
-    for _csw_name in ${_csw_names-}; do
-        case $_csw_name in *_"$1" | "$1"_*) ;; *) continue ;; esac
+    case ${_csw_names:+$1} in
+        LD_LIBRARY_PATH) _csw_lower=ld_library_path ;;
+        CUDA_HOME) _csw_lower=cuda_home ;;
+        CUDA_PATH) _csw_lower=cuda_path ;;
+        CUDACXX) _csw_lower=cudacxx ;;
+        CUDA_VISIBLE_DEVICES) _csw_lower=cuda_visible_devices ;;
+        PATH) _csw_lower=path ;;
+        *) return 0 ;;
+    esac
+    for _csw_name in $_csw_names; do
+        case $_csw_name in *_"$1" | "$1"_* | *_"$_csw_lower" | "$_csw_lower"_*) ;; *) continue ;; esac
         \eval "_csw_value=\${$_csw_name-}"
         case $1:$_csw_value in
             LD_LIBRARY_PATH:* | PATH:*) __cudaswitch_without "$_csw_value" "${2%:}" ;;
@@ -72,8 +81,13 @@ __cudaswitch_snapshots() {
             CUDA_HOME_[0-9]* | CUDA_PATH_[0-9]* | CUDA_????_[vV][0-9]*) ;;
             SINGULARITYENV_* | APPTAINERENV_*) ;;
             *_LD_LIBRARY_PATH | LD_LIBRARY_PATH_* | *_CUDA_HOME | CUDA_HOME_* | *_CUDA_PATH | CUDA_PATH_* \
+                | *_CUDACXX | CUDACXX_* | *_CUDA_VISIBLE_DEVICES | CUDA_VISIBLE_DEVICES_* \
                 | *OLD_PATH | PATH_OLD* | *BACKUP_PATH | PATH_BACKUP* | ORIG*_PATH | PATH_ORIG* \
-                | SAVE*_PATH | PATH_SAVE*)
+                | SAVE*_PATH | PATH_SAVE* \
+                | *_ld_library_path | ld_library_path_* | *_cuda_home | cuda_home_* \
+                | *_cuda_path | cuda_path_* | *_cudacxx | cudacxx_* | *_cuda_visible_devices | cuda_visible_devices_* \
+                | *old_path | path_old* | *backup_path | path_backup* | orig*_path | path_orig* \
+                | save*_path | path_save*)
                 _csw_names="$_csw_names $_csw_name"
                 ;;
         esac
@@ -104,6 +118,21 @@ ${__CONDA_SHLVL_2_CUDAToolkit_ROOT-}${__CONDA_SHLVL_2_LD_LIBRARY_PATH-}
             ;;
         *) __cudaswitch_kept_deep ;;
     esac
+    case ${CONDA_SHLVL:+${_CUDASWITCH_ON-}${_cudaswitch_undone-}${_csw_want-}} in
+        *:gpus=*) __cudaswitch_kept_gpus ;;
+    esac
+}
+
+# The same with the GPUs that conda keeps of each level behind a `:gpus=`; never empty.
+__cudaswitch_kept_gpus() {
+    \local _csw_level
+    _csw_level=$CONDA_SHLVL
+    case $_csw_level in [01] | *[!0-9]* | ???*) _csw_level=2 ;; esac
+    while [ "$_csw_level" -ge 0 ]; do
+        \eval "__csw=\$__csw:gpus=\${__CONDA_SHLVL_${_csw_level}_CUDA_VISIBLE_DEVICES-}"
+        _csw_level=$((_csw_level - 1))
+    done
+    __csw=$__csw:
 }
 
 # The same below more environments than two; never empty.

@@ -130,8 +130,13 @@ function __cudaswitch_settled --no-scope-shadowing
         set -g __csw_names
         set -l home_was
         string match --quiet --regex '^(?<home_was>[^:]*)' -- "$_CUDASWITCH_ON"
-        test -n "$CONDA_PREFIX$VIRTUAL_ENV" -a "$CUDA_HOME|$LD_LIBRARY_PATH|$OLD_PATH$_OLD_PATH$PATH_OLD$PATH_BACKUP$BACKUP_PATH$ORIG_PATH$SAVED_PATH" \
-            != "$home_was|$_cudaswitch_ld|"
+        set -l cxx $CUDACXX
+        string match --quiet '*:nvcc:*' -- $_CUDASWITCH_ON:; and set cxx $home_was/bin/nvcc
+        string match --quiet '*:gpus=*' -- $_CUDASWITCH_ON
+        and not string match --quiet "*:gpus=$CUDA_VISIBLE_DEVICES:*" -- $_CUDASWITCH_ON:
+        and set cxx /
+        test -n "$CONDA_PREFIX$VIRTUAL_ENV" -a "$CUDA_HOME|$CUDA_PATH|$CUDACXX|$LD_LIBRARY_PATH|$OLD_PATH$_OLD_PATH$PATH_OLD$PATH_BACKUP$BACKUP_PATH$ORIG_PATH$SAVED_PATH" \
+            != "$home_was|$home_was|$cxx|$_cudaswitch_ld|"
         and set -g __csw_names (__cudaswitch_snapshots)
         if not set -q _CUDASWITCH_KEPT; and __cudaswitch_kept; or set -q __csw_names[1]
             set kept kept
@@ -267,9 +272,13 @@ function __cudaswitch_apply --no-scope-shadowing
         set -p ld $lib
     end
     set -g _cudaswitch_ld "$ld"
-    __cudaswitch_kept
-    and string match --quiet --regex -- (string escape --style=regex -- $home) "$__csw_kept"
-    and set -gx _CUDASWITCH_KEPT "$CONDA_SHLVL"
+    if __cudaswitch_kept $want
+        set -l ours (string match --regex ':gpus=[^:]+' -- $want):
+        for each in $home $ours
+            string match --quiet --regex -- (string escape --style=regex -- $each) "$__csw_kept"
+            and set -gx _CUDASWITCH_KEPT "$CONDA_SHLVL"
+        end
+    end
     test -x $bin/nvcc; and set want $want:nvcc
     set -gx _CUDASWITCH_ON $want
     set -l free no

@@ -94,7 +94,7 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
 # The same for the want $1, whatever there is already. $2 is set where __cudaswitch_plainly has
 # been tried.
 __cudaswitch_settled() {
-    \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset IFS
+    \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset _csw_cxx IFS
     IFS=' ' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-} _csw_names=''
     case $_csw_ld_set:$_csw_ld in set:) _csw_unset='' ;; *) _csw_unset=${_CUDASWITCH_LD-} ;; esac
 
@@ -106,10 +106,12 @@ __cudaswitch_settled() {
                 ;;
             *) __cudaswitch_undo ;;
         esac
-        __csw=${_CUDASWITCH_ON-}
-        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${LD_LIBRARY_PATH-}\|\
-${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${SAVED_PATH-} in
-            "|"* | *"|${__csw%%:*}|${_cudaswitch_ld-}|") ;;
+        __csw=${_CUDASWITCH_ON-} _csw_cxx=${CUDACXX-}
+        case $__csw: in *:nvcc:*) _csw_cxx=${__csw%%:*}/bin/nvcc ;; esac
+        case $__csw: in *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;; *:gpus=*) _csw_cxx=/ ;; esac
+        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|\
+${LD_LIBRARY_PATH-}\|${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${SAVED_PATH-} in
+            "|"* | *"|${__csw%%:*}|${__csw%%:*}|$_csw_cxx|${_cudaswitch_ld-}|") ;;
             *) case ${_CUDASWITCH_KEPT+x} in '') __cudaswitch_snapshots ;; esac ;;
         esac
         __cudaswitch_kept
@@ -194,8 +196,8 @@ __cudaswitch_undo() {
 # variables that say so. As long as nobody touches them, what was there before is known, and need
 # not be worked out.
 __cudaswitch_apply() {
-    \local _csw_dir _csw_lib _csw_lib0 _csw_xla
-    _csw_dir=$_csw_home/bin _csw_lib='' _csw_lib0='' _csw_xla=''
+    \local _csw_dir _csw_lib _csw_lib0 _csw_xla _csw_gpus
+    _csw_dir=$_csw_home/bin _csw_lib='' _csw_lib0='' _csw_xla='' _csw_gpus=''
     if ! __cudaswitch_left_alone; then
         for _csw_lib0 in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
             if [ -d "$_csw_home/$_csw_lib0" ]; then _csw_lib=$_csw_home/$_csw_lib0 && break; fi
@@ -230,7 +232,10 @@ __cudaswitch_apply() {
     # Not so where LD_LIBRARY_PATH is not ours.
     _cudaswitch_path=${_csw_lib:+$_csw_search} _cudaswitch_ld=$_csw_ld
     __cudaswitch_kept
-    case $__csw in *"$_csw_home"*) \export "_CUDASWITCH_KEPT=${CONDA_SHLVL:-0}" ;; esac
+    case $_csw_want in *:gpus=*) _csw_gpus=${_csw_want#*:gpus=} _csw_gpus=${_csw_gpus%%:*} ;; esac
+    case $__csw in
+        *"$_csw_home"* | *":gpus=${_csw_gpus:-/}:"*) \export "_CUDASWITCH_KEPT=${CONDA_SHLVL:-0}" ;;
+    esac
     if [ -x "$_csw_dir/nvcc" ]; then _csw_want=$_csw_want:nvcc; fi
     \export "_CUDASWITCH_ON=$_csw_want"
     case $_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla in

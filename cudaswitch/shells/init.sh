@@ -181,9 +181,11 @@ __cudaswitch_direnv() {
 # away what is applied?
 __cudaswitch_lost() {
     case ${CONDA_PREFIX:+${_CUDASWITCH_ON-}} in '') return 1 ;; esac
-    __csw=${_CUDASWITCH_LIB%%:*}
+    __csw=${_CUDASWITCH_LIB-} __csw=${__csw%%:*}
     case ":${PATH-}:|:${LD_LIBRARY_PATH-}:|${CUDA_HOME-}" in
-        *":/${_CUDASWITCH_BIN#*/}:"*"|"*":${_CUDASWITCH_LIB:+/${__csw#*/}:}"*"|${_CUDASWITCH_ON%%:*}") return 1 ;;
+        *":/${_CUDASWITCH_BIN#*/}:"*"|"*":${__csw:+/${__csw#*/}:}"*"|${_CUDASWITCH_ON%%:*}")
+            return 1
+            ;;
     esac
 }
 

@@ -129,15 +129,44 @@ def test_what_conda_s_nvcc_keeps_of_flags(shell: Shell, had: str | None, tmp_pat
     assert [result.snaps["3"].get(name) for name in names] == [had, had]
 
 
-def test_names_in_lower_case_are_fish_s_own_habit(person: Person, tmp_path: Path) -> None:
-    enter = "set -g old_cuda_home $CUDA_HOME\nset -gx CUDA_HOME $CONDA_PREFIX"
-    leave = "set -gx CUDA_HOME $old_cuda_home"
-    with_scripts(conda_prefix(tmp_path / "a"), {"fish": (enter, leave)})
-    session = Session(person, tmp_path, FISH, Emulator())
-    steps = ["cudaswitch use 10.1", *session.steps("a"), "cudaswitch off", *session.steps("out")]
-    steps = [f"{step}\n{FISH.prompt}" for step in steps]
-    result = session.play(*steps, load=True, CUDA_HOME="/own").check()
-    assert result.snaps["5"]["CUDA_HOME"] == "/own"
+KEEPS = {
+    "sh": (
+        'export {name}="${var}" {var}="$CONDA_PREFIX/x"\n',
+        'export {var}="${name}"\nunset {name}\n',
+    ),
+    "fish": (
+        "set -g {name} ${var}\nset -gx {var} $CONDA_PREFIX/x\n",
+        "set -gx {var} ${name}\nset -e {name}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("when", ["use a off out", "use a other out off", "use a out off"])
+@pytest.mark.parametrize(
+    ("name", "var"),
+    [
+        *(("OLD_CUDACXX", "CUDACXX"), ("CONDA_BACKUP_CUDACXX", "CUDACXX")),
+        *(("CUDA_VISIBLE_DEVICES_OLD", "CUDA_VISIBLE_DEVICES"), ("old_cuda_home", "CUDA_HOME")),
+        *(("old_ld_library_path", "LD_LIBRARY_PATH"), ("cuda_path_backup", "CUDA_PATH")),
+    ],
+)
+@told_apart
+def test_names_that_scripts_keep_things_by(
+    shell: Shell, name: str, var: str, when: str, person: Person, tmp_path: Path
+) -> None:
+    enter, leave = (text.format(name=name, var=var) for text in KEEPS[shell.suffix])
+    with_scripts(conda_prefix(tmp_path / "a"), {shell.suffix: (enter, leave)})
+    session = Session(person, tmp_path, shell, Emulator())
+    said = {"use": "use 10.1 --gpus 0", "other": "use 11.8", "off": "off"}
+    steps = [
+        f"cudaswitch {said[word]}" if word in said else session.steps(word)[0]
+        for word in when.split()
+    ]
+    steps = [f"{step}\n{shell.prompt}" for step in steps]
+    result = session.play(*steps, load=True, **{var: "/own"}).check()
+    first, last = (foreign(result.snaps[number]) for number in ("1", str(len(steps) + 1)))
+    names = (var, "PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDACXX", "CUDA_VISIBLE_DEVICES")
+    assert {each: last.get(each) for each in names} == {each: first.get(each) for each in names}
 
 
 @pytest.mark.parametrize("between", ["", "set -gx PATH /mine $PATH"], ids=["short way", "long way"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from cudaswitch.errors import CudaswitchError
 from cudaswitch.versions import parse_request, parse_version_file
 from homes import Home
 from made_environments import Env
-from shells.driver import BASH, DASH, FISH, NU, SHELLS, ZSH, Shell
+from shells.conda import CONDAS, Conda, conda_prefix, skip_conda_s_own_tcsh
+from shells.driver import BASH, DASH, FISH, NU, SHELLS, TCSH, ZSH, Shell
 from shells.kits import Person, foreign, read_env, switched
+from shells.pinned import Session
 
 every = pytest.mark.parametrize("shell", SHELLS, ids=str)
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, NU), ids=str)
@@ -232,3 +235,50 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
         options += [f"gpus={request.gpus}"] if request.gpus else []
         assert answer.split(":")[1:] == options, text
     assert ready > 30
+
+
+EVENINGS = {
+    "off within": "use a off out",
+    "off after": "use a out off",
+    "none, off within": "none a off out",
+    "none, off after": "none a out off",
+    "another toolkit within": "use a other out off",
+    "another, and again": "use a other use out off",
+    "entered before": "a use out off",
+    "a pin before": "c a out out",
+    "a pin below": "c +a b out out out",
+    "below a stack": "use a +b a off out out out",
+}
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("words", EVENINGS.values(), ids=EVENINGS)
+@pytest.mark.parametrize(
+    ("shell", "own"),
+    # What is the same as ours tcsh does not tell from ours.
+    [(shell, own) for shell in (BASH, ZSH, FISH) for own in (None, "0", "7")]
+    + [(TCSH, None), (TCSH, "7")],
+    ids=str,
+)
+def test_what_conda_keeps_while_they_are_chosen(
+    shell: Shell, words: str, own: str | None, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    """It keeps what the variables of an environment replace, and brings it back."""
+    skip_conda_s_own_tcsh(shell, conda)
+    for name in "abc":
+        conda_prefix(tmp_path / name)
+    state = json.dumps({"env_vars": {SEEN: "6", ORDER: "FASTEST_FIRST"}})
+    (tmp_path / "a" / "conda-meta" / "state").write_text(state)
+    person.pin("10.1", tmp_path / "c", "--gpus", "0")
+    session = Session(person, tmp_path, shell, conda)
+    said = {"use": "use 10.1 --gpus 0", "none": "use 10.1 --gpus none", "other": "use 11.8"}
+    steps = [
+        f"cudaswitch {said.get(word, word)}" if word in (*said, "off") else session.steps(word)[0]
+        for word in words.split()
+    ]
+    steps = [f"{step}\n{shell.prompt}" for step in steps]
+    result = session.play(*steps, load=True, **{SEEN: own}).check()
+    first, last = (result.snaps[number] for number in ("1", str(len(steps) + 1)))
+    # To conda what is empty is unset.
+    assert [last.get(name) or None for name in (SEEN, ORDER)] == [own, None]
+    assert first.get("PATH") == last.get("PATH")
