@@ -85,7 +85,16 @@ _cudaswitch_installable() {
     _cudaswitch_add latest auto
     _cudaswitch_add 13.4.2 13.4.1 13.3.1 13.3.0 13.2.2 13.2.1 13.2.0 13.1.2 13.1.1 13.1.0 13.0.3 13.0.2 13.0.1 13.0.0 12.9.2 12.9.1 12.9.0 12.8.2 12.8.1 12.8.0 12.6.3 12.6.2 12.6.1 12.6.0 12.5.1 12.5.0 12.4.1 12.4.0 12.3.2 12.3.1 12.3.0 12.2.2 12.2.1 12.2.0 12.1.1 12.1.0 12.0.1 12.0.0 11.8.0 11.7.1 11.7.0 11.6.2 11.6.1 11.6.0 11.5.2 11.5.1 11.5.0 11.4.4 11.4.3 11.4.2 11.4.1 11.4.0 11.3.1 11.3.0 11.2.2 11.2.1 11.2.0 11.1.1 11.1.0 11.0.3 11.0.2 10.2.89 10.1.243 10.0.130 9.2.88 9.1.85 9.0.176 8.0.61 8.0.44
     _cudaswitch_aliases
-    # By itself readline offers files only where nothing else fits.
+    _cudaswitch_files_too
+}
+
+_cudaswitch_consumers() {
+    _cudaswitch_add cupy jax onnxruntime paddle tensorflow torch
+    _cudaswitch_files_too
+}
+
+# By itself readline offers files only where nothing else fits.
+_cudaswitch_files_too() {
     if [[ -n $cur && ${#COMPREPLY[@]} -gt 0 ]]; then
         local path
         for path in "$cur"*; do
@@ -167,7 +176,7 @@ _cudaswitch_value() {
     case $2:$1 in
         *:--cudnn) _cudaswitch_cudnns ;;
         install:--from | search:--from | lock:--from | download:--from | mirror:--from) _cudaswitch_add pypi nvidia conda runfile ;;
-        which:--from) _cudaswitch_add cupy jax onnxruntime paddle tensorflow torch ;;
+        which:--from) _cudaswitch_consumers ;;
         *:--mirror | *:--sha256 | *:--as | *:--gpus | *:--driver | *:--cc | *:--gcc) : ;;
         *:--channel) _cudaswitch_add conda-forge nvidia defaults ;;
         *:--components) _cudaswitch_add minimal build full ;;

@@ -57,6 +57,11 @@ function __cudaswitch_complete_installable
     __cudaswitch_complete_files
 end
 
+function __cudaswitch_complete_consumers
+    printf '%s\n' cupy jax onnxruntime paddle tensorflow torch
+    __cudaswitch_complete_files
+end
+
 function __cudaswitch_complete_tools
     set -l home $CUDA_HOME
     if test -z "$home"
@@ -108,7 +113,7 @@ function __cudaswitch_complete_value
         case 'install:--from' 'search:--from' 'lock:--from' 'download:--from' 'mirror:--from'
             printf '%s\n' pypi nvidia conda runfile
         case 'which:--from'
-            printf '%s\n' cupy jax onnxruntime paddle tensorflow torch
+            __cudaswitch_complete_consumers
         case '*:--mirror' '*:--sha256' '*:--as' '*:--gpus' '*:--driver' '*:--cc' '*:--gcc'
         case '*:--channel'
             printf '%s\n' conda-forge nvidia defaults

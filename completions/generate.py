@@ -38,7 +38,7 @@ KINDS = {
     "config get.name": " ".join(SETTINGS),
     "config set.name": " ".join(SETTINGS),
     "config unset.name": " ".join(SETTINGS),
-    "consumer": "cupy jax onnxruntime paddle tensorflow torch",
+    "consumer": "consumers",
     "cudnn": "cudnns",
     "directory": "folders",
     "driver": FREE,
@@ -67,8 +67,8 @@ KINDS = {
 A parameter with choices of its own needs no row; `command.parameter` goes before the latter.
 """
 FUNCTIONS = {
-    *("aliases", "cudnns", "environments", "files", "folders", "installable"),
-    *("requests", "toolkits", "tools"),
+    *("aliases", "consumers", "cudnns", "environments", "files", "folders"),
+    *("installable", "requests", "toolkits", "tools"),
 }
 
 

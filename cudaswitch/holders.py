@@ -47,7 +47,7 @@ def holders() -> dict[str, list[str]]:
         except CudaswitchError:
             continue
         found.setdefault(path, []).append(record.shown)
-    return found
+    return {path: sorted(each) for path, each in found.items()}
 
 
 def records() -> list[Record]:

@@ -182,9 +182,12 @@ def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
         name = request.text
         text = next((table[name] for table in tables if table.get(name)), None)
         if text is None:
+            hint = (
+                f"cudaswitch alias lists those there are; cudaswitch alias {name} VERSION makes it"
+            )
             raise NotInstalledError(
                 f"no alias `{name}` is known{asked}",
-                f"cudaswitch alias lists those there are; cudaswitch alias {name} VERSION makes it",
+                hint if is_alias_name(name) else "`system` stands for no toolkit",
             )
         if name in passed:
             raise RequestError(

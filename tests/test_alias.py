@@ -34,7 +34,9 @@ def test_aliases(stocked: Home, tmp_path: Path) -> None:
     assert "thesis" not in answers(stocked)
     refused(stocked.run("alias", "--delete", "thesis"), "no alias `thesis`")
     refused(stocked.run("alias", "--delete"), "name the alias", code=2)
-    refused(stocked.run("alias", "latest", "10.1"), "`latest` means something already")
+    for word in ("latest", "none"):
+        refused(stocked.run("alias", word, "10.1"), f"`{word}` means something already")
+    refused(stocked.run("exec", "none", "--", "true"), "`none`", hint="`system` stands for")
 
 
 @pytest.mark.parametrize(

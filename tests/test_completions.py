@@ -299,6 +299,7 @@ def test_it_offers_files_and_folders(stocked: Home, shell: str) -> None:
         "pin -p w",
         "lock -o w",
         "sync --lock w",
+        "which nvcc --from w",
     ]
     files, here, part, folders, valued, short, *named = offers(
         shell, stocked, *(f"cudaswitch {line}" for line in lines)

@@ -85,7 +85,16 @@ _cudaswitch_installable() {
     _cudaswitch_add latest auto
     @available@
     _cudaswitch_aliases
-    # By itself readline offers files only where nothing else fits.
+    _cudaswitch_files_too
+}
+
+_cudaswitch_consumers() {
+    _cudaswitch_add cupy jax onnxruntime paddle tensorflow torch
+    _cudaswitch_files_too
+}
+
+# By itself readline offers files only where nothing else fits.
+_cudaswitch_files_too() {
     if [[ -n $cur && ${#COMPREPLY[@]} -gt 0 ]]; then
         local path
         for path in "$cur"*; do

@@ -57,6 +57,11 @@ function __cudaswitch_complete_installable
     __cudaswitch_complete_files
 end
 
+function __cudaswitch_complete_consumers
+    printf '%s\n' cupy jax onnxruntime paddle tensorflow torch
+    __cudaswitch_complete_files
+end
+
 function __cudaswitch_complete_tools
     set -l home $CUDA_HOME
     if test -z "$home"

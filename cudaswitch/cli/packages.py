@@ -137,7 +137,7 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
         talk.table(list(store.aliases().items()))
         return
     if not is_alias_name(name):
-        if name in KEYWORDS:
+        if name in (*KEYWORDS, "none"):
             raise RequestError(f"`{name}` means something already", "choose another name")
         raise RequestError(
             f"`{name}` cannot be an alias", "begin with a letter; then letters, digits, `_` and `-`"

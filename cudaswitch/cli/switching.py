@@ -97,7 +97,7 @@ def want(
         return
     if request is None:
         raise click.UsageError("name a version, such as 10.1")
-    if request == "-":
+    if request == "-" and for_use:
         raise click.UsageError("`-` brings back the earlier choice as it was: it takes no options")
     origin = "" if for_use else "CUDASWITCH_VERSION"
     chosen = running.asked(request, cudnn, libraries, gpus, origin)

@@ -206,15 +206,21 @@ __cudaswitch_attend() {
     esac
 }
 
-# conda has finished. What its scripts did to an environment that stays active the prompt looks at,
-# and nothing else would tell it.
+# conda has finished. What has no hook is looked at now, also where no prompt comes before the next
+# command; behind a hook the prompt is early enough. An environment that stays active may have scripts
+# that took something away.
 __cudaswitch_hashed() {
     case $- in *a*) __cudaswitch_apart __cudaswitch_hashed && return ;; esac
     case ${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-} in
         x*) __cudaswitch_repair ;;
         *) \hash -r ;;
     esac
-    case ${_cudaswitch_seen-} in ?*) _cudaswitch_seen=${_cudaswitch_seen%\|*}\|finished ;; esac
+    case ${_cudaswitch_seen-} in
+        ?*)
+            _cudaswitch_seen=${_cudaswitch_seen%\|*}\|finished
+            case ${_CUDASWITCH_C-} in '') __cudaswitch_look || : ;; esac
+            ;;
+    esac
 }
 
 # Take what was applied in the environment that was left out of what conda keeps.

@@ -34,6 +34,10 @@ end
 # $__csw = the ready answer to the version file $argv[1]; fails where Python must be asked.
 function __cudaswitch_read
     test -O $argv[1] -a -r $argv[1]; or return 1
+    # What is longer Python refuses, and here a line takes its time.
+    set -l text
+    read --null --nchars 4097 text <$argv[1]
+    test (string length -- "$text") -le 4096; or return 1
     # What fish reads of a line ends there.
     string match --quiet --regex '\x00' <$argv[1]; and return 1
     set -l cuda

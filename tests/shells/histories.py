@@ -144,6 +144,7 @@ def world(stage: Stage, shell: Shell, evening: Evening, *, heedless: bool = Fals
         scalars=dict(evening.scalars),
         cd_looks=evening.loaded and shell.name in ("zsh", "fish", "tcsh"),
         hears=evening.loaded and shell is not TCSH,
+        at_once=evening.loaded and shell.name in ("bash", "zsh"),
         heedless=heedless,
     )
     if evening.loaded:
@@ -334,6 +335,9 @@ def script(stage: Stage, shell: Shell, evenings: Sequence[Evening]) -> str:
                     if shell is FISH
                     else ["_cudaswitch_seen=''", "__cudaswitch_look"]
                 )
+        elif shell.suffix == "sh":
+            # Nothing looks round as long as nothing has.
+            lines.append("_cudaswitch_seen=''")
         lines.append("show")
         for event in evening.events:
             lines += [say(stage, shell, event), "show"]

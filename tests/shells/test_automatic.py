@@ -10,6 +10,7 @@ import pytest
 
 from homes import HOSTILE_FOLDER
 from made_environments import Env
+from shells.conda import CONDAS, Conda, conda_prefix
 from shells.conftest import make_person
 from shells.driver import BASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person
@@ -101,6 +102,26 @@ def test_so_does_one_of_conda(shell: Shell, person: Person, env: Env) -> None:
     (env.prefix / "conda-meta").mkdir()
     steps = [entered(shell, env, "CONDA_PREFIX"), left(shell, "CONDA_PREFIX")]
     assert homes(person, person.play(shell, *steps).check()) == "-1-"
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+@pytest.mark.parametrize("loaded", ["before conda", "after conda"])
+def test_the_next_command_has_it_before_any_prompt(
+    shell: Shell, conda: Conda, loaded: str, person: Person, env: Env
+) -> None:
+    """Where conda came later, from the first prompt within an environment on."""
+    conda_prefix(env.prefix)
+    (env.prefix / "pyvenv.cfg").unlink()
+    enter, leave = conda.activate(shell, env.prefix), conda.deactivate()
+    first = [f"{enter}\n{shell.prompt}", leave] if loaded == "before conda" else []
+    start = [conda.init(shell), person.load(shell)]
+    start = start if first == [] else start[::-1]
+    bare = replace(person, init={})
+    result = bare.play(shell, "\n".join(start), *first, enter, leave).check()
+    assert homes(person, result) == ("--1-1-" if first else "--1-")
+    # Nothing is said before the prompt.
+    assert result.stderr == ""
 
 
 @integrated

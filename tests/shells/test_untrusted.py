@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from shells.conda import conda_prefix
+from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person
 from shells.test_directory import cd, homes
@@ -32,6 +34,32 @@ def test_a_version_file_that_becomes_none_is_not_read(
     file.write_text("10.1\n")
     replaced = run(shell, f"rm {file}; {instead} {file}") + f"\n{shell.prompt}"
     assert homes(person, person.play(shell, cd(shell, tmp_path), replaced).check()) == "-1-"
+
+
+LONG = "10.1\n" + "#\n" * 150_000
+"""Lines take their time in a shell."""
+
+
+@every
+def test_a_version_file_without_end_is_refused(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    (tmp_path / ".cuda-version").write_text(LONG)
+    result = person.play(shell, cd(shell, tmp_path))
+    assert homes(person, result) == "--"
+    assert "is longer than 4096 bytes" in result.stderr
+
+
+def test_a_shim_refuses_it_too(tmp_path: Path) -> None:
+    person = make_person(tmp_path / "person")
+    assert person.home.run("shims", "install").returncode == 0
+    (tmp_path / ".cuda-version").write_text(LONG)
+    shim = str(person.home.store / "shims" / "nvcc")
+    done = subprocess.run(
+        [shim], cwd=tmp_path, env=person.home.env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "is longer than 4096 bytes" in done.stderr
 
 
 @root_only

@@ -85,7 +85,8 @@ class World:
     cd_looks: bool
     """Whether the shell looks round on `cd`, wherever that leads, not only at the prompt."""
     hears: bool = False
-    """Whether conda tells the shell when it has finished."""
+    """Whether conda tells the shell when it has finished, and `at_once` whether that looks then."""
+    at_once: bool = False
     heedless: bool = False
     old: list[str] | None = None
     levels: list[tuple[Place, bool]] = field(default_factory=list)
@@ -246,6 +247,12 @@ class World:
             self.settle()
         self.seen = (self.conda, self.venv, self.cwd)
 
+    def conda_finished(self) -> None:
+        self.finished = self.hears
+        # Behind a hook the prompt is early enough.
+        if self.at_once and self.seen and "C" not in self.wants:
+            self.look()
+
     def lost(self) -> bool:
         """Is what is applied gone, where an environment of conda's is active?"""
         kit = self.applied and self.applied.want.kit
@@ -325,13 +332,13 @@ class World:
         self._replace(left, new)
         self.levels.append((new, stack and old is not None))
         self._conda_hooks(left, new)
-        self.finished = self.hears
+        self.conda_finished()
 
     def reactivate(self) -> None:
         if self.conda:
             self._replace(self.conda, self.conda)
             self._conda_hooks(self.conda, self.conda)
-            self.finished = self.hears
+            self.conda_finished()
 
     def deactivate(self) -> None:
         if not self.levels:
@@ -339,7 +346,7 @@ class World:
         left, stacked = self.levels.pop()
         self._replace(left, None if stacked else self.conda)
         self._conda_hooks(left, self.conda)
-        self.finished = self.hears
+        self.conda_finished()
 
     # -- virtualenvs ------------------------------------------------------------------
 
