@@ -68,8 +68,11 @@ def activation(scene: Scene) -> Iterator[Row]:
         setup = f"source {HERE}/activation.{suffix}\n"
         init = f"{setup}source {scene.init(shell)}\n"
         forget = "functions --erase __cudaswitch_settle"
+        # The empty loop must not call what takes the place of conda's last call.
+        deaf = "functions --erase __cudaswitch_hashed"
         if shell != "fish":
             forget = "unset _cudaswitch_here; unset -f __cudaswitch_settle"
+            deaf = "__conda_hashr() { hash -r; }"
         variants = {
             "enter, leave": (init, "", "", most),
             "enter, leave, core to be read": (setup, forget, "", None),
@@ -81,6 +84,7 @@ def activation(scene: Scene) -> Iterator[Row]:
                     filter(
                         None,
                         (
+                            quiet,
                             first,
                             f"plain_activate {scene.environment(kind)}",
                             last,
@@ -89,7 +93,7 @@ def activation(scene: Scene) -> Iterator[Row]:
                         ),
                     )
                 )
-                for kind in ("pinned", "plain")
+                for kind, quiet in (("pinned", ""), ("plain", deaf))
             ]
             loop = Loop(shell, bodies[0], before, bodies[1], per=2)
             yield Row("hook", f"{shell}: {name}", loop, "", target, absolute=True)

@@ -181,46 +181,43 @@ __cudaswitch_attend() {
     if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
         case $- in *a*) ;; *) _cudaswitch_conda=1 ;; esac
         __conda_hashr() {
-            case ${_cudaswitch_undone+x}${_cudaswitch_seen+x} in
-                ?*) __cudaswitch_hashed ;;
+            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-}:${_cudaswitch_seen:+x} in
+                xx*) __cudaswitch_repair ;;
+                *:x) __cudaswitch_hashed ;;
                 *) \hash -r ;;
             esac
         }
         _csw_repaired=1
     fi
-    # Beside conda mamba is looked for only where it says that it is there: its own hook sets no
-    # variable, but its installer does.
+    # Beside conda mamba is looked for only where it says that it is there.
     case $_csw_repaired${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-} in
         1) ;;
-        *)
-            if command -v __mamba_hashr > /dev/null; then
-                __mamba_hashr() {
-                    case ${_cudaswitch_undone+x}${_cudaswitch_seen+x} in
-                        ?*) __cudaswitch_hashed ;;
-                        *) \hash -r ;;
-                    esac
-                }
-                _csw_repaired=1
-            fi
-            ;;
+        *) __cudaswitch_mamba ;;
     esac
 }
 
-# conda has finished. What has no hook is looked at now, also where no prompt comes before the next
-# command; behind a hook the prompt is early enough. An environment that stays active may have scripts
-# that took something away.
+# mamba's __conda_hashr has a name of its own. Its own hook sets no variable; its installer does.
+__cudaswitch_mamba() {
+    if command -v __mamba_hashr > /dev/null; then
+        __mamba_hashr() {
+            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-}:${_cudaswitch_seen:+x} in
+                xx*) __cudaswitch_repair ;;
+                *:x) __cudaswitch_hashed ;;
+                *) \hash -r ;;
+            esac
+        }
+        _csw_repaired=1
+    fi
+}
+
+# conda has finished, and no hook of an environment that is left has run. What has none is looked at
+# now, also where no prompt comes before the next command; behind one the prompt is early enough. An
+# environment that stays active may have scripts that took something away.
 __cudaswitch_hashed() {
     case $- in *a*) __cudaswitch_apart __cudaswitch_hashed && return ;; esac
-    case ${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-} in
-        x*) __cudaswitch_repair ;;
-        *) \hash -r ;;
-    esac
-    case ${_cudaswitch_seen-} in
-        ?*)
-            _cudaswitch_seen=${_cudaswitch_seen%\|*}\|finished
-            case ${_CUDASWITCH_C-} in '') __cudaswitch_look || : ;; esac
-            ;;
-    esac
+    \hash -r
+    _cudaswitch_seen=${_cudaswitch_seen%\|*}\|finished
+    case ${_CUDASWITCH_C-} in '') __cudaswitch_look || : ;; esac
 }
 
 # Take what was applied in the environment that was left out of what conda keeps.
