@@ -119,8 +119,7 @@ __cudaswitch_leave() {
         *) _cudaswitch_stood=x ;;
     esac
     # Where nothing tells when conda has finished, the next hook or prompt repairs instead.
-    __cudaswitch_attend
-    case $_csw_repaired in 1) _cudaswitch_left=x ;; esac
+    if __cudaswitch_attend; then _csw_repaired=1 _cudaswitch_left=x; fi
     case $_csw_repaired$_cudaswitch_stood in x) __cudaswitch_below ;; esac
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
@@ -174,10 +173,12 @@ __cudaswitch_below() {
     done
 }
 
-# Put ours in the place of what conda and mamba call once when they have finished: $_csw_repaired is
-# set where there is one. `export -f` may bring it, without ours, to a child shell, where what is not
-# exported is not set. (zsh before 5.3 knows `command -v` only without a backslash.)
+# Put ours in the place of what conda and mamba call once when they have finished; fails where there
+# is none. `export -f` may bring it, without ours, to a child shell, where what is not exported is not
+# set. (zsh before 5.3 knows `command -v` only without a backslash.)
 __cudaswitch_attend() {
+    \local _csw_attends
+    _csw_attends=''
     if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
         case $- in *a*) ;; *) _cudaswitch_conda=1 ;; esac
         __conda_hashr() {
@@ -187,13 +188,14 @@ __cudaswitch_attend() {
                 *) \hash -r ;;
             esac
         }
-        _csw_repaired=1
+        _csw_attends=1
     fi
     # Beside conda mamba is looked for only where it says that it is there.
-    case $_csw_repaired${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-} in
+    case $_csw_attends${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-} in
         1) ;;
         *) __cudaswitch_mamba ;;
     esac
+    [ -n "$_csw_attends" ]
 }
 
 # mamba's __conda_hashr has a name of its own. Its own hook sets no variable; its installer does.
@@ -206,7 +208,7 @@ __cudaswitch_mamba() {
                 *) \hash -r ;;
             esac
         }
-        _csw_repaired=1
+        _csw_attends=1
     fi
 }
 
@@ -216,7 +218,7 @@ __cudaswitch_mamba() {
 __cudaswitch_hashed() {
     case $- in *a*) __cudaswitch_apart __cudaswitch_hashed && return ;; esac
     \hash -r
-    _cudaswitch_seen=${_cudaswitch_seen%\|*}\|finished
+    _cudaswitch_seen=${_cudaswitch_seen%\|finished}\|finished
     case ${_CUDASWITCH_C-} in '') __cudaswitch_look || : ;; esac
 }
 

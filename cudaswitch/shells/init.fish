@@ -261,7 +261,7 @@ end
 # conda sets this also where it activates an environment again, as after an installation. What its
 # scripts did then the prompt looks at, and nothing else would tell it.
 function __cudaswitch_hashed --on-variable CONDA_SHLVL
-    set -q _cudaswitch_seen[4]; and set _cudaswitch_seen[4] finished
+    set -q _cudaswitch_seen[4]; and set _cudaswitch_seen[5] finished
 end
 
 # Did such scripts take away what is applied?
@@ -282,7 +282,7 @@ function __cudaswitch_look
         set moved moved
         set -g _cudaswitch_asked
         test -n "$_cudaswitch_undone"; and __cudaswitch_finished
-    else if test "$_cudaswitch_seen[4]" = finished; and __cudaswitch_lost
+    else if set -q _cudaswitch_seen[5]; and __cudaswitch_lost
         set moved moved
     end
     if test "$DIRENV_DIFF" != "$_cudaswitch_direnv"

@@ -210,7 +210,7 @@ __cudaswitch_look() {
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
         *)
             _cudaswitch_asked=''
-            case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend ;; esac
+            case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend || : ;; esac
             ;;
     esac
     case ${DIRENV_DIFF-} in "${_cudaswitch_direnv-}") ;; *) __cudaswitch_direnv ;; esac
@@ -219,7 +219,7 @@ __cudaswitch_look() {
         ?*) __cudaswitch_environments ;;
     esac
     case ${_cudaswitch_seen-} in
-        *"|${CUDASWITCH_VERSION-}") ;;
+        *"|${CUDASWITCH_VERSION-}" | *"|${CUDASWITCH_VERSION-}|finished") ;;
         *) __cudaswitch_version ;;
     esac
     case ${_CUDASWITCH_C-}${_CUDASWITCH_V-}:${_CUDASWITCH_U-} in

@@ -114,3 +114,31 @@ def test_nothing_of_ours_is_exported_that_need_not_be(
     result = session.play(*steps, load=True).check()
     assert {name for name in result.snaps["5"] if name.startswith("_cudaswitch")} == set()
     assert result.snaps["5"]["CUDA_HOME"] == str(person.kits[0].home)
+
+
+@every_conda
+@every
+def test_a_version_that_cannot_be_had_is_told_of_once(
+    shell: Shell, conda: Conda, person: Person, place: Path
+) -> None:
+    session = Session(person, place, shell, conda)
+    said = shell.set("CUDASWITCH_VERSION", "9.9")
+    steps = [said, *session.steps("b again again a again out out")]
+    result = session.play(*(f"{step}\n{shell.prompt}" for step in steps), load=True)
+    assert result.rc == 0
+    assert result.stderr.count("9.9 is not installed") == 1
+
+
+@every_conda
+@pytest.mark.parametrize("shell", [BASH, ZSH], ids=str)
+@pytest.mark.parametrize("known", [True, False], ids=["conda", "no conda"])
+def test_no_variable_is_left_by_a_look(
+    shell: Shell, conda: Conda, known: bool, person: Person, place: Path
+) -> None:
+    """Also in a shell that inherited an environment, and knows of no conda."""
+    session = Session(person, place, shell, conda)
+    away = "" if known else "unset -f __conda_hashr"
+    entered = shell.set("CONDA_PREFIX", str(place / "b"))
+    steps = [away, entered, shell.prompt, "cudaswitch use 10.1", *session.steps("again")]
+    result = session.play("set -u", *steps[: 5 if known else 4], "set | grep ^_csw_", load=True)
+    assert (result.stdout, result.stderr) == ("", "")
