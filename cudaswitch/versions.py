@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     Libraries = Literal["auto", "always", "never"]
 
 KEYWORDS = ("latest", "auto", "system")
+TAKEN = (*KEYWORDS, "none")
+"""Words that no alias may have: they mean something already, here or as an option's value."""
 LIBRARIES = ("auto", "always", "never")
 NO_GPUS = "-1"
 """The value of CUDA_VISIBLE_DEVICES that `none` stands for: no index, so CUDA sees no GPU."""
@@ -238,8 +240,8 @@ def _is_gpu(text: str) -> bool:
 
 
 def is_alias_name(text: str) -> bool:
-    """Tell whether `text` may name an alias: letters, digits, `_`, `-`, no keyword."""
-    return _is_name(text) and text not in (*KEYWORDS, "none")
+    """Tell whether `text` may name an alias: letters, digits, `_`, `-`, none of TAKEN."""
+    return _is_name(text) and text not in TAKEN
 
 
 def quote_request(text: str) -> str:

@@ -30,13 +30,19 @@ def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> No
     rows = json.loads(stocked.run("list", "--json").stdout)["toolkits"]
     assert {row["name"]: row["pinned_by"] for row in rows} == {
         BARE: [f"{project}/.cuda-version"],
-        FULL: sorted(rows[1]["pinned_by"]) and rows[1]["pinned_by"],
+        FULL: [str(prefix), "you (--global)"],
     }
-    assert set(rows[1]["pinned_by"]) == {str(prefix), "you (--global)"}
     succeeded(stocked.run("unpin", "--dir", project))
     succeeded(stocked.run("remove", BARE))
     succeeded(stocked.run("remove", "--force", FULL))
     assert stored(stocked)["toolkits"] == []
+
+
+def test_many_are_told_in_their_order(stocked: Home, tmp_path: Path) -> None:
+    prefixes = [str(conda_prefix(tmp_path / name)) for name in "abcdef"]
+    for prefix in prefixes:
+        succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    refused(stocked.run("remove", FULL), f"pinned by {', '.join(prefixes)}", hint="--force")
 
 
 def test_who_is_gone_pins_nothing(stocked: Home, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from cudaswitch.holders import holders
 from cudaswitch.processes import users_of
 from cudaswitch.store import Store, all_stores, dealias, find, followed
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import KEYWORDS, is_alias_name, parse_request, quote_request
+from cudaswitch.versions import TAKEN, is_alias_name, parse_request, quote_request
 
 
 def bring_up_to_date() -> None:
@@ -137,7 +137,7 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
         talk.table(list(store.aliases().items()))
         return
     if not is_alias_name(name):
-        if name in (*KEYWORDS, "none"):
+        if name in TAKEN:
             raise RequestError(f"`{name}` means something already", "choose another name")
         raise RequestError(
             f"`{name}` cannot be an alias", "begin with a letter; then letters, digits, `_` and `-`"

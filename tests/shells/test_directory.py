@@ -178,6 +178,11 @@ class TestFollowing:
         assert result.stderr.count("9.9 is not installed") == 1
         assert homes(person, result) == "-2-1-1"
 
+    def test_a_variable_that_only_use_knows(self, shell: Shell, person: Person) -> None:
+        said = f"{shell.set('CUDASWITCH_VERSION', '-')}\n{prompt(shell)}"
+        result = person.play(shell, said)
+        assert result.stderr.count("asked for by CUDASWITCH_VERSION") == 1
+
     def test_the_variable_was_set_before(self, shell: Shell, person: Person) -> None:
         result = person.play(shell, CUDASWITCH_VERSION="10.1").check()
         assert homes(person, result) == "1"
