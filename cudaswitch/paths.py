@@ -7,6 +7,7 @@ import sys
 
 from cudaswitch import settings
 from cudaswitch.errors import StoreError
+from cudaswitch.platforms import user_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,17 +62,7 @@ class Home:
 def home() -> Home:
     """Return the person's own store: CUDASWITCH_HOME, else the platform's user data folder."""
     chosen = os.environ.get("CUDASWITCH_HOME")
-    if chosen:
-        return Home(expanded(chosen))
-    if sys.platform == "linux":
-        # Every command needs this folder; the library that knows all platforms takes longer to
-        # load than most of them to run.
-        folder = os.environ.get("XDG_DATA_HOME", "")
-        folder = folder if folder.startswith("/") else "~/.local/share"
-        return Home(os.path.join(expanded(folder), "cudaswitch"))
-    from platformdirs import user_data_dir  # noqa: PLC0415  # not needed elsewhere
-
-    return Home(expanded(user_data_dir("cudaswitch", appauthor=False)))
+    return Home(expanded(chosen or user_folder("data")))
 
 
 def stores() -> list[Home]:
@@ -89,12 +80,7 @@ def cache() -> Path:
     """Return the folder of downloads: the setting `cache`, else the platform's cache folder."""
     from pathlib import Path  # noqa: PLC0415  # only installs need it
 
-    chosen = settings.value("cache")
-    if not chosen:
-        from platformdirs import user_cache_dir  # noqa: PLC0415  # the same
-
-        chosen = user_cache_dir("cudaswitch", appauthor=False)
-    return Path(expanded(chosen))
+    return Path(expanded(settings.value("cache") or user_folder("cache")))
 
 
 def expanded(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The platforms that there are packages for, under conda's names, and which one this is."""
+"""The platforms that there are packages for, which one this is, and its folders for people."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import os
 import sys
 
 PLATFORMS = ("linux-64", "linux-aarch64", "win-64")
+"""Under conda's names."""
+_XDG = {
+    "cache": ("XDG_CACHE_HOME", "~/.cache"),
+    "config": ("XDG_CONFIG_HOME", "~/.config"),
+    "data": ("XDG_DATA_HOME", "~/.local/share"),
+}
 
 
 def current_platform() -> str:
@@ -13,3 +19,17 @@ def current_platform() -> str:
     if sys.platform == "win32":
         return "win-64"
     return "linux-aarch64" if os.uname().machine in ("aarch64", "arm64") else "linux-64"
+
+
+def user_folder(kind: str) -> str:
+    """Return our folder of a person's `cache`, `config` or `data`; it may begin with `~`."""
+    if sys.platform == "linux":
+        # Every command needs one; the library that knows all platforms takes longer to load
+        # than most commands to run. The XDG specification has no relative paths.
+        variable, usual = _XDG[kind]
+        folder = os.environ.get(variable, "")
+        return os.path.join(folder if folder.startswith("/") else usual, "cudaswitch")
+    import platformdirs  # noqa: PLC0415  # not needed elsewhere
+
+    folder = getattr(platformdirs, f"user_{kind}_dir")("cudaswitch", appauthor=False)
+    return str(folder)

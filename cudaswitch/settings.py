@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import sys
 
+from cudaswitch import plaintoml
 from cudaswitch.errors import RequestError
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.platforms import user_folder
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import LIBRARIES
 
@@ -42,7 +44,10 @@ def _is_text(value: Any) -> bool:
 def _is_url(value: Any) -> bool:
     if not _is_text(value) or not value.startswith(("https://", "http://", "file://")):
         return False
-    from urllib.parse import urlsplit  # noqa: PLC0415  # only where a URL is set
+    place = value.partition("://")[2].replace("?", "/").replace("#", "/").partition("/")[0]
+    if value.isascii() and not {":", "[", "]"} & set(place):
+        return True
+    from urllib.parse import urlsplit  # noqa: PLC0415  # slow to load, and most are plain
 
     try:
         return urlsplit(str(value)).port != 0
@@ -127,14 +132,7 @@ def config_file() -> str:
     chosen = os.environ.get("CUDASWITCH_CONFIG")
     if chosen:
         return os.path.abspath(os.path.expanduser(chosen))
-    if sys.platform == "linux":
-        folder = os.environ.get("XDG_CONFIG_HOME", "")
-        folder = folder if folder.startswith("/") else os.path.expanduser("~/.config")
-    else:
-        from platformdirs import user_config_dir  # noqa: PLC0415  # not needed elsewhere
-
-        folder = user_config_dir(appauthor=False)
-    return os.path.join(folder, "cudaswitch", "config.toml")
+    return os.path.join(os.path.expanduser(user_folder("config")), "config.toml")
 
 
 def asked(name: str) -> Set:
@@ -235,15 +233,23 @@ def _parsed(path: str) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise RequestError(f"cannot read `{path}`: {error.strerror}", "mend the file") from None
-    if sys.version_info >= (3, 11):
-        import tomllib  # noqa: PLC0415  # only where there is a file
-    else:
-        import tomli as tomllib  # noqa: PLC0415  # the same
     try:
-        table = tomllib.loads(data.decode())
+        return _flat(_loaded(data.decode()))
     except (ValueError, RecursionError) as error:
         raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
-    return _flat(table)
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    try:
+        return plaintoml.loads(text)
+    except plaintoml.NotPlainError:
+        pass
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415  # few need it
+    else:
+        import tomli as tomllib  # noqa: PLC0415  # the same
+    table: dict[str, Any] = tomllib.loads(text)
+    return table
 
 
 def _flat(table: dict[str, Any]) -> dict[str, Any]:

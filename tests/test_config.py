@@ -94,6 +94,9 @@ BAD = (
     ("mirrors.nvidia", "ftp://mirror.example"),
     ("mirrors.nvidia", "http://[::1"),
     ("mirrors.nvidia", "http://mirror.example:port"),
+    ("mirrors.nvidia", "http://person:word@mirror.example:0"),
+    ("mirrors.nvidia", "https://]mirror.example/"),
+    ("mirrors.nvidia", "https://mirror\u2100.example/"),
 )
 
 
