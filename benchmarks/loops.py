@@ -201,6 +201,10 @@ def cold(scene: Scene) -> Iterator[Row]:
         "init bash": others,
         "config list": others,
         f"env {SWITCHED[0]}": others,
+        f"env {SWITCHED[0]} --shell fish": others,
+        "alias": others,
+        "compat tensorflow": others,
+        "gc --dry-run": others,
     }
     for words, most in commands.items():
         loop = Loop("dash", f"{scene.command} {words}", variables=said)

@@ -10,6 +10,24 @@ from cudaswitch import __version__, helptexts
 from cudaswitch.errors import CudaswitchError, printable
 
 
+def entry() -> int:
+    """Run the command line and end the process; the entry point.
+
+    What memory holds is left to the system to free, which takes Python as long as a tenth of all.
+    """
+    code = main()
+    threading = sys.modules.get("threading")
+    # Python waits for threads, and tells of what cannot be written.
+    if threading is None or threading.active_count() == 1:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            return code
+        os._exit(code)
+    return code
+
+
 def main() -> int:  # noqa: PLR0911  # one return for each way to end
     """Run the command line and return the process's exit code."""
     for name in ("stdout", "stderr"):
@@ -66,7 +84,7 @@ def _run_plainly(arguments: list[str]) -> bool:
 
             current(as_json=len(arguments) > 1)
         case ["init", shell] if not shell.startswith("-"):
-            from cudaswitch.ready import show  # noqa: PLC0415  # the same
+            from cudaswitch.integration import show  # noqa: PLC0415  # the same
 
             show(shell)
         case ["which", name] if not name.startswith("-"):
@@ -118,7 +136,10 @@ def _end_tidily() -> None:
 def _run() -> int:
     # As long as modules are loaded, nothing is garbage: that of the command turns this on again.
     gc.disable()
-    import click  # noqa: PLC0415  # what is ready, and what is called most, goes without it
+    from cudaswitch.postponed import inspect_postponed  # noqa: PLC0415  # as click
+
+    with inspect_postponed():
+        import click  # noqa: PLC0415  # what is ready, and what is called most, goes without it
 
     from cudaswitch.cli import cli  # noqa: PLC0415  # the same
 
@@ -179,4 +200,4 @@ def _fail(error: BaseException, message: str, hint: str | None, code: int) -> in
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(entry())

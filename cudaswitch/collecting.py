@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from cudaswitch.changing import OwnStore
 from cudaswitch.download.cache import WORK, Part, idle
@@ -23,6 +22,7 @@ from cudaswitch.healing import leftovers
 from cudaswitch.holders import Record, may_pin
 from cudaswitch.hooks import left_behind
 from cudaswitch.locks import Lock
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import MANIFEST, listed
 from cudaswitch.processes import may_be_in, since, users_of
 from cudaswitch.staging import require_writable

@@ -10,9 +10,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from cudaswitch.errors import RequestError, StoreError
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import CONTENTS
 from cudaswitch.regular import read_regular
 from cudaswitch.toolkit import Entry, Package

@@ -21,10 +21,8 @@ from cudaswitch.versions import Request
 _HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
 _HOOK_LIMIT = _SCRIPT_LIMIT = 1 << 20
 """Bytes of a hook, and of an activate script; both have a few thousand."""
-_SITE = re.compile(
-    r"^ *__cudaswitch_enter .* '(conda-meta|lib/python[\d.]+/site-packages)' '[^']*'$", re.MULTILINE
-)
-_AUTOMATIC = re.compile(r"^ *__cudaswitch_enter .* 'auto'(?: |$)", re.MULTILINE)
+_SITE = r"(?m)^ *__cudaswitch_enter .* '(conda-meta|lib/python[\d.]+/site-packages)' '[^']*'$"
+_AUTOMATIC = r"(?m)^ *__cudaswitch_enter .* 'auto'(?: |$)"
 
 
 def hook_files(environment: Environment, half: str) -> dict[str, Path]:
@@ -85,13 +83,13 @@ def holds(path: Path, text: str) -> bool:
 
 def site_kept(environment: Environment) -> str:
     """Return the folder that hooks were written with as that of packages without CUDA."""
-    found = _SITE.search(_entering(environment))
+    found = re.search(_SITE, _entering(environment))
     return found[1] if found else ""
 
 
 def is_automatic(environment: Environment) -> bool:
     """Tell whether hooks were written to look whether packages have changed."""
-    return bool(_AUTOMATIC.search(_entering(environment)))
+    return bool(re.search(_AUTOMATIC, _entering(environment)))
 
 
 def _entering(environment: Environment) -> str:

@@ -11,10 +11,10 @@ import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from cudaswitch.activation import COMPILER_OPTIONS
 from cudaswitch.compat.compilers import host_compilers
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.programs import is_program
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version

@@ -6,13 +6,14 @@ Everything else stays byte for byte.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from cudaswitch.errors import StoreError
 
 OURS, CONDAS = b"cudaswitch", b"conda initialize"
 """Whose a block is, as its markers say."""
 _UNENDED, _NEW = b" the line above had no end", b" a file of its own"
-_CONTINUED = re.compile(rb"(?<!\\)(?:\\\\)*\\\r?\n\Z")
+_CONTINUED = rb"(?<!\\)(?:\\\\)*\\\r?\n\Z"
 """The end of a text whose last line goes on in what comes behind it."""
 
 
@@ -24,7 +25,8 @@ def _closing(owner: bytes) -> bytes:
     return b"# <<< " + owner + b" <<<"
 
 
-def _block(owner: bytes) -> re.Pattern[bytes]:
+@cache
+def _block(owner: bytes = OURS) -> re.Pattern[bytes]:
     start = _opening(owner)
     return re.compile(
         rb"^[ \t]*%s(?P<note>%s|%s)?\r?\n(?:(?![ \t]*%s).*\n)*?[ \t]*%s(?:\r?\n|\Z)"
@@ -35,8 +37,7 @@ def _block(owner: bytes) -> re.Pattern[bytes]:
 
 OPENING = _opening(OURS)
 """What the first line of our block begins with."""
-_OPEN, _CLOSE, _BLOCK = OPENING, _closing(OURS), _block(OURS)
-_BLOCKS = {OURS: _BLOCK, CONDAS: _block(CONDAS)}
+_OPEN, _CLOSE = OPENING, _closing(OURS)
 
 
 def opens_in(text: bytes) -> bool:
@@ -46,12 +47,12 @@ def opens_in(text: bytes) -> bool:
 
 def is_all_ours(text: bytes) -> bool:
     """Tell whether our block began the file that it is in."""
-    return any(match["note"] == _NEW for match in _BLOCK.finditer(text))
+    return any(match["note"] == _NEW for match in _block().finditer(text))
 
 
 def is_half(text: bytes) -> bool:
     """Tell whether a marker of ours is without its fellow: what is ours ends nobody knows where."""
-    rest = _BLOCK.sub(b"", text)
+    rest = _block().sub(b"", text)
     return _OPEN in rest or _CLOSE in rest
 
 
@@ -71,27 +72,27 @@ def put_in(text: bytes, line: bytes, *, is_new: bool = False) -> bytes:
         # To most shells the carriage return belongs to the last word, unless that is a comment.
         end, line = b"\r\n", line + b" #"
     block = end.join([line, _CLOSE, b""])
-    first = _BLOCK.search(text)
+    first = _block().search(text)
     if first:
         opened = _OPEN + (first["note"] or b"") + end
-        return text[: first.start()] + opened + block + _BLOCK.sub(b"", text[first.end() :])
+        return text[: first.start()] + opened + block + _block().sub(b"", text[first.end() :])
     if is_new:
         return _OPEN + _NEW + end + block
-    if text and (not text.endswith(b"\n") or _CONTINUED.search(text)):
+    if text and (not text.endswith(b"\n") or re.search(_CONTINUED, text)):
         return text + end + _OPEN + _UNENDED + end + block
     return text + _OPEN + end + block
 
 
 def taken_out(text: bytes) -> bytes:
     """Take our blocks out, and the line break that came with one."""
-    match = _BLOCK.search(text)
+    match = _block().search(text)
     if match and match["note"] == _UNENDED and match.end() == len(text):
         return text[: match.start()].removesuffix(b"\n").removesuffix(b"\r")
-    return _BLOCK.sub(b"", text)
+    return _block().sub(b"", text)
 
 
 def blanked(text: bytes, *owners: bytes) -> bytes:
     """Leave the lines of blocks empty: they count, and are not to be looked at."""
     for owner in owners or (OURS,):
-        text = _BLOCKS[owner].sub(lambda match: b"\n" * match[0].count(b"\n"), text)
+        text = _block(owner).sub(lambda match: b"\n" * match[0].count(b"\n"), text)
     return text

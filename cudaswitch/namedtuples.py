@@ -1,7 +1,7 @@
 """`typing.NamedTuple`, for what is to start at once: `typing` takes as long to load as Python.
 
 To type checkers it is that very class. Only fields, methods and properties are written in the
-body, and none is generic. xonsh runs this too: see `shells.carried`.
+body, and none is generic. xonsh runs this too: see `shells.carrying`.
 """
 
 from __future__ import annotations

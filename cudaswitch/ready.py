@@ -6,7 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from cudaswitch import __version__, completion, shells, talk
+from cudaswitch import __version__, completion, shells
 from cudaswitch.durable import write_all
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import home, program
@@ -16,13 +16,6 @@ from cudaswitch.staging import require_writable, written
 def path_of(shell: shells.Shell) -> Path:
     """Return where the ready file of a shell is, or would be."""
     return home().init / f"{shell.name}{shell.suffix}"
-
-
-def show(name: str) -> None:
-    """Print the integration of a shell, for `eval`; it starts without click."""
-    row = shells.shell_named(name, shells.INTEGRATED)
-    scripts = completion.folder_of(row.name)
-    talk.script(shells.init(row, root=home().folder, program=program(), scripts=scripts))
 
 
 def write(shell: shells.Shell) -> Path:

@@ -1,4 +1,4 @@
-"""Where an environment's Python has its packages. xonsh runs this too: see `shells.carried`."""
+"""Where an environment's Python has its packages. xonsh runs this too: see `shells.carrying`."""
 
 from __future__ import annotations
 

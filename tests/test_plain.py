@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -164,6 +165,80 @@ def test_it_starts_without_click_and_what_else_takes_long(
 def test_shell_text_is_printed_without_click(stocked: Home, arguments: list[str]) -> None:
     """Some have it in their startup files, where each new shell waits for it."""
     assert not _loaded(stocked, arguments) & _HEAVY
+
+
+def test_settings_cost_no_library(stocked: Home) -> None:
+    """What `config set` writes is read without one, and what only the library reads as well."""
+    for setting in (
+        ["channels", "conda-forge", "nvidia"],
+        ["offline", "true"],
+        ["jobs", "8"],
+        ["stores", str(stocked.path / "a store")],
+        ["libraries", "never"],
+        ["mirrors.conda", "https://host.invalid/conda:1?[#"],
+    ):
+        succeeded(stocked.run("config", "set", *setting))
+    assert not _loaded(stocked, ["list"]) & {"tomllib", "tomli", "re"}
+    file = Path(json.loads(stocked.run("config", "list", "--json").stdout)["file"])
+    file.write_text(file.read_text().replace("jobs = 8", "jobs = 0x8  # as many as cores"))
+    assert _loaded(stocked, ["list"]) & {"tomllib", "tomli"}
+    assert stocked.run("config", "get", "jobs").stdout == "8\n"
+
+
+def test_click_starts_without_inspect(stocked: Home) -> None:
+    loaded = _loaded(stocked, ["config", "list"])
+    assert "click" in loaded
+    assert not loaded & {"inspect", "ast", "dis"}
+
+
+def test_postponed_inspect_is_inspect() -> None:
+    asked = (
+        "import sys; from cudaswitch.postponed import inspect_postponed\n"
+        "with inspect_postponed(): import inspect as early\n"
+        "assert 'inspect' not in sys.modules\n"
+        "one, two = '  a\\tline ', ' first\\n    second\\n  third'\n"
+        "short = early.cleandoc(one)\n"
+        "assert 'inspect' not in sys.modules\n"
+        "import inspect as late\n"
+        "assert short == late.cleandoc(one) and early.cleandoc(two) == late.cleandoc(two)\n"
+        "assert early is not late and early.signature is late.signature\n"
+        "with inspect_postponed(): import inspect as again\n"
+        "assert again is late\n"
+        "for name in ('inspect', 'dis', 'ast'): del sys.modules[name]\n"
+        "with inspect_postponed(): import inspect as lazy; lazy.signature(len)\n"
+        "import inspect; assert inspect.signature is lazy.signature"
+    )
+    subprocess.run([sys.executable, "-c", asked], check=True)
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+def test_a_process_ends_at_once_but_for_threads(waiting: bool) -> None:
+    """A person's output is written, what Python does at its end is left out."""
+    started = (
+        "import atexit, sys, threading, time; from cudaswitch.__main__ import entry\n"
+        "atexit.register(print, 'late')\n"
+        "thread = threading.Thread(target=lambda: (time.sleep(0.3), print('worked')))\n"
+        f"{'thread.start()' if waiting else ''}\n"
+        "sys.argv[1:] = ['which']; sys.exit(entry())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", started], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ("worked\nlate\n" if waiting else "")
+    assert done.stderr.startswith("cudaswitch: Missing argument")
+
+
+def test_what_cannot_be_written_is_told(stocked: Home) -> None:
+    for words in ("list", "--version", "config list"):
+        done = subprocess.run(
+            ["bash", "-c", f"'{console_script()}' {words} > /dev/full"],
+            env=stocked.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (1, "cudaswitch: No space left on device\n")
 
 
 def _loaded(home: Home, arguments: list[str]) -> set[str]:

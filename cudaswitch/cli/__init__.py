@@ -15,8 +15,8 @@ COMMANDS = {
     "search": ("searching", "Tell which toolkits and cuDNN the sources have"),
     "list": ("packages", "List what is installed, active and pinned"),
     "remove": ("packages", "Remove toolkits that nothing uses"),
-    "gc": ("keeping", "Remove packages, downloads and leftovers that nobody needs"),
-    "verify": ("keeping", "Compare every file with its recorded hash, and repair"),
+    "gc": ("collecting", "Remove packages, downloads and leftovers that nobody needs"),
+    "verify": ("verifying", "Compare every file with its recorded hash, and repair"),
     "lock": ("projects", "Write down the exact packages of a project, with hashes"),
     "sync": ("projects", "Install exactly the packages of a lock file"),
     "download": ("projects", "Bring packages into a folder, for machines without network"),
@@ -38,7 +38,7 @@ COMMANDS = {
     "shims": ("shims", "Keep commands that find the right toolkit without a shell's help"),
     "completion": ("completing", "Print the completion script of a shell"),
     "config": ("config", "Settings: list, get, set, unset"),
-    "want": ("switching", ""),
+    "want": ("answering", ""),
 }
 """Command → (module that holds it, its line in `--help`; hidden when empty)."""
 
@@ -54,6 +54,8 @@ class _Commands(click.Group):
         command: click.Command = getattr(module, cmd_name.replace("-", "_"), None) or getattr(
             module, f"{cmd_name}_command"
         )
+        # What is loaded stays; it need not be looked through again and again.
+        gc.freeze()
         gc.enable()
         return command
 

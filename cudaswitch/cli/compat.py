@@ -15,7 +15,6 @@ from cudaswitch.compat.drivers import corresponding, releases, required
 from cudaswitch.compat.frameworks import Build, Framework, frameworks
 from cudaswitch.compat.tables import cite
 from cudaswitch.errors import CudaswitchError, brief
-from cudaswitch.resolver.needs import release_of
 from cudaswitch.versions import Version
 
 if TYPE_CHECKING:
@@ -100,6 +99,8 @@ def _builds(name: str, version: str | None) -> list[Build]:
         )
     if version is None:
         return list(found.builds)
+    from cudaswitch.resolver.needs import release_of  # noqa: PLC0415  # for one version alone
+
     text, _, tag = version.partition("+")
     wanted = release_of(text) or Version(text)
     rows = {_row(it) for it in _of_release(found, wanted)}

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 import click
 
 from cudaswitch import settings, talk
-from cudaswitch.changing import own_store
 from cudaswitch.cli import output
-from cudaswitch.cli.packages import bring_up_to_date
-from cudaswitch.download.urls import redact
-from cudaswitch.durable import sweep_beside, write_atomically
 from cudaswitch.errors import RequestError, StoreError
 from cudaswitch.settings import SETTINGS, Value
 
@@ -78,8 +73,14 @@ def unset(name: str) -> None:
 
 
 def _change(name: str, value: Value | None) -> None:
-    import tomlkit  # noqa: PLC0415  # for who writes
+    from pathlib import Path  # noqa: PLC0415  # for who writes
+
+    import tomlkit  # noqa: PLC0415  # the same
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415  # the same
+
+    from cudaswitch.changing import own_store  # noqa: PLC0415  # the same
+    from cudaswitch.cli.packages import bring_up_to_date  # noqa: PLC0415  # the same
+    from cudaswitch.durable import sweep_beside, write_atomically  # noqa: PLC0415  # the same
 
     # Where the file is a link into somebody's dotfiles, the file there is written.
     path = Path(settings.config_file()).resolve()
@@ -128,12 +129,16 @@ def _tell_of_variable(name: str) -> None:
 
 def _public(value: Value | None) -> object:
     if isinstance(value, tuple):
-        return [redact(each) for each in value]
-    return redact(value) if isinstance(value, str) else value
+        return [_public(each) for each in value]
+    if not isinstance(value, str) or "://" not in value:
+        return value
+    from cudaswitch.download.urls import redact  # noqa: PLC0415  # few set URLs
+
+    return redact(value)
 
 
 def _text(value: Value | None) -> str:
     found = _public(value)
     if isinstance(found, list):
-        return ", ".join(found)
+        return ", ".join(map(str, found))
     return found if isinstance(found, str) else "" if found is None else json.dumps(found)

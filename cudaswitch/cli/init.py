@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from cudaswitch import ready, shells, startup, talk
+from cudaswitch import integration, ready, shells, startup, talk
 from cudaswitch.cli import output
 
 
@@ -40,7 +40,7 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
         return
     if shell is None:
         raise click.UsageError("name a shell, such as bash")
-    ready.show(shell)
+    integration.show(shell)
 
 
 def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:

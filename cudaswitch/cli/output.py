@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import click
 
 from cudaswitch import talk
-from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cudaswitch.toolkit import Toolkit
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
 
@@ -30,9 +31,12 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
 
     if not compiles_here(kit):
         return
+    from pathlib import Path  # noqa: PLC0415  # for what compiles
+
     from cudaswitch.compat.compilers import glibc_limit  # noqa: PLC0415  # for what compiles
     from cudaswitch.detect.machine import glibc  # noqa: PLC0415  # for what compiles
     from cudaswitch.hostcompiler import host_compiler  # noqa: PLC0415  # for what compiles
+    from cudaswitch.versions import Version  # noqa: PLC0415  # for what compiles
 
     library = glibc()
     limit = glibc_limit(kit.version, Version(library)) if library else None

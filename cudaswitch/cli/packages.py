@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import pins, ready, shims, talk, telling
+from cudaswitch import talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import output
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError
@@ -24,6 +24,8 @@ def bring_up_to_date() -> None:
 
     What a killed run did not come to is done too.
     """
+    from cudaswitch import pins, ready, shims  # noqa: PLC0415  # for who changes something
+
     own_store().settle()
     pins.refresh()
     shims.refresh()
@@ -34,6 +36,8 @@ def bring_up_to_date() -> None:
 @output.json_option
 def list_command(as_json: bool) -> None:
     """List what is installed, which toolkit is active, and who pins it."""
+    from cudaswitch import telling  # noqa: PLC0415  # this alone needs it
+
     telling.installed(as_json)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 from cudaswitch.compat.tables import read_table, rows_of
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.versions import Version
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from cudaswitch.compat.frameworks import Field, Framework, Reader, frameworks
 from cudaswitch.detect.linked import develop_install, files_of
 from cudaswitch.detect.packages import Dist, Layer, Record, newest_of, normalised
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver import Carried, Claim, FoundFramework
 from cudaswitch.resolver.needs import release_of
 from cudaswitch.versions import Version

@@ -6,8 +6,9 @@ import os
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.programs import find_program, search_path
 from cudaswitch.versions import Version
 

@@ -6,10 +6,10 @@ import os
 import platform
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from cudaswitch.detect.gpus import DRIVER, gpus
 from cudaswitch.errors import RequestError
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.programs import find_program, search_path
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version

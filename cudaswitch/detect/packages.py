@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from cudaswitch.detect.reading import Reading
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.needs import release_of
 from cudaswitch.sites import base_in, minor_of, python_in, read_by, sites_of, user_sites
 from cudaswitch.versions import Version

@@ -8,12 +8,13 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from cudaswitch import shells, startup
 from cudaswitch.doctor.model import Aside, Install, LinesOut, Repin, Safe, WrapKernel
 from cudaswitch.environments import environment_at, pin_of
 from cudaswitch.errors import StoreError
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import program
 from cudaswitch.pins import pin_environment
 

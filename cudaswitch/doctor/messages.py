@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from cudaswitch.doctor.model import Facts, Finding, Found, Rule
 from cudaswitch.doctor.remedies import SPELLED, gpu_code, reach, release_with
+from cudaswitch.namedtuples import NamedTuple
 
 _WIDEST = 2_000
 """Characters of a line that patterns are held against."""

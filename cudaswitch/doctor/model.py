@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from cudaswitch.environments import Environment
 from cudaswitch.hostcompiler import Bounds
 from cudaswitch.lookup import Found as FoundFile
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver import Facts as Needs
 from cudaswitch.resolver import Resolution
 from cudaswitch.toolkit import Toolkit

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
+
+from cudaswitch.namedtuples import NamedTuple
 
 LONGEST = 1 << 20
 """Bytes that are read of the beginning, and of the end."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from cudaswitch import settings
 from cudaswitch.errors import RequestError
+from cudaswitch.namedtuples import NamedTuple
 
 
 class Access(NamedTuple):

@@ -16,16 +16,12 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from cudaswitch import settings
@@ -33,8 +29,14 @@ from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.healing import heal
 from cudaswitch.locks import Lock, held
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.ownership import refuse_sudo
 from cudaswitch.paths import listed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import hashlib
+    from typing import BinaryIO
 
 PIECE = 1 << 20
 """Bytes read and written at once (measured: 1.7 x as fast as 8 KiB)."""
@@ -46,8 +48,7 @@ _POLL = 0.2
 _JOURNAL_LINE = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})\n")
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """What is known of the content of a URL. `url` is redacted; `size` is in bytes.
 
     `etag` and `modified` are the server's headers, as sent; `sha256` is empty while the
@@ -66,12 +67,16 @@ def url_key(url: str) -> str:
     """Name a URL in the cache, the same for every user and password."""
     parts = urlsplit(url)
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="")
-    return hashlib.sha256(bare.geturl().encode()).hexdigest()
+    from hashlib import sha256  # noqa: PLC0415  # slow to load
+
+    return sha256(bare.geturl().encode()).hexdigest()
 
 
 def file_sha256(path: Path) -> str:
     """Hash a file's content."""
-    digest = hashlib.sha256()
+    from hashlib import sha256  # noqa: PLC0415  # the same
+
+    digest = sha256()
     feed(digest, path)
     return digest.hexdigest()
 
@@ -87,14 +92,14 @@ def read_record(path: Path) -> Record | None:
     """Read a record; anything that is not one counts as absent, since it can be fetched anew."""
     try:
         data = json.loads(path.read_bytes())
-        return Record(**{field.name: data[field.name] for field in fields(Record)})
+        return Record(**{name: data[name] for name in Record._fields})
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def write_record(path: Path, record: Record) -> None:
     """Write a record whole or not at all. Not flushed: what it tells is checked on reading."""
-    write_atomically(path, json.dumps(asdict(record)), lasting=False)
+    write_atomically(path, json.dumps(record._asdict()), lasting=False)
 
 
 Span = tuple[int, int]
@@ -321,6 +326,8 @@ def workplace(root: Path) -> Iterator[Path]:
     What killed runs worked in is removed first, when nobody else is at work. Raises StoreError
     where the cache cannot be written.
     """
+    import tempfile  # noqa: PLC0415  # slow to load
+
     patience = float(settings.value("wait"))
     with contextlib.ExitStack() as stack:
         try:

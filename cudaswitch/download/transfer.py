@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import NoReturn
@@ -152,7 +152,7 @@ class Transfer:
         if total is None or self.size not in (None, total):
             raise _DoubtError
         self._check_promise(response, total, total - offset)
-        return replace(note, size=total)
+        return note._replace(size=total)
 
     def _begin(self, response: requests.Response) -> Record:
         record = begun_record(self.url, response)
@@ -274,7 +274,7 @@ class Transfer:
                 f"its sha256 is {sha256} where {self.sha256} was expected",
                 "the file was changed or damaged: check the hash and where it came from",
             )
-        whole = replace(record, sha256=sha256, size=self.part.size)
+        whole = record._replace(sha256=sha256, size=self.part.size)
         return self.cache.publish(self.part, self.url, whole)
 
     def _rejected(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.cudnn import unsupported_cuda
 from cudaswitch.compat.sonames import soname
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Facts, Rejected
 from cudaswitch.resolver.machine import check_driver, has_code
 from cudaswitch.resolver.needs import agree

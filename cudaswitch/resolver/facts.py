@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from cudaswitch.compat.frameworks import Gives
+from cudaswitch.namedtuples import NamedTuple
 
 
 class Reason(NamedTuple):

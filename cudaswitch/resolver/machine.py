@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from cudaswitch.compat.architectures import Architectures, architectures, gpu_name
 from cudaswitch.compat.compilers import glibc_limit, host_compilers
@@ -12,6 +11,7 @@ from cudaswitch.compat.cudnn import highest_capability, lowest_capability
 from cudaswitch.compat.drivers import corresponding, newest_served, required
 from cudaswitch.compat.frameworks import Build
 from cudaswitch.compat.tables import cite
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Facts, Reason
 from cudaswitch.resolver.needs import GpuCode, Need, release_of
 from cudaswitch.versions import Version

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import NamedTuple
 
 from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.names import bound, bound_reasons, exactly, linked, serves
 from cudaswitch.versions import Version

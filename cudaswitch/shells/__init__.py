@@ -12,12 +12,8 @@ function.
 
 from __future__ import annotations
 
-import ast
+import os
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from typing import Literal
 
 from cudaswitch.errors import ChoiceError, RequestError
 from cudaswitch.shells.rows import FAMILIES as FAMILIES
@@ -29,15 +25,27 @@ from cudaswitch.shells.rows import quote_fish as quote_fish
 from cudaswitch.shells.rows import quote_posix as quote_posix
 from cudaswitch.shells.rows import quote_pwsh as quote_pwsh
 
-Owner = Literal["C", "V"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Literal
+
+    Owner = Literal["C", "V"]
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+"""Where the texts are."""
+_read: dict[str, str] = {}
+"""By name, as they go into other texts."""
+
 ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}
 """The variable that names the active environment of each kind: conda prefix, virtualenv."""
 _MARKS: dict[Owner, str] = {"C": "conda-meta", "V": "pyvenv.cfg"}
 """What else than its packages' folder changes when an environment gets other packages to see."""
 
-_TEST = re.compile(r"""(?<!\[)\[ (-[a-zA-Z] (?:"[^"\s]*"|[\w.$]+)|"[^"\s]*" -nt "[^"\s]*") \]""")
+_TEST = r"""(?<!\[)\[ (-[a-zA-Z] (?:"[^"\s]*"|[\w.$]+)|"[^"\s]*" -nt "[^"\s]*") \]"""
 
-_FISH_FUNCTION = re.compile(r"^function .*?^end\n", re.MULTILINE | re.DOTALL)
+_FISH_FUNCTION = r"(?ms)^function .*?^end\n"
 
 INTEGRATED = tuple(row.name for row in SHELLS.values() if row.init)
 """The shells that `cudaswitch init` has something for."""
@@ -85,17 +93,28 @@ def login_shell(variables: Mapping[str, str]) -> str:
         return "bash"
 
 
-@cache
 def text_of(name: str) -> str:
     """Return a text without what only its readers need.
 
     fish gets each function as a text of its own: at a call, and in blocks, it counts the lines
     before it in the text that it was parsed with.
     """
-    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
+    if name not in _read:
+        _read[name] = _lean(name, _read_text(name))
+    return _read[name]
+
+
+def _read_text(name: str) -> str:
+    with open(f"{_FOLDER}/{name}", encoding="utf-8") as file:
+        return file.read()
+
+
+def _lean(name: str, text: str) -> str:
     if name.endswith(".fish"):
-        text = _FISH_FUNCTION.sub(
-            lambda found: f"eval {quote_fish(without_comments(found[0]))}\n", text
+        text = re.sub(
+            _FISH_FUNCTION,
+            lambda found: f"eval {quote_fish(without_comments(found[0]))}\n",
+            text,
         )
     return without_comments(text)
 
@@ -112,7 +131,7 @@ def with_keyword(text: str) -> str:
     It is no command, and splits no words: what is quoted need not be. Comparisons stay: with
     `[[` they follow the person's `nocasematch`.
     """
-    return _TEST.sub(lambda test: "[[ {} ]]".format(test[1].replace('"', "")), text)
+    return re.sub(_TEST, lambda test: "[[ {} ]]".format(test[1].replace('"', "")), text)
 
 
 def core(family: str) -> str:
@@ -140,10 +159,12 @@ def init(shell: Shell, *, root: str, program: str, scripts: str) -> str:
         hint = f"there is one for {', '.join(INTEGRATED)}"
         raise RequestError(f"`{shell.name}` has no integration", hint)
     if shell.core:
+        from cudaswitch.shells.carrying import carried  # noqa: PLC0415  # slow to load
+
         return carried(shell.core + shell.init, root=root, program=program)
     values = _values(root, program, scripts)
     if not shell.defines:
-        values["_cudaswitch_texts"] = str(Path(__file__).parent)
+        values["_cudaswitch_texts"] = _FOLDER
     before = _defined(shell)
     if shell.lazy:
         before = shell.deferred.format(text=shell.quote(before + _spelled(shell, shell.lazy)))
@@ -171,35 +192,14 @@ def _assigned(shell: Shell, values: dict[str, str]) -> str:
     )
 
 
-def carried(names: tuple[str, ...], **values: str) -> str:
-    """Return one line of Python that runs modules of ours in a namespace of their own.
-
-    For a shell that runs Python, but perhaps one that has no cudaswitch. What modules
-    import from each other is in that one namespace, as `values` are, so those imports go;
-    comments and what documents names of a module go too.
-    """
-    body: list[ast.stmt] = []
-    for name in names:
-        tree = ast.parse((Path(__file__).parent.parent / name).read_text(encoding="utf-8"))
-        body += [statement for statement in tree.body if not _stays_at_home(statement)]
-    source = "from __future__ import annotations\n" + ast.unparse(ast.Module(body, []))
-    # Under a name that no module has: an installed cudaswitch is another one.
-    names_there = {"__name__": "cudaswitch carried", **values}
-    return f"exec({source!r}, {names_there!r})\n"
-
-
-def _stays_at_home(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.ImportFrom):
-        return (statement.module or "").startswith(("cudaswitch", "__future__"))
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
 def use(shell: Shell, want: str) -> str:
     """Return the text that applies `want` as this shell's own choice, exactly undoable."""
     if shell.core:
+        from cudaswitch.shells.carrying import carried  # noqa: PLC0415  # the same
+
         return carried(shell.core + shell.use, want=want)
     chosen = shell.export.format(name="_CUDASWITCH_U", value=shell.quote(want))
-    settled = shell.settle.format(texts=shell.quote(str(Path(__file__).parent)))
+    settled = shell.settle.format(texts=shell.quote(_FOLDER))
     text = _defined(shell) + f"{chosen}\n{settled}\n"
     return _out_of_ksh(text) if shell.family == "sh" else text
 
@@ -249,5 +249,4 @@ def hook(
         "auto": quote("auto" if automatic else ""),
         "watched": " ".join(map(quote, (site, _MARKS[owner]) if site else ())),
     }
-    text = (Path(__file__).parent / f"{half}.{family}").read_text(encoding="utf-8")
-    return re.sub(r"@(\w+)@", lambda match: values[match[1]], text)
+    return re.sub(r"@(\w+)@", lambda match: values[match[1]], _read_text(f"{half}.{family}"))

@@ -1,6 +1,6 @@
 """What `init xonsh` knows of the answers that are ready, and when it asks Python.
 
-Runs in xonsh: see `shells.carried`, which sets `root` (the store; requests/NAME in it holds
+Runs in xonsh: see `shells.carrying`, which sets `root` (the store; requests/NAME in it holds
 the ready answer to a request) and `program` (the command itself).
 """
 

@@ -1,4 +1,4 @@
-"""The change and its undo in xonsh, which runs this: see `shells.carried`.
+"""The change and its undo in xonsh, which runs this: see `shells.carrying`.
 
 activation.py does the work; this moves it between xonsh's environment and the plain values
 that children are given.

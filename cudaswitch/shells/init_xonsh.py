@@ -1,6 +1,6 @@
 """What `cudaswitch init xonsh` adds to core_xonsh.py: the command, and the look-round.
 
-Runs in xonsh: see `shells.carried`.
+Runs in xonsh: see `shells.carrying`.
 """
 
 from __future__ import annotations

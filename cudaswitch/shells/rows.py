@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+
+from cudaswitch.namedtuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def quote_posix(value: str) -> str:
@@ -124,7 +128,7 @@ FAMILIES = {
 class Shell(NamedTuple):
     """How one shell spells the change.
 
-    Of a shell that runs Python `core`, `use` and `init` are modules of ours for `carried`.
+    Of a shell that runs Python `core`, `use` and `init` are modules of ours for `carrying`.
     """
 
     name: str

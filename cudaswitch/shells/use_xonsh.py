@@ -1,6 +1,6 @@
 """What `cudaswitch env --shell xonsh` adds to core_xonsh.py: one choice, made at once.
 
-Runs in xonsh: see `shells.carried`, which sets `want`.
+Runs in xonsh: see `shells.carrying`, which sets `want`.
 """
 
 from __future__ import annotations

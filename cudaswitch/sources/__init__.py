@@ -6,9 +6,10 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from cudaswitch.errors import RequestError
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.versions import Request, Version, parse_request
 
 if TYPE_CHECKING:  # what names the sources, or looks at what is here, downloads nothing

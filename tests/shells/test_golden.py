@@ -19,8 +19,9 @@ import pytest
 
 from cudaswitch import shells
 from cudaswitch.completion import folder_of
-from cudaswitch.shells import FAMILIES, Owner
+from cudaswitch.shells import FAMILIES
 from cudaswitch.shells import SHELLS as ROWS
+from cudaswitch.shells.carrying import carried
 from homes import Home
 from shells.conda import Emulator, conda_prefix
 from shells.driver import SHELLS, Shell, ShellResult
@@ -48,7 +49,7 @@ def _operations() -> dict[str, Callable[[], str]]:
                 file = Path(ROOT, "init", name)
                 found[f"ready.{name}"] = partial(shells.ready, row, **values, file=file)
     for family in FAMILIES:
-        owner: Owner
+        owner: shells.Owner
         for owner in ("C", "V"):
             for half in ("enter", "leave"):
                 found[f"{half}-{owner}.{family}"] = partial(
@@ -87,7 +88,7 @@ def with_names_for_texts(text: str) -> str:
 
 def _as_carried(module: str) -> str:
     """Return what one module is in the text that carries several: a part of a literal."""
-    (run,) = ast.parse(shells.carried((module,))).body
+    (run,) = ast.parse(carried((module,))).body
     _, _, source = ast.literal_eval(run.value.args[0]).partition("\n")
     # A text that holds both quotes is written between single ones.
     return repr("\"'" + source.strip("\n"))[4:-1]

@@ -1,4 +1,4 @@
-"""Commands that keep the store in order: gc, verify."""
+"""The command that looks for damage in the store: verify."""
 
 from __future__ import annotations
 
@@ -13,33 +13,12 @@ from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.checking import Finding, Report, check, names_in
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date, one_anywhere
-from cudaswitch.collecting import collect
 from cudaswitch.download.cache import workplace
 from cudaswitch.install import Artifact
 from cudaswitch.mending import mend_package, mend_toolkits, origins, put_away
 from cudaswitch.paths import cache
 from cudaswitch.store import Store, all_stores
 from cudaswitch.toolkit import Package
-
-
-@click.command(epilog=output.examples("cudaswitch gc --dry-run", "cudaswitch gc --downloads"))
-@click.option("--dry-run", is_flag=True, help="Only tell what would go.")
-@click.option("--downloads", is_flag=True, help="Also the files that were downloaded.")
-def gc(dry_run: bool, downloads: bool) -> None:
-    """Remove what nobody needs any more.
-
-    Packages that no toolkit is made of, what killed processes left behind, hooks that `unpin`
-    left for running shells, answers for environments that are gone. Processes that are
-    installing lose nothing.
-    """
-    found = collect(own_store(), cache(), downloads=downloads, dry_run=dry_run, say=talk.say)
-    talk.table([(one.kind, output.size(one.size), str(one.path)) for one in found])
-    if not found:
-        talk.say("nothing to remove")
-        return
-    total = output.size(sum(one.size for one in found))
-    done = "would remove" if dry_run else "removed"
-    talk.say(f"{done} {output.counted(len(found), 'thing')}, {total}")
 
 
 @click.command(

@@ -1,0 +1,70 @@
+"""What shells ask behind `use`, pins and version files, where there is no ready answer: want."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cudaswitch import ready, running, talk
+from cudaswitch.cli import options
+from cudaswitch.cli.switching import use
+from cudaswitch.decision import answer
+from cudaswitch.environments import (
+    environment_at,
+    environment_pinned_by,
+    pin_of,
+    read_request,
+)
+from cudaswitch.pins import wanted_by
+
+
+class _Want(click.Command):
+    """What shells call for `use`: it proposes no option that people cannot give."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            given = {name for option in use.params for name in option.opts}
+            near = [one for one in error.possibilities or () if one in given]
+            raise click.NoSuchOption(error.option_name, possibilities=near, ctx=ctx) from None
+
+
+@click.command(cls=_Want)
+@click.argument("request", required=False)
+@click.option("--for-use", is_flag=True)
+@click.option("--file", type=click.Path(path_type=Path))
+@click.option("--environment", type=click.Path(path_type=Path))
+@options.cudnn
+@options.libraries
+@options.gpus
+def want(
+    request: str | None,
+    for_use: bool,
+    file: Path | None,
+    environment: Path | None,
+    cudnn: str | None,
+    libraries: str | None,
+    gpus: str | None,
+) -> None:
+    """Print what a shell is told for a request that has no ready answer."""
+    ready.refresh()  # the next shell may find an older cudaswitch's
+    if file is not None:
+        pinned = environment_pinned_by(file)
+        asked_for = pin_of(pinned) if pinned else read_request(file)
+        talk.line(str(answer(asked_for, pinned).want))
+        return
+    if environment is not None:
+        wanted = wanted_by(environment_at(environment))
+        talk.line(str(wanted or ""))
+        return
+    if request is None:
+        raise click.UsageError("name a version, such as 10.1")
+    if request == "-" and for_use:
+        raise click.UsageError("`-` brings back the earlier choice as it was: it takes no options")
+    origin = "" if for_use else "CUDASWITCH_VERSION"
+    chosen = running.asked(request, cudnn, libraries, gpus, origin)
+    if for_use:
+        running.change_here(chosen)  # for its warning; the shell makes the change
+    talk.line(str(chosen))

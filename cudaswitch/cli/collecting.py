@@ -1,0 +1,31 @@
+"""The command that takes away what nobody needs: gc."""
+
+from __future__ import annotations
+
+import click
+
+from cudaswitch import talk
+from cudaswitch.changing import own_store
+from cudaswitch.cli import output
+from cudaswitch.collecting import collect
+from cudaswitch.paths import cache
+
+
+@click.command(epilog=output.examples("cudaswitch gc --dry-run", "cudaswitch gc --downloads"))
+@click.option("--dry-run", is_flag=True, help="Only tell what would go.")
+@click.option("--downloads", is_flag=True, help="Also the files that were downloaded.")
+def gc(dry_run: bool, downloads: bool) -> None:
+    """Remove what nobody needs any more.
+
+    Packages that no toolkit is made of, what killed processes left behind, hooks that `unpin`
+    left for running shells, answers for environments that are gone. Processes that are
+    installing lose nothing.
+    """
+    found = collect(own_store(), cache(), downloads=downloads, dry_run=dry_run, say=talk.say)
+    talk.table([(one.kind, output.size(one.size), str(one.path)) for one in found])
+    if not found:
+        talk.say("nothing to remove")
+        return
+    total = output.size(sum(one.size for one in found))
+    done = "would remove" if dry_run else "removed"
+    talk.say(f"{done} {output.counted(len(found), 'thing')}, {total}")
