@@ -6,7 +6,6 @@ import json
 import os
 import posixpath
 import re
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -209,6 +208,8 @@ def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
         path.write_bytes(replaced(leaf.source.read_bytes(), entry, str(final)))
         path.chmod(0o755 if entry.executable else 0o644)
     elif entry.copy:
+        import shutil  # noqa: PLC0415  # slow to load, and hard links do without
+
         shutil.copy2(leaf.source, path)
     else:
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from cudaswitch.compose import compose
 from cudaswitch.contents import Contents, contents_of
 from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.planning import NOTHING_SHARED, Holdings, Recipe, release_of
 from cudaswitch.platforms import current_platform
@@ -24,8 +24,7 @@ from cudaswitch.toolkit import Package, Toolkit, refuse_unsafe_path, target_of, 
 from cudaswitch.versions import Version
 
 
-@dataclass(frozen=True)
-class Artifact:
+class Artifact(NamedTuple):
     """A file to install and where it came from, without credentials.
 
     `source` is its source's name; None where a person named the file, whose kind then tells.

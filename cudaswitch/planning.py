@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from cudaswitch.errors import StoreError
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.toolkit import Package, Toolkit, platform_of, toolkit_name
 from cudaswitch.versions import Version, parse_request
 
@@ -14,8 +13,7 @@ _LIBRARY = "libcudnn"
 """conda-forge's package of cuDNN's libraries; `libcudnn-dev` has the rest."""
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(NamedTuple):
     """A toolkit to be, and its packages; where two bring the same path, the first wins."""
 
     toolkit: Toolkit
@@ -34,8 +32,7 @@ class Shared(NamedTuple):
 NOTHING_SHARED = Shared({}, {})
 
 
-@dataclass(frozen=True)
-class Holdings:
+class Holdings(NamedTuple):
     """What a store has, together with the packages that are about to come into it.
 
     `folder` is where toolkits are composed, `packages` are by id and `toolkits` by name;

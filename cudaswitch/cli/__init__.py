@@ -11,7 +11,7 @@ from cudaswitch import __version__, helptexts
 
 COMMANDS = {
     "install": ("installing", "Install toolkits and cuDNN by version, file or URL"),
-    "adopt": ("installing", "Register a toolkit that is already on this machine"),
+    "adopt": ("adopting", "Register a toolkit that is already on this machine"),
     "search": ("searching", "Tell which toolkits and cuDNN the sources have"),
     "list": ("packages", "List what is installed, active and pinned"),
     "remove": ("packages", "Remove toolkits that nothing uses"),

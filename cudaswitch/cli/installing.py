@@ -1,11 +1,9 @@
-"""Commands that put toolkits in: install and adopt."""
+"""The command that brings toolkits: install."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
@@ -16,14 +14,10 @@ from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.cli.wanting import Order, means_auto, refuse_words, wanted
 from cudaswitch.download.cache import workplace
 from cudaswitch.errors import CudaswitchError
-from cudaswitch.install import adopt as adopt_toolkit
 from cudaswitch.install import install as install_artifacts
 from cudaswitch.paths import cache
-from cudaswitch.platforms import current_platform
-from cudaswitch.sources import files, system
-from cudaswitch.store import Store
-from cudaswitch.toolkit import Toolkit, toolkit_name
-from cudaswitch.versions import Version
+from cudaswitch.sources import files
+from cudaswitch.toolkit import Toolkit
 
 
 @click.command(
@@ -101,72 +95,3 @@ def install(
     for name, kit in made.items():
         talk.line(name)
         output.tell_of_building(kit, store.compiler_of(kit))
-
-
-@click.command(epilog=output.examples("cudaswitch adopt /usr/local/cuda-13.0"))
-@click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--as", "version", metavar="VERSION", help="Its version, where it cannot be detected."
-)
-@click.option("--scan", is_flag=True, help="Find the toolkits on this machine.")
-@click.option("--yes", is_flag=True, help="With --scan: adopt all that is found.")
-@output.json_option
-def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json: bool) -> None:
-    """Register a toolkit that is already on this machine, in its place, without copying."""
-    if scan == (path is not None):
-        raise click.UsageError("name one PATH, or give --scan")
-    if version and scan:
-        raise click.UsageError("--as goes with one PATH")
-    store = own_store()
-    if path is not None:
-        real = system.resolved(path)
-        system.refuse_environment(real)
-        detected = Version(version) if version else system.version_of(real)
-        kits = [adopt_toolkit(store, real, detected, system.cudnn_of(real))]
-    else:
-        kits = _scanned(store)
-        if yes:
-            kits = [
-                adopt_toolkit(store, Path(kit.path), kit.version, kit.cudnn)
-                for kit in _free(store, kits)
-            ]
-    if path is not None or yes:
-        bring_up_to_date()
-    adopted = {kit.name: kit.path for kit in store.toolkits()}
-    if as_json:
-        rows = [{**kit.to_json(), "adopted": adopted.get(kit.name) == kit.path} for kit in kits]
-        talk.data({"toolkits": rows})
-        return
-    talk.table([(kit.name, kit.path) for kit in kits])
-    for kit in kits if path is not None or yes else []:
-        output.tell_of_building(kit, store.compiler_of(kit))
-    if scan and not yes:
-        if kits:
-            talk.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
-        else:
-            talk.say("no toolkit found on this machine")
-
-
-def _scanned(store: Store) -> list[Toolkit]:
-    """List the machine's toolkits as they would be adopted, without those of our own."""
-    platform = current_platform()
-    inside = store.home.root.resolve()
-    found = [
-        (at, version, system.cudnn_of(at))
-        for at, version in system.scan(os.environ).items()
-        if not at.is_relative_to(inside)
-    ]
-    return [
-        Toolkit(toolkit_name(version, cudnn, platform), version, cudnn, str(at), "system", platform)
-        for at, version, cudnn in found
-    ]
-
-
-def _free(store: Store, kits: list[Toolkit]) -> list[Toolkit]:
-    """Leave out toolkits whose names others have, and say so."""
-    places = {kit.name: kit.path for kit in store.toolkits()}
-    for kit in kits:
-        if places.setdefault(kit.name, kit.path) != kit.path:
-            talk.say(f"left alone: `{kit.path}`, as {kit.name} is at `{places[kit.name]}`")
-            talk.hint(f"cudaswitch adopt {kit.path} --as VERSION")
-    return [kit for kit in kits if places[kit.name] == kit.path]
