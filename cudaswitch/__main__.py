@@ -9,6 +9,10 @@ import sys
 from cudaswitch import __version__, helptexts
 from cudaswitch.errors import CudaswitchError, printable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
 
 def entry() -> int:
     """Run the command line and end the process; the entry point.
@@ -16,14 +20,14 @@ def entry() -> int:
     What memory holds is left to the system to free, which takes Python as long as a tenth of all.
     """
     code = main()
-    threading = sys.modules.get("threading")
-    # Python waits for threads, and tells of what cannot be written.
-    if threading is None or threading.active_count() == 1:
+    for stream in (sys.stdout, sys.stderr):
         try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except (OSError, ValueError):
-            return code
+            stream.flush()
+        except OSError:
+            _write_nowhere(stream)
+    threading = sys.modules.get("threading")
+    # For other threads Python waits.
+    if threading is None or threading.active_count() == 1:
         os._exit(code)
     return code
 
@@ -47,13 +51,7 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
     except CudaswitchError as error:
         return _fail(error, error.message, error.hint, error.exit_code)
     except KeyboardInterrupt as error:
-        from contextlib import suppress  # noqa: PLC0415  # not for every start
-
-        # The terminal may have gone, which is why.
-        with suppress(OSError):
-            print("cudaswitch: interrupted", file=sys.stderr)
-        [number] = error.args or (2,)
-        return 128 + int(number)
+        return _interrupted(error)
     except BrokenPipeError:
         return _stop_printing()
     except OSError as error:
@@ -63,6 +61,9 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
         where = f" (`{error.filename}`)" if error.filename else ""
         return _fail(error, f"{error.strerror or error}{where}", None, 1)
     except Exception as error:  # a defect of ours, still one line
+        # Where a class was being made, up to Python 3.11.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return _interrupted(error.__cause__)
         hint = "report it with the output of CUDASWITCH_DEBUG=1"
         return _fail(error, f"internal error: {type(error).__name__}: {error}", hint, 1)
     return 0
@@ -149,7 +150,7 @@ def _run() -> int:
         with cli.make_context("cudaswitch", sys.argv[1:]) as context:
             code: int = cli.invoke(context) or 0
     except click.exceptions.Exit as error:
-        return error.exit_code
+        code = error.exit_code
     except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:  # of newer ones
         error.show()
         return 2
@@ -184,8 +185,17 @@ def _is_nowhere() -> bool:
 
 def _stop_printing() -> int:
     # The reader has what it wanted; a flush at exit must not complain either.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _write_nowhere(sys.stdout)
     return 0
+
+
+def _write_nowhere(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _interrupted(error: KeyboardInterrupt) -> int:
+    [number] = error.args or (2,)
+    return _fail(error, "interrupted", None, 128 + int(number))
 
 
 def _fail(error: BaseException, message: str, hint: str | None, code: int) -> int:
@@ -193,9 +203,12 @@ def _fail(error: BaseException, message: str, hint: str | None, code: int) -> in
         import traceback  # noqa: PLC0415  # only for who asks for it
 
         traceback.print_exception(error)
-    print(f"cudaswitch: {printable(message)}", file=sys.stderr)
-    if hint:
-        print(f"hint: {hint}", file=sys.stderr)
+    try:
+        print(f"cudaswitch: {printable(message)}", file=sys.stderr)
+        if hint:
+            print(f"hint: {hint}", file=sys.stderr)
+    except OSError:  # the terminal has gone, or the disk is full
+        _write_nowhere(sys.stderr)
     return code
 
 

@@ -1,6 +1,6 @@
 """Whether an environment brings its own CUDA, asked each time that one is switched.
 
-xonsh runs this too: see `shells.carried`. The other shells have words of their own for it.
+xonsh runs this too: see `shells.carrying`. The other shells have words of their own for it.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -86,6 +87,28 @@ def test_interrupted(home: Home, tmp_path: Path, ending: str) -> None:
     assert err.splitlines()[-1] == "cudaswitch: interrupted"
     assert "Traceback" not in err
     assert not (home.store / "packages").exists()
+
+
+def test_interrupted_where_a_class_is_made() -> None:
+    """Up to Python 3.11 that makes another error of it."""
+    started = (
+        "import sys, cudaswitch.__main__ as program\n"
+        "class Interrupted:\n"
+        "    def __set_name__(self, *_): raise KeyboardInterrupt(15)\n"
+        "program._run_plainly = lambda _: type('made', (), {'one': Interrupted()})\n"
+        "sys.argv[1:] = ['alias']; sys.exit(program.entry())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", started], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (128 + 15, "cudaswitch: interrupted\n")
+
+
+def test_an_error_that_cannot_be_told_keeps_its_code(home: Home) -> None:
+    for words, code in (("which nope", 127), ("nope", 2), ("remove nope", 1)):
+        line = f"'{console_script()}' {words} 2> /dev/full"
+        done = subprocess.run(["bash", "-c", line], env=home.env, check=False)
+        assert done.returncode == code
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["PWD", "no PWD"])

@@ -241,6 +241,22 @@ def test_what_cannot_be_written_is_told(stocked: Home) -> None:
         assert (done.returncode, done.stderr) == (1, "cudaswitch: No space left on device\n")
 
 
+def test_what_a_command_finds_is_written_or_told(stocked: Home) -> None:
+    [file] = (stocked.store / "packages").glob("*-10.1.243-*/tree/**/libcudart.so.10.1.243")
+    file.unlink()
+    for rest in ("| cat", "> /dev/full"):
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; '{console_script()}' verify {rest}"],
+            env=stocked.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert ("libcudart.so.10.1.243" in done.stdout) is (rest == "| cat")
+        assert ("No space left" in done.stderr) is (rest != "| cat")
+
+
 def _loaded(home: Home, arguments: list[str]) -> set[str]:
     """Return the modules that a command line loads."""
     started = "import sys; from cudaswitch.__main__ import main; sys.exit(main())"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import builders
 from checks import refused, succeeded
 from cudaswitch import shims
 from cudaswitch.errors import CudaswitchError, StoreError
@@ -22,6 +23,18 @@ def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:
     executable(place.new / "bin" / "ptxas").chmod(0o644)
     (place.new / "bin" / "nsys").mkdir()
     assert shims.install() == ["cuda-memcheck", "nvcc"]
+
+
+def test_toolkits_without_tools_are_no_missing_toolkits(home: Home, tmp_path: Path) -> None:
+    done = home.run("shims", "install")
+    succeeded(done)
+    assert "no toolkit is installed, so" in done.stderr
+    succeeded(home.run("install", builders.cudatoolkit_10_1(tmp_path)))
+    for tool in (home.store / "toolkits").glob("*/bin/*"):
+        tool.unlink()
+    done = home.run("shims", "install")
+    succeeded(done)
+    assert "no toolkit that is installed has tools" in done.stderr
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775])

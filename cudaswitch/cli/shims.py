@@ -9,6 +9,7 @@ from cudaswitch.cli import output
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import home
 from cudaswitch.shims import install, installed
+from cudaswitch.store import all_toolkits
 
 
 @click.group(epilog=output.examples("cudaswitch shims install"))
@@ -45,4 +46,5 @@ def _told(tools: list[str]) -> None:
     for tool in tools:
         talk.line(tool)
     if not tools:
-        talk.say("no toolkit is installed, so there are no tools yet")
+        that = " that is installed has tools" if all_toolkits() else " is installed"
+        talk.say(f"no toolkit{that}, so there are no shims yet")
