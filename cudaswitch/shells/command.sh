@@ -132,7 +132,7 @@ __cudaswitch_command() {
             __cudaswitch_run "$@" || _csw_code=$?
             # In a script of an environment that is left conda has yet to finish, and a look to come.
             if [ -n "${CONDA_PREFIX-}" ] && __cudaswitch_leaving; then
-                _cudaswitch_seen=''
+                _cudaswitch_seen=left
                 return "$_csw_code"
             fi
             case $_csw_code in 0) _cudaswitch_asked='' && __cudaswitch_uncovered ;; esac

@@ -38,7 +38,7 @@ function __cudaswitch_copies
     end
     # Of what is still ours nobody has kept a copy to set another.
     test "$$argv[1]" = "$argv[2]"; and return
-    for name in (string match --ignore-case --regex ".*_$argv[1]|$argv[1]_.*" -- $__csw_names)
+    for name in (string match --ignore-case --regex "^(?:.*_)?$argv[1](?:_.*)?\$" -- $__csw_names)
         set -g __csw $argv[3]
         if string match --quiet '*PATH' $argv[1]; and test $argv[1] != CUDA_PATH
             set __csw (string split : -- $$name)
@@ -63,9 +63,9 @@ end
 function __cudaswitch_snapshots
     set -q _CUDASWITCH_KEPT; and return
     set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDA_VISIBLE_DEVICES)'
-    set -l paths '(?:.*OLD|.*BACKUP|ORIG.*|SAVE.*)_PATH|PATH_(?:OLD|BACKUP|ORIG|SAVE).*'
-    set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|^CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_' \
-        | string match --ignore-case --regex "^(?:.*_$ours|$ours"'_.*|'"$paths)\$"
+    set -l paths '(?:.*OLD|.*BACKUP|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|BACKUP|ORIG|SAVE).*'
+    set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_' \
+        | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$paths)\$"
 end
 
 # Does conda keep anything aside of the variables that a toolkit, or the want $argv, sets? $__csw_kept is
@@ -78,6 +78,12 @@ function __cudaswitch_kept
     set -a kept "$__CONDA_SHLVL_0_CUDAToolkit_ROOT$__CONDA_SHLVL_0_LD_LIBRARY_PATH"
     set -a kept "$__CONDA_SHLVL_1_CUDAToolkit_ROOT$__CONDA_SHLVL_1_LD_LIBRARY_PATH"
     set -a kept "$__CONDA_SHLVL_2_CUDAToolkit_ROOT$__CONDA_SHLVL_2_LD_LIBRARY_PATH"
+    # Below more environments than two.
+    if not contains -- "$CONDA_SHLVL" 0 1 2
+        for copy in (set --names --export | string match --regex '^__CONDA_SHLVL_[0-9]+_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDAToolkit_ROOT)$')
+            set -a kept "$$copy"
+        end
+    end
     set -g __csw_kept "$kept"
     # The GPUs that conda keeps of each level, behind a `:gpus=`.
     if string match --quiet '*:gpus=*' -- "$_CUDASWITCH_ON$_cudaswitch_undone$argv"

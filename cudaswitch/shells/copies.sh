@@ -46,7 +46,7 @@ __cudaswitch_copies() {
         *) return 0 ;;
     esac
     for _csw_name in $_csw_names; do
-        case $_csw_name in *_"$1" | "$1"_* | *_"$_csw_lower" | "$_csw_lower"_*) ;; *) continue ;; esac
+        case _${_csw_name}_ in *_"$1"_* | *_"$_csw_lower"_*) ;; *) continue ;; esac
         \eval "_csw_value=\${$_csw_name-}"
         case $1:$_csw_value in
             LD_LIBRARY_PATH:* | PATH:*) __cudaswitch_without "$_csw_value" "${2%:}" ;;
@@ -76,18 +76,18 @@ __cudaswitch_snapshots() {
         *) _csw_all=$(set | __cudaswitch_variables) ;;
     esac
     for _csw_name in $_csw_all; do
-        case $_csw_name in
-            _CUDASWITCH_* | _cudaswitch_* | __CONDA_SHLVL_* | *_CONDA_NVCC_BACKUP) ;;
-            CUDA_HOME_[0-9]* | CUDA_PATH_[0-9]* | CUDA_????_[vV][0-9]*) ;;
-            SINGULARITYENV_* | APPTAINERENV_*) ;;
-            *_LD_LIBRARY_PATH | LD_LIBRARY_PATH_* | *_CUDA_HOME | CUDA_HOME_* | *_CUDA_PATH | CUDA_PATH_* \
-                | *_CUDACXX | CUDACXX_* | *_CUDA_VISIBLE_DEVICES | CUDA_VISIBLE_DEVICES_* \
-                | *OLD_PATH | PATH_OLD* | *BACKUP_PATH | PATH_BACKUP* | ORIG*_PATH | PATH_ORIG* \
-                | SAVE*_PATH | PATH_SAVE* \
-                | *_ld_library_path | ld_library_path_* | *_cuda_home | cuda_home_* \
-                | *_cuda_path | cuda_path_* | *_cudacxx | cudacxx_* | *_cuda_visible_devices | cuda_visible_devices_* \
-                | *old_path | path_old* | *backup_path | path_backup* | orig*_path | path_orig* \
-                | save*_path | path_save*)
+        case _${_csw_name}_ in
+            __CUDASWITCH_* | __cudaswitch_* | ___CONDA_SHLVL_* | *_CONDA_NVCC_BACKUP_) ;;
+            *_CUDA_????_[0-9]* | *_CUDA_????_[vV][0-9]*) ;;
+            _SINGULARITYENV_* | _APPTAINERENV_*) ;;
+            _LD_LIBRARY_PATH_ | _CUDA_HOME_ | _CUDA_PATH_ | _CUDACXX_ | _CUDA_VISIBLE_DEVICES_) ;;
+            _ld_library_path_ | _cuda_home_ | _cuda_path_ | _cudacxx_ | _cuda_visible_devices_) ;;
+            *_LD_LIBRARY_PATH_* | *_CUDA_HOME_* | *_CUDA_PATH_* | *_CUDACXX_* | *_CUDA_VISIBLE_DEVICES_* \
+                | *OLD_PATH_ | *_PATH_OLD* | *BACKUP_PATH_ | *_PATH_BACKUP* | _ORIG*_PATH_ | *_PATH_ORIG* \
+                | _SAVE*_PATH_ | *_PATH_SAVE* | __ORIG*_PATH_ | __SAVE*_PATH_ \
+                | *_ld_library_path_* | *_cuda_home_* | *_cuda_path_* | *_cudacxx_* | *_cuda_visible_devices_* \
+                | *old_path_ | *_path_old* | *backup_path_ | *_path_backup* | _orig*_path_ | *_path_orig* \
+                | _save*_path_ | *_path_save* | __orig*_path_ | __save*_path_)
                 _csw_names="$_csw_names $_csw_name"
                 ;;
         esac

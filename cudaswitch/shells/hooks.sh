@@ -109,7 +109,7 @@ __cudaswitch_leave() {
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
     case $1${_CUDASWITCH_KEPT+x} in C | A) ;; *) _cudaswitch_undone='' ;; esac
     # Where the environment below was active at the last prompt, nothing else tells the next one.
-    _cudaswitch_seen=''
+    _cudaswitch_seen=${_cudaswitch_seen:+left}
     \unset "_CUDASWITCH_$1"
     __cudaswitch_restore || __cudaswitch_settle
     case $1:${CONDA_SHLVL-}:${CONDA_STACKED_2-} in
@@ -213,8 +213,8 @@ __cudaswitch_mamba() {
 }
 
 # conda has finished, and no hook of an environment that is left has run. What has none is looked at
-# now, also where no prompt comes before the next command; behind one the prompt is early enough. An
-# environment that stays active may have scripts that took something away.
+# now, also where no prompt comes before the next command. An environment that stays active may have
+# scripts that took something away.
 __cudaswitch_hashed() {
     case $- in *a*) __cudaswitch_apart __cudaswitch_hashed && return ;; esac
     \hash -r
@@ -273,4 +273,9 @@ __cudaswitch_repair() {
         *) __cudaswitch_settle ;;
     esac
     \hash -r
+    # What is active now and has no hook is looked at as behind any other; where nothing is, nor is
+    # anything applied, that may wait for the prompt.
+    case ${_CUDASWITCH_C:+hook}${_cudaswitch_seen:+:}${CONDA_PREFIX-}${_CUDASWITCH_ON-} in
+        :?*) __cudaswitch_look || : ;;
+    esac
 }

@@ -124,6 +124,30 @@ def test_the_next_command_has_it_before_any_prompt(
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_it_has_it_behind_a_pinned_environment_too(
+    shell: Shell, conda: Conda, someone: Person, env: Env
+) -> None:
+    """Also `use` comes first again, for which no hook is run either."""
+    (env.prefix / "pyvenv.cfg").unlink()
+    pinned = env.prefix.with_name("pinned")
+    for prefix in (env.prefix, pinned):
+        conda_prefix(prefix)
+    someone.pin("12.4", pinned)
+    enter_pinned, enter_env = (conda.activate(shell, prefix) for prefix in (pinned, env.prefix))
+    steps = (
+        enter_pinned,
+        enter_env,
+        *[conda.deactivate()] * 2,
+        someone.use(shell, "11.8"),
+        enter_env,
+    )
+    result = someone.play(shell, conda.init(shell), *steps).check()
+    assert homes(someone, result) == "--313-22"
+    assert result.snaps["7"]["PATH"].startswith(f"{someone.kits[1].bin}:")
+
+
 @integrated
 def test_who_is_stronger_and_who_is_weaker(
     shell: Shell, someone: Person, env: Env, tmp_path: Path

@@ -148,6 +148,8 @@ KEEPS = {
         *(("OLD_CUDACXX", "CUDACXX"), ("CONDA_BACKUP_CUDACXX", "CUDACXX")),
         *(("CUDA_VISIBLE_DEVICES_OLD", "CUDA_VISIBLE_DEVICES"), ("old_cuda_home", "CUDA_HOME")),
         *(("old_ld_library_path", "LD_LIBRARY_PATH"), ("cuda_path_backup", "CUDA_PATH")),
+        ("_LD_LIBRARY_PATH_BACKUP", "LD_LIBRARY_PATH"),
+        ("_CONDA_SET_CUDA_HOME_OLD", "CUDA_HOME"),
     ],
 )
 @told_apart
@@ -232,6 +234,25 @@ def test_a_stack_and_an_environment_with_variables(
     result = session.play(*steps, load=True, **own)
     before, after = (foreign(result.snaps[number]) for number in "17")
     assert {name: after.get(name) for name in (*own, "PATH")} == {**own, "PATH": before["PATH"]}
+
+
+@told_apart
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+def test_a_folder_of_ones_own_that_conda_keeps_below_many_environments(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    for name in "abcd":
+        conda_prefix(tmp_path / name)
+    person.pin("10.1", tmp_path / "a")
+    state = '{"env_vars": {"LD_LIBRARY_PATH": "/d/lib"}}'
+    (tmp_path / "d" / "conda-meta" / "state").write_text(state)
+    session = Session(person, tmp_path, shell, conda)
+    steps = session.steps("b c a d out out out out")
+    steps[2:2], steps[5:5] = ["cudaswitch use 10.1"], ["cudaswitch off"]
+    own = {"LD_LIBRARY_PATH": f"{person.kits[0].lib[0]}:/u"}
+    typed = [f"{shell.hush(step)}\n{shell.prompt}" for step in steps]
+    result = session.play(*typed, load=True, **own)
+    assert result.snaps[str(len(typed) + 1)]["LD_LIBRARY_PATH"] == own["LD_LIBRARY_PATH"]
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)

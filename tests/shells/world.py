@@ -98,6 +98,8 @@ class World:
     seen: tuple[object, ...] = ()
     finished: bool = False
     """Whether conda has said so since the last look."""
+    repaired: bool = False
+    """Whether the hook of an environment that was left ran, behind which conda's end repairs."""
     applied: Applied | None = None
 
     # -- the promise ------------------------------------------------------------------
@@ -249,8 +251,9 @@ class World:
 
     def conda_finished(self) -> None:
         self.finished = self.hears
-        # Behind a hook the prompt is early enough.
-        if self.at_once and self.seen and "C" not in self.wants:
+        # Where the last pinned one is left, and nothing is applied, the prompt is early enough.
+        waits = self.repaired and self.conda is None and self.applied is None
+        if self.at_once and self.seen and "C" not in self.wants and not waits:
             self.look()
 
     def lost(self) -> bool:
@@ -311,8 +314,9 @@ class World:
         self.path = self.path[:at] + wanted + self.path[at + 1 :]
 
     def _conda_hooks(self, left: Place | None, entered: Place | None) -> None:
-        if left and left.pinned and "C" in self.wants:
-            self.seen = ()
+        self.repaired = bool(left and left.pinned and "C" in self.wants)
+        if self.repaired:
+            self.seen = ("left",)
             del self.wants["C"]
             self.settle()
             below = next((it for it in reversed(self.stood_on()) if it.pinned), None)
@@ -367,7 +371,7 @@ class World:
     def _venv_leave(self, *, hooked: bool) -> None:
         left = self.venv
         if left and hooked and left.pinned and "V" in self.wants:
-            self.seen = ()
+            self.seen = ("left",)
             del self.wants["V"]
             self.venv = None
             self.settle()
