@@ -231,13 +231,7 @@ def test_a_process_ends_at_once_but_for_threads(waiting: bool) -> None:
 
 def test_what_cannot_be_written_is_told(stocked: Home) -> None:
     for words in ("list", "--version", "config list"):
-        done = subprocess.run(
-            ["bash", "-c", f"'{console_script()}' {words} > /dev/full"],
-            env=stocked.env,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = _in_bash(stocked, f"{words} > /dev/full")
         assert (done.returncode, done.stderr) == (1, "cudaswitch: No space left on device\n")
 
 
@@ -245,16 +239,20 @@ def test_what_a_command_finds_is_written_or_told(stocked: Home) -> None:
     [file] = (stocked.store / "packages").glob("*-10.1.243-*/tree/**/libcudart.so.10.1.243")
     file.unlink()
     for rest in ("| cat", "> /dev/full"):
-        done = subprocess.run(
-            ["bash", "-c", f"set -o pipefail; '{console_script()}' verify {rest}"],
-            env=stocked.env,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = _in_bash(stocked, f"verify {rest}")
         assert done.returncode == 1
         assert ("libcudart.so.10.1.243" in done.stdout) is (rest == "| cat")
         assert ("No space left" in done.stderr) is (rest != "| cat")
+
+
+def _in_bash(home: Home, words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; '{console_script()}' {words}"],
+        env=home.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def _loaded(home: Home, arguments: list[str]) -> set[str]:

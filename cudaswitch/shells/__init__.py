@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 
 from cudaswitch.errors import ChoiceError, RequestError
 from cudaswitch.shells.rows import FAMILIES as FAMILIES
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 """Where the texts are."""
-_read: dict[str, str] = {}
-"""By name, as they go into other texts."""
 
 ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}
 """The variable that names the active environment of each kind: conda prefix, virtualenv."""
@@ -93,23 +92,14 @@ def login_shell(variables: Mapping[str, str]) -> str:
         return "bash"
 
 
+@cache
 def text_of(name: str) -> str:
     """Return a text without what only its readers need.
 
     fish gets each function as a text of its own: at a call, and in blocks, it counts the lines
     before it in the text that it was parsed with.
     """
-    if name not in _read:
-        _read[name] = _lean(name, _read_text(name))
-    return _read[name]
-
-
-def _read_text(name: str) -> str:
-    with open(f"{_FOLDER}/{name}", encoding="utf-8") as file:
-        return file.read()
-
-
-def _lean(name: str, text: str) -> str:
+    text = _read(name)
     if name.endswith(".fish"):
         text = re.sub(
             _FISH_FUNCTION,
@@ -117,6 +107,11 @@ def _lean(name: str, text: str) -> str:
             text,
         )
     return without_comments(text)
+
+
+def _read(name: str) -> str:
+    with open(f"{_FOLDER}/{name}", encoding="utf-8") as file:
+        return file.read()
 
 
 def without_comments(text: str) -> str:
@@ -249,4 +244,4 @@ def hook(
         "auto": quote("auto" if automatic else ""),
         "watched": " ".join(map(quote, (site, _MARKS[owner]) if site else ())),
     }
-    return re.sub(r"@(\w+)@", lambda match: values[match[1]], _read_text(f"{half}.{family}"))
+    return re.sub(r"@(\w+)@", lambda match: values[match[1]], _read(f"{half}.{family}"))

@@ -108,7 +108,8 @@ __cudaswitch_leave() {
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
     case $1${_CUDASWITCH_KEPT+x} in C | A) ;; *) _cudaswitch_undone='' ;; esac
-    # Where the environment below was active at the last prompt, nothing else tells the next one.
+    # Where the environment below was active at the last prompt, nothing else tells the next one. Not
+    # empty: that it is where the integration is not loaded.
     _cudaswitch_seen=${_cudaswitch_seen:+left}
     \unset "_CUDASWITCH_$1"
     __cudaswitch_restore || __cudaswitch_settle
