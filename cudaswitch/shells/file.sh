@@ -5,6 +5,8 @@
 # folder; fails where there is none.
 __cudaswitch_file() {
     __csw=${PWD-}
+    # It is `.` in a zsh that was started where the folder is gone, and has no end upward.
+    case $__csw in /*) ;; *) return 1 ;; esac
     case ${HOME-} in */) set -- "${HOME%/}" ;; *) set -- "${HOME-}" ;; esac
     until [ -f "$__csw/.cuda-version" ]; do
         case $__csw in '' | "$1") return 1 ;; esac

@@ -6,6 +6,7 @@ import os
 import random
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -287,6 +288,26 @@ def test_a_file_of_another_user_is_not_followed(shell: Shell, person: Person, tr
     result = person.play(shell, *steps)
     assert homes(person, result) == "---"
     assert "belongs to another user and is not followed" in result.stderr
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+@pytest.mark.parametrize("told", [None, ".", "gone"])
+def test_a_shell_that_starts_where_the_folder_is_gone(
+    shell: Shell, person: Person, trees: Path, told: str | None
+) -> None:
+    """A new pane of a terminal, where PWD is no path: it starts, and follows its first `cd`."""
+    gone, seen = trees / "gone", trees / "seen"
+    gone.mkdir()
+    script = trees / f"script.{shell.suffix}"
+    look = f"printenv CUDA_HOME > {shell.quote(str(seen))}"
+    steps = [person.load(shell), shell.prompt, cd(shell, trees / "outer"), look]
+    script.write_text("\n".join(steps))
+    env = {name: value for name, value in person.home.env.items() if name != "PWD"}
+    subprocess.run(
+        [*shell.argv(), script], env=env | ({"PWD": told} if told else {}),
+        cwd=gone, preexec_fn=gone.rmdir, check=False, timeout=20,
+    )  # fmt: skip
+    assert seen.read_text() == f"{person.kits[0].home}\n"
 
 
 @open_ones
