@@ -63,7 +63,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             # The next look has news then, and whether it is told is decided by the line.
             set -g _cudaswitch_told
             if test -z "$CUDASWITCH_QUIET" -a -c /dev/stderr -a -w /dev/stderr
-                # At a terminal: for a builtin's `>&2` fish starts a thread, for a file's name none.
+                # As __cudaswitch_tell has it.
                 string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $__csw >>/dev/stderr
             else if test -z "$CUDASWITCH_QUIET"
                 string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $__csw >&2

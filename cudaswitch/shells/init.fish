@@ -161,10 +161,9 @@ end
 function __cudaswitch_content
     set -g __csw
     # A pipe, say, would be waited for.
-    test -f $argv[1] -a -r $argv[1]; or return 0
-    if test -O $argv[1]
+    if test -f $argv[1] -a -r $argv[1] -a -O $argv[1]
         read --null --global __csw <$argv[1]
-    else
+    else if test -f $argv[1] -a -r $argv[1]
         # Somebody else's may be of any length.
         read --null --nchars 4096 --global __csw <$argv[1]
     end
@@ -180,7 +179,7 @@ function __cudaswitch_edited
     end
     test -n "$_cudaswitch_file"; or return 1
     __cudaswitch_content $_cudaswitch_file
-    test "$__csw" != "$_cudaswitch_text"; or not test -f $_cudaswitch_file
+    test "=$__csw" != "=$_cudaswitch_text" -o ! -f $_cudaswitch_file
 end
 
 # $__csw = what Python answers to the rest of the arguments, which it is asked, and complains
@@ -348,6 +347,12 @@ function __cudaswitch_tell
         end
     end
     set -g _cudaswitch_line $line
-    test -n "$CUDASWITCH_QUIET" -o "$line" = "$argv[1]"; or echo "cudaswitch: $line" >&2
+    test -n "$CUDASWITCH_QUIET" -o "$line" = "$argv[1]"; and return 0
+    # At a terminal: for a builtin's `>&2` fish starts a thread, for a file's name none.
+    if test -c /dev/stderr -a -w /dev/stderr
+        echo "cudaswitch: $line" >>/dev/stderr
+    else
+        echo "cudaswitch: $line" >&2
+    end
     return 0
 end
