@@ -81,8 +81,8 @@ class EnvironmentChange(NamedTuple):
         # What the person has put into it meanwhile may go again.
         if environment.get("LD_LIBRARY_PATH") and environment.get(_STATE + "LD") == "unset":
             result[_STATE + "LD"] = "unset"
-        if any(self.want.home in result[copy] for copy in _copies(result)):
-            result[_STATE + "KEPT"] = ""
+        if theirs := self._kept_aside(result):
+            result[_STATE + "KEPT"] = ":".join([result.get("CONDA_SHLVL", "0"), *theirs])
         for name, record in _LISTS:
             # What a virtualenv gives back as PATH when it is left is treated as PATH is.
             folders = self.prepend.get("PATH" if record == "OLD" else name, ())
@@ -106,6 +106,18 @@ class EnvironmentChange(NamedTuple):
                 result[f"{_STATE}WAS_{name}"] = result[name]
             result[name] = value
         return result
+
+    def _kept_aside(self, environment: Mapping[str, str]) -> list[str]:
+        among = self.flags | {"LD_LIBRARY_PATH": self.want.home}
+        copies = _copies(environment)
+        return [
+            name
+            for name, ours in (self.set | among).items()
+            if any(
+                environment[copy] == ours or (name in among and ours in environment[copy])
+                for copy in _of(name, copies)
+            )
+        ]
 
 
 def change(
@@ -194,8 +206,9 @@ def gpu_variables(gpus: str | None) -> dict[str, str]:
 def undone(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without what is applied: only what we put in, each once."""
     result = dict(environment)
-    # Where conda kept the same folder aside before, it is the person's.
-    copies = [] if _STATE + "KEPT" in result else _copies(result)
+    # Where conda kept the same value or folder aside before, it is the person's.
+    theirs = tuple(f"_{name}" for name in result.pop(_STATE + "KEPT", "").split(":")[1:])
+    copies = [copy for copy in _copies(result) if not copy.endswith(theirs)]
     for name, record in _LISTS:
         before = result.get(name)
         entries = result.pop(_STATE + record, "")
@@ -212,7 +225,6 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
         if name == "LD_LIBRARY_PATH" and not after and result.get(_STATE + "LD") == "unset":
             del result[name]
     result.pop(_STATE + "LD", None)
-    result.pop(_STATE + "KEPT", None)
     private = result.pop(_STATE + "UNEXPORTED", "").split()
     on = result.pop(_STATE + "ON", "")
     if on:

@@ -48,6 +48,18 @@ def test_a_copy_that_was_the_person_s_stays() -> None:
     assert without_state(undone(applied(before))) == before
 
 
+@pytest.mark.parametrize("name", ["LD_LIBRARY_PATH", "CUDA_HOME", "XLA_FLAGS"])
+def test_a_copy_that_is_the_person_s_is_no_sign_for_another_variable(name: str) -> None:
+    theirs = {"LD_LIBRARY_PATH": f"{HOME}/lib64:/own", "CUDA_HOME": HOME}
+    theirs |= {"XLA_FLAGS": f"-a --xla_gpu_cuda_data_dir={HOME}"}
+    before = OWN | {f"__CONDA_SHLVL_0_{name}": theirs[name], name: REPLACED[name]}
+    on = applied(before)
+    later = {f"__CONDA_SHLVL_1_{other}": on[other] for other in REPLACED if other != name}
+    copies = {f"__CONDA_SHLVL_1_{other}": before.get(other) for other in REPLACED if other != name}
+    right = before | {copy: value for copy, value in copies.items() if value}
+    assert without_state(undone(on | later)) == right
+
+
 def test_other_variables_of_conda_are_left_alone() -> None:
     """Names that only end alike, and what was empty before."""
     others = {"__CONDA_SHLVL_x_CUDA_HOME": HOME, "__CONDA_SHLVL_0_MY_CUDA_HOME": HOME}

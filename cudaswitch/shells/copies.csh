@@ -3,8 +3,8 @@
 #
 #   _csw_keep   find: only tell which there are
 #               forget: conda has finished. What it keeps is from before the hook of the
-#               environment that was left, of which _cudaswitch_undone tells: its want, LIB, CC and
-#               XLA, each behind a `=`, and NAME=VALUE for each variable that was set before us
+#               environment that was left, of which _cudaswitch_undone tells: its want, LIB, CC,
+#               XLA and KEPT, each behind a `=`, and NAME=VALUE for each variable that was set before us
 set _csw_copies = ()
 foreach _csw_name (CUDA_HOME CUDA_PATH)
     eval 'set _csw_has = $?'$_csw_name'_CONDA_NVCC_BACKUP'
@@ -26,7 +26,7 @@ if ($_csw_keep == find) exit
 
 if ($#_csw_copies) then
     set _csw_names = ($_csw_copies LD_LIBRARY_PATH $_csw_scalars CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS)
-    set _csw_text = 'for f in packages copies exported flags lists core hooks; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _cudaswitch_gave=1 _cudaswitch_undone=${2#=} _cudaswitch_undone_lib=${3#=} _cudaswitch_undone_cc=${4#=} _cudaswitch_undone_xla=${5#=} _cudaswitch_was_CUDAHOSTCXX=; shift 5; while [ "$1" != = ]; do eval "_cudaswitch_was_${1%%=*}=\${1#*=}"; shift; done; shift; __cudaswitch_forget; for n; do eval "if [ -n \"\${$n+x}\" ]; then printf \"=%s\n\" \"\$$n\"; else echo -; fi"; done'
+    set _csw_text = 'for f in packages copies exported flags lists core hooks; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _cudaswitch_gave=1 _cudaswitch_undone=${2#=} _cudaswitch_undone_lib=${3#=} _cudaswitch_undone_cc=${4#=} _cudaswitch_undone_xla=${5#=} _cudaswitch_undone_kept=${6#=} _cudaswitch_was_CUDAHOSTCXX=; shift 6; while [ "$1" != = ]; do eval "_cudaswitch_was_${1%%=*}=\${1#*=}"; shift; done; shift; __cudaswitch_forget; for n; do eval "if [ -n \"\${$n+x}\" ]; then printf \"=%s\n\" \"\$$n\"; else echo -; fi"; done'
     set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_cudaswitch_undone:q = $_csw_names'
     source "${_csw_texts:q}/take.csh"
 endif

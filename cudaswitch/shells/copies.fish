@@ -2,8 +2,10 @@
 
 # Take what we put there, the value $argv[2] of the variable $argv[1], the record $argv[2] of its
 # folders or the word $argv[2] of its flags, out of the copies that conda keeps: as in copies.sh.
-# $argv[3] = the value before us.
+# $argv[3] = the value before us. Not where $__csw_theirs, as in _CUDASWITCH_KEPT, says that they are
+# the person's.
 function __cudaswitch_copies
+    string match --quiet "*:$argv[1]:*" -- $__csw_theirs:; and return
     # It leaves them behind, and brings them back at the next environment.
     set -l level 3
     string match --quiet --regex '^(?:[3-9]|[1-9][0-9])$' -- "$CONDA_SHLVL"
@@ -61,7 +63,6 @@ end
 # replace, and bring it back (`OLD_LD_LIBRARY_PATH`). Those that name a version, or what a container
 # gets, are people's own.
 function __cudaswitch_snapshots
-    set -q _CUDASWITCH_KEPT; and return
     set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDA_VISIBLE_DEVICES)'
     set -l paths '(?:.*OLD|.*BACKUP|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|BACKUP|ORIG|SAVE).*'
     set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_' \
@@ -95,12 +96,30 @@ function __cudaswitch_kept
     not contains -- "$CONDA_SHLVL$kept" '0     ' '1     ' '2     '
 end
 
+# _CUDASWITCH_KEPT for the toolkit $argv[1] and the GPUs of the want $argv[2], where conda keeps them
+# aside.
+function __cudaswitch_theirs
+    set -l gpus (string replace --filter --regex '.*:gpus=([^:]*).*' '$1' -- $argv[2])
+    set -l ours CUDA_DEVICE_ORDER:PCI_BUS_ID: (string escape --style=regex -- CUDA_VISIBLE_DEVICES:$gpus:)
+    set -l home (string escape --style=regex -- $argv[1])
+    set -a ours "(?s:.*):$home"'[:/]' "XLA_FLAGS:(?s:.*)$home"
+    set ours "^(?:$(string join '|' -- $ours))"
+    set -l names
+    for copy in (set --names --export | string match --regex '^__CONDA_SHLVL_[0-9]+_(?:LD_LIBRARY_PATH|XLA_FLAGS|CUDA.*)$')
+        set -l name (string replace --regex '^__CONDA_SHLVL_[0-9]+_' '' -- $copy)
+        string match --quiet --regex -- $ours "$name:$$copy:"; or continue
+        contains -- $name $names; or set -a names $name
+    end
+    set -q names[1]; and set -gx _CUDASWITCH_KEPT (string join : -- "$CONDA_SHLVL" $names)
+end
+
 # Has conda brought back the value of the variable $argv[1], which it kept before we set the same?
 # It leaves its copies behind.
 function __cudaswitch_regained
-    set -q _CUDASWITCH_KEPT; or return
-    string match --quiet --regex '^[0-9]*:[0-9]+$' -- "$CONDA_SHLVL:$_CUDASWITCH_KEPT"
-    and test "0$CONDA_SHLVL" -lt $_CUDASWITCH_KEPT; or return
+    set -l level
+    string match --quiet --regex "^(?<level>[0-9]+):(?:.*:)?$argv[1](?::|\$)" -- "$__csw_theirs"
+    and string match --quiet --regex '^[0-9]*$' -- "$CONDA_SHLVL"
+    and test "0$CONDA_SHLVL" -lt $level; or return
     set -l kept __CONDA_SHLVL_"$CONDA_SHLVL"_$argv[1]
     test -n "$$kept" -a "$$kept" = "$$argv[1]"
 end

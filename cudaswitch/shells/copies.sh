@@ -1,12 +1,13 @@
-# shellcheck shell=dash  # core.sh calls these
+# shellcheck shell=dash disable=SC2154  # core.sh calls these, and sets $_csw_want and $_csw_home
 # What conda keeps of ours, and brings back.
 
 # Take what we put there, the value $2 of the variable $1, the record $2 of its folders or the word
 # $2 of its flags, out of the copies __CONDA_SHLVL_LEVEL_NAME: conda keeps in them what the
 # variables of an environment (`conda env config vars`) replace, and brings it back. $3 = the
-# value before us.
+# value before us. Not where $_csw_theirs, as in _CUDASWITCH_KEPT, says that they are the person's.
 __cudaswitch_copies() {
     \local _csw_level _csw_value _csw_name _csw_lower
+    case ${_csw_theirs-}: in *":$1:"*) return 0 ;; esac
     _csw_level=${CONDA_SHLVL:-0}
     # It leaves them behind, and brings them back at the next environment.
     case $_csw_level in [01] | *[!0-9]* | ???*) _csw_level=2 ;; esac
@@ -148,12 +149,37 @@ __cudaswitch_kept_deep() {
     done
 }
 
+# _CUDASWITCH_KEPT for the toolkit $_csw_home and the GPUs of $_csw_want, where conda keeps them aside.
+__cudaswitch_theirs() {
+    \local _csw_level _csw_name _csw_gpus
+    _csw_theirs='' _csw_gpus=''
+    case $_csw_want in *:gpus=*) _csw_gpus=${_csw_want#*:gpus=} _csw_gpus=${_csw_gpus%%:*} ;; esac
+    for _csw_name in CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX LD_LIBRARY_PATH XLA_FLAGS \
+        CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER; do
+        _csw_level=${CONDA_SHLVL:-0}
+        case $_csw_level in [01] | *[!0-9]* | ???*) _csw_level=2 ;; esac
+        \eval "__csw=\${${_csw_name}_CONDA_NVCC_BACKUP-}"
+        while [ "$_csw_level" -ge 0 ]; do
+            \eval "__csw=\$__csw:\${__CONDA_SHLVL_${_csw_level}_$_csw_name-}"
+            _csw_level=$((_csw_level - 1))
+        done
+        case $_csw_name:$__csw: in
+            CUDA_VISIBLE_DEVICES:*":${_csw_gpus:-/}:"* | CUDA_DEVICE_ORDER:*:PCI_BUS_ID:*) ;;
+            *:"$_csw_home"[:/]* | XLA_FLAGS:*"$_csw_home"*) ;;
+            *) continue ;;
+        esac
+        _csw_theirs=$_csw_theirs:$_csw_name
+    done
+    case $_csw_theirs in ?*) \export "_CUDASWITCH_KEPT=${CONDA_SHLVL:-0}$_csw_theirs" ;; esac
+}
+
 # Has conda brought back the value $2 of the variable $1, which it kept before we set the same? It
 # leaves its copies behind.
 __cudaswitch_regained() {
+    case ${_csw_theirs-}: in *":$1:"*) ;; *) return 1 ;; esac
     # Some shells work out what they compare as a number.
-    case ${CONDA_SHLVL:-0}:${_CUDASWITCH_KEPT:-0} in *[!0-9:]* | *:*:*) return 1 ;; esac
-    if [ "${CONDA_SHLVL:-0}" -ge "${_CUDASWITCH_KEPT:-0}" ]; then return 1; fi
+    case ${CONDA_SHLVL:-0}:${_csw_theirs%%:*} in *[!0-9:]* | *: | *:*:*) return 1 ;; esac
+    if [ "${CONDA_SHLVL:-0}" -ge "${_csw_theirs%%:*}" ]; then return 1; fi
     \eval "__csw=\${__CONDA_SHLVL_${CONDA_SHLVL:-0}_$1-}"
     [ -n "$2" ] && [ "$__csw" = "$2" ]
 }

@@ -82,10 +82,11 @@ else if ($_csw_do == leave) then
     if ("${_csw_conda:q}" == "${_csw_env:q}") set _csw_conda = ""
     if ("${_csw_venv:q}" == "${_csw_env:q}") set _csw_venv = ""
     unset _cudaswitch_undone
-    if ($_csw_owner != V && "${_csw_ON:q}" != "" && ! $?_CUDASWITCH_KEPT) then
-        set _cudaswitch_undone = ("=${_csw_ON:q}" "=${_csw_LIB:q}" "=" "=")
+    if ($_csw_owner != V && "${_csw_ON:q}" != "") then
+        set _cudaswitch_undone = ("=${_csw_ON:q}" "=${_csw_LIB:q}" "=" "=" "=")
         if ($?_CUDASWITCH_CC) eval 'set _cudaswitch_undone[3] = "=${_CUDASWITCH_CC:q}"'
         if ($?_CUDASWITCH_XLA) eval 'set _cudaswitch_undone[4] = "=${_CUDASWITCH_XLA:q}"'
+        if ($?_CUDASWITCH_KEPT) eval 'set _cudaswitch_undone[5] = "=${_CUDASWITCH_KEPT:q}"'
         foreach _csw_name ($_csw_scalars CUDAHOSTCXX)
             eval 'set _csw_has = $?_CUDASWITCH_WAS_'$_csw_name
             if ($_csw_has) eval 'set _cudaswitch_undone = ($_cudaswitch_undone:q "'$_csw_name'=${_CUDASWITCH_WAS_'$_csw_name':q}")'
@@ -316,7 +317,7 @@ foreach _csw_way (give set)
         endif
     end
     set _csw_whole = 0
-    if ($_csw_way == give && $#_csw_copies && ! $?_CUDASWITCH_KEPT) then
+    if ($_csw_way == give && $#_csw_copies) then
         set _csw_whole = 1
         set _csw_names = ()
     endif
@@ -354,9 +355,10 @@ if ("${_csw_toolkit:q}" != "") then
     setenv _CUDASWITCH_BIN "${_csw_record_PATH:q}"
     # Where conda kept the same folder aside before, it is the person's.
     if ($#_csw_copies) then
-        set _csw_text = 'home=$1; shift; for n; do eval "n=\${$n-}"; case $n in *"$home"*) echo kept; break ;; esac; done'
-        set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_toolkit:q $_csw_copies'
-        if ("`$_csw_words`" == kept) setenv _CUDASWITCH_KEPT ""
+        set _csw_text = 'for f in copies core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _csw_want=$2 _csw_home=${2%%:*}; __cudaswitch_theirs; echo "${_CUDASWITCH_KEPT-}"'
+        set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_want:q'
+        set _csw_value = "`$_csw_words`"
+        if ("$_csw_value" != "") setenv _CUDASWITCH_KEPT "${_csw_value:q}"
     endif
     if ("${_csw_record_OLD:q}" != "") setenv _CUDASWITCH_OLD "${_csw_record_OLD:q}"
     # What the person has put into it meanwhile may go again.

@@ -37,8 +37,7 @@ function __cudaswitch_scalars
         else
             set -g _cudaswitch_gave 1
             set -g _cudaswitch_was_$name "$$was"
-            not set -q _CUDASWITCH_KEPT
-            and begin
+            begin
                 __cudaswitch_kept; or set -q __csw_names[1]
             end
             and __cudaswitch_copies $name $ours "$$was"
@@ -118,6 +117,7 @@ function __cudaswitch_settled --no-scope-shadowing
     set -l applied "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE"
 
     if test -n "$applied"
+        set -g __csw_theirs $_CUDASWITCH_KEPT
         if test -n "$_cudaswitch_ld" -a "0$path[1]|$ld|$old$_CUDASWITCH_OLD$_CUDASWITCH_GONE" \
                 = "$_CUDASWITCH_BIN|$_cudaswitch_ld|"
             set -e path[1]
@@ -138,7 +138,7 @@ function __cudaswitch_settled --no-scope-shadowing
         test -n "$CONDA_PREFIX$VIRTUAL_ENV" -a "$CUDA_HOME|$CUDA_PATH|$CUDACXX|$LD_LIBRARY_PATH|$OLD_PATH$_OLD_PATH$PATH_OLD$PATH_BACKUP$BACKUP_PATH$ORIG_PATH$SAVED_PATH" \
             != "$home_was|$home_was|$cxx|$_cudaswitch_ld|"
         and set -g __csw_names (__cudaswitch_snapshots)
-        if not set -q _CUDASWITCH_KEPT; and __cudaswitch_kept; or set -q __csw_names[1]
+        if __cudaswitch_kept; or set -q __csw_names[1]
             set kept kept
             test -n "$_CUDASWITCH_LIB"; and __cudaswitch_copies LD_LIBRARY_PATH $_CUDASWITCH_LIB
             set -q __csw_names[1]; and __cudaswitch_copies PATH "$_CUDASWITCH_BIN:$_CUDASWITCH_GONE"
@@ -150,7 +150,7 @@ function __cudaswitch_settled --no-scope-shadowing
         end
         set -g _cudaswitch_plain
         test -n "$_CUDASWITCH_UNEXPORTED"; and __cudaswitch_unexport LD_LIBRARY_PATH
-        set -e __csw_names _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
+        set -e __csw_names __csw_theirs _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
             _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT _CUDASWITCH_UNEXPORTED
     end
 
@@ -272,13 +272,7 @@ function __cudaswitch_apply --no-scope-shadowing
         set -p ld $lib
     end
     set -g _cudaswitch_ld "$ld"
-    if __cudaswitch_kept $want
-        set -l ours (string match --regex ':gpus=[^:]+' -- $want):
-        for each in $home $ours
-            string match --quiet --regex -- (string escape --style=regex -- $each) "$__csw_kept"
-            and set -gx _CUDASWITCH_KEPT "$CONDA_SHLVL"
-        end
-    end
+    __cudaswitch_kept $want; and __cudaswitch_theirs $home $want
     test -x $bin/nvcc; and set want $want:nvcc
     set -gx _CUDASWITCH_ON $want
     set -l free no

@@ -9,7 +9,8 @@
 #   _CUDASWITCH_BIN OLD LIB  what it put into PATH, _OLD_VIRTUAL_PATH and LD_LIBRARY_PATH:
 #                          COUNT/dir:COUNT/dir, COUNT = copies that were there before us
 #   _CUDASWITCH_LD         `unset` when LD_LIBRARY_PATH was
-#   _CUDASWITCH_KEPT       CONDA_SHLVL then, when conda kept the same folder aside: the person's
+#   _CUDASWITCH_KEPT       CONDA_SHLVL then, and behind it, each behind a colon, the variables of which
+#                          conda kept the same value or folder aside: the person's
 #   _CUDASWITCH_CC XLA     the word that it put into NVCC_PREPEND_FLAGS, and XLA_FLAGS
 #   _CUDASWITCH_GONE       what a PATH computed earlier may bring back, in the form of BIN
 #   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset
@@ -94,8 +95,9 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
 # The same for the want $1, whatever there is already. $2 is set where __cudaswitch_plainly has
 # been tried.
 __cudaswitch_settled() {
-    \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset _csw_cxx IFS
+    \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset _csw_cxx _csw_theirs IFS
     IFS=' ' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-} _csw_names=''
+    _csw_theirs=${_CUDASWITCH_KEPT-}
     case $_csw_ld_set:$_csw_ld in set:) _csw_unset='' ;; *) _csw_unset=${_CUDASWITCH_LD-} ;; esac
 
     if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
@@ -112,11 +114,10 @@ __cudaswitch_settled() {
         case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|\
 ${LD_LIBRARY_PATH-}\|${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${SAVED_PATH-} in
             "|"* | *"|${__csw%%:*}|${__csw%%:*}|$_csw_cxx|${_cudaswitch_ld-}|") ;;
-            *) case ${_CUDASWITCH_KEPT+x} in '') __cudaswitch_snapshots ;; esac ;;
+            *) __cudaswitch_snapshots ;;
         esac
         __cudaswitch_kept
-        _csw_kept=$_csw_names
-        case ${_CUDASWITCH_KEPT+x} in '') _csw_kept=$__csw$_csw_names ;; esac
+        _csw_kept=$__csw$_csw_names
         if [ -n "$_csw_kept" ] && [ -n "${_CUDASWITCH_LIB-}" ]; then
             __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ''
         fi
@@ -196,8 +197,8 @@ __cudaswitch_undo() {
 # variables that say so. As long as nobody touches them, what was there before is known, and need
 # not be worked out.
 __cudaswitch_apply() {
-    \local _csw_dir _csw_lib _csw_lib0 _csw_xla _csw_gpus
-    _csw_dir=$_csw_home/bin _csw_lib='' _csw_lib0='' _csw_xla='' _csw_gpus=''
+    \local _csw_dir _csw_lib _csw_lib0 _csw_xla
+    _csw_dir=$_csw_home/bin _csw_lib='' _csw_lib0='' _csw_xla=''
     if ! __cudaswitch_left_alone; then
         for _csw_lib0 in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
             if [ -d "$_csw_home/$_csw_lib0" ]; then _csw_lib=$_csw_home/$_csw_lib0 && break; fi
@@ -232,9 +233,8 @@ __cudaswitch_apply() {
     # Not so where LD_LIBRARY_PATH is not ours.
     _cudaswitch_path=${_csw_lib:+$_csw_search} _cudaswitch_ld=$_csw_ld
     __cudaswitch_kept
-    case $_csw_want in *:gpus=*) _csw_gpus=${_csw_want#*:gpus=} _csw_gpus=${_csw_gpus%%:*} ;; esac
     case $__csw in
-        *"$_csw_home"* | *":gpus=${_csw_gpus:-/}:"*) \export "_CUDASWITCH_KEPT=${CONDA_SHLVL:-0}" ;;
+        *"$_csw_home"* | *:gpus=*) __cudaswitch_theirs ;;
     esac
     if [ -x "$_csw_dir/nvcc" ]; then _csw_want=$_csw_want:nvcc; fi
     \export "_CUDASWITCH_ON=$_csw_want"

@@ -83,8 +83,10 @@ end
 
 # Take what was applied in the environment that was left out of what conda keeps.
 function __cudaswitch_forget
+    set -g __csw_theirs $_cudaswitch_undone_kept
     __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
     __cudaswitch_scalars forget $_cudaswitch_undone
+    set -e __csw_theirs
     set -g _cudaswitch_undone
 end
 
@@ -108,7 +110,7 @@ function __cudaswitch_leave
         set -g _cudaswitch_undone_lib $_CUDASWITCH_LIB
         set -g _cudaswitch_undone_cc $_CUDASWITCH_CC
         set -g _cudaswitch_undone_xla $_CUDASWITCH_XLA
-        set -q _CUDASWITCH_KEPT; and set -g _cudaswitch_undone
+        set -g _cudaswitch_undone_kept $_CUDASWITCH_KEPT
         set -e _cudaswitch_gave
     else if test -n "$_cudaswitch_undone"
         __cudaswitch_finished

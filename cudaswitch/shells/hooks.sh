@@ -107,7 +107,8 @@ __cudaswitch_leave() {
     _csw_path=$PATH
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
-    case $1${_CUDASWITCH_KEPT+x} in C | A) ;; *) _cudaswitch_undone='' ;; esac
+    _cudaswitch_undone_kept=${_CUDASWITCH_KEPT-}
+    case $1 in V) _cudaswitch_undone='' ;; esac
     # Where the environment below was active at the last prompt, nothing else tells the next one. Not
     # empty: that it is where the integration is not loaded.
     _cudaswitch_seen=${_cudaswitch_seen:+left}
@@ -225,6 +226,8 @@ __cudaswitch_hashed() {
 
 # Take what was applied in the environment that was left out of what conda keeps.
 __cudaswitch_forget() {
+    \local _csw_theirs
+    _csw_theirs=${_cudaswitch_undone_kept-}
     __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib" ''
     __cudaswitch_scalars forget "$_cudaswitch_undone"
     _cudaswitch_undone=''

@@ -266,6 +266,43 @@ def test_a_copy_of_the_persons_own_stays(
     assert alike(seen) == alike(same_but_for(control, plain.folder, mine.folder))
 
 
+@pytest.mark.parametrize("conda", CONDAS_WITH_VARIABLES, ids=str)
+@pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
+@pytest.mark.parametrize("words", ["d +c out out", "d c a out out out"])
+@pytest.mark.parametrize(
+    ("own", "second"),
+    [
+        ("CUDA_HOME", "LD_LIBRARY_PATH"),
+        ("CUDA_HOME", "CUDA_VISIBLE_DEVICES"),
+        ("LD_LIBRARY_PATH", "CUDA_HOME"),
+        ("CUDA_VISIBLE_DEVICES", "CUDACXX"),
+    ],
+)
+def test_a_variable_of_the_persons_own_is_no_sign_for_another(
+    session: Session, tmp_path: Path, words: str, own: str, second: str
+) -> None:
+    """Of one variable conda keeps what the person had, of another what we put there."""
+    kit = session.person.kits[1]
+    theirs = {"LD_LIBRARY_PATH": f"{kit.lib[0]}:/q", "CUDA_HOME": str(kit.home)}
+    theirs |= {"CUDA_VISIBLE_DEVICES": "0,2"}
+    mine = Session(
+        session.person,
+        pinned_environments(session.person, tmp_path),
+        session.shell,
+        session.conda,
+    )
+    for name, variable in (("d", own), ("c", second)):
+        for at in (mine, unpinned(mine)):
+            state = conda_prefix(at.folder / name) / "conda-meta" / "state"
+            state.write_text(json.dumps({"env_vars": {variable: f"/vars/{name}"}}))
+        session.person.pin(kit.version, mine.folder / name, "--gpus", "0,2")
+    last = str(len(words.split()) + 1)
+    seen = mine.play(*mine.steps(words), **{own: theirs[own]}).snaps[last]
+    plain = unpinned(mine)
+    control = plain.play(*plain.steps(words), **{own: theirs[own]}).snaps[last]
+    assert alike(seen) == alike(same_but_for(control, plain.folder, mine.folder))
+
+
 @every_conda
 @every_shell
 def test_a_pin_to_system_is_no_folder(session: Session, tmp_path: Path) -> None:
