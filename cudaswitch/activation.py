@@ -82,7 +82,7 @@ class EnvironmentChange(NamedTuple):
         if environment.get("LD_LIBRARY_PATH") and environment.get(_STATE + "LD") == "unset":
             result[_STATE + "LD"] = "unset"
         if theirs := self._kept_aside(result):
-            result[_STATE + "KEPT"] = ":".join([result.get("CONDA_SHLVL", "0"), *theirs])
+            result[_STATE + "KEPT"] = ":".join([result["CONDA_SHLVL"], *theirs])
         for name, record in _LISTS:
             # What a virtualenv gives back as PATH when it is left is treated as PATH is.
             folders = self.prepend.get("PATH" if record == "OLD" else name, ())
@@ -109,7 +109,8 @@ class EnvironmentChange(NamedTuple):
 
     def _kept_aside(self, environment: Mapping[str, str]) -> list[str]:
         among = self.flags | {"LD_LIBRARY_PATH": self.want.home}
-        copies = _copies(environment)
+        level = _number(environment.get("CONDA_SHLVL", ""))
+        copies = [copy for copy in _copies(environment) if _level(copy) < level]
         return [
             name
             for name, ours in (self.set | among).items()
@@ -207,8 +208,13 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without what is applied: only what we put in, each once."""
     result = dict(environment)
     # Where conda kept the same value or folder aside before, it is the person's.
-    theirs = tuple(f"_{name}" for name in result.pop(_STATE + "KEPT", "").split(":")[1:])
-    copies = [copy for copy in _copies(result) if not copy.endswith(theirs)]
+    level, *names = result.pop(_STATE + "KEPT", "").split(":")
+    theirs = tuple(f"_{name}" for name in names)
+    copies = [
+        copy
+        for copy in _copies(result)
+        if _level(copy) >= _number(level) or not copy.endswith(theirs)
+    ]
     for name, record in _LISTS:
         before = result.get(name)
         entries = result.pop(_STATE + record, "")
@@ -250,6 +256,14 @@ def _copies(environment: Mapping[str, str]) -> list[str]:
     It brings that back when the environment is left.
     """
     return [name for name in environment if name.startswith("__CONDA_SHLVL_")]
+
+
+def _level(copy: str) -> int:
+    return _number(copy.removeprefix("__CONDA_SHLVL_").partition("_")[0])
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _of(name: str, copies: list[str]) -> list[str]:

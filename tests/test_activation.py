@@ -28,7 +28,7 @@ def entered(environment: dict[str, str], level: int) -> dict[str, str]:
         for name in REPLACED
         if name in environment
     }
-    return environment | kept | REPLACED
+    return environment | kept | REPLACED | {"CONDA_SHLVL": str(level + 1)}
 
 
 def without_state(environment: dict[str, str]) -> dict[str, str]:
@@ -52,10 +52,11 @@ def test_a_copy_that_was_the_person_s_stays() -> None:
 def test_a_copy_that_is_the_person_s_is_no_sign_for_another_variable(name: str) -> None:
     theirs = {"LD_LIBRARY_PATH": f"{HOME}/lib64:/own", "CUDA_HOME": HOME}
     theirs |= {"XLA_FLAGS": f"-a --xla_gpu_cuda_data_dir={HOME}"}
-    before = OWN | {f"__CONDA_SHLVL_0_{name}": theirs[name], name: REPLACED[name]}
+    copy = {f"__CONDA_SHLVL_0_{name}": theirs[name], name: REPLACED[name]}
+    before = OWN | copy | {"CONDA_SHLVL": "1"}
     on = applied(before)
-    later = {f"__CONDA_SHLVL_1_{other}": on[other] for other in REPLACED if other != name}
-    copies = {f"__CONDA_SHLVL_1_{other}": before.get(other) for other in REPLACED if other != name}
+    later = {f"__CONDA_SHLVL_1_{other}": on[other] for other in REPLACED}
+    copies = {f"__CONDA_SHLVL_1_{other}": before.get(other) for other in REPLACED}
     right = before | {copy: value for copy, value in copies.items() if value}
     assert without_state(undone(on | later)) == right
 

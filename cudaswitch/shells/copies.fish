@@ -2,15 +2,16 @@
 
 # Take what we put there, the value $argv[2] of the variable $argv[1], the record $argv[2] of its
 # folders or the word $argv[2] of its flags, out of the copies that conda keeps: as in copies.sh.
-# $argv[3] = the value before us. Not where $__csw_theirs, as in _CUDASWITCH_KEPT, says that they are
-# the person's.
+# $argv[3] = the value before us. Those that $__csw_theirs, as in _CUDASWITCH_KEPT, says to be the
+# person's stay.
 function __cudaswitch_copies
-    string match --quiet "*:$argv[1]:*" -- $__csw_theirs:; and return
+    set -l least
+    string match --quiet --regex "^(?<least>[0-9]+):(?:.*:)?$argv[1](?::|\$)" -- "$__csw_theirs"
     # It leaves them behind, and brings them back at the next environment.
     set -l level 3
     string match --quiet --regex '^(?:[3-9]|[1-9][0-9])$' -- "$CONDA_SHLVL"
     and set level (math $CONDA_SHLVL + 1)
-    while test $level -gt 0
+    while test $level -gt "0$least"
         set level (math $level - 1)
         set -l copy __CONDA_SHLVL_{$level}_$argv[1]
         test -n "$$copy"; or continue
@@ -38,6 +39,7 @@ function __cudaswitch_copies
             end
         end
     end
+    test -n "$least"; and return
     # Of what is still ours nobody has kept a copy to set another.
     test "$$argv[1]" = "$argv[2]"; and return
     for name in (string match --ignore-case --regex "^(?:.*_)?$argv[1](?:_.*)?\$" -- $__csw_names)
@@ -97,16 +99,20 @@ function __cudaswitch_kept
 end
 
 # _CUDASWITCH_KEPT for the toolkit $argv[1] and the GPUs of the want $argv[2], where conda keeps them
-# aside.
+# aside for the environments that are active.
 function __cudaswitch_theirs
+    string match --quiet --regex '^[1-9][0-9]?$' -- "$CONDA_SHLVL"; or return
     set -l gpus (string replace --filter --regex '.*:gpus=([^:]*).*' '$1' -- $argv[2])
     set -l ours CUDA_DEVICE_ORDER:PCI_BUS_ID: (string escape --style=regex -- CUDA_VISIBLE_DEVICES:$gpus:)
     set -l home (string escape --style=regex -- $argv[1])
     set -a ours "(?s:.*):$home"'[:/]' "XLA_FLAGS:(?s:.*)$home"
-    set ours "^(?:$(string join '|' -- $ours))"
+    set ours '^(?:'(string join '|' -- $ours)')'
+    set -l level
+    set -l name
     set -l names
     for copy in (set --names --export | string match --regex '^__CONDA_SHLVL_[0-9]+_(?:LD_LIBRARY_PATH|XLA_FLAGS|CUDA.*)$')
-        set -l name (string replace --regex '^__CONDA_SHLVL_[0-9]+_' '' -- $copy)
+        string match --quiet --regex '^__CONDA_SHLVL_(?<level>[0-9]+)_(?<name>.*)' -- $copy
+        test $level -lt $CONDA_SHLVL; or continue
         string match --quiet --regex -- $ours "$name:$$copy:"; or continue
         contains -- $name $names; or set -a names $name
     end

@@ -4,14 +4,14 @@
 # Take what we put there, the value $2 of the variable $1, the record $2 of its folders or the word
 # $2 of its flags, out of the copies __CONDA_SHLVL_LEVEL_NAME: conda keeps in them what the
 # variables of an environment (`conda env config vars`) replace, and brings it back. $3 = the
-# value before us. Not where $_csw_theirs, as in _CUDASWITCH_KEPT, says that they are the person's.
+# value before us. Those that $_csw_theirs, as in _CUDASWITCH_KEPT, says to be the person's stay.
 __cudaswitch_copies() {
-    \local _csw_level _csw_value _csw_name _csw_lower
-    case ${_csw_theirs-}: in *":$1:"*) return 0 ;; esac
+    \local _csw_level _csw_least _csw_value _csw_name _csw_lower
+    case ${_csw_theirs-}: in *":$1:"*) _csw_least=${_csw_theirs%%:*} ;; *) _csw_least=0 ;; esac
     _csw_level=${CONDA_SHLVL:-0}
     # It leaves them behind, and brings them back at the next environment.
     case $_csw_level in [01] | *[!0-9]* | ???*) _csw_level=2 ;; esac
-    while [ "$_csw_level" -ge 0 ]; do
+    while [ "$_csw_level" -ge "$_csw_least" ]; do
         \eval "_csw_value=\${__CONDA_SHLVL_${_csw_level}_$1-}"
         case $1:$_csw_value in
             LD_LIBRARY_PATH:?*) __cudaswitch_without "$_csw_value" "$2" ;;
@@ -28,6 +28,7 @@ __cudaswitch_copies() {
         fi
         _csw_level=$((_csw_level - 1))
     done
+    case ${_csw_theirs-}: in *":$1:"*) return 0 ;; esac
     # conda-forge's nvcc_linux-64 keeps CUDA_HOME and CUDA_PATH aside, and brings them back, too.
     \eval "_csw_value=\${${1}_CONDA_NVCC_BACKUP-}"
     if [ -n "$_csw_value" ] && [ "$_csw_value" = "$2" ]; then
@@ -149,21 +150,22 @@ __cudaswitch_kept_deep() {
     done
 }
 
-# _CUDASWITCH_KEPT for the toolkit $_csw_home and the GPUs of $_csw_want, where conda keeps them aside.
+# _CUDASWITCH_KEPT for the toolkit $_csw_home and the GPUs of $_csw_want, where conda keeps them aside
+# for the environments that are active.
 __cudaswitch_theirs() {
     \local _csw_level _csw_name _csw_gpus
     _csw_theirs='' _csw_gpus=''
+    case ${CONDA_SHLVL:-0} in *[!0-9]* | ???*) return 0 ;; esac
     case $_csw_want in *:gpus=*) _csw_gpus=${_csw_want#*:gpus=} _csw_gpus=${_csw_gpus%%:*} ;; esac
     for _csw_name in CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX LD_LIBRARY_PATH XLA_FLAGS \
         CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER; do
         _csw_level=${CONDA_SHLVL:-0}
-        case $_csw_level in [01] | *[!0-9]* | ???*) _csw_level=2 ;; esac
-        \eval "__csw=\${${_csw_name}_CONDA_NVCC_BACKUP-}"
-        while [ "$_csw_level" -ge 0 ]; do
-            \eval "__csw=\$__csw:\${__CONDA_SHLVL_${_csw_level}_$_csw_name-}"
+        \eval "__csw=:\${${_csw_name}_CONDA_NVCC_BACKUP-}"
+        while [ "$_csw_level" -gt 0 ]; do
             _csw_level=$((_csw_level - 1))
+            \eval "__csw=\$__csw:\${__CONDA_SHLVL_${_csw_level}_$_csw_name-}"
         done
-        case $_csw_name:$__csw: in
+        case $_csw_name$__csw: in
             CUDA_VISIBLE_DEVICES:*":${_csw_gpus:-/}:"* | CUDA_DEVICE_ORDER:*:PCI_BUS_ID:*) ;;
             *:"$_csw_home"[:/]* | XLA_FLAGS:*"$_csw_home"*) ;;
             *) continue ;;

@@ -61,6 +61,7 @@ function __cudaswitch_entered
     # The conda environment that was left had a toolkit, and this one has variables of its own.
     if test $argv[1] = C -a -n "$_cudaswitch_undone"
         set -l flags "$_cudaswitch_undone_cc$_cudaswitch_undone_xla"
+        string match --quiet '*:gpus=*' -- $_cudaswitch_undone; and set flags gpus
         if test "$LD_LIBRARY_PATH|$CUDA_HOME$CUDA_PATH$CUDACXX$flags" != "$_cudaswitch_ld_was|"
             __cudaswitch_forget
         end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -289,3 +290,22 @@ def test_fish_of_an_account_without_a_home(person: Person, tmp_path: Path) -> No
     result = session.play(*steps).check()
     assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[0].home)
     assert "CUDA_HOME" not in result.snaps["4"]
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (*SHELLS,), ids=str)
+@pytest.mark.parametrize("name", ["CUDA_HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"])
+def test_a_value_of_before_is_no_sign_for_now(
+    shell: Shell, name: str, person: Person, conda: Conda, tmp_path: Path
+) -> None:
+    """conda leaves its copies behind: what the person had then may have been the toolkit's."""
+    skip_conda_s_own_tcsh(shell, conda)
+    kit = person.kits[0]
+    same = {"CUDA_HOME": str(kit.home), "LD_LIBRARY_PATH": kit.lib[0], "CUDA_VISIBLE_DEVICES": "0"}
+    person.pin("10.1", conda_prefix(tmp_path / "a"), "--gpus", "0")
+    state = conda_prefix(tmp_path / "d") / "conda-meta" / "state"
+    state.write_text(json.dumps({"env_vars": {name: "/vars"}}))
+    session = Session(person, tmp_path, shell, conda)
+    steps, later = session.steps("a d out out"), shell.set(name, "/other")
+    seen = session.play(*steps, later, *steps, **{name: same[name]}).snaps
+    assert (seen["5"][name], seen["10"][name]) == (same[name], "/other")

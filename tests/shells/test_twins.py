@@ -344,6 +344,14 @@ REGAINED = {
     "another environment after it": (
         *(("activate", "v"), ("use", "1"), ("deactivate",), ("activate", "b")),
     ),
+    "two rounds": (("activate", "a"), ("activate", "v"), ("deactivate",), ("deactivate",)) * 2,
+    "a round without a pin before": (
+        *(("activate", "b"), ("activate", "v"), ("deactivate",), ("deactivate",)),
+        *(("activate", "a"), ("activate", "v"), ("deactivate",), ("deactivate",)),
+    ),
+    "the same environment after it": (
+        *(("activate", "v"), ("use", "1"), ("deactivate",), ("activate", "v"), ("deactivate",)),
+    ),
 }
 
 
