@@ -3,6 +3,8 @@
 
 # $argv[1] = set or give: the variables that the applied want $argv[2] has. $argv[1] = forget:
 # what conda keeps of those that the want had, whose values before are in _cudaswitch_was_NAME.
+# $argv[1] = note: remember what was before the want, for $argv[1] = back, where somebody has brought
+# back what it had set.
 function __cudaswitch_scalars
     set -l home (string split --fields 1 : -- $argv[2])
     set -l names CUDA_HOME CUDA_PATH CUDAToolkit_ROOT
@@ -31,6 +33,14 @@ function __cudaswitch_scalars
             __cudaswitch_keep $name
             set -q $name; and not set -qg $name; and set -g _cudaswitch_under_$name
             set -gx $name $ours
+        else if test $argv[1] = note
+            set -e _cudaswitch_then_$name
+            set -q $was; and set -g _cudaswitch_then_$name $$was
+        else if test $argv[1] = back
+            set was _cudaswitch_then_$name
+            test "$$name" = $ours; or continue
+            set -eg $name
+            set -q $was; and set -gx $name $$was
         else if test $argv[1] = forget
             set -l was _cudaswitch_was_$name
             __cudaswitch_copies $name $ours (set -q _cudaswitch_gave; and echo "$$was")

@@ -17,7 +17,8 @@
 #   _CUDASWITCH_UNEXPORTED the names of what was set then and not exported
 
 # $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of
-# those that the want $2 had, whose values before are in _cudaswitch_was_NAME.
+# those that the want $2 had, whose values before are in _cudaswitch_was_NAME. $1 = note: remember
+# what was before the want $2, for $1 = back, where somebody has brought back what $2 had set.
 __cudaswitch_scalars() {
     \local __csw _csw_way _csw_home _csw_name _csw_ours _csw_was _csw_set
     _csw_way=$1 _csw_home=${2%%:*}
@@ -45,6 +46,14 @@ __cudaswitch_scalars() {
             _csw_was=''
             if [ -n "$_cudaswitch_gave" ]; then \eval "_csw_was=\${_cudaswitch_was_$_csw_name-}"; fi
             __cudaswitch_copies "$_csw_name" "$_csw_ours" "$_csw_was"
+        elif [ "$_csw_way" = note ]; then
+            \eval "_cudaswitch_then_$_csw_name=\${$_csw_was+=}\${$_csw_was-}"
+        elif [ "$_csw_way" = back ]; then
+            \eval "__csw=\${$_csw_name-} _csw_was=\${_cudaswitch_then_$_csw_name-}"
+            case $__csw:$_csw_was in
+                "$_csw_ours:") \unset "$_csw_name" ;;
+                "$_csw_ours:"*) \eval "$_csw_name=\${_csw_was#=}" ;;
+            esac
         else
             \eval "_cudaswitch_gave=1 _cudaswitch_was_$_csw_name=\${$_csw_was-}"
             if [ -n "$_csw_kept" ]; then

@@ -228,8 +228,8 @@ function __cudaswitch_environments
     end
 end
 
-# direnv has come to a tree, or left one. It keeps what PATH was when it came, with what was applied
-# then in it, and brings that back.
+# direnv has come to a tree, or left one. It keeps what each variable was when it came, with what was
+# applied then in it, and brings that back.
 function __cudaswitch_direnv
     # A hook that was defined after ours brings it back behind us.
     functions --query __cudaswitch_last; and __cudaswitch_last
@@ -250,9 +250,11 @@ function __cudaswitch_direnv
         else
             set -gx LD_LIBRARY_PATH $__csw
         end
+        test -n "$_cudaswitch_then[4]"; and __cudaswitch_scalars back $_cudaswitch_then[4]
     end
     if test -z "$_cudaswitch_direnv" -o -z "$DIRENV_DIFF"
-        set -g _cudaswitch_then "$_CUDASWITCH_BIN" "$_CUDASWITCH_LIB" "$_CUDASWITCH_LD"
+        set -g _cudaswitch_then "$_CUDASWITCH_BIN" "$_CUDASWITCH_LIB" "$_CUDASWITCH_LD" "$_CUDASWITCH_ON"
+        __cudaswitch_scalars note "$_CUDASWITCH_ON"
     end
     set -g _cudaswitch_direnv $DIRENV_DIFF
 end

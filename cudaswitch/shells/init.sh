@@ -153,8 +153,8 @@ __cudaswitch_environments() {
     esac
 }
 
-# direnv has come to a tree, or left one. It keeps what PATH was when it came, with what was applied
-# then in it, and brings that back.
+# direnv has come to a tree, or left one. It keeps what each variable was when it came, with what was
+# applied then in it, and brings that back.
 __cudaswitch_direnv() {
     case ${_cudaswitch_direnv-} in
         ?*)
@@ -166,12 +166,16 @@ __cudaswitch_direnv() {
                 :unset) \unset LD_LIBRARY_PATH ;;
                 *) LD_LIBRARY_PATH=$__csw ;;
             esac
+            case ${_cudaswitch_then_on-} in
+                ?*) __cudaswitch_scalars back "$_cudaswitch_then_on" ;;
+            esac
             ;;
     esac
     case ${_cudaswitch_direnv:+${DIRENV_DIFF-}} in
         '')
             _cudaswitch_then_bin=${_CUDASWITCH_BIN-} _cudaswitch_then_lib=${_CUDASWITCH_LIB-}
-            _cudaswitch_then_ld=${_CUDASWITCH_LD-}
+            _cudaswitch_then_ld=${_CUDASWITCH_LD-} _cudaswitch_then_on=${_CUDASWITCH_ON-}
+            __cudaswitch_scalars note "$_cudaswitch_then_on"
             ;;
     esac
     _cudaswitch_direnv=${DIRENV_DIFF-} _csw_moved=1

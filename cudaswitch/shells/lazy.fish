@@ -25,7 +25,7 @@ function __cudaswitch_look
         and not __cudaswitch_file
         set -g _cudaswitch_seen '' '' "$PWD" ''
         set -g _cudaswitch_direnv $DIRENV_DIFF
-        set -g _cudaswitch_then '' '' ''
+        set -g _cudaswitch_then '' '' '' ''
         return 0
     end
     __cudaswitch_load; and __cudaswitch_look

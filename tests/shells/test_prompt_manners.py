@@ -214,16 +214,23 @@ EVENINGS_WITH_DIRENV = {
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 @pytest.mark.parametrize("first", ["direnv", "cudaswitch"])
+@pytest.mark.parametrize("own", ["", "CUDA_HOME", "CUDACXX"])
 @pytest.mark.parametrize("evening", EVENINGS_WITH_DIRENV)
 def test_what_direnv_brings_back(
-    shell: Shell, first: str, evening: str, person: Person, tmp_path: Path, at_prompt: Open
+    shell: Shell,
+    first: str,
+    own: str,
+    evening: str,
+    person: Person,
+    tmp_path: Path,
+    at_prompt: Open,
 ) -> None:
-    """It keeps PATH and LD_LIBRARY_PATH as they were, whatever was active then."""
+    """It keeps each variable as it was, whatever was active then."""
     direnv = require("direnv")
     inner = tmp_path / "project" / "inner"
     inner.mkdir(parents=True)
     added = "PATH_add bin\npath_add LD_LIBRARY_PATH lib\n"
-    (inner.parent / ".envrc").write_text(added)
+    (inner.parent / ".envrc").write_text(f"{added}export {own}=/theirs\n" if own else added)
     if evening == "pinned":
         (inner.parent / ".cuda-version").write_text("11.8\n")
     subprocess.run([direnv, "allow"], cwd=inner.parent, env=person.home.env, check=True)
@@ -243,7 +250,8 @@ def test_what_direnv_brings_back(
         assert [bins[one] for one in now["PATH"].split(":") if one in bins] == on, what
         rest = now.get("LD_LIBRARY_PATH", "").split(":")
         assert [libs[one] for one in rest if one in libs] == on, what
-        assert now.get("CUDA_HOME") == (None if number is None else str(person.kits[number].home))
+        theirs = "/theirs" if own == "CUDA_HOME" and f"{inner.parent}/bin" in now["PATH"] else None
+        assert now.get("CUDA_HOME") == (theirs if number is None else str(person.kits[number].home))
     after = {name: value for name, value in seen(terminal).items() if "PREVIOUS" not in name}
     assert after == before
 
