@@ -335,7 +335,7 @@ function __cudaswitch_complete_options
                 --cudnn 'cuDNN to go with it, such as 7.6, or none' \
                 --libraries 'Whether to set LD_LIBRARY_PATH' \
                 --gpus 'GPUs to be seen, such as 0,2, or none' \
-                --shell 'Shell to print for; without one, that of $SHELL' \
+                --shell 'Shell to print for; without one, the one that asks' \
                 --format 'Another format instead' \
                 -h 'Show help' \
                 --help 'Show help'

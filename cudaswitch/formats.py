@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
 
 def show_change(wanted: Want, shell: str | None = None, form: str | None = None) -> None:
-    """Print the change for a want, in a format, or for a shell, by default that of $SHELL."""
-    default = os.path.basename(os.environ.get("SHELL", ""))
-    known = default in FINISHED or default in shells.KSHES
-    name = shell or (default if known else shells.login_shell(os.environ))
+    """Print the change for a want, in a format, or for a shell, by default the one that asks."""
+    name = shell or shells.running_shell(os.environ, tuple(EVALUATED)) or "sh"
     spelled = FORMATS[form] if form else FINISHED.get(name)
     if spelled:
         talk.script(spelled(change_here(wanted), os.environ))
@@ -159,3 +157,8 @@ FORMATS: dict[str, _Spelling] = {
 }
 FINISHED: dict[str, _Spelling] = {"cmd": _cmd, "elvish": _elvish}
 """Shells that get the change worked out: cmd has no functions, and for Elvish there are none."""
+EVALUATED = {
+    "cmd": "cudaswitch env {request} --shell cmd",
+    "elvish": "eval (cudaswitch env {request} --shell elvish | slurp)",
+}
+"""What a person types in them for a request: `Shell.evaluate` of the others."""

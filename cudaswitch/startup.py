@@ -107,7 +107,7 @@ def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     """Work out the edit that lets a shell load its ready file when it starts."""
     refuse_unsafe_path(str(home().root))
     path = startup_file(shell, variables)
-    target, before = _read(path)
+    target, before = _read(path, f"put into what makes it: {shell.load}")
     line = shell.source.format(file=shell.quote(str(ready.path_of(shell)))).encode()
     marked.refuse_half(before or b"", path)
     after = marked.put_in(before or b"", line, is_new=before is None)
@@ -119,7 +119,7 @@ def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     # Which file a shell reads may have changed since: the one that has the line counts.
     ours = filter(_has_line, _places(shell, variables))
     path = next(ours, startup_file(shell, variables))
-    target, before = _read(path, put_in=False)
+    target, before = _read(path, "take the marked lines out of what makes it")
     if before is None:
         return Edit(path, target, None, None)
     marked.refuse_half(before, path)
@@ -133,7 +133,7 @@ def editing(path: Path, change: Callable[[bytes], bytes]) -> Edit:
 
     Raises StoreError for one that is not theirs to edit.
     """
-    target, before = _read(path)
+    target, before = _read(path, "edit what makes it")
     if before is None:
         raise StoreError(f"`{path}` is not there", "do it again")
     return Edit(path, target, before, change(before))
@@ -246,13 +246,11 @@ def _mentions_bashrc(path: Path) -> bool:
     return False
 
 
-def _read(path: Path, *, put_in: bool = True) -> tuple[Path, bytes | None]:
+def _read(path: Path, instead: str) -> tuple[Path, bytes | None]:
     """Return the file behind links and its bytes, None where there is none.
 
-    Raises StoreError for one that is not the person's to edit, which says what to do instead.
+    Raises StoreError for one that is not the person's to edit, with what to do `instead`.
     """
-    do = "put the line of `cudaswitch init --help`" if put_in else "take the marked lines out"
-    instead = f"{do} where your settings come from"
     target = Path(os.path.realpath(path))
     try:
         status = os.stat(target)

@@ -80,7 +80,7 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
     if pinned and decision.origin.startswith(f"{pinned.pin_file}:"):
         return "activate the environment again"
     if chosen(os.environ) is None and (on is None or on.home != want.home):
-        return "cudaswitch init --install"
+        return _load()
     if kit is None:
         return "cudaswitch list" if want.home != "system" else "cudaswitch use system"
     twins = [one for one in all_toolkits() if one.version == kit.version and one.cudnn]
@@ -90,6 +90,18 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
     return f"cudaswitch use {kit.name}" + "".join(
         f" --{name} {value}" for name, value in options.items() if value
     )
+
+
+def _load() -> str:
+    """Name what loads the integration."""
+    from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
+    from cudaswitch.startup import loaded_by  # noqa: PLC0415  # the same
+
+    name = shells.running_shell(os.environ)
+    row = shells.SHELLS.get(shells.SAME.get(name, name))
+    if row and row.startup and loaded_by(row, os.environ)[1]:
+        return f"open a new {row.name}, or in this one: {row.load}"
+    return "cudaswitch init --install"
 
 
 def which(name: str, consumer: str | None = None, as_json: bool = False) -> None:

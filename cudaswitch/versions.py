@@ -188,7 +188,9 @@ def parse_request(
     if not (is_version(base) or _is_name(base) or is_range):
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",
-            "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system",
+            "cudaswitch adopt FOLDER takes up a toolkit that is there"
+            if base.startswith(("/", "~", "."))
+            else "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system",
         )
     mode: Libraries | None = libraries  # type: ignore[assignment]  # checked above
     return Request(base, cudnn, mode, origin, parse_gpus(gpus, where) if gpus is not None else None)

@@ -38,7 +38,7 @@ __cudaswitch_survey() {
 __cudaswitch_lined() {
     \local number line __csw
     case $_cudaswitch_origin in /*) ;; *) return 0 ;; esac
-    if ! [ -f "$_cudaswitch_origin" ]; then return 0; fi
+    if ! { [ -f "$_cudaswitch_origin" ] && [ -r "$_cudaswitch_origin" ]; }; then return 0; fi
     number=0
     while IFS= \read -r line || [ -n "$line" ]; do
         number=$((number + 1))
@@ -162,4 +162,5 @@ while [ -n "$_cudaswitch_rest" ]; do
     fi
 done
 __cudaswitch_survey
+_cudaswitch_having=${_cudaswitch_having:+$_cudaswitch_having; cudaswitch pin VERSION --global asks for one}
 __cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and no toolkit is asked for here"

@@ -133,3 +133,9 @@ def test_a_name_for_another(stocked: Home, tmp_path: Path) -> None:
     succeeded(stocked.run("list"))
     succeeded(stocked.run("alias", "--delete", "lab"))
     refused(stocked.run("exec", "mine", "--", "true"), "no alias `lab` is known")
+
+
+def test_nothing_else_goes_with_delete(home: Home) -> None:
+    home.run("alias", "thesis", "10.1")
+    refused(home.run("alias", "--delete", "thesis", "12"), "and nothing else", code=2)
+    assert succeeded(home.run("alias")) == ["thesis  10.1"]

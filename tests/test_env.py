@@ -143,7 +143,7 @@ def test_env_of_an_unknown_shell(lent: Home) -> None:
     done = lent.run("env", "10.1", "--shell", "command.com")
     refused(done, "no shell `command.com`", code=2, hint="nu, cmd, elvish")
     unknown = lent.run("env", "10.1", SHELL="/bin/strange")
-    assert succeeded(unknown) == succeeded(lent.run("env", "10.1", "--shell", "bash"))
+    assert succeeded(unknown) == succeeded(lent.run("env", "10.1", "--shell", "sh"))
 
 
 @pytest.mark.parametrize(("name", "row"), [("dash", "sh"), ("ash", "sh"), ("csh", "tcsh")])
@@ -151,5 +151,46 @@ def test_env_of_a_shell_that_is_another_ones_kin(lent: Home, name: str, row: str
     """bash's words are not dash's, and no csh understands them."""
     mine = lent.run("env", "10.1", SHELL=f"/bin/{name}")
     assert succeeded(mine) == succeeded(lent.run("env", "10.1", "--shell", row))
-    hint = "init tcsh" if row == "tcsh" else "init bash"
+    hint = "init tcsh" if row == "tcsh" else "env 10.1 --shell sh"
     refused(lent.run("use", "10.1", SHELL=f"/bin/{name}"), "`use`", hint=hint)
+
+
+def typed(home: Home, command: list[str], login: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that finds `cudaswitch` on PATH, with `login` as the person's own shell."""
+    path = f"{Path(console_script()).parent}:{home.env['PATH']}"
+    env = home.env | {"SHELL": f"/usr/bin/{login}", "PATH": path}
+    return subprocess.run(
+        command, env=env, cwd=home.path, capture_output=True, text=True, check=False
+    )
+
+
+EVALUATE = 'eval "$(cudaswitch env 10.1)"; echo "$CUDA_HOME"'
+
+
+@pytest.mark.parametrize("login", ["bash", "fish", "tcsh", "none"])
+@pytest.mark.parametrize("shell", ["dash", "bash", "zsh", "fish", "busybox sh", "make"])
+def test_env_is_for_the_shell_that_asks(lent: Home, tmp_path: Path, shell: str, login: str) -> None:
+    """That of $SHELL does not run what is in a script, a recipe or a shell within another."""
+    name, *more = shell.split()
+    command = [require(name), *more, "-c", EVALUATE]
+    if shell == "make":
+        recipe = EVALUATE.replace("$", "$$")
+        (tmp_path / "Makefile").write_text(f"all:\n\t@{recipe}\n")
+        command = [require("make"), "-C", str(tmp_path), "-s"]
+    done = typed(lent, command, login)
+    assert succeeded(done) == [str(kit(lent))]
+
+
+HINTS = {
+    "dash": 'eval "$(cudaswitch env 10.1 --shell sh)"',
+    "bash": 'eval "$(cudaswitch init bash)"',
+    "fish": "cudaswitch init fish | source",
+    "tcsh": 'eval "`cudaswitch init tcsh`"',
+    "elvish": "eval (cudaswitch env 10.1 --shell elvish | slurp)",
+}
+
+
+@pytest.mark.parametrize("shell", HINTS)
+def test_the_hint_is_for_the_shell_that_asks(lent: Home, shell: str) -> None:
+    done = typed(lent, [require(shell), "-c", "cudaswitch use 10.1"], "bash")
+    assert f"hint: {HINTS[shell]}" in done.stderr.splitlines()

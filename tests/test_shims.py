@@ -25,7 +25,7 @@ from cudaswitch.environments import Environment, environment_at
 from cudaswitch.versions import Version
 from homes import HOSTILE_NAME, Home
 from made_environments import Env
-from tools import console_script, require
+from tools import as_plain_user, console_script, require
 
 _TOOL = '#!/bin/sh\nprintf "%s\\0" "$0" "$@"\n'
 """A tool that prints what it was called with."""
@@ -312,8 +312,20 @@ def test_a_tool_that_is_nowhere(place: Place, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (127, "")
     assert done.stderr.splitlines() == [
         "cudaswitch: `nvcc` is not on PATH, and no toolkit is asked for here",
-        "hint: it is in 11.8, 12.4",
+        "hint: it is in 11.8, 12.4; cudaswitch pin VERSION --global asks for one",
     ]
+
+
+def test_a_version_file_that_cannot_be_read(place: Place) -> None:
+    """The one line on it is Python's."""
+    file = executable(place.home.path / ".cuda-version", "12.4\n")
+    file.chmod(0)
+    done = subprocess.run(
+        as_plain_user(place.home.store / "shims" / "nvcc"), env=place.home.env,
+        cwd=place.home.path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    said, hint = done.stderr.splitlines()
+    assert (done.returncode != 0, str(file) in said, hint[:6]) == (True, True, "hint: ")
 
 
 def test_a_toolkit_that_is_gone(place: Place) -> None:

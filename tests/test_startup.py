@@ -13,9 +13,10 @@ import pexpect
 import pytest
 
 from checks import refused, succeeded
+from cudaswitch.shells import SHELLS
 from homes import Home
 from startup_files import FILES, install, remove
-from tools import console_script
+from tools import console_script, require
 
 OPEN, CLOSE = b"# >>> cudaswitch >>>", b"# <<< cudaswitch <<<"
 TEXTS = {
@@ -239,7 +240,10 @@ def test_a_file_that_is_not_to_be_edited(home: Home, why: str) -> None:
     REFUSED[why](path)
     before = path.read_bytes() if path.is_file() else None
     half = "take the lines from" if why == "other half" else ""
-    for way, do in (("--install", "put the line"), ("--remove", "take the marked lines")):
+    for way, do in (
+        ("--install", "put into what makes it: eval"),
+        ("--remove", "take the marked lines"),
+    ):
         refused(home.run("init", way, "bash"), f"`{path}`", why, hint=f"hint: {half or do}")
     assert before == (path.read_bytes() if path.is_file() else None)
     assert not (home.store / "init").exists()
@@ -299,6 +303,26 @@ def test_a_file_that_ends_before_the_line_is_told_of(home: Home, text: str, line
     path = home.path / ".bashrc"
     path.write_text(path.read_text().removeprefix(text) + text)
     assert "may end" not in install(home, "bash")
+
+
+@pytest.mark.parametrize("shell", FILES)
+def test_what_is_told_then_is_of_use_in_the_shell_that_asks(stocked: Home, shell: str) -> None:
+    """Once the line is there `init --install` is no help any more."""
+    (stocked.path / ".cuda-version").write_text("10.1\n")
+    path = f"{console_script().parent}:{stocked.env['PATH']}"
+    env = stocked.env | {"SHELL": "/bin/strange", "PATH": path}
+    row = SHELLS[shell]
+
+    def told() -> str:
+        command = [require(shell), "-c", "cudaswitch current; true"]
+        done = subprocess.run(
+            command, env=env, cwd=stocked.path, capture_output=True, text=True, check=True
+        )
+        return done.stderr.splitlines()[-1]
+
+    assert told() == "hint: cudaswitch init --install"
+    assert install(stocked, shell).splitlines()[-1 if shell != "bash" else -3].endswith(row.load)
+    assert told() == f"hint: open a new {shell}, or in this one: {row.load}"
 
 
 def test_what_still_loads_it_is_told_of(home: Home) -> None:

@@ -19,7 +19,7 @@ from cudaswitch.cli import output
 @click.argument(
     "shell",
     required=False,
-    metavar="|".join(row.name for row in shells.SHELLS.values() if row.init),
+    metavar=f"[{'|'.join(row.name for row in shells.SHELLS.values() if row.init)}]",
 )
 @click.option("--install", "put_in", is_flag=True, help="Add a line to your startup file instead.")
 @click.option("--remove", "take_out", is_flag=True, help="Take that line out again.")
@@ -28,7 +28,7 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
     """Print the shell integration: `use`, and switching on activation and on `cd`.
 
     --install puts it into a ready file, and one marked line that loads the file into the
-    startup file of SHELL, by default your own: new shells then start no Python.
+    startup file of that shell, by default your own: new shells then start no Python.
 
     One line on stderr tells of each change; CUDASWITCH_QUIET=1 keeps it quiet.
     """
@@ -53,7 +53,7 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
             raise click.exceptions.Exit(1)
     if put_in:
         path = startup.install(row, edit)
-        talk.say(f"`{edit.path}` loads `{path}` in every new {row.name}")
+        talk.say(f"`{edit.path}` loads `{path}` in every new {row.name}; in this one: {row.load}")
         for what, mend in startup.notes(row, edit, os.environ):
             talk.say(what)
             talk.hint(mend)

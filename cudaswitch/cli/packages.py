@@ -135,8 +135,8 @@ def _named(store: Store, name: str) -> list[Toolkit]:
 def alias(name: str | None, request: str | None, delete: bool) -> None:
     """Give NAME to REQUEST; without them, list the names."""
     store = own_store()
-    if name is None and delete:
-        raise click.UsageError("name the alias that is to go")
+    if delete and (name is None or request is not None):
+        raise click.UsageError("name the alias that is to go, and nothing else")
     if name is None:
         talk.table(list(store.aliases().items()))
         return

@@ -11,7 +11,7 @@ from cudaswitch import formats, running, shells
 from cudaswitch.cli import options, output
 from cudaswitch.errors import ChoiceError, CudaswitchError
 from cudaswitch.store import dealias
-from cudaswitch.versions import parse_request
+from cudaswitch.versions import parse_request, quote_request
 
 
 @click.command(
@@ -29,20 +29,24 @@ def use(request: str, cudnn: str | None, libraries: str | None, gpus: str | None
     """
     if request != "-":
         running.asked(request, cudnn, libraries, gpus)
-    _needs_integration("use")
+    _needs_integration("use", request)
 
 
 @click.command(epilog=output.examples("cudaswitch off"))
 def off() -> None:
     """Undo `use` in this shell: what the environment or directory asks for applies again."""
-    _needs_integration("off")
+    _needs_integration("off", "system")
 
 
-def _needs_integration(name: str) -> None:
-    mine = shells.SHELLS[shells.login_shell(os.environ)]
+def _needs_integration(name: str, request: str) -> None:
+    mine = shells.running_shell(os.environ, tuple(formats.EVALUATED)) or "bash"
+    shells.refuse_ksh(mine)
+    row = shells.SHELLS.get(shells.SAME.get(mine, mine))
+    evaluate = row.evaluate if row else formats.EVALUATED[mine]
+    asked = "VERSION" if request == "-" else quote_request(request)
     raise CudaswitchError(
         f"`{name}` changes the shell it is called in, which has not loaded cudaswitch yet",
-        (mine if mine.init else shells.SHELLS["bash"]).load,
+        row.load if row and row.load else evaluate.format(request=asked),
     )
 
 
@@ -127,7 +131,7 @@ def exec_command(
 @options.cudnn
 @options.libraries
 @options.gpus
-@click.option("--shell", metavar="S", help="Shell to print for; without one, that of $SHELL.")
+@click.option("--shell", metavar="S", help="Shell to print for; without one, the one that asks.")
 @click.option(
     "--format", "form", type=click.Choice(list(formats.FORMATS)), help="Another format instead."
 )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from functools import cache
 
 from cudaswitch.errors import ChoiceError, RequestError
@@ -58,7 +59,7 @@ CHANGING = (
 They stand in each shell's text, as the code does that reads them: a ready file may be older.
 """
 
-SAME = {"dash": "sh", "ash": "sh", "csh": "tcsh", "powershell": "pwsh"}
+SAME = {"dash": "sh", "ash": "sh", "busybox": "sh", "csh": "tcsh", "powershell": "pwsh"}
 """Shells that go by another's row."""
 
 
@@ -90,6 +91,21 @@ def login_shell(variables: Mapping[str, str]) -> str:
         return shell_named(variables.get("SHELL", "").rpartition("/")[2]).name
     except ChoiceError:
         return "bash"
+
+
+def running_shell(variables: Mapping[str, str], others: Sequence[str] = ()) -> str:
+    """Name the shell that has called us, else that of $SHELL; "" where neither is known.
+
+    A script, a recipe of make or a shell within another is not the person's own shell. `others` are
+    names that are known beside the rows.
+    """
+    names = [variables.get("SHELL", "").rpartition("/")[2]]
+    # Linux only, and not where a program of another user has called us.
+    with suppress(OSError):
+        program = os.path.basename(os.readlink(f"/proc/{os.getppid()}/exe"))
+        names[:0] = [program, re.sub(r"[-.\d]*( \(deleted\))?$", "", program)]
+    known = {*SHELLS, *SAME, *KSHES, *others}
+    return next(filter(known.__contains__, names), "")
 
 
 @cache

@@ -50,7 +50,13 @@ case ";${PROMPT_COMMAND[*]-};" in
         # Last: the others see the exit status of the command before, and its PIPESTATUS, and we
         # what direnv did. It hands that status on all the same: in front of `&&` that is no
         # failure, not for `set -e`, and not for a trap on ERR.
-        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* ]]; then
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *r* ]]; then
+            # So that every command is logged, say.
+            if [[ $- == *i* && -z ${CUDASWITCH_QUIET-} ]]; then
+                printf 'cudaswitch: PROMPT_COMMAND is read-only here, so nothing is switched at the prompt\n' >&2
+                printf 'hint: cudaswitch use VERSION\n' >&2
+            fi
+        elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* ]]; then
             PROMPT_COMMAND+=("$_cudaswitch_once")
         elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *x* ]]; then
             # It is exported, also to shells that have no such function: those find nothing to run.

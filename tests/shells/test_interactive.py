@@ -132,6 +132,26 @@ def test_errexit_and_nounset_at_the_prompt(
     assert home_of(terminal) == str(person.kits[0].home)
 
 
+def test_a_prompt_command_that_is_read_only(person: Person, tree: Path, at_prompt: Open) -> None:
+    """As where every command is to be logged: it is told once, and all else works."""
+    terminal = at_prompt(BASH, "readonly PROMPT_COMMAND=':'")
+    said = terminal.say(f"CUDASWITCH_QUIET=\n{person.load(BASH)}")
+    assert "cudaswitch: PROMPT_COMMAND is read-only" in said
+    assert "readonly variable" not in said
+    terminal.say(f"cd {BASH.quote(str(tree))}")
+    assert home_of(terminal) == ""
+    assert str(person.kits[0].home) in terminal.say("cudaswitch use 10.1; printenv CUDA_HOME")
+
+
+def test_what_tells_what_is_active_looks_round_first(
+    person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """In bash no prompt has come between."""
+    said = at_prompt(BASH).say(f"cd {BASH.quote(str(tree))}; cudaswitch current")
+    assert str(person.kits[0].home) in said
+    assert "hint" not in said
+
+
 @every_shell
 def test_a_pin_whose_toolkit_is_gone_says_so_once(
     shell: Shell, person: Person, tmp_path: Path, at_prompt: Open
