@@ -85,7 +85,7 @@ __cudaswitch_command() {
         # Where no prompt has come since `cd`: that is what they tell of.
         case ${1-}:${_cudaswitch_seen-} in
             *"|$PWD|"*) ;;
-            current:* | which:* | doctor:*) __cudaswitch_look || : ;;
+            current:* | which:* | doctor:*) __cudaswitch_leaving || __cudaswitch_look || : ;;
         esac
         __cudaswitch_run "$@"
         return

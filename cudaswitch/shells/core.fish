@@ -47,10 +47,9 @@ function __cudaswitch_scalars
         else
             set -g _cudaswitch_gave 1
             set -g _cudaswitch_was_$name "$$was"
-            begin
-                __cudaswitch_kept; or set -q __csw_names[1]
+            if __cudaswitch_kept; or set -q __csw_names[1]
+                __cudaswitch_copies $name $ours "$$was"
             end
-            and __cudaswitch_copies $name $ours "$$was"
             if test "$$name" = $ours; and not __cudaswitch_regained $name
                 if set -q $was; and not set -q _cudaswitch_under_$name
                     __cudaswitch_unexport $name
