@@ -95,6 +95,9 @@ BETWEEN: dict[str, tuple[tuple[str, ...], ...]] = {
     "framework": (BACK, ("activate", "c"), TO, BACK, ("deactivate",), ("off",)),
     "conda": (("activate", "a"), TO, BACK, ("activate", "b"), TO, ("deactivate",), ("off",)),
     "directory": (("cd", "one"), TO, BACK, ("off",), ("cd", "nowhere")),
+    "another directory": (
+        *(("cd", "three"), ("stack", "b"), ("cd", "one/sub"), ("value", "CUDA_HOME"), ("prompt",)),
+    ),
     "options": (BACK, ("use", "2"), TO, ("use", "3"), TO, ("use", "system"), BACK, ("off",)),
     "gone": (BACK, ("activate", "a"), ("reactivate",), TO, BACK, ("deactivate",), ("off",)),
     "values": (
