@@ -116,7 +116,8 @@ __cudaswitch_automatic() {
         _csw_file=$_csw_file%${_csw_rest%%/*} _csw_rest=${_csw_rest#*/}
     done
     _csw_file=$_cudaswitch_root/auto/$_csw_file
-    if ! [ -f "$_csw_file" ] || __cudaswitch_newer "$1" "$_csw_file"; then return 1; fi
+    if ! [ -f "$_csw_file" ]; then return 1; fi
+    if __cudaswitch_newer "$1" "$_csw_file"; then return 2; fi
     { IFS= \read -r _csw_rest && IFS= \read -r __csw; } < "$_csw_file" || return 1
     if [ "$_csw_rest" != "$1" ]; then return 1; fi
     [ -z "$__csw" ] || [ -d "${__csw%%:*}/." ]

@@ -82,11 +82,8 @@ __cudaswitch_command() {
     \local _csw_arg _csw_code
     case $- in *a*) __cudaswitch_apart __cudaswitch_command "$@"; return ;; esac
     if ! __cudaswitch_changes "$@"; then
-        # Where no prompt has come since `cd`: that is what they tell of.
-        case ${1-}:${_cudaswitch_seen-} in
-            *"|$PWD|"*) ;;
-            current:* | which:* | doctor:*) __cudaswitch_leaving || __cudaswitch_look || : ;;
-        esac
+        # That is what they tell of, and no prompt may have come since `cd`, or packages be other ones.
+        case ${1-} in current | which | doctor) __cudaswitch_leaving || __cudaswitch_look || : ;; esac
         __cudaswitch_run "$@"
         return
     fi

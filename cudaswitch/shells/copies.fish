@@ -63,11 +63,11 @@ end
 
 # The variables that are named after one of ours: scripts of environments keep in them what they
 # replace, and bring it back (`OLD_LD_LIBRARY_PATH`). Those that name a version, or what a container
-# gets, are people's own.
+# gets, are people's own, and `module` counts folders in lists of its own.
 function __cudaswitch_snapshots
     set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDA_VISIBLE_DEVICES)'
     set -l paths '(?:.*OLD|.*BACKUP|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|BACKUP|ORIG|SAVE).*'
-    set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_' \
+    set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_|_modshare$|^__(?:MODULES|LMOD)_' \
         | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$paths)\$"
 end
 

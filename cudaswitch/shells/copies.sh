@@ -66,7 +66,7 @@ __cudaswitch_copies() {
 
 # _csw_names = the variables that are named after one of ours: scripts of environments keep in
 # them what they replace, and bring it back (`OLD_LD_LIBRARY_PATH`). Those that name a version, or
-# what a container gets, are people's own.
+# what a container gets, are people's own, and `module` counts folders in lists of its own.
 __cudaswitch_snapshots() {
     \local _csw_all _csw_name IFS
     # The dot keeps the newline, which would end the text where some options of zsh are set.
@@ -81,7 +81,7 @@ __cudaswitch_snapshots() {
         case _${_csw_name}_ in
             __CUDASWITCH_* | __cudaswitch_* | ___CONDA_SHLVL_* | *_CONDA_NVCC_BACKUP_) ;;
             *_CUDA_????_[0-9]* | *_CUDA_????_[vV][0-9]*) ;;
-            _SINGULARITYENV_* | _APPTAINERENV_*) ;;
+            _SINGULARITYENV_* | _APPTAINERENV_* | *_modshare_ | ___MODULES_* | ___LMOD_*) ;;
             _LD_LIBRARY_PATH_ | _CUDA_HOME_ | _CUDA_PATH_ | _CUDACXX_ | _CUDA_VISIBLE_DEVICES_) ;;
             _ld_library_path_ | _cuda_home_ | _cuda_path_ | _cudacxx_ | _cuda_visible_devices_) ;;
             *_LD_LIBRARY_PATH_* | *_CUDA_HOME_* | *_CUDA_PATH_* | *_CUDACXX_* | *_CUDA_VISIBLE_DEVICES_* \

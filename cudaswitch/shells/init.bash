@@ -56,6 +56,9 @@ case ";${PROMPT_COMMAND[*]-};" in
                 printf 'cudaswitch: PROMPT_COMMAND is read-only here, so nothing is switched at the prompt\n' >&2
                 printf 'hint: cudaswitch use VERSION\n' >&2
             fi
+        elif [[ ${PROMPT_COMMAND[*]-} == *__bp_install* ]]; then
+            # bash-preexec, which atuin has: behind its first prompt the first command counts as typed.
+            PROMPT_COMMAND='__cudaswitch_prompt && :'$'\n'$PROMPT_COMMAND
         elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* ]]; then
             PROMPT_COMMAND+=("$_cudaswitch_once")
         elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *x* ]]; then

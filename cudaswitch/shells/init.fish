@@ -137,7 +137,17 @@ end
 
 # $__csw = the want of the frameworks in the environment $argv[1]; fails where they have none.
 function __cudaswitch_framework
-    __cudaswitch_automatic $argv[1]; or __cudaswitch_ask_once $argv[1] --environment $argv[1]
+    __cudaswitch_automatic $argv[1]
+    set -l code $status
+    if test $code -ne 0
+        # What Python has written down is older than the packages: not where it cannot write it anew.
+        test $code = 2 -a "$_cudaswitch_unkept" != $argv[1]; and set -g _cudaswitch_asked
+        __cudaswitch_ask_once $argv[1] --environment $argv[1]
+        set -l answer $__csw
+        set -g _cudaswitch_unkept
+        __cudaswitch_automatic $argv[1]; or set -g _cudaswitch_unkept $argv[1]
+        set -g __csw $answer
+    end
     test -n "$__csw"
 end
 
@@ -146,7 +156,7 @@ end
 function __cudaswitch_automatic
     set -l file $_cudaswitch_root/auto/(string replace --all / % -- $argv[1])
     test -f $file; or return 1
-    __cudaswitch_newer $argv[1] $file; and return 1
+    __cudaswitch_newer $argv[1] $file; and return 2
     set -l env
     begin
         read env; and read --global __csw

@@ -86,8 +86,16 @@ __cudaswitch_edited() {
 
 # __csw = the want of the frameworks in the environment $1; fails where they have none.
 __cudaswitch_framework() {
-    if ! __cudaswitch_globbing __cudaswitch_automatic "$1"; then
+    \local _csw_code _csw_answer
+    _csw_code=0
+    __cudaswitch_globbing __cudaswitch_automatic "$1" || _csw_code=$?
+    # What Python has written down is older than the packages: not where it cannot write it anew.
+    case $_csw_code${_cudaswitch_unkept-} in "2$1") ;; 2*) _cudaswitch_asked='' ;; esac
+    if [ "$_csw_code" -ne 0 ]; then
         __cudaswitch_ask_once "$1" --environment "$1"
+        _csw_answer=$__csw _cudaswitch_unkept=''
+        __cudaswitch_globbing __cudaswitch_automatic "$1" || _cudaswitch_unkept=$1
+        __csw=$_csw_answer
     fi
     [ -n "$__csw" ]
 }

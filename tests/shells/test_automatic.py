@@ -96,6 +96,27 @@ def test_an_environment_without_a_pin_gets_what_it_needs(
     assert calls(tmp_path) == 3
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("then", ["cd", "current"])
+def test_what_was_installed_into_the_active_environment_is_seen(
+    shell: Shell, then: str, person: Person, env: Env, tmp_path: Path
+) -> None:
+    """At the next step, or when somebody asks; once, also where the answer cannot be kept."""
+    watched = spied(person, shell, tmp_path)
+    look = cd(shell, Path("/")) if then == "cd" else shell.hush("cudaswitch current")
+    again = cd(shell, tmp_path)
+    steps = [entered(shell, env), later(env, *NEW), shell.prompt, look, again]
+    assert homes(person, watched.play(shell, *steps).check()) == "-11122"
+    asked = [line for line in (tmp_path / "count").read_text().splitlines() if "want" in line]
+    assert len(asked) == 2
+    site = env.prefix / env.site
+    ahead = f"touch -d '1 hour' {shell.quote(str(site))}"
+    (tmp_path / "count").unlink()
+    watched.play(shell, entered(shell, env), ahead, look, again, look).check()
+    asked = [line for line in (tmp_path / "count").read_text().splitlines() if "want" in line]
+    assert len(asked) == 1
+
+
 @integrated
 def test_so_does_one_of_conda(shell: Shell, person: Person, env: Env) -> None:
     (env.prefix / "pyvenv.cfg").unlink()

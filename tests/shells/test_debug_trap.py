@@ -60,6 +60,32 @@ def test_what_passes_over_the_prompt_command(person: Person, tree: Path, at_prom
     assert [line for line in typed if "cudaswitch" in line] == []
 
 
+PREEXEC = """
+invoked() {{
+    case $typing:$BASH_COMMAND in :* | *:typing=*) return ;; esac
+    typing=
+    echo "$BASH_COMMAND" >>'{seen}'
+}}
+__bp_install() {{
+    PROMPT_COMMAND=typing=$'\\n'${{PROMPT_COMMAND//__bp_install/:}}$'\\n'typing=1
+    trap invoked DEBUG
+    typing=1
+}}
+PROMPT_COMMAND=__bp_install
+"""
+"""What bash-preexec does: at the first prompt it gets the trap, and what comes then is typed."""
+
+
+def test_bash_preexec(person: Person, tree: Path, at_prompt: Open) -> None:
+    seen = tree.parent / "seen"
+    terminal = at_prompt(BASH, PREEXEC.format(seen=seen))
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    typed = seen.read_text().splitlines()
+    assert [line for line in typed if "cudaswitch" in line] == []
+    assert typed[0].startswith("echo m")
+
+
 def test_without_a_trap_it_is_an_entry_of_its_own(at_prompt: Open) -> None:
     terminal = at_prompt(BASH, "PROMPT_COMMAND='true'")
     said = printed(terminal, "declare -p PROMPT_COMMAND")

@@ -170,6 +170,10 @@ def test_names_made_of_ours_that_keep_nothing(
     kit = person.kits[0]
     homes = ("CUDA_PATH_V10_1", "CUDA_HOME_10", "SINGULARITYENV_CUDA_HOME", "BAZEL_CUDA_HOME")
     own = dict.fromkeys(homes, str(kit.home)) | {"APPTAINERENV_LD_LIBRARY_PATH": kit.lib[0]}
+    # Of Modules 4 and 5, and of Lmod: how often each folder was put in.
+    counts = ("LD_LIBRARY_PATH_modshare", "__MODULES_SHARE_LD_LIBRARY_PATH")
+    own |= dict.fromkeys(counts, f"/x:2:{kit.lib[0]}:1")
+    own |= {"__LMOD_REF_COUNT_LD_LIBRARY_PATH": f"{kit.lib[0]}:2;/x:1"}
     session = Session(person, tmp_path, shell, conda)
     enter, leave = session.steps("a out")
     changed = shell.prepend("LD_LIBRARY_PATH", "/x")
