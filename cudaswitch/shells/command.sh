@@ -3,6 +3,7 @@
 
 # This shell's own choice is the want $1 from now on, none when it is empty.
 __cudaswitch_choose() {
+    _cudaswitch_gpus=''
     # Where there was none, `off` gives nothing up that `use -` could mean.
     case ${_CUDASWITCH_U-}$1 in ?*) \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" ;; esac
     case $1 in '') \unset _CUDASWITCH_U ;; *) \export "_CUDASWITCH_U=$1" ;; esac

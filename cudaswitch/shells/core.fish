@@ -14,6 +14,7 @@ function __cudaswitch_scalars
         set -a values $home/bin/nvcc
     end
     if set -l gpus (string replace --filter --regex '.*:gpus=([^:]*).*' '$1' -- $argv[2])
+        and not set -q __csw_spared
         set -a names CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
         set -a values $gpus PCI_BUS_ID
     end
@@ -143,7 +144,11 @@ function __cudaswitch_settled --no-scope-shadowing
         string match --quiet '*:nvcc:*' -- $_CUDASWITCH_ON:; and set cxx $home_was/bin/nvcc
         string match --quiet '*:gpus=*' -- $_CUDASWITCH_ON
         and not string match --quiet "*:gpus=$CUDA_VISIBLE_DEVICES:*" -- $_CUDASWITCH_ON:
-        and set cxx /
+        and begin
+            set cxx /
+            test -n "$_cudaswitch_gpus" -a "$_cudaswitch_gpus" = "$CUDA_VISIBLE_DEVICES"
+            and contains -- $_CUDASWITCH_ON $want $want:nvcc; and set -g __csw_spared
+        end
         test -n "$CONDA_PREFIX$VIRTUAL_ENV" -a "$CUDA_HOME|$CUDA_PATH|$CUDACXX|$LD_LIBRARY_PATH|$OLD_PATH$_OLD_PATH$PATH_OLD$PATH_BACKUP$BACKUP_PATH$ORIG_PATH$SAVED_PATH" \
             != "$home_was|$home_was|$cxx|$_cudaswitch_ld|"
         and set -g __csw_names (__cudaswitch_snapshots)
@@ -170,7 +175,7 @@ function __cudaswitch_settled --no-scope-shadowing
         end
         test -d $home/.; and __cudaswitch_apply
     end
-    set -e __csw
+    set -e __csw __csw_spared
 
     test "$path" = "$PATH"; or set -gx PATH $path
     test "$old" = "$old_was"; or set -gx _OLD_VIRTUAL_PATH $old

@@ -24,8 +24,8 @@ __cudaswitch_scalars() {
     _csw_way=$1 _csw_home=${2%%:*}
     set -- "$2:" CUDA_HOME "$_csw_home" CUDA_PATH "$_csw_home" CUDAToolkit_ROOT "$_csw_home"
     case $1 in *:nvcc:*) set -- "$@" CUDACXX "$_csw_home/bin/nvcc" ;; esac
-    case $1 in
-        *:gpus=*)
+    case $1${_csw_spared-} in
+        *:gpus=*:)
             _csw_ours=${1#*:gpus=}
             set -- "$@" CUDA_VISIBLE_DEVICES "${_csw_ours%%:*}" CUDA_DEVICE_ORDER PCI_BUS_ID
             ;;
@@ -104,9 +104,10 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
 # The same for the want $1, whatever there is already. $2 is set where __cudaswitch_plainly has
 # been tried.
 __cudaswitch_settled() {
-    \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset _csw_cxx _csw_theirs IFS
+    \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset _csw_cxx _csw_theirs \
+        _csw_spared IFS
     IFS=' ' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-} _csw_names=''
-    _csw_theirs=${_CUDASWITCH_KEPT-}
+    _csw_theirs=${_CUDASWITCH_KEPT-} _csw_spared=''
     case $_csw_ld_set:$_csw_ld in set:) _csw_unset='' ;; *) _csw_unset=${_CUDASWITCH_LD-} ;; esac
 
     if [ -n "${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}" ]; then
@@ -119,7 +120,15 @@ __cudaswitch_settled() {
         esac
         __csw=${_CUDASWITCH_ON-} _csw_cxx=${CUDACXX-}
         case $__csw: in *:nvcc:*) _csw_cxx=${__csw%%:*}/bin/nvcc ;; esac
-        case $__csw: in *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;; *:gpus=*) _csw_cxx=/ ;; esac
+        case $__csw: in
+            *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;
+            *:gpus=*)
+                case ${_cudaswitch_gpus:+${CUDA_VISIBLE_DEVICES-}}:$_csw_want:nvcc in
+                    "${_cudaswitch_gpus:-/}:${__csw%:nvcc}:nvcc") _csw_spared=gpus ;;
+                esac
+                _csw_cxx=/
+                ;;
+        esac
         case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|\
 ${LD_LIBRARY_PATH-}\|${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${SAVED_PATH-} in
             "|"* | *"|${__csw%%:*}|${__csw%%:*}|$_csw_cxx|${_cudaswitch_ld-}|") ;;

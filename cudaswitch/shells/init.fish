@@ -295,6 +295,13 @@ end
 # Take up what the environment, the directory or the user asks for, and settle.
 function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
+    # Who has started this shell may have chosen its GPUs, as Slurm does.
+    if not set -q _cudaswitch_gpus
+        set -g _cudaswitch_gpus
+        string match --quiet '*:gpus=*' -- $before:
+        and not string match --quiet "*:gpus=$CUDA_VISIBLE_DEVICES:*" -- $before:
+        and set -g _cudaswitch_gpus "$CUDA_VISIBLE_DEVICES"
+    end
     set -l moved
     if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
         set moved moved

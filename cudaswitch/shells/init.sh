@@ -217,6 +217,12 @@ __cudaswitch_look() {
     case $- in *a*) __cudaswitch_apart __cudaswitch_look && return ;; esac
     \local __csw _csw_before _csw_moved
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _cudaswitch_left=''
+    # Who has started this shell may have chosen its GPUs, as Slurm does.
+    case ${_cudaswitch_gpus+x}$_csw_before: in
+        x* | *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;
+        *:gpus=*) _cudaswitch_gpus=${CUDA_VISIBLE_DEVICES-} ;;
+    esac
+    \: "${_cudaswitch_gpus=}"
     case ${_cudaswitch_seen-} in
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|finished") __cudaswitch_lost || _csw_moved='' ;;
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;

@@ -283,3 +283,18 @@ def test_what_conda_keeps_while_they_are_chosen(
     # To conda what is empty is unset.
     assert [last.get(name) or None for name in (SEEN, ORDER)] == [own, None]
     assert first.get("PATH") == last.get("PATH")
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_a_shell_that_is_started_with_other_gpus_keeps_them(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """As by `srun`, which exports the environment and chooses; until somebody chooses here."""
+    person.pin("10.1", conda_prefix(tmp_path / "a"))
+    outer = person.play(shell, given(shell, person, "0")).check().snaps["1"]
+    enter = [shell.set("CONDA_PREFIX", str(tmp_path / "a")), shell.prompt]
+    steps = [shell.prompt, "\n".join(enter), given(shell, person, "0"), "cudaswitch off"]
+    snaps = person.play(shell, *steps, **outer | {SEEN: "2"}).check().snaps
+    assert [snaps[str(n)].get(SEEN) for n in range(4)] == ["2", "2", "2", "0"]
+    left = person.play(shell, shell.prompt, "cudaswitch off", **outer | {SEEN: "2"}).check().snaps
+    assert [left["2"].get(name) for name in (SEEN, ORDER, "CUDA_HOME")] == ["2", None, None]
