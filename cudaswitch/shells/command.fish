@@ -75,8 +75,10 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
         return 0
     end
     if contains -- --help $argv; or contains -- -h $argv; or not __cudaswitch_changes $argv
-        # That is what they tell of, and packages may be other ones than at the last look.
-        contains -- "$argv[1]" current which doctor; and not __cudaswitch_leaving; and __cudaswitch_look
+        # That is what they tell of, and packages may be other ones than at the last look. What is
+        # wrong they say themselves.
+        contains -- "$argv[1]" current which doctor; and not __cudaswitch_leaving
+        and __cudaswitch_look 2>/dev/null
         __cudaswitch_run $argv
         return
     end

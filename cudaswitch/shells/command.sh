@@ -83,8 +83,11 @@ __cudaswitch_command() {
     \local _csw_arg _csw_code
     case $- in *a*) __cudaswitch_apart __cudaswitch_command "$@"; return ;; esac
     if ! __cudaswitch_changes "$@"; then
-        # That is what they tell of, and no prompt may have come since `cd`, or packages be other ones.
-        case ${1-} in current | which | doctor) __cudaswitch_leaving || __cudaswitch_look || : ;; esac
+        # That is what they tell of, and no prompt may have come since `cd`, or packages be other
+        # ones. What is wrong they say themselves.
+        case ${1-} in
+            current | which | doctor) __cudaswitch_leaving || __cudaswitch_look 2> /dev/null || : ;;
+        esac
         __cudaswitch_run "$@"
         return
     fi

@@ -104,8 +104,8 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
 # The same for the want $1, whatever there is already. $2 is set where __cudaswitch_plainly has
 # been tried.
 __cudaswitch_settled() {
-    \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset _csw_cxx _csw_theirs \
-        _csw_spared IFS
+    \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset _csw_cxx IFS
+    \local _csw_theirs _csw_spared
     IFS=' ' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-} _csw_names=''
     _csw_theirs=${_CUDASWITCH_KEPT-} _csw_spared=''
     case $_csw_ld_set:$_csw_ld in set:) _csw_unset='' ;; *) _csw_unset=${_CUDASWITCH_LD-} ;; esac
