@@ -11,6 +11,7 @@ import re
 from cudaswitch import shells, talk
 from cudaswitch.activation import EnvironmentChange, Want, undone
 from cudaswitch.errors import RequestError
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.running import change_here
 
 TYPE_CHECKING = False
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 def show_change(wanted: Want, shell: str | None = None, form: str | None = None) -> None:
     """Print the change for a want, in a format, or for a shell, by default the one that asks."""
-    name = shell or shells.running_shell(os.environ, tuple(EVALUATED)) or "sh"
-    spelled = FORMATS[form] if form else FINISHED.get(name)
-    if spelled:
+    name = shell or shells.running_shell(os.environ, tuple(FINISHED)) or "sh"
+    if form or name in FINISHED:
+        spelled = FORMATS[form] if form else FINISHED[name].spelled
         talk.script(spelled(change_here(wanted), os.environ))
         return
     row = shells.shell_named(name, (*shells.SHELLS, *FINISHED))
@@ -155,10 +156,18 @@ FORMATS: dict[str, _Spelling] = {
     "github": _github,
     "modulefile": _modulefile,
 }
-FINISHED: dict[str, _Spelling] = {"cmd": _cmd, "elvish": _elvish}
-"""Shells that get the change worked out: cmd has no functions, and for Elvish there are none."""
-EVALUATED = {
-    "cmd": "cudaswitch env {request} --shell cmd",
-    "elvish": "eval (cudaswitch env {request} --shell elvish | slurp)",
+
+
+class Finished(NamedTuple):
+    """A shell that gets the change worked out."""
+
+    spelled: _Spelling
+    evaluate: str
+    """As `Shell.evaluate`."""
+
+
+FINISHED = {
+    "cmd": Finished(_cmd, "cudaswitch env {request} --shell cmd"),
+    "elvish": Finished(_elvish, "eval (cudaswitch env {request} --shell elvish | slurp)"),
 }
-"""What a person types in them for a request: `Shell.evaluate` of the others."""
+"""cmd has no functions, and for Elvish there are none."""

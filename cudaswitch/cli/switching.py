@@ -39,10 +39,10 @@ def off() -> None:
 
 
 def _needs_integration(name: str, request: str) -> None:
-    mine = shells.running_shell(os.environ, tuple(formats.EVALUATED)) or "bash"
+    mine = shells.running_shell(os.environ, tuple(formats.FINISHED)) or "bash"
     shells.refuse_ksh(mine)
     row = shells.SHELLS.get(shells.SAME.get(mine, mine))
-    evaluate = row.evaluate if row else formats.EVALUATED[mine]
+    evaluate = (row or formats.FINISHED[mine]).evaluate
     asked = "VERSION" if request == "-" else quote_request(request)
     raise CudaswitchError(
         f"`{name}` changes the shell it is called in, which has not loaded cudaswitch yet",

@@ -2,6 +2,7 @@
 
 # This shell's own choice is the want $argv[1] from now on, none when it is empty.
 function __cudaswitch_choose
+    # What has started this shell chose before.
     set -g _cudaswitch_gpus
     # Where there was none, `off` gives nothing up that `use -` could mean.
     test -n "$_CUDASWITCH_U$argv[1]"; and set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"

@@ -3,6 +3,7 @@
 
 # This shell's own choice is the want $1 from now on, none when it is empty.
 __cudaswitch_choose() {
+    # What has started this shell chose before.
     _cudaswitch_gpus=''
     # Where there was none, `off` gives nothing up that `use -` could mean.
     case ${_CUDASWITCH_U-}$1 in ?*) \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" ;; esac

@@ -146,6 +146,7 @@ function __cudaswitch_settled --no-scope-shadowing
         and not string match --quiet "*:gpus=$CUDA_VISIBLE_DEVICES:*" -- $_CUDASWITCH_ON:
         and begin
             set cxx /
+            # Those that the integration found when this shell was started stay, for the same want.
             test -n "$_cudaswitch_gpus" -a "$_cudaswitch_gpus" = "$CUDA_VISIBLE_DEVICES"
             and contains -- $_CUDASWITCH_ON $want $want:nvcc; and set -g __csw_spared
         end

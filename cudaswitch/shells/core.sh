@@ -123,6 +123,7 @@ __cudaswitch_settled() {
         case $__csw: in
             *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;
             *:gpus=*)
+                # Those that the integration found when this shell was started stay, for the same want.
                 case ${_cudaswitch_gpus:+${CUDA_VISIBLE_DEVICES-}}:$_csw_want:nvcc in
                     "${_cudaswitch_gpus:-/}:${__csw%:nvcc}:nvcc") _csw_spared=gpus ;;
                 esac
