@@ -158,11 +158,7 @@ function __cudaswitch_leave
             functions --erase __cudaswitch_repair
             # mamba has made its copies by now, and takes them away when it brings them back.
             set -q MAMBA_SHLVL; and test -n "$_cudaswitch_undone"; and __cudaswitch_finished
-            # Usually a PATH of conda's own brought nothing back.
-            set -l dir
-            if test -z "$_CUDASWITCH_ON$_CUDASWITCH_C$_CUDASWITCH_V"
-                and string match --quiet --regex '^0(?<dir>/[^:]*)$' -- "$_CUDASWITCH_GONE"
-                and not contains -- $dir $PATH
+            if test -z "$_CUDASWITCH_ON$_CUDASWITCH_C$_CUDASWITCH_V"; and __cudaswitch_unreturned
                 set -e _CUDASWITCH_GONE
             else
                 __cudaswitch_settle
@@ -175,6 +171,12 @@ function __cudaswitch_leave
         end
     end
     return 0
+end
+
+# Has a PATH that conda computed before brought nothing back that is to go? Usually it has not.
+function __cudaswitch_unreturned
+    set -l dir
+    string match --quiet --regex '^0(?<dir>/[^:]*)$' -- "$_CUDASWITCH_GONE"; and not contains -- $dir $PATH
 end
 
 # Of the environments that the active one stands on the next that has a pin is taken up, as it was

@@ -285,13 +285,6 @@ function __cudaswitch_lost
     test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
 end
 
-# Has a PATH of conda's own brought nothing back that is to go, and taken away nothing that is applied?
-function __cudaswitch_unmoved
-    set -l dir
-    string match --quiet --regex '^0(?<dir>/[^:]*)$' -- $_CUDASWITCH_GONE; and not contains -- $dir $PATH
-    and string match --quiet --regex '^[0-9]+(?<dir>/[^:]*)$' -- "$_CUDASWITCH_BIN"; and contains -- $dir $PATH
-end
-
 # Take up what the environment, the directory or the user asks for, and settle.
 function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
@@ -339,7 +332,7 @@ function __cudaswitch_look
         __cudaswitch_strongest
     end
     # Without a reason nothing is touched: people put their own folders before ours.
-    test -n "$_CUDASWITCH_GONE"; and __cudaswitch_unmoved; and set -e _CUDASWITCH_GONE
+    test -n "$_CUDASWITCH_GONE"; and __cudaswitch_unreturned; and set -e _CUDASWITCH_GONE
     if test -n "$moved$_CUDASWITCH_GONE"; or test "$__csw" != "$before" -a "$__csw:nvcc" != "$before"
         test -z "$__csw"; and __cudaswitch_restore; or __cudaswitch_settle "$__csw"
     end
