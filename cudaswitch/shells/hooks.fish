@@ -158,6 +158,10 @@ function __cudaswitch_leave
             functions --erase __cudaswitch_repair
             # mamba has made its copies by now, and takes them away when it brings them back.
             set -q MAMBA_SHLVL; and test -n "$_cudaswitch_undone"; and __cudaswitch_finished
+            # What was taken up from below may have been seen on PATH as what conda has taken off.
+            set -l env
+            string match --quiet --regex ':env=(?<env>.*)' -- "$_CUDASWITCH_C"
+            and not contains -- $env/bin $PATH; and set -e _CUDASWITCH_C
             if test -z "$_CUDASWITCH_ON$_CUDASWITCH_C$_CUDASWITCH_V"; and __cudaswitch_unreturned
                 set -e _CUDASWITCH_GONE
             else

@@ -289,6 +289,25 @@ def test_what_is_taken_up_again_follows_the_active_environment(
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (*POSIX_SHELLS, FISH), ids=str)
+def test_what_lies_below_and_is_off_path_is_not_taken_up(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    """A login script took it off PATH; the one that is left was the same environment, above."""
+    for name, request in (("a", "10.1"), ("b", None), ("c", "system")):
+        prefix = conda_prefix(tmp_path / name)
+        if request:
+            person.pin(request, prefix)
+    session = Session(person, tmp_path, shell, conda)
+    again = shell.set("PATH", conda.base_path)
+    steps = [*session.steps("a"), again, *session.steps("+c a b")]
+    result = session.play(*steps, LD_LIBRARY_PATH=None).check()
+    in_c, in_a, in_b = (result.snaps[number].get("CUDA_HOME") for number in "456")
+    assert (in_c, in_a, in_b) == (None, str(person.kits[0].home), None)
+    assert result.snaps["6"]["PATH"] == f"{tmp_path}/b/bin:{conda.base_path}"
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
 @pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
 @pytest.mark.parametrize("way", ["b out", "b a out out"], ids=["back", "over another"])
 def test_what_is_taken_up_again_comes_after_the_scripts_of_what_is_left(
