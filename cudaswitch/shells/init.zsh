@@ -1,8 +1,12 @@
-# zsh gives the exit status back itself; another one here would set off a trap on ZERR.
+# zsh gives the exit status back itself; another one here would set off a trap on ZERR. That the version
+# file is as it was is seen here, without the call of a function, which takes zsh longer than the rest.
 __cudaswitch_prompt() {
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || ${_CUDASWITCH_GONE-}\|${DIRENV_DIFF-} != "|${_cudaswitch_direnv-}" ]] \
-        || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
+        || { [[ (-n ${_cudaswitch_file-} || -f .cuda-version) \
+            && (${_cudaswitch_file-} != "$PWD/.cuda-version" && -f .cuda-version \
+            || ! -f "$_cudaswitch_file" || ! -r "$_cudaswitch_file" || ! -O "$_cudaswitch_file" \
+            || "$(< "$_cudaswitch_file")" != "$_cudaswitch_text") ]] && __cudaswitch_edited; }; then
         __cudaswitch_look || :
     fi
     if [[ -n ${_cudaswitch_news-} ]]; then __cudaswitch_tell "${_cudaswitch_line-}" || :; fi
