@@ -267,11 +267,13 @@ def parse_version_file(text: str, origin: str) -> Request:
             continue
         where = f"{origin}:{number}"
         key, value = _keyed(line)
-        word, equals, _ = map(str.strip, line.partition("="))
+        word, equals, behind = map(str.strip, line.partition("="))
         if equals and _is_name(word) and word not in _KEYS:
             raise RequestError(
                 f"no key `{brief(word)}` is known at {where}", f"there are {', '.join(_KEYS)}"
             )
+        if word in _KEYS and equals and not behind:
+            raise RequestError(f"`{word}` has no value at {where}", "write one, or drop the line")
         # Only ranges have blanks, behind their commas.
         if not line.isascii() or (len(value.split()) > 1 and "," not in value):
             raise RequestError(
