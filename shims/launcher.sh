@@ -152,7 +152,7 @@ if [ -n "${__csw#system}" ]; then
     __cudaswitch_fail "toolkit \`$__csw\` is gone (asked for by $_cudaswitch_origin)"
 fi
 
-_cudaswitch_rest=$PATH:
+_cudaswitch_asked=$__csw _cudaswitch_rest=$PATH:
 while [ -n "$_cudaswitch_rest" ]; do
     __csw=${_cudaswitch_rest%%:*}/$_cudaswitch_tool _cudaswitch_rest=${_cudaswitch_rest#*:}
     case $__csw in /*) ;; *) continue ;; esac
@@ -162,5 +162,9 @@ while [ -n "$_cudaswitch_rest" ]; do
     fi
 done
 __cudaswitch_survey
+if [ -n "$_cudaswitch_asked" ]; then
+    __cudaswitch_lined
+    __cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and \`system\` is asked for by $_cudaswitch_origin"
+fi
 _cudaswitch_having=${_cudaswitch_having:+$_cudaswitch_having; cudaswitch pin VERSION --global asks for one}
 __cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and no toolkit is asked for here"

@@ -379,6 +379,8 @@ def test_wheels(
 ) -> None:
     tree = {
         f"{folder}/bin/tool": b"x",
+        f"{folder}/bin/nvcc.profile": b"x",
+        f"{folder}/bin/crt/link.stub": b"x",
         f"{folder}/lib/libcudnn.so.8": b"x",
         "nvidia/__init__.py": b"",
         f"{folder}/share/script": File(b"x", executable=True),

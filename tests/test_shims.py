@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shutil
 import signal
@@ -15,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from builders import HELLO_CU, real_toolkit, runtime_number
-from checks import succeeded
 from cudaswitch import install as installing
 from cudaswitch import shims
 from cudaswitch.automatic import recall
@@ -25,7 +23,7 @@ from cudaswitch.environments import Environment, environment_at
 from cudaswitch.versions import Version
 from homes import HOSTILE_NAME, Home
 from made_environments import Env
-from tools import as_plain_user, console_script, require
+from tools import console_script, require
 
 _TOOL = '#!/bin/sh\nprintf "%s\\0" "$0" "$@"\n'
 """A tool that prints what it was called with."""
@@ -261,89 +259,6 @@ def test_it_becomes_the_tool(place: Place) -> None:
         assert process.stdout.readline() == "up\n"
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == -signal.SIGTERM
-
-
-def test_a_toolkit_without_the_tool_says_who_has_it(place: Place) -> None:
-    done = place.call("cuda-memcheck", CUDASWITCH_VERSION="12.4")
-    assert (done.returncode, done.stdout) == (127, "")
-    assert done.stderr.splitlines() == [
-        "cudaswitch: `cuda-memcheck` is not in CUDA 12.4 (asked for by CUDASWITCH_VERSION)",
-        "hint: it is in 11.8",
-    ]
-
-
-@pytest.mark.parametrize("names", [["~/theirs"], ["~/nobody's", "~/theirs/../theirs"]], ids=len)
-def test_it_names_those_of_stores_in_the_settings(place: Place, names: list[str]) -> None:
-    """Which the shim reads from a file of the store's, with `~` expanded."""
-    theirs = {"CUDASWITCH_HOME": str(place.home.path / "theirs")}
-    kit = place.old.with_name("cuda-9.2")
-    for tool in ("nvcc", "cuda-memcheck"):
-        executable(kit / "bin" / tool)
-    succeeded(place.home.run("adopt", kit, "--as", "9.2", **theirs))
-    config = place.home.path / "xdg-config" / "cudaswitch" / "config.toml"
-    config.parent.mkdir()
-    config.write_text(f"stores = {json.dumps(names)}\n")
-    succeeded(place.home.run("alias", "mine", "12.4"))  # any change
-    done = place.call("cuda-memcheck", CUDASWITCH_VERSION="12.4")
-    assert done.stderr.splitlines()[1:] == ["hint: it is in 11.8, 9.2"]
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("12.4", 1),
-        ("# ours\n\n \t\n12.4 # newest\n", 4),
-        ("cudnn none\nlibraries=never\ngpus 0\ncuda = 12.4\n", 4),
-        ("\n>=12, <13\n", 2),
-        ("gpus\t0\n12.4\r\n", 2),
-    ],
-)
-def test_a_file_is_named_with_its_line_as_python_does(place: Place, text: str, line: int) -> None:
-    (place.home.path / ".cuda-version").write_text(text)
-    asked = f"(asked for by {place.home.path}/.cuda-version:{line})"
-    done = place.call("cuda-memcheck")
-    said = f"cudaswitch: `cuda-memcheck` is not in CUDA 12.4 {asked}"
-    assert done.stderr.splitlines() == [said, "hint: it is in 11.8"]
-    assert asked in succeeded(place.home.run("current"))[0]
-
-
-def test_a_tool_that_is_nowhere(place: Place, tmp_path: Path) -> None:
-    done = place.call("nvcc", PATH=str(tmp_path))
-    assert (done.returncode, done.stdout) == (127, "")
-    assert done.stderr.splitlines() == [
-        "cudaswitch: `nvcc` is not on PATH, and no toolkit is asked for here",
-        "hint: it is in 11.8, 12.4; cudaswitch pin VERSION --global asks for one",
-    ]
-
-
-def test_a_version_file_that_cannot_be_read(place: Place) -> None:
-    """The one line on it is Python's."""
-    file = executable(place.home.path / ".cuda-version", "12.4\n")
-    file.chmod(0)
-    done = subprocess.run(
-        as_plain_user(place.home.store / "shims" / "nvcc"), env=place.home.env,
-        cwd=place.home.path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    said, hint = done.stderr.splitlines()
-    assert (done.returncode != 0, str(file) in said, hint[:6]) == (True, True, "hint: ")
-
-
-def test_a_toolkit_that_is_gone(place: Place) -> None:
-    shutil.rmtree(place.old)
-    done = place.call("nvcc", _CUDASWITCH_U=str(place.old))
-    assert done.returncode == 127
-    assert f"toolkit `{place.old}` is gone (asked for by this shell" in done.stderr
-    done = place.call("nvcc", CUDASWITCH_VERSION="11.8")
-    assert done.returncode != 0
-    assert place.python_was_asked
-
-
-def test_without_cudaswitch_itself(place: Place) -> None:
-    (place.home.path.parent / "it's" / "cudaswitch").unlink()
-    assert place.call("nvcc", CUDASWITCH_VERSION="12.4").returncode == 0
-    done = place.call("nvcc", CUDASWITCH_VERSION=">=12")
-    assert done.returncode == 127
-    assert "is gone, which would tell what is asked for by CUDASWITCH_VERSION" in done.stderr
 
 
 def test_it_never_calls_itself(

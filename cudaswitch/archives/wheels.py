@@ -74,7 +74,10 @@ class Wheel(Layout):
 
     def executable(self, member: Member) -> bool:
         # Many wheels are packed without modes, and pip users get tools that cannot be run.
-        return member.executable or "bin" in member.path.split("/")[:-1]
+        # What nvcc reads beside itself is none.
+        folder, _, name = member.path.rpartition("/")
+        is_tool = folder.rpartition("/")[2] == "bin" and not name.endswith(".profile")
+        return member.executable or is_tool
 
     def package(self) -> Package:
         metadata = _headers(self._text("METADATA"), ("Name", "Version"))

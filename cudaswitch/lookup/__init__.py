@@ -112,7 +112,7 @@ def find_tool(name: str, variables: Mapping[str, str]) -> Answer:
 def _behind_shim(
     name: str, files: list[Found], variables: Mapping[str, str]
 ) -> tuple[str | None, tuple[str, ...]]:
-    from cudaswitch.decision import decide, working_directory  # noqa: PLC0415  # for shims only
+    from cudaswitch.decision import NOTHING, decide, working_directory  # noqa: PLC0415  # for shims only
 
     try:
         decision = decide(variables, working_directory(variables))
@@ -125,4 +125,7 @@ def _behind_shim(
         return None, (f"the shim would fail: `{tool}` is not there",)
     others = (one.path for one in files if not is_shim(one.path))
     path = next(others, None)
-    return path, () if path else ("the shim would fail: no toolkit is asked for here",)
+    asked = "no toolkit is asked for here"
+    if decision is not NOTHING:
+        asked = f"`system` is asked for by {decision.origin}"
+    return path, () if path else (f"the shim would fail: {asked}",)

@@ -1,0 +1,111 @@
+"""What a shim says where it cannot become the tool."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checks import succeeded
+from test_shims import Place, executable, place
+from tools import as_plain_user
+
+__all__ = ["place"]  # a fixture
+
+
+def test_a_toolkit_without_the_tool_says_who_has_it(place: Place) -> None:
+    done = place.call("cuda-memcheck", CUDASWITCH_VERSION="12.4")
+    assert (done.returncode, done.stdout) == (127, "")
+    assert done.stderr.splitlines() == [
+        "cudaswitch: `cuda-memcheck` is not in CUDA 12.4 (asked for by CUDASWITCH_VERSION)",
+        "hint: it is in 11.8",
+    ]
+
+
+@pytest.mark.parametrize("names", [["~/theirs"], ["~/nobody's", "~/theirs/../theirs"]], ids=len)
+def test_it_names_those_of_stores_in_the_settings(place: Place, names: list[str]) -> None:
+    """Which the shim reads from a file of the store's, with `~` expanded."""
+    theirs = {"CUDASWITCH_HOME": str(place.home.path / "theirs")}
+    kit = place.old.with_name("cuda-9.2")
+    for tool in ("nvcc", "cuda-memcheck"):
+        executable(kit / "bin" / tool)
+    succeeded(place.home.run("adopt", kit, "--as", "9.2", **theirs))
+    config = place.home.path / "xdg-config" / "cudaswitch" / "config.toml"
+    config.parent.mkdir()
+    config.write_text(f"stores = {json.dumps(names)}\n")
+    succeeded(place.home.run("alias", "mine", "12.4"))  # any change
+    done = place.call("cuda-memcheck", CUDASWITCH_VERSION="12.4")
+    assert done.stderr.splitlines()[1:] == ["hint: it is in 11.8, 9.2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("12.4", 1),
+        ("# ours\n\n \t\n12.4 # newest\n", 4),
+        ("cudnn none\nlibraries=never\ngpus 0\ncuda = 12.4\n", 4),
+        ("\n>=12, <13\n", 2),
+        ("gpus\t0\n12.4\r\n", 2),
+    ],
+)
+def test_a_file_is_named_with_its_line_as_python_does(place: Place, text: str, line: int) -> None:
+    (place.home.path / ".cuda-version").write_text(text)
+    asked = f"(asked for by {place.home.path}/.cuda-version:{line})"
+    done = place.call("cuda-memcheck")
+    said = f"cudaswitch: `cuda-memcheck` is not in CUDA 12.4 {asked}"
+    assert done.stderr.splitlines() == [said, "hint: it is in 11.8"]
+    assert asked in succeeded(place.home.run("current"))[0]
+
+
+def test_a_tool_that_is_nowhere(place: Place, tmp_path: Path) -> None:
+    done = place.call("nvcc", PATH=str(tmp_path))
+    assert (done.returncode, done.stdout) == (127, "")
+    assert done.stderr.splitlines() == [
+        "cudaswitch: `nvcc` is not on PATH, and no toolkit is asked for here",
+        "hint: it is in 11.8, 12.4; cudaswitch pin VERSION --global asks for one",
+    ]
+    done = place.call("nvcc", PATH=str(tmp_path), CUDASWITCH_VERSION="system")
+    assert (done.returncode, done.stdout) == (127, "")
+    assert done.stderr.splitlines() == [
+        "cudaswitch: `nvcc` is not on PATH, and `system` is asked for by CUDASWITCH_VERSION",
+        "hint: it is in 11.8, 12.4",
+    ]
+    file = place.home.path / ".cuda-version"
+    file.write_text("# none\nsystem\n")
+    done = place.call("nvcc", PATH=str(tmp_path))
+    assert done.stderr.startswith(
+        f"cudaswitch: `nvcc` is not on PATH, and `system` is asked for by {file}:2\n"
+    )
+
+
+def test_a_version_file_that_cannot_be_read(place: Place) -> None:
+    """The one line on it is Python's."""
+    file = executable(place.home.path / ".cuda-version", "12.4\n")
+    file.chmod(0)
+    done = subprocess.run(
+        as_plain_user(place.home.store / "shims" / "nvcc"), env=place.home.env,
+        cwd=place.home.path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    said, hint = done.stderr.splitlines()
+    assert (done.returncode != 0, str(file) in said, hint[:6]) == (True, True, "hint: ")
+
+
+def test_a_toolkit_that_is_gone(place: Place) -> None:
+    shutil.rmtree(place.old)
+    done = place.call("nvcc", _CUDASWITCH_U=str(place.old))
+    assert done.returncode == 127
+    assert f"toolkit `{place.old}` is gone (asked for by this shell" in done.stderr
+    done = place.call("nvcc", CUDASWITCH_VERSION="11.8")
+    assert done.returncode != 0
+    assert place.python_was_asked
+
+
+def test_without_cudaswitch_itself(place: Place) -> None:
+    (place.home.path.parent / "it's" / "cudaswitch").unlink()
+    assert place.call("nvcc", CUDASWITCH_VERSION="12.4").returncode == 0
+    done = place.call("nvcc", CUDASWITCH_VERSION=">=12")
+    assert done.returncode == 127
+    assert "is gone, which would tell what is asked for by CUDASWITCH_VERSION" in done.stderr
