@@ -6,9 +6,12 @@ _cudaswitch_add() {
     local word quoted
     for word; do
         word=$named$word
-        if [[ $word == "$cur"* ]]; then
+        # What is typed may be quoted already.
+        if [[ $word == "$cur"* || $cur == *\\* ]]; then
             printf -v quoted %q "$word"
-            COMPREPLY+=("${quoted#"$kept"}")
+            if [[ $word == "$cur"* || $quoted == "$cur"* ]]; then
+                COMPREPLY+=("${quoted#"$kept"}")
+            fi
         fi
     done
 }
@@ -303,7 +306,7 @@ _cudaswitch_complete() {
                 if [[ $command != exec ]]; then continue; fi
                 if declare -F _command_offset > /dev/null; then
                     _command_offset $((index + 1))
-                elif ((index + 1 == last)); then
+                elif ((index + 1 == last)) && [[ $cur != */* ]]; then
                     while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -c -- "$cur")
                 else
                     _cudaswitch_files

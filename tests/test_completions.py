@@ -339,6 +339,35 @@ def test_fish_completes_the_command_that_exec_runs(stocked: Home) -> None:
     assert words == dashes == {}, "there is no such command on this PATH"
 
 
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("exec -- ./wo", r"exec -- ./work\ a/"),
+        (r"exec 12.4.1 -- ./work\ a/", r"exec 12.4.1 -- ./work\ a/b\ c "),
+        ("exec -- cudaswitch-of-m", "exec -- cudaswitch-of-mine "),
+        (r"pin -n my\ e", r"pin -n my\ env "),
+        ("pin --name=my", r"pin --name=my\ env "),
+    ],
+)
+def test_bash_at_a_real_line(stocked: Home, line: str, completed: str) -> None:
+    """As readline has it, without the package `bash-completion`."""
+    (stocked.path / "work a").mkdir()
+    (stocked.path / "work a" / "b c").touch(0o755)
+    (stocked.path / "cudaswitch-of-mine").touch(0o755)
+    (stocked.path / ".conda" / "envs" / "my env" / "conda-meta").mkdir(parents=True)
+    env = stocked.env | {"PATH": str(stocked.path), "PS1": "ready> ", "TERM": "vt100"}
+    start = f"source {shlex.quote(str(_FOLDER / SCRIPTS['bash']))}"
+    options = ["--norc", "--noprofile", "-i"]
+    with pexpect.spawn(
+        require("bash"), options, env=env, cwd=str(stocked.path), encoding="utf-8", timeout=60
+    ) as shell:
+        shell.sendline(start)
+        shell.expect("ready> .*ready> ")
+        shell.send(f"cudaswitch {line}\t|\x15exit\r")
+        shell.expect(r"cudaswitch ([^|\r\n]*)\|")
+        assert shell.match[1] == completed
+
+
 @pytest.mark.parametrize("shell", ["bash", "fish"])
 def test_a_value_behind_an_equals_sign(stocked: Home, shell: str) -> None:
     split = " = " if shell == "bash" else "="  # bash breaks words at COMP_WORDBREAKS
