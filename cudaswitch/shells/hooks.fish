@@ -165,7 +165,10 @@ function __cudaswitch_leave
             if test -z "$_CUDASWITCH_ON$_CUDASWITCH_C$_CUDASWITCH_V"; and __cudaswitch_unreturned
                 set -e _CUDASWITCH_GONE
             else
+                # The variables conda brings back after that: what of theirs is the person's stays known.
+                set -l kept $_CUDASWITCH_KEPT
                 __cudaswitch_settle
+                test -n "$kept" -a -n "$_CUDASWITCH_ON"; and set -gx _CUDASWITCH_KEPT $kept
             end
         else if test -n "$_CUDASWITCH_GONE"
             # It may have been a script of the environment that set PATH, and conda is still to come.

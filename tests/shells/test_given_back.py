@@ -256,6 +256,32 @@ def test_a_folder_of_ones_own_that_conda_keeps_below_many_environments(
     assert result.snaps[str(len(typed) + 1)]["LD_LIBRARY_PATH"] == own["LD_LIBRARY_PATH"]
 
 
+@told_apart
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("below", ["use", "pin", "appended"])
+def test_a_folder_of_ones_own_below_a_pinned_environment_with_variables(
+    shell: Shell, conda: Conda, below: str, person: Person, tmp_path: Path
+) -> None:
+    """It is the same as a folder of the toolkit that stays when the environment is left."""
+    one = person.kits[0].lib[0]
+    for name, request in (("a", "10.1"), ("b", None), ("c", "11.8")):
+        prefix = conda_prefix(tmp_path / name)
+        if request:
+            person.pin(request, prefix)
+    state = '{"env_vars": {"CUDA_HOME": "/c", "LD_LIBRARY_PATH": "/c/lib"}}'
+    (tmp_path / "c" / "conda-meta" / "state").write_text(state)
+    session = Session(person, tmp_path, shell, conda)
+    steps = session.steps("a +c out out" if below == "pin" else "c out")
+    own = {"LD_LIBRARY_PATH": f"/old:{one}"}
+    if below != "pin":
+        steps = ["cudaswitch use 10.1", *steps, "cudaswitch off"]
+    if below == "appended":
+        own = {"LD_LIBRARY_PATH": "/old"}
+        steps[1:1] = [shell.append("LD_LIBRARY_PATH", one)]
+    result = session.play(*map(shell.hush, steps), load=below != "pin", **own)
+    assert result.snaps[str(len(steps) + 1)]["LD_LIBRARY_PATH"] == f"/old:{one}"
+
+
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 @pytest.mark.parametrize("whose", ["person", "environment"])
