@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 
 def printable(text: str) -> str:
     """Return `text` with characters spelt out that drive a terminal or hide, such as ESC."""
@@ -17,6 +19,11 @@ def _spelt(code: int) -> str:
 def brief(text: str) -> str:
     """Return `text` for a message: its ends where it is too long for a line."""
     return text if len(text) <= 120 else f"{text[:60]}…{text[-40:]}"
+
+
+def hint_for(error: OSError, usual: str) -> str:
+    """Return the hint for what cannot be written: `usual`, unless the disk is full."""
+    return "make room there" if error.errno in {errno.ENOSPC, errno.EDQUOT} else usual
 
 
 class CudaswitchError(Exception):

@@ -13,7 +13,7 @@ from cudaswitch.activation import Want
 from cudaswitch.bundled import plain_site
 from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.environments import Environment
-from cudaswitch.errors import StoreError
+from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.regular import is_there, read_regular
 from cudaswitch.store import dealias
 from cudaswitch.versions import Request
@@ -140,7 +140,7 @@ def write_pin(
     except OSError as error:
         raise StoreError(
             f"cannot pin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
-            "pin an environment that you may write, or a directory with --dir",
+            hint_for(error, "pin an environment that you may write, or a directory with --dir"),
         ) from None
 
 

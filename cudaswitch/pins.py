@@ -14,7 +14,7 @@ from cudaswitch.changing import own_store
 from cudaswitch.decision import VERSION_FILE, Decision, answer
 from cudaswitch.durable import write_all
 from cudaswitch.environments import Environment, environment_at, pin_of, read_request
-from cudaswitch.errors import CudaswitchError, StoreError
+from cudaswitch.errors import CudaswitchError, StoreError, hint_for
 from cudaswitch.holders import Record, records
 from cudaswitch.hooks import (
     is_automatic,
@@ -55,7 +55,7 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
     except OSError as error:
         raise StoreError(
             f"cannot write `{error.filename}`: {error.strerror}",
-            "pin a directory that you may write",
+            hint_for(error, "pin a directory that you may write"),
         ) from None
     return kit
 

@@ -21,7 +21,7 @@ from cudaswitch.durable import (
     sync_folder,
     write_atomically,
 )
-from cudaswitch.errors import StoreError
+from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.ownership import refuse_everybodys, refuse_sudo, tell_of_everybodys
 from cudaswitch.paths import CONTENTS, MANIFEST, Home
 from cudaswitch.toolkit import refuse_unsafe_path
@@ -64,7 +64,7 @@ def require_writable(home: Home) -> None:
     except OSError as error:
         raise StoreError(
             f"cannot write the store `{home.folder}`: {error.strerror}",
-            "set CUDASWITCH_HOME to a folder of yours",
+            hint_for(error, "set CUDASWITCH_HOME to a folder of yours"),
         ) from None
     if found != LAYOUT:
         raise StoreError(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import os
+import pwd
 import re
 import stat
 import subprocess
@@ -15,7 +17,14 @@ from pathlib import Path
 
 from cudaswitch import marked, ready, shells
 from cudaswitch.durable import sweep_beside, write_all, write_atomically
-from cudaswitch.errors import ChoiceError, CudaswitchError, RequestError, StoreError, printable
+from cudaswitch.errors import (
+    ChoiceError,
+    CudaswitchError,
+    RequestError,
+    StoreError,
+    hint_for,
+    printable,
+)
 from cudaswitch.paths import home
 from cudaswitch.regular import read_regular
 from cudaswitch.toolkit import refuse_unsafe_path
@@ -53,8 +62,17 @@ class Edit:
 
 
 def folders(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the folders that a row's `startup` may name, by the variables that move them."""
-    base = variables.get("HOME") or os.path.expanduser("~")
+    """Return the folders that a row's `startup` may name, by the variables that move them.
+
+    Raises StoreError for who has neither HOME nor an account with one.
+    """
+    base = variables.get("HOME", "")
+    if not os.path.isabs(base):
+        # What is empty would be `/`, what is relative a folder of any directory.
+        try:
+            base = pwd.getpwuid(os.geteuid()).pw_dir
+        except KeyError:
+            raise StoreError("your home folder is not known", "export HOME=FOLDER") from None
     config = variables.get("XDG_CONFIG_HOME", "")
     return {
         "HOME": base,
@@ -199,7 +217,8 @@ def apply(edit: Edit) -> None:
             _write(edit.target, edit.after)
     except OSError as error:
         raise StoreError(
-            f"cannot write `{edit.path}`: {error.strerror}", "see who may write it"
+            f"cannot write `{edit.path}`: {error.strerror}",
+            hint_for(error, "see who may write it"),
         ) from None
 
 
@@ -291,7 +310,13 @@ def _write(path: Path, content: bytes) -> None:
     if before.st_nlink > 1 or not os.access(path.parent, os.W_OK):
         _overwrite(path, content)
         return
-    write_all({path: content}, kept=True)
+    try:
+        write_all({path: content}, kept=True)
+    except OSError as error:
+        # A container may have it mounted: there no other file can take its place.
+        if error.errno != errno.EBUSY:
+            raise
+        _overwrite(path, content)
 
 
 def _overwrite(path: Path, content: bytes) -> None:

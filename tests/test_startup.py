@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import stat
 import subprocess
@@ -14,7 +15,9 @@ import pytest
 
 from checks import refused, succeeded
 from cudaswitch.shells import SHELLS
+from cudaswitch.startup import startup_file
 from homes import Home
+from mounts import in_own_mounts
 from startup_files import FILES, install, remove
 from tools import console_script, require
 
@@ -62,6 +65,25 @@ def test_a_folder_of_settings_that_hangs_on_the_directory_is_none(
     install(home, "fish")
     assert (home.path / ".config/fish/conf.d/cudaswitch.fish").is_file()
     assert not (home.path / "relative").exists()
+
+
+@pytest.mark.parametrize("home_of", [{}, {"HOME": ""}, {"HOME": "here"}], ids=str)
+def test_a_home_that_is_none_is_that_of_the_account(home_of: dict[str, str]) -> None:
+    folder = pwd.getpwuid(os.geteuid()).pw_dir
+    assert startup_file(SHELLS["bash"], home_of) == Path(folder, ".bashrc")
+
+
+def test_a_file_that_is_mounted_is_written_all_the_same(home: Home) -> None:
+    """As containers have it: there no other file can take its place."""
+    (home.path / "outside").write_text("alias ll='ls -l'\n")
+    (home.path / ".bashrc").touch()
+    script = (
+        "mount --bind outside .bashrc; cudaswitch init --install bash\n"
+        "grep -c '' outside; cudaswitch init --remove bash"
+    )
+    done = in_own_mounts(script, cwd=home.path, env=home.env)
+    assert succeeded(done) == ["4"]
+    assert (home.path / "outside").read_text() == "alias ll='ls -l'\n"
 
 
 @pytest.mark.parametrize(

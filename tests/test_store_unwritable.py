@@ -47,6 +47,26 @@ def test_a_full_disk(home: Home, tmp_path: Path) -> None:
     assert (home.path / "after").read_text() == (home.path / "before").read_text()
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["init --install bash", "pin 10.1 --dir .", "pin 10.1 -p env", "config set jobs 2"],
+)
+def test_a_full_disk_elsewhere(stocked: Home, command: str) -> None:
+    """Another folder or owner would be no help."""
+    (stocked.path / "small").mkdir()
+    done = in_own_mounts(
+        stocked,
+        "mount -t tmpfs -o size=16k,nr_inodes=20 tmpfs small; cd small\n"
+        "mkdir -p env/conda-meta env/bin; touch env/conda-meta/history .bashrc\n"
+        'export HOME="$PWD" XDG_CONFIG_HOME="$PWD"\n'
+        "n=0; while touch $n 2>/dev/null; do n=$((n + 1)); done\n"
+        f"exec cudaswitch {command}",
+    )
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert done.stderr.endswith("\nhint: make room there\n")
+
+
 @pytest.mark.parametrize("place", ["/proc/nobody", "/dev/null", "FILE/below"])
 def test_a_cache_that_cannot_be_made(home: Home, tmp_path: Path, place: str) -> None:
     """As in containers and batch jobs, whose HOME is nobody's."""

@@ -9,7 +9,7 @@ import click
 
 from cudaswitch import settings, talk
 from cudaswitch.cli import output
-from cudaswitch.errors import RequestError, StoreError
+from cudaswitch.errors import RequestError, StoreError, hint_for
 from cudaswitch.settings import SETTINGS, Value
 
 _PRIVATE = 0o600
@@ -106,7 +106,8 @@ def _change(name: str, value: Value | None) -> None:
     except (TOMLKitError, UnicodeDecodeError, AttributeError) as error:
         raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
     except OSError as error:
-        raise StoreError(f"cannot write `{path}`: {error.strerror}", "see who owns it") from None
+        why, hint = error.strerror, hint_for(error, "see who owns it")
+        raise StoreError(f"cannot write `{path}`: {why}", hint) from None
     if value is None and text == before and name in settings.written():
         raise RequestError(f"cannot take `{name}` out of `{path}`", "mend the file")
     settings.forget()

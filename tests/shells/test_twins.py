@@ -99,7 +99,8 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Stage:
 
 def drawn(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
     """Draw a history."""
-    ld = dice.choice([None, ("/own/lib",), ("/x y", "/own/lib")])
+    same = dice.choice(stage.person.kits).lib[0]
+    ld = dice.choice([None, ("/own/lib",), ("/x y", "/own/lib"), ("/own/lib", same)])
     scalars = dice.choice(
         [(), (("CUDA_HOME", "/mine"),), (("CUDACXX", "mine"),), (("NVCC_PREPEND_FLAGS", "-O2"),)]
     )
