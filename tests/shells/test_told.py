@@ -165,7 +165,7 @@ def test_at_a_terminal(person: Person, shell: Shell, tmp_path: Path) -> None:
         said = [terminal.say(f"cudaswitch use {word}") for word in words]
     finally:
         terminal.child.close(force=True)
-    told = [re.findall("^(?:ready> )?(cudaswitch: CUDA .*?)\r?$", text, re.M) for text in said]
+    told = [re.findall("^\r?(?:ready> )?(cudaswitch: CUDA .*?)\r?$", text, re.M) for text in said]
     assert told == [[FIRST], [SECOND], [FIRST]]
 
 
