@@ -116,7 +116,7 @@ if [ "$_CUDASWITCH_SHIMS" -gt 32 ]; then
 fi
 
 if [ -n "${_CUDASWITCH_U-}" ]; then
-    __csw=$_CUDASWITCH_U _cudaswitch_origin='this shell (`cudaswitch use`)'
+    __csw=$_CUDASWITCH_U _cudaswitch_origin='this shell (`cudaswitch use`, `env` or `exec`)'
 elif [ -n "${CUDASWITCH_VERSION-}" ]; then
     _cudaswitch_origin=CUDASWITCH_VERSION
     __cudaswitch_ready "$CUDASWITCH_VERSION" || __cudaswitch_ask -- "$CUDASWITCH_VERSION" || exit
