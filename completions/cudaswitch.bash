@@ -84,9 +84,18 @@ _cudaswitch_cudnns() {
     _cudaswitch_add none
 }
 
+_cudaswitch_searchable() {
+    _cudaswitch_add cuda cudnn
+    _cudaswitch_releases
+}
+
+_cudaswitch_releases() {
+    _cudaswitch_add 13.4.2 13.4.1 13.3.1 13.3.0 13.2.2 13.2.1 13.2.0 13.1.2 13.1.1 13.1.0 13.0.3 13.0.2 13.0.1 13.0.0 12.9.2 12.9.1 12.9.0 12.8.2 12.8.1 12.8.0 12.6.3 12.6.2 12.6.1 12.6.0 12.5.1 12.5.0 12.4.1 12.4.0 12.3.2 12.3.1 12.3.0 12.2.2 12.2.1 12.2.0 12.1.1 12.1.0 12.0.1 12.0.0 11.8.0 11.7.1 11.7.0 11.6.2 11.6.1 11.6.0 11.5.2 11.5.1 11.5.0 11.4.4 11.4.3 11.4.2 11.4.1 11.4.0 11.3.1 11.3.0 11.2.2 11.2.1 11.2.0 11.1.1 11.1.0 11.0.3 11.0.2 10.2.89 10.1.243 10.0.130 9.2.88 9.1.85 9.0.176 8.0.61 8.0.44
+}
+
 _cudaswitch_installable() {
     _cudaswitch_add latest auto
-    _cudaswitch_add 13.4.2 13.4.1 13.3.1 13.3.0 13.2.2 13.2.1 13.2.0 13.1.2 13.1.1 13.1.0 13.0.3 13.0.2 13.0.1 13.0.0 12.9.2 12.9.1 12.9.0 12.8.2 12.8.1 12.8.0 12.6.3 12.6.2 12.6.1 12.6.0 12.5.1 12.5.0 12.4.1 12.4.0 12.3.2 12.3.1 12.3.0 12.2.2 12.2.1 12.2.0 12.1.1 12.1.0 12.0.1 12.0.0 11.8.0 11.7.1 11.7.0 11.6.2 11.6.1 11.6.0 11.5.2 11.5.1 11.5.0 11.4.4 11.4.3 11.4.2 11.4.1 11.4.0 11.3.1 11.3.0 11.2.2 11.2.1 11.2.0 11.1.1 11.1.0 11.0.3 11.0.2 10.2.89 10.1.243 10.0.130 9.2.88 9.1.85 9.0.176 8.0.61 8.0.44
+    _cudaswitch_releases
     _cudaswitch_aliases
     _cudaswitch_files_too
 }
@@ -130,6 +139,10 @@ _cudaswitch_files() { _cudaswitch_paths default file; }
 _cudaswitch_folders() { _cudaswitch_paths dirnames directory; }
 
 _cudaswitch_tools() {
+    if [[ $cur == */* ]]; then
+        _cudaswitch_files
+        return
+    fi
     local stores path home=${CUDA_HOME-}
     if [[ -z $home ]]; then
         _cudaswitch_find_stores
@@ -243,7 +256,7 @@ _cudaswitch_argument() {
             ;;
         install:*) _cudaswitch_installable ;;
         adopt:1) _cudaswitch_folders ;;
-        search:*) _cudaswitch_add cuda cudnn ;;
+        search:*) _cudaswitch_searchable ;;
         remove:*) _cudaswitch_toolkits ;;
         verify:*) _cudaswitch_toolkits ;;
         lock:*) _cudaswitch_installable ;;

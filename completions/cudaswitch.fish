@@ -50,9 +50,18 @@ function __cudaswitch_complete_cudnns
     printf '%s\t%s\n' none 'a toolkit without cuDNN'
 end
 
+function __cudaswitch_complete_searchable
+    printf '%s\n' cuda cudnn
+    __cudaswitch_complete_releases
+end
+
+function __cudaswitch_complete_releases
+    printf '%s\tCUDA to install\n' 13.4.2 13.4.1 13.3.1 13.3.0 13.2.2 13.2.1 13.2.0 13.1.2 13.1.1 13.1.0 13.0.3 13.0.2 13.0.1 13.0.0 12.9.2 12.9.1 12.9.0 12.8.2 12.8.1 12.8.0 12.6.3 12.6.2 12.6.1 12.6.0 12.5.1 12.5.0 12.4.1 12.4.0 12.3.2 12.3.1 12.3.0 12.2.2 12.2.1 12.2.0 12.1.1 12.1.0 12.0.1 12.0.0 11.8.0 11.7.1 11.7.0 11.6.2 11.6.1 11.6.0 11.5.2 11.5.1 11.5.0 11.4.4 11.4.3 11.4.2 11.4.1 11.4.0 11.3.1 11.3.0 11.2.2 11.2.1 11.2.0 11.1.1 11.1.0 11.0.3 11.0.2 10.2.89 10.1.243 10.0.130 9.2.88 9.1.85 9.0.176 8.0.61 8.0.44
+end
+
 function __cudaswitch_complete_installable
     printf '%s\t%s\n' latest 'the newest there is' auto 'what the active environment needs'
-    printf '%s\tCUDA to install\n' 13.4.2 13.4.1 13.3.1 13.3.0 13.2.2 13.2.1 13.2.0 13.1.2 13.1.1 13.1.0 13.0.3 13.0.2 13.0.1 13.0.0 12.9.2 12.9.1 12.9.0 12.8.2 12.8.1 12.8.0 12.6.3 12.6.2 12.6.1 12.6.0 12.5.1 12.5.0 12.4.1 12.4.0 12.3.2 12.3.1 12.3.0 12.2.2 12.2.1 12.2.0 12.1.1 12.1.0 12.0.1 12.0.0 11.8.0 11.7.1 11.7.0 11.6.2 11.6.1 11.6.0 11.5.2 11.5.1 11.5.0 11.4.4 11.4.3 11.4.2 11.4.1 11.4.0 11.3.1 11.3.0 11.2.2 11.2.1 11.2.0 11.1.1 11.1.0 11.0.3 11.0.2 10.2.89 10.1.243 10.0.130 9.2.88 9.1.85 9.0.176 8.0.61 8.0.44
+    __cudaswitch_complete_releases
     __cudaswitch_complete_aliases
     __cudaswitch_complete_files
 end
@@ -63,6 +72,10 @@ function __cudaswitch_complete_consumers
 end
 
 function __cudaswitch_complete_tools
+    if string match --quiet '*/*' -- (commandline -ct)
+        __cudaswitch_complete_files
+        return
+    end
     set -l home $CUDA_HOME
     if test -z "$home"
         set -l latest (__cudaswitch_complete_stores)[1]/requests/latest
@@ -428,7 +441,7 @@ function __cudaswitch_complete_argument
         case 'adopt:1'
             __cudaswitch_complete_folders
         case 'search:*'
-            printf '%s\n' cuda cudnn
+            __cudaswitch_complete_searchable
         case 'remove:*'
             __cudaswitch_complete_toolkits
         case 'verify:*'

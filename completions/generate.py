@@ -53,7 +53,7 @@ KINDS = {
     "path": "folders",
     "prefix": "folders",
     "request": "requests",
-    "search.request": "cuda cudnn",
+    "search.request": "searchable",
     "sha256": FREE,
     "target": "files",
     "toolkits": "toolkits",
@@ -68,7 +68,7 @@ A parameter with choices of its own needs no row; `command.parameter` goes befor
 """
 FUNCTIONS = {
     *("aliases", "consumers", "cudnns", "environments", "files", "folders"),
-    *("installable", "requests", "toolkits", "tools"),
+    *("installable", "requests", "searchable", "toolkits", "tools"),
 }
 
 

@@ -160,7 +160,8 @@ def test_current(lent: Home, tmp_path: Path) -> None:
     }  # fmt: skip
     on = {"toolkit": FULL, "version": "10.1.243", "path": str(kit(lent))}
     used = current("exec", "10.1", "--")
-    assert used == {**on, "origin": "this shell (`cudaswitch use`, `env` or `exec`)", "agrees": True}
+    origin = "this shell (`cudaswitch use`, `env` or `exec`)"
+    assert used == {**on, "origin": origin, "agrees": True}
     (tmp_path / ".cuda-version").write_text("# ours\n10.1\n")
     asked = json.loads(lent.run("current", "--json", cwd=tmp_path).stdout)
     assert asked == {**on, "origin": f"{tmp_path}/.cuda-version:2", "agrees": False}

@@ -220,6 +220,8 @@ CASES: dict[str, set[str]] = {
     "cudaswitch exec 12": {"12.4.1"},
     "cudaswitch install 12.4": {"12.4.0", "12.4.1"},
     "cudaswitch install 12.4.1 10.2": {"10.2.89"},
+    "cudaswitch search 12.4": {"12.4.0", "12.4.1"},
+    "cudaswitch search cu": {"cuda", "cudnn"},
     "cudaswitch use 10.1 --gpus ": set(),
     "cudaswitch use 12.4.1 ": set(),
     "cudaswitch list ": set(),
@@ -292,7 +294,7 @@ def test_it_offers_files_and_folders(stocked: Home, shell: str) -> None:
     quoted = "work\\ "
     lines = [
         "install wo",
-        "install ./work",
+        "which ./work",
         f"adopt {quoted}",
         "adopt wo",
         "pin --dir=wo",

@@ -84,9 +84,18 @@ _cudaswitch_cudnns() {
     _cudaswitch_add none
 }
 
+_cudaswitch_searchable() {
+    _cudaswitch_add cuda cudnn
+    _cudaswitch_releases
+}
+
+_cudaswitch_releases() {
+    @available@
+}
+
 _cudaswitch_installable() {
     _cudaswitch_add latest auto
-    @available@
+    _cudaswitch_releases
     _cudaswitch_aliases
     _cudaswitch_files_too
 }
@@ -130,6 +139,10 @@ _cudaswitch_files() { _cudaswitch_paths default file; }
 _cudaswitch_folders() { _cudaswitch_paths dirnames directory; }
 
 _cudaswitch_tools() {
+    if [[ $cur == */* ]]; then
+        _cudaswitch_files
+        return
+    fi
     local stores path home=${CUDA_HOME-}
     if [[ -z $home ]]; then
         _cudaswitch_find_stores

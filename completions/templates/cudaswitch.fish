@@ -50,9 +50,18 @@ function __cudaswitch_complete_cudnns
     printf '%s\t%s\n' none 'a toolkit without cuDNN'
 end
 
+function __cudaswitch_complete_searchable
+    printf '%s\n' cuda cudnn
+    __cudaswitch_complete_releases
+end
+
+function __cudaswitch_complete_releases
+    @available@
+end
+
 function __cudaswitch_complete_installable
     printf '%s\t%s\n' latest 'the newest there is' auto 'what the active environment needs'
-    @available@
+    __cudaswitch_complete_releases
     __cudaswitch_complete_aliases
     __cudaswitch_complete_files
 end
@@ -63,6 +72,10 @@ function __cudaswitch_complete_consumers
 end
 
 function __cudaswitch_complete_tools
+    if string match --quiet '*/*' -- (commandline -ct)
+        __cudaswitch_complete_files
+        return
+    end
     set -l home $CUDA_HOME
     if test -z "$home"
         set -l latest (__cudaswitch_complete_stores)[1]/requests/latest
