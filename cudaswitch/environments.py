@@ -250,7 +250,9 @@ def read_request(
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise CudaswitchError(f"`{shown}` is not a regular file", "remove it")
-            if not anyones and status.st_uid not in (0, os.geteuid()):
+            # A link leads to whatever file its owner likes, one's own or root's.
+            owners = {status.st_uid, os.lstat(path).st_uid}
+            if not anyones and not owners <= {0, os.geteuid()}:
                 raise CudaswitchError(
                     f"`{shown}` belongs to another user and is not followed",
                     f"if you trust it: cudaswitch use VERSION, or copy {os.path.basename(path)}"

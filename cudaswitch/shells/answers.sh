@@ -20,6 +20,8 @@ __cudaswitch_read() {
     \local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_line _csw_key _csw_room
     _csw_cuda='' _csw_cudnn='' _csw_mode='' _csw_gpus='' _csw_room=4096
     if ! { [ -f "$1" ] && [ -O "$1" ] && [ -r "$1" ]; }; then return 1; fi
+    # In a folder of somebody else a link is theirs, whose file it may lead to.
+    if [ -L "$1" ] && ! [ -O "${1%/*}/." ]; then return 1; fi
     while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
         # What is longer Python refuses, and here a line takes its time.
         _csw_room=$((_csw_room - ${#_csw_line} - 1)) _csw_key=cuda

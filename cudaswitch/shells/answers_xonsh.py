@@ -83,7 +83,8 @@ def content_of(file: Path) -> bytes | None:
     """Return what a version file holds, None where it is another user's, or none."""
     try:
         status = file.stat()
-        is_own = stat.S_ISREG(status.st_mode) and status.st_uid in (0, os.geteuid())
+        owners = {status.st_uid, file.lstat().st_uid}
+        is_own = stat.S_ISREG(status.st_mode) and owners <= {0, os.geteuid()}
         return file.read_bytes() if is_own and status.st_size <= VERSION_FILE_LIMIT else None
     except OSError:
         return None

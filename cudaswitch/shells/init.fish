@@ -34,6 +34,8 @@ end
 # $__csw = the ready answer to the version file $argv[1]; fails where Python must be asked.
 function __cudaswitch_read
     test -O $argv[1] -a -r $argv[1]; or return 1
+    # In a folder of somebody else a link is theirs, whose file it may lead to.
+    test -L $argv[1]; and not test -O (string replace --regex '[^/]*$' . -- $argv[1]); and return 1
     # What is longer Python refuses, and here a line takes its time.
     set -l text
     read --null --nchars 4097 text <$argv[1]
@@ -93,7 +95,7 @@ function __cudaswitch_directory
         if string match --quiet --regex '^(?<line>[A-Za-z0-9._+-]+)\n?$' -- "$_cudaswitch_text"
             and not string match --quiet --regex '\x00' <$_cudaswitch_file
             # Whose else it may be Python knows.
-            and test -O $_cudaswitch_file
+            and test -O $_cudaswitch_file -a ! -L $_cudaswitch_file
             and __cudaswitch_ready $line
         else
             __cudaswitch_read $_cudaswitch_file

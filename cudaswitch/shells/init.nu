@@ -33,7 +33,9 @@ def __cudaswitch_text [file] {
     try {
         let own = (ls --long --directory $'/proc/($nu.pid)' | get 0.user)
         let found = (ls --long --directory ($file | path expand) | get 0)
-        if $found.type == file and $found.user in [$own root] and $found.size < 64kB { open --raw $file | decode utf-8 }
+        # A link leads to whatever file its owner likes.
+        let owners = [$found.user (ls --long --directory $file | get 0.user)]
+        if $found.type == file and ($owners | all {|it| $it in [$own root] }) and $found.size < 64kB { open --raw $file | decode utf-8 }
     } catch { null }
 }
 

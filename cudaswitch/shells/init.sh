@@ -31,7 +31,8 @@ __cudaswitch_directory() {
         __cudaswitch_content "$_cudaswitch_file"
         _cudaswitch_text=$__csw
         # What nearly all of them hold is one version. Whose else it may be Python knows.
-        { [ -O "$_cudaswitch_file" ] && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
+        { [ -O "$_cudaswitch_file" ] && ! [ -L "$_cudaswitch_file" ] \
+            && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
             || __cudaswitch_read "$_cudaswitch_file" \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
     elif [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_active \

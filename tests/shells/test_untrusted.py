@@ -75,6 +75,32 @@ def test_an_edit_by_somebody_else_is_seen(shell: Shell, person: Person, tmp_path
     assert result.stderr.count("belongs to another user and is not followed") == 2
 
 
+@root_only
+@every
+@pytest.mark.parametrize("owner", [OTHER, 0])
+def test_whose_a_link_is_counts_too(
+    shell: Shell, owner: int, person: Person, tmp_path: Path
+) -> None:
+    """A link of somebody else's leads to whatever file fits them, one's own or root's."""
+    own, tree = tmp_path / "own", tmp_path / "tree"
+    own.write_text("10.1\n")
+    tree.mkdir()
+    link = tree / ".cuda-version"
+    link.symlink_to(own)
+    for path in (tree, link):
+        os.chown(path, owner, owner, follow_symlinks=False)
+    result = person.play(shell, cd(shell, tree), cd(shell, tmp_path))
+    done = person.home.run("exec", "--", "printenv", "CUDA_HOME", cwd=tree)
+    if owner == OTHER:
+        assert homes(person, result) == "---"
+        assert done.stdout == ""
+        for said in (result.stderr, done.stderr):
+            assert "belongs to another user and is not followed" in said
+    else:
+        assert homes(person, result.check()) == "-1-"
+        assert done.stdout == f"{person.kits[0].home}\n"
+
+
 @every
 @pytest.mark.parametrize("variable", ["VIRTUAL_ENV", "CONDA_PREFIX"])
 def test_a_relative_environment_is_none(
