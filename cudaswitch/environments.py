@@ -48,6 +48,24 @@ class Environment(NamedTuple):
         """
         return f"{self.folder}/want"
 
+    def is_own(self) -> bool:
+        """Tell whether all folders that hooks are written in are this user's, and none is a link.
+
+        Whoever owns a link chooses what is written through it.
+        """
+        parts = {"C": ("conda", "conda/activate.d", "conda/deactivate.d"), "V": ("../bin",)}
+        inner = ("", "cudaswitch", "cudaswitch/pin", "cudaswitch/want", *parts[self.owner])
+        for path in (os.path.realpath(self.prefix), *(f"{self.prefix}/etc/{at}" for at in inner)):
+            try:
+                status = os.lstat(path.rstrip("/"))
+            except FileNotFoundError:
+                continue
+            except OSError:
+                return False
+            if status.st_uid != os.geteuid() or stat.S_ISLNK(status.st_mode):
+                return False
+        return True
+
     def want_kept(self) -> Want | None:
         """Return what its hooks ask for, None where that is not known."""
         try:

@@ -88,8 +88,8 @@ def _copied(noted: Iterable[str]) -> Iterator[Record]:
             if real in seen:
                 continue
             seen.add(real)
-            read_request(file)  # that of somebody else is none of ours
-            want = environment.want_kept()
+            # That of somebody else is none of ours.
+            want = environment.want_kept() if environment.is_own() else None
             if want and toolkit_at(want.home):
                 yield Record(file, want.home)
         except (CudaswitchError, OSError):

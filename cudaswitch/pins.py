@@ -149,8 +149,9 @@ def _refresh(noted: list[Record]) -> None:
             # An alias may have come to stand for `auto`, and not do so any more.
             same_way = is_automatic(environment) == (dealias(request).text == "auto")
             if record.hooked != want.home or environment.want_kept() != want or not same_way:
+                _refuse_others(environment)
                 write_pin(environment, request, want, seen, note)
-            elif not is_current(environment):
+            elif environment.is_own() and not is_current(environment):
                 # They are an older cudaswitch's, and do: where they cannot be written they stay.
                 with contextlib.suppress(StoreError):
                     write_pin(environment, request, want, seen, note)
@@ -158,6 +159,14 @@ def _refresh(noted: list[Record]) -> None:
             say(error.message)
         except CudaswitchError:
             pass  # nothing answers it any more
+
+
+def _refuse_others(environment: Environment) -> None:
+    """Raise StoreError where somebody else might choose what is written."""
+    if not environment.is_own():
+        raise StoreError(
+            f"the hooks of `{environment.prefix}` stay as they are: they are not yours"
+        )
 
 
 def _record_of(path: str | Path) -> Path:

@@ -5,7 +5,9 @@ As root, the other person is root without its privileges, who owns nothing of th
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -16,6 +18,8 @@ import builders
 from checks import refused, snapshot, succeeded
 from homes import Home, make_home
 from made_environments import Env
+from shells.conda import conda_prefix
+from stock import BARE
 from tools import console_script, require
 
 OTHER = 12345
@@ -321,3 +325,32 @@ def test_root_leaves_no_answer_in_somebody_s_store(stocked: Home, tmp_path: Path
         os.chown(stocked.store, owner, -1)
         succeeded(stocked.run("exec", "--", "true", VIRTUAL_ENV=str(env.prefix)))
         assert len(list(stocked.store.glob("auto/*"))) == answers
+
+
+@root_only
+@pytest.mark.parametrize("noted", [False, True], ids=["found", "pinned once"])
+def test_nothing_is_written_through_somebody_else_s_links(
+    stocked: Home, tmp_path: Path, noted: bool
+) -> None:
+    """An environment of theirs, which conda knows, leads into one of ours."""
+    ours, theirs = (conda_prefix(tmp_path / name) for name in ("ours", "theirs"))
+    succeeded(stocked.run("pin", BARE, "--cudnn", "none", "-p", ours))
+    if noted:
+        succeeded(stocked.run("pin", "10.1", "-p", theirs))
+    shutil.rmtree(theirs / "etc")
+    (theirs / "etc/cudaswitch").mkdir(parents=True)
+    (theirs / "etc/conda").symlink_to(ours / "etc/conda")
+    (theirs / "etc/cudaswitch/want").write_bytes((ours / "etc/cudaswitch/want").read_bytes())
+    for path in (theirs, *theirs.rglob("*")):
+        os.chown(path, OTHER, OTHER, follow_symlinks=False)
+    # A pin of ours may have stayed there, or be a second name of another file of ours.
+    (stocked.path / "wants").write_text("10.1\n")
+    (theirs / "etc/cudaswitch/pin").hardlink_to(stocked.path / "wants")
+    (stocked.path / ".conda").mkdir()
+    (stocked.path / ".conda/environments.txt").write_text(f"{ours}\n{theirs}\n")
+    before = snapshot(ours)
+    archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
+    succeeded(stocked.run("install", archive))
+    assert snapshot(ours) == before
+    held = json.loads("\n".join(succeeded(stocked.run("list", "--json"))))["toolkits"]
+    assert noted or str(theirs) not in {who for kit in held for who in kit["pinned_by"]}
