@@ -4,6 +4,8 @@
 # whether the request is `auto`, and what in the environment is older than the pin as long as
 # there is nothing new in it that might bring CUDA.
 function __cudaswitch_enter
+    # What is active at the next prompt may be what was at the last, and this one left untold.
+    test $argv[1] = V; and set -g _cudaswitch_seen
     set -l plain
     set -l asked $argv[5]
     if set -q argv[7]

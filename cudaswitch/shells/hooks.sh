@@ -8,6 +8,8 @@ __cudaswitch_enter() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     # Not where it would be exported: to a shell that has no functions.
     case ${_cudaswitch_here-}$- in 1* | *a*) ;; *) _cudaswitch_here=1 ;; esac
+    # What is active at the next prompt may be what was at the last, and this one left untold.
+    case $1${_cudaswitch_seen:+x} in Vx) _cudaswitch_seen=entered ;; esac
     \local __csw _csw_tried _csw_auto _csw_plain _csw_search _csw_ld _csw_ld_set
     _csw_tried='' _csw_auto=${5-} _csw_plain=''
     if [ -n "${6-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/$6" ] \

@@ -300,6 +300,17 @@ class TestPrompt:
             assert bare(now) == bare(before) | {"PATH": f"{envs.w}/bin:{before['PATH']}"}
         assert_as_before(result, 6)
 
+    def test_one_that_was_passed_through_between_two_prompts(
+        self, person: Person, shell: Shell, plain_envs: Envs
+    ) -> None:
+        """As a build script does: at the prompt the same is active as at the one before."""
+        v, w = (activate(shell, plain_envs / name) for name in "vw")
+        steps = (f"{v}\n{w}\ndeactivate", w, f"{v}\n{w}", "deactivate")
+        result = person.play(shell, *(f"{step}\n{prompt(shell)}" for step in steps)).check()
+        for number in (1, 4):
+            assert_as_before(result, number)
+        assert bare(result.snaps["3"]) == bare(result.snaps["2"])
+
     def test_rewritten_scripts_are_healed(
         self, person: Person, shell: Shell, tmp_path: Path
     ) -> None:
