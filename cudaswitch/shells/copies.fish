@@ -23,7 +23,7 @@ function __cudaswitch_copies
                 __cudaswitch_without "$argv[2]"
             case '*_FLAGS'
                 set __csw $kept
-                __cudaswitch_wordless __csw $argv[2] keep
+                __cudaswitch_wordless __csw $argv[2]
             case '*'
                 test "$kept" = "$argv[2]"; or continue
         end

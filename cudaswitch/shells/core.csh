@@ -48,7 +48,6 @@ end
 set _csw_ld_set = $?LD_LIBRARY_PATH
 set _csw_conda = "${_csw_CONDA_PREFIX:q}"
 set _csw_venv = "${_csw_VIRTUAL_ENV:q}"
-set _csw_gone = ""
 set _csw_recall = 0
 
 if ($_csw_do == enter) then
@@ -76,6 +75,8 @@ if ($_csw_do == enter) then
     endif
     set _csw_$_csw_owner = "${_csw_asks:q}:env=${_csw_env:q}"
     eval 'setenv _CUDASWITCH_'$_csw_owner' "${_csw_'$_csw_owner':q}"'
+    # What is active at the next prompt may be what was at the last, and this one left untold.
+    if ($_csw_owner == V) set _cudaswitch_seen = ()
 else if ($_csw_do == leave) then
     set _csw_$_csw_owner = ""
     unsetenv _CUDASWITCH_$_csw_owner

@@ -2,8 +2,6 @@
 if ($?tcsh && $?@env@) then
     if (-f "${@env@:q}/etc/cudaswitch/core.csh") then
         set _csw_do = enter
-        # What is active at the next prompt may be what was at the last, and this one left untold.
-        if (@owner@ == V) set _cudaswitch_seen = ()
         set _csw_owner = @owner@
         set _csw_env = "${@env@:q}"
         set _csw_home = @home@

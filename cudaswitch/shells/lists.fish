@@ -18,7 +18,7 @@ function __cudaswitch_without
     end
 end
 
-# $__csw = the record COUNT/dir:COUNT/dir of the directories $argv[2..] for the list $__csw.
+# $__csw = the record COUNT/dir:COUNT/dir of the directories $argv for the list $__csw.
 function __cudaswitch_record
     set -l made
     for dir in $argv

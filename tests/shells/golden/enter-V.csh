@@ -2,8 +2,6 @@
 if ($?tcsh && $?VIRTUAL_ENV) then
     if (-f "${VIRTUAL_ENV:q}/etc/cudaswitch/core.csh") then
         set _csw_do = enter
-        # What is active at the next prompt may be what was at the last, and this one left untold.
-        if (V == V) set _cudaswitch_seen = ()
         set _csw_owner = V
         set _csw_env = "${VIRTUAL_ENV:q}"
         set _csw_home = '/'""'srv/'""'a store/'""'toolkits/'""'10.1.243+cudnn7.6.5'
