@@ -215,10 +215,12 @@ end
 function __cudaswitch_environments
     if test -n "$_CUDASWITCH_V"
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
-        test "$env" = "$VIRTUAL_ENV"; or set -e _CUDASWITCH_V
+        # It may have been unpinned in another terminal.
+        test "$env" = "$VIRTUAL_ENV" -a -f "$env/etc/cudaswitch/on.fish"; or set -e _CUDASWITCH_V
     end
     if test -n "$_CUDASWITCH_C"
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C)
+        test -f "$env/etc/conda/activate.d/~~cudaswitch.fish"; or set -e _CUDASWITCH_C
         # Below a stacked environment this one is still active: its folder is on PATH.
         if test "$env" != "$CONDA_PREFIX"
             test -n "$CONDA_PREFIX" -a "$CONDA_SHLVL" != 1; and contains -- $env/bin $PATH

@@ -134,11 +134,16 @@ __cudaswitch_ask_once() {
 __cudaswitch_environments() {
     \local _csw_env _csw_hook
     _csw_env=${_CUDASWITCH_V-}
-    if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${VIRTUAL_ENV-}" ]; then
+    # It may have been unpinned in another terminal.
+    if [ -n "$_csw_env" ] && { [ "${_csw_env##*:env=}" != "${VIRTUAL_ENV-}" ] \
+        || ! [ -f "$VIRTUAL_ENV/etc/cudaswitch/on.sh" ]; }; then
         \unset _CUDASWITCH_V
     fi
     _csw_env=${_CUDASWITCH_C-}
-    if [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${CONDA_PREFIX-}" ]; then
+    if [ -n "$_csw_env" ] \
+        && ! [ -f "${_csw_env##*:env=}/etc/conda/activate.d/~~cudaswitch.sh" ]; then
+        \unset _CUDASWITCH_C
+    elif [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${CONDA_PREFIX-}" ]; then
         # Below a stacked environment this one is still active: its folder is on PATH.
         case ${CONDA_SHLVL-}${CONDA_PREFIX:+:$PATH}: in
             1:*) \unset _CUDASWITCH_C ;;

@@ -14,6 +14,7 @@ from shells.conda import conda_prefix
 from shells.driver import BASH, DASH, FISH, SHELLS, TCSH, ZSH, Environment, Shell, ShellResult
 from shells.kits import STATE, Kit, Person, foreign, switched
 from shells.quick_conda import QuickConda
+from tools import console_script
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
@@ -282,6 +283,26 @@ def test_gone_or_made_anew_while_active(
     result = alone.play(shell, activate(shell, prefix), again, "deactivate").check()
     assert "CUDA_HOME" in result.snaps["2"]
     assert_as_before(result, 3)
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("kind", ["venv", "conda"])
+def test_unpinned_in_another_terminal(
+    person: Person, shell: Shell, tmp_path: Path, kind: str
+) -> None:
+    prefix, conda = tmp_path / "env", QuickConda()
+    if kind == "venv":
+        with_venv(prefix)
+        enter = activate(shell, prefix)
+    else:
+        enter = conda.activate(shell, conda_prefix(prefix))
+    person.pin("10.1", prefix)
+    elsewhere = f"{console_script()} unpin -p {shell.quote(str(prefix))}"
+    steps = (f"{step}\n{prompt(shell)}" for step in (enter, elsewhere, "cd /"))
+    result = person.play(shell, conda.init(shell), *steps)
+    homes = [result.snaps[number].get("CUDA_HOME") for number in "234"]
+    assert homes == [str(person.kits[0].home)] * 2 + [None]
+    assert result.snaps["4"]["PATH"] == f"{prefix}/bin:{result.snaps['1']['PATH']}"
 
 
 @integrated
