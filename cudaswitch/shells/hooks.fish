@@ -87,9 +87,11 @@ end
 # Take what was applied in the environment that was left out of what conda keeps.
 function __cudaswitch_forget
     set -g __csw_theirs $_cudaswitch_undone_kept
+    # Scripts of this one may have kept what conda has brought back before them.
+    set -g __csw_names (__cudaswitch_snapshots)
     __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
     __cudaswitch_scalars forget $_cudaswitch_undone
-    set -e __csw_theirs
+    set -e __csw_theirs __csw_names
     set -g _cudaswitch_undone
 end
 

@@ -273,6 +273,7 @@ FOUND: dict[str, tuple[Event, ...]] = {
         *(("activate", "f"), ("stack", "v"), ("deactivate",), ("deactivate",)),
         *(("stack", "a"), ("stack", "f")),
     ),
+    "what a script keeps of what conda brings back": (("activate", "k"), ("activate", "v")),
     "what a script keeps": (("use", "2"), ("activate", "m"), ("prompt",)),
     "what a script keeps below another": (("activate", "h"), ("stack", "k")),
     "a PATH that a script keeps": (("activate", "c"), ("stack", "p"), ("prompt",)),
