@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from cudaswitch import __version__, completion, shells
@@ -19,21 +20,40 @@ def path_of(shell: shells.Shell) -> Path:
 
 
 def write(shell: shells.Shell) -> Path:
-    """Write the ready file of a shell, and return it."""
-    store = home()
-    require_writable(store)
-    path = path_of(shell)
-    scripts = completion.folder_of(shell.name)
-    text = shells.ready(shell, root=store.folder, program=program(), scripts=scripts, file=path)
+    """Write the ready file of a shell, and return it.
+
+    Those of other shells that are another program's become this one's too: there is one binding.
+    """
+    require_writable(home())
+    _write([shell] if _is_ours() else [*_there(), shell])
+    return path_of(shell)
+
+
+def _there() -> list[shells.Shell]:
+    return [row for row in shells.SHELLS.values() if os.path.isfile(path_of(row))]
+
+
+def _write(rows: Iterable[shells.Shell]) -> None:
+    store, command = home(), program()
+    texts = {
+        path: shells.ready(
+            row,
+            root=store.folder,
+            program=command,
+            scripts=completion.folder_of(row.name),
+            file=path,
+        )
+        for row in rows
+        for path in [path_of(row)]
+    }
     with written(store):
-        write_all({path: text, _bound(): _binding() + "\n"})
-    return path
+        write_all({**texts, _bound(): _binding() + "\n"})
 
 
 def remove(shell: shells.Shell) -> None:
     """Take the ready file of a shell away."""
     path_of(shell).unlink(missing_ok=True)
-    if not any(os.path.exists(path_of(row)) for row in shells.SHELLS.values()):
+    if not _there():
         _bound().unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             home().init.rmdir()
@@ -61,9 +81,8 @@ def refresh() -> None:
         other = _command(bound)
         if bound == _binding() or (other != program() and os.access(other, os.X_OK)):
             return
-        for row in shells.SHELLS.values():
-            if os.path.isfile(path_of(row)):
-                write(row)
+        require_writable(home())
+        _write(_there())
 
 
 def _bound() -> Path:
@@ -72,6 +91,13 @@ def _bound() -> Path:
 
 def _read_bound() -> str:
     return _bound().read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
+
+
+def _is_ours() -> bool:
+    try:
+        return _read_bound() == _binding()
+    except OSError:
+        return False
 
 
 def _binding() -> str:

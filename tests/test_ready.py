@@ -65,6 +65,20 @@ def test_ready_files_follow_the_program(stocked: Home) -> None:
     assert snapshot(stocked.store) == before
 
 
+def test_another_program_takes_over_all_of_them(stocked: Home) -> None:
+    """They have one binding, so none may stay with a program that may go."""
+    install(stocked, "bash")
+    ready = stocked.store / "init" / "bash"
+    text, bound = ready.read_text(), ready.with_name(".bound")
+    ready.write_text("# another's\n")
+    bound.write_text(f"0.0.1 {sys.executable}\n/usr\n")
+    install(stocked, "zsh")
+    assert ready.read_text() == text
+    ready.write_text("# by hand\n")
+    install(stocked, "fish")
+    assert ready.read_text() == "# by hand\n"
+
+
 def test_a_ready_file_that_is_gone_is_no_error(stocked: Home) -> None:
     for shell in FILES:
         install(stocked, shell)
