@@ -381,7 +381,16 @@ def documented() -> list[tuple[str, str]]:
             lines += [re.sub(r"\s+#.*", "", line).removeprefix("$ ") for line in block.splitlines()]
         begin = r"(?:^|[;(|\"]|\$\()\s*cudaswitch ([^;|)\"\\<>]+)"
         found += [(path.name, words) for line in lines for words in re.findall(begin, line)]
-    return found
+    return [*found, *hinted()]
+
+
+def hinted() -> list[tuple[str, str]]:
+    """Return the words behind `cudaswitch` in what shells tell to do next, each with its text."""
+    said = re.compile(r"(?:hint: |, then )cudaswitch ([^'\"\\\n,;]+)")
+    texts = [*(PACKAGE / "shells").iterdir(), *ROOT.glob("shims/*")]
+    found = [(at.name, said.findall(at.read_text("utf-8"))) for at in texts if at.is_file()]
+    assert sum(bool(words) for _, words in found) > 5
+    return [(name, words) for name, all_words in found for words in all_words]
 
 
 @pytest.mark.parametrize(("document", "words"), sorted(set(documented())))
