@@ -46,25 +46,28 @@ _SHELLS = frozenset(
 
 
 def may_be_in(prefix: Path, since: float) -> list[str]:
-    """List the person's processes that may have been in an environment since before `since`.
+    """List the processes that may have been in an environment since before `since`.
 
     That is in seconds since this machine was started. It is those that were started in the
     environment, and all shells, and whatever has a terminal, that are older: what a shell exports
-    after its start nobody else can see.
+    after its start nobody else can see. Of other people's it is the shells at a terminal: where
+    people log in, and what services run, is always older.
     """
     entered = {f"{name}={prefix}".encode() for name in ("CONDA_PREFIX", "VIRTUAL_ENV")}
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if process.stat().st_uid != os.geteuid() or process.name == str(os.getpid()):
+            is_own = process.stat().st_uid == os.geteuid()
+            if process.name == str(os.getpid()):
                 continue
-            variables = (process / "environ").read_bytes().split(b"\0")
+            variables = (process / "environ").read_bytes().split(b"\0") if is_own else []
             head, _, tail = (process / "stat").read_text(errors="replace").rpartition(")")
         except OSError:
             continue
         name, fields = head.partition("(")[2], tail.split()
-        has_terminal, started = fields[4] != "0", int(fields[19]) / _TICKS
-        is_old = (has_terminal or name in _SHELLS) and started < since
+        signs = [fields[4] != "0", name in _SHELLS]
+        started = int(fields[19]) / _TICKS
+        is_old = (any(signs) if is_own else all(signs)) and started < since
         if is_old or not entered.isdisjoint(variables):
             found.append(f"{name} (process {process.name})")
     return sorted(found)

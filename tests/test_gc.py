@@ -13,12 +13,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from checks import PYTHON, RUNTIME_ANSWER, bytes_in, in_the_middle, snapshot, succeeded
 from homes import Home
 from preloaded import EVERY, preloaded
-from tools import console_script
+from tools import console_script, require
 
 KITS = ["10.1.243", "10.1.243+cudnn7.6.5"]
 CUDNN = "cudnn-7.6.5-cuda10.1_0"
@@ -239,6 +240,28 @@ def test_no_clock_tells_how_old_a_shell_is(stocked: Home, tmp_path: Path, clock:
             said = stocked.run("gc").stderr
     assert f"sh (process {older})" in said
     assert f"sh (process {younger})" not in said
+    assert (env / "etc/cudaswitch/off.sh").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_shell_of_somebody_else_counts_at_its_terminal(stocked: Home, tmp_path: Path) -> None:
+    """They may have activated what is shared; services of theirs are always older."""
+    env = virtualenv_in(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", env))
+    theirs = [require("setpriv"), "--reuid=12345", "--clear-groups", "sh", "-c", "echo on; read x"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with (
+        pexpect.spawn(theirs[0], theirs[1:], timeout=60) as shell,
+        subprocess.Popen(theirs, start_new_session=True, **pipes) as service,
+    ):
+        shell.expect("on")
+        assert service.stdout
+        service.stdout.readline()
+        succeeded(stocked.run("unpin", "-p", env))
+        said = stocked.run("gc").stderr
+        service.kill()
+    assert f"sh (process {shell.pid})" in said
+    assert f"sh (process {service.pid})" not in said
     assert (env / "etc/cudaswitch/off.sh").exists()
 
 
