@@ -221,6 +221,7 @@ foreach _csw_job (PATH OLD LIB GONE)
         set _csw_take = ""
         # What counts no levels computes no PATH ahead.
         if ($_csw_do != leave || "$_csw_owner" == V || ! $?CONDA_SHLVL) set _csw_skip = 1
+        if ($?CONDA_SHLVL) eval 'if ("$CONDA_SHLVL:q" == 0) set _csw_skip = 1'
         breaksw
     endsw
     set _csw_new_$_csw_job = "${_csw_list:q}"

@@ -118,8 +118,8 @@ __cudaswitch_leave() {
     __cudaswitch_restore || __cudaswitch_settle
     case $1:${CONDA_SHLVL-}:${CONDA_STACKED_2-} in
         # What counts no levels, such as conda-pack, computes no PATH ahead.
-        V:* | [CA]::*) return 0 ;;
-        [CA]:[012]:) _cudaswitch_stood='' ;;
+        V:* | [CA]::* | [CA]:0:*) return 0 ;;
+        [CA]:[12]:) _cudaswitch_stood='' ;;
         *) _cudaswitch_stood=x ;;
     esac
     # Where nothing tells when conda has finished, the next hook or prompt repairs instead.

@@ -77,8 +77,9 @@ def by_hand(shell: Shell, prefix: Path) -> str:
 
 
 @every
+@pytest.mark.parametrize("level", [None, "0"])
 def test_what_counts_no_levels_brings_no_path_back(
-    shell: Shell, person: Person, tmp_path: Path
+    shell: Shell, level: str | None, person: Person, tmp_path: Path
 ) -> None:
     """It runs the hooks as conda does and no more, so no note is left for a PATH to come."""
     prefix = conda_prefix(tmp_path / "c")
@@ -87,7 +88,8 @@ def test_what_counts_no_levels_brings_no_path_back(
         shell.source(prefix / "etc" / "conda" / half / f"~~cudaswitch.{shell.suffix}")
         for half in ("activate.d", "deactivate.d")
     )
-    result = bare(person).play(shell, f"{by_hand(shell, prefix)}\n{enter}", leave).check()
+    steps = (f"{by_hand(shell, prefix)}\n{enter}", leave)
+    result = bare(person).play(shell, *steps, CONDA_SHLVL=level).check()
     assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[0].home)
     after = result.snaps["2"]
     assert not [name for name in after if name.startswith(STATE)]
