@@ -56,18 +56,27 @@ def records() -> list[Record]:
     A copy of an environment (`conda create --clone`, `conda rename`) has the pin and the hooks of
     the original, and no note of ours: those that conda knows are found by that.
     """
-    folder, records = home().at("pins"), []
+    folder, noted = home().at("pins"), []
     for name in listed(folder):
         if name.startswith("."):
             continue
         try:
             row = read_json(f"{folder}/{name}", _NOTE_BYTES)
-            records.append(Record(row["path"], row["hooked"]))
+            written = os.stat(f"{folder}/{name}").st_mtime_ns
+            noted.append((written, Record(row["path"], row["hooked"])))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             # A damaged note is as good as none: what counts is the pin itself, where it is.
             continue
-    there = [record for record in records if may_pin(record.path)]
+    # Of one that was pinned by two spellings of its path the last note is right.
+    noted.sort()
+    found = {_place(record.path): record for _, record in noted if may_pin(record.path)}
+    there = sorted(found.values())
     return [*there, *_copied([record.path for record in there])]
+
+
+def _place(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    return f"{os.path.realpath(folder)}/{name}"
 
 
 def may_pin(path: str) -> bool:

@@ -45,6 +45,20 @@ def test_many_are_told_in_their_order(stocked: Home, tmp_path: Path) -> None:
     refused(stocked.run("remove", FULL), f"pinned by {', '.join(prefixes)}", hint="--force")
 
 
+def test_an_environment_has_one_pin_however_its_path_is_spelled(
+    stocked: Home, tmp_path: Path
+) -> None:
+    prefix, link = conda_prefix(tmp_path / "env"), tmp_path / "link"
+    link.symlink_to(prefix)
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    succeeded(stocked.run("pin", "10.1", "--cudnn", "none", "-p", link))
+    kits = json.loads("\n".join(succeeded(stocked.run("list", "--json"))))["toolkits"]
+    assert {kit["name"]: kit["pinned_by"] for kit in kits} == {BARE: [str(link)], FULL: []}
+    succeeded(stocked.run("remove", FULL))
+    succeeded(stocked.run("unpin", "-p", prefix))
+    succeeded(stocked.run("remove", BARE))
+
+
 def test_who_is_gone_pins_nothing(stocked: Home, tmp_path: Path) -> None:
     prefix = conda_prefix(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
