@@ -291,3 +291,28 @@ def test_a_broken_version_file(lent: Home, tmp_path: Path, text: str) -> None:
     for command in (["current"], ["exec", "--", "true"]):
         refused(lent.run(*command, cwd=tmp_path), str(file), hint=None)
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_json_that_is_documented(stocked: Home) -> None:
+    """Every key is, and what is documented is there."""
+    text = (Path(__file__).parent.parent / "docs" / "scripts.md").read_text()
+    rows = dict(
+        re.findall(r"^\| `([^`]+)` \| (.*) \|$", text.partition("## JSON")[2], re.MULTILINE)
+    )
+    commands = {
+        "list": "",
+        "current": "",
+        "verify": "",
+        "config list": "",
+        "compat FRAMEWORK": "jax",
+    }
+    for name, argument in commands.items():
+        words = [*name.removesuffix("FRAMEWORK").split(), *argument.split(), "--json"]
+        told = json.loads(stocked.run(*words).stdout)
+        keys = {*told}
+        for value in told.values():
+            inner = value if isinstance(value, list) else []
+            keys |= {key for each in inner if isinstance(each, dict) for key in each}
+        said = set(re.findall(r"`(\w+)`", rows[name]))
+        assert said <= keys, name
+        assert keys <= said, name
