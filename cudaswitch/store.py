@@ -117,11 +117,13 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     fitting = taken(searched, lambda kit: _fits(kit, request))
     if fitting:
         return sorted(fitting, key=lambda kit: rank(kit, request.text, request.cudnn))[-1]
-    gone = [kit for store in searched for kit in store.toolkits() if _fits(kit, request)]
+    gone = [(kit, store) for store in searched for kit in store.toolkits() if _fits(kit, request)]
     asked = f" (asked for by {request.origin})" if request.origin else ""
     if gone:
-        message = f"toolkit `{gone[-1].ground}` is gone{asked}"
-        raise NotInstalledError(message, f"cudaswitch remove {gone[-1].name}")
+        kit, store = gone[-1]
+        keeper = f"tell who keeps the store `{store.home.folder}`, or ask for another toolkit"
+        hint = f"cudaswitch remove {kit.name}" if store is searched[0] else keeper
+        raise NotInstalledError(f"toolkit `{kit.ground}` is gone{asked}", hint)
     extra = ""
     if request.cudnn:
         extra = " without cuDNN" if request.cudnn == "none" else f" with cuDNN {request.cudnn}"

@@ -140,3 +140,15 @@ def test_without_a_toolkit_that_fits(stocked: Home, mine: Home, tmp_path: Path) 
     done = mine.run("install", cudnn)
     assert succeeded(done) == []
     assert "no toolkit fits it yet" in done.stderr
+
+
+def test_what_a_shared_store_has_lost_is_for_its_keeper(
+    stocked: Home, mine: Home, tmp_path: Path
+) -> None:
+    place = toolkit(tmp_path / "cuda-9.2", "9.2.148")
+    succeeded(stocked.run("adopt", place))
+    shutil.rmtree(place)
+    for home, hint, found in ((stocked, "remove 9.2.148", 1), (mine, f"`{stocked.store}`", 0)):
+        refused(home.run("exec", "9.2", "--", "true"), f"`{place}` is gone", hint=hint)
+        rules = json.loads(home.run("doctor", "--json").stdout)["findings"]
+        assert [rule["code"] for rule in rules].count("CS062") == found

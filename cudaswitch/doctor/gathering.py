@@ -94,7 +94,8 @@ def gather(variables: Mapping[str, str]) -> Facts:
         libdevice=folders.libdevice(environment, active),
         xla_sees=folders.seen_by_xla(variables, prefix),
         xla_data=folders.bad_xla_data(variables),
-        lost=tuple(kit.name for kit in lost),
+        # What a shared store has lost its keeper has to mend.
+        lost=tuple(kit.name for kit in all_stores()[0].toolkits() if kit in lost),
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )

@@ -205,7 +205,7 @@ class Facts:
     xla_data: str | None = None
     """The folder that XLA_FLAGS names, where that has no libdevice."""
     lost: tuple[str, ...] = ()
-    """Names of adopted toolkits whose folder is gone."""
+    """Names of adopted toolkits of the person's own store whose folder is gone."""
     accepts: Bounds | None = None
     """The host compilers that the active toolkit accepts."""
     hosts: Mapping[str, str] = field(default_factory=dict)
