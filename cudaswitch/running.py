@@ -17,7 +17,7 @@ from cudaswitch.activation import (
 from cudaswitch.bundled import bundles_cuda, lacks_libdevice
 from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.environments import active_environment
-from cudaswitch.errors import StoreError, ToolMissingError
+from cudaswitch.errors import CudaswitchError, StoreError, ToolMissingError
 from cudaswitch.programs import find_program, search_path
 from cudaswitch.regular import read_regular
 from cudaswitch.store import all_toolkits
@@ -95,17 +95,28 @@ def run(
     _unignore()
     try:
         os.execve(program, command, variables)  # noqa: S606  # to become it is what exec is for
-    except FileNotFoundError:
-        line = read_regular(program, 128, head=True).partition(b"\n")[0]
-        script = line.startswith(b"#!")
-        runner = os.fsdecode(line[2:].strip(b" \t").partition(b" ")[0]).replace("\r", "\\r")
-        shown = f"`{runner}`" if script else "a loader"
-        raise ToolMissingError(f"`{tool}` is to be run by {shown}, which is not there") from None
     except OSError as error:
-        if error.errno != errno.ENOEXEC or b"\0" in read_regular(program, 128, head=True):
-            raise
+        _refuse_program(tool, program, error)
         # A script that does not say what runs it: shells and env take sh.
         os.execve("/bin/sh", ["sh", program, *command[1:]], variables)  # noqa: S606  # the same
+
+
+def _refuse_program(tool: str, program: str, error: OSError) -> None:
+    """Raise what tells why a program cannot be run, unless it is a script for any shell."""
+    if error.errno not in {errno.ENOENT, errno.EACCES, errno.ENOEXEC}:
+        raise error
+    head = read_regular(program, 128, head=True)
+    line = head.partition(b"\n")[0]
+    script = line.startswith(b"#!")
+    runner = os.fsdecode(line[2:].strip(b" \t").partition(b" ")[0]).replace("\r", "\\r")
+    shown = f"`{runner}`" if script else "a loader"
+    if error.errno == errno.ENOENT:
+        raise ToolMissingError(f"`{tool}` is to be run by {shown}, which is not there") from None
+    if error.errno == errno.EACCES:
+        why = f"`{tool}` is to be run by {shown}, which may not be executed"
+        raise (ToolMissingError(why) if script else error) from None
+    if b"\0" in head:
+        raise CudaswitchError(f"`{tool}` is no program for this machine") from None
 
 
 def _as_started() -> dict[str, str]:

@@ -311,13 +311,20 @@ def test_a_script_that_says_not_what_runs_it(stocked: Home, tmp_path: Path) -> N
 def test_a_program_that_cannot_be_run(stocked: Home, tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_bytes(b"#!/bin/sh\r\necho here\r\n")
-    script.chmod(0o755)
+    closed, foreign = tmp_path / "closed", tmp_path / "foreign"
+    closed.write_text(f"#!{script.with_name('data')}\n")
+    script.with_name("data").touch(0o644)
+    foreign.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\0\xff\xff" + bytes(44))
+    for path in (script, closed, foreign):
+        path.chmod(0o755)
     for tool, why in (
         (script, f"`{script}` is to be run by `/bin/sh\\r`, which is not there"),
+        (closed, f"`{closed}` is to be run by `{tmp_path}/data`, which may not be executed"),
         (tmp_path, f"there is no program `{tmp_path}`"),
         ("", "there is no program ``"),
     ):
         refused(stocked.run("exec", "10.1", "--", tool), why, code=127, hint=None)
+    refused(stocked.run("exec", "10.1", "--", foreign), "is no program for this machine", hint=None)
 
 
 def test_a_program_where_path_is_unset(stocked: Home) -> None:
