@@ -31,6 +31,8 @@ SHELL_CHECKS = (
     (("dash", "-n"), ("cudaswitch/shells/exported.sh", "cudaswitch/shells/flags.sh")),
     (("dash", "-n"), ("cudaswitch/shells/lists.sh", "cudaswitch/shells/core.sh")),
     (("dash", "-n"), ("cudaswitch/shells/plain.sh", "cudaswitch/shells/hooks.sh")),
+    (("dash", "-n"), ("cudaswitch/shells/file.sh", "cudaswitch/shells/ask.sh")),
+    (("dash", "-n"), ("cudaswitch/shells/say.sh",)),
     (("zsh", "-n"), ("completions/_*", "cudaswitch/shells/*.sh", "cudaswitch/shells/*.zsh")),
     (
         ("fish", "--no-execute"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import builders
+from adoptable import toolkit
 from checks import refused, succeeded
 from homes import Home, make_home
 from stock import BARE, kit
@@ -125,6 +126,18 @@ def test_env_as_a_modulefile_is_tcl(tmp_path: Path) -> None:
         + [f"add PATH {folder}/bin", f"add LD_LIBRARY_PATH {folder}/lib64"]
     )
     assert not (tmp_path / "trap").exists()
+
+
+def test_a_modulefile_has_the_order_of_a_shell(home: Home, tmp_path: Path) -> None:
+    """Each of its lines puts a folder before those of the lines above."""
+    place = toolkit(tmp_path / "cuda-11.2")
+    (place / "extras/CUPTI/lib64").mkdir(parents=True)
+    succeeded(home.run("adopt", place))
+    lines = succeeded(home.run("env", "11.2", "--format", "modulefile"))
+    added = [line.split('"')[1] for line in lines if line.startswith("prepend-path LD_")]
+    change = json.loads(home.run("env", "11.2", "--format", "json", LD_LIBRARY_PATH=None).stdout)
+    assert len(added) == 2
+    assert ":".join(reversed(added)) == change["LD_LIBRARY_PATH"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "sh", "dash"])
