@@ -202,3 +202,11 @@ def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -
     finally:
         for folder in shut:
             folder.chmod(0o755)
+
+
+def test_a_pin_is_as_old_as_the_look_that_it_tells_of(stocked: Home, tmp_path: Path) -> None:
+    """What comes while it is written is newer than that, so the next activation sees it."""
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    first = prefix / "etc/conda/deactivate.d/~~cudaswitch.sh"
+    assert (prefix / "etc/cudaswitch/want").stat().st_mtime_ns < first.stat().st_mtime_ns
