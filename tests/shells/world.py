@@ -361,6 +361,8 @@ class World:
         self.venv, self.old = new, self.path
         self.path = [new.bin, *self.path]
         if new.pinned:
+            # It may be left for another before the next prompt.
+            self.seen = self.seen and ("entered",)
             self.wants["V"] = new.want
             self.settle()
 
