@@ -32,7 +32,7 @@ SHELL_CHECKS = (
     (("dash", "-n"), ("cudaswitch/shells/lists.sh", "cudaswitch/shells/core.sh")),
     (("dash", "-n"), ("cudaswitch/shells/plain.sh", "cudaswitch/shells/hooks.sh")),
     (("dash", "-n"), ("cudaswitch/shells/file.sh", "cudaswitch/shells/ask.sh")),
-    (("dash", "-n"), ("cudaswitch/shells/say.sh",)),
+    (("dash", "-n"), ("cudaswitch/shells/say.sh", "cudaswitch/shells/ready.sh")),
     (("zsh", "-n"), ("completions/_*", "cudaswitch/shells/*.sh", "cudaswitch/shells/*.zsh")),
     (
         ("fish", "--no-execute"),

@@ -66,9 +66,9 @@ def text(tool: str, home: Home) -> str:
         "_cudaswitch_program": program(),
     }
     assigned = "".join(f"{name}={shells.quote_posix(value)}\n" for name, value in values.items())
-    return (
-        SHIM_HEADER + assigned + shells.answers() + shells.without_comments(shipped("launcher.sh"))
-    )
+    said, launcher = (shells.without_comments(shipped(name)) for name in ("said.sh", "launcher.sh"))
+    ready, answers = shells.answers()
+    return SHIM_HEADER + assigned + ready + said + answers + launcher
 
 
 def _tools_of(kits: list[Toolkit]) -> Iterator[str]:

@@ -1,37 +1,5 @@
-# shellcheck shell=dash disable=SC2016,SC2154  # `names` in messages; `shims.text` sets the rest
-# A shim: it becomes the tool of the toolkit that is asked for here, found without Python by
-# the order of `decision.decide`. Written behind answers.sh and these:
-#   _cudaswitch_tool     the tool's name
-#   _cudaswitch_root     the store
-#   _cudaswitch_program  the command, for what has no ready answer
-# Whatever is still set at `exec` reaches the tool where the caller had exported a variable
-# of that name, so all names but those of locals are ours.
-
-# Look through the stores: _cudaswitch_name = that of the toolkit $__csw,
-# _cudaswitch_having = the toolkits that have the tool.
-__cudaswitch_survey() {
-    \local stores store kit at
-    _cudaswitch_name=${__csw##*/} _cudaswitch_having='' stores=${CUDASWITCH_STORES-}
-    # What config.toml says of them is noted there.
-    at=$_cudaswitch_root/requests/.stores
-    if [ -z "$stores" ] && [ -f "$at" ]; then IFS= \read -r stores < "$at"; fi
-    stores=$_cudaswitch_root:$stores:
-    while [ -n "$stores" ]; do
-        store=${stores%%:*} stores=${stores#*:}
-        for kit in "${store:-/nowhere}"/toolkits/*/cudaswitch.json; do
-            kit=${kit%/*} kit=${kit##*/}
-            # An adopted toolkit lies elsewhere; the answer to its full name says where.
-            case $kit in *+*) at=$store/requests/$kit ;; *) at=$store/requests/$kit+cudnnnone ;; esac
-            if [ -f "$at" ] && IFS= \read -r at < "$at"; then
-                at=${at%%:*}
-                if [ "$at" = "$__csw" ]; then _cudaswitch_name=$kit; fi
-                if [ -x "$at/bin/$_cudaswitch_tool" ]; then
-                    _cudaswitch_having="${_cudaswitch_having:+$_cudaswitch_having, }$kit"
-                fi
-            fi
-        done
-    done
-}
+# shellcheck shell=dash disable=SC2016,SC2154  # `names` in messages; said.sh sets the rest
+# What a shim does where said.sh has found nothing. Written behind answers.sh.
 
 # Add the line that asks for the toolkit to the name of the pin or version file
 # $_cudaswitch_origin, as Python has it.
@@ -51,13 +19,6 @@ __cudaswitch_lined() {
                 ;;
         esac
     done < "$_cudaswitch_origin"
-}
-
-# End with the reason $1, and with where the tool would be.
-__cudaswitch_fail() {
-    printf 'cudaswitch: %s\n' "$1" >&2
-    if [ -n "${_cudaswitch_having-}" ]; then printf 'hint: it is in %s\n' "$_cudaswitch_having" >&2; fi
-    exit 127
 }
 
 # Python is asked in the store of this shim, wherever it is called from.
@@ -108,19 +69,10 @@ __cudaswitch_has_pin() {
     case $1 in /*) [ -e "$_cudaswitch_origin" ] ;; *) return 1 ;; esac
 }
 
-# Shims that call each other without end, through a wrapper on PATH, are stopped.
-case ${_CUDASWITCH_SHIMS-} in '' | 0* | *[!0-9]* | ????*) _CUDASWITCH_SHIMS=0 ;; esac
-\export "_CUDASWITCH_SHIMS=$((_CUDASWITCH_SHIMS + 1))"
-if [ "$_CUDASWITCH_SHIMS" -gt 32 ]; then
-    __cudaswitch_fail "\`$_cudaswitch_tool\` on PATH calls its shim again and again"
-fi
-
-if [ -n "${_CUDASWITCH_U-}" ]; then
-    __csw=$_CUDASWITCH_U _cudaswitch_origin='this shell (`cudaswitch use`, `env` or `exec`)'
-elif [ -n "${CUDASWITCH_VERSION-}" ]; then
-    _cudaswitch_origin=CUDASWITCH_VERSION
-    __cudaswitch_ready "$CUDASWITCH_VERSION" || __cudaswitch_ask -- "$CUDASWITCH_VERSION" || exit
-else
+case $_cudaswitch_origin:$__csw in
+    CUDASWITCH_VERSION:) __cudaswitch_ask -- "$CUDASWITCH_VERSION" || exit ;;
+esac
+if [ -z "$_cudaswitch_origin" ]; then
     __cudaswitch_active || __csw=''
     _cudaswitch_env=$__csw _cudaswitch_origin=$__csw/etc/cudaswitch/pin
     if { [ -n "$_cudaswitch_env" ] && [ -e "$_cudaswitch_origin" ]; } \
@@ -141,9 +93,46 @@ else
 fi
 
 __csw=${__csw%%:*}
+if [ -n "${__csw#system}" ] && [ -x "$__csw/bin/$_cudaswitch_tool" ]; then
+    exec "$__csw/bin/$_cudaswitch_tool" "$@"
+fi
+
+# What follows is needed where it is not there, and read only then.
+
+# Look through the stores: _cudaswitch_name = that of the toolkit $__csw,
+# _cudaswitch_having = the toolkits that have the tool.
+__cudaswitch_survey() {
+    \local stores store kit at
+    _cudaswitch_name=${__csw##*/} _cudaswitch_having='' stores=${CUDASWITCH_STORES-}
+    # What config.toml says of them is noted there.
+    at=$_cudaswitch_root/requests/.stores
+    if [ -z "$stores" ] && [ -f "$at" ]; then IFS= \read -r stores < "$at"; fi
+    stores=$_cudaswitch_root:$stores:
+    while [ -n "$stores" ]; do
+        store=${stores%%:*} stores=${stores#*:}
+        for kit in "${store:-/nowhere}"/toolkits/*/cudaswitch.json; do
+            kit=${kit%/*} kit=${kit##*/}
+            # An adopted toolkit lies elsewhere; the answer to its full name says where.
+            case $kit in *+*) at=$store/requests/$kit ;; *) at=$store/requests/$kit+cudnnnone ;; esac
+            if [ -f "$at" ] && IFS= \read -r at < "$at"; then
+                at=${at%%:*}
+                if [ "$at" = "$__csw" ]; then _cudaswitch_name=$kit; fi
+                if [ -x "$at/bin/$_cudaswitch_tool" ]; then
+                    _cudaswitch_having="${_cudaswitch_having:+$_cudaswitch_having, }$kit"
+                fi
+            fi
+        done
+    done
+}
+
+# End with the reason $1, and with where the tool would be.
+__cudaswitch_fail() {
+    printf 'cudaswitch: %s\n' "$1" >&2
+    if [ -n "${_cudaswitch_having-}" ]; then printf 'hint: it is in %s\n' "$_cudaswitch_having" >&2; fi
+    exit 127
+}
+
 if [ -n "${__csw#system}" ]; then
-    # nvcc looks for its parts beside the path that it is called by.
-    if [ -x "$__csw/bin/$_cudaswitch_tool" ]; then exec "$__csw/bin/$_cudaswitch_tool" "$@"; fi
     __cudaswitch_survey
     __cudaswitch_lined
     if [ -d "$__csw/." ]; then

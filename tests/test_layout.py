@@ -304,7 +304,7 @@ def test_each_shell_reads_the_texts_in_its_language() -> None:
     assert {path.suffix for path in unread} <= {".py", ".nu", ".ps1"}
     assert {path for path in texts if path.suffix in (".sh", ".bash")} <= read["bash"]
     # Shims and tcsh have /bin/sh read the others.
-    posix = {*shells.FAMILIES["sh"].core, "answers.sh", "file.sh", "ask.sh", "say.sh"}
+    posix = {*shells.FAMILIES["sh"].core, "ready.sh", "answers.sh", "file.sh", "ask.sh", "say.sh"}
     assert {path for path in texts if path.name in posix} <= read["dash"]
 
 
@@ -325,8 +325,9 @@ def test_the_wheel_is_what_is_tested() -> None:
 def test_the_wheel_carries_what_lies_beside_the_package() -> None:
     """Inside for the commands, and in `share` where shells look."""
     inside = Path(str(cudaswitch.__file__)).parent / "share"
-    assert {path.name for path in inside.iterdir()} == {"launcher.sh", *SCRIPTS.values()}
-    assert shipped("launcher.sh") == (ROOT / "shims" / "launcher.sh").read_text(encoding="utf-8")
+    assert {path.name for path in inside.iterdir()} == {"said.sh", "launcher.sh", *SCRIPTS.values()}
+    for name in ("said.sh", "launcher.sh"):
+        assert shipped(name) == (ROOT / "shims" / name).read_text(encoding="utf-8")
     for shell, place in (
         ("bash", "bash-completion/completions/cudaswitch"),
         ("zsh", "zsh/site-functions/_cudaswitch"),

@@ -237,6 +237,18 @@ def test_the_environment_arrives_as_it_was(place: Place, owner: str, tmp_path: P
     assert strange <= {"PWD", "OLDPWD", "SHLVL", "_"}
 
 
+@pytest.mark.parametrize("owner", ["shell", "variable"])
+def test_what_asks_aloud_needs_none_of_the_rest(place: Place, owner: str) -> None:
+    """A shell reads a script as it runs it, and has become the tool before functions follow."""
+    shim = place.home.store / "shims" / "nvcc"
+    said, rest = shim.read_text().split("__cudaswitch_newer()")
+    assert len(said) < 2 * len(rest) / 7
+    executable(shim, f"{said}exit 3\n")
+    asking = {"shell": {"_CUDASWITCH_U": f"{place.new}:lib=never"}}
+    done = place.call("nvcc", **asking.get(owner, {"CUDASWITCH_VERSION": "12"}))
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{place.new}/bin/nvcc\0", "")
+
+
 _SHOW_ENVIRONMENT = """import os, sys
 sys.stdout.write("".join(f"{name}={value}\\0" for name, value in os.environ.items()))
 """

@@ -5,7 +5,7 @@ its undo, `plain.*` the short ways of it, `enter.*` and `leave.*` are the two ha
 environment's hook and `hooks.*` what they call, `init.*` and `command.*` are what
 `cudaswitch init` adds, `lazy.*` stand in for all of that until it is needed, with `prompt.fish`
 and `file.sh` (find a version file), which are needed at once, and `again.*` gets it from a ready
-file. `copies.*` are about what conda keeps aside. `answers.sh` is the part that shims run too.
+file. `copies.*` are about what conda keeps aside. Shims run `ready.sh` and `answers.sh` too.
 A placeholder never stands inside quotes of a text: each value passes its shell's one quoting
 function.
 """
@@ -155,9 +155,12 @@ def _core(family: str) -> tuple[str, ...]:
     return FAMILIES[family].core if family in FAMILIES else (f"core.{family}",)
 
 
-def answers() -> str:
-    """Return the text that finds ready answers, which integration and shims share."""
-    return "".join(map(text_of, ("packages.sh", "file.sh", "answers.sh")))
+def answers() -> tuple[str, str]:
+    """Return the texts that find ready answers: to a request, and to all else that asks for one.
+
+    Integration and shims share them. The second stands behind the first.
+    """
+    return text_of("ready.sh"), "".join(map(text_of, ("packages.sh", "file.sh", "answers.sh")))
 
 
 def init(shell: Shell, *, root: str, program: str, scripts: str) -> str:

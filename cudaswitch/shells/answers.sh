@@ -2,19 +2,6 @@
 # Answers that need no Python, for `cudaswitch init` in bash and zsh and for the shims.
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 
-# __csw = the ready answer to the request $1; fails where Python must be asked.
-__cudaswitch_ready() {
-    case $1 in '' | [.-]* | *[!A-Za-z0-9._+-]*) return 1 ;; esac
-    __csw=$_cudaswitch_root/requests/$1
-    if ! [ -f "$__csw" ]; then return 1; fi
-    # `read` makes zsh one system call for each byte, and what dash would not read is no process.
-    # shellcheck disable=SC3034
-    case ${ZSH_VERSION-} in
-        '') IFS= \read -r __csw < "$__csw" ;;
-        *) __csw=$(< "$__csw") ;;
-    esac && [ -d "${__csw%%:*}/." ]
-}
-
 # __csw = the ready answer to the version file $1; fails where Python must be asked.
 __cudaswitch_read() {
     \local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_line _csw_key _csw_room

@@ -9,6 +9,7 @@
 _cudaswitch_root=$1 program=$2 what=$3
 shift 3
 . "${0%/*}/packages.sh"
+. "${0%/*}/ready.sh"
 . "${0%/*}/answers.sh"
 case $what in
     file) if __cudaswitch_read "$1"; then printf '%s\n' "$__csw"; else exec "$program" want --file "$1"; fi ;;

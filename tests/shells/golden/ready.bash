@@ -22,6 +22,7 @@ esac
 <core.sh, [[>
 <plain.sh, [[>
 <hooks.sh, [[>
+<ready.sh, [[>
 <answers.sh, [[>
 <init.sh, [[>
 <command.sh, [[>

@@ -1,0 +1,32 @@
+# shellcheck shell=dash disable=SC2016,SC2154  # a name in a message; `shims.text` sets the rest
+# A shim: it becomes the tool of the toolkit that is asked for here, found without Python by
+# the order of `decision.decide`. Here are the requests that need no look at environments and
+# folders; what they find runs before the shell has read the rest, which takes as long as a
+# third of its start. Written behind ready.sh and these:
+#   _cudaswitch_tool     the tool's name
+#   _cudaswitch_root     the store
+#   _cudaswitch_program  the command, for what has no ready answer
+# Whatever is still set at `exec` reaches the tool where the caller had exported a variable
+# of that name, so all names but those of locals are ours.
+
+# Shims that call each other without end, through a wrapper on PATH, are stopped.
+case ${_CUDASWITCH_SHIMS-} in '' | 0* | *[!0-9]* | ????*) _CUDASWITCH_SHIMS=0 ;; esac
+\export "_CUDASWITCH_SHIMS=$((_CUDASWITCH_SHIMS + 1))"
+if [ "$_CUDASWITCH_SHIMS" -gt 32 ]; then
+    printf 'cudaswitch: `%s` on PATH calls its shim again and again\n' "$_cudaswitch_tool" >&2
+    exit 127
+fi
+
+# _cudaswitch_origin = who asks, '' where the rest must look; __csw = the answer, '' for Python's.
+__csw='' _cudaswitch_origin=''
+if [ -n "${_CUDASWITCH_U-}" ]; then
+    __csw=$_CUDASWITCH_U _cudaswitch_origin='this shell (`cudaswitch use`, `env` or `exec`)'
+elif [ -n "${CUDASWITCH_VERSION-}" ]; then
+    _cudaswitch_origin=CUDASWITCH_VERSION
+    __cudaswitch_ready "$CUDASWITCH_VERSION" || __csw=''
+fi
+__csw=${__csw%%:*}
+# nvcc looks for its parts beside the path that it is called by.
+case $__csw in
+    /*) if [ -x "$__csw/bin/$_cudaswitch_tool" ]; then exec "$__csw/bin/$_cudaswitch_tool" "$@"; fi ;;
+esac
