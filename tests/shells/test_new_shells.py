@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cudaswitch import __version__
 from shells.conda import conda_prefix
 from shells.conftest import ready_file
 from shells.driver import BASH, FISH, ZSH, Environment, Shell
@@ -175,5 +176,7 @@ def test_a_ready_file_that_changed_since_the_shell_started(
         again = terminal.say("echo $CUDA_HOME")
         assert str(person.kits[1].home) in again if switched else "cudaswitch" not in again
         assert not terminal.child.before.count("not found")
+        # The one on PATH is a program like any other then.
+        assert __version__ in terminal.say("cudaswitch --version")
     finally:
         terminal.child.close(force=True)

@@ -76,6 +76,20 @@ def test_an_edit_by_somebody_else_is_seen(shell: Shell, person: Person, tmp_path
 
 
 @root_only
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_what_a_prompt_keeps_of_it_is_short(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """Of however long a file, which is nobody's own, shells keep 4096 bytes to see it change."""
+    file = tmp_path / ".cuda-version"
+    file.write_text(LONG)
+    os.chown(file, OTHER, OTHER)
+    kept = 'echo "kept=$_cudaswitch_text"'
+    result = person.play(shell, cd(shell, tmp_path), kept)
+    assert homes(person, result) == "---"
+    assert len(result.stdout.partition("kept=")[2].rstrip("\n")) == 4096
+    assert "belongs to another user and is not followed" in result.stderr
+
+
+@root_only
 @every
 @pytest.mark.parametrize("owner", [OTHER, 0])
 def test_whose_a_link_is_counts_too(
