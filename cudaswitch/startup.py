@@ -239,10 +239,13 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
         login = next((path for path in places if os.path.isfile(path)), None)
         if login is None or not _mentions_bashrc(login):
             shown = f"`{login}`, which they read, does not" if login else "no file makes them"
+            name = login.name if login else ".bash_profile"
+            # Any sh reads this one, and may end where it meets bash's own words.
+            line = '[ -z "$BASH_VERSION" ] || . ~/.bashrc' if name == ".profile" else ". ~/.bashrc"
             # The last line of theirs may lack its end.
-            line = "printf '\\n. ~/.bashrc\\n'" if login else "echo '. ~/.bashrc'"
+            put = f"printf '\\n{line}\\n'" if login else f"echo '{line}'"
             what = f"login shells of bash go without: {shown} read `.bashrc`"
-            found.append((what, f"{line} >> ~/{login.name if login else '.bash_profile'}"))
+            found.append((what, f"{put} >> ~/{name}"))
     return found
 
 

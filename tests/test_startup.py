@@ -365,7 +365,8 @@ def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:
     (home.path / ".profile").write_text("# not like .bashrc\nexport X=1")
     hint = install(home, "bash").partition("hint: ")[2].strip()
     subprocess.run(["bash", "-c", hint], env=home.env, check=True)
-    assert "export X=1\n. ~/.bashrc\n" in (home.path / ".profile").read_text()
+    line = '[ -z "$BASH_VERSION" ] || . ~/.bashrc'
+    assert f"export X=1\n{line}\n" in (home.path / ".profile").read_text()
     assert "login shells" not in install(home, "bash")
     (home.path / ".profile").write_text('[ -f "$HOME/.bashrc" ] && . "$HOME/.bashrc"\n')
     (home.path / ".bashrc").write_text('eval "$(cudaswitch init bash)"\n')
@@ -376,3 +377,15 @@ def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:
     assert "login shells" not in install(home, "bash")
     (home.path / ".bashrc").write_text('# eval "$(cudaswitch init bash)"\n')
     assert "starts Python" not in install(home, "bash")
+
+
+@pytest.mark.parametrize("sh", ["dash", "busybox", "bash", "mksh", "yash"])
+@pytest.mark.parametrize("guard", ['[ -z "$BASH_VERSION" ] || ', ""])
+def test_a_login_of_sh_goes_on_behind_it(home: Home, sh: str, guard: str) -> None:
+    """Displays' session scripts read `.profile` with /bin/sh, which a text of bash's would end."""
+    install(home, "bash")
+    (home.path / ".profile").write_text(f"X=1\n{guard}. ~/.bashrc\n")
+    start = [require(sh), *(["sh"] if sh == "busybox" else [])]
+    command = [*start, "-c", ". ~/.profile && echo goes on"]
+    done = subprocess.run(command, env=home.env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "goes on\n", "")

@@ -49,6 +49,9 @@ function __cudaswitch_copies
             __cudaswitch_without "$argv[2]"
             # What is no list to fish was one string.
             string match --quiet '*PATH' $name; or set __csw (string join : -- $__csw)
+        else if string match --quiet '*_FLAGS' $argv[1]
+            set __csw "$$name"
+            __cudaswitch_wordless __csw $argv[2]
         else if test "$$name" != "$argv[2]"
             continue
         end
@@ -65,9 +68,9 @@ end
 # replace, and bring it back (`OLD_LD_LIBRARY_PATH`). Those that name a version, or what a container
 # gets, are people's own, and `module` counts folders in lists of its own.
 function __cudaswitch_snapshots
-    set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDA_VISIBLE_DEVICES)'
+    set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDA_VISIBLE_DEVICES|CUDAHOSTCXX|NVCC_PREPEND_FLAGS|XLA_FLAGS)'
     set -l paths '(?:.*OLD|.*BACKUP|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|BACKUP|ORIG|SAVE).*'
-    set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_|_modshare$|^__(?:MODULES|LMOD)_' \
+    set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_|^NVCC_PREPEND_FLAGS_BACKUP$|_modshare$|^__(?:MODULES|LMOD)_' \
         | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$paths)\$"
 end
 

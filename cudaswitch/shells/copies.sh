@@ -44,6 +44,9 @@ __cudaswitch_copies() {
         CUDA_PATH) _csw_lower=cuda_path ;;
         CUDACXX) _csw_lower=cudacxx ;;
         CUDA_VISIBLE_DEVICES) _csw_lower=cuda_visible_devices ;;
+        CUDAHOSTCXX) _csw_lower=cudahostcxx ;;
+        NVCC_PREPEND_FLAGS) _csw_lower=nvcc_prepend_flags ;;
+        XLA_FLAGS) _csw_lower=xla_flags ;;
         PATH) _csw_lower=path ;;
         *) return 0 ;;
     esac
@@ -52,6 +55,7 @@ __cudaswitch_copies() {
         \eval "_csw_value=\${$_csw_name-}"
         case $1:$_csw_value in
             LD_LIBRARY_PATH:* | PATH:*) __cudaswitch_without "$_csw_value" "${2%:}" ;;
+            *_FLAGS:*) __cudaswitch_wordless "$_csw_value" "$2" ;;
             "$1:$2") __csw=$3 ;;
             *) continue ;;
         esac
@@ -84,6 +88,12 @@ __cudaswitch_snapshots() {
             _SINGULARITYENV_* | _APPTAINERENV_* | *_modshare_ | ___MODULES_* | ___LMOD_*) ;;
             _LD_LIBRARY_PATH_ | _CUDA_HOME_ | _CUDA_PATH_ | _CUDACXX_ | _CUDA_VISIBLE_DEVICES_) ;;
             _ld_library_path_ | _cuda_home_ | _cuda_path_ | _cudacxx_ | _cuda_visible_devices_) ;;
+            _CUDAHOSTCXX_ | _NVCC_PREPEND_FLAGS_ | _NVCC_PREPEND_FLAGS_BACKUP_ | _XLA_FLAGS_) ;;
+            _cudahostcxx_ | _nvcc_prepend_flags_ | _xla_flags_) ;;
+            *_CUDAHOSTCXX_* | *_NVCC_PREPEND_FLAGS_* | *_XLA_FLAGS_* \
+                | *_cudahostcxx_* | *_nvcc_prepend_flags_* | *_xla_flags_*)
+                _csw_names="$_csw_names $_csw_name"
+                ;;
             *_LD_LIBRARY_PATH_* | *_CUDA_HOME_* | *_CUDA_PATH_* | *_CUDACXX_* | *_CUDA_VISIBLE_DEVICES_* \
                 | *OLD_PATH_ | *_PATH_OLD* | *BACKUP_PATH_ | *_PATH_BACKUP* | _ORIG*_PATH_ | *_PATH_ORIG* \
                 | _SAVE*_PATH_ | *_PATH_SAVE* | __ORIG*_PATH_ | __SAVE*_PATH_ \

@@ -130,6 +130,7 @@ __cudaswitch_settled() {
                 _csw_cxx=/
                 ;;
         esac
+        case ${_CUDASWITCH_CC-}${_CUDASWITCH_XLA-} in ?*) __cudaswitch_flags_same || _csw_cxx=/ ;; esac
         case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|\
 ${LD_LIBRARY_PATH-}\|${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${SAVED_PATH-} in
             "|"* | *"|${__csw%%:*}|${__csw%%:*}|$_csw_cxx|${_cudaswitch_ld-}|") ;;

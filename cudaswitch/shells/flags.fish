@@ -57,7 +57,7 @@ end
 # Take our words out again, and give the host compiler back.
 function __cudaswitch_flags_give
     set -g _cudaswitch_was_CUDAHOSTCXX "$_CUDASWITCH_WAS_CUDAHOSTCXX"
-    test -n "$CONDA_SHLVL"
+    test -n "$CONDA_SHLVL$__csw_names"
     and __cudaswitch_flags_forget "$_CUDASWITCH_CC" "$_CUDASWITCH_XLA"
     if test -n "$_CUDASWITCH_CC"
         if test "$CUDAHOSTCXX" = (string replace -- -ccbin= '' $_CUDASWITCH_CC)
@@ -75,6 +75,17 @@ function __cudaswitch_flags_give
     __cudaswitch_unexport CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS
     for name in CC XLA WAS_CUDAHOSTCXX WAS_NVCC_PREPEND_FLAGS WAS_XLA_FLAGS
         set -e _CUDASWITCH_$name
+    end
+end
+
+# Do the flags hold what we have put there, and nothing else since? What replaces them may keep them.
+function __cudaswitch_flags_same
+    set -l nvcc $_CUDASWITCH_CC $_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS
+    set -l xla $_CUDASWITCH_WAS_XLA_FLAGS $_CUDASWITCH_XLA
+    test -z "$_CUDASWITCH_CC"
+    or test "-ccbin=$CUDAHOSTCXX|$NVCC_PREPEND_FLAGS" = "$_CUDASWITCH_CC|$nvcc"
+    and begin
+        test -z "$_CUDASWITCH_XLA"; or test "$XLA_FLAGS" = "$xla"
     end
 end
 

@@ -61,7 +61,7 @@ __cudaswitch_flags_set() {
 __cudaswitch_flags_give() {
     \local _csw_word
     _cudaswitch_was_CUDAHOSTCXX=${_CUDASWITCH_WAS_CUDAHOSTCXX-}
-    if [ -n "${CONDA_SHLVL-}" ]; then
+    if [ -n "${CONDA_SHLVL-}${_csw_names-}" ]; then
         __cudaswitch_flags_forget "${_CUDASWITCH_CC-}" "${_CUDASWITCH_XLA-}"
     fi
     _csw_word=${_CUDASWITCH_CC-}
@@ -74,7 +74,7 @@ __cudaswitch_flags_give() {
         if [ -n "${NVCC_PREPEND_FLAGS_BACKUP-}" ]; then
             __cudaswitch_wordless "$NVCC_PREPEND_FLAGS_BACKUP" "$_csw_word"
             case $__csw${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS+x} in
-                '') \unset NVCC_PREPEND_FLAGS_BACKUP ;;
+                '') __cudaswitch_flags_unkept ;;
                 *) NVCC_PREPEND_FLAGS_BACKUP=$__csw ;;
             esac
         fi
@@ -97,6 +97,37 @@ __cudaswitch_flags_give() {
     __cudaswitch_unexport CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS
     \unset _CUDASWITCH_CC _CUDASWITCH_XLA _CUDASWITCH_WAS_CUDAHOSTCXX \
         _CUDASWITCH_WAS_NVCC_PREPEND_FLAGS _CUDASWITCH_WAS_XLA_FLAGS
+}
+
+# NVCC_PREPEND_FLAGS_BACKUP as the script of conda-forge's cuda-nvcc keeps that there were no flags:
+# by the word UNSET, without which it leaves its own behind, or, before September 2025, not at all.
+__cudaswitch_flags_unkept() {
+    \local _csw_level _csw_script _csw_line
+    _csw_level=${CONDA_SHLVL:-0} _csw_script=${CONDA_PREFIX-}
+    \unset NVCC_PREPEND_FLAGS_BACKUP
+    case $_csw_level in *[!0-9]* | 0?* | ???*) return 0 ;; esac
+    while [ -n "$_csw_script" ]; do
+        _csw_script="$_csw_script/etc/conda/deactivate.d/~cuda-nvcc_deactivate.sh"
+        if [ -f "$_csw_script" ] && [ -r "$_csw_script" ]; then
+            while IFS= \read -r _csw_line; do
+                case $_csw_line in *UNSET*) NVCC_PREPEND_FLAGS_BACKUP=UNSET ;; esac
+            done < "$_csw_script"
+            return 0
+        fi
+        _csw_level=$((_csw_level - 1)) _csw_script=''
+        if [ "$_csw_level" -gt 0 ]; then \eval "_csw_script=\${CONDA_PREFIX_$_csw_level-}"; fi
+    done
+}
+
+# Do the flags hold what we have put there, and nothing else since? What replaces them may keep them.
+__cudaswitch_flags_same() {
+    \local _csw_nvcc _csw_xla
+    _csw_nvcc=${_CUDASWITCH_CC-}${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS:+ $_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS}
+    _csw_xla=${_CUDASWITCH_WAS_XLA_FLAGS:+$_CUDASWITCH_WAS_XLA_FLAGS }${_CUDASWITCH_XLA-}
+    case ${_CUDASWITCH_CC:+${CUDAHOSTCXX-}\|${NVCC_PREPEND_FLAGS-}}\|${_CUDASWITCH_XLA:+${XLA_FLAGS-}} in
+        "${_CUDASWITCH_CC:+${_CUDASWITCH_CC#-ccbin=}|$_csw_nvcc}|${_CUDASWITCH_XLA:+$_csw_xla}") ;;
+        *) return 1 ;;
+    esac
 }
 
 # Take the words $1 for nvcc and $2 for XLA out of what conda keeps.

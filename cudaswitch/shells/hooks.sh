@@ -220,6 +220,7 @@ __cudaswitch_mamba() {
 # now, also where no prompt comes before the next command. An environment that stays active may have
 # scripts that took something away.
 __cudaswitch_hashed() {
+    case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_hashed && return ;; esac
     \hash -r
     _cudaswitch_seen=${_cudaswitch_seen%\|finished}\|finished

@@ -7,7 +7,14 @@ __cudaswitch_prompt() {
         __cudaswitch_look
         case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
     fi
-    return "$1"
+    case ${_cudaswitch_alone-}${PROMPT_COMMAND[*]-} in
+        1*__cudaswitch_prompt?*)
+            _cudaswitch_alone=''
+            PROMPT_COMMAND=${PROMPT_COMMAND%%__cudaswitch_prompt*}"__cudaswitch_prompt && :"${PROMPT_COMMAND#*__cudaswitch_prompt}
+            ;;
+        1*) ;;
+        *) return "$1" ;;
+    esac
 }
 # What stands in PROMPT_COMMAND behind others until the first prompt, which calls it with the exit
 # status and the trap on DEBUG: no function sees that, nor a file that is read. Timers, titles and
@@ -67,7 +74,9 @@ case ";${PROMPT_COMMAND[*]-};" in
         elif [[ -n ${PROMPT_COMMAND-} ]]; then
             PROMPT_COMMAND+=$'\n'$_cudaswitch_once
         else
-            PROMPT_COMMAND='__cudaswitch_prompt && :'
+            # Nobody needs the status, until somebody comes behind. One word is what a trap on DEBUG
+            # takes for no command of the person's, as it is all of PROMPT_COMMAND.
+            PROMPT_COMMAND=__cudaswitch_prompt _cudaswitch_alone=1
         fi
         ;;
 esac

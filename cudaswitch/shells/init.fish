@@ -203,7 +203,8 @@ function __cudaswitch_ask_once
     string match --quiet --regex '^(?<home>/[^:]*)' -- "$_cudaswitch_answer"
     if test "$about" != "$_cudaswitch_asked"; or test -n "$home" -a ! -d "$home/."
         set -g _cudaswitch_answer (__cudaswitch_run want $argv[2..])
-        # Only now: a question that Ctrl-C ended is asked again.
+        # Only now: a question that Ctrl-C, or another signal, ended is asked again.
+        test $status -gt 128; and set about interrupted
         set -g _cudaswitch_asked $about
     end
     set -g __csw $_cudaswitch_answer
@@ -341,7 +342,8 @@ function __cudaswitch_look
         test -z "$__csw"; and __cudaswitch_restore; or __cudaswitch_settle "$__csw"
     end
     set -e __csw
-    set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
+    test "$_cudaswitch_asked" = interrupted
+    or set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
     # That is for the prompt to tell: this and the hooks run in scripts and key bindings as well.
     set -e _cudaswitch_news
     test "$_CUDASWITCH_ON|$_CUDASWITCH_LIB" = "$_cudaswitch_told"; or set -g _cudaswitch_news 1

@@ -33,7 +33,7 @@ __cudaswitch_directory() {
         # What nearly all of them hold is one version. Whose else it may be Python knows.
         { [ -O "$_cudaswitch_file" ] && ! [ -L "$_cudaswitch_file" ] \
             && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
-            || __cudaswitch_read "$_cudaswitch_file" \
+            || { [ "${#_cudaswitch_text}" -lt 4096 ] && __cudaswitch_read "$_cudaswitch_file"; } \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
     elif [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_active \
         && __cudaswitch_framework "$__csw"; then
@@ -59,17 +59,14 @@ __cudaswitch_content() {
     __csw=''
     # A pipe, say, would be waited for.
     if ! { [ -f "$1" ] && [ -r "$1" ]; }; then return 0; fi
-    if ! [ -O "$1" ]; then
-        # Somebody else's may be of any length.
-        case ${ZSH_VERSION-} in
-            '') IFS= \read -r -d '' -n 4096 __csw < "$1" ;;
-            *) IFS= \read -r -u 0 -k 4096 __csw < "$1" ;;
-        esac || :
-    elif [ -n "${ZSH_VERSION-}" ]; then
+    # It may be of any length, and bash takes for ever to cut a long one. Only zsh's `$(<)` is quick.
+    if [ -z "${ZSH_VERSION-}" ]; then
+        # This ends at a zero byte too, and then does not fail.
+        if IFS= \read -r -d '' -n 4096 __csw < "$1"; then __csw="$__csw more"; fi
+    elif [ -O "$1" ]; then
         __csw=$(< "$1")
     else
-        # This ends at a zero byte, and then does not fail.
-        if IFS= \read -r -d '' __csw < "$1"; then __csw="$__csw more"; fi
+        IFS= \read -r -u 0 -k 4096 __csw < "$1" || :
     fi
 }
 
@@ -121,8 +118,8 @@ __cudaswitch_ask_once() {
         ); then
             _cudaswitch_asked=$_csw_about
         else
-            # A question that Ctrl-C ended is asked again.
-            case $? in 130) ;; *) _cudaswitch_asked=$_csw_about ;; esac
+            # A question that a signal ended, such as Ctrl-C, is asked again.
+            case $? in 129 | 1[3-9]? | 2??) ;; *) _cudaswitch_asked=$_csw_about ;; esac
             _cudaswitch_answer=''
         fi
     fi

@@ -9,7 +9,10 @@ __cudaswitch_prompt() {
             || "$(< "$_cudaswitch_file")" != "$_cudaswitch_text") ]] && __cudaswitch_edited; }; then
         __cudaswitch_look || :
     fi
-    if [[ -n ${_cudaswitch_news-} ]]; then __cudaswitch_tell "${_cudaswitch_line-}" || :; fi
+    # powerlevel10k warns of what is printed while its instant prompt is shown: it waits for the next.
+    if [[ -n ${_cudaswitch_news-} && -z ${__p9k_instant_prompt_active-} ]]; then
+        __cudaswitch_tell "${_cudaswitch_line-}" || :
+    fi
 }
 # Not in a script of an environment that conda leaves: until it has finished that is active still.
 __cudaswitch_moved() {

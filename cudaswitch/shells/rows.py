@@ -186,8 +186,13 @@ _DEFERRED = "__cudaswitch_load() {{ __cudaswitch_unaliased \\eval {text}; }}\n"
 
 
 def _left_early(first: str, rest: str) -> str:
-    """Lay a ready file out so that the shell returns from it before `rest`."""
+    """Lay a ready file out so that the shell returns from it before `rest`.
+
+    So does any other, before a word that it cannot parse: /bin/sh reads `.profile` at a login, and
+    with it `.bashrc`, and would end there.
+    """
     return (
+        "case ${BASH_VERSION-}${ZSH_VERSION-} in\n'') return 0 ;;\nesac\n"
         f"case ${{_cudaswitch_rest-}} in\n'')\n{first}return 0\n;;\nesac\n"
         f"{rest}_cudaswitch_rest=''\n"
     )

@@ -19,6 +19,27 @@ FLAGS = {
     "activate": """
 if [ -n "${NVCC_PREPEND_FLAGS+x}" ]; then
     export NVCC_PREPEND_FLAGS_BACKUP="${NVCC_PREPEND_FLAGS}"
+else
+    export NVCC_PREPEND_FLAGS_BACKUP="UNSET"
+fi
+export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS-} -ccbin=$CONDA_PREFIX/bin/g++"
+""",
+    "deactivate": """
+if [ -n "${NVCC_PREPEND_FLAGS_BACKUP+x}" ]; then
+    if [ "${NVCC_PREPEND_FLAGS_BACKUP}" = "UNSET" ]; then
+        unset NVCC_PREPEND_FLAGS
+    else
+        export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS_BACKUP}"
+    fi
+    unset NVCC_PREPEND_FLAGS_BACKUP
+fi
+""",
+}
+"""What conda-forge's cuda-nvcc does to this variable."""
+EARLIER_FLAGS = {
+    "activate": """
+if [ -n "${NVCC_PREPEND_FLAGS+x}" ]; then
+    export NVCC_PREPEND_FLAGS_BACKUP="${NVCC_PREPEND_FLAGS}"
 fi
 export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS-} -ccbin=$CONDA_PREFIX/bin/g++"
 """,
@@ -30,7 +51,7 @@ if [ -n "${NVCC_PREPEND_FLAGS_BACKUP+x}" ]; then
 fi
 """,
 }
-"""What conda-forge's cuda-nvcc does to this variable."""
+"""What it did until September 2025."""
 KEEPING = {
     "activate": """
 export OLD_LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}" OLD_CUDA_HOME="${CUDA_HOME-}"
@@ -71,7 +92,7 @@ KEEPING_PATH_IN_FISH = {
     "deactivate": "set -gx PATH $OLD_PATH\nset -e OLD_PATH\n",
 }
 SCRIPTS = {
-    **{"g": {"~cuda-nvcc": FLAGS}, "h": {"own": FOLDERS, "~cuda-nvcc": FLAGS}},
+    **{"g": {"~cuda-nvcc": FLAGS}, "h": {"own": FOLDERS, "~cuda-nvcc": EARLIER_FLAGS}},
     **{"k": {"env_vars": KEEPING}, "m": {"env_vars": KEEPING}, "p": {"path": KEEPING_PATH}},
 }
 FISH_SCRIPTS = {

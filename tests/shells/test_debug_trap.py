@@ -60,6 +60,32 @@ def test_what_passes_over_the_prompt_command(person: Person, tree: Path, at_prom
     assert [line for line in typed if "cudaswitch" in line] == []
 
 
+ALONE = """
+unset PROMPT_COMMAND
+typed() {{ [ "$BASH_COMMAND" = "$PROMPT_COMMAND" ] || echo "$BASH_COMMAND" >>'{seen}'; }}
+trap typed DEBUG
+trap 'echo failed' ERR
+"""
+
+
+@pytest.mark.parametrize("behind", ["PROMPT_COMMAND+='; code=$?'", "PROMPT_COMMAND+=('code=$?')"])
+def test_it_passes_over_ours_where_there_is_no_other(
+    behind: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """Nobody hands a status on there, and nothing fails, until somebody comes behind."""
+    seen = tree.parent / "seen"
+    terminal = at_prompt(BASH, ALONE.format(seen=seen))
+    seen.unlink(missing_ok=True)
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    typed = seen.read_text().splitlines()
+    assert typed[0].startswith("cd ")
+    assert [line for line in typed if "cudaswitch" in line or line == ":"] == []
+    assert printed(terminal, "false") == ["failed"]
+    terminal.say(behind)
+    assert printed(terminal, "(exit 3)\necho $code") == ["failed", "3"]
+
+
 PREEXEC = """
 invoked() {{
     case $typing:$BASH_COMMAND in :* | *:typing=*) return ;; esac

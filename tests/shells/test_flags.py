@@ -16,10 +16,11 @@ import builders
 from checks import succeeded
 from cudaswitch.activation import Want, change
 from homes import HOSTILE_FOLDER, Home, make_home
-from shells.conda import Conda, Emulator, conda_prefix, real_conda
+from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
 from shells.conftest import make_person
 from shells.driver import BASH, FISH, NU, POSIX_SHELLS, TCSH, XONSH, ZSH, Environment, Shell
 from shells.kits import STATE, Kit, Person
+from shells.package_scripts import EARLIER_FLAGS, FLAGS
 from shells.pinned import Session, pinned_environments, unpinned
 from tools import console_script, require
 
@@ -227,22 +228,17 @@ class TestCondasNvcc:
     """conda-forge's cuda-nvcc names the compiler of conda in NVCC_PREPEND_FLAGS, and keeps aside
     what was there. Its scripts are for sh."""
 
-    @pytest.fixture
-    def session(self, person: Person, shell: Shell, tmp_path: Path) -> Session:
+    @pytest.fixture(params=[FLAGS, EARLIER_FLAGS], ids=["now", "earlier"])
+    def session(
+        self, person: Person, shell: Shell, tmp_path: Path, request: pytest.FixtureRequest
+    ) -> Session:
         for name in "ab":
             prefix = conda_prefix(tmp_path / name)
             compiler = prefix / "bin/x86_64-conda-linux-gnu-c++"
-            for half, text in (
-                ("activate", f'export CXX={compiler}\n[ -z "${{NVCC_PREPEND_FLAGS+x}}" ] ||'
-                 ' export NVCC_PREPEND_FLAGS_BACKUP="$NVCC_PREPEND_FLAGS"\n'
-                 'export NVCC_PREPEND_FLAGS="${NVCC_PREPEND_FLAGS-} -ccbin=$CXX"\n'),
-                ("deactivate", 'unset CXX NVCC_PREPEND_FLAGS\n[ -z "${NVCC_PREPEND_FLAGS_BACKUP+x}"'
-                 ' ] || export NVCC_PREPEND_FLAGS="$NVCC_PREPEND_FLAGS_BACKUP"\n'
-                 "unset NVCC_PREPEND_FLAGS_BACKUP\n"),
-            ):  # fmt: skip
-                folder = prefix / "etc/conda" / f"{half}.d"
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / "~cuda-nvcc.sh").write_text(text)
+            named = {"activate": f"export CXX={compiler}\n", "deactivate": "unset CXX\n"}
+            for half, text in request.param.items():
+                text = named[half] + text.replace("$CONDA_PREFIX/bin/g++", "$CXX")
+                write_hook(prefix, half, f"~cuda-nvcc_{half}.sh", text)
         person.pin("11.8", tmp_path / "a")
         return Session(person, tmp_path, shell, Emulator())
 

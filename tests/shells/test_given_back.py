@@ -172,6 +172,26 @@ def test_names_that_scripts_keep_things_by(
     assert {each: last.get(each) for each in names} == {each: first.get(each) for each in names}
 
 
+@pytest.mark.parametrize("had", [None, "--xla_dump_to=/d"], ids=["unset", "own"])
+@told_apart
+def test_flags_that_a_script_keeps(shell: Shell, had: str | None, tmp_path: Path) -> None:
+    """Those for XLA, as the package sleap does."""
+    person = make_person(tmp_path / "person", (shell.name,), tmp_path)
+    kit = person.kits[1]
+    (conda_prefix(tmp_path / "b") / "lib/python3.10/site-packages/tensorflow").mkdir(parents=True)
+    names = {"name": "SLEAP_OLD_XLA_FLAGS", "var": "XLA_FLAGS"}
+    enter, leave = (text.format(**names) for text in KEEPS[shell.suffix])
+    with_scripts(conda_prefix(tmp_path / "a"), {shell.suffix: (enter, leave)})
+    session = Session(person, tmp_path, shell, Emulator())
+    steps = [*session.steps("b"), "cudaswitch use 11.8", *session.steps("a")]
+    steps += ["cudaswitch off", *session.steps("out out")]
+    steps = [f"{step}\n{shell.prompt}" for step in steps]
+    result = session.play(*steps, load=True, XLA_FLAGS=had).check()
+    ours = f"--xla_gpu_cuda_data_dir={kit.home}"
+    assert result.snaps["3"]["XLA_FLAGS"] == (f"{had} {ours}" if had else ours)
+    assert result.snaps[str(len(steps) + 1)].get("XLA_FLAGS", "") == (had or "")
+
+
 @pytest.mark.parametrize("between", ["", "set -gx PATH /mine $PATH"], ids=["short way", "long way"])
 def test_a_list_without_elements_comes_back_without_elements(person: Person, between: str) -> None:
     """One that is empty would be the working directory to who puts something before it."""

@@ -18,6 +18,9 @@ every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 
 
+ASKED = 'exec cudaswitch "$@"\n'
+
+
 def cd(terminal: Terminal, folder: Path) -> str:
     return terminal.say(f"cd {terminal.shell.quote(str(folder))}")
 
@@ -84,6 +87,20 @@ def test_an_interrupted_look_round_is_made_up_for(
     assert home_of(terminal) == str(person.kits[1].home)
     cd(terminal, asking.parent)
     assert home_of(terminal) == ""
+
+
+@every_shell
+def test_a_question_whose_program_was_killed_is_asked_again(
+    shell: Shell, person: Person, asking: Path, tmp_path: Path
+) -> None:
+    """As by one that looks after memory, or by Ctrl-\\; an answer of it is another thing."""
+    program = asking.with_name("program")
+    program.write_text(f'#!/bin/sh\n[ -e "$0.asked" ] || {{ >"$0.asked"; kill -9 $$; }}\n{ASKED}')
+    there = f"cd {shell.quote(str(asking))}\n{shell.prompt}"
+    spy = shell.set("_cudaswitch_program", str(program))
+    result = person.play(shell, spy, there, shell.prompt)
+    home = str(person.kits[1].home)
+    assert result.snaps["3"].get("CUDA_HOME") == home
 
 
 @every_shell

@@ -85,9 +85,9 @@ def test_a_profile_that_zsh_reads_as_sh_does(person: Person, tree: Path, at_prom
 
 
 def test_warnings_of_zsh_about_nested_variables(tree: Path, at_prompt: Open) -> None:
-    terminal = at_prompt(ZSH)
+    terminal = at_prompt(ZSH, "__conda_hashr() { :; }")
     terminal.say("setopt warn_nested_var")
-    for step in ("cudaswitch use 10.1", "cudaswitch off", f"cd '{tree}'", ":"):
+    for step in ("cudaswitch use 10.1", "cudaswitch off", f"cd '{tree}'", "__conda_hashr", ":"):
         assert printed(terminal, step) == []
 
 

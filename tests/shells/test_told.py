@@ -169,6 +169,15 @@ def test_at_a_terminal(person: Person, shell: Shell, tmp_path: Path) -> None:
     assert told == [[FIRST], [SECOND], [FIRST]]
 
 
+def test_in_zsh_it_waits_for_an_instant_prompt_to_go(person: Person, tmp_path: Path) -> None:
+    """powerlevel10k shows a long warning where something is printed before its first prompt."""
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    shown, gone = "typeset -gi __p9k_instant_prompt_active=1", "unset __p9k_instant_prompt_active"
+    steps = (f"{shown}; cd {tmp_path}", ZSH.prompt, "echo prompt >&2", gone, ZSH.prompt)
+    result = person.play(ZSH, *steps, CUDASWITCH_QUIET=None)
+    assert (result.rc, result.stderr.splitlines()) == (0, ["prompt", FIRST])
+
+
 def test_in_zsh_a_subshell_does_not_complain(person: Person, tmp_path: Path) -> None:
     """It looks round as it enters a tree; what is wrong there is for a prompt to say."""
     (tmp_path / ".cuda-version").write_text(">=9,<10\n")

@@ -70,7 +70,7 @@ def environments(folder: Path) -> dict[str, Path]:
         for suffix, scripts in (("sh", SCRIPTS), ("fish", FISH_SCRIPTS)):
             for package, halves in scripts.get(name, {}).items():
                 for half, text in halves.items():
-                    write_hook(prefix, half, f"{package}.{suffix}", text)
+                    write_hook(prefix, half, f"{package}_{half}.{suffix}", text)
     return {name: folder / name for name in CONDA | VENVS}
 
 
