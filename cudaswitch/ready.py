@@ -19,6 +19,17 @@ def path_of(shell: shells.Shell) -> Path:
     return home().init / f"{shell.name}{shell.suffix}"
 
 
+def loading(shell: shells.Shell, *, there: bool = False) -> str:
+    """Return the line that loads the integration into a shell that is open.
+
+    `there` tells that its ready file will be by then.
+    """
+    path = path_of(shell)
+    if shell.include and (there or os.path.isfile(path)):
+        return shell.include.format(file=shell.quote(str(path)))
+    return shell.load
+
+
 def write(shell: shells.Shell) -> Path:
     """Write the ready file of a shell, and return it.
 

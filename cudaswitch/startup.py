@@ -125,7 +125,7 @@ def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     """Work out the edit that lets a shell load its ready file when it starts."""
     refuse_unsafe_path(str(home().root))
     path = startup_file(shell, variables)
-    target, before = _read(path, f"put into what makes it: {shell.load}")
+    target, before = _read(path, f"put into what makes it: {ready.loading(shell, there=True)}")
     line = shell.source.format(file=shell.quote(str(ready.path_of(shell)))).encode()
     marked.refuse_half(before or b"", path)
     after = marked.put_in(before or b"", line, is_new=before is None)

@@ -95,12 +95,13 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
 def _load() -> str:
     """Name what loads the integration."""
     from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
+    from cudaswitch.ready import loading  # noqa: PLC0415  # the same
     from cudaswitch.startup import loaded_by  # noqa: PLC0415  # the same
 
     name = shells.running_shell(os.environ)
     row = shells.SHELLS.get(shells.SAME.get(name, name))
     if row and row.startup and loaded_by(row, os.environ)[1]:
-        return f"open a new {row.name}, or in this one: {row.load}"
+        return f"open a new {row.name}, or in this one: {loading(row)}"
     return "cudaswitch init --install"
 
 

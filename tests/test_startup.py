@@ -389,3 +389,20 @@ def test_a_login_of_sh_goes_on_behind_it(home: Home, sh: str, guard: str) -> Non
     command = [*start, "-c", ". ~/.profile && echo goes on"]
     done = subprocess.run(command, env=home.env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "goes on\n", "")
+
+
+def test_the_line_for_an_open_nushell_loads_it(stocked: Home) -> None:
+    """It evaluates nothing, and the file that its startup reads is not to be written over."""
+    nu = [require("nu"), "--no-config-file", "-c"]
+
+    def said(text: str) -> list[str]:
+        done = subprocess.run([*nu, text], env=env, capture_output=True, text=True, check=False)
+        return (done.stdout + done.stderr).splitlines()
+
+    env = stocked.env | {"PATH": f"{console_script().parent}:{stocked.env['PATH']}"}
+    assert said("cudaswitch use 10.1")[-1] == "hint: cudaswitch init --install nu"
+    line = install(stocked, "nu").splitlines()[-1].partition("in this one: ")[2]
+    assert said("cudaswitch use 10.1")[-1] == f"hint: {line}"
+    home = said(f"{line}\n$env.CUDASWITCH_QUIET = 1\ncudaswitch use 10.1\nprint $env.CUDA_HOME")[-1]
+    assert home == stocked.run("exec", "10.1", "--", "printenv", "CUDA_HOME").stdout.strip()
+    assert "does not load" in remove(stocked, "nu")

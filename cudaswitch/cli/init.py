@@ -53,7 +53,8 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
             raise click.exceptions.Exit(1)
     if put_in:
         path = startup.install(row, edit)
-        talk.say(f"`{edit.path}` loads `{path}` in every new {row.name}; in this one: {row.load}")
+        here = ready.loading(row)
+        talk.say(f"`{edit.path}` loads `{path}` in every new {row.name}; in this one: {here}")
         for what, mend in startup.notes(row, edit, os.environ):
             talk.say(what)
             talk.hint(mend)

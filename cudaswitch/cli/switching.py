@@ -7,7 +7,7 @@ import shlex
 
 import click
 
-from cudaswitch import formats, running, shells
+from cudaswitch import formats, ready, running, shells
 from cudaswitch.cli import options, output
 from cudaswitch.errors import ChoiceError, CudaswitchError
 from cudaswitch.store import dealias
@@ -46,7 +46,7 @@ def _needs_integration(name: str, request: str) -> None:
     asked = "VERSION" if request == "-" else quote_request(request)
     raise CudaswitchError(
         f"`{name}` changes the shell it is called in, which has not loaded cudaswitch yet",
-        row.load if row and row.load else evaluate.format(request=asked),
+        ready.loading(row) if row and row.load else evaluate.format(request=asked),
     )
 
 

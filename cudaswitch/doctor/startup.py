@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from cudaswitch import ready
 from cudaswitch.doctor.model import (
     Aside,
     Facts,
@@ -152,7 +153,8 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
         else:
             yield Found(evidence, use_command(facts, name or "system"))
         return
-    load = chain(facts, f"cudaswitch init --install {shell} --yes", SHELLS[shell].load)
+    here = ready.loading(SHELLS[shell], there=True)
+    load = chain(facts, f"cudaswitch init --install {shell} --yes", here)
     evidence += f", and `{facts.integration.file}` does not load cudaswitch"
     yield Found(evidence, load, Install(shell))
 

@@ -165,6 +165,8 @@ class Shell(NamedTuple):
     """What `env` adds to the core."""
     load: str = ""
     """The line that evaluates what `cudaswitch init` prints."""
+    include: str = ""
+    """The line that loads a ready `file` into a shell that can evaluate nothing."""
     startup: tuple[str, ...] = ()
     """Files of a person's settings, the first made where there is none (`startup.folders`)."""
     source: str = ""
@@ -339,7 +341,8 @@ SHELLS = {
             words=False,
             call="^{program}",
             init=("init.nu",),
-            load="cudaswitch init nu | save -f $'($nu.user-autoload-dirs.0)/cudaswitch.nu'",
+            load="cudaswitch init --install nu",
+            include="source {file}",
             startup=("{XDG_CONFIG_HOME}/nushell/autoload/cudaswitch.nu",),
             source="source (if ({file} | path exists) {{ {file} }} else {{ null }})",
             suffix=".nu",
