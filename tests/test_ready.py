@@ -30,7 +30,8 @@ OTHERS = {
     ),
 }
 """The startup file of each, and how it is told what to do once it has read it."""
-HINT = "hint: install cudaswitch again, then cudaswitch init --install"
+HINT = "hint: install cudaswitch again, then cudaswitch init --install, or take its marked lines"
+HINT += " out of the startup file"
 
 
 def test_ready_files_follow_the_program(stocked: Home) -> None:
@@ -118,7 +119,7 @@ def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) ->
     assert (stocked.store / "init" / ".bound").read_text().splitlines()[0].endswith(f" {new}")
 
     new.unlink()
-    done = told("cudaswitch list" if shell == "tcsh" else "cudaswitch use '>=10'")
+    done = told("cudaswitch list" if shell in ("tcsh", "xonsh") else "cudaswitch use '>=10'")
     said = re.findall("^(?:cudaswitch|hint|Exc|FileN).*", done.stderr, re.MULTILINE)
     if shell == "tcsh":
         assert said == ["cudaswitch: Command not found."]

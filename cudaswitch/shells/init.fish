@@ -11,7 +11,7 @@ function __cudaswitch_run
         set program (command --search cudaswitch)
         or begin
             printf 'cudaswitch: `%s` is gone, and no other is on PATH\n' $_cudaswitch_program >&2
-            printf 'hint: install cudaswitch again, then cudaswitch init --install\n' >&2
+            printf 'hint: install cudaswitch again, then cudaswitch init --install, or take its marked lines out of the startup file\n' >&2
             return 127
         end
     end
@@ -143,7 +143,9 @@ function __cudaswitch_framework
     set -l code $status
     if test $code -ne 0
         # What Python has written down is older than the packages: not where it cannot write it anew.
+        # The same toolkit may have another part then: packages bring their own CUDA.
         test $code = 2 -a "$_cudaswitch_unkept" != $argv[1]; and set -g _cudaswitch_asked
+        and set -g __csw_moved moved
         __cudaswitch_ask_once $argv[1] --environment $argv[1]
         set -l answer $__csw
         set -g _cudaswitch_unkept
@@ -300,20 +302,23 @@ function __cudaswitch_look
         and not string match --quiet "*:gpus=$CUDA_VISIBLE_DEVICES:*" -- $before:
         and set -g _cudaswitch_gpus "$CUDA_VISIBLE_DEVICES"
     end
-    set -l moved
+    set -g __csw_moved
+    set -l said $_cudaswitch_seen[4]
     if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
-        set moved moved
+        set __csw_moved moved
+        # What it asks for may go by the environment. What was refused is told once.
+        test "$CUDASWITCH_VERSION" = auto -o -n "$_CUDASWITCH_X"; and set -e said
         set -g _cudaswitch_asked
         test -n "$_cudaswitch_undone"; and __cudaswitch_finished
     else if set -q _cudaswitch_seen[5]; and __cudaswitch_lost
-        set moved moved
+        set __csw_moved moved
     end
     if test "$DIRENV_DIFF" != "$_cudaswitch_direnv"
-        set moved moved
+        set __csw_moved moved
         __cudaswitch_direnv
     end
     test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
-    if not set -q _cudaswitch_seen[4]; or test "$CUDASWITCH_VERSION" != $_cudaswitch_seen[4]
+    if not set -q said[1]; or test "$CUDASWITCH_VERSION" != $said
         if test -z "$CUDASWITCH_VERSION"
             set -e _CUDASWITCH_X
         else if __cudaswitch_ready $CUDASWITCH_VERSION
@@ -338,10 +343,10 @@ function __cudaswitch_look
     end
     # Without a reason nothing is touched: people put their own folders before ours.
     test -n "$_CUDASWITCH_GONE"; and __cudaswitch_unreturned; and set -e _CUDASWITCH_GONE
-    if test -n "$moved$_CUDASWITCH_GONE"; or test "$__csw" != "$before" -a "$__csw:nvcc" != "$before"
+    if test -n "$__csw_moved$_CUDASWITCH_GONE"; or test "$__csw" != "$before" -a "$__csw:nvcc" != "$before"
         test -z "$__csw"; and __cudaswitch_restore; or __cudaswitch_settle "$__csw"
     end
-    set -e __csw
+    set -e __csw __csw_moved
     test "$_cudaswitch_asked" = interrupted
     or set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
     # That is for the prompt to tell: this and the hooks run in scripts and key bindings as well.

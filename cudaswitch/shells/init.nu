@@ -10,7 +10,7 @@ def __cudaswitch_program [] {
     if (which $own | is-not-empty) { return $own }
     let found = (which --all cudaswitch | where type == external | get --optional 0.path)
     if $found == null {
-        error make --unspanned {msg: $'cudaswitch: `($own)` is gone, and no other is on PATH', help: 'install cudaswitch again, then cudaswitch init --install'}
+        error make --unspanned {msg: $'cudaswitch: `($own)` is gone, and no other is on PATH', help: 'install cudaswitch again, then cudaswitch init --install, or take its marked lines out of the startup file'}
     }
     $found
 }

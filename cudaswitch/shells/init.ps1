@@ -176,7 +176,9 @@ function global:__cudaswitch_look {
         }
         __cudaswitch_set $owner $want
     }
-    if ($was[3] -cne "$env:CUDASWITCH_VERSION") {
+    # What the variable asks for may go by the environment. What was refused is told once.
+    if ($was[3] -cne "$env:CUDASWITCH_VERSION" -or
+        ($moved -and ($env:CUDASWITCH_VERSION -ceq 'auto' -or $env:_CUDASWITCH_X))) {
         $want = $null
         if ($env:CUDASWITCH_VERSION) {
             $want = __cudaswitch_ready $env:CUDASWITCH_VERSION

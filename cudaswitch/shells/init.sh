@@ -14,7 +14,7 @@ __cudaswitch_run() {
             *) _csw_program=$(\whence -p cudaswitch) ;;
         esac || {
             printf 'cudaswitch: `%s` is gone, and no other is on PATH\n' "$_cudaswitch_program" >&2
-            printf 'hint: install cudaswitch again, then cudaswitch init --install\n' >&2
+            printf 'hint: install cudaswitch again, then cudaswitch init --install, or take its marked lines out of the startup file\n' >&2
             return 127
         }
     fi
@@ -82,13 +82,15 @@ __cudaswitch_edited() {
     [ "$__csw" != "$_cudaswitch_text" ] || ! [ -f "$_cudaswitch_file" ]
 }
 
-# __csw = the want of the frameworks in the environment $1; fails where they have none.
+# __csw = the want of the frameworks in the environment $1; fails where they have none. Is called by
+# __cudaswitch_look alone.
 __cudaswitch_framework() {
     \local _csw_code _csw_answer
     _csw_code=0
     __cudaswitch_globbing __cudaswitch_automatic "$1" || _csw_code=$?
     # What Python has written down is older than the packages: not where it cannot write it anew.
-    case $_csw_code${_cudaswitch_unkept-} in "2$1") ;; 2*) _cudaswitch_asked='' ;; esac
+    # The same toolkit may have another part then: packages bring their own CUDA.
+    case $_csw_code${_cudaswitch_unkept-} in "2$1") ;; 2*) _cudaswitch_asked='' _csw_moved=1 ;; esac
     if [ "$_csw_code" -ne 0 ]; then
         __cudaswitch_ask_once "$1" --environment "$1"
         _csw_answer=$__csw _cudaswitch_unkept=''
@@ -239,8 +241,12 @@ __cudaswitch_look() {
     case ${_CUDASWITCH_V-}${_CUDASWITCH_C-}${VIRTUAL_ENV-}${CONDA_PREFIX-} in
         ?*) __cudaswitch_environments ;;
     esac
-    case ${_cudaswitch_seen-} in
-        *"|${CUDASWITCH_VERSION-}" | *"|${CUDASWITCH_VERSION-}|finished") ;;
+    case ${_cudaswitch_seen%\|finished} in
+        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|${CUDASWITCH_VERSION-}") ;;
+        *"|${CUDASWITCH_VERSION-}")
+            # What it asks for may go by the environment. What was refused is told once.
+            case ${CUDASWITCH_VERSION-}:${_CUDASWITCH_X-} in auto:* | ?*:?*) __cudaswitch_version ;; esac
+            ;;
         *) __cudaswitch_version ;;
     esac
     case ${_CUDASWITCH_C-}${_CUDASWITCH_V-}:${_CUDASWITCH_U-} in

@@ -144,7 +144,9 @@ def look(**_: Any) -> None:
             if want := known if place == left else pinned(place):
                 state[f"_CUDASWITCH_{owner}"] = want
                 break
-    if was is None or was[-1] != now[-1] or again:
+    # What the variable asks for may go by the environment. What was refused is told once.
+    moves = now[-1] == "auto" or "_CUDASWITCH_X" in state
+    if was is None or was[-1] != now[-1] or again or (moves and was[:2] != now[:2]):
         take_version(state, now[-1])
     again = False
     if state.get("_CUDASWITCH_C") or state.get("_CUDASWITCH_V"):
@@ -273,7 +275,9 @@ def command(arguments: list[str]) -> list[str]:
             return [HERE, *arguments]
         # What runs here stands in no pipeline; the next prompt is early enough for these.
         again = again or name in CHANGING or any(f"{name}+{it}" in CHANGING for it in arguments)
-    return [located(), *arguments]
+    # What is gone xonsh would only not find.
+    there = located()
+    return [there if os.access(there, os.X_OK) else HERE, *arguments]
 
 
 def change_here(

@@ -117,6 +117,40 @@ def test_what_was_installed_into_the_active_environment_is_seen(
     assert len(asked) == 1
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_packages_that_bring_their_own_cuda_meanwhile(
+    shell: Shell, person: Person, env: Env, tmp_path: Path
+) -> None:
+    """The toolkit is the same, and its libraries would go ahead of theirs; until they go again."""
+    at = env.prefix / env.site / "nvidia"
+    come = f"sleep 0.02; sh -c {shell.quote(f'mkdir -p {BASH.quote(str(at))}/cublas/lib')}"
+    come += f"; touch {shell.quote(str(at / 'cublas/lib/libcublas.so.12'))}"
+    go = f"sleep 0.02; rm -r {shell.quote(str(at))}"
+    steps = [entered(shell, env), come, cd(shell, Path("/")), go, cd(shell, tmp_path)]
+    result = person.play(shell, *steps).check()
+    assert homes(person, result) == "-11111"
+    kit = person.kits[0]
+    lists = [result.snaps[str(n)].get("LD_LIBRARY_PATH", "").split(":") for n in (1, 3, 5)]
+    assert [set(kit.lib) <= set(folders) for folders in lists] == [True, False, True]
+
+
+@integrated
+@pytest.mark.parametrize("name", ["auto", "mine"])
+def test_a_variable_that_goes_by_the_environment(
+    shell: Shell, name: str, someone: Person, env: Env, tmp_path: Path
+) -> None:
+    assert someone.home.run("alias", "mine", "auto").returncode == 0
+    other = Env(tmp_path / "another")
+    other.write("pyvenv.cfg", "home = /usr/bin\n")
+    other.dist(*NEW)
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("12.4\n")
+    said = f"{shell.set('CUDASWITCH_VERSION', name)}\n{shell.prompt}"
+    steps = [entered(shell, env), said, entered(shell, other), cd(shell, tree), entered(shell, env)]
+    assert homes(someone, someone.play(shell, *steps).check()) == "-11221"
+
+
 @integrated
 def test_so_does_one_of_conda(shell: Shell, person: Person, env: Env) -> None:
     (env.prefix / "pyvenv.cfg").unlink()

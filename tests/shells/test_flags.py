@@ -237,8 +237,8 @@ class TestCondasNvcc:
             compiler = prefix / "bin/x86_64-conda-linux-gnu-c++"
             named = {"activate": f"export CXX={compiler}\n", "deactivate": "unset CXX\n"}
             for half, text in request.param.items():
-                text = named[half] + text.replace("$CONDA_PREFIX/bin/g++", "$CXX")
-                write_hook(prefix, half, f"~cuda-nvcc_{half}.sh", text)
+                said = named[half] + text.replace("$CONDA_PREFIX/bin/g++", "$CXX")
+                write_hook(prefix, half, f"~cuda-nvcc_{half}.sh", said)
         person.pin("11.8", tmp_path / "a")
         return Session(person, tmp_path, shell, Emulator())
 

@@ -1,3 +1,6 @@
+case ${BASH_VERSION-}${ZSH_VERSION-} in
+'') return 0 ;;
+esac
 case ${_cudaswitch_rest-} in
 '')
 typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
