@@ -9,7 +9,7 @@ import os
 import re
 
 from cudaswitch import shells, talk
-from cudaswitch.activation import EnvironmentChange, Want, undone
+from cudaswitch.activation import EnvironmentChange, Want, gpu_variables, undone
 from cudaswitch.errors import RequestError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.running import change_here
@@ -54,14 +54,28 @@ def _json(made: EnvironmentChange | None, before: Variables) -> str:
     return json.dumps(_difference(made, before), indent=2) + "\n"
 
 
+def _settable(made: EnvironmentChange | None, before: Variables) -> dict[str, str]:
+    """Map what a file can set that cannot unset: there an empty value has to do.
+
+    An empty CUDA_VISIBLE_DEVICES hides all GPUs, so those that choose GPUs are left out.
+    """
+    found = _difference(made, before)
+    kept = [name for name in gpu_variables("0") if name in found and found[name] is None]
+    if kept:
+        talk.say(
+            f"{' and '.join(kept)}: left out, as this format cannot unset"
+            " and an empty value hides all GPUs"
+        )
+    return {name: value or "" for name, value in found.items() if name not in kept}
+
+
 def _dotenv(made: EnvironmentChange | None, before: Variables) -> str:
     def quoted(value: str) -> str:
         for char in ("\\", '"', "$", "`"):
             value = value.replace(char, "\\" + char)
         return '"' + value.replace("\n", "\\n") + '"'
 
-    changes = _difference(made, before)
-    return "".join(f"{name}={quoted(value or '')}\n" for name, value in changes.items())
+    return "".join(f"{name}={quoted(value)}\n" for name, value in _settable(made, before).items())
 
 
 def _github(made: EnvironmentChange | None, before: Variables) -> str:
@@ -71,14 +85,14 @@ def _github(made: EnvironmentChange | None, before: Variables) -> str:
     delimiter (GitHub, "Workflow commands", environment files).
     """
     texts = []
-    for name, value in _difference(made, before).items():
-        if value and ("\n" in value or "\r" in value):
+    for name, value in _settable(made, before).items():
+        if "\n" in value or "\r" in value:
             end = "cudaswitch"
             while end in value:
                 end += "_"
             texts.append(f"{name}<<{end}\n{value}\n{end}\n")
         else:
-            texts.append(f"{name}={value or ''}\n")
+            texts.append(f"{name}={value}\n")
     return "".join(texts)
 
 

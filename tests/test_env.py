@@ -70,6 +70,22 @@ def test_env_for_github(lent: Home) -> None:
     assert "EVIL" not in found
 
 
+@pytest.mark.parametrize("form", ["dotenv", "github"])
+def test_a_file_that_cannot_unset_hides_no_gpu(lent: Home, form: str) -> None:
+    """To CUDA an empty list of GPUs is one without any."""
+    chosen = ("exec", "10.1", "--gpus", "0", "--", console_script(), "env")
+    done = lent.run(*chosen, "10.1", "--cudnn", "none", "--format", form)
+    names = {line.partition("=")[0] for line in succeeded(done)}
+    assert "CUDA_HOME" in names
+    assert not names & {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"}
+    [said] = done.stderr.splitlines()
+    assert said.startswith("cudaswitch: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER: left out")
+    # What is given back is no empty value.
+    mine = lent.run(*chosen, "system", "--format", form, CUDA_VISIBLE_DEVICES="3")
+    given_back = [line for line in succeeded(mine) if line.startswith("CUDA_VISIBLE_DEVICES=")]
+    assert [line.replace('"', "") for line in given_back] == ["CUDA_VISIBLE_DEVICES=3"]
+
+
 def test_env_for_cmd(lent: Home) -> None:
     variables = {"LD_LIBRARY_PATH": "/50%/a&b|c^d<e>!f'g"}
     done = lent.run("env", "10.1", "--shell", "cmd", **variables)
