@@ -70,12 +70,24 @@ def _settable(made: EnvironmentChange | None, before: Variables) -> dict[str, st
 
 
 def _dotenv(made: EnvironmentChange | None, before: Variables) -> str:
-    def quoted(value: str) -> str:
-        for char in ("\\", '"', "$", "`"):
-            value = value.replace(char, "\\" + char)
-        return '"' + value.replace("\n", "\\n") + '"'
+    """Lines that shells, python-dotenv and Docker read alike, as far as they can."""
+    changes = _settable(made, before)
+    return "".join(f"{name}={_quoted(value)}\n" for name, value in changes.items())
 
-    return "".join(f"{name}={quoted(value)}\n" for name, value in _settable(made, before).items())
+
+def _quoted(value: str) -> str:
+    """Quote only where need be: to Docker quotes are part of a value.
+
+    In double quotes python-dotenv keeps the backslash of a dollar or a backtick; in single ones it
+    takes a backslash before another, or before their end, for an escape, which no shell does.
+    """
+    if re.fullmatch(r"[\w+./:=@%,-]*", value, re.ASCII):
+        return value
+    if not re.search(r"'|\\\\|\\\Z", value):
+        return f"'{value}'"
+    for char in ("\\", '"', "$", "`"):
+        value = value.replace(char, "\\" + char)
+    return f'"{value}"'
 
 
 def _github(made: EnvironmentChange | None, before: Variables) -> str:

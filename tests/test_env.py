@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,22 +42,51 @@ def test_env_as_json(lent: Home) -> None:
     assert str(lent.store) not in json.dumps(back)
 
 
-def test_env_as_dotenv_is_read_back_by_a_shell(lent: Home, tmp_path: Path) -> None:
-    done = lent.run("env", "10.1", "--format", "dotenv", **BEFORE)
-    assert done.returncode == 0
-    (tmp_path / ".env").write_text(done.stdout)
-    names = list(expected(lent))
-    script = "set -a; . ./.env; set +a; /usr/bin/env -0"
+def read_by_a_shell(file: Path) -> dict[str, str | None]:
+    script = f"set -a; . ./{file.name}; set +a; /usr/bin/env -0"
     read = subprocess.run(
         ["/bin/sh", "-euc", script],
         env={},
-        cwd=tmp_path,
+        cwd=file.parent,
         capture_output=True,
         text=True,
         check=True,
     )
-    found = dict(pair.split("=", 1) for pair in read.stdout.split("\0") if pair)
-    assert {name: found[name] for name in names} == expected(lent)
+    pairs = [pair.partition("=") for pair in read.stdout.split("\0") if pair]
+    return {name: value for name, _, value in pairs}
+
+
+def read_by_python_dotenv(file: Path) -> dict[str, str | None]:
+    values: dict[str, str | None] = pytest.importorskip("dotenv").dotenv_values(file)
+    return values
+
+
+@pytest.mark.parametrize("read", [read_by_a_shell, read_by_python_dotenv])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "/usr/lib:/o+t_h.e-r@1%,2",
+        '/a b:~/c#d:!e"f&(g)[h]{i}*?<j>|\\k è',
+        '/t $wo`x`$(touch trap)"',
+        "/o'ne\"",
+        "/two\\\\:/one\\",
+        "/a\nEVIL=1",
+        "/it's\nEVIL=1",
+    ],
+)
+def test_env_as_dotenv_is_read_alike_by_those_who_take_it(
+    lent: Home, tmp_path: Path, value: str, read: Callable[[Path], dict[str, str | None]]
+) -> None:
+    done = lent.run("env", "10.1", "--format", "dotenv", LD_LIBRARY_PATH=value)
+    # Docker takes what stands behind the sign as it is.
+    assert f"CUDA_HOME={kit(lent)}" in succeeded(done)
+    (tmp_path / ".env").write_text(done.stdout)
+    wanted = expected(lent) | {"LD_LIBRARY_PATH": f"{kit(lent)}/lib64:{value}"}
+    del wanted["PATH"]
+    found = read(tmp_path / ".env")
+    assert {name: found.get(name) for name in wanted} == wanted
+    assert "EVIL" not in found
+    assert not (tmp_path / "trap").exists()
 
 
 def test_env_for_github(lent: Home) -> None:
@@ -83,7 +113,7 @@ def test_a_file_that_cannot_unset_hides_no_gpu(lent: Home, form: str) -> None:
     # What is given back is no empty value.
     mine = lent.run(*chosen, "system", "--format", form, CUDA_VISIBLE_DEVICES="3")
     given_back = [line for line in succeeded(mine) if line.startswith("CUDA_VISIBLE_DEVICES=")]
-    assert [line.replace('"', "") for line in given_back] == ["CUDA_VISIBLE_DEVICES=3"]
+    assert given_back == ["CUDA_VISIBLE_DEVICES=3"]
 
 
 def test_env_for_cmd(lent: Home) -> None:
