@@ -18,9 +18,8 @@ from cudaswitch.cli import COMMANDS, cli
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.completion import SCRIPTS
-from cudaswitch.formats import FINISHED
 from cudaswitch.settings import SETTINGS
-from cudaswitch.shells import SHELLS, quote_fish, quote_posix
+from cudaswitch.shells import ROWS, SHELLS, quote_fish, quote_posix
 from cudaswitch.versions import Version
 from help_texts import help_texts
 
@@ -43,7 +42,7 @@ KINDS = {
     "directory": "folders",
     "driver": FREE,
     "folder": "folders",
-    "env.shell": " ".join((*SHELLS, *FINISHED)),
+    "env.shell": " ".join(ROWS),
     "gcc": FREE,
     "gpus": FREE,
     "lock_file": "files",

@@ -11,7 +11,6 @@ import re
 from cudaswitch import shells, talk
 from cudaswitch.activation import EnvironmentChange, Want, gpu_variables, undone
 from cudaswitch.errors import RequestError
-from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.running import change_here
 
 TYPE_CHECKING = False
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
 
 def show_change(wanted: Want, shell: str | None = None, form: str | None = None) -> None:
     """Print the change for a want, in a format, or for a shell, by default the one that asks."""
-    name = shell or shells.running_shell(os.environ, tuple(FINISHED)) or "sh"
-    if form or name in FINISHED:
-        spelled = FORMATS[form] if form else FINISHED[name].spelled
+    name = shell or shells.running_shell(os.environ) or "sh"
+    if form or name in _FINISHED:
+        spelled = FORMATS[form] if form else _FINISHED[name]
         talk.script(spelled(change_here(wanted), os.environ))
         return
-    row = shells.shell_named(name, (*shells.SHELLS, *FINISHED))
+    row = shells.shell_named(name, tuple(shells.ROWS))
     talk.script(shells.use(row, str(wanted)))
 
 
@@ -118,11 +117,12 @@ def _exported(made: EnvironmentChange | None, before: Variables) -> dict[str, st
 
 
 def _elvish(made: EnvironmentChange | None, before: Variables) -> str:
-    """Commands of Elvish, whose text has to be UTF-8; in single quotes only the quote counts."""
+    """Commands of Elvish, whose text has to be UTF-8."""
+    row = shells.ROWS["elvish"]
     lines = []
     for name, value in _exported(made, before).items():
         if value is None:
-            lines.append(f"unset-env {name}\n")
+            lines.append(row.unset.format(name=name) + "\n")
             continue
         try:
             value.encode()
@@ -131,17 +131,13 @@ def _elvish(made: EnvironmentChange | None, before: Variables) -> str:
                 f"`{name}` has bytes that are no UTF-8, which Elvish cannot read",
                 "take them out, or use another shell",
             ) from None
-        quoted = value.replace("'", "''")
-        lines.append(f"set-env {name} '{quoted}'\n")
+        lines.append(row.export.format(name=name, value=row.quote(value)) + "\n")
     return "".join(lines)
 
 
 def _cmd(made: EnvironmentChange | None, before: Variables) -> str:
-    """Lines for a batch file.
-
-    Within `set "..."` only `%` is special in a batch file; a variable that is set but empty
-    does not exist there.
-    """
+    """Lines for a batch file, where a variable that is set but empty does not exist."""
+    row = shells.ROWS["cmd"]
     lines = []
     for name, value in _exported(made, before).items():
         if value and any(char in value for char in '"\r\n'):
@@ -149,7 +145,7 @@ def _cmd(made: EnvironmentChange | None, before: Variables) -> str:
                 f"`{name}` has a quote or a line break, which a batch file cannot carry",
                 "take it out, or use another shell",
             )
-        lines.append(f'@set "{name}={(value or "").replace("%", "%%")}"\r\n')
+        lines.append(f"@{row.export.format(name=name, value=row.quote(value or ''))}\r\n")
     return "".join(lines)
 
 
@@ -184,16 +180,5 @@ FORMATS: dict[str, _Spelling] = {
 }
 
 
-class Finished(NamedTuple):
-    """A shell that gets the change worked out."""
-
-    spelled: _Spelling
-    evaluate: str
-    """As `Shell.evaluate`."""
-
-
-FINISHED = {
-    "cmd": Finished(_cmd, "cudaswitch env {request} --shell cmd"),
-    "elvish": Finished(_elvish, "eval (cudaswitch env {request} --shell elvish | slurp)"),
-}
-"""cmd has no functions, and for Elvish there are none."""
+_FINISHED: dict[str, _Spelling] = {"cmd": _cmd, "elvish": _elvish}
+"""What works the change out for a shell that runs no text of ours."""

@@ -137,6 +137,42 @@ def test_words_of_other_shells(patient: Patient, shell: str, unset: str, use: st
     assert json.loads(done.stdout)["findings"][0]["fix"].startswith(use)
 
 
+@pytest.mark.parametrize("shell", ["dash", "bash", "zsh", "fish", "tcsh", "elvish"])
+def test_the_shell_that_calls_is_told_in_its_own_words(
+    patient: Patient, require: Callable[[str], str], shell: str
+) -> None:
+    """That of $SHELL is another: what it calls `unset` may be no command here."""
+    login = "fish" if shell == "bash" else "bash"
+    stubs = "/nowhere/it's $me/stubs"
+    patient.env |= {"SHELL": f"/usr/bin/{login}", "LD_LIBRARY_PATH": f"{stubs}:/opt/x y"}
+    patient.rc("export CUDA_HOME=/usr/local/cuda-11.8\n")
+    kit = patient.adopt("12.4.131")
+    (patient.home.path / ".cuda-version").write_text("12.4\n")
+
+    def run(line: str) -> str:
+        done = subprocess.run(
+            [require(shell), "-c", line],
+            env=patient.home.env | patient.env,
+            cwd=patient.home.path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert not done.stderr
+        return done.stdout
+
+    attempt = "try { cudaswitch doctor --json } catch { }"
+    asked = run(attempt if shell == "elvish" else "cudaswitch doctor --json; true")
+    fixes = {one["code"]: one["fix"] for one in json.loads(asked)["findings"]}
+    assert ("CS080" in fixes) == (login == "bash"), "startup files are those of the login shell"
+    assert run(f"{fixes['CS001']}; env | grep LD_LIBRARY_PATH") == "LD_LIBRARY_PATH=/opt/x y\n"
+    if shell in ("dash", "elvish"):
+        assert run(f"{fixes['CS076']}; env | grep CUDA_HOME") == f"CUDA_HOME={kit}\n"
+    else:
+        assert f"init --install {shell} " in fixes["CS076"]
+
+
 @pytest.mark.parametrize("named", ["", "X", '"X Y"'])
 def test_other_flags_of_xla_stay(patient: Patient, named: str) -> None:
     kit = patient.toolkit(patient.work / "my kit")

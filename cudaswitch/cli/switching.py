@@ -39,14 +39,13 @@ def off() -> None:
 
 
 def _needs_integration(name: str, request: str) -> None:
-    mine = shells.running_shell(os.environ, tuple(formats.FINISHED)) or "bash"
+    mine = shells.running_shell(os.environ) or "bash"
     shells.refuse_ksh(mine)
-    row = shells.SHELLS.get(shells.SAME.get(mine, mine))
-    evaluate = (row or formats.FINISHED[mine]).evaluate
+    row = shells.ROWS[shells.SAME.get(mine, mine)]
     asked = "VERSION" if request == "-" else quote_request(request)
     raise CudaswitchError(
         f"`{name}` changes the shell it is called in, which has not loaded cudaswitch yet",
-        ready.loading(row) if row and row.load else evaluate.format(request=asked),
+        ready.loading(row) or row.evaluate.format(request=asked),
     )
 
 

@@ -58,7 +58,8 @@ def gather(variables: Mapping[str, str]) -> Facts:
     active = homes.get("CUDA_HOME") or (nvcc[0].kit if nvcc else None)
     loaded = [name for one in resolution.frameworks for name in one.loads]
     runtime = soname("cudart", active.version) if active and active.version else None
-    shell = shells.login_shell(variables)
+    login = shells.login_shell(variables)
+    shell = _running(variables) or login
     pins = pinned(variables)
     on = applied(variables)
     brings = bundles_cuda(prefix) if prefix else None
@@ -85,12 +86,12 @@ def gather(variables: Mapping[str, str]) -> Facts:
         local_cuda=folders.link_to_nothing(Path("/usr/local/cuda")),
         other_kits=folders.usual_toolkits(),
         wsl=os.path.exists("/usr/lib/wsl/lib/libcuda.so.1"),
-        settings=tuple(one for at in _startup_files(shell, variables) for one in settings_of(at)),
+        settings=tuple(one for at in _startup_files(login, variables) for one in settings_of(at)),
         scripts=tuple(scripts_of(environment)) if environment else (),
         hooks=tuple(hooks_of(pins)),
         kernels=tuple(kernels_of(variables, pins)),
         project=_project(Path(working_directory(variables)), variables),
-        integration=_integration(shell, variables),
+        integration=_integration(shell, variables) or _integration(login, variables),
         libdevice=folders.libdevice(environment, active),
         xla_sees=folders.seen_by_xla(variables, prefix),
         xla_data=folders.bad_xla_data(variables),
@@ -99,6 +100,13 @@ def gather(variables: Mapping[str, str]) -> Facts:
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
+
+
+def _running(variables: Mapping[str, str]) -> str | None:
+    """Name the row of the shell that has called us, in which commands are going to be typed."""
+    name = shells.running_shell(variables)
+    row = shells.ROWS.get(shells.SAME.get(name, name))
+    return row.name if row else None
 
 
 def _wanted(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -148,7 +156,7 @@ def _project(directory: Path, variables: Mapping[str, str]) -> tuple[str, str] |
 
 
 def _integration(shell: str, variables: Mapping[str, str]) -> Integration | None:
-    row = shells.SHELLS[shell]
+    row = shells.ROWS[shell]
     if not row.startup:
         return None
     path, loads = startup.loaded_by(row, variables)

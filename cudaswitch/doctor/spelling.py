@@ -8,7 +8,7 @@ from cudaswitch.activation import data_dir
 from cudaswitch.doctor.folders import DATA_DIR
 from cudaswitch.doctor.model import Facts, Folder, Hook, Relist
 from cudaswitch.environments import Environment
-from cudaswitch.shells import SHELLS
+from cudaswitch.shells import ROWS
 from cudaswitch.versions import Request, Version
 
 _PLAIN = re.compile(r"[\w+./:=@-]+", re.ASCII)
@@ -27,17 +27,17 @@ _ACTIVATE = {
 
 def word(facts: Facts, text: str) -> str:
     """Spell one argument of a command."""
-    return text if _PLAIN.fullmatch(text) else SHELLS[facts.shell].quote(text)
+    return text if _PLAIN.fullmatch(text) else ROWS[facts.shell].quote(text)
 
 
 def chain(facts: Facts, *commands: str) -> str:
     """Spell commands one after another, the next if the shell can tell that the last succeeded."""
-    return SHELLS[facts.shell].then.join(commands)
+    return ROWS[facts.shell].then.join(commands)
 
 
 def setting(facts: Facts, name: str, value: str) -> str:
     """Spell a command that sets a variable, or takes it away for an empty value."""
-    row = SHELLS[facts.shell]
+    row = ROWS[facts.shell]
     if not value:
         return row.unset.format(name=name)
     # What guards a text against aliases and joins its lines is nothing for a person to type.
@@ -105,7 +105,7 @@ def activate_command(facts: Facts, environment: Environment) -> str:
 
 def use_command(facts: Facts, request: str, options: str = "") -> str:
     """Spell a command that brings what is installed into this shell."""
-    return SHELLS[facts.shell].evaluate.format(request=word(facts, request) + options)
+    return ROWS[facts.shell].evaluate.format(request=word(facts, request) + options)
 
 
 def what_to_install(facts: Facts, request: Request) -> str:
@@ -130,5 +130,5 @@ def pip(facts: Facts) -> str:
         return "pip"
     python = f"{facts.environment.prefix}/bin/python"
     if not _PLAIN.fullmatch(python):
-        python = SHELLS[facts.shell].call.format(program=word(facts, python))
+        python = ROWS[facts.shell].call.format(program=word(facts, python))
     return f"{python} -m pip"

@@ -146,7 +146,7 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
         # Its hook came, or is another, since it was activated.
         yield Found(evidence, activate_command(facts, environment))
         return
-    if loads:
+    if loads or shell != facts.shell:
         name = next((kit.name for kit in facts.installed if kit.path == home), None)
         if name is None and home != "system":
             yield Found(f"{origin} asks for `{home}`, which is gone", "cudaswitch off")

@@ -19,6 +19,7 @@ from functools import cache
 
 from cudaswitch.errors import ChoiceError, RequestError
 from cudaswitch.shells.rows import FAMILIES as FAMILIES
+from cudaswitch.shells.rows import ROWS as ROWS
 from cudaswitch.shells.rows import SHELLS as SHELLS
 from cudaswitch.shells.rows import Family as Family
 from cudaswitch.shells.rows import Shell as Shell
@@ -93,18 +94,17 @@ def login_shell(variables: Mapping[str, str]) -> str:
         return "bash"
 
 
-def running_shell(variables: Mapping[str, str], others: Sequence[str] = ()) -> str:
+def running_shell(variables: Mapping[str, str]) -> str:
     """Name the shell that has called us, else that of $SHELL; "" where neither is known.
 
-    A script, a recipe of make or a shell within another is not the person's own shell. `others` are
-    names that are known beside the rows.
+    A script, a recipe of make or a shell within another is not the person's own shell.
     """
     names = [variables.get("SHELL", "").rpartition("/")[2]]
     # Linux only, and not where a program of another user has called us.
     with suppress(OSError):
         program = os.path.basename(os.readlink(f"/proc/{os.getppid()}/exe"))
         names[:0] = [program, re.sub(r"[-.\d]*( \(deleted\))?$", "", program)]
-    known = {*SHELLS, *SAME, *KSHES, *others}
+    known = {*ROWS, *SAME, *KSHES}
     return next(filter(known.__contains__, names), "")
 
 

@@ -40,6 +40,16 @@ def quote_nu(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def quote_elvish(value: str) -> str:
+    """Quote one value for Elvish, where only the quote counts between single quotes."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def quote_cmd(value: str) -> str:
+    """Spell one value within `set "..."` of a batch file, where only `%` counts."""
+    return value.replace("%", "%%")
+
+
 class Family(NamedTuple):
     """Shells that read the same hook files."""
 
@@ -349,3 +359,32 @@ SHELLS = {
         ),
     )
 }
+
+FINISHED = {
+    shell.name: shell
+    for shell in (
+        Shell(
+            "cmd",
+            "",
+            quote_cmd,
+            export='set "{name}={value}"',
+            local='set "{name}={value}"',
+            unset='set "{name}="',
+            evaluate="cudaswitch env {request} --shell cmd",
+        ),
+        # What fails is an exception, which ends the line.
+        Shell(
+            "elvish",
+            "",
+            quote_elvish,
+            export="set-env {name} {value}",
+            local="var {name} = {value}",
+            unset="unset-env {name}",
+            evaluate="eval (cudaswitch env {request} --shell elvish | slurp)",
+            then="; ",
+        ),
+    )
+}
+"""Shells that get the change worked out: cmd has no functions, and for Elvish there are none."""
+
+ROWS = SHELLS | FINISHED
