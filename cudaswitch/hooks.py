@@ -43,7 +43,7 @@ def hook_texts(
 
     The half that undoes comes before the half that does. `site` is `bundled.plain_site`.
     """
-    texts = _cores(environment)
+    texts = shared_texts(environment)
     for half in _HALVES:
         for family, path in hook_files(environment, half).items():
             texts[path] = shells.hook(
@@ -58,8 +58,11 @@ def hook_texts(
     return texts
 
 
-def _cores(environment: Environment) -> dict[Path, str]:
-    """Map the files that both halves source to their texts; a file comes after what it sources."""
+def shared_texts(environment: Environment) -> dict[Path, str]:
+    """Map the files that both halves source to their texts; a file comes after what it sources.
+
+    Nobody has a reason to edit them: other texts are another cudaswitch's.
+    """
     texts: dict[Path, str] = {}
     for name, family in shells.FAMILIES.items():
         texts |= {Path(environment.folder, other): shells.text_of(other) for other in family.beside}
@@ -70,7 +73,7 @@ def _cores(environment: Environment) -> dict[Path, str]:
 def is_current(environment: Environment) -> bool:
     """Tell whether what both halves source is what this cudaswitch writes."""
     try:
-        return all(holds(path, text) for path, text in _cores(environment).items())
+        return all(holds(path, text) for path, text in shared_texts(environment).items())
     except OSError:
         return False
 
@@ -99,12 +102,22 @@ def _entering(environment: Environment) -> str:
         return ""
 
 
-def unhooked_scripts(environment: Environment) -> list[Path]:
+def unhooked_scripts(environment: Environment) -> tuple[list[Path], list[Path]]:
     """List the activate scripts of a virtualenv that do not run its hooks.
 
-    Raises StoreError where one of them has half a block of ours.
+    Behind them those that do, in the words of an earlier cudaswitch. Raises StoreError where one
+    of them has half a block of ours.
     """
-    return list(_edited_scripts(environment, put_in=True))
+    lacking: list[Path] = []
+    worded: list[Path] = []
+    for path, after in _edited_scripts(environment, put_in=True).items():
+        runs = _halves_run(read_regular(path, _SCRIPT_LIMIT)) == _halves_run(after)
+        (worded if runs else lacking).append(path)
+    return lacking, worded
+
+
+def _halves_run(script: bytes) -> set[bytes]:
+    return set(re.findall(rb"/etc/cudaswitch/(on|off)\.", script))
 
 
 def half_hooked_scripts(environment: Environment) -> list[Path]:
@@ -169,7 +182,7 @@ def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bo
 
 def sweep_leftovers(environment: Environment) -> None:
     """Delete what killed runs left where hooks and pins are written."""
-    files = [*_cores(environment)]
+    files = [*shared_texts(environment)]
     for half in _HALVES:
         files += hook_files(environment, half).values()
     names = (name for row in shells.FAMILIES.values() for name in (row.activate, row.leaver))
@@ -184,7 +197,7 @@ def left_behind(environment: Environment) -> list[Path]:
 
 def staying(environment: Environment) -> list[Path]:
     """List what `remove_pin` leaves for shells that are activated now."""
-    files = [*hook_files(environment, "leave").values(), *_cores(environment)]
+    files = [*hook_files(environment, "leave").values(), *shared_texts(environment)]
     return [path for path in files if os.path.isfile(path)]
 
 

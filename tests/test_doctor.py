@@ -228,6 +228,39 @@ def test_a_pin_without_an_answer(patient: Patient, pin: str, fix: str) -> None:
         assert "CS075" not in [one["code"] for one in _ask(patient)]
 
 
+EARLIER_LEAVE = (
+    'if [ -n "${VIRTUAL_ENV-}" ] && [ -f "$VIRTUAL_ENV/etc/cudaswitch/off.sh" ];'
+    ' then \\. "$VIRTUAL_ENV/etc/cudaswitch/off.sh"; fi  # cudaswitch\n'
+)
+"""What an earlier cudaswitch put into `deactivate` of an activate script."""
+
+
+@pytest.mark.parametrize("conda", [False, True])
+def test_hooks_of_an_earlier_cudaswitch_are_one_finding(patient: Patient, conda: bool) -> None:
+    """They do what they did: neither has somebody edited them, nor is a part lost."""
+    patient.adopt("12.4.131")
+    env = patient.virtualenv(conda=conda)
+    patient.run("pin", "12.4", "-p", env.prefix)
+    names = ("etc/cudaswitch/*", "etc/conda/*/*", "bin/activate*")
+    new = {at: at.read_text() for name in names for at in env.prefix.glob(name)}
+    for half in env.prefix.glob("etc/conda/*/*.sh" if conda else "etc/cudaswitch/o*.sh"):
+        half.write_text(new[half].replace("'x')", "x)"))
+    (env.prefix / "etc/cudaswitch/core.sh").write_text("__cudaswitch_settle() {\n:\n}\n")
+    (env.prefix / "etc/cudaswitch/core.csh").write_text("exit\n")
+    (env.prefix / "etc/cudaswitch/own.csh").unlink()
+    if not conda:
+        activate = env.prefix / "bin/activate"
+        lines = new[activate].splitlines(keepends=True)
+        [mine] = [line for line in lines if line.endswith("; esac; fi  # cudaswitch\n")]
+        activate.write_text(new[activate].replace(mine, EARLIER_LEAVE))
+    [found] = _ask(patient)
+    assert (found["code"], found["severity"]) == ("CS071", "warning")
+    assert "of an earlier cudaswitch" in found["evidence"]
+    patient.run(*shlex.split(found["fix"])[1:])
+    assert _ask(patient) == []
+    assert {at: at.read_text() for at in new} == new
+
+
 @pytest.mark.parametrize(
     ("dists", "code"),
     [

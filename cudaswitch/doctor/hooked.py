@@ -20,7 +20,14 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.holders import records
-from cudaswitch.hooks import half_hooked_scripts, holds, hook_texts, site_kept, unhooked_scripts
+from cudaswitch.hooks import (
+    half_hooked_scripts,
+    holds,
+    hook_texts,
+    shared_texts,
+    site_kept,
+    unhooked_scripts,
+)
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Request
 
@@ -60,19 +67,32 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
 
 def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     """Compare hooks with what would be written. Raises OSError, which names what is closed."""
-    texts = hook_texts(environment, request, want, site_kept(environment))
-    missing = tuple(str(path) for path in texts if not os.path.isfile(path))
-    written = environment.want_kept()
-    halved = tuple(map(str, half_hooked_scripts(environment)))
-    unhooked = () if halved else tuple(map(str, unhooked_scripts(environment)))
-    if written and written.home != want.home:
-        is_there = written.home == "system" or os.path.isdir(written.home)
-        gone, behind = (None, want.home) if is_there else (written.home, None)
-        return Hook(environment, request, gone, behind, missing, (), unhooked, halved)
-    edited = tuple(
-        str(path) for path, text in texts.items() if os.path.isfile(path) and not holds(path, text)
+    texts, shared = (
+        hook_texts(environment, request, want, site_kept(environment)),
+        shared_texts(environment),
     )
-    return Hook(environment, request, None, None, missing, edited, unhooked, halved)
+    there = {path: holds(path, text) for path, text in texts.items() if os.path.isfile(path)}
+    halved = half_hooked_scripts(environment)
+    unhooked, worded = ([], []) if halved else unhooked_scripts(environment)
+    edited = [path for path, same in there.items() if not same]
+    old = [path for path in edited if path in shared] + worded
+    missing = [path for path in texts if path not in there]
+    if old:
+        # It may have had fewer files beside the core, and other halves.
+        edited = []
+        missing = [path for path in missing if path not in shared or path.stem == "core"]
+    hook = Hook(
+        environment,
+        request,
+        missing=tuple(map(str, missing)),
+        unhooked=tuple(map(str, unhooked)),
+        halved=tuple(map(str, halved)),
+    )
+    written = environment.want_kept()
+    if written is None or written.home == want.home:
+        return hook._replace(edited=tuple(map(str, edited)), old=tuple(map(str, old)))
+    is_there = written.home == "system" or os.path.isdir(written.home)
+    return hook._replace(behind=want.home) if is_there else hook._replace(gone=written.home)
 
 
 def scripts_of(environment: Environment) -> Iterator[Script]:

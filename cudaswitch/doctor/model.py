@@ -95,8 +95,9 @@ class Hook(NamedTuple):
 
     `request` is None, and `refused` says why, where the pin cannot be read.
     `gone` is the toolkit in its hooks that is not there any more, `behind` the newer answer,
-    `missing` and `edited` are files, `unhooked` and `halved` activate scripts without our lines
-    and with some of them, `closed` a file that is there and cannot be read.
+    `missing`, `edited` and `old` are files, the last an earlier cudaswitch's, `unhooked` and
+    `halved` activate scripts without our lines and with some of them, `closed` a file that is there
+    and cannot be read.
     """
 
     environment: Environment
@@ -105,6 +106,7 @@ class Hook(NamedTuple):
     behind: str | None = None
     missing: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
+    old: tuple[str, ...] = ()
     unhooked: tuple[str, ...] = ()
     halved: tuple[str, ...] = ()
     refused: str | None = None

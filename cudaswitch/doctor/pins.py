@@ -25,6 +25,9 @@ def _behind(facts: Facts) -> Iterator[Found]:
         if hook.behind:
             text = f"`{hook.environment.prefix}` is pinned to {hook.request}"
             yield _pin_again(facts, hook, f"{text}, its hooks lack `{hook.behind}`")
+        elif hook.old:
+            text = f"the hooks of `{hook.environment.prefix}` are of an earlier cudaswitch"
+            yield _pin_again(facts, hook, f"{text}, as `{hook.old[0]}` shows")
 
 
 def _missing(facts: Facts) -> Iterator[Found]:
@@ -93,8 +96,9 @@ RULES = (
     Rule(
         "CS071",
         "warning",
-        "A pinned environment's hooks are behind its pin",
-        "a pin is a request: what answers it now is not what the hooks hold",
+        "A pinned environment's hooks are behind",
+        "a pin is a request: what answers it now, or how this cudaswitch writes it, is not what the"
+        " hooks hold",
         ("tensorflow/tensorflow#60183", "prefix-dev/pixi#2145"),
         _behind,
     ),
