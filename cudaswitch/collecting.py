@@ -17,7 +17,7 @@ from cudaswitch.changing import OwnStore
 from cudaswitch.download.cache import WORK, Part, idle
 from cudaswitch.durable import abandoned, sweep
 from cudaswitch.environments import Environment, environment_at
-from cudaswitch.errors import EnvironmentNotFoundError, StoreError
+from cudaswitch.errors import EnvironmentNotFoundError, StoreError, hint_for
 from cudaswitch.healing import leftovers
 from cudaswitch.holders import Record, may_pin
 from cudaswitch.hooks import left_behind
@@ -56,7 +56,10 @@ def collect(
             found += finder(store, dry_run, say)
         found += _cached(cache, downloads, dry_run, say)
     except OSError as error:
-        raise StoreError(f"cannot remove `{error.filename}`: {error.strerror}") from None
+        raise StoreError(
+            f"cannot remove `{error.filename}`: {error.strerror}",
+            hint_for(error, "see who may write there"),
+        ) from None
     return found
 
 

@@ -21,9 +21,12 @@ def brief(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:60]}…{text[-40:]}"
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def hint_for(error: OSError, usual: str) -> str:
-    """Return the hint for what cannot be written: `usual`, unless the disk is full."""
-    return "make room there" if error.errno in {errno.ENOSPC, errno.EDQUOT} else usual
+    """Return the hint for what cannot be written: `usual`, unless there is no room for it."""
+    return "make room there" if error.errno in _FULL else usual
 
 
 class CudaswitchError(Exception):

@@ -175,7 +175,7 @@ def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bo
     except OSError as error:
         raise StoreError(
             f"cannot unpin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
-            "ask the owner of the environment",
+            hint_for(error, "ask the owner of the environment"),
         ) from None
     return True
 

@@ -28,7 +28,7 @@ from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.durable import copy_atomically, write_atomically
-from cudaswitch.errors import SourceError, StoreError
+from cudaswitch.errors import SourceError, StoreError, hint_for
 from cudaswitch.locking import Locked
 from cudaswitch.platforms import PLATFORMS
 from cudaswitch.sources.redist import FOLDERS
@@ -92,7 +92,7 @@ def lay_out(folder: Path, items: list[Item]) -> list[str]:
     except OSError as error:
         raise StoreError(
             f"cannot write `{error.filename or folder}`: {error.strerror}",
-            "make room there, or name another folder",
+            hint_for(error, "name another folder"),
         ) from None
     return list(touched)
 

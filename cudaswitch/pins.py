@@ -111,7 +111,8 @@ def unpin_file(path: Path) -> bool:
             write_all({path: None, _record_of(path): None})
     except OSError as error:
         raise StoreError(
-            f"cannot remove `{error.filename}`: {error.strerror}", "see who may write there"
+            f"cannot remove `{error.filename}`: {error.strerror}",
+            hint_for(error, "see who may write there"),
         ) from None
     return was_there
 

@@ -214,5 +214,5 @@ def written(home: Home) -> Iterator[None]:
         named = error.filename if Path(error.filename or "").is_absolute() else home.root
         raise StoreError(
             f"cannot write `{named}`: {error.strerror}",
-            "make room there, or set CUDASWITCH_HOME to a folder that you may write",
+            hint_for(error, "set CUDASWITCH_HOME to a folder that you may write"),
         ) from None

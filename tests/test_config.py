@@ -15,7 +15,7 @@ import pytest
 from checks import refused
 from cudaswitch import settings
 from cudaswitch.settings import SETTINGS
-from tools import console_script
+from tools import as_plain_user, console_script
 
 
 class Person:
@@ -223,6 +223,30 @@ def test_a_wrong_file_is_named(person: Person, text: str, said: str) -> None:
         assert said in errors
         assert len(errors.splitlines()) == 2
     assert person.file.read_text() == text
+
+
+def as_plain(person: Person, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        as_plain_user(*command),
+        env=person.variables,
+        cwd=person.home,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_closed_file_is_opened_by_its_hint(person: Person) -> None:
+    person.write("jobs = 2\n")
+    person.file.chmod(0)
+    done = as_plain(person, str(console_script()), "list")
+    refused(done, str(person.file), "Permission denied", hint="chmod u+r ")
+    mend = done.stderr.partition("hint: ")[2].strip()
+    assert as_plain(person, "sh", "-c", f"{mend} && {console_script()} list").returncode == 0
+    person.file.parent.chmod(0)
+    done = as_plain(person, str(console_script()), "list")
+    person.file.parent.chmod(0o755)
+    refused(done, "Permission denied", hint="see who owns the folder")
 
 
 def test_the_hint_for_a_wrong_value_mends_it(person: Person) -> None:

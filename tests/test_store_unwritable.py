@@ -7,6 +7,7 @@ import os
 import random
 import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,20 @@ def test_a_full_disk_elsewhere(stocked: Home, command: str) -> None:
     assert done.stderr.endswith("\nhint: make room there\n")
 
 
+def test_a_full_disk_with_an_environment(stocked: Home) -> None:
+    """Its owner could not unpin it either."""
+    (stocked.path / "small").mkdir()
+    done = in_own_mounts(
+        stocked,
+        "mount -t tmpfs -o size=4m tmpfs small; cd small\n"
+        f"'{sys.executable}' -m venv --without-pip env\n"
+        "cudaswitch pin 10.1 -p env 2> /dev/null\n"
+        "head -c 8m /dev/zero > full 2> /dev/null || true\n"
+        "exec cudaswitch unpin -p env",
+    )
+    refused(done, "cannot unpin", "No space left on device", hint="make room there")
+
+
 @pytest.mark.parametrize("place", ["/proc/nobody", "/dev/null", "FILE/below"])
 def test_a_cache_that_cannot_be_made(home: Home, tmp_path: Path, place: str) -> None:
     """As in containers and batch jobs, whose HOME is nobody's."""
@@ -115,7 +130,9 @@ def test_the_disk_is_full_from_any_step_on(
     assert failed
 
 
-@pytest.mark.parametrize("command", ["install", "remove", "alias", "adopt"])
+@pytest.mark.parametrize(
+    "command", ["install", "remove", "alias", "adopt", "pin", "unpin", "gc", "shims"]
+)
 def test_a_store_that_is_read_only(stocked: Home, tmp_path: Path, command: str) -> None:
     archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
     place = tmp_path / "cuda/lib64/libcudart.so.9.0"
@@ -125,6 +142,10 @@ def test_a_store_that_is_read_only(stocked: Home, tmp_path: Path, command: str) 
         "remove": [BOTH[1]],
         "alias": ["lab", "10.1"],
         "adopt": [place.parent.parent],
+        "pin": ["10.1", "--dir", "."],
+        "unpin": ["--dir", "."],
+        "gc": [],
+        "shims": ["install"],
     }[command]
     before = snapshot(stocked.store)
     done = in_own_mounts(
@@ -134,7 +155,8 @@ def test_a_store_that_is_read_only(stocked: Home, tmp_path: Path, command: str) 
         'exec cudaswitch "$@"',
         command, *what,
     )  # fmt: skip
-    refused(done, "cannot write", "Read-only file system", hint="CUDASWITCH_HOME")
+    refused(done, "cannot write", "Read-only file system", hint="set CUDASWITCH_HOME to a folder")
+    assert "make room" not in done.stderr
     assert snapshot(stocked.store) == before
     answer = in_own_mounts(
         stocked,
@@ -172,7 +194,8 @@ def test_a_folder_of_the_store_that_may_not_be_written(
     try:
         done = without_privileges(stocked, "install", archive)
         if folder:
-            refused(done, "cannot write", "Permission denied", hint="CUDASWITCH_HOME")
+            refused(done, "cannot write", "Permission denied", hint="set CUDASWITCH_HOME")
+            assert "make room" not in done.stderr
             assert snapshot(stocked.store) == before
         else:
             # Nothing is ever put beside the folders.

@@ -15,7 +15,7 @@ from cudaswitch.cli.choosing import Asked, asking, choose, lock_option, project_
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.durable import write_atomically
-from cudaswitch.errors import CudaswitchError, RequestError, StoreError
+from cudaswitch.errors import CudaswitchError, RequestError, StoreError, hint_for
 from cudaswitch.install import Artifact, install
 from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock, read_lock
 from cudaswitch.paths import cache
@@ -197,5 +197,5 @@ def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
         except OSError as error:
             raise StoreError(
                 f"cannot write `{error.filename or folder}`: {error.strerror}",
-                "make room there, or name another folder",
+                hint_for(error, "name another folder"),
             ) from None

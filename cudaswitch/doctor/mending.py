@@ -13,7 +13,7 @@ from typing import Any
 from cudaswitch import shells, startup
 from cudaswitch.doctor.model import Aside, Install, LinesOut, Repin, Safe, WrapKernel
 from cudaswitch.environments import environment_at, pin_of
-from cudaswitch.errors import StoreError
+from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import program
 from cudaswitch.pins import pin_environment
@@ -49,7 +49,8 @@ def _one_refusal() -> Iterator[None]:
     except OSError as error:
         where = f" (`{error.filename}`)" if error.filename else ""
         raise StoreError(
-            f"it cannot be mended: {error.strerror}{where}", "see who may write there"
+            f"it cannot be mended: {error.strerror}{where}",
+            hint_for(error, "see who may write there"),
         ) from None
 
 
