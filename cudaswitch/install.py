@@ -223,7 +223,8 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
     `cudnn` is the one that was copied into it. One that was adopted before it was there, or as
     another version, gets the name that it has now, and takes what was composed with it along.
     """
-    refuse_unsafe_path(str(path))
+    # A link to it would be followed.
+    refuse_unsafe_path(str(path), "move it to a plain folder, or `mount --bind` it on one")
     if path.is_relative_to(store.home.toolkits.resolve()):
         raise StoreError(f"`{path}` is in the store already", "cudaswitch list")
     require_writable(store.home)

@@ -17,15 +17,21 @@ UNSAFE_IN_PATH = "'\"$`\\:;\n\r\t"
 _HEXADECIMAL = frozenset("0123456789abcdef")
 
 
-def refuse_unsafe_path(path: str) -> None:
-    """Raise StoreError when a toolkit at `path` could not be put on PATH or LD_LIBRARY_PATH."""
+def refuse_unsafe_path(
+    path: str,
+    hint: str = "choose a plain folder, for example with CUDASWITCH_HOME=$HOME/.cudaswitch",
+) -> None:
+    """Raise StoreError when a toolkit at `path` could not be put on PATH or LD_LIBRARY_PATH.
+
+    The usual hint is for a store.
+    """
     bad = sorted({char for char in path if char in UNSAFE_IN_PATH or not char.isprintable()})
     if bad:
         shown = " ".join(repr(char) for char in bad)
         raise StoreError(
             f"`{path}` cannot hold a toolkit: its path has {shown}, which PATH, the loader"
             " or conda would misread",
-            "choose a plain folder, for example with CUDASWITCH_HOME=$HOME/.cudaswitch",
+            hint,
         )
 
 

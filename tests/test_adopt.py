@@ -243,7 +243,7 @@ def test_a_version_that_cannot_be_told_can_be_named(home: Home, tmp_path: Path) 
 
 @pytest.mark.parametrize("name", ["a:b", "a;b", "a'b", 'a"b', "a$b", "a\\b", "a`b"])
 def test_a_path_that_cannot_be_carried_is_refused(home: Home, tmp_path: Path, name: str) -> None:
-    refused(home.run("adopt", toolkit(tmp_path / name)), "cannot hold a toolkit", hint="plain")
+    refused(home.run("adopt", toolkit(tmp_path / name)), "cannot hold a toolkit", hint="move it")
 
 
 def test_usage(home: Home, tmp_path: Path) -> None:
