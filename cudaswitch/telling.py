@@ -98,8 +98,7 @@ def _load() -> str:
     from cudaswitch.ready import loading  # noqa: PLC0415  # the same
     from cudaswitch.startup import loaded_by  # noqa: PLC0415  # the same
 
-    name = shells.running_shell(os.environ)
-    row = shells.SHELLS.get(shells.SAME.get(name, name))
+    row = shells.running_row(os.environ)
     if row and row.startup and loaded_by(row, os.environ)[1]:
         return f"open a new {row.name}, or in this one: {loading(row)}"
     return "cudaswitch init --install"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from cudaswitch import shims
 from cudaswitch.errors import CudaswitchError, StoreError
 from homes import Home
 from test_shims import Place, executable, place
+from tools import console_script, require
 
 __all__ = ["place"]  # a fixture
 
@@ -35,6 +37,27 @@ def test_toolkits_without_tools_are_no_missing_toolkits(home: Home, tmp_path: Pa
     done = home.run("shims", "install")
     succeeded(done)
     assert "no toolkit that is installed has tools" in done.stderr
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "zsh", "fish", "tcsh", "elvish", "xonsh", "nu"])
+def test_the_hint_puts_them_on_path_in_the_shell_that_asks(place: Place, shell: str) -> None:
+    folder = place.home.store / "shims"
+    behind = executable(place.home.path / "cuda/bin/nvcc").parent
+    path = f"{behind}:{console_script().parent}:{place.home.env['PATH']}:{folder}"
+    # That of a xonsh, a script of Python, is told by $SHELL alone.
+    env = place.home.env | {"PATH": path, "SHELL": "xonsh" if shell == "xonsh" else "none"}
+
+    def run(line: str) -> subprocess.CompletedProcess[str]:
+        command = [require(shell), *(["--no-rc"] if shell == "xonsh" else []), "-c", line]
+        return subprocess.run(
+            command, env=env, cwd=place.home.path, capture_output=True, text=True, check=False
+        )
+
+    said = run("cudaswitch shims install").stderr.splitlines()
+    [hint] = [line for line in said if line.startswith("hint: put them first on PATH: ")]
+    again = run(f"{hint.partition('PATH: ')[2]}; cudaswitch shims install; env")
+    assert f"\nPATH={folder}:{path}\n" in again.stdout
+    assert again.stderr == ""
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775])

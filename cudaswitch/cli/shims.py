@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
-from cudaswitch import talk
+from cudaswitch import shells, talk
 from cudaswitch.cli import output
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import home
@@ -24,8 +26,12 @@ def shims() -> None:
 @shims.command("install", epilog=output.examples("cudaswitch shims install"))
 def install_command() -> None:
     """Make the shims, and keep them up to date from now on."""
-    _told(install())
-    talk.hint('put them first on PATH: export PATH="$(cudaswitch shims path):$PATH"')
+    tools = install()
+    _told(tools)
+    folder = str(home().shims)
+    if not _wins(folder, tools):
+        row = shells.running_row(os.environ) or shells.ROWS["sh"]
+        talk.hint(f"put them first on PATH: {row.first.format(folder=row.quote(folder))}")
 
 
 @shims.command("refresh", epilog=output.examples("cudaswitch shims refresh"))
@@ -40,6 +46,16 @@ def refresh_command() -> None:
 def path_command() -> None:
     """Print the folder of the shims."""
     talk.line(str(home().shims))
+
+
+def _wins(folder: str, tools: list[str]) -> bool:
+    """Tell whether a folder is on PATH, behind nothing that has one of its tools."""
+    for at in os.environ.get("PATH", "").split(os.pathsep):
+        if os.path.realpath(at) == os.path.realpath(folder):
+            return True
+        if any(os.path.exists(os.path.join(at, tool)) for tool in tools):
+            return False
+    return False
 
 
 def _told(tools: list[str]) -> None:

@@ -59,7 +59,8 @@ def gather(variables: Mapping[str, str]) -> Facts:
     loaded = [name for one in resolution.frameworks for name in one.loads]
     runtime = soname("cudart", active.version) if active and active.version else None
     login = shells.login_shell(variables)
-    shell = _running(variables) or login
+    running = shells.running_row(variables)
+    shell = running.name if running else login
     pins = pinned(variables)
     on = applied(variables)
     brings = bundles_cuda(prefix) if prefix else None
@@ -100,13 +101,6 @@ def gather(variables: Mapping[str, str]) -> Facts:
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
-
-
-def _running(variables: Mapping[str, str]) -> str | None:
-    """Name the row of the shell that has called us, in which commands are going to be typed."""
-    name = shells.running_shell(variables)
-    row = shells.ROWS.get(shells.SAME.get(name, name))
-    return row.name if row else None
 
 
 def _wanted(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:

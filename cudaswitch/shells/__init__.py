@@ -108,6 +108,12 @@ def running_shell(variables: Mapping[str, str]) -> str:
     return next(filter(known.__contains__, names), "")
 
 
+def running_row(variables: Mapping[str, str]) -> Shell | None:
+    """Return the row of the shell that has called us, in which a hint is going to be typed."""
+    name = running_shell(variables)
+    return ROWS.get(SAME.get(name, name))
+
+
 @cache
 def text_of(name: str) -> str:
     """Return a text without what only its readers need.

@@ -159,6 +159,8 @@ class Shell(NamedTuple):
     """Whether a value that is one plain word may go without quotes."""
     call: str = "{program}"
     """Runs a program whose path has quotes."""
+    first: str = 'export PATH={folder}:"$PATH"'
+    """Puts a folder first on PATH, as a person types it."""
     init: tuple[str, ...] = ()
     """Texts that `cudaswitch init` adds to the core."""
     lazy: tuple[str, ...] = ()
@@ -272,6 +274,7 @@ SHELLS = {
             local="{name} = {value}",
             unset="del ${name}",
             evaluate="execx($(cudaswitch env {request} --shell xonsh))",
+            first="$PATH.insert(0, {folder})",
             then="; ",
             words=False,
             call="@({program})",
@@ -297,6 +300,7 @@ SHELLS = {
             local="$global:{name} = {value}",
             unset="Remove-Item Env:{name}",
             evaluate="cudaswitch env {request} --shell pwsh | Out-String | Invoke-Expression",
+            first="$env:PATH = {folder} + ':' + $env:PATH",
             then="; ",
             words=False,
             call="& {program}",
@@ -314,6 +318,7 @@ SHELLS = {
             local="set -g {name} {value}",
             unset="set -e {name}",
             evaluate="cudaswitch env {request} --shell fish | source",
+            first="set -gx PATH {folder} $PATH",
             lazy=("init.fish", "command.fish"),
             deferred="function __cudaswitch_load\n    eval {text}\nend\n",
             again="again.fish",
@@ -332,6 +337,7 @@ SHELLS = {
             local="set {name} = {value};",
             unset="unsetenv {name}",
             evaluate='eval "`cudaswitch env {request} --shell tcsh`"',
+            first='setenv PATH {folder}:"$PATH"',
             init=("init.csh",),
             load='eval "`cudaswitch init tcsh`"',
             startup=("{HOME}/.tcshrc", "{HOME}/.cshrc"),
@@ -350,6 +356,7 @@ SHELLS = {
             then="; ",
             words=False,
             call="^{program}",
+            first="$env.PATH = ($env.PATH | prepend {folder})",
             init=("init.nu",),
             load="cudaswitch init --install nu",
             include="source {file}",
@@ -371,6 +378,7 @@ FINISHED = {
             local='set "{name}={value}"',
             unset='set "{name}="',
             evaluate="cudaswitch env {request} --shell cmd",
+            first='set "PATH={folder};%PATH%"',
         ),
         # What fails is an exception, which ends the line.
         Shell(
@@ -382,6 +390,7 @@ FINISHED = {
             unset="unset-env {name}",
             evaluate="eval (cudaswitch env {request} --shell elvish | slurp)",
             then="; ",
+            first="set paths = [{folder} $@paths]",
         ),
     )
 }
