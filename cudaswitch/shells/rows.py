@@ -352,7 +352,7 @@ SHELLS = {
             local="$env.{name} = [{value}]",
             unset="hide-env {name}",
             evaluate="cudaswitch env {request} --format json | from json"
-            " | update PATH {{ split row : }} | load-env",
+            " | update PATH? {{ split row : }} | load-env",
             then="; ",
             words=False,
             call="^{program}",

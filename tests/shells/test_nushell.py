@@ -10,6 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from cudaswitch.shells import ROWS
 from shells.conda import conda_prefix
 from shells.driver import BASH, FISH, NU, ZSH, Environment, Shell
 from shells.kits import Person, foreign, read_env, switched
@@ -209,9 +210,11 @@ def test_what_env_prints_can_be_sourced(person: Person, tmp_path: Path) -> None:
 
 
 def test_the_json_can_be_loaded(person: Person) -> None:
-    load = "^cudaswitch env 10.1 --format json | from json | update PATH { split row : } | load-env"
-    result = person.play(NU, load).check()
-    assert foreign(result.snaps["1"]) == switched(result.snaps["0"], person.kits[0])
+    """Also where nothing changes, and so no PATH."""
+    lines = [ROWS["nu"].evaluate.format(request=one) for one in ("system", "10.1")]
+    result = person.play(NU, *lines).check()
+    assert foreign(result.snaps["1"]) == foreign(result.snaps["0"])
+    assert foreign(result.snaps["2"]) == switched(result.snaps["0"], person.kits[0])
 
 
 def test_the_program_answers_what_the_shell_does_not(person: Person) -> None:
