@@ -189,7 +189,7 @@ def parse_request(
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",
             "cudaswitch adopt FOLDER takes up a toolkit that is there"
-            if base.startswith(("/", "~", "."))
+            if base.startswith(("/", "~", ".")) and not base.startswith("~=")
             else "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system",
         )
     mode: Libraries | None = libraries  # type: ignore[assignment]  # checked above

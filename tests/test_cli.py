@@ -257,6 +257,22 @@ def test_pins_that_cannot_be(lent: Home, tmp_path: Path, case: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ("~=12.4", "'>=11.2,<12'"),
+        ("~/cuda", "adopt FOLDER"),
+        ("~", "adopt FOLDER"),
+        ("./cuda", "adopt FOLDER"),
+        ("/usr/local/cuda", "adopt FOLDER"),
+    ],
+)
+def test_what_is_no_request_is_answered_by_what_it_looks_like(
+    lent: Home, asked: str, hint: str
+) -> None:
+    refused(lent.run("exec", asked, "--", "true"), f"`{asked}`", hint=hint)
+
+
 @pytest.mark.parametrize("asked", ["10.1", ">=10,<11", " >=10 , <11 "])
 def test_what_a_pin_says_is_read_again(lent: Home, tmp_path: Path, asked: str) -> None:
     for words in ([], ["--cudnn", "7.6"], ["--libraries", "never", "--gpus", "0"]):
