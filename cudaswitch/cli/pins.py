@@ -88,8 +88,8 @@ def pin(
     """Tie REQUEST to an environment, a directory tree or yourself.
 
     Without an option: the active environment, else this directory. An environment gets
-    hooks that switch on activation and undo on deactivation, in every shell, without
-    `cudaswitch init`.
+    hooks that switch on activation and undo on deactivation, without `cudaswitch init` in bash,
+    zsh, dash, fish, tcsh and their kin, and with it in xonsh, Nushell and PowerShell.
     """
     asked = parse_request(request, cudnn, libraries, gpus=gpus)
     is_auto = dealias(asked).text == "auto"
