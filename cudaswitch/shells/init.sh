@@ -33,7 +33,7 @@ __cudaswitch_directory() {
         # What nearly all of them hold is one version. Whose else it may be Python knows.
         { [ -O "$_cudaswitch_file" ] && ! [ -L "$_cudaswitch_file" ] \
             && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
-            || { [ "${#_cudaswitch_text}" -lt 4096 ] && __cudaswitch_read "$_cudaswitch_file"; } \
+            || __cudaswitch_read "$_cudaswitch_file" \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
     elif [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_active \
         && __cudaswitch_framework "$__csw"; then
