@@ -61,13 +61,13 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
         return Decision(used, "this shell (`cudaswitch use`, `env` or `exec`)")
     version = variables.get("CUDASWITCH_VERSION")
     if version:
-        return answer(parse_request(version, origin="CUDASWITCH_VERSION"))
+        return answer(parse_request(version, origin="CUDASWITCH_VERSION"), variables=variables)
     pinned = pinned_environment(variables)
     if pinned:
         return answer(pin_of(pinned), pinned)
     file = version_file(directory, variables)
     if file:
-        return answer(read_request(file))
+        return answer(read_request(file), variables=variables)
     environment = active_environment(variables)
     asked = automatic.want_of(environment) if environment else None
     if environment and asked:
@@ -76,16 +76,21 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
     return answer(read_request(everywhere)) if os.path.exists(everywhere) else NOTHING
 
 
-def answer(request: Request, environment: Environment | None = None) -> Decision:
+def answer(
+    request: Request,
+    environment: Environment | None = None,
+    variables: Mapping[str, str] = os.environ,
+) -> Decision:
     """Turn a request into the toolkit that is installed for it.
 
-    `auto` is what the frameworks in `environment` need, by default in the active one.
+    `auto` is what the frameworks in `environment` need, by default in the one that is active
+    in `variables`.
     """
     request = dealias(request)
     if request.text == "system":
         decision = Decision(Want("system"), request.origin)
     elif request.text == "auto":
-        decision = _automatic(request, environment or active_environment(os.environ))
+        decision = _automatic(request, environment or active_environment(variables))
     else:
         decision = Decision(_want(find(request), request), request.origin)
     if request.gpus and decision.want.home == "system":

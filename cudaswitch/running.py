@@ -16,13 +16,26 @@ from cudaswitch.activation import (
 )
 from cudaswitch.bundled import bundles_cuda, lacks_libdevice
 from cudaswitch.decision import answer, decide, toolkit_at, working_directory
-from cudaswitch.environments import active_environment
-from cudaswitch.errors import CudaswitchError, StoreError, ToolMissingError
+from cudaswitch.environments import (
+    active_environment,
+    environment_at,
+    standing_environments,
+)
+from cudaswitch.errors import (
+    CudaswitchError,
+    EnvironmentNotFoundError,
+    StoreError,
+    ToolMissingError,
+)
 from cudaswitch.programs import find_program, search_path
 from cudaswitch.regular import read_regular
 from cudaswitch.store import all_toolkits
 from cudaswitch.tools import is_toolkit_tool
 from cudaswitch.versions import parse_gpus, parse_request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def asked(
@@ -31,20 +44,25 @@ def asked(
     libraries: str | None = None,
     gpus: str | None = None,
     origin: str = "",
+    variables: Mapping[str, str] = os.environ,
 ) -> Want:
     """Return what a request with its options wants; a caution about it is told."""
-    decision = answer(parse_request(request, cudnn, libraries, origin, gpus))
+    made = parse_request(request, cudnn, libraries, origin, gpus)
+    decision = answer(made, variables=variables)
     talk.caution(decision.caution)
     return decision.want
 
 
-def change_here(want: Want) -> EnvironmentChange | None:
-    """Work out the change for a want in this process's environment, None for `system`."""
+def change_here(want: Want, variables: Mapping[str, str] = os.environ) -> EnvironmentChange | None:
+    """Work out the change for a want in this process's environment, None for `system`.
+
+    `variables` say which environment is active.
+    """
     if want.home == "system":
         return None
     if not os.path.isdir(want.home):
         raise StoreError(f"toolkit `{want.home}` is gone", "cudaswitch list")
-    environment = active_environment(os.environ)
+    environment = active_environment(variables)
     bundled, xla = None, False
     if environment:
         bundled, xla = bundles_cuda(environment.prefix), lacks_libdevice(environment.prefix)
@@ -63,13 +81,14 @@ def run(
 
     Raises ToolMissingError where the toolkit, or PATH, does not have it.
     """
+    deciding = _as_activated(command[0])
     if request is None:
-        chosen = decide(os.environ, working_directory(os.environ)).want
+        chosen = decide(deciding, working_directory(os.environ)).want
         chosen = chosen._replace(libraries=libraries or chosen.libraries)
         chosen = chosen._replace(gpus=parse_gpus(gpus)) if gpus is not None else chosen
     else:
-        chosen = asked(request, cudnn, libraries, gpus)
-    made = change_here(chosen)
+        chosen = asked(request, cudnn, libraries, gpus, variables=deciding)
+    made = change_here(chosen, deciding)
     before = _as_started()
     if made is None:
         variables = without_choices(before) | {"_CUDASWITCH_U": "system"}
@@ -99,6 +118,32 @@ def run(
         _refuse_program(tool, program, error)
         # A script that does not say what runs it: shells and env take sh.
         os.execve("/bin/sh", ["sh", program, *command[1:]], variables)  # noqa: S606  # the same
+
+
+def _as_activated(tool: str) -> Mapping[str, str]:
+    """Return the variables as they would be with a program's environment active: by these it goes.
+
+    cron, systemd, IDEs and kernels of Jupyter name an environment's python and activate nothing.
+    The program gets none of this.
+    """
+    variables = os.environ
+    program = find_program(tool, search_path(variables))
+    folder, _, _ = os.path.abspath(program).rpartition("/") if program else ("", "", "")
+    prefix, _, last = folder.rpartition("/")
+    if last != "bin":
+        return variables
+    try:
+        environment = environment_at(prefix or "/")
+    except EnvironmentNotFoundError:
+        return variables
+    standing = list(standing_environments(variables))
+    # A name that PATH leads to an environment below means no other than the active one.
+    entered = standing[:1] if os.sep in tool else standing
+    if any(os.path.samefile(one.prefix, prefix) for one in entered):
+        return variables
+    name = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}[environment.owner]
+    path = os.pathsep.join([folder, search_path(variables)])
+    return variables | {name: environment.prefix, "PATH": path}
 
 
 def _refuse_program(tool: str, program: str, error: OSError) -> None:

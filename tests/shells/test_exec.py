@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from checks import refused, succeeded
+from made_environments import Env
+from shells.conda import conda_prefix
 from shells.driver import BASH, ZSH, Shell
 from shells.kits import STATE, Person, foreign, read_env
 
@@ -43,3 +47,103 @@ def test_its_shell_can_undo(shell: Shell, person: Person, tmp_path: Path) -> Non
         for shells_own in ("SHLVL", "_"):
             env.pop(shells_own, None)
     assert foreign(seen) == foreign(before)
+
+
+class Named:
+    """An environment that nobody enters, in a tree that asks for 12.4; its programs are named."""
+
+    def __init__(self, person: Person, folder: Path, kind: str) -> None:
+        self.person, self.env, self.tree = person, Env(folder / "an env [x]"), folder / "tree"
+        self.program = self.env.write("bin/tell", TELL)
+        self.program.chmod(0o755)
+        if kind == "conda":
+            conda_prefix(self.env.prefix)
+        else:
+            self.env.write("pyvenv.cfg", "home = /usr/bin\n")
+        self.tree.mkdir()
+        (self.tree / ".cuda-version").write_text("12.4\n")
+
+    def told(
+        self, *line: str | Path, cwd: Path | None = None, **variables: str | None
+    ) -> list[str]:
+        line = line or ("--", self.program)
+        return succeeded(self.person.home.run("exec", *line, cwd=cwd, **variables))
+
+    def told_in_tree(self, *line: str | Path, **variables: str | None) -> list[str]:
+        return self.told(*line, cwd=self.tree, **variables)
+
+    @property
+    def on_path(self) -> str:
+        return f"{self.env.prefix}/bin{os.pathsep}{self.person.home.env['PATH']}"
+
+
+TELL = """#!/bin/sh
+printf '%s\\n' "${CUDA_HOME-}" "${LD_LIBRARY_PATH-}" "${VIRTUAL_ENV-}" "${CONDA_PREFIX-}"
+"""
+NOTHING = [""] * 4
+
+
+@pytest.fixture(params=["venv", "conda"])
+def named(person: Person, tmp_path: Path, request: pytest.FixtureRequest) -> Named:
+    return Named(person, tmp_path, request.param)
+
+
+def test_a_program_of_an_environment_has_its_pin(named: Named) -> None:
+    """As cron, systemd and kernels of Jupyter call one; it is told of no environment."""
+    old, _, new = named.person.kits
+    named.person.pin("10.1", named.env.prefix)
+    tree = [str(new.home), *new.lib, "", ""]
+    pinned = [str(old.home), ":".join(old.lib), "", ""]
+    assert named.told() == named.told_in_tree() == pinned
+    assert named.told_in_tree("--", os.path.relpath(named.program, named.tree)) == pinned
+    assert named.told_in_tree("--", "tell", PATH=named.on_path) == pinned
+    assert named.told_in_tree("12.4", "--", named.program) == tree
+    assert named.told_in_tree(CUDASWITCH_VERSION="12.4") == tree
+    assert named.told_in_tree("--", "sh", named.program) == tree
+    (named.tree / "tell").symlink_to(named.program)
+    # A link to a program is not in the environment, for Python neither.
+    assert named.told_in_tree("--", "./tell") == tree
+
+
+def test_a_program_of_an_environment_has_what_its_frameworks_need(named: Named) -> None:
+    old, _, new = named.person.kits
+    named.env.dist("cupy-cuda101", "7.8.0")
+    needed = [str(old.home), ":".join(old.lib), "", ""]
+    assert named.told() == named.told("auto", "--", named.program) == needed
+    assert named.told(CUDASWITCH_VERSION="auto") == needed
+    assert named.told("--", "tell", PATH=named.on_path) == needed
+    assert named.told_in_tree()[0] == str(new.home)
+    (named.tree / ".cuda-version").write_text("auto\n")
+    assert named.told_in_tree() == needed
+
+
+def test_a_program_of_an_environment_that_brings_its_cuda(named: Named) -> None:
+    new = named.person.kits[2]
+    named.env.file("nvidia/cublas/lib/libcublas.so.12")
+    assert named.told_in_tree() == [str(new.home), "", "", ""]
+    assert named.told("12.4", "--", named.program) == [str(new.home), "", "", ""]
+    assert named.told() == NOTHING
+
+
+def test_a_program_below_the_active_environment(named: Named, tmp_path: Path) -> None:
+    """A tool that PATH finds there is used by the active one; a path means what it names."""
+    old, middle, _ = named.person.kits
+    active = Env(tmp_path / "active")
+    active.write("pyvenv.cfg", "home = /usr/bin\n")
+    named.person.pin("10.1", named.env.prefix)
+    named.person.pin("11.8", active.prefix)
+    path = f"{active.prefix}/bin{os.pathsep}{named.on_path}"
+    entered = {"VIRTUAL_ENV": str(active.prefix), "PATH": path}
+    assert named.told(**entered)[0] == str(old.home)
+    below = entered | {"CONDA_PREFIX": str(named.env.prefix)}
+    if (named.env.prefix / "conda-meta").is_dir():
+        assert named.told("--", "tell", **below)[0] == str(middle.home)
+        assert named.told(**below)[0] == str(old.home)
+
+
+def test_a_program_of_no_environment(named: Named) -> None:
+    (named.env.prefix / "pyvenv.cfg").unlink(missing_ok=True)
+    if not (named.env.prefix / "conda-meta").is_dir():
+        assert named.told() == NOTHING
+        done = named.person.home.run("exec", "auto", "--", named.program)
+        refused(done, "needs an active environment", hint="activate one")
