@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from cudaswitch import settings
 from cudaswitch.activation import Want
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError, NotInstalledError, StoreError
@@ -54,7 +55,8 @@ def ask(environment: Environment) -> Answer:
         return Answer(None, error)
     if chosen:
         kit = chosen[0]
-        return Answer(Want(kit.path, compiler=stores[0].compiler_of(kit)), caution=caution)
+        want = Want(kit.path, settings.usual_libraries(), compiler=stores[0].compiler_of(kit))
+        return Answer(want, caution=caution)
     if resolution.cuda is None or resolution.bundled:
         return Answer(None, caution=caution)
     library = f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""

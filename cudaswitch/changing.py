@@ -111,7 +111,7 @@ class OwnStore(Store):
         answers = self._answers()
         compilers = {kit.path: chosen(kit) for kit in answers.values()}
         wants = {path: str(Want(path, compiler=compiler)) for path, compiler in compilers.items()}
-        wanted = {name: wants[kit.path] + "\n" for name, kit in answers.items()}
+        wanted = {name: wants[kit.path] + "\n" for name, kit in self._ready(answers).items()}
         if shared := settings.in_file("stores"):
             wanted[_STORES] = os.pathsep.join(map(expanded, shared)) + "\n"
         failure: OSError | None = None
@@ -120,7 +120,8 @@ class OwnStore(Store):
         # Aliases for `auto` and `system` have no answer here.
         aliases = sorted(self.aliases().items())
         told = repr((offered, aliases))
-        fingerprint = sha256(told.encode()).hexdigest() + "\n"
+        mode = settings.value("libraries")
+        fingerprint = f"{sha256(told.encode()).hexdigest()} {mode}\n"
         for name in found.keys() - wanted.keys() - {FINGERPRINT}:
             (self.home.requests / name).unlink(missing_ok=True)
         for name, text in wanted.items():
@@ -151,9 +152,6 @@ class OwnStore(Store):
 
     def _answers(self) -> dict[str, Toolkit]:
         """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias."""
-        # A shell that takes an answer that is ready does not look at settings.
-        if settings.value("libraries") != "auto":
-            return {}
         kits = [kit for kit in self.present() if kit.platform == current_platform()]
         answers: dict[str, Toolkit] = {}
         for kit in kits:
@@ -169,6 +167,10 @@ class OwnStore(Store):
             with contextlib.suppress(CudaswitchError):
                 answers[name] = find(parse_request(text), [self])
         return answers
+
+    def _ready(self, answers: dict[str, Toolkit]) -> dict[str, Toolkit]:
+        """Return those that shells may have: who takes one that is ready looks at no setting."""
+        return {} if settings.usual_libraries() else answers
 
     def publish_anew(self) -> None:
         """Write the answers again: compilers or settings are others, or a killed run left some."""
@@ -197,13 +199,17 @@ class OwnStore(Store):
         if not os.path.exists(home.layout):
             return
         staged = os.path.isdir(home.staging) and any(home.staging.iterdir())
-        wanted = {name: kit.path for name, kit in self._answers().items()}
+        wanted = {name: kit.path for name, kit in self._ready(self._answers()).items()}
+        published = self._published()
         found = {
             name: Want.parse(text.rstrip("\n")).home
-            for name, text in self._published().items()
+            for name, text in published.items()
             if not name.startswith(".")
         }
-        if staged or found != wanted:
+        # Of two settings that leave nothing ready, shells have still to hear which one it is.
+        mode = settings.value("libraries")
+        is_told = published.get(FINGERPRINT, mode).rstrip("\n").endswith(mode)
+        if staged or found != wanted or not is_told:
             self.publish_anew()
 
     @contextlib.contextmanager

@@ -28,8 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cudaswitch.versions import Libraries
-
 VERSION_FILE = ".cuda-version"
 
 
@@ -102,13 +100,8 @@ def answer(
 
 
 def _want(kit: Toolkit, request: Request) -> Want:
-    libraries = request.libraries or _usual_libraries()
+    libraries = request.libraries or settings.usual_libraries()
     return Want(kit.path, libraries, request.gpus, compiler=all_stores()[0].compiler_of(kit))
-
-
-def _usual_libraries() -> Libraries | None:
-    mode: Libraries = settings.value("libraries")
-    return None if mode == "auto" else mode
 
 
 def _automatic(request: Request, environment: Environment | None) -> Decision:
@@ -122,7 +115,7 @@ def _automatic(request: Request, environment: Environment | None) -> Decision:
         raise found.refusal
     if found.want is None:
         return Decision(Want("system"), request.origin, found.caution)
-    libraries = request.libraries or _usual_libraries()
+    libraries = request.libraries or found.want.libraries
     want = found.want._replace(libraries=libraries, gpus=request.gpus)
     if request.cudnn and (kit := toolkit_at(want.home)):
         # The same CUDA, with the cuDNN that was named.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Any
 
+    from cudaswitch.versions import Libraries
+
 _LIMIT = 1 << 20
 """Bytes of `config.toml`; real ones have a few hundred."""
 
@@ -158,6 +160,12 @@ def in_file(name: str) -> Any:
 def value(name: str) -> Any:
     """Return a setting's value."""
     return asked(name).value
+
+
+def usual_libraries() -> Libraries | None:
+    """Return what becomes of LD_LIBRARY_PATH where a request does not say, None for `auto`."""
+    mode: Libraries = value("libraries")
+    return None if mode == "auto" else mode
 
 
 def way_online() -> str:

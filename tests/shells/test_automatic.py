@@ -255,6 +255,24 @@ def test_current_exec_and_shims_agree(shell: Shell, someone: Person, env: Env) -
     ]
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH, NU), ids=str)
+def test_what_is_set_holds_for_it_too(shell: Shell, someone: Person, env: Env) -> None:
+    """`libraries` is a part of the answer that is kept, for shells and `exec` alike."""
+    words = ["set libraries never", "set libraries always", "unset libraries"]
+    said = [f"{shell.hush(f'cudaswitch config {word}')}\n{shell.prompt}" for word in words]
+    folders = ":".join(someone.kits[0].lib)
+    result = someone.play(shell, entered(shell, env), *said).check()
+    found = [result.snaps[number].get("LD_LIBRARY_PATH") for number in "1234"]
+    assert found == [folders, None, folders, folders]
+    active = {"VIRTUAL_ENV": str(env.prefix)}
+    for word, expected in (("never", ""), ("always", folders)):
+        assert someone.home.run("config", "set", "libraries", word).returncode == 0
+        for asked in ([], ["auto"]):
+            show = ("--", "sh", "-c", "echo $LD_LIBRARY_PATH")
+            done = someone.home.run("exec", *asked, *show, **active)
+            assert done.stdout == f"{expected}\n"
+
+
 @hooked
 def test_a_hook_alone_keeps_what_it_was_given(shell: Shell, person: Person, env: Env) -> None:
     """Without integration there is nobody to ask, and output that is no terminal stays clean."""
