@@ -65,13 +65,24 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
         return answer(pin_of(pinned), pinned)
     file = version_file(directory, variables)
     if file:
-        return answer(read_request(file), variables=variables)
+        return answer_to(file, variables)
     environment = active_environment(variables)
     asked = automatic.want_of(environment) if environment else None
     if environment and asked:
         return Decision(asked, f"{environment.prefix} (its frameworks)")
     everywhere = home().at("global")
-    return answer(read_request(everywhere)) if os.path.exists(everywhere) else NOTHING
+    return answer_to(everywhere, variables) if os.path.exists(everywhere) else NOTHING
+
+
+def answer_to(file: str, variables: Mapping[str, str] = os.environ) -> Decision:
+    """Return what a version file or the person's own pin asks for.
+
+    That one holds everywhere: where `auto` has no environment to look at, it asks for nothing.
+    """
+    request = read_request(file)
+    if file == home().at("global") and dealias(request).text == "auto":
+        return answer(request, variables=variables) if active_environment(variables) else NOTHING
+    return answer(request, variables=variables)
 
 
 def answer(

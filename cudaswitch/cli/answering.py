@@ -9,12 +9,11 @@ import click
 from cudaswitch import ready, running, talk
 from cudaswitch.cli import options
 from cudaswitch.cli.switching import use
-from cudaswitch.decision import answer
+from cudaswitch.decision import NOTHING, answer, answer_to
 from cudaswitch.environments import (
     environment_at,
     environment_pinned_by,
     pin_of,
-    read_request,
 )
 from cudaswitch.pins import wanted_by
 
@@ -52,8 +51,8 @@ def want(
     ready.refresh()  # the next shell may find an older cudaswitch's
     if file is not None:
         pinned = environment_pinned_by(file)
-        asked_for = pin_of(pinned) if pinned else read_request(file)
-        talk.line(str(answer(asked_for, pinned).want))
+        found = answer(pin_of(pinned), pinned) if pinned else answer_to(str(file))
+        talk.line(str(found.want) if found is not NOTHING else "")
         return
     if environment is not None:
         wanted = wanted_by(environment_at(environment))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from checks import succeeded
 from homes import HOSTILE_FOLDER
 from made_environments import Env
 from shells.conda import CONDAS, Conda, conda_prefix
@@ -271,6 +273,34 @@ def test_what_is_set_holds_for_it_too(shell: Shell, someone: Person, env: Env) -
             show = ("--", "sh", "-c", "echo $LD_LIBRARY_PATH")
             done = someone.home.run("exec", *asked, *show, **active)
             assert done.stdout == f"{expected}\n"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_a_pin_of_one_s_own_to_auto_asks_for_nothing_elsewhere(
+    shell: Shell, someone: Person, env: Env, tmp_path: Path
+) -> None:
+    """Frameworks are stronger than it anyway, and outside of environments there are none."""
+    run, name = someone.home.run, "needed" if shell in (ZSH, XONSH) else "auto"
+    own = tmp_path / "nvcc"
+    own.write_text("#!/bin/sh\necho own\n")
+    own.chmod(0o755)
+    for words in (["shims", "install"], ["alias", "needed", "auto"], ["pin", name, "--global"]):
+        assert run(*words).returncode == 0
+    shim = someone.home.store / "shims" / "nvcc"
+    steps = [shell.prompt, entered(shell, env), left(shell), cd(shell, Path("/"))]
+    result = someone.play(shell, *steps).check()
+    assert homes(someone, result) == "--1--"
+    assert result.stderr == ""
+    kit = someone.kits[0]
+    path = {"PATH": f"{tmp_path}:{someone.home.env['PATH']}"}
+    active = path | {"VIRTUAL_ENV": str(env.prefix)}
+    for given, told, tool in ((path, "none", "own"), (active, kit.version, "nvcc of 10.1.243")):
+        assert succeeded(run("current", **given))[0].partition(" ")[0] == told
+        assert succeeded(run("exec", "--", "nvcc", **given)) == [tool]
+        done = subprocess.run(
+            [shim], env=someone.home.env | given, capture_output=True, text=True, check=True
+        )
+        assert (done.stdout, done.stderr) == (f"{tool}\n", "")
 
 
 @hooked
