@@ -7,7 +7,7 @@ import os
 from cudaswitch import talk
 from cudaswitch.activation import applied, chosen
 from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
-from cudaswitch.environments import pinned_environment
+from cudaswitch.environments import active_environment, pinned_environment
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.store import all_stores, all_toolkits
 from cudaswitch.toolkit import Toolkit
@@ -37,6 +37,8 @@ def current(as_json: bool = False) -> None:
         return
     if path is None:
         talk.line(f"system (asked for by {decision.origin})" if decision is not NOTHING else "none")
+        if decision is NOTHING and (compiler := _own_compiler()):
+            talk.say(f"`{compiler}` is the environment's own, and nobody asks for another")
     else:
         talk.line(f"{kit.name if kit else path} (asked for by {decision.origin})")
         talk.line(path)
@@ -47,6 +49,13 @@ def current(as_json: bool = False) -> None:
     elif instead:
         talk.say(f"this shell has {instead}")
         talk.hint(_mend(decision, kit))
+
+
+def _own_compiler() -> str | None:
+    """Name the nvcc of the active conda environment, because of which `auto` may ask for none."""
+    environment = active_environment(os.environ)
+    nvcc = f"{environment.prefix}/bin/nvcc" if environment and environment.owner == "C" else ""
+    return nvcc if os.access(nvcc, os.X_OK) else None
 
 
 def _instead_of(wanted: str) -> str | None:

@@ -134,3 +134,30 @@ def test_what_nobody_knows_is_not_taken_for_nothing(stocked: Home, env: Env) -> 
     assert "is pinned to `auto`\n" in pinned
     assert said in pinned
     assert "needs a toolkit" not in pinned
+
+
+def test_conda_s_own_nvcc_is_left_alone(stocked: Home, tmp_path: Path) -> None:
+    """Nobody has asked for another, which would go before it."""
+    env = Env(tmp_path / "conda")
+    env.conda("pytorch", "1.7.1", "py3.8_cuda10.1.243_cudnn7.6.3_0")
+    env.conda("cudatoolkit", "10.1.243", "h1_0")
+    env.conda("cudatoolkit-dev", "10.1.243", "h1_0")
+    active = {"CONDA_PREFIX": str(env.prefix)}
+    home = f"{stocked.store}/toolkits/{KIT}"
+    assert succeeded(stocked.run("current", **active))[1] == home
+    nvcc = env.write("bin/nvcc", "#!/bin/sh\n")
+    nvcc.chmod(0o755)
+    # As conda leaves its records behind what it puts in.
+    env.conda("cudatoolkit-dev", "10.1.243", "h1_1")
+    for request in ([], ["auto"]):
+        assert succeeded(stocked.run("exec", *request, "--", *TELL, **active)) == [":"]
+    done = stocked.run("current", **active)
+    assert succeeded(done) == ["none"]
+    assert f"`{nvcc}` is the environment's own" in done.stderr
+    told = succeeded(stocked.run("resolve", **active))
+    assert "to build extensions: its own nvcc, of CUDA 10.1" in told[0]
+    assert f"  - {KIT} would do, but the environment has an nvcc of its own" in told
+    asked = stocked.run("exec", "10.1", "--", *TELL, **active)
+    assert succeeded(asked) == [f"{home}:"]
+    pinned = stocked.run("pin", "auto", "-p", env.prefix)
+    assert pinned.stderr.startswith(f"cudaswitch: `{env.prefix}` is pinned to `auto`, and nothing")

@@ -214,3 +214,55 @@ def test_an_old_framework_needs_its_own_release_of_condas_cuda(env):
     env.conda("cudatoolkit", "10.2.89", "hfd86e86_1")
     env.conda("cudnn", "7.6.5", "cuda10.2_0")
     assert env.resolve().bundled is False
+
+
+def brought(env, record, version, nvcc="bin/nvcc"):
+    """Let conda, or a wheel of NVIDIA's, bring an nvcc."""
+    if nvcc == "bin/nvcc":
+        env.conda(record, version, "h1_0")
+    else:
+        env.dist(record, version)
+    env.write(nvcc, "#!/bin/sh\n").chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("record", "version", "cuda"),
+    [("cuda-nvcc", "12.6.85", "12.6"), ("cuda-nvcc-tools", "12.8.61", "12.8")],
+)
+def test_extensions_are_built_with_the_nvcc_of_the_environment(env, record, version, cuda):
+    env.conda("pytorch", "2.6.0", "cuda126_generic_py313_h1_200", "cuda-version >=12.6,<13")
+    env.conda("cuda-version", "12.6", "h1_3")
+    env.conda("cuda-cudart", "12.6.77", "h1_0")
+    env.conda("libcudnn", "9.8.0.87", "h1_0")
+    before = env.resolve()
+    assert "to build extensions: CUDA 12.6 (not installed)" in explain(before)
+    brought(env, record, version)
+    answer = env.resolve()
+    line = explain(answer).splitlines()[0]
+    assert line.endswith(f"; to build extensions: its own nvcc, of CUDA {cuda}")
+    assert (answer.toolkit, answer.hint) == (None, None)
+    assert any(record in reason.source for reason in answer.reasons)
+    (env.prefix / "bin/nvcc").unlink()
+    assert env.resolve() == before
+
+
+@pytest.mark.parametrize("version", ["12.4.131", "11.8.89", "13.0.88"])
+def test_not_with_one_of_another_release(env, version):
+    env.conda("pytorch", "2.6.0", "cuda126_generic_py313_h1_200", "cuda-version >=12.6,<13")
+    env.conda("cuda-version", "12.6", "h1_3")
+    env.conda("cuda-cudart", "12.6.77", "h1_0")
+    brought(env, "cuda-nvcc", version)
+    assert "to build extensions: CUDA 12.6 (not installed)" in explain(env.resolve())
+
+
+def test_with_the_nvcc_of_wheels_once_something_leads_to_it(env):
+    env.torch("2.9.0+cu130", "13.0", "nvidia-cuda-runtime==13.0.48")
+    env.dist("nvidia-cuda-runtime", "13.0.48")
+    env.dist("nvidia-cudnn-cu13", "9.13.0.50")
+    home = env.prefix / env.site / "nvidia/cu13"
+    brought(env, "nvidia-cuda-nvcc", "13.0.48", f"{env.site}/nvidia/cu13/bin/nvcc")
+    answer = env.resolve()
+    text = explain(answer)
+    assert "to build extensions: its own nvcc, of CUDA 13.0" in text
+    assert "nothing leads to it" in text
+    assert answer.hint == f"export CUDA_HOME='{home}'"

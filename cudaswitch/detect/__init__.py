@@ -15,7 +15,8 @@ from cudaswitch.detect.packages import Dist, Layer, Record, layers, newest_of
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
 from cudaswitch.platforms import PLATFORMS, current_platform
-from cudaswitch.resolver import Carried, Facts
+from cudaswitch.programs import is_program
+from cudaswitch.resolver import Carried, Compiler, Facts
 from cudaswitch.resolver.needs import release_of
 from cudaswitch.versions import Version
 
@@ -120,6 +121,7 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
         prefix=printable(str(prefix)),
         frameworks=tuple(framework for framework in frameworks if framework),
         carried=tuple(carried),
+        compiler=_compiler(prefix, carried),
         lib_on_path=_lib_on_path(prefix, reading),
         brings=reading.name(Path(brings)) if brings else None,
         notes=tuple(reading.notes),
@@ -194,7 +196,22 @@ def _carried_records(records: list[Record], reading: Reading) -> list[Carried]:
         release = release_of(record.version) if found else None
         if found and release:
             component = found[0].component
-            cuda = release.text if component in ("cuda", "release") else None
+            told = component in ("cuda", "release", "compiler")
+            cuda = release.text if told else None
             source = reading.name(record.path)
             carried.append(Carried(component, "conda", record.name, record.version, cuda, source))
     return carried
+
+
+def _compiler(prefix: Path, carried: list[Carried]) -> Compiler | None:
+    """Find the nvcc that a package has put into a conda prefix, or a wheel beside its libraries."""
+    for part in carried:
+        if part.component != "compiler" or part.cuda is None:
+            continue
+        # What stands below the prefix is named so; a base's is named whole.
+        record, cuda = prefix / part.source, Version(part.cuda)
+        leads = part.kind == "conda"
+        home = record.parent.parent if leads else record.parent / "nvidia" / f"cu{cuda.major}"
+        if is_program(home / "bin" / "nvcc") and (home == prefix or not leads):
+            return Compiler(cuda.minor, str(home), part.source, leads)
+    return None

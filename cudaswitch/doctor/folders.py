@@ -180,14 +180,6 @@ def usual_toolkits() -> tuple[str, ...]:
     )
 
 
-def nvcc_in_wheels(prefix: Path) -> str | None:
-    """Find the toolkit that wheels have put into an environment: it has an nvcc since 13."""
-    for site in map(Path, sites_of(prefix)):
-        for tool in sorted(site.glob("nvidia/cu*/bin/nvcc")):
-            return str(tool.parent.parent)
-    return None
-
-
 def libdevice(environment: Environment | None, active: Kit | None) -> str | None:
     """Find a libdevice: of the active toolkit, else what conda has put into the environment."""
     places = [Path(active.home, _LIBDEVICE)] if active else []

@@ -52,7 +52,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     lost = [kit for kit in kits if not os.path.isdir(kit.ground)]
     # What is proposed must be of use here.
     usable = [kit for kit in kits if kit.platform == needs.platform and kit not in lost]
-    resolution = resolve(needs, usable)
+    resolution, compiler = resolve(needs, usable), needs.compiler
     nvcc = tuple(folders.tools("nvcc", variables))
     homes = dict(folders.homes(variables))
     active = homes.get("CUDA_HOME") or (nvcc[0].kit if nvcc else None)
@@ -80,7 +80,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         decided=_decided(variables),
         environment=environment,
         brings=brings,
-        own_nvcc=folders.nvcc_in_wheels(prefix) if prefix else None,
+        own_nvcc=compiler.home if compiler and not compiler.leads else None,
         strangers=strangers(variables, environment, resolution) if environment and brings else (),
         loads=found_by_loader(variables, [*loaded, *filter(None, [runtime])]),
         conf=tuple(folders.loader_configuration()),

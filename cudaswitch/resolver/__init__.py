@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.platforms import current_platform
-from cudaswitch.resolver.choice import Wanted, choose
+from cudaswitch.resolver.choice import Wanted, choose, fits
 from cudaswitch.resolver.explain import explain
 from cudaswitch.resolver.facts import (
     Carried,
     Claim,
+    Compiler,
     Facts,
     FoundFramework,
     Reason,
@@ -28,6 +30,7 @@ from cudaswitch.versions import Version
 __all__ = [
     "Carried",
     "Claim",
+    "Compiler",
     "Facts",
     "FoundFramework",
     "Reason",
@@ -57,6 +60,7 @@ class _Draft:
         self.wanted: Wanted | None = None
         self.conflict = False
         self.toolkit: Toolkit | None = None
+        self.compiler: Compiler | None = None
         self.rejected: list[Rejected] = []
         self.caution: str | None = None
         self.proviso: str | None = None
@@ -132,6 +136,7 @@ def resolve(
         hint=draft.hint,
         caution=draft.caution,
         own=draft.own,
+        compiler=draft.compiler and f"its own nvcc, of CUDA {draft.compiler.cuda}",
         proviso=draft.proviso,
     )
 
@@ -260,9 +265,30 @@ def best_installed(draft: _Draft) -> None:
         text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} only builds extensions"
         draft.reasons.append(Reason(text, draft.facts.prefix or ""))
     draft.toolkit, draft.rejected = choose(wanted, draft.toolkits, draft.facts)
+    if draft.bundled:
+        _own_compiler(draft, wanted)
     if draft.toolkit:
         text = f"{draft.toolkit.name} is the installed toolkit that fits best"
         draft.reasons.append(Reason(text, draft.toolkit.path))
+
+
+def _own_compiler(draft: _Draft, wanted: Wanted) -> None:
+    """Leave building to an nvcc of the environment that fits: another one would go before it."""
+    own = draft.facts.compiler
+    if own is None or not fits(wanted, Version(own.cuda), draft.facts):
+        return
+    if not own.leads:
+        # A toolkit is found; this is what there is without one.
+        draft.compiler = None if draft.toolkit else own
+        text = f"an nvcc of CUDA {own.cuda} is in `{own.home}`, and nothing leads to it"
+    else:
+        draft.compiler = own
+        text = f"it has an nvcc of its own, of CUDA {own.cuda}, which builds them"
+        if draft.toolkit:
+            why = "would do, but the environment has an nvcc of its own"
+            draft.rejected.append(Rejected(draft.toolkit.name, why))
+            draft.toolkit = None
+    draft.reasons.append(Reason(text, own.source))
 
 
 def within_reach(draft: _Draft) -> None:
@@ -306,6 +332,10 @@ def next_step(draft: _Draft) -> None:
         draft.hint = next((need.hint for need in draft.needs if need.hint), None)
     elif draft.lacks:
         draft.hint = draft.lacks[0][1].mend
+    elif draft.compiler:
+        # Of conda's nothing is left to do.
+        led = draft.compiler.leads
+        draft.hint = None if led else f"export CUDA_HOME={shlex.quote(draft.compiler.home)}"
     elif draft.toolkit and draft.left_alone and (owners := _labels(draft, own=True)):
         draft.hint = (
             f"give {_labels(draft, own=False)} an environment of its own, or take"

@@ -44,6 +44,13 @@ def choose(
     return best, rejected
 
 
+def fits(wanted: Wanted, version: Version, facts: Facts) -> bool:
+    """Tell whether a CUDA serves where it only compiles."""
+    return not (
+        _wrong_cuda(wanted, version) or _wrong_driver(version, facts) or _wrong_gpu(version, facts)
+    )
+
+
 def _misfit(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
     """Say why a toolkit does not serve, or None."""
     if toolkit.platform != facts.platform:

@@ -48,7 +48,8 @@ def _choice(resolution: Resolution) -> str:
     )
     proviso = f", {resolution.proviso}" if resolution.proviso else ""
     if resolution.bundled:
-        builds = resolution.toolkit or f"CUDA {resolution.cuda} (not installed)"
+        missing = f"CUDA {resolution.cuda} (not installed)"
+        builds = resolution.toolkit or resolution.compiler or missing
         return f"runs on its own {resolution.own or needs}{proviso}; to build extensions: {builds}"
     return f"needs {needs}: {resolution.toolkit or 'not installed'}{proviso}"
 

@@ -60,6 +60,19 @@ class Carried(NamedTuple):
     source: str
 
 
+class Compiler(NamedTuple):
+    """An nvcc that the environment brings, of the release `cuda`, with its toolkit in `home`.
+
+    One that `leads` is found once the environment is active, as conda's is; nothing leads to
+    that of wheels.
+    """
+
+    cuda: str
+    home: str
+    source: str
+    leads: bool
+
+
 class Facts(NamedTuple):
     """An environment and a machine as found; None and empty mean unknown.
 
@@ -74,6 +87,7 @@ class Facts(NamedTuple):
     prefix: str | None = None
     frameworks: tuple[FoundFramework, ...] = ()
     carried: tuple[Carried, ...] = ()
+    compiler: Compiler | None = None
     brings: str | None = None
     lib_on_path: bool = False
     driver: str | None = None
@@ -128,9 +142,10 @@ class Resolution(NamedTuple):
     `cuda` and `cudnn` are what the frameworks state, None when none is needed. `runs` tells
     whether this machine can run them, given that toolkit; `bundled` that they bring their
     own CUDA, so that a toolkit only serves to build extensions. `toolkit` names the
-    installed one to use. `hint` is the next step, a command where there is one. `caution`
-    says why that toolkit, or what the environment brings (`own`), does not serve as it is,
-    `proviso` the same in a few words.
+    installed one to use, None too where an nvcc that the environment brings, and leads to, builds
+    them; `compiler` names that, or one that does where no toolkit is. `hint` is the next step, a
+    command where there is one. `caution` says why that toolkit, or what the environment brings
+    (`own`), does not serve as it is, `proviso` the same in a few words.
     """
 
     cuda: str | None
@@ -144,6 +159,7 @@ class Resolution(NamedTuple):
     hint: str | None = None
     caution: str | None = None
     own: str | None = None
+    compiler: str | None = None
     proviso: str | None = None
 
     def to_json(self) -> dict[str, Any]:
