@@ -119,7 +119,7 @@ def which(name: str, consumer: str | None = None, as_json: bool = False) -> None
 
     answer = look_up(name, os.environ, consumer)
     if not answer.found:
-        raise _missing(name)
+        raise _missing(name, consumer)
     winner, *shadowed = answer.found
     kit = toolkit_at(winner.toolkit)
     why = winner.why + (f", in CUDA {kit.name}" if kit else "")
@@ -148,12 +148,28 @@ def which(name: str, consumer: str | None = None, as_json: bool = False) -> None
         talk.say(f"shadows {other.path} ({other.why})")
 
 
-def _missing(name: str) -> ToolMissingError:
+def _missing(name: str, consumer: str | None) -> ToolMissingError:
+    from cudaswitch.bundled import bundles_cuda  # noqa: PLC0415  # where nothing is found only
+    from cudaswitch.lookup import is_library  # noqa: PLC0415  # the same
+
     having = [kit.name for kit in all_toolkits() if _has(kit.path, name)]
-    return ToolMissingError(
-        f"`{name}` is not found in this shell",
-        f"cudaswitch use {having[-1]}" if having else None,
-    )
+    why = f"`{name}` is not found in this shell"
+    hint = f"cudaswitch use {having[-1]}" if having else None
+    environment = active_environment(os.environ)
+    # There LD_LIBRARY_PATH is left alone.
+    if is_library(name) and environment and bundles_cuda(environment.prefix):
+        from pathlib import Path  # noqa: PLC0415  # the same
+        from shlex import quote  # noqa: PLC0415  # the same
+
+        from cudaswitch.lookup.consumers import brought  # noqa: PLC0415  # the same
+
+        found = None if consumer else brought(name, Path(environment.prefix))
+        if found:
+            why += f" by itself; the environment has it in `{found[0]}`"
+            hint = f"cudaswitch which {quote(name)} --from {quote(found[1])}"
+        elif hint:
+            hint += " --libraries always"
+    return ToolMissingError(why, hint)
 
 
 def _has(home: str, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -233,6 +234,53 @@ def test_what_a_package_opens_by_itself(home: Home, env: Path, link, tmp_path: P
     told = which(home, "libnvrtc.so.12", "--from", "some-thing", **active(home, env))
     assert told["path"] == str(opened)
     assert "none of its libraries needs it" in told["notes"][0]
+
+
+def test_a_distribution_by_the_name_that_pip_has_for_it(
+    home: Home, env: Path, link, tmp_path: Path
+) -> None:
+    """Wheels of NVIDIA's have no import name of their own; RECORD says which files are theirs."""
+    [site] = env.glob("lib/python*/site-packages")
+    files = ["nvidia/cusolver/lib/libcusolver.so.11", "nvidia/cublas_two/lib/libcublas.so.12"]
+    blas = link(site / files[1])
+    link(site / files[0], blas, runpath="$ORIGIN/../../cublas_two/lib")
+    record = site / "nvidia_cusolver_cu12-11.6.1.9.dist-info/RECORD"
+    record.parent.mkdir()
+    record.write_text(f'{files[0]},sha256=x,9\n"nvidia/a, b.so",,\nnvidia/__init__.py,,\n')
+    for spelled in ("nvidia-cusolver-cu12", "NVIDIA_cusolver.cu12"):
+        told = which(home, "libcublas.so.12", "--from", spelled, **active(home, env))
+        assert (told["path"], told["consumer"]) == (str(blas), str(site / files[0]))
+    other = home.run("which", "libx.so", "--from", "nvidia-cusolver", **active(home, env))
+    refused(other, "`nvidia-cusolver` is no program", hint="name")
+
+
+def test_a_library_that_only_the_packages_of_the_environment_find(
+    home: Home, link, tmp_path: Path
+) -> None:
+    """To switch changes nothing there: LD_LIBRARY_PATH is left alone."""
+    kit, env = tmp_path / "cuda-12.4", tmp_path / "an env"
+    (kit / "bin").mkdir(parents=True)
+    (kit / "version.txt").write_text("CUDA Version 12.4.1\n")
+    for name in ("libcudart.so.12", "libnvrtc.so.12"):
+        link(kit / "lib64" / name)
+    succeeded(home.run("adopt", kit))
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", env], check=True)
+    [site] = env.glob("lib/python*/site-packages")
+    runtime = link(site / "nvidia/cuda_runtime/lib/libcudart.so.12")
+    variables = active(home, env)
+    where = f"the environment has it in `{runtime}`"
+    asked = "cudaswitch which libcudart.so.12 --from nvidia"
+    missing = ("which", "libcudart.so.12")
+    refused(home.run(*missing, **variables), where, code=127, hint=asked)
+    link(site / "torch/lib/libtorch_cuda.so", runtime, runpath=str(runtime.parent))
+    asked = asked.replace("nvidia", "torch")
+    refused(home.run(*missing, **variables), where, code=127, hint=asked)
+    assert succeeded(home.run(*asked.split()[1:], **variables)) == [str(runtime)]
+    always = "cudaswitch use 12.4.1 --libraries always"
+    refused(home.run("which", "libnvrtc.so.12", **variables), code=127, hint=always)
+    shutil.rmtree(site / "nvidia")
+    shutil.rmtree(site / "torch")
+    refused(home.run(*missing, **variables), code=127, hint="cudaswitch use 12.4.1")
 
 
 def test_consumers_that_are_none(home: Home, env: Path, tmp_path: Path) -> None:

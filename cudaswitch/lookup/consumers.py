@@ -12,13 +12,14 @@ from pathlib import Path
 
 from cudaswitch.compat.frameworks import Framework, frameworks
 from cudaswitch.detect.machine import glibc
-from cudaswitch.detect.packages import layers
-from cudaswitch.detect.reading import Reading
+from cudaswitch.detect.packages import Dist, layers, normalised
+from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.elf import Elf, ElfError
 from cudaswitch.environments import active_environment
 from cudaswitch.loader import Loaded, Process
 from cudaswitch.lookup.disk import Disk, this_system
 from cudaswitch.programs import find_program
+from cudaswitch.sites import matching
 
 _BY_PATH = re.compile(r"""\(\s*"(\w+)",\s*"(lib[\w.*\[\]-]+)"\s*\)""")
 """A folder of `nvidia` and a pattern of file names, as arguments or tuples in a source."""
@@ -106,10 +107,14 @@ def _ctypes_of(python: Path) -> str | None:
 
 
 class Package:
-    """A framework or another package of an environment, by the name that is imported."""
+    """A framework or another package of an environment.
+
+    It goes by the name that is imported, else by the one that pip has for it.
+    """
 
     def __init__(self, name: str, prefix: Path) -> None:
-        found = layers(prefix, Reading(prefix), ())
+        reading, dist = Reading(prefix), normalised(name)
+        found = layers(prefix, reading, (dist,))
         self.sites = [site.path for layer in found for site in layer.sites]
         framework = _framework(name)
         self._loading = framework.loading if framework else None
@@ -121,6 +126,13 @@ class Package:
             for folder in dict.fromkeys(wanted)
             if folder and "/" not in folder and os.path.isdir(site / folder)
         ]
+        dists = (it for layer in found for site in layer.sites for it in site.dists)
+        named = () if self.folders else (it for it in dists if it.name == dist)
+        self._recorded = [file for it in named for file in _recorded(it, reading)]
+
+    @property
+    def is_there(self) -> bool:
+        return bool(self.folders or self._recorded)
 
     def start(self, process: Process, caller: Loaded | None) -> list[Loaded]:
         """Load what the package loads first, and what it then loads by path."""
@@ -163,7 +175,37 @@ class Package:
                 names += [f"{at}/{name}" for name in files if named.search(name)]
                 if len(names) > _MOST_FILES:
                     break
-            yield from sorted(names, key=lambda name: (not _EXTENSION.search(name), name))
+            yield from _in_order(names)
+        yield from _in_order([name for name in self._recorded if named.search(name)])
+
+
+def _in_order(names: list[str]) -> list[str]:
+    return sorted(names, key=lambda name: (not _EXTENSION.search(name), name))
+
+
+def _recorded(dist: Dist, reading: Reading) -> Iterator[str]:
+    """Yield the files of a distribution, as RECORD lists them: a name, its hash and its size."""
+    for line in (reading.text(dist.record / "RECORD", RECORD_LIMIT) or "").splitlines():
+        file = dist.site / line.rsplit(",", 2)[0].strip('"')
+        if os.path.isfile(file):
+            yield str(file)
+
+
+def brought(name: str, prefix: Path) -> tuple[str, str] | None:
+    """Find a library among those that packages bring, and who of these is to be asked for it.
+
+    That is a framework that is there, else the folder that has the library.
+    """
+    sites = [site.path for layer in layers(prefix, Reading(prefix), ()) for site in layer.sites]
+    patterns = [f"nvidia/*/lib/{name}", f"torch/lib/{name}"]
+    places = [(site, at) for site in sites for each in patterns for at in matching(site, each)]
+    for site, file in places:
+        if os.path.isfile(file):
+            loading = (one.loading for one in frameworks().values())
+            users = [folder for one in loading if one for folder in one.folders]
+            there = (one for one in users if any(os.path.isdir(at / one) for at in sites))
+            return file, next(there, Path(file).relative_to(site).parts[0])
+    return None
 
 
 def _framework(name: str) -> Framework | None:

@@ -90,7 +90,7 @@ class _Shell:
         if _BINARY.search(consumer):
             return self._of_library(name, consumer)
         package = Package(consumer, self.prefix) if self.prefix else None
-        if package and package.folders:
+        if package and package.is_there:
             return self._of_package(name, consumer, package.libraries(_BINARY))
         path = self._on_path(consumer) or self._on_path(f"{consumer}.exe")
         if path is None:

@@ -39,7 +39,7 @@ def _of(name: str, world: World, consumer: str | None) -> Answer:
             raise RequestError(f"`{consumer}` is not found in this shell (asked for by --from)")
         return _answer(name, process, loaded)
     package = Package(consumer, world.prefix) if world.prefix else None
-    if package and package.folders:
+    if package and package.is_there:
         return _of_package(name, world, package)
     return _of_program(name, world, consumer)
 
