@@ -124,7 +124,16 @@ def active_environment(variables: Mapping[str, str]) -> Environment | None:
 
 
 def standing_environments(variables: Mapping[str, str]) -> Iterator[Environment]:
-    """Yield the active environment and those that it stands on, downwards.
+    """Yield the active environment and those that it stands on, downwards."""
+    for prefix in entered(variables):
+        try:
+            yield environment_at(prefix)
+        except EnvironmentNotFoundError:
+            continue
+
+
+def entered(variables: Mapping[str, str]) -> list[str]:
+    """List the prefixes that were activated, the last one first; some may be gone since.
 
     Of conda's, those that `conda activate --stack` has left on PATH, by their levels; between
     them a virtualenv as PATH has it.
@@ -139,11 +148,7 @@ def standing_environments(variables: Mapping[str, str]) -> Iterator[Environment]
     if virtualenv:
         above = (at for at, prefix in enumerate(named) if place(virtualenv) <= place(prefix))
         named.insert(next(above, len(named)), virtualenv)
-    for prefix in filter(os.path.isabs, dict.fromkeys(named)):
-        try:
-            yield environment_at(prefix)
-        except EnvironmentNotFoundError:
-            continue
+    return list(filter(os.path.isabs, dict.fromkeys(named)))
 
 
 def pinned_environment(variables: Mapping[str, str]) -> Environment | None:

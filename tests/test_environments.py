@@ -96,6 +96,28 @@ def test_folders_that_a_person_names(stocked: Home, tmp_path: Path, variable: st
     assert meant(stocked, "torch", **{variable: str(tmp_path / "envs")}) == elsewhere
 
 
+@pytest.mark.parametrize("variable", ["VIRTUAL_ENV", "CONDA_PREFIX"])
+def test_an_active_one_that_is_gone_is_no_reason_to_pin_the_directory(
+    stocked: Home, tmp_path: Path, variable: str
+) -> None:
+    """As after a folder was renamed in which somebody has an environment active."""
+    gone, base = tmp_path / "gone", tmp_path / "base"
+    (base / "conda-meta").mkdir(parents=True)
+    below = {"CONDA_PREFIX": str(base), "PATH": f"{gone}/bin:{base}/bin:{stocked.env['PATH']}"}
+    for stack in ({}, below):
+        active = stack | {variable: str(gone)}
+        for words in (["pin", "10.1"], ["unpin"]):
+            done = stocked.run(*words, cwd=tmp_path, **active)
+            refused(done, f"`{gone}`", "it is not there", "active", hint="--dir .")
+    assert not (tmp_path / ".cuda-version").exists()
+    succeeded(stocked.run("pin", "10.1", "--dir", ".", cwd=tmp_path, **active))
+    succeeded(stocked.run("unpin", "--dir", ".", cwd=tmp_path, **active))
+    # Behind one that was entered later it is nobody's concern.
+    later = below | {"PATH": f"{base}/bin:{gone}/bin:{stocked.env['PATH']}"}
+    done = stocked.run("pin", "10.1", cwd=tmp_path, **({"VIRTUAL_ENV": str(gone)} | later))
+    assert f"`{base}` is pinned" in done.stderr
+
+
 def test_an_unknown_name_tells_those_that_are_known(stocked: Home, conda: Path) -> None:
     conda_prefix(conda / "envs" / "torch")
     done = stocked.run("pin", "10.1", "-n", "trch", CONDA_EXE=str(conda / "bin" / "conda"))

@@ -16,7 +16,7 @@ from cudaswitch.cli import options, output
 from cudaswitch.decision import working_directory
 from cudaswitch.environments import (
     Environment,
-    active_environment,
+    entered,
     environment_at,
     environment_named,
 )
@@ -61,12 +61,23 @@ def chosen_place(
         return environment_named(name, os.environ)
     if prefix:
         return environment_at(prefix)
-    if not directory and (active := active_environment(os.environ)):
-        return active
+    if not directory and (active := entered(os.environ)):
+        return _active(active[0])
     folder = directory.absolute() if directory else Path(working_directory(os.environ))
     if not os.path.isdir(folder):
         raise EnvironmentNotFoundError(f"`{folder}` is no directory", "create it first")
     return pins.directory_pin(Path(os.path.normpath(folder)))
+
+
+def _active(prefix: str) -> Environment:
+    """Return the environment that was activated last; where it is gone none steps in for it."""
+    try:
+        return environment_at(prefix)
+    except EnvironmentNotFoundError as error:
+        raise EnvironmentNotFoundError(
+            f"{error.message}, and is the active one",
+            "deactivate it, or say where: --dir ., -n ENV or -p PREFIX",
+        ) from None
 
 
 @click.command(epilog=output.examples("cudaswitch pin 10.1 --cudnn 7.6 -n thesis"))
