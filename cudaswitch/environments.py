@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Literal
 
+    Owner = Literal["C", "V"]
+
+ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}
+"""The variable that names the active environment of each kind: conda prefix, virtualenv."""
 WANT_LIMIT = 64 << 10
 """Bytes of a kept answer, which has two paths."""
 _LIST_LIMIT = 1 << 20
@@ -28,7 +32,7 @@ class Environment(NamedTuple):
     """A conda prefix (`owner` C) or a virtualenv (`owner` V); `prefix` is its folder."""
 
     prefix: str
-    owner: Literal["C", "V"]
+    owner: Owner
 
     @property
     def folder(self) -> str:

@@ -17,6 +17,7 @@ from cudaswitch.activation import (
 from cudaswitch.bundled import bundles_cuda, lacks_libdevice
 from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.environments import (
+    ENVIRONMENT_VARIABLE,
     active_environment,
     environment_at,
     standing_environments,
@@ -139,11 +140,10 @@ def _as_activated(tool: str) -> Mapping[str, str]:
     standing = list(standing_environments(variables))
     # A name that PATH leads to an environment below means no other than the active one.
     entered = standing[:1] if os.sep in tool else standing
-    if any(os.path.samefile(one.prefix, prefix) for one in entered):
+    if any(os.path.samefile(one.prefix, environment.prefix) for one in entered):
         return variables
-    name = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}[environment.owner]
     path = os.pathsep.join([folder, search_path(variables)])
-    return variables | {name: environment.prefix, "PATH": path}
+    return variables | {ENVIRONMENT_VARIABLE[environment.owner]: environment.prefix, "PATH": path}
 
 
 def _refuse_program(tool: str, program: str, error: OSError) -> None:

@@ -102,16 +102,12 @@ def _without_lines(text: bytes, safe: LinesOut) -> bytes:
 
 
 def _wrapped(text: bytes, safe: WrapKernel) -> bytes:
-    """Start a kernel through `exec`, which asks the environment's pin each time."""
+    """Start a kernel through `exec`, which asks its environment's pin each time."""
     try:
         spec: dict[str, Any] = json.loads(text)
     except (ValueError, RecursionError):
         raise StoreError(f"`{safe.file}` is no JSON", "register the kernel again") from None
-    environment = environment_at(Path(safe.prefix))
-    name = shells.ENVIRONMENT_VARIABLE[environment.owner]
     spec["argv"] = [program(), "exec", "--", *spec["argv"]]
-    env = spec.get("env")
-    spec["env"] = {**(env if isinstance(env, dict) else {}), name: safe.prefix}
     return (json.dumps(spec, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
 

@@ -253,7 +253,6 @@ class WrapKernel(NamedTuple):
     """Let a Jupyter kernel start in its environment's toolkit."""
 
     file: str
-    prefix: str
 
 
 Safe = LinesOut | Aside | Repin | Install | WrapKernel

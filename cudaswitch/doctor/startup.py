@@ -181,7 +181,7 @@ def _kernels(facts: Facts) -> Iterator[Found]:
         yield Found(
             f"`{kernel.file}` starts the Python of `{kernel.prefix}` by its path",
             "cudaswitch doctor --fix",
-            WrapKernel(kernel.file, kernel.prefix),
+            WrapKernel(kernel.file),
         )
 
 

@@ -17,6 +17,7 @@ import re
 from contextlib import suppress
 from functools import cache
 
+from cudaswitch.environments import ENVIRONMENT_VARIABLE
 from cudaswitch.errors import ChoiceError, RequestError
 from cudaswitch.shells.rows import FAMILIES as FAMILIES
 from cudaswitch.shells.rows import ROWS as ROWS
@@ -34,13 +35,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Literal
 
-    Owner = Literal["C", "V"]
+    from cudaswitch.environments import Owner
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 """Where the texts are."""
 
-ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}
-"""The variable that names the active environment of each kind: conda prefix, virtualenv."""
 _MARKS: dict[Owner, str] = {"C": "conda-meta", "V": "pyvenv.cfg"}
 """What else than its packages' folder changes when an environment gets other packages to see."""
 
