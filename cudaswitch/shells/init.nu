@@ -100,7 +100,9 @@ def __cudaswitch_automatic [prefix] {
 # What Python answers, which is asked, and complains, once as long as $about and what is installed
 # are the same: not at every step within a tree.
 def --env __cudaswitch_ask_once [what, ...args] {
-    let about = [...$what (try { open --raw $'($env._cudaswitch_root.0)/requests/.fingerprint' | decode utf-8 } catch { '' })]
+    # Not in one word, which would be a pattern.
+    let installed = $'($env._cudaswitch_root.0)/requests/.fingerprint'
+    let about = [...$what (try { open --raw $installed | decode utf-8 } catch { '' })]
     let home = ($env._cudaswitch_answer?.0? | default '' | split row : | first)
     if $env._cudaswitch_asked? != $about or ($home != '' and $home != system and not (__cudaswitch_is_dir $home)) {
         $env._cudaswitch_answer = [(try { ^(__cudaswitch_program) want ...$args | collect } catch { '' })]

@@ -20,7 +20,7 @@ else
     set _cswl_settle = 1
 endif
 # What frameworks need is asked once an activation: a list of one, and empty before.
-if ($_cswl_settle || ! $?_cudaswitch_framework) set _cudaswitch_framework = ()
+if ($_cswl_settle || $_cudaswitch_again || ! $?_cudaswitch_framework) set _cudaswitch_framework = ()
 
 # The text of a command: the shell that runs it puts in what the variables hold.
 set _cswl_ask = '/bin/sh "${_cudaswitch_texts:q}/ask.sh" $_cudaswitch_root:q $_cudaswitch_program:q'

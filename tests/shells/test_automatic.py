@@ -257,7 +257,7 @@ def test_current_exec_and_shims_agree(shell: Shell, someone: Person, env: Env) -
     ]
 
 
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH, NU), ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 def test_what_is_set_holds_for_it_too(shell: Shell, someone: Person, env: Env) -> None:
     """`libraries` is a part of the answer that is kept, for shells and `exec` alike."""
     words = ["set libraries never", "set libraries always", "unset libraries"]
