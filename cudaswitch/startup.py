@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import errno
 import os
 import pwd
 import re
 import stat
-import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
@@ -25,6 +22,7 @@ from cudaswitch.errors import (
     hint_for,
     printable,
 )
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home
 from cudaswitch.regular import read_regular
 from cudaswitch.toolkit import refuse_unsafe_path
@@ -40,8 +38,7 @@ _LOGIN_FILES = (".bash_profile", ".bash_login", ".profile")
 """What bash reads in a login shell, the first that is there, instead of `.bashrc`."""
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """A change of a startup file, to be shown and then made.
 
     `path` is how the person knows the file, `target` what stands behind links. `before`
@@ -55,6 +52,8 @@ class Edit:
 
     def shown(self) -> list[str]:
         """Return the lines of a patch."""
+        import difflib  # noqa: PLC0415  # `current` asks who loads us, and shows none
+
         texts = ((text or b"").splitlines() for text in (self.before, self.after))
         before, after = ([line.decode("utf-8", "replace") for line in lines] for lines in texts)
         names = str(self.path), str(self.path)
@@ -83,18 +82,23 @@ def folders(variables: Mapping[str, str]) -> dict[str, str]:
 
 def _zdotdir(base: str, variables: Mapping[str, str]) -> str | None:
     """Ask zsh for the folder that `.zshenv` names, which need not be exported."""
+    try:
+        if b"ZDOTDIR" not in read_regular(Path(base, ".zshenv"), _LIMIT):
+            return None
+    except OSError:
+        return None
+    import subprocess  # noqa: PLC0415  # few need it
+
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        if b"ZDOTDIR" in read_regular(Path(base, ".zshenv"), _LIMIT):
-            command = ["zsh", "-c", r'printf "\0%s" "$ZDOTDIR"']
-            done = subprocess.run(
-                command,
-                env={**variables, "HOME": base},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=10,
-                check=False,
-            )
-            return os.fsdecode(done.stdout).rpartition("\0")[2]
+        done = subprocess.run(
+            ["zsh", "-c", r'printf "\0%s" "$ZDOTDIR"'],
+            env={**variables, "HOME": base},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=10,
+            check=False,
+        )
+        return os.fsdecode(done.stdout).rpartition("\0")[2]
     return None
 
 

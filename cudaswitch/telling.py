@@ -104,11 +104,12 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
 def _load() -> str:
     """Name what loads the integration."""
     from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
-    from cudaswitch.ready import loading  # noqa: PLC0415  # the same
     from cudaswitch.startup import loaded_by  # noqa: PLC0415  # the same
 
     row = shells.running_row(os.environ)
     if row and row.startup and loaded_by(row, os.environ)[1]:
+        from cudaswitch.ready import loading  # noqa: PLC0415  # the same
+
         return f"open a new {row.name}, or in this one: {loading(row)}"
     return "cudaswitch init --install"
 
