@@ -80,7 +80,8 @@ def answer_to(file: str, variables: Mapping[str, str] = os.environ) -> Decision:
     That one holds everywhere: where `auto` has no environment to look at, it asks for nothing.
     """
     request = read_request(file)
-    if file == home().at("global") and dealias(request).text == "auto":
+    everywhere = os.path.realpath(home().at("global"))
+    if dealias(request).text == "auto" and os.path.realpath(file) == everywhere:
         return answer(request, variables=variables) if active_environment(variables) else NOTHING
     return answer(request, variables=variables)
 

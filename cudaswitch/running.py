@@ -14,10 +14,12 @@ from cudaswitch.activation import (
     gpu_variables,
     without_choices,
 )
+from cudaswitch.automatic import want_of
 from cudaswitch.bundled import bundles_cuda, lacks_libdevice
 from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.environments import (
     ENVIRONMENT_VARIABLE,
+    Environment,
     active_environment,
     environment_at,
     standing_environments,
@@ -137,13 +139,23 @@ def _as_activated(tool: str) -> Mapping[str, str]:
         environment = environment_at(prefix or "/")
     except EnvironmentNotFoundError:
         return variables
-    standing = list(standing_environments(variables))
-    # A name that PATH leads to an environment below means no other than the active one.
-    entered = standing[:1] if os.sep in tool else standing
-    if any(os.path.samefile(one.prefix, environment.prefix) for one in entered):
+    active = next(standing_environments(variables), None)
+    # A name is looked for on PATH, where other environments may lie too; and launchers, such as
+    # conda's, lie in one that needs nothing.
+    if active and (
+        os.sep not in tool
+        or os.path.samefile(active.prefix, environment.prefix)
+        or not _needs(environment)
+    ):
         return variables
     path = os.pathsep.join([folder, search_path(variables)])
     return variables | {ENVIRONMENT_VARIABLE[environment.owner]: environment.prefix, "PATH": path}
+
+
+def _needs(environment: Environment) -> bool:
+    """Tell whether an environment asks for a toolkit, or brings its own."""
+    asks = os.path.exists(environment.pin_file) or bundles_cuda(environment.prefix)
+    return bool(asks) or want_of(environment) is not None
 
 
 def _refuse_program(tool: str, program: str, error: OSError) -> None:

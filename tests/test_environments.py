@@ -108,7 +108,7 @@ def test_an_active_one_that_is_gone_is_no_reason_to_pin_the_directory(
         active = stack | {variable: str(gone)}
         for words in (["pin", "10.1"], ["unpin"]):
             done = stocked.run(*words, cwd=tmp_path, **active)
-            refused(done, f"`{gone}`", "it is not there", "active", hint="--dir .")
+            refused(done, f"`{gone}`", "the active environment, is not there", hint="--dir .")
     assert not (tmp_path / ".cuda-version").exists()
     succeeded(stocked.run("pin", "10.1", "--dir", ".", cwd=tmp_path, **active))
     succeeded(stocked.run("unpin", "--dir", ".", cwd=tmp_path, **active))
@@ -116,6 +116,10 @@ def test_an_active_one_that_is_gone_is_no_reason_to_pin_the_directory(
     later = below | {"PATH": f"{base}/bin:{gone}/bin:{stocked.env['PATH']}"}
     done = stocked.run("pin", "10.1", cwd=tmp_path, **({"VIRTUAL_ENV": str(gone)} | later))
     assert f"`{base}` is pinned" in done.stderr
+    # What is there and is no environment is passed over, as micromamba's empty base.
+    gone.mkdir()
+    succeeded(stocked.run("pin", "10.1", cwd=tmp_path, **{variable: str(gone)}))
+    assert (tmp_path / ".cuda-version").exists()
 
 
 def test_an_unknown_name_tells_those_that_are_known(stocked: Home, conda: Path) -> None:

@@ -16,6 +16,7 @@ from cudaswitch.cli import options, output
 from cudaswitch.decision import working_directory
 from cudaswitch.environments import (
     Environment,
+    active_environment,
     entered,
     environment_at,
     environment_named,
@@ -61,23 +62,23 @@ def chosen_place(
         return environment_named(name, os.environ)
     if prefix:
         return environment_at(prefix)
-    if not directory and (active := entered(os.environ)):
-        return _active(active[0])
+    if not directory and (active := _active()):
+        return active
     folder = directory.absolute() if directory else Path(working_directory(os.environ))
     if not os.path.isdir(folder):
         raise EnvironmentNotFoundError(f"`{folder}` is no directory", "create it first")
     return pins.directory_pin(Path(os.path.normpath(folder)))
 
 
-def _active(prefix: str) -> Environment:
-    """Return the environment that was activated last; where it is gone none steps in for it."""
-    try:
-        return environment_at(prefix)
-    except EnvironmentNotFoundError as error:
+def _active() -> Environment | None:
+    """Return the active environment. Where the one that was entered last is gone none steps in."""
+    last = next(iter(entered(os.environ)), None)
+    if last and not os.path.isdir(last):
         raise EnvironmentNotFoundError(
-            f"{error.message}, and is the active one",
+            f"`{last}`, the active environment, is not there",
             "deactivate it, or say where: --dir ., -n ENV or -p PREFIX",
-        ) from None
+        )
+    return active_environment(os.environ)
 
 
 @click.command(epilog=output.examples("cudaswitch pin 10.1 --cudnn 7.6 -n thesis"))

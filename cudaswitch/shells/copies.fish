@@ -68,10 +68,12 @@ end
 # replace, and bring it back (`OLD_LD_LIBRARY_PATH`). Those that name a version, or what a container
 # gets, are people's own, and `module` counts folders in lists of its own.
 function __cudaswitch_snapshots
-    set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDA_VISIBLE_DEVICES|CUDAHOSTCXX|NVCC_PREPEND_FLAGS|XLA_FLAGS)'
+    set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDA_VISIBLE_DEVICES)'
+    # A person may have flags of several kinds.
+    set -l flags '(?=.*(?:OLD|BACKUP|ORIG|SAVE)).*(?:CUDAHOSTCXX|NVCC_PREPEND_FLAGS|XLA_FLAGS)(?:_.*)?'
     set -l paths '(?:.*OLD|.*BACKUP|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|BACKUP|ORIG|SAVE).*'
     set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_|^NVCC_PREPEND_FLAGS_BACKUP$|_modshare$|^__(?:MODULES|LMOD)_' \
-        | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$paths)\$"
+        | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$flags|$paths)\$"
 end
 
 # Does conda keep anything aside of the variables that a toolkit, or the want $argv, sets? $__csw_kept is

@@ -90,9 +90,14 @@ __cudaswitch_snapshots() {
             _ld_library_path_ | _cuda_home_ | _cuda_path_ | _cudacxx_ | _cuda_visible_devices_) ;;
             _CUDAHOSTCXX_ | _NVCC_PREPEND_FLAGS_ | _NVCC_PREPEND_FLAGS_BACKUP_ | _XLA_FLAGS_) ;;
             _cudahostcxx_ | _nvcc_prepend_flags_ | _xla_flags_) ;;
+            # A person may have flags of several kinds.
             *_CUDAHOSTCXX_* | *_NVCC_PREPEND_FLAGS_* | *_XLA_FLAGS_* \
                 | *_cudahostcxx_* | *_nvcc_prepend_flags_* | *_xla_flags_*)
-                _csw_names="$_csw_names $_csw_name"
+                case $_csw_name in
+                    *OLD* | *BACKUP* | *ORIG* | *SAVE* | *old* | *backup* | *orig* | *save*)
+                        _csw_names="$_csw_names $_csw_name"
+                        ;;
+                esac
                 ;;
             *_LD_LIBRARY_PATH_* | *_CUDA_HOME_* | *_CUDA_PATH_* | *_CUDACXX_* | *_CUDA_VISIBLE_DEVICES_* \
                 | *OLD_PATH_ | *_PATH_OLD* | *BACKUP_PATH_ | *_PATH_BACKUP* | _ORIG*_PATH_ | *_PATH_ORIG* \

@@ -7,14 +7,27 @@ __cudaswitch_prompt() {
         __cudaswitch_look
         case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
     fi
-    case ${_cudaswitch_alone-}${PROMPT_COMMAND[*]-} in
-        1*__cudaswitch_prompt?*)
-            _cudaswitch_alone=''
-            PROMPT_COMMAND=${PROMPT_COMMAND%%__cudaswitch_prompt*}"__cudaswitch_prompt && :"${PROMPT_COMMAND#*__cudaswitch_prompt}
-            ;;
-        1*) ;;
+    case ${_cudaswitch_alone:+${PROMPT_COMMAND[*]-}} in
+        __cudaswitch_prompt) ;;
+        *__cudaswitch_prompt*) __cudaswitch_guard ;;
         *) return "$1" ;;
     esac
+}
+# Somebody has come to our one word, and is to get the status from now on, which must not look like a
+# failure. Where that cannot be written there is none.
+__cudaswitch_guard() {
+    \local _csw_at _csw_text
+    if [[ $_cudaswitch_alone == fixed ]] || ! (PROMPT_COMMAND='') 2> /dev/null; then
+        _cudaswitch_alone=fixed
+        return 0
+    fi
+    for _csw_at in "${!PROMPT_COMMAND[@]}"; do
+        _csw_text=${PROMPT_COMMAND[_csw_at]}
+        case $_csw_text in *__cudaswitch_prompt*) ;; *) continue ;; esac
+        _csw_text=${_csw_text%%__cudaswitch_prompt*}"__cudaswitch_prompt && :"${_csw_text#*__cudaswitch_prompt}
+        case $_csw_at in 0) PROMPT_COMMAND=$_csw_text ;; *) PROMPT_COMMAND[_csw_at]=$_csw_text ;; esac
+    done
+    _cudaswitch_alone=''
 }
 # What stands in PROMPT_COMMAND behind others until the first prompt, which calls it with the exit
 # status and the trap on DEBUG: no function sees that, nor a file that is read. Timers, titles and
@@ -52,7 +65,9 @@ _cudaswitch_once='__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\trap -p D
 # By this name a PROMPT_COMMAND that is exported asks whether the function is there.
 __cudaswitch_prompt=__cudaswitch_prompt
 case ";${PROMPT_COMMAND[*]-};" in
-    *__cudaswitch_prompt*) ;;
+    *"__cudaswitch_prompt && :"* | *_cudaswitch_prompt-* | *_cudaswitch_prompt_once* | *__cudaswitch_prompts*) ;;
+    # Of a shell before this one, which has exported it.
+    *__cudaswitch_prompt*) _cudaswitch_alone=1 ;;
     *)
         # Last: the others see the exit status of the command before, and its PIPESTATUS, and we
         # what direnv did. It hands that status on all the same: in front of `&&` that is no
@@ -66,7 +81,8 @@ case ";${PROMPT_COMMAND[*]-};" in
         elif [[ ${PROMPT_COMMAND[*]-} == *__bp_install* ]]; then
             # bash-preexec, which atuin has: behind its first prompt the first command counts as typed.
             PROMPT_COMMAND='__cudaswitch_prompt && :'$'\n'$PROMPT_COMMAND
-        elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* ]]; then
+        elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* && ${#PROMPT_COMMAND[@]} != 1 ]]; then
+            # To one entry alone it is added: that is all which VS Code takes for the prompt's.
             PROMPT_COMMAND+=("$_cudaswitch_once")
         elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *x* ]]; then
             # It is exported, also to shells that have no such function: those find nothing to run.

@@ -306,8 +306,9 @@ function __cudaswitch_look
     set -l said $_cudaswitch_seen[4]
     if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
         set __csw_moved moved
-        # What it asks for may go by the environment. What was refused is told once.
-        test "$CUDASWITCH_VERSION" = auto -o -n "$_CUDASWITCH_X"; and set -e said
+        # `auto`, or a name for it, goes by the environment. What was refused is told once.
+        string match --quiet --regex '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)' -- "$CUDASWITCH_VERSION:$_CUDASWITCH_X"
+        and set -e said
         set -g _cudaswitch_asked
         test -n "$_cudaswitch_undone"; and __cudaswitch_finished
     else if set -q _cudaswitch_seen[5]; and __cudaswitch_lost

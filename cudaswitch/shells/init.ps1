@@ -176,9 +176,9 @@ function global:__cudaswitch_look {
         }
         __cudaswitch_set $owner $want
     }
-    # What the variable asks for may go by the environment. What was refused is told once.
+    # `auto`, or a name for it, goes by the environment. What was refused is told once.
     if ($was[3] -cne "$env:CUDASWITCH_VERSION" -or
-        ($moved -and ($env:CUDASWITCH_VERSION -ceq 'auto' -or $env:_CUDASWITCH_X))) {
+        ($moved -and "${env:CUDASWITCH_VERSION}:$env:_CUDASWITCH_X" -cmatch '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)')) {
         $want = $null
         if ($env:CUDASWITCH_VERSION) {
             $want = __cudaswitch_ready $env:CUDASWITCH_VERSION

@@ -244,8 +244,12 @@ __cudaswitch_look() {
     case ${_cudaswitch_seen%\|finished} in
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|${CUDASWITCH_VERSION-}") ;;
         *"|${CUDASWITCH_VERSION-}")
-            # What it asks for may go by the environment. What was refused is told once.
-            case ${CUDASWITCH_VERSION-}:${_CUDASWITCH_X-} in auto:* | ?*:?*) __cudaswitch_version ;; esac
+            # `auto`, or a name for it, goes by the environment. What was refused is told once.
+            case ${CUDASWITCH_VERSION-}:${_CUDASWITCH_X-} in
+                auto:*) __cudaswitch_version ;;
+                system:* | latest:* | [!A-Za-z]* | *[!A-Za-z0-9._+-]*:* | *:) ;;
+                *) __cudaswitch_version ;;
+            esac
             ;;
         *) __cudaswitch_version ;;
     esac

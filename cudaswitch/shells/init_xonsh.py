@@ -6,6 +6,7 @@ Runs in xonsh: see `shells.carrying`.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -144,8 +145,9 @@ def look(**_: Any) -> None:
             if want := known if place == left else pinned(place):
                 state[f"_CUDASWITCH_{owner}"] = want
                 break
-    # What the variable asks for may go by the environment. What was refused is told once.
-    moves = now[-1] == "auto" or "_CUDASWITCH_X" in state
+    # `auto`, or a name for it, goes by the environment. What was refused is told once.
+    name = now[-1] not in ("system", "latest") and re.fullmatch(r"[A-Za-z][\w.+-]*", now[-1])
+    moves = now[-1] == "auto" or (name and "_CUDASWITCH_X" in state)
     if was is None or was[-1] != now[-1] or again or (moves and was[:2] != now[:2]):
         take_version(state, now[-1])
     again = False

@@ -12,9 +12,10 @@ set _cswl_settle = $?_CUDASWITCH_GONE
 set _cswl_asked = 1
 if ($#_cudaswitch_seen == 4) then
     if ("$_cudaswitch_seen[1]:q" != "$_cswl_now[1]:q" || "$_cudaswitch_seen[2]:q" != "$_cswl_now[2]:q") set _cswl_settle = 1
-    # What the variable asks for may go by the environment. What was refused is told once.
+    # `auto`, or a name for it, goes by the environment. What was refused is told once.
     if ("$_cudaswitch_seen[4]:q" == "$_cswl_now[4]:q") then
-        if (! $_cswl_settle || ("$_cswl_now[4]:q" != auto && ! $?_CUDASWITCH_X)) set _cswl_asked = 0
+        if (! $_cswl_settle || "$_cswl_now[4]:q" !~ [A-Za-z]* || "$_cswl_now[4]:q" == system) set _cswl_asked = 0
+        if ("$_cswl_now[4]:q" != auto && ! $?_CUDASWITCH_X) set _cswl_asked = 0
     endif
 else
     set _cswl_settle = 1

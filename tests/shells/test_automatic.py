@@ -151,6 +151,15 @@ def test_a_variable_that_goes_by_the_environment(
     said = f"{shell.set('CUDASWITCH_VERSION', name)}\n{shell.prompt}"
     steps = [entered(shell, env), said, entered(shell, other), cd(shell, tree), entered(shell, env)]
     assert homes(someone, someone.play(shell, *steps).check()) == "-11221"
+    if shell in (BASH, ZSH, FISH):
+        watched = spied(someone, shell, tmp_path)
+        for other_name, starts in (("system", 1), (">=10,<11", 1), ("auto", 3)):
+            (tmp_path / "count").unlink(missing_ok=True)
+            said = f"{shell.set('CUDASWITCH_VERSION', other_name)}\n{shell.prompt}"
+            watched.play(shell, entered(shell, env), said, *steps[2:]).check()
+            asked = [line for line in (tmp_path / "count").read_text().splitlines() if "--" in line]
+            assert len([line for line in asked if line.endswith(other_name)]) == starts
+        said = steps[1]
     if name == "auto":
         # As a startup file sets it, where there is no environment as yet.
         steps = [said, *steps[:1], *steps[2:]]

@@ -68,7 +68,15 @@ trap 'echo failed' ERR
 """
 
 
-@pytest.mark.parametrize("behind", ["PROMPT_COMMAND+='; code=$?'", "PROMPT_COMMAND+=('code=$?')"])
+BEHIND = {
+    "string": "PROMPT_COMMAND+='; code=$?'",
+    "array": "PROMPT_COMMAND+=('code=$?')",
+    "in front, too": 'PROMPT_COMMAND=(true "$PROMPT_COMMAND" "code=\\$?")',
+    "evaluated": 'kept=$PROMPT_COMMAND; own() { eval "$kept"; code=$?; }; PROMPT_COMMAND=own',
+}
+
+
+@pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND)
 def test_it_passes_over_ours_where_there_is_no_other(
     behind: str, person: Person, tree: Path, at_prompt: Open
 ) -> None:
@@ -102,6 +110,25 @@ PROMPT_COMMAND=__bp_install
 """What bash-preexec does: at the first prompt it gets the trap, and what comes then is typed."""
 
 
+ONCE_AND_FOR_ALL = {
+    "read-only": ("unset PROMPT_COMMAND", 'readonly PROMPT_COMMAND="$PROMPT_COMMAND; true"'),
+    "exported": ("export PROMPT_COMMAND=__cudaswitch_prompt", ":"),
+}
+
+
+@pytest.mark.parametrize("which", ONCE_AND_FOR_ALL)
+def test_one_word_is_no_failure_for_good(
+    which: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """Neither where nothing can be put behind it, nor where it comes from a shell before."""
+    before, then = ONCE_AND_FOR_ALL[which]
+    terminal = at_prompt(BASH, f"{before}; trap 'echo failed' ERR")
+    terminal.say(then)
+    assert printed(terminal, "false\n:") == ["failed"]
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+
+
 def test_bash_preexec(person: Person, tree: Path, at_prompt: Open) -> None:
     seen = tree.parent / "seen"
     terminal = at_prompt(BASH, PREEXEC.format(seen=seen))
@@ -116,6 +143,13 @@ def test_without_a_trap_it_is_an_entry_of_its_own(at_prompt: Open) -> None:
     terminal = at_prompt(BASH, "PROMPT_COMMAND='true'")
     said = printed(terminal, "declare -p PROMPT_COMMAND")
     assert said == ["declare -- PROMPT_COMMAND=$'true\\n__cudaswitch_prompt && :'"]
+
+
+def test_one_entry_stays_one(person: Person, at_prompt: Open) -> None:
+    """VS Code keeps the first for its own to evaluate, and takes others for what is typed."""
+    terminal = at_prompt(BASH, "PROMPT_COMMAND=(true)")
+    said = printed(terminal, "declare -p PROMPT_COMMAND")
+    assert said == ["declare -a PROMPT_COMMAND=([0]=$'true\\n__cudaswitch_prompt && :')"]
 
 
 def test_a_prompt_command_that_somebody_keeps_asks_once(

@@ -126,7 +126,10 @@ def test_a_program_of_an_environment_that_brings_its_cuda(named: Named) -> None:
 
 
 def test_a_program_below_the_active_environment(named: Named, tmp_path: Path) -> None:
-    """A tool that PATH finds there is used by the active one; a path means what it names."""
+    """A tool that PATH finds there is used by the active one; a path means what it names.
+
+    So is a launcher, which lies in an environment that needs nothing, as conda does in its base.
+    """
     old, middle, _ = named.person.kits
     active = Env(tmp_path / "active")
     active.write("pyvenv.cfg", "home = /usr/bin\n")
@@ -135,10 +138,13 @@ def test_a_program_below_the_active_environment(named: Named, tmp_path: Path) ->
     path = f"{active.prefix}/bin{os.pathsep}{named.on_path}"
     entered = {"VIRTUAL_ENV": str(active.prefix), "PATH": path}
     assert named.told(**entered)[0] == str(old.home)
+    assert named.told("--", "tell", **entered)[0] == str(middle.home)
     below = entered | {"CONDA_PREFIX": str(named.env.prefix)}
     if (named.env.prefix / "conda-meta").is_dir():
         assert named.told("--", "tell", **below)[0] == str(middle.home)
         assert named.told(**below)[0] == str(old.home)
+    assert named.person.home.run("unpin", "-p", str(named.env.prefix)).returncode == 0
+    assert named.told(**entered)[0] == str(middle.home)
 
 
 def test_a_program_of_no_environment(named: Named) -> None:
