@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2128,SC2178  # PROMPT_COMMAND is an array or not, and is evaluated
+# shellcheck shell=bash disable=SC2016,SC2030,SC2031,SC2128,SC2178  # PROMPT_COMMAND is an array or not, is evaluated, and tried
 __cudaswitch_prompt() {
     \set -- "$?"
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
