@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2030,SC2031,SC2128,SC2178  # PROMPT_COMMAND is an array or not, is evaluated, and tried
+# shellcheck shell=bash disable=SC2016,SC2128,SC2178  # PROMPT_COMMAND is an array or not, and is evaluated
 __cudaswitch_prompt() {
     \set -- "$?"
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
@@ -17,8 +17,7 @@ __cudaswitch_prompt() {
 # failure. Where that cannot be written there is none.
 __cudaswitch_guard() {
     \local _csw_at _csw_text
-    if [[ $_cudaswitch_alone == fixed ]] || ! (PROMPT_COMMAND='') 2> /dev/null; then
-        _cudaswitch_alone=fixed
+    if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND@a} == *r* ]]; then
         return 0
     fi
     for _csw_at in "${!PROMPT_COMMAND[@]}"; do
