@@ -80,9 +80,12 @@ def answer_to(file: str, variables: Mapping[str, str] = os.environ) -> Decision:
     That one holds everywhere: where `auto` has no environment to look at, it asks for nothing.
     """
     request = read_request(file)
-    everywhere = os.path.realpath(home().at("global"))
-    if dealias(request).text == "auto" and os.path.realpath(file) == everywhere:
-        return answer(request, variables=variables) if active_environment(variables) else NOTHING
+    if (
+        dealias(request).text == "auto"
+        and not active_environment(variables)
+        and os.path.realpath(file) == os.path.realpath(home().at("global"))
+    ):
+        return NOTHING
     return answer(request, variables=variables)
 
 

@@ -159,12 +159,11 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     environment = active_environment(os.environ)
     # There LD_LIBRARY_PATH is left alone.
     if is_library(name) and environment and bundles_cuda(environment.prefix):
-        from pathlib import Path  # noqa: PLC0415  # the same
         from shlex import quote  # noqa: PLC0415  # the same
 
         from cudaswitch.lookup.consumers import brought  # noqa: PLC0415  # the same
 
-        found = None if consumer else brought(name, Path(environment.prefix))
+        found = None if consumer else brought(name, environment.prefix)
         if found:
             why += f" by itself; the environment has it in `{found[0]}`"
             hint = f"cudaswitch which {quote(name)} --from {quote(found[1])}"

@@ -75,6 +75,17 @@ def test_who_asks_where_no_environment_is_active(stocked: Home, tmp_path: Path) 
         assert message.endswith(f"needs an active environment{asked}")
 
 
+def test_a_pin_of_one_s_own_tells_what_an_environment_lacks(stocked: Home, env: Env) -> None:
+    """What frameworks need stops nobody by itself; who has asked for `auto` is told."""
+    env.dist("cupy-cuda11x", "11.0.0")
+    active = {"VIRTUAL_ENV": str(env.prefix)}
+    assert succeeded(stocked.run("exec", "--", "echo", "runs", **active)) == ["runs"]
+    succeeded(stocked.run("pin", "auto", "--global"))
+    done = stocked.run("exec", "--", "echo", "runs", **active)
+    refused(done, "is not installed", hint="cudaswitch install 11")
+    assert succeeded(stocked.run("exec", "--", "echo", "runs")) == ["runs"]
+
+
 def test_a_cudnn_that_is_named_goes_with_the_cuda_that_is_needed(stocked: Home, env: Env) -> None:
     env.dist("cupy-cuda101", "7.8.0")
     active = {"VIRTUAL_ENV": str(env.prefix)}

@@ -67,10 +67,8 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
 
 def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     """Compare hooks with what would be written. Raises OSError, which names what is closed."""
-    texts, shared = (
-        hook_texts(environment, request, want, site_kept(environment)),
-        shared_texts(environment),
-    )
+    texts = hook_texts(environment, request, want, site_kept(environment))
+    shared = shared_texts(environment)
     there = {path: holds(path, text) for path, text in texts.items() if os.path.isfile(path)}
     halved = half_hooked_scripts(environment)
     unhooked, worded = ([], []) if halved else unhooked_scripts(environment)

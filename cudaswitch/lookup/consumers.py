@@ -191,12 +191,13 @@ def _recorded(dist: Dist, reading: Reading) -> Iterator[str]:
             yield str(file)
 
 
-def brought(name: str, prefix: Path) -> tuple[str, str] | None:
-    """Find a library among those that packages bring, and who of these is to be asked for it.
+def brought(name: str, prefix: str) -> tuple[str, str] | None:
+    """Find a library among those that packages of an environment bring, and its consumer there.
 
     That is a framework that is there, else the folder that has the library.
     """
-    sites = [site.path for layer in layers(prefix, Reading(prefix), ()) for site in layer.sites]
+    found = layers(Path(prefix), Reading(Path(prefix)), ())
+    sites = [site.path for layer in found for site in layer.sites]
     patterns = [f"nvidia/*/lib/{name}", f"torch/lib/{name}"]
     places = [(site, at) for site in sites for each in patterns for at in matching(site, each)]
     for site, file in places:
