@@ -109,7 +109,9 @@ class OwnStore(Store):
         from hashlib import sha256  # noqa: PLC0415  # only writing needs it
 
         answers = self._answers()
-        compilers = {kit.path: chosen(kit) for kit in answers.values()}
+        # Most have many names.
+        kits = {kit.path: kit for kit in answers.values()}
+        compilers = {path: chosen(kit) for path, kit in kits.items()}
         wants = {path: str(Want(path, compiler=compiler)) for path, compiler in compilers.items()}
         wanted = {name: wants[kit.path] + "\n" for name, kit in self._ready(answers).items()}
         if shared := settings.in_file("stores"):

@@ -6,6 +6,7 @@ that header is read, and the table only where it is not there.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import subprocess
@@ -216,7 +217,11 @@ def default_compiler(environment: Mapping[str, str]) -> Compiler | None:
     }
     chosen_by, name = next(((by, each) for by, each in named.items() if each), ("PATH", "gcc"))
     program = _program(name, path)
-    return _asked(program, environment, chosen_by) if program else None
+    if program is None:
+        return None
+    # One answers for all toolkits, and starting it takes longer than all else.
+    found = _asked(program, frozenset(environment.items()))
+    return found and found._replace(chosen_by=chosen_by)
 
 
 def installed(path: str) -> list[Compiler]:
@@ -275,12 +280,14 @@ def _program(name: str, path: str) -> str | None:
     return None
 
 
-def _asked(program: str, environment: Mapping[str, str], chosen_by: str) -> Compiler | None:
-    clang = _CLANG.search(_output([program, "--version"], environment))
+@functools.cache
+def _asked(program: str, environment: frozenset[tuple[str, str]]) -> Compiler | None:
+    variables = dict(environment)
+    clang = _CLANG.search(_output([program, "--version"], variables))
     if clang:
-        return Compiler("clang", int(clang[1]), program, chosen_by)
-    gcc = _MAJOR.fullmatch(_output([program, "-dumpversion"], environment))
-    return Compiler("gcc", int(gcc[1]), program, chosen_by) if gcc else None
+        return Compiler("clang", int(clang[1]), program)
+    gcc = _MAJOR.fullmatch(_output([program, "-dumpversion"], variables))
+    return Compiler("gcc", int(gcc[1]), program) if gcc else None
 
 
 def _output(command: list[str], environment: Mapping[str, str]) -> str:

@@ -279,6 +279,25 @@ class TestChoice:
         assert hostcompiler.choice(kit, Version("11.8")) in (None, "/usr/bin/g++-11")
 
 
+def test_one_compiler_is_asked_once_for_all_toolkits_and_all_their_names(
+    home: Home, tmp_path: Path
+) -> None:
+    asked = tmp_path / "asked"
+    gcc = tmp_path / "bin/gcc"
+    gcc.parent.mkdir()
+    gcc.write_text(f'#!/bin/sh\necho "$1" >> {asked}\nexec {require("gcc")} "$@"\n')
+    gcc.chmod(0o755)
+    path = f"{gcc.parent}:{home.env['PATH']}"
+    for version in ("12.4.1", "11.8.0"):
+        kit = with_nvcc(tmp_path / version, 99)
+        (kit / "bin/nvcc").chmod(0o755)
+        (kit / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
+        succeeded(home.run("adopt", kit, PATH=path))
+    asked.unlink()
+    succeeded(home.run("alias", "work", "11.8", PATH=path))
+    assert asked.read_text().splitlines() == ["--version", "-dumpversion"]
+
+
 OTHER_GLIBC = """
 #include <string.h>
 size_t confstr(int name, char *text, size_t size) {
