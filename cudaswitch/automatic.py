@@ -30,7 +30,7 @@ def ask(environment: Environment) -> Answer:
     """Work out which toolkit the frameworks of an environment need."""
     from pathlib import Path  # noqa: PLC0415  # slow to load
 
-    from cudaswitch.detect import facts_of  # noqa: PLC0415  # reads tables that few need
+    from cudaswitch.detect.facts import facts_of  # noqa: PLC0415  # reads tables that few need
     from cudaswitch.resolver import resolve  # noqa: PLC0415  # the same
 
     stores = all_stores()

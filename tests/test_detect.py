@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cudaswitch.bundled import bundles_cuda
-from cudaswitch.detect import facts_of
+from cudaswitch.detect.facts import facts_of
 from cudaswitch.errors import EnvironmentNotFoundError
 from cudaswitch.resolver import resolve
 from made_environments import BUNDLES, NEW_DRIVER, SITE, Env
@@ -313,7 +313,7 @@ import sys
 opened = []
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
 from pathlib import Path
-from cudaswitch.detect import facts_of
+from cudaswitch.detect.facts import facts_of
 facts_of(Path({str(env.prefix)!r}), driver="610.1")
 print(sum("other-" in name or "other_" in name for name in opened))
 """

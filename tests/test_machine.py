@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cudaswitch.detect import facts_of
+from cudaswitch.detect.facts import facts_of
 from cudaswitch.detect.gpus import by_nvml, find_smi, gpus, nvidia_smi
 from cudaswitch.detect.machine import host_gccs, kernel_driver, probe
 from cudaswitch.errors import RequestError

@@ -15,7 +15,7 @@ import builders
 from builders import conda_package, local_channel
 from checks import succeeded
 from cudaswitch.bundled import bundles_cuda
-from cudaswitch.detect import facts_of
+from cudaswitch.detect.facts import facts_of
 from cudaswitch.resolver import resolve
 from homes import Home
 from rattler_install import rattler_install

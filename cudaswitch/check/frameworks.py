@@ -10,7 +10,7 @@ from typing import Any
 
 from cudaswitch.check import bounded
 from cudaswitch.check.results import Result
-from cudaswitch.detect import facts_of
+from cudaswitch.detect.facts import facts_of
 from cudaswitch.environments import Environment
 from cudaswitch.toolkit import Toolkit
 

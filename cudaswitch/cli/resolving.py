@@ -10,7 +10,7 @@ import click
 
 from cudaswitch import talk
 from cudaswitch.cli import options, output
-from cudaswitch.detect import facts_of
+from cudaswitch.detect.facts import facts_of
 from cudaswitch.environments import active_environment, environment_at, environment_named
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.resolver import explain

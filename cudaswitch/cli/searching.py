@@ -103,12 +103,12 @@ def _sought(text: str) -> Sought:
 
 def _places(source: str | None, channels: tuple[str, ...]) -> Iterator[tuple[str, sources.Index]]:
     """Yield what is asked, each conda channel by itself, with its name for messages."""
-    from cudaswitch.sources.channels import usual_channels  # noqa: PLC0415  # loads what asks them
-
     for name in [source] if source else sources.NAMES:
         if name != "conda":
             yield name, sources.index(name, channels)
             continue
+        from cudaswitch.sources.channels import usual_channels  # noqa: PLC0415  # it loads much
+
         for channel in channels or usual_channels():
             yield f"conda ({redact(channel)})", sources.index("conda", (channel,))
 

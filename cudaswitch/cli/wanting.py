@@ -11,11 +11,9 @@ from pathlib import Path
 import click
 
 from cudaswitch import sources, talk
-from cudaswitch.detect import facts_of
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import ChoiceError, NotInstalledError, RequestError, SourceError
 from cudaswitch.platforms import current_platform
-from cudaswitch.resolver import resolve
 from cudaswitch.sources.choosing import usual_source
 from cudaswitch.sources.components import refuse_unknown
 from cudaswitch.store import all_stores, dealias, find
@@ -63,6 +61,9 @@ def wanted(what: str, cudnn: str | None) -> Request:
         raise RequestError("`system` cannot be installed", "cudaswitch adopt --scan")
     if request.text != "auto":
         return request
+    from cudaswitch.detect.facts import facts_of  # noqa: PLC0415  # reads tables that few need
+    from cudaswitch.resolver import resolve  # noqa: PLC0415  # the same
+
     environment = active_environment(os.environ)
     if environment is None:
         raise RequestError("`auto` needs an active environment", "activate one, or name a version")
@@ -106,7 +107,7 @@ class Order:
     def supply(self, request: Request) -> Toolkit | sources.Delivery:
         """Return the installed toolkit that will do, or else what the source brings for one."""
         # Whatever is there, a source that cannot be is told.
-        self._index(request)
+        sources.require(self._source(request)[0], self.channels)
         if self.anew or self.platform:
             return self._whole(request)
         present = _present(request)
@@ -190,14 +191,18 @@ class Order:
         return found
 
     def _index(self, request: Request) -> tuple[sources.Index, str | None]:
-        """Return the source of a request, and what to say of why it is that one."""
+        source, why = self._source(request)
+        return sources.index(source, self.channels), why
+
+    def _source(self, request: Request) -> tuple[str, str | None]:
+        """Name the source of a request, and what to say of why it is that one."""
         source, why = self.source, None
         if source is None and self.channels:
             source = "conda"
         if source is None:
             source, reason = usual_source(request)
             why = f"from {source}: {reason}"
-        return sources.index(source, self.channels), why
+        return source, why
 
 
 def _tell(why: str | None) -> None:

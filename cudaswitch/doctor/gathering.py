@@ -12,7 +12,7 @@ from cudaswitch.activation import applied
 from cudaswitch.bundled import bundles_cuda
 from cudaswitch.compat.sonames import soname
 from cudaswitch.decision import decide, version_file, working_directory
-from cudaswitch.detect import facts_of
+from cudaswitch.detect.facts import facts_of
 from cudaswitch.doctor import folders
 from cudaswitch.doctor.hooked import hooks_of, kernels_of, pinned, scripts_of
 from cudaswitch.doctor.loading import found_by_loader, strangers

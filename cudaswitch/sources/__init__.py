@@ -143,12 +143,17 @@ def use_mirror(name: str | None, url: str | None) -> None:
 def index(name: str, channels: Sequence[str] = ()) -> Index:
     """Return the source of that name; `channels` are for conda, in the order to ask them.
 
-    Raises RequestError where there is no such source, or it knows no channels.
+    Raises what `require` does.
     """
-    if name not in NAMES:
-        raise RequestError(f"`{name}` is not a source", f"there are: {', '.join(NAMES)}")
+    require(name, channels)
     module = import_module(f"cudaswitch.sources.{name}")
-    if channels and name != "conda":
-        raise RequestError(f"`{name}` has no channels", "--channel goes with --from conda")
     found: Index = module.Channels(tuple(channels)) if name == "conda" else module
     return found
+
+
+def require(name: str, channels: Sequence[str] = ()) -> None:
+    """Raise RequestError where there is no such source, or it knows no channels."""
+    if name not in NAMES:
+        raise RequestError(f"`{name}` is not a source", f"there are: {', '.join(NAMES)}")
+    if channels and name != "conda":
+        raise RequestError(f"`{name}` has no channels", "--channel goes with --from conda")

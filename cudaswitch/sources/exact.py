@@ -17,8 +17,6 @@ from cudaswitch.install import Artifact
 from cudaswitch.locking import Locked
 from cudaswitch.paths import cache
 from cudaswitch.sources.bringing import named
-from cudaswitch.sources.kept_wheels import keep
-from cudaswitch.sources.pip_process import run_pip
 from cudaswitch.toolkit import Package
 
 _PYPI = re.compile(r"pypi:([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)", re.ASCII)
@@ -130,7 +128,11 @@ def _fetched(wanted: Sequence[Exact], offline: bool, folder: Path | None) -> dic
 
 def _from_pip(wanted: Sequence[Exact], workdir: Path, offline: bool) -> dict[str, Path]:
     """Let pip download wheels of just these hashes, from the index that it is set up for."""
-    from cudaswitch.sources.wheel_tags import tags_of  # noqa: PLC0415  # few files come through pip
+    if not wanted:
+        return {}
+    from cudaswitch.sources.kept_wheels import keep  # noqa: PLC0415  # few files come through pip
+    from cudaswitch.sources.pip_process import run_pip  # noqa: PLC0415  # the same
+    from cudaswitch.sources.wheel_tags import tags_of  # noqa: PLC0415  # the same
 
     found: dict[str, Path] = {}
     for platform in sorted({each.platform for each in wanted}):

@@ -30,7 +30,7 @@ from cudaswitch.archives.makeself import read_header
 from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.bundled import bundles_cuda
 from cudaswitch.contents import read_contents
-from cudaswitch.detect import facts_of
+from cudaswitch.detect.facts import facts_of
 from cudaswitch.detect.reading import Reading
 from cudaswitch.doctor.messages import messages
 from cudaswitch.doctor.scripts import exit_in, settings_of

@@ -1,0 +1,217 @@
+"""Fill in the resolver's facts from files. Nothing of an environment is imported or started."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from cudaswitch.bundled import bundles_cuda
+from cudaswitch.compat.carriers import carried_by, carrier_starts
+from cudaswitch.compat.frameworks import framework_starts
+from cudaswitch.detect.frameworks import Place, inspect, places
+from cudaswitch.detect.machine import Machine, asked_driver, probe
+from cudaswitch.detect.packages import Dist, Layer, Record, layers, newest_of
+from cudaswitch.detect.reading import RECORD_LIMIT, Reading
+from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
+from cudaswitch.platforms import PLATFORMS, current_platform
+from cudaswitch.programs import is_program
+from cudaswitch.resolver import Carried, Compiler, Facts
+from cudaswitch.resolver.needs import release_of
+from cudaswitch.versions import Version
+
+
+def facts_of(
+    prefix: Path | None,
+    *,
+    driver: str | None = None,
+    cc: str | None = None,
+    gcc: int | str | None = None,
+    platform: str | None = None,
+) -> Facts:
+    """Look at an environment (conda prefix or virtualenv) and at this machine.
+
+    `driver`, `cc`, `gcc` and `platform` stand in for what would be probed; with the
+    platform of another machine nothing of this one is probed. Raises
+    EnvironmentNotFoundError when `prefix` is no folder, RequestError for overrides that
+    cannot be read.
+    """
+    if platform is not None and platform not in PLATFORMS:
+        raise RequestError(
+            f"`{platform}` is not a platform (asked for by --platform)",
+            f"use one of {', '.join(PLATFORMS)}",
+        )
+    asked, asked_source = asked_driver(driver)
+    asked_cc = _capability(cc)
+    asked_gcc = _gcc_major(gcc)
+    facts = Facts(platform=platform or current_platform())
+    if prefix is not None:
+        facts = _environment(prefix, platform)
+    machine = Machine()
+    if facts.platform == current_platform():
+        machine = probe(avoid=prefix, driver=asked is None, cc=asked_cc is None)
+    return facts._replace(
+        driver=asked or machine.driver,
+        driver_source=asked_source or machine.driver_source,
+        cc=(asked_cc,) if asked_cc else machine.cc,
+        cc_source="--cc" if asked_cc else machine.cc_source,
+        gcc=(asked_gcc,) if asked_gcc is not None else machine.gcc,
+        glibc=machine.glibc,
+    )
+
+
+def _capability(cc: str | None) -> str | None:
+    """Read a compute capability, also as compilers spell it: 7.0, 70, sm_70, 12.0, 120, sm_120a.
+
+    A number below 20 is a major: 12 is 12.0.
+    """
+    if cc is None:
+        return None
+    match = re.fullmatch(
+        r"(?a:(?:sm_|compute_)?(?:(\d{1,2})\.(\d)|(1?\d)|([2-9]|1\d)(\d))[af]?)", cc.strip()
+    )
+    if match is None:
+        raise RequestError(
+            f"`{cc}` is not a compute capability (asked for by --cc)",
+            "write it as X.Y, for example 7.0 for a V100",
+        )
+    return f"{match[1] or match[3] or match[4]}.{match[2] or match[5] or 0}"
+
+
+def _gcc_major(gcc: int | str | None) -> int | None:
+    if gcc is None:
+        return None
+    try:
+        return Version(str(gcc).strip()).major
+    except RequestError:
+        raise RequestError(
+            f"`{gcc}` is not a gcc version (asked for by --gcc)", "write its major, for example 9"
+        ) from None
+
+
+def _environment(prefix: Path, platform: str | None) -> Facts:
+    if not os.path.isdir(prefix):
+        raise EnvironmentNotFoundError(
+            f"no environment is at `{prefix}`", "name one with `-p PREFIX` or `-n NAME`"
+        )
+    reading = Reading(prefix)
+    found = layers(prefix, reading, framework_starts() + carrier_starts())
+    if not any(layer.sites or layer.records for layer in found):
+        made = os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")
+        why = (
+            "holds no packages"
+            if made
+            else "has no site-packages and no conda-meta: no environment?"
+        )
+        reading.note(why, prefix)
+    placed = list(places(found, reading))
+    platform = platform or _platform(prefix, found, placed, reading)
+    os_name = platform.partition("-")[0]
+    dists = [dist for layer in found for site in layer.sites for dist in site.dists]
+    records = [
+        record
+        for layer in found
+        for record in newest_of([it for it in layer.records if _brings(it)], reading)
+    ]
+    carried = [*_carried_dists(dists, reading), *_carried_records(records, reading)]
+    frameworks = [inspect(place, reading, os_name, carried) for place in placed]
+    brings = bundles_cuda(prefix) if os_name == "linux" else None
+    return Facts(
+        platform=platform,
+        prefix=printable(str(prefix)),
+        frameworks=tuple(framework for framework in frameworks if framework),
+        carried=tuple(carried),
+        compiler=_compiler(prefix, carried),
+        lib_on_path=_lib_on_path(prefix, reading),
+        brings=reading.name(Path(brings)) if brings else None,
+        notes=tuple(reading.notes),
+    )
+
+
+def _lib_on_path(prefix: Path, reading: Reading) -> bool:
+    """Tell whether activation, or this shell, has the `lib` of a prefix in LD_LIBRARY_PATH.
+
+    By conda's own variables of an environment, or a script of activate.d as TensorFlow's guide
+    had people write it.
+    """
+    lib = f"{prefix}/lib"
+    kept = reading.json_values(prefix / "conda-meta" / "state").get("env_vars.LD_LIBRARY_PATH")
+    for value in (kept, os.environ.get("LD_LIBRARY_PATH")):
+        if isinstance(value, str) and lib in (entry.rstrip("/") for entry in value.split(":")):
+            return True
+    folder = prefix / "etc" / "conda" / "activate.d"
+    at = rf"(?:\$CONDA_PREFIX|\$\{{CONDA_PREFIX\}}|{re.escape(str(prefix))})"
+    # A line may hold the name as often as it likes.
+    line = rf"\bLD_LIBRARY_PATH=.{{0,999}}?{at}/lib/?(?![\w/])"
+    return any(
+        re.search(line, reading.text(folder / name) or "")
+        for name in reading.names(folder)
+        if name.endswith(".sh")
+    )
+
+
+def _platform(prefix: Path, found: list[Layer], placed: list[Place], reading: Reading) -> str:
+    """Tell what an environment is for: by Windows' layout, or by its conda records."""
+    here = current_platform()
+    windows = any(site.path.parent.name == "Lib" for layer in found for site in layer.sites)
+    if windows or os.path.exists(prefix / "python.exe"):
+        return here if here.startswith("win") else "win-64"
+    for record in (record for place in placed for record in place.records):
+        told = reading.json_values(record.path, RECORD_LIMIT).get("subdir")
+        if told in PLATFORMS:
+            return str(told)
+    return here
+
+
+def _carried_dists(dists: list[Dist], reading: Reading) -> list[Carried]:
+    carried = []
+    writers: dict[tuple[Path, str], Dist] = {}
+    for dist in dists:
+        found = carried_by("dist", dist.name)
+        release = release_of(dist.version) if found else None
+        if found and release:
+            carrier, major = found
+            # The names without a suffix belong to CUDA 13 and later.
+            cuda = major if carrier.component == "cudnn" else release.text
+            source = reading.name(dist.record)
+            carried.append(
+                Carried(carrier.component, "dist", dist.name, dist.version, cuda, source)
+            )
+            if carrier.writes:
+                first = writers.setdefault((dist.site, carrier.writes), dist)
+                if first.name != dist.name:
+                    both = f"is {dist.name} beside {first.name}, and both write {carrier.writes}"
+                    reading.note(f"{both}: what was installed last serves all", dist.record)
+    return carried
+
+
+def _brings(record: Record) -> bool:
+    return carried_by("conda", record.name) is not None
+
+
+def _carried_records(records: list[Record], reading: Reading) -> list[Carried]:
+    carried = []
+    for record in records:
+        found = carried_by("conda", record.name)
+        release = release_of(record.version) if found else None
+        if found and release:
+            component = found[0].component
+            told = component in ("cuda", "release", "compiler")
+            cuda = release.text if told else None
+            source = reading.name(record.path)
+            carried.append(Carried(component, "conda", record.name, record.version, cuda, source))
+    return carried
+
+
+def _compiler(prefix: Path, carried: list[Carried]) -> Compiler | None:
+    """Find the nvcc that a package has put into a conda prefix, or a wheel beside its libraries."""
+    for part in carried:
+        if part.component != "compiler" or part.cuda is None:
+            continue
+        # What stands below the prefix is named so; a base's is named whole.
+        record, cuda = prefix / part.source, Version(part.cuda)
+        leads = part.kind == "conda"
+        home = record.parent.parent if leads else record.parent / "nvidia" / f"cu{cuda.major}"
+        if is_program(home / "bin" / "nvcc") and (home == prefix or not leads):
+            return Compiler(cuda.minor, str(home), part.source, leads)
+    return None
