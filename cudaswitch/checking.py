@@ -6,12 +6,10 @@ store meanwhile: a folder that is another one afterwards is looked at again.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,6 +21,10 @@ from cudaswitch.errors import StoreError
 from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import Entry, Package, Toolkit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 _PIECE = 1 << 20
 _READERS = min(8, os.cpu_count() or 1)
@@ -64,14 +66,28 @@ class Report:
 
 
 class Hashes:
-    """The sha256 of files, several at a time, and of each inode once."""
+    """The sha256 of files, several at a time, and of each inode once.
 
-    def __init__(self, pool: ThreadPoolExecutor) -> None:
-        self._pool = pool
+    The threads are there when there is something for them to do, until `with` ends.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
         self._known: dict[tuple[int, ...], Future[str | None]] = {}
+
+    def __enter__(self) -> Hashes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool:
+            self._pool.shutdown()
 
     def of(self, path: Path, status: os.stat_result) -> Future[str | None]:
         """Promise the hash of a regular file, None where it cannot be read."""
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # slow to load
+
+            self._pool = ThreadPoolExecutor(_READERS)
         # The number of a file that is gone is given to another one.
         key = status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
         if key not in self._known:
@@ -80,7 +96,9 @@ class Hashes:
 
 
 def _sha256(path: Path) -> str | None:
-    digest = hashlib.sha256()
+    from hashlib import sha256  # noqa: PLC0415  # slow to load
+
+    digest = sha256()
     try:
         with path.open("rb", buffering=0) as file:
             while piece := file.read(_PIECE):
@@ -94,8 +112,7 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
     """Check toolkits and the packages they are made of; without names, all that the store has."""
     report = Report()
     packages: dict[str, None] = {}
-    with ThreadPoolExecutor(_READERS) as pool:
-        hashes = Hashes(pool)
+    with Hashes() as hashes:
         for name in names or names_in(store.home.toolkits):
             kit = _readable(partial(read_toolkit, store.home.toolkits / name))
             if kit and not kit.packages:
@@ -288,6 +305,8 @@ def _own_content(store: Store, name: str, contents: Contents) -> Own:
     found: dict[str, tuple[int, str]] = {}
     if not wanted:
         return found
+    from hashlib import sha256  # noqa: PLC0415  # slow to load
+
     for at in (package.id for package in contents.packages):
         for package, entry in _placeholders(store, at):
             where = place(package, entry.path)
@@ -299,7 +318,7 @@ def _own_content(store: Store, name: str, contents: Contents) -> Own:
                 # The package's own check tells of it.
                 continue
             made = replaced(content, entry, str(store.home.toolkits / name))
-            found[where] = len(made), hashlib.sha256(made).hexdigest()
+            found[where] = len(made), sha256(made).hexdigest()
     return found
 
 

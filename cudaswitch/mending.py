@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -91,8 +90,8 @@ def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
                 store.staging.publish(stage, final, fresh.to_json(), undo)
                 undo.pop_all()
                 return
-            with ThreadPoolExecutor() as pool:
-                wrong = compare(final / "tree", fresh.entries, Hashes(pool))
+            with Hashes() as hashes:
+                wrong = compare(final / "tree", fresh.entries, hashes)
             for kind, path in wrong:
                 _put_right(store, kind, stage / "tree" / path, final / "tree" / path)
             write_atomically(final / MANIFEST, manifest_text(fresh.to_json()))
@@ -125,8 +124,8 @@ def _differences(store: OwnStore, stage: Path, final: Path, contents: Contents) 
         if entry.placeholder:
             content = (stage / entry.path).read_bytes()
             own[entry.path] = len(content), hashlib.sha256(content).hexdigest()
-    with ThreadPoolExecutor() as pool:
-        found = compare(final, contents.entries, Hashes(pool), own=own, inside=store.home.packages)
+    with Hashes() as hashes:
+        found = compare(final, contents.entries, hashes, own=own, inside=store.home.packages)
     return [(kind, path) for kind, path in found if path not in (MANIFEST, CONTENTS)]
 
 

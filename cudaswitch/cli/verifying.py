@@ -9,16 +9,11 @@ from pathlib import Path
 import click
 
 from cudaswitch import talk
-from cudaswitch.changing import OwnStore, own_store
+from cudaswitch.changing import own_store
 from cudaswitch.checking import Finding, Report, check, names_in
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date, one_anywhere
-from cudaswitch.download.cache import workplace
-from cudaswitch.install import Artifact
-from cudaswitch.mending import mend_package, mend_toolkits, origins, put_away
-from cudaswitch.paths import cache
 from cudaswitch.store import Store, all_stores
-from cudaswitch.toolkit import Package
 
 
 @click.command(
@@ -45,8 +40,9 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
     mended: list[Finding] = []
     if repair and store in reports and reports[store].findings:
         mended = reports[store].findings
-        with workplace(cache()) as work:
-            _mend(store, mended, work, offline)
+        from cudaswitch.cli.repairing import repair_all  # noqa: PLC0415  # loads what installs
+
+        repair_all(store, mended, offline)
         reports[store] = check(store, names[store])
     elif repair:
         bring_up_to_date()
@@ -62,28 +58,6 @@ def _named(stores: Sequence[Store], name: str) -> tuple[Store, str]:
             return store, name
     store, kit = one_anywhere(stores, name)
     return store, kit.name
-
-
-def _mend(store: OwnStore, findings: Sequence[Finding], work: Path, offline: bool) -> None:
-    from cudaswitch.sources.exact import bring_exactly, of_package  # noqa: PLC0415  # for this alone
-
-    strange = [one.owner for one in findings if one.kind == "extra" and not one.path]
-    if strange:
-        put_away(store, strange)
-    owners = dict.fromkeys(
-        one.owner.partition("/")[::2] for one in findings if one.owner not in strange
-    )
-    damaged = [name for kind, name in owners if kind == "packages"]
-    known = origins(store, damaged)
-
-    def obtain(package: Package) -> Artifact:
-        [artifact] = bring_exactly([of_package(package)], workdir=work, offline=offline)
-        return artifact
-
-    for package in known.values():
-        mend_package(store, package, obtain)
-    mend_toolkits(store, [name for kind, name in owners if kind == "toolkits"])
-    bring_up_to_date()
 
 
 def _tell(

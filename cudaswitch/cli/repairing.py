@@ -1,0 +1,37 @@
+"""What `verify --repair` does: loaded by it alone, with all that brings and unpacks packages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cudaswitch.changing import OwnStore
+from cudaswitch.checking import Finding
+from cudaswitch.cli.packages import bring_up_to_date
+from cudaswitch.download.cache import workplace
+from cudaswitch.install import Artifact
+from cudaswitch.mending import mend_package, mend_toolkits, origins, put_away
+from cudaswitch.paths import cache
+from cudaswitch.sources.exact import bring_exactly, of_package
+from cudaswitch.toolkit import Package
+
+
+def repair_all(store: OwnStore, findings: Sequence[Finding], offline: bool) -> None:
+    """Put right all that `verify` has found in the person's own store."""
+    strange = [one.owner for one in findings if one.kind == "extra" and not one.path]
+    if strange:
+        put_away(store, strange)
+    owners = dict.fromkeys(
+        one.owner.partition("/")[::2] for one in findings if one.owner not in strange
+    )
+    damaged = [name for kind, name in owners if kind == "packages"]
+    known = origins(store, damaged)
+
+    def obtain(package: Package) -> Artifact:
+        [artifact] = bring_exactly([of_package(package)], workdir=work, offline=offline)
+        return artifact
+
+    with workplace(cache()) as work:
+        for package in known.values():
+            mend_package(store, package, obtain)
+    mend_toolkits(store, [name for kind, name in owners if kind == "toolkits"])
+    bring_up_to_date()
