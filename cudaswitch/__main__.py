@@ -140,7 +140,11 @@ def _run() -> int:
     from cudaswitch.postponed import inspect_postponed  # noqa: PLC0415  # as click
 
     with inspect_postponed():
-        import click  # noqa: PLC0415  # what is ready, and what is called most, goes without it
+        return _run_with_click()
+
+
+def _run_with_click() -> int:
+    import click  # noqa: PLC0415  # what is ready, and what is called most, goes without it
 
     from cudaswitch.cli import cli  # noqa: PLC0415  # the same
 

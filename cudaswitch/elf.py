@@ -82,6 +82,8 @@ class Elf:
 
 @dataclass(frozen=True)
 class _Segment:
+    """A part of the file, and where it is loaded."""
+
     kind: int
     offset: int
     address: int

@@ -48,6 +48,8 @@ class Pe:
 
 @dataclass(frozen=True)
 class _Section:
+    """A part of the file, and where it is loaded."""
+
     address: int
     size: int
     offset: int

@@ -1,6 +1,7 @@
 """The module `inspect`, loaded when it is needed: it takes a sixth of the time that click takes.
 
-click asks it for one thing at each start, to take the indentation out of the help of options.
+click asks it for one thing at each start, to take the indentation out of the help of options, and
+`dataclasses` for the signature of a class that has no docstring.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class _Inspect(ModuleType):
 
 @contextlib.contextmanager
 def inspect_postponed() -> Iterator[None]:
-    """Let what is imported in here load `inspect` when it first asks for something of it."""
+    """Let what is imported meanwhile load `inspect` when it first asks for something of it."""
     stand_in = _Inspect(_NAME)
     sys.modules.setdefault(_NAME, stand_in)
     try:
