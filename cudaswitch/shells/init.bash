@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2128,SC2178  # PROMPT_COMMAND is an array or not, and is evaluated
 __cudaswitch_prompt() {
     \set -- "$?"
+    _cudaswitch_prompted=1
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-} != "|${_cudaswitch_direnv-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
@@ -63,36 +64,53 @@ __cudaswitch_prompts() {
 _cudaswitch_once='__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\trap -p DEBUG)}" && :'
 # By this name a PROMPT_COMMAND that is exported asks whether the function is there.
 __cudaswitch_prompt=__cudaswitch_prompt
-case ";${PROMPT_COMMAND[*]-};" in
-    *"__cudaswitch_prompt && :"* | *_cudaswitch_prompt-* | *_cudaswitch_prompt_once* | *__cudaswitch_prompts*) ;;
-    # Of a shell before this one, which has exported it.
-    *__cudaswitch_prompt*) _cudaswitch_alone=1 ;;
-    *)
-        # Last: the others see the exit status of the command before, and its PIPESTATUS, and we
-        # what direnv did. It hands that status on all the same: in front of `&&` that is no
-        # failure, not for `set -e`, and not for a trap on ERR.
-        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *r* ]]; then
-            # So that every command is logged, say.
-            if [[ $- == *i* && -z ${CUDASWITCH_QUIET-} ]]; then
-                printf 'cudaswitch: PROMPT_COMMAND is read-only here, so nothing is switched at the prompt\n' >&2
-                printf 'hint: cudaswitch use VERSION\n' >&2
+# Come into PROMPT_COMMAND, unless we are there; fails where nobody can.
+__cudaswitch_join() {
+    case ";${PROMPT_COMMAND[*]-};" in
+        *"__cudaswitch_prompt && :"* | *_cudaswitch_prompt-* | *_cudaswitch_prompt_once* | *__cudaswitch_prompts*) ;;
+        # Of a shell before this one, which has exported it.
+        *__cudaswitch_prompt*) _cudaswitch_alone=1 ;;
+        *)
+            # Last: the others see the exit status of the command before, and its PIPESTATUS, and we
+            # what direnv did. It hands that status on all the same: in front of `&&` that is no
+            # failure, not for `set -e`, and not for a trap on ERR.
+            if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *r* ]]; then
+                # So that every command is logged, say.
+                if [[ $- == *i* && -z ${CUDASWITCH_QUIET-} ]]; then
+                    printf 'cudaswitch: PROMPT_COMMAND is read-only here, so nothing is switched at the prompt\n' >&2
+                    printf 'hint: cudaswitch use VERSION\n' >&2
+                fi
+                return 1
+            elif [[ ${PROMPT_COMMAND[*]-} == *__bp_install* ]]; then
+                # bash-preexec, which atuin has: behind its first prompt the first command counts as typed.
+                PROMPT_COMMAND='__cudaswitch_prompt && :'$'\n'$PROMPT_COMMAND
+            elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* && ${#PROMPT_COMMAND[@]} != 1 ]]; then
+                # To one entry alone it is added: that is all which VS Code takes for the prompt's.
+                PROMPT_COMMAND+=("$_cudaswitch_once")
+            elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *x* ]]; then
+                # It is exported, also to shells that have no such function: those find nothing to run.
+                PROMPT_COMMAND+="${PROMPT_COMMAND:+$'\n'}\\eval \"\${__cudaswitch_prompt-}\" && :"
+            elif [[ -n ${PROMPT_COMMAND-} ]]; then
+                PROMPT_COMMAND+=$'\n'$_cudaswitch_once
+            else
+                # Nobody needs the status, until somebody comes behind. One word is what a trap on DEBUG
+                # takes for no command of the person's, as it is all of PROMPT_COMMAND.
+                PROMPT_COMMAND=__cudaswitch_prompt _cudaswitch_alone=1
             fi
-        elif [[ ${PROMPT_COMMAND[*]-} == *__bp_install* ]]; then
-            # bash-preexec, which atuin has: behind its first prompt the first command counts as typed.
-            PROMPT_COMMAND='__cudaswitch_prompt && :'$'\n'$PROMPT_COMMAND
-        elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* && ${#PROMPT_COMMAND[@]} != 1 ]]; then
-            # To one entry alone it is added: that is all which VS Code takes for the prompt's.
-            PROMPT_COMMAND+=("$_cudaswitch_once")
-        elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *x* ]]; then
-            # It is exported, also to shells that have no such function: those find nothing to run.
-            PROMPT_COMMAND+="${PROMPT_COMMAND:+$'\n'}\\eval \"\${__cudaswitch_prompt-}\" && :"
-        elif [[ -n ${PROMPT_COMMAND-} ]]; then
-            PROMPT_COMMAND+=$'\n'$_cudaswitch_once
-        else
-            # Nobody needs the status, until somebody comes behind. One word is what a trap on DEBUG
-            # takes for no command of the person's, as it is all of PROMPT_COMMAND.
-            PROMPT_COMMAND=__cudaswitch_prompt _cudaswitch_alone=1
-        fi
-        ;;
-esac
+            ;;
+    esac
+}
+# Somebody has set it anew since, as a line of the startup file behind ours: they ask now what is active.
+__cudaswitch_unprompted() {
+    # In a startup file no prompt has come yet, and with `bash -ic` none comes.
+    if [[ $- != *i* || -n ${_cudaswitch_prompted-}${BASH_EXECUTION_STRING-} || " ${FUNCNAME[*]} " == *' source '* \
+        || ${PROMPT_COMMAND[*]-} == *__cudaswitch_prompt* ]]; then return 0; fi
+    _cudaswitch_prompted=1
+    if __cudaswitch_join && [[ -z ${CUDASWITCH_QUIET-} ]]; then
+        printf 'cudaswitch: PROMPT_COMMAND has been set anew, so nothing was switched at the prompt until now\n' >&2
+        printf 'hint: put the line that loads cudaswitch last in the startup file\n' >&2
+    fi
+}
+__cudaswitch_join || :
+_cudaswitch_prompted=''
 __cudaswitch_look

@@ -143,6 +143,43 @@ def test_a_prompt_command_that_is_read_only(person: Person, tree: Path, at_promp
     assert str(person.kits[0].home) in terminal.say("cudaswitch use 10.1; printenv CUDA_HOME")
 
 
+@pytest.mark.parametrize("name", ["current", "which nvcc", "doctor"])
+def test_a_prompt_command_that_is_assigned_behind_us(
+    name: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """Whoever asks what is active is told, once, and from then on the prompt switches."""
+    behind = f"{person.load(BASH)}\nPROMPT_COMMAND='history -a'\nCUDASWITCH_QUIET=\nreturn"
+    terminal = at_prompt(BASH, behind)
+    quiet = terminal.say(f"cd {BASH.quote(str(tree))}")
+    assert home_of(terminal) == ""
+    said = terminal.say(f"cudaswitch {name}")
+    assert "cudaswitch: PROMPT_COMMAND has been set anew" not in quiet
+    assert said.count("cudaswitch: PROMPT_COMMAND has been set anew") == 1
+    terminal.say(f"cd {BASH.quote(str(tree / 'inner'))}")
+    assert home_of(terminal) == str(person.kits[1].home)
+    assert "set anew" not in terminal.say(f"cudaswitch {name}")
+    assert "history -a" in terminal.say("declare -p PROMPT_COMMAND")
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "cudaswitch current",
+        'kept=$PROMPT_COMMAND; PROMPT_COMMAND=own; own() { eval "$kept"; }',
+        "readonly PROMPT_COMMAND=:",
+    ],
+    ids=["startup", "wrapped", "read-only"],
+)
+def test_a_prompt_command_that_has_us_still(
+    behind: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(BASH, f"CUDASWITCH_QUIET=\n{person.load(BASH)}\n{behind}\nreturn")
+    said = terminal.say(f"cd {BASH.quote(str(tree))}") + terminal.say("cudaswitch current")
+    assert "readonly" in behind or str(person.kits[0].home) in said
+    assert "set anew" not in said
+    assert "readonly variable" not in said
+
+
 def test_what_tells_what_is_active_looks_round_first(
     person: Person, tree: Path, at_prompt: Open
 ) -> None:
