@@ -222,9 +222,9 @@ __cudaswitch_mamba() {
 __cudaswitch_hashed() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_hashed && return ;; esac
-    \hash -r
     _cudaswitch_seen=${_cudaswitch_seen%\|finished}\|finished
     case ${_CUDASWITCH_C-} in '') __cudaswitch_look || : ;; esac
+    \hash -r
 }
 
 # Take what was applied in the environment that was left out of what conda keeps.
@@ -279,10 +279,11 @@ __cudaswitch_repair() {
             ;;
         *) __cudaswitch_settle ;;
     esac
-    \hash -r
     # What is active now and has no hook is looked at as behind any other; where nothing is, nor is
     # anything applied, that may wait for the prompt.
     case ${_CUDASWITCH_C:+hook}${_cudaswitch_seen:+:}${CONDA_PREFIX-}${_CUDASWITCH_ON-} in
         :?*) __cudaswitch_look || : ;;
     esac
+    # Last: conda's own status is that of this.
+    \hash -r
 }

@@ -62,7 +62,7 @@ __cudaswitch_leave() {
 # So does what conda calls when it has finished: see hooks.sh.
 if command -v __conda_hashr > /dev/null; then
     __conda_hashr() {
-        \hash -r
         case ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+hook} in x) __cudaswitch_look || : ;; esac
+        \hash -r
     }
 fi

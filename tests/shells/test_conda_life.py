@@ -11,7 +11,7 @@ import pytest
 
 from made_environments import Env
 from shells.conda import Conda, Emulator, conda_prefix
-from shells.driver import POSIX_SHELLS, SHELLS, Shell
+from shells.driver import BASH, POSIX_SHELLS, SHELLS, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments
 from shells.quick_conda import CONDAS
@@ -148,3 +148,17 @@ class TestOtherCondas:
         )
         last = result.check().snaps[str(len(steps))]
         assert (last["PATH"], last) == (conda.base_path, foreign(last))
+
+
+@every_conda
+@pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])
+def test_conda_fails_where_its_last_call_does(
+    person: Person, pinned_folder: Path, conda: Conda, load: bool
+) -> None:
+    """bash can be told to remember no places of commands, and then `hash -r` is an error."""
+    session = Session(person, pinned_folder, BASH, conda)
+    steps = [f"{step}\necho status=$?" for step in session.steps("a b c out out out out")]
+    result = session.play("set +h", *steps, load=load)
+    assert result.stdout.split().count("status=1") == len(steps)
+    last = result.snaps[str(len(steps) + 1)]
+    assert (last["PATH"], last) == (conda.base_path, foreign(last))
