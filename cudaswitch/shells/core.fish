@@ -109,6 +109,7 @@ function __cudaswitch_settle
     # One that is universal shows again when ours goes.
     set -q LD_LIBRARY_PATH; and set ld_set set
     and not set -qg LD_LIBRARY_PATH; and set ld_set under
+    test -n "$ld"; or __cudaswitch_bare
     string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"
     if test -n "$home" -a -z "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH"
         and __cudaswitch_free; and __cudaswitch_plainly
@@ -231,8 +232,11 @@ function __cudaswitch_undo --no-scope-shadowing
     __cudaswitch_without $_CUDASWITCH_LIB
     if test (count $__csw) -ne (count $ld)
         set ld $__csw
-        if not set -q ld[1]; and test "$_CUDASWITCH_LD" = unset
+        if set -q ld[1]
+        else if test "$_CUDASWITCH_LD" = unset
             set ld_set
+        else
+            __cudaswitch_bare
         end
     end
 end
@@ -252,7 +256,6 @@ function __cudaswitch_apply --no-scope-shadowing
         end
         test -d $home/extras/CUPTI/lib64; and set -a lib $home/extras/CUPTI/lib64
     end
-    test -n "$ld"; or __cudaswitch_bare
     set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld_was_set $ld_set
     if contains -- $bin $path

@@ -12,7 +12,6 @@ end
 function __cudaswitch_plainly --no-scope-shadowing
     string match --quiet --regex '^[^:]*(?::env=|$)' -- $want; or return 1
     set -q ld_set[1]; and not set -qx LD_LIBRARY_PATH; and return 1
-    test -n "$ld"; or __cudaswitch_bare
     set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld_was_set $ld_set
     __cudaswitch_place $home $want ":$path:$ld" "$plain"; or return 1

@@ -202,6 +202,18 @@ def test_a_list_without_elements_comes_back_without_elements(person: Person, bet
     assert result.snaps["4"]["LD_LIBRARY_PATH"] == ""
 
 
+@pytest.mark.parametrize("between", ["", "set -gx PATH /mine $PATH"], ids=["short way", "long way"])
+def test_one_empty_element_comes_back_over_several_toolkits(person: Person, between: str) -> None:
+    show = "count $LD_LIBRARY_PATH; set --show LD_LIBRARY_PATH"
+    uses = [f"cudaswitch use {version}\n{between}" for version in ("10.1", "11.8", "10.1 --gpus 0")]
+    steps = ["set -gx LD_LIBRARY_PATH ''", show, *uses, f"cudaswitch off\n{show}"]
+    result = person.play(FISH, *steps)
+    lines = result.check().stdout.splitlines()
+    half = len(lines) // 2
+    assert lines[0] == "1"
+    assert lines[:half] == lines[half:]
+
+
 OWN = {"CUDA_HOME": "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDAHOSTCXX": "", "XLA_FLAGS": ""}
 
 
