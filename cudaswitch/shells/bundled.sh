@@ -83,8 +83,9 @@ __cudaswitch_meta() {
     \local _csw_file
     # cudatoolkit, cuda-cudart or libcublas: the folder is long, and read once.
     for _csw_file in "$1"/conda-meta/*cu[db][al][-at]*-[0-9]*.json; do
-        case $_csw_file in
-            */cudatoolkit-[0-9]* | */cuda-cudart-[0-9]* | */libcublas-[0-9]*)
+        # The environment itself may be named like one.
+        case ${_csw_file##*/} in
+            cudatoolkit-[0-9]* | cuda-cudart-[0-9]* | libcublas-[0-9]*)
                 if [ -e "$_csw_file" ]; then return 0; fi
                 ;;
         esac

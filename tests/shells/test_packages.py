@@ -154,6 +154,7 @@ def prefixes(folder: Path) -> dict[str, Path]:
             "conda-meta/history": "",
             "lib/python3.12/site-packages/module.py": "",
         },
+        "cudatoolkit-12.4": {"conda-meta/cuda-nvcc-12.4.131-0.json": "{}"},
         "virtualenv": {"pyvenv.cfg": f"home = {base}/bin\n", f"{SITE}/module.py": ""},
         "sees base": {"pyvenv.cfg": CONFIG.format(base=base)},
         "sees its conda": {"pyvenv.cfg": CONFIG.format(base=old)},
@@ -198,7 +199,7 @@ def test_every_shell_sees_what_python_sees(
     assert {"sees base", "sees its conda", "sees user", "conda sees user"} <= {
         name for name, brings in rule.items() if brings
     }
-    assert not rule["conda"] and not rule["virtualenv"]
+    assert not any(rule[name] for name in ("conda", "cudatoolkit-12.4", "virtualenv"))
     steps = []
     for at in found.values():
         named = ["VIRTUAL_ENV", "CONDA_PREFIX"]
