@@ -166,6 +166,25 @@ def test_a_framework_s_toolkit_that_is_not_installed_stops_nobody(
         assert all(part in line for part, line in zip(told, lines, strict=True))
 
 
+def test_a_question_that_was_ended_is_no_answer(place: Place, tmp_path: Path) -> None:
+    """Ctrl-C, or a system without memory, must not bring another nvcc instead."""
+    system = executable(tmp_path / "system" / "nvcc")
+    executable(place.home.path.parent / "it's" / "cudaswitch", "#!/bin/sh\nkill -KILL $$\n")
+    env = environment(tmp_path / "env", "V", None)
+    path = f"{env}/bin:{system.parent}:{place.home.env['PATH']}"
+    done = place.call("nvcc", VIRTUAL_ENV=str(env), PATH=path)
+    assert (done.returncode, done.stdout) == (128 + signal.SIGKILL, "")
+
+
+def test_an_environment_without_a_whole_path_is_none(place: Place, tmp_path: Path) -> None:
+    """Else any folder that somebody works in could bring a pin along."""
+    environment(tmp_path / "env", "V", "12.4\n")
+    (tmp_path / ".cuda-version").write_text("11.8\n")
+    for variables in ({"VIRTUAL_ENV": "env"}, {"CONDA_PREFIX": "env"}):
+        done = place.call("nvcc", cwd=tmp_path, **variables)
+        assert (done.returncode, done.stdout) == (0, f"{place.old}/bin/nvcc\0"), done.stderr
+
+
 @pytest.mark.parametrize("request_text", [">=11,<12", "# why\n11 # old\n", "cuda\t11.8\n"])
 def test_what_has_no_ready_answer_is_asked_for(place: Place, request_text: str) -> None:
     (place.home.path / ".cuda-version").write_text(request_text)

@@ -92,6 +92,19 @@ def test_the_topmost_pin_below_one_without(standing: Standing) -> None:
 
 
 @every_conda
+def test_one_that_was_left_asks_for_nothing_where_path_has_it(standing: Standing) -> None:
+    """As with conda's own programs, whose folder many people put on PATH themselves."""
+    base, active = (standing.made(name) for name in ("conda", "conda2"))
+    standing.person.pin("10.1", base.prefix)
+    tree = standing.folder / "tree"
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("11.8\n")
+    own = f'PATH="$PATH:{base.prefix}/bin"'
+    steps = [own, *map(standing.enter, (base, active)), cd(BASH, tree)]
+    standing.agree_on(1, tree / ".cuda-version", *steps)
+
+
+@every_conda
 def test_one_that_path_has_lost_is_left(standing: Standing) -> None:
     below, middle, active = (standing.made(name) for name in ("conda", "stacked1", "stacked2"))
     standing.person.pin("10.1", below.prefix)
@@ -146,14 +159,15 @@ def test_a_pipe_in_the_place_of_a_pin_stops_nobody(standing: Standing) -> None:
 
 @every_conda
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+@pytest.mark.parametrize("words", ["config set nosuch 3", "which nvcc"])
 def test_a_command_in_a_script_of_an_environment_that_is_left(
-    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+    shell: Shell, conda: Conda, words: str, person: Person, tmp_path: Path
 ) -> None:
     """conda has yet to finish then, and what our hook has taken out must not come back."""
     for name in "ab":
         conda_prefix(tmp_path / name)
     person.pin("10.1", tmp_path / "a")
-    said = shell.hush("cudaswitch config set nosuch 3")
+    said = shell.hush(f"cudaswitch {words}")
     text = f"{said}; true" if shell in (BASH, ZSH) else said
     write_hook(tmp_path / "a", "deactivate", f"x.{shell.suffix}", text)
     session = Session(person, tmp_path, shell, conda)
