@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from shells.conda import CONDAS, Conda, conda_prefix, write_hook
 from shells.conftest import make_person
 from shells.driver import BASH, FISH, ZSH, Shell, ShellResult
 from shells.kits import STATE, Kit, Person, foreign, read_env
+from shells.pinned import Session
 from shells.test_virtualenv import activate, bare, with_venv
 
 three = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+KEPT_AS = (
+    *("OLD_PATH", "_OLD_PATH", "PATH_OLD", "PATH_BACKUP"),
+    *("BACKUP_PATH", "ORIG_PATH", "SAVED_PATH"),
+)
+"""What scripts call the PATH that they keep."""
 OWN = {"LD_LIBRARY_PATH": "/own/lib:/x"}
 RECORDS = [f"{STATE}{name}" for name in ("BIN", "GONE", "KEPT", "LD", "LIB", "OLD")]
 BEFORE: dict[str, dict[str, str]] = {
@@ -99,19 +106,42 @@ def test_it_does_what_the_long_way_does(shell: Shell, person: Person, before: st
 
 
 @three
+@pytest.mark.parametrize("name", KEPT_AS)
 def test_a_path_that_a_script_keeps_is_no_short_way(
-    shell: Shell, person: Person, tmp_path: Path
+    shell: Shell, name: str, person: Person, tmp_path: Path
 ) -> None:
     """What it brings back must not have the toolkit that was active then."""
     kept = "$PATH" if shell is FISH else '"$PATH"'
-    keep = [shell.set("VIRTUAL_ENV", str(tmp_path)), shell.set("OLD_PATH", "KEPT")]
+    keep = [shell.set("VIRTUAL_ENV", str(tmp_path)), shell.set(name, "KEPT")]
     keep = [line.replace(shell.quote("KEPT"), kept) for line in keep]
-    back = "set -gx PATH $OLD_PATH" if shell is FISH else 'PATH="$OLD_PATH"'
+    back = f"set -gx PATH ${name}" if shell is FISH else f'PATH="${name}"'
     keep.append(shell.append("PATH", "/script"))
     steps = ["cudaswitch use 10.1", "\n".join(keep), "cudaswitch use 9.2", back, "cudaswitch off"]
     result = person.play(shell, *steps).check()
-    assert result.snaps["2"]["OLD_PATH"].startswith(person.kits[0].bin)
+    assert result.snaps["2"][name].startswith(person.kits[0].bin)
     assert person.kits[0].bin not in result.snaps["5"]["PATH"].split(":")
+
+
+@three
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("pinned", [False, True], ids=["free", "pinned"])
+@pytest.mark.parametrize("said", ["9.2", "11.8 9.2"])
+def test_a_script_of_an_environment_that_is_left(
+    shell: Shell, conda: Conda, pinned: bool, said: str, *, person: Person, tmp_path: Path
+) -> None:
+    """On the way to another, conda has worked out its PATH by then: with what was active."""
+    for name in "ab":
+        conda_prefix(tmp_path / name)
+    if pinned:
+        person.pin("11.8", tmp_path / "a")
+    text = "\n".join(f"cudaswitch use {request}" for request in said.split())
+    write_hook(tmp_path / "a", "deactivate", f"x.{shell.suffix}", text)
+    session = Session(person, tmp_path, shell, conda)
+    a, b = session.steps("a b")
+    result = session.play(a, "cudaswitch use 10.1", b, "cudaswitch off", load=True).check()
+    for number, expected in (("4", [0, 0, 1]), ("5", [0, 0, 0])):
+        folders = result.snaps[number]["PATH"].split(":")
+        assert [folders.count(kit.bin) for kit in person.kits] == expected
 
 
 @three
@@ -128,12 +158,14 @@ def test_after_a_virtualenv(shell: Shell, person: Person, tmp_path: Path) -> Non
 def test_a_choice_in_the_place_of_a_directory_s(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """It is the first of this shell's own, and child shells have it."""
+    """The first of this shell's own, or one after `off`: child shells have it."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
     enter = f"cd {shell.quote(str(tmp_path))}\n{shell.prompt}"
-    result = person.play(shell, enter, "cudaswitch use 9.2", "cudaswitch off").check()
-    assert result.snaps["2"]["_CUDASWITCH_U"] == str(person.kits[2].home)
-    assert result.snaps["2"]["_CUDASWITCH_PREVIOUS"] == ""
+    said = [f"cudaswitch {word}" for word in ("use 9.2", "off", "use 9.2")]
+    result = person.play(shell, enter, *said).check()
+    for number in "24":
+        assert result.snaps[number]["_CUDASWITCH_U"] == str(person.kits[2].home)
+        assert result.snaps[number]["_CUDASWITCH_PREVIOUS"] == ""
     assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[0].home)
 
 
