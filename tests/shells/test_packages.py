@@ -14,6 +14,7 @@ from made_environments import BUNDLES, Env
 from shells.conda import conda_prefix
 from shells.driver import BASH, DASH, FISH, NU, SHELLS, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
+from shells.test_virtualenv import activate, with_venv
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
 every_kind = pytest.mark.parametrize("kind", ["conda", "virtualenv"])
@@ -138,6 +139,19 @@ def test_two_folders_of_packages_are_both_looked_at(person: Person, shell: Shell
     assert entered(person, shell, env) is None
 
 
+@pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
+def test_cuda_of_a_virtualenv_that_is_left(person: Person, shell: Shell, tmp_path: Path) -> None:
+    """What a script runs next has the libraries of what was chosen before it."""
+    with_venv(tmp_path / "v")
+    wheel(Env(tmp_path / "v"))
+    person.pin("11.8", tmp_path / "v")
+    steps = ["cudaswitch use 10.1", activate(shell, tmp_path / "v"), "deactivate"]
+    result = person.play(shell, *steps).check()
+    ours = ":".join(person.kits[0].lib)
+    found = [result.snaps[number].get("LD_LIBRARY_PATH") for number in "123"]
+    assert found == [ours, None, ours]
+
+
 WHEEL = f"{SITE}/nvidia/cublas/lib/libcublas.so.12"
 CONFIG = "home = {base}/bin\ninclude-system-site-packages = true\nversion = 3.11.2\n"
 
@@ -148,6 +162,8 @@ def prefixes(folder: Path) -> dict[str, Path]:
     files: dict[str, dict[str, str]] = {
         "base": {WHEEL: ""},
         "old": {"conda-meta/cudatoolkit-10.1.243-h6bb024c_0.json": "{}"},
+        "debian": {"lib/python3/dist-packages/torch/lib/libtorch_cuda.so": ""},
+        "local": {"local/lib/python3.11/dist-packages/torch/lib/libtorch_cuda.so": ""},
         "user": {"lib/python3.12/site-packages/torch/lib/libtorch_cuda.so": ""},
         "conda": {"conda-meta/history": "", f"{SITE}/module.py": ""},
         "conda sees user": {
@@ -158,6 +174,8 @@ def prefixes(folder: Path) -> dict[str, Path]:
         "virtualenv": {"pyvenv.cfg": f"home = {base}/bin\n", f"{SITE}/module.py": ""},
         "sees base": {"pyvenv.cfg": CONFIG.format(base=base)},
         "sees its conda": {"pyvenv.cfg": CONFIG.format(base=old)},
+        "sees what Debian has": {"pyvenv.cfg": CONFIG.format(base=folder / "debian")},
+        "sees what pip put there": {"pyvenv.cfg": CONFIG.format(base=folder / "local")},
         "in another order": {
             "pyvenv.cfg": f"version_info = 3.11.2.final.0\ninclude-system-site-packages = TRUE\n"
             f"home = {base}/bin"
@@ -183,7 +201,8 @@ def prefixes(folder: Path) -> dict[str, Path]:
             (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / name / path).write_text(text)
     (folder / "conda sees user/lib/python3.1").symlink_to("python3.12")
-    return {name: at for name, at in found.items() if name not in ("base", "old", "user")}
+    beside = ("base", "old", "debian", "local", "user")
+    return {name: at for name, at in found.items() if name not in beside}
 
 
 @pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
@@ -196,9 +215,8 @@ def test_every_shell_sees_what_python_sees(
     monkeypatch.setenv("PYTHONUSERBASE", user)
     monkeypatch.delenv("PYTHONNOUSERSITE", raising=False)
     rule = {name: bundles_cuda(at) is not None for name, at in found.items()}
-    assert {"sees base", "sees its conda", "sees user", "conda sees user"} <= {
-        name for name, brings in rule.items() if brings
-    }
+    others = ("base", "its conda", "user", "what Debian has", "what pip put there")
+    assert rule["conda sees user"] and all(rule[f"sees {name}"] for name in others)
     assert not any(rule[name] for name in ("conda", "cudatoolkit-12.4", "virtualenv"))
     steps = []
     for at in found.values():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from shells.conda import conda_prefix
 from shells.driver import (
     BASH,
     DASH,
@@ -208,7 +209,8 @@ class TestStrictShells:
         assert (result.stdout, result.stderr) == ("", "")
 
     @posix
-    def test_options_of_the_shell_stay(self, shell: Shell, person: Person) -> None:
+    def test_options_of_the_shell_stay(self, shell: Shell, person: Person, tmp_path: Path) -> None:
+        """Also where there is an environment, whose packages are looked at."""
         show = "set -o" if shell is ZSH else "set +o"
         options = {
             "bash": "set -kf -o noclobber; shopt -s failglob nullglob extglob; IFS=/c",
@@ -218,7 +220,12 @@ class TestStrictShells:
         more = "; shopt" if shell is BASH else ""
         steps = [options, f"{show}{more}", person.use(shell, "10.1")]
         steps += [person.off(shell), f"{show}{more}"]
-        result = person.play(shell, *steps, CUDA_HOME="/own", CUDA_PATH="").check()
+        own = {
+            "CUDA_HOME": "/own",
+            "CUDA_PATH": "",
+            "CONDA_PREFIX": str(conda_prefix(tmp_path / "e")),
+        }
+        result = person.play(shell, *steps, **own).check()
         half = len(result.stdout) // 2
         assert result.stdout[:half] == result.stdout[half:]
         assert foreign(result.snaps["4"]) == foreign(result.snaps["0"])
