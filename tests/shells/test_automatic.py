@@ -385,6 +385,20 @@ def test_a_version_file_that_is_edited_is_seen_at_the_next_prompt(
     assert homes(person, result) == "-1232-132"
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_the_answer_of_another_environment_is_none(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """The name of the file that keeps it may be that of two."""
+    needs, none = Env(tmp_path / "lab" / "env"), Env(tmp_path / "lab%env")
+    needs.dist(*OLD)
+    for env in (needs, none):
+        env.write("pyvenv.cfg", "home = /usr/bin\n")
+        (env.prefix / "bin").mkdir()
+    steps = [entered(shell, needs), left(shell), entered(shell, none)]
+    assert homes(person, person.play(shell, *steps).check()) == "-1--"
+
+
 @hooked
 def test_a_conda_environment_without_python(shell: Shell, person: Person, tmp_path: Path) -> None:
     """Its patterns match nothing, which zsh takes for an error."""

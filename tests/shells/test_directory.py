@@ -229,6 +229,7 @@ def test_forms(shell: Shell, person: Person, tmp_path: Path, form: str) -> None:
 
 BROKEN = {
     "two versions": "10.1\n11.8\n",
+    "libraries twice": "10.1\nlibraries never\nlibraries always\n",
     "words": "please use 10.1\n",
     "a command": "$(touch ran)\n",
     "backticks": "`touch ran`\n",

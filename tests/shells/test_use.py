@@ -84,9 +84,12 @@ class TestWhatIsSet:
 
 class TestRefusal:
     @every
-    @pytest.mark.parametrize("request_", ["99", "nonsense/..", "--bogus", "10.1 --cudnn 7.6", ""])
+    @pytest.mark.parametrize(
+        ("request_", "code"),
+        [("99", 1), ("nonsense/..", 1), ("--bogus", 2), ("10.1 --cudnn 7.6", 1), ("", 2)],
+    )
     def test_a_failed_use_changes_nothing(
-        self, shell: Shell, person: Person, request_: str
+        self, shell: Shell, person: Person, request_: str, code: int
     ) -> None:
         said = dict.fromkeys((FISH, TCSH), "echo rc $status")
         said[XONSH] = "echo rc @(__xonsh__.lastcmd.rtn)"
@@ -100,10 +103,20 @@ class TestRefusal:
         steps = [person.use(shell, "11.8"), f"{command}\n{said.get(shell, 'echo rc $?')}"]
         result = person.play(shell, *steps)
         assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
-        assert result.stdout.strip() in ("rc 1", "rc 2")
+        assert result.stdout.strip() == f"rc {code}"
         lines = result.stderr.splitlines()
         assert lines[0].startswith("cudaswitch: ")
         assert [line for line in lines[1:] if not line.startswith("hint: ")] == []
+
+    @integrated
+    @pytest.mark.parametrize("word", ["-h", "--help"])
+    def test_who_asks_for_help_gets_nothing_else(
+        self, shell: Shell, person: Person, word: str
+    ) -> None:
+        steps = [f"cudaswitch {command} {word}" for command in ("use 11.8", "off", "pin 10.1")]
+        result = person.play(shell, "cudaswitch use 10.1", *steps).check()
+        assert result.stdout.count("Usage: cudaswitch ") == len(steps)
+        assert foreign(result.snaps["4"]) == foreign(result.snaps["1"])
 
     @integrated
     def test_a_name_that_leads_elsewhere_is_no_ready_answer(
