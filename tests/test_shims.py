@@ -166,6 +166,19 @@ def test_a_framework_s_toolkit_that_is_not_installed_stops_nobody(
         assert all(part in line for part, line in zip(told, lines, strict=True))
 
 
+def test_a_framework_s_toolkit_that_is_gone_stops_nobody(place: Place, tmp_path: Path) -> None:
+    """The answer that was kept still names it."""
+    system = executable(tmp_path / "system" / "nvcc")
+    env = Env(environment(tmp_path / "env", "V", None))
+    env.dist("cupy-cuda11x", "11.0.0")
+    variables = {"VIRTUAL_ENV": str(env.prefix)}
+    variables["PATH"] = f"{env.prefix}/bin:{system.parent}:{place.home.env['PATH']}"
+    assert place.call("nvcc", **variables).stdout == f"{place.old}/bin/nvcc\0"
+    shutil.rmtree(place.old)
+    done = place.call("nvcc", **variables)
+    assert (done.returncode, done.stdout) == (0, f"{system}\0"), done.stderr
+
+
 def test_a_question_that_was_ended_is_no_answer(place: Place, tmp_path: Path) -> None:
     """Ctrl-C, or a system without memory, must not bring another nvcc instead."""
     system = executable(tmp_path / "system" / "nvcc")
