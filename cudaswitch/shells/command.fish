@@ -42,7 +42,8 @@ end
 
 # Does a script of the environment keep a PATH, or ask while it is left?
 function __cudaswitch_on_hold
-    test -n "$OLD_PATH$_OLD_PATH$PATH_OLD$PATH_BACKUP$BACKUP_PATH$ORIG_PATH$SAVED_PATH"
+    test -n "$OLD_PATH$_OLD_PATH$PATH_OLD$PATH_BACKUP$BACKUP_PATH$ORIG_PATH$_ORIG_PATH$PATH_ORIG$ORIGINAL_PATH$PATH_ORIGINAL\
+$SAVED_PATH$PATH_SAVED$SAVE_PATH$PATH_SAVE$old_path$path_old"
     or __cudaswitch_leaving
 end
 

@@ -22,7 +22,8 @@ __cudaswitch_choose() {
 
 # Does a script of the environment keep a PATH, or ask while it is left?
 __cudaswitch_on_hold() {
-    case ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${SAVED_PATH-} in
+    case ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${_ORIG_PATH-}${PATH_ORIG-}${ORIGINAL_PATH-}\
+${PATH_ORIGINAL-}${SAVED_PATH-}${PATH_SAVED-}${SAVE_PATH-}${PATH_SAVE-}${old_path-}${path_old-} in
         '') __cudaswitch_leaving ;;
     esac
 }

@@ -16,7 +16,8 @@ from shells.test_virtualenv import activate, bare, with_venv
 three = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 KEPT_AS = (
     *("OLD_PATH", "_OLD_PATH", "PATH_OLD", "PATH_BACKUP"),
-    *("BACKUP_PATH", "ORIG_PATH", "SAVED_PATH"),
+    *("BACKUP_PATH", "ORIG_PATH", "_ORIG_PATH", "PATH_ORIG", "ORIGINAL_PATH", "PATH_ORIGINAL"),
+    *("SAVED_PATH", "PATH_SAVED", "SAVE_PATH", "PATH_SAVE", "old_path", "path_old"),
 )
 """What scripts call the PATH that they keep."""
 OWN = {"LD_LIBRARY_PATH": "/own/lib:/x"}
