@@ -171,12 +171,13 @@ def loaded_by(shell: shells.Shell, variables: Mapping[str, str]) -> tuple[Path, 
     return path, second_line(path) is not None
 
 
-def second_line(path: Path) -> int | None:
-    """Return the number of the line that loads cudaswitch without its markers."""
+def second_line(path: Path) -> tuple[int, str] | None:
+    """Return the line that loads cudaswitch without its markers, its number before it."""
     with contextlib.suppress(OSError):
         plain = marked.blanked(read_regular(path, _LIMIT))
         if match := _BY_HAND.search(plain):
-            return plain.count(b"\n", 0, match.start()) + 1
+            number = plain.count(b"\n", 0, match.start()) + 1
+            return number, plain.split(b"\n")[number - 1].decode("utf-8", "replace")
     return None
 
 

@@ -15,6 +15,7 @@ import pytest
 import builders
 from cudaswitch.doctor import RULES
 from doctoring import CASES, Patient
+from doctoring.startup import MINE, MINE_MENDED
 from homes import HOSTILE_FOLDER
 
 CODES = [rule.code for rule in RULES]
@@ -104,16 +105,46 @@ def test_no_command_undoes_another(patient: Patient) -> None:
     gone = f"{patient.work}/cuda-9.0"
     patient.env["LD_LIBRARY_PATH"] = f"{first}/stubs::{first}:{gone}/lib64:{second}:{first}:/opt"
     patient.env["PATH"] = f"{gone}/bin:{patient.path}:"
+    assert _run_all(patient) == ["CS001", "CS002", "CS008", "CS003", "CS004", "CS005", "CS006"]
+    assert patient.findings(1) == []
+    assert (patient.work / "list").read_text() == f"{first}:/opt"
+
+
+def _run_all(patient: Patient) -> list[str]:
+    """Run all commands in the order in which they are printed; return the codes before."""
     patient.before = f"""cudaswitch doctor --json < /dev/null > '{patient.work}/all.json'
 eval "$('{sys.executable}' -c '
 import json, sys
 print("\\n".join(one["fix"] for one in json.load(open(sys.argv[1]))["findings"]))
 ' '{patient.work}/all.json')"; printf %s "$LD_LIBRARY_PATH" > '{patient.work}/list'"""
-    patient.in_shell("none")
-    found = [one["code"] for one in json.loads((patient.work / "all.json").read_text())["findings"]]
-    assert found == ["CS001", "CS002", "CS008", "CS003", "CS004", "CS005", "CS006"]
+    done = patient.in_shell("none")
+    assert not done.stderr, done.stderr
+    found = json.loads((patient.work / "all.json").read_text())["findings"]
+    return [one["code"] for one in found]
+
+
+def test_no_command_takes_out_anothers_line(patient: Patient) -> None:
+    """Each is right wherever the others have been, and the file as it was stays."""
+    patient.run("init", "--install", "bash", "--yes")
+    block = patient.home.path.joinpath(".bashrc").read_text()
+    file = patient.rc(block + MINE)
+    assert _run_all(patient) == ["CS078", "CS080", "CS081", "CS081"]
     assert patient.findings(1) == []
-    assert (patient.work / "list").read_text() == f"{first}:/opt"
+    assert file.read_text() == block + MINE_MENDED
+    copies = [path.read_text() for path in file.parent.glob(".bashrc.bak*")]
+    assert block + MINE in copies
+    assert subprocess.run(["bash", "-n", file], check=False).returncode == 0
+
+
+def test_no_command_takes_out_anothers_line_of_the_loaders_configuration(
+    patient: Patient,
+) -> None:
+    (patient.work / "etc").mkdir()
+    conf = patient.work / "conf/mine.conf"
+    conf.write_text("/usr/local/cuda-9.0/lib64\n/usr/local/cuda-9.1/lib64 # old\n/opt\n# cuda\n")
+    assert _run_all(patient) == ["CS055", "CS055"]
+    assert patient.findings(1) == []
+    assert conf.read_text() == "/opt\n# cuda\n"
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ import os
 import pty
 import re
 import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from cudaswitch.doctor.messages import messages
 from cudaswitch.doctor.scripts import settings_of
 from doctoring import CASES, Patient
 from doctoring.environment import link
-from doctoring.startup import RC
+from doctoring.startup import MINE, MINE_MENDED, RC
 from homes import HOSTILE_NAME
 from test_which import TORCH
 from tools import as_plain_user, console_script
@@ -67,6 +69,40 @@ def test_lines_go_and_the_file_is_kept(patient: Patient) -> None:
     assert file.with_name(".bashrc.bak2").read_text() == RC
 
 
+def test_lines_of_one_file_go_together(patient: Patient) -> None:
+    """The numbers of the others would be those of other lines."""
+    patient.run("init", "--install", "bash", "--yes")
+    block = patient.home.path.joinpath(".bashrc").read_text()
+    file = patient.rc(block + MINE)
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert file.read_text() == block + MINE_MENDED, done.stderr
+    assert [path.read_text() for path in file.parent.glob(".bashrc.*")] == [block + MINE]
+    assert done.returncode == 0
+
+
+def test_a_line_that_is_another_by_now_stays(patient: Patient) -> None:
+    """The startup file is changed by somebody else while the person is asked of something else."""
+    CASES["CS083"](patient)
+    file = patient.rc(RC)
+    with _asking(patient) as (said, answer):
+        file.write_text(f"# theirs\n{RC}")
+        answer("y\ny\n")
+        told = said.read()
+    assert f"`{file}` was changed in the meantime" in told
+    assert file.read_text() == f"# theirs\n{RC}"
+    assert not file.with_name(".bashrc.bak").exists()
+
+
+def test_a_line_that_is_no_text_is_the_persons(patient: Patient) -> None:
+    """What it holds cannot be written anew, nor named to sed."""
+    file = patient.rc("")
+    before = b"export LD_LIBRARY_PATH=/opt/\xe9:$LD_LIBRARY_PATH\n"
+    file.write_bytes(before)
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert f"vi +1 {file}" in done.stdout
+    assert file.read_bytes() == before
+
+
 def test_a_person_is_asked(patient: Patient) -> None:
     """At a terminal: `n` leaves all as it is, `y` does it."""
     file = patient.rc(RC)
@@ -93,6 +129,18 @@ def test_a_line_that_is_not_written_leaves_no_ready_file(patient: Patient) -> No
     """The startup file is changed by somebody else while the person is asked."""
     CASES["CS076"](patient)
     file = patient.rc("# mine\n")
+    with _asking(patient) as (said, answer):
+        file.write_text("# theirs\n")
+        answer("y\n")
+        told = said.read()
+    assert "was changed in the meantime" in told
+    assert file.read_text() == "# theirs\n"
+    assert not list((patient.home.store / "init").glob("bash*"))
+
+
+@contextmanager
+def _asking(patient: Patient) -> Iterator[tuple[IO[str], Callable[[str], object]]]:
+    """Run `doctor --fix` up to its first question: what it says, and how to answer."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [console_script(), "doctor", "--fix"],
@@ -109,13 +157,8 @@ def test_a_line_that_is_not_written_leaves_no_ready_file(patient: Patient) -> No
         said = ""
         while "Do it?" not in said:
             said += process.stderr.read(1)
-        file.write_text("# theirs\n")
-        os.write(ours, b"y\n")
-        said = process.stderr.read()
+        yield process.stderr, lambda text: os.write(ours, text.encode())
     os.close(ours)
-    assert "was changed in the meantime" in said
-    assert file.read_text() == "# theirs\n"
-    assert not list((patient.home.store / "init").glob("bash*"))
 
 
 def test_another_persons_file_is_left(patient: Patient) -> None:
@@ -338,7 +381,7 @@ export K=10; export L=11
 """
     file = tmp_path / "rc"
     file.write_text(text)
-    found = {one.name: (one.lines, one.value, one.alone) for one in settings_of(file)}
+    found = {one.name: (tuple(one.lines), one.value, one.alone) for one in settings_of(file)}
     assert found == {
         "A": ((2,), "1", True),
         "B": ((3,), "x y", True),

@@ -63,7 +63,7 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
         startup.apply(edit)
         ready.remove(row)
         if at := startup.second_line(edit.path):
-            talk.say(f"`{edit.path}` still loads cudaswitch, in line {at}")
+            talk.say(f"`{edit.path}` still loads cudaswitch, in line {at[0]}")
             talk.hint("take that line out, too")
         else:
             talk.say(f"`{edit.path}` does not load cudaswitch")

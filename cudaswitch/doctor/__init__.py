@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cudaswitch.doctor import building, environment, machine, pins, shell, startup
 from cudaswitch.doctor.model import Facts, Finding
-from cudaswitch.doctor.spelling import spell
+from cudaswitch.doctor.spelling import spell, together
 
 RULES = (
     *(*shell.RULES, *building.RULES, *environment.RULES, *machine.RULES),
@@ -15,7 +15,11 @@ RULES = (
 
 def examine(facts: Facts) -> list[Finding]:
     """Return what the rules find, errors first; their commands can be run in that order."""
-    found = [(rule, one) for rule in RULES for one in rule.check(facts)]
-    found.sort(key=lambda pair: pair[0].severity != "error")
+    pairs = [(rule, one) for rule in RULES for one in rule.check(facts)]
+    pairs.sort(key=lambda pair: pair[0].severity != "error")
+    found = together([one for _, one in pairs])
     lists: dict[str, list[str]] = {}
-    return [Finding(rule, one, spell(facts, one.mend, lists)) for rule, one in found]
+    return [
+        Finding(rule, one, spell(facts, one.mend, lists))
+        for (rule, _), one in zip(pairs, found, strict=True)
+    ]

@@ -159,10 +159,10 @@ def loader_configuration() -> Iterator[ConfLine]:
         text = ""
         with suppress(OSError):
             text = read_regular(file, _CONF_LIMIT).decode("utf-8", "replace")
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             folder = line.partition("#")[0].strip()
             if folder.startswith("/"):
-                yield ConfLine(str(file), number, folder_at(folder))
+                yield ConfLine(str(file), number, line, folder_at(folder))
 
 
 def link_to_nothing(link: Path) -> tuple[str, str] | None:

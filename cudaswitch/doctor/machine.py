@@ -11,16 +11,14 @@ from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.drivers import newest_cuda, releases, required
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
-from cudaswitch.doctor.model import ConfLine, Facts, Found, Rule
+from cudaswitch.doctor.model import ConfLine, Facts, Found, LinesOut, Rule
 from cudaswitch.doctor.spelling import (
-    chain,
     first_that_fits,
     install_command,
     put_first,
     setting,
     use_command,
     without,
-    word,
 )
 from cudaswitch.hostcompiler import majors_of_apt
 from cudaswitch.resolver.machine import check_driver
@@ -143,10 +141,8 @@ def _conf_gone(facts: Facts) -> Iterator[Found]:
     for line in facts.conf:
         text = line.folder.text
         if not line.folder.exists and re.search(r"cuda|cudnn|nvidia", text, re.IGNORECASE):
-            yield Found(
-                f"`{line.file}`:{line.number} names `{text}`, which is not there",
-                _edit(facts, line),
-            )
+            evidence = f"`{line.file}`:{line.number} names `{text}`, which is not there"
+            yield Found(evidence, _out(line))
 
 
 def _two_in_conf(facts: Facts) -> Iterator[Found]:
@@ -160,12 +156,11 @@ def _two_in_conf(facts: Facts) -> Iterator[Found]:
         real = {one.real for line in lines for one in line.folder.libraries if one.soname == name}
         if len(real) > 1:
             shown = ", ".join(dict.fromkeys(f"`{one.file}`:{one.number}" for one in lines))
-            yield Found(f"{shown} both have {name}", _edit(facts, lines[-1]))
+            yield Found(f"{shown} both have {name}", _out(lines[-1]))
 
 
-def _edit(facts: Facts, line: ConfLine) -> str:
-    edit = f"sudo sed -i.bak {line.number}d {word(facts, line.file)}"
-    return chain(facts, edit, "sudo ldconfig")
+def _out(line: ConfLine) -> LinesOut:
+    return LinesOut(line.file, {line.number: (line.text, None)}, loaders=True)
 
 
 def _dangling(facts: Facts) -> Iterator[Found]:

@@ -91,14 +91,12 @@ def _backup(path: Path) -> Path:
 
 
 def _without_lines(text: bytes, safe: LinesOut) -> bytes:
-    lines = text.split(b"\n")
-    kept = []
-    for number, line in enumerate(lines, 1):
-        if number in safe.instead:
-            kept.append(safe.instead[number].encode("utf-8", "surrogateescape"))
-        elif number not in safe.lines:
-            kept.append(line)
-    return b"\n".join(kept)
+    lines: list[bytes | None] = [*text.split(b"\n")]
+    for number, (was, then) in safe.lines.items():
+        if lines[number - 1 : number] != [was.encode()]:
+            raise StoreError(f"`{safe.file}` was changed in the meantime", "do it again")
+        lines[number - 1] = None if then is None else then.encode()
+    return b"\n".join(line for line in lines if line is not None)
 
 
 def _wrapped(text: bytes, safe: WrapKernel) -> bytes:

@@ -69,25 +69,34 @@ class Tool(NamedTuple):
 
 
 class ConfLine(NamedTuple):
-    """A line of the loader's configuration."""
+    """A line of the loader's configuration, and the folder that it names."""
 
     file: str
     number: int
+    text: str
     folder: Folder
 
 
 class Setting(NamedTuple):
-    """A statement in a script that sets a variable; `lines` are the numbers of its lines.
+    """A statement in a script that sets a variable; `lines` are its lines, by number.
 
     `alone` tells that nothing else stands in them.
     """
 
     file: str
-    lines: tuple[int, ...]
-    text: str
+    lines: Mapping[int, str]
     name: str
     value: str
     alone: bool
+
+    @property
+    def number(self) -> int:
+        return next(iter(self.lines))
+
+    @property
+    def text(self) -> str:
+        """Its first line."""
+        return self.lines[self.number]
 
 
 class Hook(NamedTuple):
@@ -145,7 +154,7 @@ class Integration(NamedTuple):
     """How the person's shell loads cudaswitch.
 
     `loads` tells whether its startup file does; `ready` is the file that the line there loads,
-    `twice` the number of a second line that does the same.
+    `twice` a second line that does the same, and its number before it.
     """
 
     shell: str
@@ -153,7 +162,7 @@ class Integration(NamedTuple):
     loads: bool
     ready: str | None = None
     ready_fault: str | None = None
-    twice: int | None = None
+    twice: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -224,11 +233,15 @@ class Facts:
 
 
 class LinesOut(NamedTuple):
-    """Take lines out of a file, by number; `instead` maps numbers to what stands there then."""
+    """Take lines out of a file, by number: what stands there now and what then, None for nothing.
+
+    A number alone is soon another line's. `loaders` is a file of the loader's configuration, which
+    is root's, and which the loader's cache is made of.
+    """
 
     file: str
-    lines: tuple[int, ...]
-    instead: Mapping[int, str]
+    lines: Mapping[int, tuple[str, str | None]]
+    loaders: bool = False
 
 
 class Aside(NamedTuple):
@@ -275,7 +288,7 @@ class Found(NamedTuple):
     """What a rule has found: what shows it, what mends it, and what --fix does."""
 
     evidence: str
-    mend: str | Relist
+    mend: str | Relist | LinesOut
     safe: Safe | None = None
 
 

@@ -70,5 +70,5 @@ def _settings(file: str, text: str) -> Iterator[Setting]:
         name = fields.get("name") or "PATH"
         if match.re is not _LINE:
             value = ":".join(part.strip("\"'") for part in value.split())
-        numbers = tuple(range(start + 1, number + 1))
-        yield Setting(file, numbers, lines[start], name, value, alone)
+        own = dict(enumerate(lines[start:number], start + 1))
+        yield Setting(file, own, name, value, alone)

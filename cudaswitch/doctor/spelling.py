@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from cudaswitch.activation import data_dir
 from cudaswitch.doctor.folders import DATA_DIR
-from cudaswitch.doctor.model import Facts, Folder, Hook, Relist
+from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
 from cudaswitch.environments import Environment
 from cudaswitch.shells import ROWS
 from cudaswitch.versions import Request, Version
 
 _PLAIN = re.compile(r"[\w+./:=@-]+", re.ASCII)
 """What no shell takes for anything but a word."""
+
+_IN_PATTERNS, _IN_TEXTS = re.compile(r"[\\.*[^$,]"), re.compile(r"[\\&,]")
+"""What is special to sed, between commas."""
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 _ACTIVATE = {
     "sh": (".", "activate"),
@@ -65,13 +70,56 @@ def with_data_dir(facts: Facts, home: str) -> str:
     return setting(facts, "XLA_FLAGS", " ".join(filter(None, (rest, data))))
 
 
-def spell(facts: Facts, mend: str | Relist, lists: dict[str, list[str]]) -> str:
+def together(found: Sequence[Found]) -> list[Found]:
+    """Let each that takes lines out of a file take out all that is to go there.
+
+    Once one of them was done, the numbers of the others would be those of other lines.
+    """
+    files: dict[str, LinesOut] = {}
+    for out in (one.mend for one in found):
+        if isinstance(out, LinesOut):
+            lines = {**files.get(out.file, out).lines, **out.lines}
+            files[out.file] = out._replace(lines=dict(sorted(lines.items())))
+
+    def whole(one: Found) -> Found:
+        if not isinstance(one.mend, LinesOut):
+            return one
+        out = files[one.mend.file]
+        return one._replace(mend=out, safe=one.safe and out)
+
+    return [whole(one) for one in found]
+
+
+def _edited(facts: Facts, out: LinesOut) -> str:
+    """Spell the command that takes lines out where they still are what they were, after a copy."""
+    scripts = []
+    for number, (text, then) in out.lines.items():
+        here = _sed(text, _IN_PATTERNS)
+        edit = f"{{\\,^{here}$,d}}" if then is None else f"s,^{here}$,{_sed(then, _IN_TEXTS)},"
+        scripts += ["-e", word(facts, f"{number}{edit}")]
+    root, file = "sudo " if out.loaders else "", word(facts, out.file)
+    commands = [
+        f"{root}cp -p --backup=numbered {file} {word(facts, f'{out.file}.bak')}",
+        f"{root}sed -i --follow-symlinks {' '.join(scripts)} {file}",
+    ]
+    return chain(facts, *commands, *(["sudo ldconfig"] if out.loaders else []))
+
+
+def _sed(text: str, special: re.Pattern[str]) -> str:
+    """Spell a text for sed; what a person cannot type goes by its code."""
+    escaped = special.sub(r"\\\g<0>", text)
+    return _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", escaped)
+
+
+def spell(facts: Facts, mend: str | Relist | LinesOut, lists: dict[str, list[str]]) -> str:
     """Spell a mend; `lists` are what earlier ones have made of lists, and is kept up to date.
 
     Empty elements never come back: they are the working directory.
     """
     if isinstance(mend, str):
         return mend
+    if isinstance(mend, LinesOut):
+        return _edited(facts, mend)
     # The loader takes `;` for a separator too.
     separator = "[:;]" if mend.name == "LD_LIBRARY_PATH" else ":"
     elements = lists.get(mend.name, re.split(separator, facts.get(mend.name)))

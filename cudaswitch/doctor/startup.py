@@ -55,34 +55,37 @@ def _by_file(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
 
 def _removal(facts: Facts, file: str, settings: list[Setting], evidence: str) -> Found:
     """Make the finding that takes whole lines out; a line with more in it is the person's."""
-    shown = f"{evidence}: " + "; ".join(f"`{file}`:{one.lines[0]} `{one.text}`" for one in settings)
+    shown = f"{evidence}: " + "; ".join(f"`{file}`:{one.number} `{one.text}`" for one in settings)
     shared = [one for one in settings if not one.alone]
     if shared:
-        return Found(shown, f"vi +{shared[0].lines[0]} {word(facts, file)}")
+        return Found(shown, _by_hand(facts, file, shared[0].number))
+    lines = {number: text for one in settings for number, text in one.lines.items()}
     # A block that loses its only statement is no longer a block.
     instead = {
-        one.lines[0]: f"{_indent(one.text)}:  # {one.text.strip()}"
+        one.number: f"{_indent(one.text)}:  # {one.text.strip()}"
         for one in settings
         if _indent(one.text)
     }
-    lines = tuple(number for one in settings for number in one.lines)
-    return Found(shown, sed(facts, file, lines, instead), LinesOut(file, lines, instead))
+    return _edit(facts, shown, file, lines, instead)
 
 
 def _indent(text: str) -> str:
     return text[: len(text) - len(text.lstrip())]
 
 
-def sed(facts: Facts, file: str, lines: Iterable[int], instead: Mapping[int, str]) -> str:
-    """Spell the command that takes lines out of a file or replaces them, keeping a copy."""
-    parts = [
-        f"{number}c\\{instead[number].replace(chr(92), chr(92) * 2)}"
-        if number in instead
-        else f"{number}d"
-        for number in lines
-    ]
-    scripts = " ".join(f"-e {word(facts, part)}" for part in parts)
-    return f"sed --follow-symlinks -i.bak {scripts} {word(facts, file)}"
+def _edit(
+    facts: Facts, evidence: str, file: str, lines: Mapping[int, str], instead: Mapping[int, str]
+) -> Found:
+    """Make the finding of lines that go; `instead` is what stands there then, by number."""
+    for number, text in lines.items():
+        if "\ufffd" in text:  # bytes that are no UTF-8, which no command here can name
+            return Found(evidence, _by_hand(facts, file, number))
+    out = LinesOut(file, {number: (text, instead.get(number)) for number, text in lines.items()})
+    return Found(evidence, out, out)
+
+
+def _by_hand(facts: Facts, file: str, number: int) -> str:
+    return f"vi +{number} {word(facts, file)}"
 
 
 def _leftovers(facts: Facts) -> Iterator[Found]:
@@ -99,12 +102,9 @@ def _open_lists(facts: Facts) -> Iterator[Found]:
         value = _OPEN_END.sub(guarded, one.value)
         value = _OPEN_START.sub("${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}", value)
         if value != one.value and one.value in one.text:
-            instead = {one.lines[0]: one.text.replace(one.value, value)}
-            yield Found(
-                f"`{one.file}`:{one.lines[0]} `{one.text.strip()}`",
-                sed(facts, one.file, one.lines, instead),
-                LinesOut(one.file, one.lines, instead),
-            )
+            evidence = f"`{one.file}`:{one.number} `{one.text.strip()}`"
+            instead = {one.number: one.text.replace(one.value, value)}
+            yield _edit(facts, evidence, one.file, one.lines, instead)
 
 
 def _environment_scripts(facts: Facts) -> Iterator[Found]:
@@ -117,7 +117,7 @@ def _environment_scripts(facts: Facts) -> Iterator[Found]:
         if not settings:
             continue
         if "/activate.d/" in script.file or "/deactivate.d/" in script.file:
-            shown = f"`{script.file}`:{settings[0].lines[0]} `{settings[0].text.strip()}`"
+            shown = f"`{script.file}`:{settings[0].number} `{settings[0].text.strip()}`"
             aside = f"mv {word(facts, script.file)} {word(facts, script.file + '.bak')}"
             yield Found(shown, aside, Aside(script.file))
         else:
@@ -171,9 +171,9 @@ def _ready_file(facts: Facts) -> Iterator[Found]:
 def _twice(facts: Facts) -> Iterator[Found]:
     mine = facts.integration
     if mine and mine.twice:
-        evidence = f"`{mine.file}`:{mine.twice} loads it a second time, and starts Python for it"
-        lines = (mine.twice,)
-        yield Found(evidence, sed(facts, mine.file, lines, {}), LinesOut(mine.file, lines, {}))
+        number, text = mine.twice
+        evidence = f"`{mine.file}`:{number} loads it a second time, and starts Python for it"
+        yield _edit(facts, evidence, mine.file, {number: text}, {})
 
 
 def _kernels(facts: Facts) -> Iterator[Found]:

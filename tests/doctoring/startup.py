@@ -107,6 +107,34 @@ export EDITOR=vi
 """
 
 
+MINE = r"""
+eval "$(cudaswitch init bash)"
+# mine
+export CUDA_HOME=/usr/local/cuda-13.0  # [a*b], \& ^it's$ "so"
+export LD_LIBRARY_PATH=/opt/my,lib:$LD_LIBRARY_PATH # \1 & [x], it's
+alias ll='ls -l'
+if true; then
+<TAB>export PATH=$PATH:/usr/local/cuda-13.0/bin
+<TAB>export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/opt/bin\
+/lib64:/usr/local/cuda-13.0/lib64
+fi
+export LD_LIBRARY_PATH=/srv/lib:$LD_LIBRARY_PATH
+export EDITOR=vi
+""".replace("<TAB>", "\t")
+MINE_MENDED = r"""
+# mine
+export LD_LIBRARY_PATH=/opt/my,lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} # \1 & [x], it's
+alias ll='ls -l'
+if true; then
+<TAB>:  # export PATH=$PATH:/usr/local/cuda-13.0/bin
+<TAB>:  # export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/opt/bin\
+fi
+export LD_LIBRARY_PATH=/srv/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export EDITOR=vi
+""".replace("<TAB>", "\t")
+"""A startup file in which rules find several lines, with all that is special to sed, and mended."""
+
+
 @case("CS080")
 def leftovers(it: Patient) -> None:
     it.rc(RC)
