@@ -331,6 +331,16 @@ def test_a_driver_that_is_too_old(
     assert "latest" not in found["fix"]
 
 
+def test_a_driver_that_is_older_than_every_cuda_here(patient: Patient) -> None:
+    kit = patient.toolkit(patient.work / "kit", "13.0.88")
+    patient.env |= {"CUDA_HOME": str(kit), "CUDASWITCH_DRIVER": "340.108"}
+    patient.on_path(kit / "bin")
+    patient.program(patient.work / "bin/apt-cache")
+    patient.in_shell("none")
+    fixes = {one["code"]: one["fix"] for one in patient.findings(1)}
+    assert fixes["CS050"] == "update the NVIDIA driver to 580.65.06 or newer"
+
+
 def test_the_driver_and_pytorch_before_the_driver_and_the_toolkit(patient: Patient) -> None:
     """A toolkit does nothing for a PyTorch that brings its own CUDA."""
     env = patient.virtualenv()

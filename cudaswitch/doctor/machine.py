@@ -33,19 +33,17 @@ def _driver_too_old(facts: Facts) -> Iterator[Found]:
         return
     if kit and kit.version:
         for block in check_driver(kit.version, facts.needs).blocks:
-            best = _installed_for_driver(facts)
-            fix = use_command(facts, best) if best else _install_for_driver(facts)
-            yield Found(f"`{kit.home}`: {block.text} ({block.source})", fix)
+            evidence = f"`{kit.home}`: {block.text} ({block.source})"
+            yield Found(evidence, _for_driver(facts, kit.version))
 
 
-def _installed_for_driver(facts: Facts) -> str | None:
+def _for_driver(facts: Facts, cuda: Version) -> str:
+    """Bring what the driver runs: installed or not; where there is none, another driver."""
     fits = [kit for kit in facts.installed if not check_driver(kit.version, facts.needs).blocks]
-    return max(fits, key=lambda kit: kit.version).name if fits else None
-
-
-def _install_for_driver(facts: Facts) -> str:
+    if fits:
+        return use_command(facts, fits[-1].name)
     newest = newest_cuda(Version(facts.needs.driver or "0"), facts.needs.os)
-    return install_command(facts, Request(str(newest)))
+    return install_command(facts, Request(str(newest))) if newest else _newer_driver(facts, cuda)
 
 
 def _framework_driver(facts: Facts) -> Iterator[Found]:
@@ -53,17 +51,17 @@ def _framework_driver(facts: Facts) -> Iterator[Found]:
         if not facts.needs.driver or not one.cuda or not one.known:
             continue
         cuda = Version(one.cuda)
-        least = required(cuda, facts.needs.os)
         for block in check_driver(cuda, facts.needs).blocks:
-            bound = least.on(facts.needs.os) if least else None
             other = f"; {facts.resolution.hint}" if facts.resolution.hint else ""
             evidence = f"{one.title} {one.version}: {block.text} ({block.source}){other}"
-            yield Found(evidence, _newer_driver(facts, bound))
+            yield Found(evidence, _newer_driver(facts, cuda))
             return
 
 
-def _newer_driver(facts: Facts, least: Version | None) -> str:
-    """Say how the driver gets here: in WSL it is that of Windows, and Ubuntu has packages of it."""
+def _newer_driver(facts: Facts, cuda: Version) -> str:
+    """Say how a driver gets here: in WSL it is that of Windows, and Ubuntu has packages of it."""
+    bound = required(cuda, facts.needs.os)
+    least = bound.on(facts.needs.os) if bound else None
     # No first word that is a command, such as `install`: people evaluate what is told.
     wanted = (
         f"update the NVIDIA driver to {least} or newer" if least else "update the NVIDIA driver"
