@@ -314,6 +314,8 @@ def test_wheels_for_another_major_quarrel_only_over_a_folder(
     ("dists", "finds"),
     [
         (["nvidia-cudnn-cu12 9.1.0.70"], True),
+        (["nvidia-cudnn-cu12 9.1.0.70.post1"], True),
+        (["nvidia-cudnn-cu12 unknown"], False),
         (["nvidia-cudnn-cu12 9.10.2.21"], False),
         (["nvidia-cudnn-cu12 9.12.0.46"], False),
     ],

@@ -20,6 +20,7 @@ from cudaswitch.doctor.spelling import (
     word,
 )
 from cudaswitch.resolver import ResolvedFramework
+from cudaswitch.resolver.needs import release_of
 from cudaswitch.versions import Request, Version
 
 XLA = ("tensorflow", "jax")
@@ -128,9 +129,10 @@ def _two_majors(facts: Facts) -> Iterator[Found]:
 def _wrong_cudnn_wheel(facts: Facts) -> Iterator[Found]:
     for one in facts.resolution.frameworks:
         for part in facts.needs.carried:
-            if part.component != "cudnn" or not one.cudnn or not one.bundled:
+            here = release_of(part.version)
+            if part.component != "cudnn" or not one.cudnn or not one.bundled or here is None:
                 continue
-            wanted, here = Version(one.cudnn), Version(part.version)
+            wanted = Version(one.cudnn)
             other_cuda = not part.cuda or Version(part.cuda).major != Version(one.cuda or "").major
             if part.kind != "dist" or other_cuda:
                 continue
