@@ -83,6 +83,14 @@ def test_two_that_fit():
     assert "nearer" in whys(answer)["10.1.105+cudnn7.6.5"]
 
 
+def test_what_a_shared_store_has_too_is_told_once():
+    store = [toolkit("10.1.243+cudnn7.6.5"), toolkit("10.1.105+cudnn7.6.5")]
+    shared = [one._replace(path=f"/srv{one.path}") for one in store]
+    answer = resolve(facts(tensorflow("2.1.0", "10.1", "7")), store + shared)
+    assert answer.toolkit == "10.1.243+cudnn7.6.5"
+    assert [one.toolkit for one in answer.rejected] == ["10.1.105+cudnn7.6.5"]
+
+
 def test_the_cudnn_that_was_built_with_goes_before_a_newer_one():
     kits = [toolkit(f"11.2.2+cudnn{cudnn}") for cudnn in ("8.0.5", "8.1.1", "8.9.7")]
     for wanted, chosen in (("8.1", "8.1.1"), ("8.2", "8.9.7")):

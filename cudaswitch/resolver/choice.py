@@ -32,15 +32,14 @@ def choose(
     wanted: Wanted, toolkits: Sequence[Toolkit], facts: Facts
 ) -> tuple[Toolkit | None, list[Rejected]]:
     """Pick the nearest fitting toolkit; the rejected ones come in the order given."""
-    whys = {toolkit.name: _misfit(wanted, toolkit, facts) for toolkit in toolkits}
-    fits = [toolkit for toolkit in toolkits if whys[toolkit.name] is None]
+    named: dict[str, Toolkit] = {}
+    for toolkit in toolkits:
+        named.setdefault(toolkit.name, toolkit)  # one's own goes before a shared store's
+    whys = {name: _misfit(wanted, toolkit, facts) for name, toolkit in named.items()}
+    fits = [toolkit for name, toolkit in named.items() if whys[name] is None]
     best = max(fits, key=lambda toolkit: _rank(wanted, toolkit, facts), default=None)
     nearer = f"would do, but {best.name} is nearer" if best else ""
-    rejected = [
-        Rejected(toolkit.name, whys[toolkit.name] or nearer)
-        for toolkit in toolkits
-        if toolkit != best
-    ]
+    rejected = [Rejected(name, why or nearer) for name, why in whys.items() if named[name] != best]
     return best, rejected
 
 
