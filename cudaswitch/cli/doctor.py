@@ -88,8 +88,7 @@ def _tell(findings: list[Finding]) -> None:
         talk.line(f"  found  {finding.found.evidence}")
         talk.line(f"  cause  {rule.cause}")
         talk.line(f"  fix    {finding.fix}")
-    count = len(findings)
-    talk.say(f"{count} finding{'s' if count > 1 else ''}")
+    talk.say(output.counted(len(findings), "finding"))
 
 
 def _mend(findings: list[Finding], yes: bool) -> None:

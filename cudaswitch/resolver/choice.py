@@ -1,4 +1,4 @@
-"""Third step: the best installed toolkit, and why not the others."""
+"""Fourth step: the best installed toolkit, and why not the others."""
 
 from __future__ import annotations
 
