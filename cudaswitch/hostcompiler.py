@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cudaswitch.activation import COMPILER_OPTIONS
-from cudaswitch.compat.compilers import host_compilers
+from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.programs import is_program
 from cudaswitch.regular import read_regular
@@ -34,26 +34,6 @@ _OF_CONDA = 7
 _READ_LIMIT = 1 << 20
 _SECONDS = 10.0
 """How long a compiler may take to tell its version; ccache on a slow disk needs some."""
-
-
-class Bounds(NamedTuple):
-    """The majors that a toolkit accepts, None where no bound is known; `source` says so."""
-
-    gcc_min: int | None
-    gcc_max: int | None
-    clang_min: int | None
-    clang_max: int | None
-    source: str
-
-    def of(self, kind: str) -> tuple[int | None, int | None]:
-        """Return the least and greatest major of `gcc` or `clang`."""
-        if kind == "gcc":
-            return self.gcc_min, self.gcc_max
-        return self.clang_min, self.clang_max
-
-    def accepts(self, compiler: Compiler) -> bool:
-        least, most = self.of(compiler.kind)
-        return (least or 0) <= compiler.major <= (most or compiler.major)
 
 
 class Compiler(NamedTuple):
@@ -88,7 +68,7 @@ class HostCompiler(NamedTuple):
     def fits(self) -> bool:
         if self.default is None:
             return False
-        return self.bounds is None or self.bounds.accepts(self.default)
+        return self.bounds is None or self.bounds.accepts(self.default.kind, self.default.major)
 
     def __str__(self) -> str:
         """Say it in one line: what is there, what is accepted, what would do."""
@@ -133,7 +113,11 @@ def host_compiler(
     found = HostCompiler(cuda.minor, accepted, default_compiler(environment))
     if found.fits:
         return found
-    fitting = [each for each in installed(path) if accepted is None or accepted.accepts(each)]
+    fitting = [
+        each
+        for each in installed(path)
+        if accepted is None or accepted.accepts(each.kind, each.major)
+    ]
     best = max(fitting, key=lambda each: (each.kind == "gcc", each.major), default=None)
     wanted = bringing(accepted) if best is None and packages else ()
     return found._replace(better=best, packages=wanted)
@@ -180,10 +164,7 @@ def bounds(home: Path, cuda: Version) -> Bounds | None:
         found = read_bounds(text, str(home / name))
         if found:
             return found
-    row = host_compilers(cuda)
-    if row is None:
-        return None
-    return Bounds(row.gcc_min, row.gcc_max, row.clang_min, row.clang_max, row.source)
+    return host_compilers(cuda)
 
 
 def read_bounds(header: str, source: str) -> Bounds | None:
@@ -245,8 +226,8 @@ def bringing(accepted: Bounds | None) -> tuple[str, ...]:
     """Name the commands that install a gcc that fits: the system's, if it has one, and conda's."""
     if accepted is None or accepted.gcc_max is None:
         return ()
-    least, most = accepted.gcc_min or 0, accepted.gcc_max
-    majors = [major for major in majors_of_apt("g++-") if least <= major <= most]
+    most = accepted.gcc_max
+    majors = [major for major in majors_of_apt("g++-") if accepted.accepts("gcc", major)]
     apt = (f"apt install g++-{max(majors)}",) if majors else ()
     conda = (f"conda install -c conda-forge gxx_linux-64={most}",) if most >= _OF_CONDA else ()
     return (*apt, *conda)

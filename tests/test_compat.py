@@ -13,9 +13,10 @@ from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
 from cudaswitch.compat.drivers import corresponding, newest_cuda, required
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.compat.sonames import differing, releases_with, soname
-from cudaswitch.compat.tables import CONFIDENCES, DATA, literal_start, read_table
+from cudaswitch.compat.tables import DATA, literal_start, read_table
 from cudaswitch.versions import Version
 
+CONFIDENCES = ("quoted", "secondary")
 TABLES = sorted(path.relative_to(DATA).with_suffix("").as_posix() for path in DATA.rglob("*.json"))
 VERSIONS = {"version", "cuda", "cudnn", "cuda_min", "min_cc", "max_cc", "cc_min", "cc", "linux"}
 VERSIONS |= {"win", "since", "before", "cuda_max", "glibc_min", "oldest", "newest"}
@@ -231,7 +232,7 @@ def test_architectures_of_a_release_and_of_a_major():
     ],
 )
 def test_the_gcc_that_nvcc_accepts(cuda, gcc, accepted):
-    assert host_compilers(Version(cuda)).accepts_gcc(gcc) is accepted
+    assert host_compilers(Version(cuda)).accepts("gcc", gcc) is accepted
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import termios
 import pytest
 
 from checks import succeeded
+from cudaswitch.compat.compilers import Bounds
 from cudaswitch.resolver import explain, resolve
 from handmade import facts, found, tensorflow, toolkit, torch
 from homes import Home
@@ -73,12 +74,21 @@ def test_the_explanation_holds_reasons_rejected_and_the_next_step():
     assert "\nhint: TensorFlow 1." in text
 
 
-@pytest.mark.parametrize("compiles", [True, False])
-def test_the_host_compiler_of_a_toolkit_without_nvcc_is_nobodys(compiles):
+@pytest.mark.parametrize(
+    ("accepted", "told"),
+    [
+        (Bounds(None, 9, None, None, "its header"), "up to 9, the default is 12; none"),
+        (Bounds(5, 13, None, None, "its header"), None),
+        (None, None),
+    ],
+)
+def test_the_host_compiler_is_held_against_the_nvcc_of_the_toolkit(accepted, told):
+    """Not against that of its release; where it has none, nobody compiles."""
     need = facts(tensorflow("2.1.0", "10.1", "7"), gcc=(12,))
-    answer = resolve(need, [toolkit("10.1.243+cudnn7.6.5")], lambda _: compiles)
+    answer = resolve(need, [toolkit("10.1.243+cudnn7.6.5")], lambda _: accepted)
     assert answer.toolkit
-    assert any("compiles with gcc" in it.text for it in answer.reasons) == compiles
+    said = [it for it in answer.reasons if "compiles with gcc" in it.text]
+    assert [(told in it.text, it.source) for it in said] == [(True, "its header")] * bool(told)
 
 
 def test_what_holds_for_those_that_follow_another_is_said_once():

@@ -13,14 +13,15 @@ import pytest
 import builders
 from checks import succeeded
 from cudaswitch import hostcompiler
-from cudaswitch.compat.compilers import host_compilers
-from cudaswitch.hostcompiler import Bounds, Compiler, bounds, host_compiler, read_bounds
+from cudaswitch.compat.compilers import Bounds, host_compilers
+from cudaswitch.hostcompiler import Compiler, bounds, host_compiler, read_bounds
 from cudaswitch.paths import Home as Folders
 from cudaswitch.platforms import current_platform
 from cudaswitch.store import Store, compiles_here
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 from homes import Home
+from made_environments import Env
 from tools import require
 
 HEADER = """\
@@ -296,6 +297,22 @@ def test_one_compiler_is_asked_once_for_all_toolkits_and_all_their_names(
     asked.unlink()
     succeeded(home.run("alias", "work", "11.8", PATH=path))
     assert asked.read_text().splitlines() == ["--version", "-dumpversion"]
+
+
+@pytest.mark.parametrize(("gcc", "told"), [("10", True), ("9", False)])
+def test_resolve_reads_the_header_too(
+    home: Home, env: Env, tmp_path: Path, gcc: str, told: bool
+) -> None:
+    """The table has 13 for that release: who has changed the header has changed what compiles."""
+    kit = with_nvcc(tmp_path / "kit", 9)
+    (kit / "bin/nvcc").chmod(0o755)
+    (kit / "version.json").write_text('{"cuda": {"version": "12.4.131"}}')
+    succeeded(home.run("adopt", kit))
+    env.torch("2.5.1+cu124", "12.4")
+    env.write("conda-meta/history", "")
+    said = "\n".join(succeeded(home.run("resolve", "-p", env.prefix, "--gcc", gcc)))
+    assert (f"nvcc 12.4 compiles with gcc up to 9, the default is {gcc}" in said) == told
+    assert (f"{kit}/include/crt/host_config.h" in said) == told
 
 
 OTHER_GLIBC = """

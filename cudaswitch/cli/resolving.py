@@ -10,12 +10,15 @@ import click
 
 from cudaswitch import talk
 from cudaswitch.cli import options, output
+from cudaswitch.compat.compilers import Bounds
 from cudaswitch.detect.facts import facts_of
 from cudaswitch.environments import active_environment, environment_at, environment_named
 from cudaswitch.errors import CudaswitchError
+from cudaswitch.hostcompiler import bounds
 from cudaswitch.resolver import explain
 from cudaswitch.resolver import resolve as resolve_facts
 from cudaswitch.store import all_stores, compiles_here
+from cudaswitch.toolkit import Toolkit
 
 
 @click.command(
@@ -56,7 +59,7 @@ def resolve(
         environment = active
     facts = facts_of(Path(environment.prefix), driver=driver, cc=cc, gcc=gcc, platform=platform)
     kits = [kit for store in all_stores() for kit in store.present()]
-    resolution = resolve_facts(facts, kits, compiles_here)
+    resolution = resolve_facts(facts, kits, _accepts)
     if as_json:
         talk.data(resolution.to_json())
     else:
@@ -64,3 +67,7 @@ def resolve(
         width = (os.get_terminal_size().columns or None) if sys.stdout.isatty() else None
         for text in explain(resolution, width).splitlines():
             talk.line(text)
+
+
+def _accepts(kit: Toolkit) -> Bounds | None:
+    return bounds(Path(kit.path), kit.version) if compiles_here(kit) else None

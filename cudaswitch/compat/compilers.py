@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from cudaswitch.compat.tables import Row, read_table, rows_of
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.versions import Version
 
 
-class HostCompilers(Row):
-    """Majors of gcc and clang that nvcc accepts (None: no bound known) and MSVC as printed."""
+class Bounds(NamedTuple):
+    """The majors of gcc and clang that an nvcc accepts, None where no bound is known."""
 
-    source: str
-    confidence: str
-    cuda: Version
     gcc_min: int | None
     gcc_max: int | None
     clang_min: int | None
     clang_max: int | None
-    msvc: str | None
+    source: str
+    confidence: str = "quoted"
 
-    def accepts_gcc(self, major: int) -> bool:
-        return (self.gcc_min or 0) <= major <= (self.gcc_max or major)
+    def of(self, kind: str) -> tuple[int | None, int | None]:
+        """Return the least and greatest major of `gcc` or `clang`."""
+        if kind == "gcc":
+            return self.gcc_min, self.gcc_max
+        return self.clang_min, self.clang_max
+
+    def accepts(self, kind: str, major: int) -> bool:
+        least, most = self.of(kind)
+        return (least or 0) <= major <= (most or major)
 
 
 class GlibcLimit(Row):
@@ -32,11 +38,11 @@ class GlibcLimit(Row):
     text: str
 
 
-def host_compilers(cuda: Version) -> HostCompilers | None:
-    """Find the row of a CUDA release `X.Y`."""
+def host_compilers(cuda: Version) -> Bounds | None:
+    """Tell what the nvcc of a CUDA release `X.Y` accepts."""
     for row in rows_of(read_table("compilers"), "hosts"):
         if row["cuda"] == cuda.minor:
-            return HostCompilers(**(row | {"cuda": Version(row["cuda"])}))
+            return Bounds(**{name: row[name] for name in Bounds._fields})
     return None
 
 

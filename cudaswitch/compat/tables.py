@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from cudaswitch.versions import Version
 
 DATA = Path(__file__).parent / "data"
-CONFIDENCES = ("quoted", "secondary")
 
 
 class Fact(Protocol):

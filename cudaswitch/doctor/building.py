@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch.activation import HOMES, chosen_compiler
+from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import Facts, Found, Kit, Rule
 from cudaswitch.doctor.spelling import install_command, put_first, setting, word
 from cudaswitch.hostcompiler import bringing
@@ -162,7 +163,7 @@ def _host_too_new(facts: Facts) -> Iterator[Found]:
     accepted, found = facts.accepts, facts.needs.gcc
     if accepted is None or accepted.gcc_max is None or not found:
         return
-    fitting = [major for major in found if (accepted.gcc_min or 0) <= major <= accepted.gcc_max]
+    fitting = [major for major in found if accepted.accepts("gcc", major)]
     if found[0] in fitting:
         return
     evidence = f"nvcc {kit.version.minor} takes gcc up to {accepted.gcc_max}"
@@ -173,7 +174,7 @@ def _host_too_new(facts: Facts) -> Iterator[Found]:
     by_use = not chosen_compiler(facts.variables) and not facts.get("CONDA_PREFIX")
     if fitting and by_use and any(ours.path == kit.home for ours in facts.installed):
         fix = install_command(facts, Request(str(kit.version)))
-    yield Found(f"{evidence}, the default is {found[0]} ({accepted.source})", fix)
+    yield Found(f"{evidence}, the default is {found[0]} ({cite(accepted)})", fix)
 
 
 RULES = (

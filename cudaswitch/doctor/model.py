@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from cudaswitch.compat.compilers import Bounds
 from cudaswitch.environments import Environment
-from cudaswitch.hostcompiler import Bounds
 from cudaswitch.lookup import Found as FoundFile
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver import Facts as Needs

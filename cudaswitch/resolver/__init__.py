@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 
+from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.platforms import current_platform
 from cudaswitch.resolver.choice import Wanted, choose, fits
@@ -49,11 +50,11 @@ class _Draft:
     """The resolution while the steps fill it in."""
 
     def __init__(
-        self, facts: Facts, toolkits: Sequence[Toolkit], compiles: Callable[[Toolkit], bool]
+        self, facts: Facts, toolkits: Sequence[Toolkit], accepts: Callable[[Toolkit], Bounds | None]
     ) -> None:
         self.facts = facts
         self.toolkits = toolkits
-        self.compiles = compiles
+        self.accepts = accepts
         self.reasons: list[Reason] = []
         self.needs: list[Need] = []
         self.verdicts: list[Verdict] = []
@@ -99,13 +100,14 @@ class _Draft:
 def resolve(
     facts: Facts,
     toolkits: Sequence[Toolkit],
-    compiles: Callable[[Toolkit], bool] = lambda _: True,
+    accepts: Callable[[Toolkit], Bounds | None] = lambda kit: host_compilers(kit.version),
 ) -> Resolution:
     """Choose the CUDA, the cuDNN and the installed toolkit for what is in an environment.
 
-    `compiles` tells whether a toolkit has an nvcc; of one without, no host compiler is spoken.
+    `accepts` tells which host compilers a toolkit's nvcc takes, None where it has no nvcc: then no
+    host compiler is spoken of.
     """
-    draft = _Draft(facts, toolkits, compiles)
+    draft = _Draft(facts, toolkits, accepts)
     for step in STEPS:
         step(draft)
     lead = draft.wanted
@@ -314,9 +316,11 @@ def _labels(draft: _Draft, *, own: bool) -> str:
 
 def host_compiler(draft: _Draft) -> None:
     """Whether the machine's compiler can build with it."""
-    if draft.wanted and (draft.toolkit is None or draft.compiles(draft.toolkit)):
-        cuda = draft.toolkit.version if draft.toolkit else draft.wanted.cuda
-        draft.reasons += check_compilers(cuda, draft.facts)
+    if draft.wanted is None:
+        return
+    kit, cuda = draft.toolkit, draft.wanted.cuda
+    if accepted := draft.accepts(kit) if kit else host_compilers(cuda):
+        draft.reasons += check_compilers(kit.version if kit else cuda, accepted, draft.facts)
 
 
 def next_step(draft: _Draft) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from cudaswitch.compat.architectures import Architectures, architectures, gpu_name
-from cudaswitch.compat.compilers import glibc_limit, host_compilers
+from cudaswitch.compat.compilers import Bounds, glibc_limit
 from cudaswitch.compat.cudnn import highest_capability, lowest_capability
 from cudaswitch.compat.drivers import corresponding, newest_served, required
 from cudaswitch.compat.frameworks import Build
@@ -232,16 +232,16 @@ def _current(need: Need, release: Version, os: str) -> list[Build]:
     return list(newest.values())
 
 
-def check_compilers(cuda: Version, facts: Facts) -> list[Reason]:
-    """Say when the host compiler or C library is too new for this CUDA's nvcc."""
+def check_compilers(cuda: Version, accepted: Bounds, facts: Facts) -> list[Reason]:
+    """Say when the host compiler or C library is too new for an nvcc."""
     reasons = []
-    row = host_compilers(cuda)
-    if row and facts.gcc and not row.accepts_gcc(facts.gcc[0]):
-        fitting = [major for major in facts.gcc if row.accepts_gcc(major)]
-        bounds = f"{row.gcc_min} to {row.gcc_max}" if row.gcc_min else f"up to {row.gcc_max}"
+    if facts.gcc and not accepted.accepts("gcc", facts.gcc[0]):
+        fitting = [major for major in facts.gcc if accepted.accepts("gcc", major)]
+        least, most = accepted.of("gcc")
+        bounds = f"{least} to {most}" if least else f"up to {most}"
         also = f"gcc {max(fitting)} fits" if fitting else "none that fits is installed"
         text = f"nvcc {cuda.minor} compiles with gcc {bounds}, the default is {facts.gcc[0]}"
-        reasons.append(Reason(f"{text}; {also}", cite(row)))
+        reasons.append(Reason(f"{text}; {also}", cite(accepted)))
     limit = glibc_limit(cuda, Version(facts.glibc)) if facts.glibc else None
     if limit:
         reasons.append(Reason(f"{limit.text}; here is glibc {facts.glibc}", cite(limit)))
