@@ -139,9 +139,11 @@ def _toolkit(folder: Path) -> Toolkit:
         return kit
     contents = read_contents(folder)
     if contents is None:
+        # Of one that was adopted the store has its record alone.
+        again = "adopt" if os.listdir(folder) == [MANIFEST] else "install"
         raise StoreError(
             f"nothing tells any more what toolkit {folder.name} is made of",
-            f"delete `{folder}`, and install it again",
+            f"delete `{folder}`, and {again} it again",
         )
     packages = contents.packages
     libraries = [package.version for package in packages if package.component == "cudnn"]

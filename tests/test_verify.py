@@ -176,7 +176,8 @@ def test_a_toolkit_whose_record_is_damaged_is_not_set_aside(home: Home, tmp_path
     succeeded(home.run("adopt", tmp_path / "cuda"))
     record = home.store / "toolkits/11.2.152/cudaswitch.json"
     record.write_text(record.read_text()[:-5])
-    refused(home.run("verify", "--repair"), "nothing tells any more", hint="delete")
+    hint = f"delete `{record.parent}`, and adopt it again"
+    refused(home.run("verify", "--repair"), "nothing tells any more", hint=hint)
     assert record.exists()
 
 
