@@ -1,7 +1,8 @@
 """`cuda.lock`: the exact packages of a project's toolkits, as text that people can compare.
 
 TOML, with one key a line and everything in a fixed order, so that a change shows as what it is.
-Nobody's path, date or credentials are in it: two people who lock the same write the same.
+No date or credentials are in it, and no path but that of a package which is a file of this machine:
+two people who lock the same write the same.
 """
 
 from __future__ import annotations

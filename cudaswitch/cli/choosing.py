@@ -157,7 +157,12 @@ def _of_files(named: Sequence[str], platform: str, work: Path, offline: bool) ->
     rows = []
     for artifact in artifacts:
         origin = artifact.origin
-        url = origin if files.is_url(origin) else Path(origin).as_uri()
+        url = origin if files.is_url(origin) else _url_of(Path(origin))
         size = artifact.path.stat().st_size
         rows.append(locked(url, file_sha256(artifact.path), size, "file"))
     return LockedToolkit("", None, platform, None, tuple(rows))
+
+
+def _url_of(path: Path) -> str:
+    """Spell a file's place, however its folder was named; its own name tells what it is."""
+    return (path.parent.resolve() / path.name).as_uri()

@@ -176,6 +176,17 @@ def test_from_a_folder_without_network(
     assert succeeded(online.run("sync", "--offline", "--lock", usb / "cuda.lock")) == [KIT]
 
 
+def test_a_file_has_one_url_however_its_folder_was_named(
+    home: Home, tmp_path: Path, pair: list[Path]
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "link").symlink_to(pair[0].parent)
+    for spelled in (pair[0], Path("../link", pair[0].name)):
+        succeeded(home.run("lock", spelled, cwd=tmp_path / "work"))
+        [kit] = read_lock(tmp_path / "work/cuda.lock")
+        assert [row.url for row in kit.packages] == [pair[0].resolve().as_uri()]
+
+
 def test_download_of_a_file_and_a_url(home: Home, tmp_path: Path, pair: list[Path]) -> None:
     with FolderServer(pair[0].parent) as server:
         what = (pair[0], f"{server.url}/{pair[1].name}")
