@@ -155,8 +155,11 @@ def version_file(directory: str, variables: Mapping[str, str]) -> str | None:
 
 
 def toolkit_at(path: str) -> Toolkit | None:
-    """Return the toolkit whose folder is `path`."""
-    return next((kit for kit in all_toolkits() if kit.path == path), None)
+    """Return the toolkit whose folder is `path`, whatever links lead to it."""
+    if not os.path.isabs(path):
+        return None
+    real = os.path.realpath(path)
+    return next((kit for kit in all_toolkits() if os.path.realpath(kit.path) == real), None)
 
 
 def working_directory(variables: Mapping[str, str]) -> str:

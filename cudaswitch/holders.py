@@ -35,18 +35,21 @@ class Record(NamedTuple):
     def shown(self) -> str:
         if self.hooked is not None:
             return self.prefix
-        return "you (--global)" if self.path == home().at("global") else self.path
+        return "you (--global)" if _place(self.path) == _place(home().at("global")) else self.path
 
 
 def holders() -> dict[str, list[str]]:
-    """Map the paths of toolkits to those who pin them: environments, directories, the user."""
+    """Map the real paths of toolkits to those who pin them: environments, directories, the user.
+
+    Hooks may have been written under another spelling of the store's path.
+    """
     found: dict[str, list[str]] = {}
     for record in records():
         try:
             path = record.hooked or answer(read_request(record.path)).want.home
         except CudaswitchError:
             continue
-        found.setdefault(path, []).append(record.shown)
+        found.setdefault(os.path.realpath(path), []).append(record.shown)
     return {path: sorted(each) for path, each in found.items()}
 
 

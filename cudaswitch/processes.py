@@ -13,7 +13,8 @@ def users_of(folders: Iterable[Path]) -> list[str]:
 
     Other users' processes cannot be looked into and are not told of.
     """
-    places = [f"{folder}{os.sep}" for folder in folders]
+    # The kernel tells real paths.
+    places = [f"{os.path.realpath(folder)}{os.sep}" for folder in folders]
     users = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

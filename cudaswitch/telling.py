@@ -188,7 +188,7 @@ def installed(as_json: bool = False) -> None:
             {
                 **kit.to_json(),
                 "active": kit.path == active,
-                "pinned_by": holders.get(kit.path, []),
+                "pinned_by": holders.get(os.path.realpath(kit.path), []),
             }
             for kit in kits
         ]
@@ -221,7 +221,7 @@ def installed(as_json: bool = False) -> None:
                 kit.name,
                 kit.source,
                 kit.path,
-                _state(kit, holders.get(kit.path, [])),
+                _state(kit, holders.get(os.path.realpath(kit.path), [])),
             )
             for kit in kits
         ]

@@ -59,6 +59,26 @@ def test_an_environment_has_one_pin_however_its_path_is_spelled(
     succeeded(stocked.run("remove", BARE))
 
 
+def test_a_pin_holds_however_the_path_of_the_store_is_spelled(
+    stocked: Home, tmp_path: Path
+) -> None:
+    """That of a copied environment, too, of which we have no note."""
+    prefix, copy = conda_prefix(tmp_path / "env"), tmp_path / "copy"
+    (tmp_path / "link").symlink_to(stocked.store)
+    linked = {"CUDASWITCH_HOME": str(tmp_path / "link")}
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    succeeded(stocked.run("pin", BARE, "--cudnn", "none", "--global", **linked))
+    shutil.copytree(prefix, copy)
+    (stocked.path / ".conda").mkdir()
+    (stocked.path / ".conda" / "environments.txt").write_text(f"{prefix}\n{copy}\n")
+    expected = {BARE: ["you (--global)"], FULL: [str(copy), str(prefix)]}
+    for variables in ({}, linked):
+        kits = json.loads(stocked.run("list", "--json", **variables).stdout)["toolkits"]
+        assert {kit["name"]: kit["pinned_by"] for kit in kits} == expected
+        refused(stocked.run("remove", FULL, **variables), f"pinned by {copy}, {prefix}")
+        refused(stocked.run("remove", BARE, **variables), "pinned by you (--global)")
+
+
 def test_who_is_gone_pins_nothing(stocked: Home, tmp_path: Path) -> None:
     prefix = conda_prefix(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", prefix))

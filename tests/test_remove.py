@@ -147,6 +147,16 @@ def test_what_runs_stays_unless_forced(stocked: Home, busy: subprocess.Popen[str
     assert busy.poll() is None
 
 
+def test_what_runs_is_found_where_a_link_leads_to_the_store(
+    stocked: Home, busy: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    """As where `/home` is a link to a bigger disk: the kernel tells real paths."""
+    (tmp_path / "link").symlink_to(stocked.store)
+    linked = {"CUDASWITCH_HOME": str(tmp_path / "link")}
+    refused(stocked.run("remove", FULL, **linked), f"(process {busy.pid})", hint="--force")
+    succeeded(stocked.run("remove", BARE, **linked))
+
+
 def test_a_program_that_ended_holds_nothing(stocked: Home, busy: subprocess.Popen[str]) -> None:
     busy.communicate("\n")
     succeeded(stocked.run("remove", FULL))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -59,9 +60,9 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     if not force:
         pinned = holders()
         for kit in chosen:
-            if pinned.get(kit.path):
+            if by := pinned.get(os.path.realpath(kit.path)):
                 raise StoreError(
-                    f"{kit.name} is pinned by {', '.join(pinned[kit.path])}",
+                    f"{kit.name} is pinned by {', '.join(by)}",
                     f"unpin it there, or cudaswitch remove --force {kit.name}",
                 )
         _refuse_used([kit.name for kit in chosen], store.folders_of(chosen))
