@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import CONTENTS, MANIFEST
-from cudaswitch.planning import NOTHING_SHARED, Holdings, Recipe, release_of
+from cudaswitch.planning import NOTHING_SHARED, Holdings, Recipe, Shared, release_of
 from cudaswitch.platforms import current_platform
 from cudaswitch.sharing import shared
 from cudaswitch.staging import require_writable
@@ -38,62 +38,87 @@ class Artifact(NamedTuple):
     sha256: str | None = None
 
 
+class _Bundle(NamedTuple):
+    """Identified files that are installed as one, sorted by id; `found` is there elsewhere."""
+
+    named: list[tuple[Artifact, Package]]
+    release: Version | None
+    others: Shared
+    found: list[Toolkit]
+
+
 def install(
     store: OwnStore,
-    artifacts: Sequence[Artifact],
+    deliveries: Sequence[tuple[Sequence[Artifact], Version | None]],
     *,
     platform: str | None = None,
-    release: Version | None = None,
     force: bool = False,
     exact: bool = False,
-) -> list[Toolkit]:
+) -> list[list[Toolkit]]:
     """Put packages in and compose every toolkit that they make possible.
 
-    `release` is the CUDA release that pieces of a toolkit belong together as; without
-    one it is read off nvcc or the runtime among them. With `exact` nothing that is there
-    becomes part of a toolkit too. Returns the toolkits that can now be used. Nothing is
-    changed where one file cannot be installed.
+    Each delivery is files with the CUDA release that pieces of a toolkit among them belong
+    together as; without one it is read off nvcc or the runtime among them. With `exact` nothing
+    that is there becomes part of a toolkit too. Returns for each the toolkits that can now be used.
+    Nothing is changed where one file cannot be installed.
 
     cuDNN goes with the toolkits of shared stores too; one that they have is put in again only
     where it is `force`d, or goes with more here.
     """
-    named = identified(artifacts, platform)
-    version = release or release_of([package for _, package in named])
-    others = NOTHING_SHARED if exact else shared(_libraries_in(named))
-    others = others._replace(made={}) if force else others
 
-    def planned(known: Mapping[str, Package], new: Iterable[Package]) -> list[Recipe]:
+    def planned(bundle: _Bundle, known: Mapping[str, Package]) -> list[Recipe]:
         kits = {kit.name: kit for kit in store.toolkits()}
-        at = frozenset(package.id for package in new)
+        at = frozenset(package.id for _, package in bundle.named)
         folder = str(store.home.toolkits)
-        return Holdings(folder, known, kits, at, force, exact, others).recipes(version)
+        holdings = Holdings(folder, known, kits, at, force, exact, bundle.others)
+        return holdings.recipes(bundle.release)
 
-    if others.made:
+    def bundled(artifacts: Sequence[Artifact], release: Version | None) -> _Bundle:
+        named = identified(artifacts, platform)
+        version = release or release_of([package for _, package in named])
+        others = NOTHING_SHARED if exact else shared(_libraries_in(named))
+        others = others._replace(made={}) if force else others
+        found = [kit for kits in others.made.values() for kit in kits.values()]
+        bundle = _Bundle(named, version, others, found)
+        if not others.made:
+            return bundle
         known = {package.id: package for package in [*store.packages(), *(one for _, one in named)]}
-        recipes = planned(known, (package for _, package in named))
-        used = {at for recipe in recipes for at in recipe.toolkit.packages}
-        named = [one for one in named if one[1].id not in others.made or one[1].id in used]
-    found = [kit for kits in others.made.values() for kit in kits.values()]
-    if not named:
-        return found
+        used = {at for recipe in planned(bundle, known) for at in recipe.toolkit.packages}
+        rest = [one for one in named if one[1].id not in others.made or one[1].id in used]
+        return bundle._replace(named=rest)
+
+    bundles = [bundled(*delivery) for delivery in deliveries]
+    wanted = _each_once([one for bundle in bundles for one in bundle.named])
+    if not wanted:
+        return [bundle.found for bundle in bundles]
     require_writable(store.home)
     with contextlib.ExitStack() as held:
         # In one order for everybody, so that two installs never wait for each other.
-        staged = [_stage(store, artifact, package, force, held) for artifact, package in named]
+        staged = {
+            package.id: _stage(store, artifact, package, force, held)
+            for artifact, package in wanted
+        }
         with store.changing() as undo:
             known = {package.id: package for package in store.packages()}
-            for package, stage in staged:
-                if stage is None and package.id not in known:
-                    raise StoreError(f"{package.id} was removed meanwhile", "try again")
-                known[package.id] = package
-            plan = planned(known, (package for package, _ in staged))
-            for package, stage in staged:
-                if stage is not None:
-                    final = store.home.packages / package.id
-                    store.staging.publish(stage, final, package.to_json(), undo, replaces=force)
-            for recipe in plan:
-                _make(store, recipe, force, undo)
-    return [*found, *(recipe.toolkit for recipe in plan)]
+            for at, (_, stage) in staged.items():
+                if stage is None and at not in known:
+                    raise StoreError(f"{at} was removed meanwhile", "try again")
+            made = []
+            for bundle in bundles:
+                parts = [staged[package.id][0] for _, package in bundle.named]
+                known |= {package.id: package for package in parts}
+                plan = planned(bundle, known)
+                for package in parts:
+                    # Once: bundles may have packages in common.
+                    _, stage = staged[package.id]
+                    staged[package.id] = package, None
+                    if stage is not None:
+                        final = store.home.packages / package.id
+                        store.staging.publish(stage, final, package.to_json(), undo, replaces=force)
+                for recipe in plan:
+                    _make(store, recipe, force, undo)
+                made.append([*bundle.found, *(recipe.toolkit for recipe in plan)])
+    return made
 
 
 def _libraries_in(named: Sequence[tuple[Artifact, Package]]) -> dict[str, str]:
@@ -116,11 +141,19 @@ def identified(
     """
     from cudaswitch.archives.unpacking import identify  # noqa: PLC0415  # adopting needs none
 
-    found: dict[str, tuple[Artifact, Package]] = {}
+    named = []
     for artifact in artifacts:
         package = identify(artifact.path)
         _refuse_foreign(package, artifact, platform)
         _refuse_nameless(package, artifact)
+        named.append((artifact, package))
+    return _each_once(named)
+
+
+def _each_once(named: Sequence[tuple[Artifact, Package]]) -> list[tuple[Artifact, Package]]:
+    """Sort identified files by id, each package once; StoreError where two claim to be one."""
+    found: dict[str, tuple[Artifact, Package]] = {}
+    for artifact, package in named:
         rival, _ = found.setdefault(package.id, (artifact, package))
         if rival is artifact or _hash_of(rival) == _hash_of(artifact):
             continue

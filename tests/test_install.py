@@ -12,6 +12,7 @@ import pytest
 
 import builders
 from builders import FORMS, PLACEHOLDER, File, Form, Link
+from builders.redist import redist_index
 from checks import (
     PYTHON,
     RUNTIME_ANSWER,
@@ -29,6 +30,7 @@ from shells.driver import BASH, DASH, FISH, SHELLS, TCSH, Shell, run_shell
 
 FORM = pytest.mark.parametrize("form", FORMS)
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
+FOLDER = {"linux-64": "linux-x86_64", "linux-aarch64": "linux-sbsa"}[current_platform()]
 
 
 def made(folder: Path, subdir: str = "linux-64", form: Form = "tar.bz2") -> list[Path]:
@@ -167,6 +169,31 @@ def test_no_byte_is_stored_twice(home: Home, tmp_path: Path, form: Form) -> None
     assert bytes_in(home.store) <= packages + records + others + len("1\n")
     for library in home.store.glob("toolkits/*/lib64/lib*.so.*.*.*"):
         assert library.stat().st_nlink >= 2, library
+
+
+@pytest.mark.parametrize("command", ["a file and a version", "versions", "sync"])
+def test_what_cannot_be_unpacked_keeps_out_what_came_before_it(
+    home: Home, tmp_path: Path, command: str
+) -> None:
+    """Each version is brought on its own, and all are staged before one is published."""
+    for release, file in (("12.3.2", "LICENSE"), ("12.4.1", "cudaswitch.json")):
+        top = f"cuda_cudart-{FOLDER}-{release}-archive"
+        tree: dict[str, builders.Content] = {"lib/libcudart.so.12": b"x", file: b"{}"}
+        piece = builders.tar_archive(tmp_path / f"{top}.tar.xz", top, tree)
+        redist_index(tmp_path / "mirror", "cuda", release, [piece])
+    versions = ("12.3", "12.4", "--from", "nvidia", "--components", "cudart")
+    mirror = {"CUDASWITCH_NVIDIA_URL": (tmp_path / "mirror").as_uri()}
+    succeeded(home.run("lock", *versions, cwd=tmp_path, **mirror))
+    words = {
+        "a file and a version": ("install", made(tmp_path)[0], *versions[1:]),
+        "versions": ("install", *versions),
+        "sync": ("sync",),
+    }[command]
+    done = home.run(*words, cwd=tmp_path, **mirror)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "holds `cudaswitch.json`" in done.stderr
+    assert names(home) == []
+    assert not list((home.store / "packages").iterdir())
 
 
 def test_installing_again_changes_nothing(home: Home, tmp_path: Path) -> None:

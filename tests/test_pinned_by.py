@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import subprocess
@@ -125,6 +126,21 @@ def test_pins_follow_what_is_installed(stocked: Home, tmp_path: Path) -> None:
     assert switched_to() == "10.1.300"
     succeeded(stocked.run("remove", "--force", "10.1.300"))
     assert switched_to() == FULL
+
+
+def test_pins_follow_what_went_before_a_removal_failed(stocked: Home, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(stocked.run("install", toolkit(tmp_path, "10.2.89")))
+    succeeded(stocked.run("pin", "10", "-p", prefix))
+    want = prefix / "etc/cudaswitch/want"
+    assert want.read_text().splitlines()[-1] == "10.2.89"
+    [package] = (stocked.store / "packages").glob("cudnn-*")
+    with (stocked.store / "locks" / f"{package.name}.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = stocked.run("remove", "--force", "10.2.89", FULL, CUDASWITCH_WAIT="0")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 3), done.stderr
+    assert "removed 10.2.89\n" in done.stderr
+    assert want.read_text().splitlines()[-1] == FULL
 
 
 @pytest.mark.parametrize("closed", [False, True], ids=["open", "read-only"])

@@ -100,7 +100,7 @@ def test_what_is_unpacked_is_the_file_that_was_checked(
     artifact = _artifact(way, path, sha256, tmp_path / "work")
     os.replace(other, artifact.path.resolve())
     with pytest.raises(StoreError, match="changed while it was read"):
-        install(store, [artifact])
+        install(store, [([artifact], None)])
     assert store.packages() == []
 
 

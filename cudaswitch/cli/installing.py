@@ -79,15 +79,14 @@ def install(
                 bundles.append(got)
                 continue
             made[got.name] = got
-            with contextlib.suppress(CudaswitchError):
-                store.publish_anew()
-        for bundle in bundles:
-            kits = install_artifacts(
-                store, bundle.artifacts, platform=platform, release=bundle.toolkit, force=force
-            )
+        for kits in install_artifacts(store, bundles, platform=platform, force=force):
             made |= {kit.name: kit for kit in kits}
         for each, delivery in deliveries.items():
             files.remember(each, delivery, cache())
+    if not bundles:
+        # Its compiler may be another one by now.
+        with contextlib.suppress(CudaswitchError):
+            store.publish_anew()
     bring_up_to_date()
     if not made:
         talk.say("installed; no toolkit fits it yet")

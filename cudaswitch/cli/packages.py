@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import click
 from cudaswitch import talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import output
-from cudaswitch.errors import NotInstalledError, RequestError, StoreError
+from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
 from cudaswitch.holders import holders
 from cudaswitch.processes import users_of
 from cudaswitch.store import Store, all_stores, dealias, find, followed
@@ -31,6 +32,21 @@ def bring_up_to_date() -> None:
     pins.refresh()
     shims.refresh()
     ready.refresh()
+
+
+@contextlib.contextmanager
+def brought_up_to_date() -> Iterator[None]:
+    """Bring up to date what follows the store, also where a change of several steps ends half way.
+
+    What ended it is told then, and no more.
+    """
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(CudaswitchError, OSError):
+            bring_up_to_date()
+        raise
+    bring_up_to_date()
 
 
 @click.command("list", epilog=output.examples("cudaswitch list --json"))
@@ -66,11 +82,11 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
                     f"unpin it there, or cudaswitch remove --force {kit.name}",
                 )
         _refuse_used([kit.name for kit in chosen], store.folders_of(chosen))
-    for kit in chosen:
-        # Who came to use it since has its files open where they are then.
-        store.remove(kit, (lambda _: None) if force else partial(_refuse_used, [kit.name]))
-        talk.say(f"removed {kit.name}")
-    bring_up_to_date()
+    with brought_up_to_date():
+        for kit in chosen:
+            # Who came to use it since has its files open where they are then.
+            store.remove(kit, (lambda _: None) if force else partial(_refuse_used, [kit.name]))
+            talk.say(f"removed {kit.name}")
 
 
 def _refuse_used(names: list[str], folders: list[Path]) -> None:

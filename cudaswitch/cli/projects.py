@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from cudaswitch import talk
-from cudaswitch.changing import OwnStore, own_store
+from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
 from cudaswitch.cli.choosing import Asked, asking, choose, lock_option, project_file
 from cudaswitch.cli.packages import bring_up_to_date
@@ -103,16 +103,16 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
             f"cudaswitch lock --platform {platform}",
         )
     store = own_store()
-    names: dict[str, None] = {}
+    missing = [kit for kit in mine if force or _present(store, kit) is None]
     with workplace(cache()) as work:
-        for kit in mine:
-            present = None if force else _present(store, kit)
-            if present is None:
-                kits = _install(store, kit, bring(kit, work, offline, folder), force)
-                present = _present(store, kit) or (kits[-1] if kits else None)
-            if present:
-                names[present.name] = None
+        brought = [(bring(kit, work, offline, folder), _release(kit)) for kit in missing]
+        made = install(store, brought, force=force, exact=True)
     bring_up_to_date()
+    fresh = dict(zip(missing, made, strict=True))
+    names: dict[str, None] = {}
+    for kit in mine:
+        if present := _present(store, kit) or next(reversed(fresh.get(kit, [])), None):
+            names[present.name] = None
     for name in names:
         talk.line(name)
 
@@ -137,11 +137,8 @@ def bring(
     return bring_exactly(wanted, workdir=work, offline=offline, folder=folder)
 
 
-def _install(
-    store: OwnStore, kit: LockedToolkit, artifacts: Sequence[Artifact], force: bool
-) -> list[Toolkit]:
-    release = Version(kit.release) if kit.release else None
-    return install(store, artifacts, release=release, force=force, exact=True)
+def _release(kit: LockedToolkit) -> Version | None:
+    return Version(kit.release) if kit.release else None
 
 
 def _present(store: Store, kit: LockedToolkit) -> Toolkit | None:
