@@ -19,7 +19,7 @@ from cudaswitch.planning import NOTHING_SHARED, Holdings, Recipe, Shared, releas
 from cudaswitch.platforms import current_platform
 from cudaswitch.sharing import shared
 from cudaswitch.staging import require_writable
-from cudaswitch.store import all_stores, read_package, read_toolkit
+from cudaswitch.store import Store, all_stores, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit, refuse_unsafe_path, target_of, toolkit_name
 from cudaswitch.versions import Version
 
@@ -256,36 +256,55 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
     `cudnn` is the one that was copied into it. One that was adopted before it was there, or as
     another version, gets the name that it has now, and takes what was composed with it along.
     """
-    # A link to it would be followed.
-    refuse_unsafe_path(str(path), "move it to a plain folder, or `mount --bind` it on one")
-    if path.is_relative_to(store.home.toolkits.resolve()):
-        raise StoreError(f"`{path}` is in the store already", "cudaswitch list")
+    _refuse_place(store, path)
     require_writable(store.home)
-    platform = current_platform()
     with store.changing() as undo:
-        kits = {kit.name: kit for kit in store.toolkits()}
-        name = toolkit_name(version, cudnn, platform)
-        if name in kits and kits[name].packages and kits[name].source == "system":
-            # The same cuDNN is laid over it from a package: it is the bare one below.
-            cudnn, name = None, toolkit_name(version, None, platform)
-        kit = Toolkit(name, version, cudnn, str(path), "system", platform)
-        known = {package.id: package for package in store.packages()}
-        holdings = Holdings(str(store.home.toolkits), known, kits)
-        made = (Recipe(kit, ()), *holdings.with_cudnn(kit))
+        made = adoption(store, path, version, cudnn)
+        kit, names = made[0].toolkit, {recipe.toolkit.name for recipe in made}
+        before = store.toolkits()
         for recipe in made:
-            present = kits.get(recipe.toolkit.name)
-            if present and (present.source, present.path) != ("system", recipe.toolkit.path):
-                raise StoreError(
-                    f"toolkit {present.name} is there already, at `{present.path}`",
-                    f"give this one another name: cudaswitch adopt {path} --as VERSION",
-                )
             _make(store, recipe, False, undo)
-        names = {recipe.toolkit.name for recipe in made}
-        for other in kits.values():
+        for other in before:
             is_of_it = other.source == "system" and kit.path in (other.path, other.base)
             if is_of_it and other.name not in names:
                 store.staging.discard(store.home.toolkits / other.name, undo)
     return kit
+
+
+def adoption(
+    store: Store, path: Path, version: Version, cudnn: Version | None = None
+) -> tuple[Recipe, ...]:
+    """Plan what `adopt` would make: the toolkit itself, then it with every cuDNN that fits.
+
+    Raises StoreError where that cannot be.
+    """
+    _refuse_place(store, path)
+    platform = current_platform()
+    kits = {kit.name: kit for kit in store.toolkits()}
+    name = toolkit_name(version, cudnn, platform)
+    if name in kits and kits[name].packages and kits[name].source == "system":
+        # The same cuDNN is laid over it from a package: it is the bare one below.
+        cudnn, name = None, toolkit_name(version, None, platform)
+    kit = Toolkit(name, version, cudnn, str(path), "system", platform)
+    known = {package.id: package for package in store.packages()}
+    holdings = Holdings(str(store.home.toolkits), known, kits)
+    made = (Recipe(kit, ()), *holdings.with_cudnn(kit))
+    for recipe in made:
+        present = kits.get(recipe.toolkit.name)
+        if present and (present.source, present.path) != ("system", recipe.toolkit.path):
+            raise StoreError(
+                f"`{path}` would be toolkit {present.name}, and that is there already, at"
+                f" `{present.path}`",
+                f"give this one another name: cudaswitch adopt {path} --as VERSION",
+            )
+    return made
+
+
+def _refuse_place(store: Store, path: Path) -> None:
+    # A link to it would be followed.
+    refuse_unsafe_path(str(path), "move it to a plain folder, or `mount --bind` it on one")
+    if path.is_relative_to(store.home.toolkits.resolve()):
+        raise StoreError(f"`{path}` is in the store already", "cudaswitch list")
 
 
 def _make(store: OwnStore, recipe: Recipe, force: bool, undo: contextlib.ExitStack) -> None:

@@ -12,6 +12,7 @@ import builders
 from adoptable import names, toolkit, write
 from checks import refused, snapshot, succeeded
 from homes import Home
+from shells.conda import conda_prefix
 
 
 def test_a_name_that_begins_anothers_is_that_one(home: Home, tmp_path: Path) -> None:
@@ -158,7 +159,7 @@ def test_scan_leaves_names_that_are_taken_and_our_own_alone(home: Home, tmp_path
     succeeded(home.run("adopt", one))
     done = home.run("adopt", "--scan", "--yes", CUDA_HOME=str(two))
     assert f"left alone: `{two}`" in done.stderr
-    assert f"hint: cudaswitch adopt {two} --as VERSION" in done.stderr
+    assert f"cudaswitch adopt {two} --as VERSION\n" in done.stderr
     assert str(two) not in "\n".join(succeeded(done))
     own = builders.cudatoolkit_10_1(tmp_path)
     succeeded(home.run("install", own))
@@ -166,6 +167,37 @@ def test_scan_leaves_names_that_are_taken_and_our_own_alone(home: Home, tmp_path
     done = home.run("adopt", "--scan", "--json", CUDA_HOME=str(inside))
     assert str(inside) not in "\n".join(succeeded(done))
     refused(home.run("adopt", inside), "in the store already", hint="list")
+
+
+def test_scan_adopts_what_it_can(home: Home, tmp_path: Path) -> None:
+    """And leaves alone what cannot be carried, and whose name with a cuDNN is another's."""
+    odd, taken, good = (tmp_path / at for at in ("we:ird", "taken", "good"))
+    toolkit(odd), toolkit(taken, "10.1.243"), toolkit(good, "11.4.999")
+    files = builders.cudatoolkit_10_1(tmp_path), builders.cudnn_7_6_5(tmp_path)
+    succeeded(home.run("install", *files))
+    succeeded(home.run("remove", "10.1.243"))
+    write(good / "bin/nvcc.profile", "TOP = ..\n")
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(home.run("pin", ">=10.1,<11.5", "-p", prefix))
+    where = {"CUDA_HOME": str(odd), "CUDA_PATH": str(taken)}
+    where["PATH"] = f"{good}/bin:{home.env['PATH']}"
+    done = home.run("adopt", "--scan", "--yes", **where)
+    told = "\n".join(succeeded(done))
+    assert (str(odd) in told, str(taken) in told, str(good) in told) == (False, False, True)
+    assert f"left alone: `{odd}` cannot hold" in done.stderr
+    assert f"left alone: `{taken}` would be" in done.stderr
+    assert (prefix / "etc/cudaswitch/want").read_text().splitlines()[-1] == good.name
+
+
+def test_scan_asks_a_toolkit_once_for_its_version(home: Home, tmp_path: Path) -> None:
+    """However many links lead to it: to ask may start its nvcc."""
+    place, asked = toolkit(tmp_path / "cuda-11.2"), tmp_path / "asked"
+    nvcc = (place / "bin/nvcc").read_text()
+    write(place / "bin/nvcc", nvcc.replace("echo", f"echo >>'{asked}'\necho"), 0o755)
+    (tmp_path / "cuda").symlink_to(place)
+    where = {"CUDA_HOME": str(place), "CUDA_PATH": str(tmp_path / "cuda")}
+    assert str(place) in "\n".join(succeeded(home.run("adopt", "--scan", **where)))
+    assert asked.read_text() == "\n"
 
 
 def test_another_name_for_the_same_version(home: Home, tmp_path: Path) -> None:

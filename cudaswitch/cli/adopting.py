@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from cudaswitch import talk
-from cudaswitch.changing import own_store
+from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.cli import output
-from cudaswitch.cli.packages import bring_up_to_date
+from cudaswitch.cli.packages import brought_up_to_date
+from cudaswitch.errors import StoreError
 from cudaswitch.install import adopt as adopt_toolkit
+from cudaswitch.install import adoption
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import system
 from cudaswitch.store import Store
@@ -38,16 +41,13 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         real = system.resolved(path)
         system.refuse_environment(real)
         detected = Version(version) if version else system.version_of(real)
-        kits = [adopt_toolkit(store, real, detected, system.cudnn_of(real))]
+        with brought_up_to_date():
+            kits = [adopt_toolkit(store, real, detected, system.cudnn_of(real))]
     else:
         kits = _scanned(store)
         if yes:
-            kits = [
-                adopt_toolkit(store, Path(kit.path), kit.version, kit.cudnn)
-                for kit in _free(store, kits)
-            ]
-    if path is not None or yes:
-        bring_up_to_date()
+            with brought_up_to_date():
+                kits = list(_adopted(store, kits))
     adopted = {kit.name: kit.path for kit in store.toolkits()}
     if as_json:
         rows = [{**kit.to_json(), "adopted": adopted.get(kit.name) == kit.path} for kit in kits]
@@ -78,11 +78,13 @@ def _scanned(store: Store) -> list[Toolkit]:
     ]
 
 
-def _free(store: Store, kits: list[Toolkit]) -> list[Toolkit]:
-    """Leave out toolkits whose names others have, and say so."""
-    places = {kit.name: kit.path for kit in store.toolkits()}
-    for kit in kits:
-        if places.setdefault(kit.name, kit.path) != kit.path:
-            talk.say(f"left alone: `{kit.path}`, as {kit.name} is at `{places[kit.name]}`")
-            talk.hint(f"cudaswitch adopt {kit.path} --as VERSION")
-    return [kit for kit in kits if places[kit.name] == kit.path]
+def _adopted(store: OwnStore, found: Sequence[Toolkit]) -> Iterator[Toolkit]:
+    """Adopt toolkits, and say of each that cannot be why."""
+    for kit in found:
+        words = (store, Path(kit.path), kit.version, kit.cudnn)
+        try:
+            adoption(*words)
+        except StoreError as error:
+            talk.caution(StoreError(f"left alone: {error.message}", error.hint))
+            continue
+        yield adopt_toolkit(*words)

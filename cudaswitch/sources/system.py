@@ -84,8 +84,9 @@ def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
     for candidate in candidates:
         try:
             real = resolved(candidate)
-            if not _is_environment(real):
-                found.setdefault(real, version_of(real))
+            # Links lead to most; to ask anew may start nvcc.
+            if real not in found and not _is_environment(real):
+                found[real] = version_of(real)
         except CudaswitchError:
             continue
     return found
