@@ -67,7 +67,7 @@ def write_all(
     stack = contextlib.ExitStack
     with stack() as made, stack() as temporaries, stack() as undo:
         for folder in folders:
-            _make_folders(folder, made, lasting=lasting)
+            make_folders(folder, made, lasting=lasting)
         fresh = {
             path: temporaries.enter_context(
                 _temporary(path, text, mode, kept=kept, lasting=lasting)
@@ -294,10 +294,11 @@ def _hand_on(final: Path, descriptor: int) -> None:
     os.fchmod(descriptor, mode)
 
 
-def _make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) -> None:
+def make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) -> None:
+    """Make a folder and those above it; `undo` learns how to take them away."""
     if os.path.isdir(folder):
         return
-    _make_folders(folder.parent, undo, lasting=lasting)
+    make_folders(folder.parent, undo, lasting=lasting)
     try:
         folder.mkdir()
     except FileExistsError:

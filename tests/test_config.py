@@ -194,6 +194,22 @@ def test_the_file_stays_as_people_wrote_it(person: Person) -> None:
     assert person.file.stat().st_mode & 0o777 == 0o600
 
 
+def test_settings_that_are_set_at_the_same_time_are_all_there(person: Person) -> None:
+    for number in range(2, 7):
+        values = {"jobs": number, "timeout": number, "wait": number, "mirrors.pypi": f"/{number}"}
+        running = [
+            subprocess.Popen(
+                [console_script(), "config", "set", name, str(value)],
+                env=person.variables, cwd=person.home, stderr=subprocess.PIPE, text=True,
+            )
+            for name, value in values.items()
+        ]  # fmt: skip
+        assert [one.communicate()[1] for one in running] == [""] * len(running)
+        rows = json.loads(person.says("config", "list", "--json"))["settings"]
+        assert {row["name"]: row["value"] for row in rows if row["name"] in values} == values
+    assert list(person.file.parent.iterdir()) == [person.file]
+
+
 def test_a_link_into_dotfiles_stays_a_link(person: Person) -> None:
     real = person.home / "dotfiles.toml"
     real.write_text("jobs = 2\n")

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 
 import click
 
 from cudaswitch import settings, talk
 from cudaswitch.cli import output
-from cudaswitch.errors import RequestError, StoreError, hint_for
 from cudaswitch.settings import SETTINGS, Value
-
-_PRIVATE = 0o600
-"""A mirror's URL may hold a password."""
 
 
 @click.group(epilog=output.examples("cudaswitch config set channels conda-forge nvidia"))
@@ -73,44 +68,11 @@ def unset(name: str) -> None:
 
 
 def _change(name: str, value: Value | None) -> None:
-    from pathlib import Path  # noqa: PLC0415  # for who writes
-
-    import tomlkit  # noqa: PLC0415  # the same
-    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415  # the same
-
-    from cudaswitch.changing import own_store  # noqa: PLC0415  # the same
+    from cudaswitch.changing import own_store  # noqa: PLC0415  # for who writes
     from cudaswitch.cli.packages import bring_up_to_date  # noqa: PLC0415  # the same
-    from cudaswitch.durable import sweep_beside, write_atomically  # noqa: PLC0415  # the same
+    from cudaswitch.configuring import change  # noqa: PLC0415  # the same
 
-    # Where the file is a link into somebody's dotfiles, the file there is written.
-    path = Path(settings.config_file()).resolve()
-    try:
-        before = path.read_text(encoding="utf-8") if os.path.exists(path) else ""
-        document = tomlkit.parse(before)
-        # `"mirrors.conda" = ...` is one key.
-        *outer, last = [name] if name in document else name.split(".")
-        table = document
-        for each in outer:
-            table = table.setdefault(each, tomlkit.table())
-        if value is None:
-            table.pop(last, None)
-            if outer and not table.as_string().strip():
-                document.pop(outer[0])
-        else:
-            table[last] = list(value) if isinstance(value, tuple) else value
-        text = tomlkit.dumps(document)
-        # Also where a killed run has set it already.
-        sweep_beside([path])
-        if text != before:
-            write_atomically(path, text, _PRIVATE)
-    except (TOMLKitError, UnicodeDecodeError, AttributeError) as error:
-        raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
-    except OSError as error:
-        why, hint = error.strerror, hint_for(error, "see who owns it")
-        raise StoreError(f"cannot write `{path}`: {why}", hint) from None
-    if value is None and text == before and name in settings.written():
-        raise RequestError(f"cannot take `{name}` out of `{path}`", "mend the file")
-    settings.forget()
+    change(name, value)
     if name in SETTINGS:
         _tell_of_variable(name)
     # What was no setting may have kept another from coming true.

@@ -1,0 +1,82 @@
+"""config.toml edited where it is: one setting at a time, by one process at a time.
+
+The rest of the file stays as people wrote it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from cudaswitch import settings
+from cudaswitch.durable import make_folders, sweep_beside, write_atomically
+from cudaswitch.errors import RequestError, StoreError, hint_for
+from cudaswitch.locks import held
+from cudaswitch.ownership import refuse_sudo
+from cudaswitch.settings import Value
+
+_PRIVATE = 0o600
+"""A mirror's URL may hold a password."""
+_PATIENCE = 10.0
+"""Seconds to wait for another; the setting `wait` may be what is wrong in the file."""
+
+
+def change(name: str, value: Value | None) -> None:
+    """Write a setting into the file, or take it out with None.
+
+    Raises RequestError where the file is no TOML, or has the setting where it cannot be reached,
+    and StoreError where it cannot be written.
+    """
+    # Where the file is a link into somebody's dotfiles, the file there is written.
+    path = Path(settings.config_file()).resolve()
+    try:
+        before, text = _edited(path, name, value)
+        # Also where a killed run has set it already.
+        sweep_beside([path])
+        if text != before:
+            _write(path, name, value)
+    except (TOMLKitError, UnicodeDecodeError, AttributeError) as error:
+        raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
+    except OSError as error:
+        why, hint = error.strerror, hint_for(error, "see who owns it")
+        raise StoreError(f"cannot write `{path}`: {why}", hint) from None
+    if value is None and text == before and name in settings.written():
+        raise RequestError(f"cannot take `{name}` out of `{path}`", "mend the file")
+    settings.forget()
+
+
+def _write(path: Path, name: str, value: Value | None) -> None:
+    """Edit the file as it is when nobody else does."""
+    refuse_sudo(str(path.parent))
+    # It goes when it is done with, and a killed run's like what else that left beside the file.
+    lock = path.with_name(f".{path.name}.lock.tmp")
+    with contextlib.ExitStack() as made:
+        make_folders(path.parent, made, lasting=True)
+        with held(lock, path.name, _PATIENCE):
+            try:
+                write_atomically(path, _edited(path, name, value)[1], _PRIVATE)
+            finally:
+                lock.unlink(missing_ok=True)
+        made.pop_all()
+
+
+def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:
+    """Return the text of the file, and what it is to be."""
+    before = path.read_text(encoding="utf-8") if os.path.exists(path) else ""
+    document = tomlkit.parse(before)
+    # `"mirrors.conda" = ...` is one key.
+    *outer, last = [name] if name in document else name.split(".")
+    table = document
+    for each in outer:
+        table = table.setdefault(each, tomlkit.table())
+    if value is None:
+        table.pop(last, None)
+        if outer and not table.as_string().strip():
+            document.pop(outer[0])
+    else:
+        table[last] = list(value) if isinstance(value, tuple) else value
+    return before, tomlkit.dumps(document)
