@@ -5,7 +5,6 @@ The rest of the file stays as people wrote it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -13,10 +12,9 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from cudaswitch import settings
-from cudaswitch.durable import make_folders, sweep_beside, write_atomically
+from cudaswitch.durable import sweep_beside, write_atomically
 from cudaswitch.errors import RequestError, StoreError, hint_for
-from cudaswitch.locks import held
-from cudaswitch.ownership import refuse_sudo
+from cudaswitch.locks import passing
 from cudaswitch.settings import Value
 
 _PRIVATE = 0o600
@@ -51,17 +49,8 @@ def change(name: str, value: Value | None) -> None:
 
 def _write(path: Path, name: str, value: Value | None) -> None:
     """Edit the file as it is when nobody else does."""
-    refuse_sudo(str(path.parent))
-    # It goes when it is done with, and a killed run's like what else that left beside the file.
-    lock = path.with_name(f".{path.name}.lock.tmp")
-    with contextlib.ExitStack() as made:
-        make_folders(path.parent, made, lasting=True)
-        with held(lock, path.name, _PATIENCE):
-            try:
-                write_atomically(path, _edited(path, name, value)[1], _PRIVATE)
-            finally:
-                lock.unlink(missing_ok=True)
-        made.pop_all()
+    with passing(path.parent, path.name, _PATIENCE):
+        write_atomically(path, _edited(path, name, value)[1], _PRIVATE)
 
 
 def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:

@@ -16,7 +16,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from cudaswitch.durable import make_folders
 from cudaswitch.errors import StoreError
+from cudaswitch.ownership import refuse_sudo
 from cudaswitch.talk import say
 
 _MOST = 200
@@ -27,7 +29,7 @@ _POLL = 0.05
 
 
 class Lock:
-    """A lock on a file, which is never removed and never followed when it is a link.
+    """A lock on a file, which is never followed when it is a link.
 
     A shared lock keeps out exclusive ones only. Taking raises OSError where the file cannot be
     opened.
@@ -134,3 +136,23 @@ def held(path: Path, busy_with: str, patience: float, *, shared: bool = False) -
                 told = True
             time.sleep(_POLL)
         yield lock.works
+
+
+@contextlib.contextmanager
+def passing(folder: Path, name: str, patience: float) -> Iterator[None]:
+    """Be the only one to change what has that name in somebody's folder, which is made for it.
+
+    No lock stays there: it goes when it is released, and that of a killed run is like what else
+    that left (see `durable.abandoned`). StoreError as `held`, and OSError.
+    """
+    path = folder / f".{name}.lock.tmp"
+    refuse_sudo(str(folder))
+    with contextlib.ExitStack() as made:
+        make_folders(folder, made, lasting=True)
+        with held(path, name, patience):
+            try:
+                yield
+            finally:
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+        made.pop_all()

@@ -24,12 +24,14 @@ from urllib.parse import quote, unquote, urlsplit
 
 from packaging.utils import canonicalize_name
 
+from cudaswitch import settings
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.durable import copy_atomically, write_atomically
 from cudaswitch.errors import SourceError, StoreError, hint_for
 from cudaswitch.locking import Locked
+from cudaswitch.locks import passing
 from cudaswitch.platforms import PLATFORMS
 from cudaswitch.sources.redist import FOLDERS
 from cudaswitch.versions import Version
@@ -85,10 +87,12 @@ def lay_out(folder: Path, items: list[Item]) -> list[str]:
     """
     touched: dict[str, None] = {}
     try:
-        for item in items:
-            touched |= dict.fromkeys(_PLACES[item.row.source](folder, item))
-        if "conda" in touched:
-            _index_channel(folder / "conda")
+        # Indexes are read, and written with what was added.
+        with passing(folder, "mirror", settings.value("wait")):
+            for item in items:
+                touched |= dict.fromkeys(_PLACES[item.row.source](folder, item))
+            if "conda" in touched:
+                _index_channel(folder / "conda")
     except OSError as error:
         raise StoreError(
             f"cannot write `{error.filename or folder}`: {error.strerror}",

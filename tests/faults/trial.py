@@ -14,7 +14,7 @@ from cudaswitch.changing import FINGERPRINT
 from faults.changing_commands import Operation, World
 from faults.runner import Act, Ran
 
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
+_TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8}|lock)\.tmp")
 _DATE = re.compile(rb'"(?:date|left)": "[^"]*"')
 _TOKEN = re.compile(r"/set-aside/[^/]+")
 _FOLDERS = re.compile(r"store/(packages|toolkits)/[^/]+")

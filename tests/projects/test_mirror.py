@@ -18,9 +18,10 @@ import builders
 from builders.redist import redist_index
 from checks import succeeded
 from conda_channels import split_toolkit
-from cudaswitch.errors import SourceError
+from cudaswitch.errors import SourceError, StoreError
 from cudaswitch.locking import locked as locked_row
 from cudaswitch.locking import read_lock
+from cudaswitch.locks import Lock
 from cudaswitch.mirroring import Item, lay_out
 from cudaswitch.platforms import current_platform
 from folder_server import FolderServer
@@ -118,6 +119,22 @@ def test_an_index_needs_a_release(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="CUDA release of `cuda_nvcc-linux"):
         lay_out(tmp_path / "www", [nvcc(tmp_path, None)])
     assert not (tmp_path / "www").exists()
+
+
+def test_a_tree_is_added_to_by_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its indexes are read and written anew, so that two would take out what the other put in."""
+    tree, item = tmp_path / "www", nvcc(tmp_path, "12.4.1")
+    monkeypatch.setenv("CUDASWITCH_WAIT", "0")
+    tree.mkdir()
+    with Lock(tree / ".mirror.lock.tmp") as lock:
+        assert lock.take()
+        with pytest.raises(StoreError, match="busy with mirror"):
+            lay_out(tree, [item])
+    assert not (tree / "nvidia").exists()
+    lay_out(tree, [item])
+    assert [path.name for path in tree.iterdir()] == ["nvidia"]
 
 
 def nvcc(folder: Path, release: str | None) -> Item:
