@@ -239,6 +239,28 @@ def test_the_licence_is_told_once_and_noted(
     assert capsys.readouterr().err == ""
 
 
+def test_a_licence_is_accepted_by_what_installs(tree: Path, tmp_path: Path) -> None:
+    """`lock`, `download` and `mirror` install nothing; a lock file names no licences."""
+    first, second = make_home(tmp_path / "first"), make_home(tmp_path / "second")
+    mirror = {"CUDASWITCH_NVIDIA_URL": tree.as_uri()}
+    what = ("12.4", "--cudnn", "8", "--components", "minimal", "--from", "nvidia")
+    for command in (["lock"], ["download"], ["mirror", "www"]):
+        done = first.run(*command, *what, cwd=tmp_path, **mirror)
+        assert succeeded(done) is not None
+        assert "licence" not in done.stderr, command
+    told = first.run("install", *what, **mirror).stderr
+    assert [line.split(",")[0] for line in told.splitlines()] == [
+        "licence: CUDA Toolkit",
+        "licence: cudnn",
+    ]
+    told = second.run("sync", cwd=tmp_path).stderr
+    assert told.splitlines() == [
+        f"licence: NVIDIA {product}, accepted by installing: {at}"
+        for product, at in LICENCES.items()
+    ]
+    assert second.run("sync", "--force", cwd=tmp_path).stderr == ""
+
+
 @pytest.mark.parametrize("odd", ["\x1b[2J", "https://evil.example/", "../../x", 7, None, "x\ny"])
 def test_a_licence_of_odd_words_is_not_shown(
     server: FolderServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], odd: object

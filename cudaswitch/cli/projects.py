@@ -21,6 +21,7 @@ from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock, read_
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources.exact import bring_exactly, of_locked
+from cudaswitch.sources.licences import tell_of_locked
 from cudaswitch.store import Store
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
@@ -104,6 +105,8 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
         )
     store = own_store()
     missing = [kit for kit in mine if force or _present(store, kit) is None]
+    rows = [row for kit in missing for row in kit.packages]
+    tell_of_locked([row.url for row in rows if row.source == "nvidia"])
     with workplace(cache()) as work:
         brought = [(bring(kit, work, offline, folder), _release(kit)) for kit in missing]
         made = install(store, brought, force=force, exact=True)

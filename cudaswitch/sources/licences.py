@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Collection
 from datetime import datetime, timezone
 
 from cudaswitch import talk
@@ -16,6 +17,7 @@ from cudaswitch.download.urls import redact
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import cache
+from cudaswitch.sources.redist import LICENCES
 
 
 def tell_once(licence: str, url: str) -> None:
@@ -36,3 +38,10 @@ def tell_once(licence: str, url: str) -> None:
         write_atomically(note, json.dumps(said, indent=2) + "\n")
     except OSError as error:
         raise StoreError(f"cannot write `{note}`: {error.strerror}") from None
+
+
+def tell_of_locked(urls: Collection[str]) -> None:
+    """Do so for archives of NVIDIA's index that are known by their URLs alone."""
+    for product, at in LICENCES.items():
+        if any(f"/{product}/redist/" in url for url in urls):
+            tell_once(f"NVIDIA {product}", at)

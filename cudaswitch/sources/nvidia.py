@@ -7,7 +7,7 @@ the archives. CUDASWITCH_NVIDIA_URL names another base, such as a mirror or `fil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -56,10 +56,8 @@ def obtain(
     The archives lie, under their names, in a fresh folder in `workdir`.
     Raises SourceError or RequestError.
     """
-    found = choose(
-        request, components=components, workdir=workdir, platform=platform, offline=offline
-    )
-    return bring(found, "nvidia", workdir=workdir, offline=offline)
+    offers, release = _offers(request, components, platform, offline)
+    return _bring(offers, release, workdir, offline)
 
 
 def choose(
@@ -71,6 +69,13 @@ def choose(
     offline: bool = False,
 ) -> Chosen:
     """Tell what `obtain` would bring; `components` is as for `components.chosen`."""
+    offers, release = _offers(request, components, platform, offline)
+    return Chosen(_wanted(offers), release)
+
+
+def _offers(
+    request: Request, components: str, platform: str, offline: bool
+) -> tuple[list[Offer], Version]:
     _require(platform)
     index = _newest(request, offline)
     major = index.release.major
@@ -81,7 +86,7 @@ def choose(
         raise SourceError(f"NVIDIA's CUDA {index.release} has no {components} for {platform}")
     if request.cudnn not in (None, "none"):
         offers.append(_cudnn(str(request.cudnn), index.release, platform, offline)[1])
-    return Chosen(_wanted(offers), index.release)
+    return offers, index.release
 
 
 def obtain_cudnn(
@@ -89,8 +94,15 @@ def obtain_cudnn(
 ) -> Delivery:
     """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
     _require(platform)
-    found = Chosen(_wanted([_cudnn(cudnn, cuda, platform, offline)[1]]))
-    return bring(found, "nvidia", workdir=workdir, offline=offline)
+    return _bring([_cudnn(cudnn, cuda, platform, offline)[1]], None, workdir, offline)
+
+
+def _bring(
+    offers: Sequence[Offer], release: Version | None, workdir: Path, offline: bool
+) -> Delivery:
+    for offer in offers:
+        tell_once(offer.licence, offer.licence_url)
+    return bring(Chosen(_wanted(offers), release), "nvidia", workdir=workdir, offline=offline)
 
 
 def newest(request: Request, *, platform: str) -> Version:
@@ -275,7 +287,5 @@ def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> tuple[Ver
     )
 
 
-def _wanted(offers: list[Offer]) -> tuple[Wanted, ...]:
-    for offer in offers:
-        tell_once(offer.licence, offer.licence_url)
+def _wanted(offers: Sequence[Offer]) -> tuple[Wanted, ...]:
     return tuple(Wanted(offer.url, offer.sha256, offer.size) for offer in offers)
