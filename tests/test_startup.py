@@ -196,6 +196,19 @@ def test_what_zshenv_says_moves_the_file(home: Home) -> None:
 
 
 @pytest.mark.parametrize("shell", ["", "/bin/ksh93", "/bin/csh-of-mine"])
+def test_what_another_startup_file_loads_stays(home: Home) -> None:
+    """Taken out of a file that never had the line, it goes from no other."""
+    other = home.path / "z"
+    other.mkdir()
+    succeeded(home.run("init", "--install", "zsh", "--yes", ZDOTDIR=str(other)))
+    said = succeeded(home.run("init", "--remove", "zsh", "--yes", ZDOTDIR=None)).stderr
+    assert "does not load cudaswitch" in said
+    asked = [require("zsh"), "-i", "-c", "whence -w cudaswitch"]
+    env = home.env | {"ZDOTDIR": str(other)}
+    done = subprocess.run(asked, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "cudaswitch: function\n"
+
+
 def test_a_shell_that_we_do_not_know(home: Home, shell: str) -> None:
     refused(home.run("init", "--install", SHELL=shell), "$SHELL", hint="bash, zsh")
     for option in ("--install", "--remove"):

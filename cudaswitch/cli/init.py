@@ -59,9 +59,10 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
             talk.say(what)
             talk.hint(mend)
     else:
-        # The line away before the file that it loads.
         startup.apply(edit)
-        ready.remove(row)
+        # Last, and where no line went another file may have it, by ZDOTDIR or another HOME.
+        if edit.before != edit.after:
+            ready.remove(row)
         if at := startup.second_line(edit.path):
             talk.say(f"`{edit.path}` still loads cudaswitch, in line {at[0]}")
             talk.hint("take that line out, too")
