@@ -278,14 +278,14 @@ def _hand_on(final: Path, descriptor: int) -> None:
     """Give a temporary file the mode and group of the file that it will replace.
 
     A group that is not one of ours cannot be given: then ours may do no more than everybody. What
-    was another's is ours then, and believed: nobody else may write it.
+    was another's is ours then, and believed: nobody else may write it. And we can read it.
     """
     try:
         before = final.stat()
     except FileNotFoundError:
         return
     others = 0 if before.st_uid == os.geteuid() else stat.S_IWGRP | stat.S_IWOTH
-    mode = stat.S_IMODE(before.st_mode) & ~others
+    mode = stat.S_IMODE(before.st_mode) & ~others | stat.S_IRUSR
     if os.fstat(descriptor).st_gid != before.st_gid:
         try:
             os.fchown(descriptor, -1, before.st_gid)

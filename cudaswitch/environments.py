@@ -8,7 +8,7 @@ import stat
 from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import opening, read_regular
 from cudaswitch.sites import matching, names_of
 from cudaswitch.versions import VERSION_FILE_LIMIT, Request, parse_version_file
 
@@ -287,7 +287,9 @@ def read_request(
                 )
             content = file.read(VERSION_FILE_LIMIT + 1)
     except OSError as error:
-        raise CudaswitchError(f"cannot read `{shown}`: {error.strerror}", "remove it") from None
+        instead = "set CUDASWITCH_VERSION to a version"
+        hint = opening(path, instead) if isinstance(error, PermissionError) else "remove it"
+        raise CudaswitchError(f"cannot read `{shown}`: {error.strerror}", hint) from None
     if len(content) > VERSION_FILE_LIMIT:
         raise CudaswitchError(
             f"`{shown}` is longer than {VERSION_FILE_LIMIT} bytes", "one request a line is enough"

@@ -43,6 +43,17 @@ def is_there(path: str | os.PathLike[str]) -> bool:
     return True
 
 
+def opening(path: str | os.PathLike[str], instead: str) -> str:
+    """Return the hint for a file that may not be read; `instead` is what to do with another's."""
+    from shlex import quote  # noqa: PLC0415  # only refusals need it
+
+    try:
+        is_own = os.stat(path).st_uid == os.geteuid()
+    except OSError:
+        return f"see who owns the folder, or {instead}"
+    return f"chmod u+r {quote(os.fspath(path))}" if is_own else f"it is another user's: {instead}"
+
+
 def _shown(size: int) -> str:
     return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
 

@@ -13,7 +13,7 @@ from cudaswitch import plaintoml
 from cudaswitch.errors import RequestError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import user_folder
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import opening, read_regular
 from cudaswitch.versions import LIBRARIES
 
 TYPE_CHECKING = False
@@ -240,25 +240,13 @@ def _parsed(path: str) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        hint = _opening(path) if isinstance(error, PermissionError) else "mend the file"
+        instead = "set CUDASWITCH_CONFIG to a file that you may read"
+        hint = opening(path, instead) if isinstance(error, PermissionError) else "mend the file"
         raise RequestError(f"cannot read `{path}`: {error.strerror}", hint) from None
     try:
         return _flat(_loaded(data.decode()))
     except (ValueError, RecursionError) as error:
         raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
-
-
-def _opening(path: str) -> str:
-    """Say how a file comes to be read that may not be."""
-    from shlex import quote  # noqa: PLC0415  # only mistakes need it
-
-    try:
-        is_own = os.stat(path).st_uid == os.geteuid()
-    except OSError:
-        return "see who owns the folder, or set CUDASWITCH_CONFIG to a file that you may read"
-    if is_own:
-        return f"chmod u+r {quote(path)}"
-    return "it is another user's: set CUDASWITCH_CONFIG to a file that you may read"
 
 
 def _loaded(text: str) -> dict[str, Any]:

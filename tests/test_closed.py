@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shlex
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,6 +161,37 @@ def test_a_pinned_directory_keeps_its_pin(stocked: Home, tmp_path: Path, what: s
     with closed(tmp_path / "outer"):
         went_on(run(stocked, *READERS[what]))
     assert any(str(project) in line for line in succeeded(stocked.run("list")))
+
+
+@pytest.mark.parametrize("words", [("exec", "--", "true"), ("current",), ("want", "--file")])
+def test_a_version_file(stocked: Home, words: tuple[str, ...]) -> None:
+    """Shells and shims ask by `want`, and tell what the others do."""
+    file = stocked.path / ".cuda-version"
+    file.write_text("11.8\n")
+    file.chmod(0)
+    asked = [*words, str(file)] if words[-1] == "--file" else words
+    said = f"cannot read `{file}`: Permission denied"
+    refused(run(stocked, *asked), said, hint=f"chmod u+r {shlex.quote(str(file))}")
+    if os.geteuid() == 0:
+        os.chown(file, 12345, 12345)
+        refused(run(stocked, *asked), said, hint="another user's: set CUDASWITCH_VERSION")
+
+
+def test_a_pin_over_one_can_be_read(stocked: Home) -> None:
+    file = stocked.path / ".cuda-version"
+    file.write_text("11.8\n")
+    file.chmod(0o040)
+    done = run(stocked, "pin", "10.1", "--dir", ".")
+    assert succeeded(done) == []
+    assert stat.S_IMODE(file.stat().st_mode) == 0o440
+    assert "10.1.243" in succeeded(run(stocked, "current"))[0]
+
+
+def test_an_environment_that_shells_ask_about(stocked: Home, tmp_path: Path) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    with closed(prefix):
+        done = run(stocked, "want", "--environment", str(prefix))
+    refused(done, f"`{prefix}` is no conda environment", hint="name another")
 
 
 def test_a_folder_of_condas_settings(home: Home) -> None:

@@ -17,6 +17,9 @@ from cudaswitch.environments import (
 )
 from cudaswitch.pins import wanted_by
 
+_ANY_PATH = click.Path(readable=False, path_type=Path)
+"""What cannot be read is told as everywhere else, not as a wrong option."""
+
 
 class _Want(click.Command):
     """What shells call for `use`: it proposes no option that people cannot give."""
@@ -33,8 +36,8 @@ class _Want(click.Command):
 @click.command(cls=_Want)
 @click.argument("request", required=False)
 @click.option("--for-use", is_flag=True)
-@click.option("--file", type=click.Path(path_type=Path))
-@click.option("--environment", type=click.Path(path_type=Path))
+@click.option("--file", type=_ANY_PATH)
+@click.option("--environment", type=_ANY_PATH)
 @options.cudnn
 @options.libraries
 @options.gpus
