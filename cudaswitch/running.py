@@ -179,9 +179,10 @@ def _refuse_program(tool: str, program: str, error: OSError) -> None:
 def _as_started() -> dict[str, str]:
     """Return this process's environment without what Python did to it.
 
-    In the locale `C` it sets LC_CTYPE for itself (PEP 538), and its children would have it.
+    In the locale `C` it sets LC_CTYPE for itself (PEP 538), and its children would have it. A
+    variable without a name (`env =x`) is left out: Python passes none on.
     """
-    variables = dict(os.environ)
+    variables = {name: value for name, value in os.environ.items() if name}
     try:
         with open("/proc/self/environ", "rb") as file:
             was = file.read().split(b"\0")

@@ -36,6 +36,20 @@ def test_exec_becomes_the_command(lent: Home) -> None:
     assert child.wait(10) == -signal.SIGTERM
 
 
+@pytest.mark.parametrize("request_text", ["10.1", "system"])
+def test_exec_passes_on_what_has_a_name(lent: Home, request_text: str) -> None:
+    """A variable without one is nothing that Python can pass on; other odd names are."""
+    done = subprocess.run(
+        ["env", "=weird", "a b=c", "BASH_FUNC_f%%=() { :; }", console_script(), "exec",
+         request_text, "--", "env"],
+        env=lent.env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    found = succeeded(done)
+    assert done.stderr == ""
+    assert {"a b=c", "BASH_FUNC_f%%=() { :; }"} <= set(found)
+    assert "=weird" not in found
+
+
 @pytest.mark.parametrize("options", [[], ["--libraries", "auto"]], ids=["plain", "through click"])
 def test_exec_ignores_no_signal_that_was_not_ignored(lent: Home, options: list[str]) -> None:
     """Python ignores SIGPIPE for itself, and a program would complain where others just end."""
