@@ -268,7 +268,8 @@ def read_request(
     """Read a `.cuda-version` file or a pin: data, never more than VERSION_FILE_LIMIT bytes.
 
     `shown` is how messages name it. Raises RequestError, or CudaswitchError when the file
-    is none that may decide anything: not regular, or another user's, unless it may be `anyones`.
+    is none that may decide anything: not regular, or another user's than ours, root's and that of
+    who has called root by `sudo`, unless it may be `anyones`.
     """
     shown = shown or str(path)
     try:
@@ -279,13 +280,15 @@ def read_request(
                 raise CudaswitchError(f"`{shown}` is not a regular file", "remove it")
             # A link leads to whatever file its owner likes, one's own or root's.
             owners = {status.st_uid, os.lstat(path).st_uid}
-            if not anyones and not owners <= {0, os.geteuid()}:
+            content = file.read(VERSION_FILE_LIMIT + 1)
+            if not anyones and not owners <= {0, os.geteuid(), sudo_caller()}:
+                # Behind a link may be what its owner could not read.
+                version = _told(content) if len(owners) == 1 else "VERSION"
                 raise CudaswitchError(
                     f"`{shown}` belongs to another user and is not followed",
-                    f"if you trust it: cudaswitch use VERSION, or copy {os.path.basename(path)}"
-                    " for yourself",
+                    f"if you trust it: cudaswitch use {version}, or CUDASWITCH_VERSION={version}"
+                    " for exec and shims",
                 )
-            content = file.read(VERSION_FILE_LIMIT + 1)
     except OSError as error:
         instead = "set CUDASWITCH_VERSION to a version"
         hint = opening(path, instead) if isinstance(error, PermissionError) else "remove it"
@@ -295,3 +298,25 @@ def read_request(
             f"`{shown}` is longer than {VERSION_FILE_LIMIT} bytes", "one request a line is enough"
         )
     return parse_version_file(content.decode("utf-8", "replace"), shown)
+
+
+def sudo_caller() -> int | None:
+    """Return the user who has called us by `sudo`; None where that is nobody, or we are not root.
+
+    Whoever can set SUDO_UID for a program of root can set CUDASWITCH_VERSION as well.
+    """
+    caller = os.environ.get("SUDO_UID", "")
+    is_number = caller.isascii() and caller.isdecimal() and len(caller) <= 10
+    return int(caller) if is_number and os.geteuid() == 0 else None
+
+
+def _told(content: bytes) -> str:
+    """Return what a version file asks for, as a word for the shell of who trusts it."""
+    from shlex import quote  # noqa: PLC0415  # only refusals need it
+
+    if len(content) > VERSION_FILE_LIMIT:
+        return "VERSION"
+    try:
+        return quote(str(parse_version_file(content.decode(), "")))
+    except (ValueError, CudaswitchError):
+        return "VERSION"

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 
+from cudaswitch.environments import sudo_caller
 from cudaswitch.errors import StoreError
 from cudaswitch.talk import hint, say
 
@@ -69,12 +70,12 @@ def _is_everybodys(place: str) -> bool:
 
 def refuse_sudo(folder: str) -> None:
     """Raise PermissionError where `sudo` would leave root's files in the folders of its caller."""
-    caller = os.environ.get("SUDO_UID", "")
-    if not caller.isdecimal() or int(caller) == 0 or os.geteuid() != 0:
+    caller = sudo_caller()
+    if not caller:
         return
     folder = os.path.abspath(folder)
     there = next(filter(os.path.exists, (folder, *_above(folder))))
-    if os.stat(there).st_uid == int(caller):
+    if os.stat(there).st_uid == caller:
         raise PermissionError(
             errno.EPERM, "it is not root's, and `sudo` would leave files of root", there
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import builders
-from checks import refused, snapshot, succeeded
+from checks import PYTHON, refused, snapshot, succeeded
 from homes import Home, make_home
 from made_environments import Env
 from shells.conda import conda_prefix
@@ -313,6 +313,81 @@ def test_sudo_leaves_nothing_in_its_callers_folders(
     succeeded(roots.run("install", *pair, **called))
     package = builders.cudnn_archive(tmp_path / "files", "7.2-8.3.0", "7.5.0.56", "10.1")
     succeeded(roots.run("install", package, SUDO_UID="0"))
+
+
+NOT_FOLLOWED = "belongs to another user and is not followed"
+
+
+@root_only
+def test_a_version_file_of_who_called_sudo_is_followed(stocked: Home) -> None:
+    """As git has it: `sudo make` in one's own tree asks for what the tree asks for."""
+    file = stocked.path / ".cuda-version"
+    file.write_text("10.1\n")
+    os.chown(file, OTHER, OTHER)
+    for words in (["exec", "--", "true"], ["current"], ["want", "--file", file]):
+        succeeded(stocked.run(*words, SUDO_UID=str(OTHER)))
+        for caller in ("", "0", "54321", f"{OTHER}x", f"-{OTHER}", "\u0661", "9" * 30, None):
+            done = stocked.run(*words, **({} if caller is None else {"SUDO_UID": caller}))
+            refused(done, NOT_FOLLOWED, hint="CUDASWITCH_VERSION=10.1")
+    link = stocked.path / "below" / ".cuda-version"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    os.chown(link, 54321, 54321, follow_symlinks=False)
+    refused(stocked.run("current", cwd=link.parent, SUDO_UID=str(OTHER)), NOT_FOLLOWED)
+
+
+_READ_AS = """import os, sys, shlex
+from cudaswitch.environments import read_request
+os.setresuid(54321, 54321, 54321)
+print(read_request(".cuda-version").text)
+"""
+
+
+@root_only
+def test_nobody_but_root_is_called_by_sudo(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    file = tmp_path / ".cuda-version"
+    file.write_text("10.1\n")
+    for owner in (OTHER, 54321):
+        os.chown(file, owner, owner)
+        done = subprocess.run(
+            [PYTHON, "-c", _READ_AS], cwd=tmp_path, env=os.environ | {"SUDO_UID": str(OTHER)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.stdout == "10.1\n") == (owner == 54321)
+        assert (NOT_FOLLOWED in done.stderr) == (owner == OTHER)
+
+
+@root_only
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("cuda 10.1 # ours\ncudnn = 7.6\n", "10.1+cudnn7.6"),
+        (">=10, <12\n", "'>=10,<12'"),
+        ("$(id)\n", "VERSION"),
+        ("10.1\n" + "#" * 5000, "VERSION"),
+    ],
+)
+def test_the_hint_has_what_another_s_file_asks_for(stocked: Home, text: str, version: str) -> None:
+    file = stocked.path / ".cuda-version"
+    file.write_text(text)
+    os.chown(file, OTHER, OTHER)
+    refused(stocked.run("current"), NOT_FOLLOWED)
+    hint = stocked.run("current").stderr.splitlines()[1]
+    assert hint.endswith(f"CUDASWITCH_VERSION={version} for exec and shims")
+    assert hint.startswith(f"hint: if you trust it: cudaswitch use {version}, or ")
+
+
+@root_only
+def test_what_another_s_link_leads_to_is_not_shown(stocked: Home) -> None:
+    """It may be a file that they could not read."""
+    secret, file = stocked.path / "secret", stocked.path / ".cuda-version"
+    secret.write_text("hunter2\n")
+    file.symlink_to(secret)
+    os.chown(file, OTHER, OTHER, follow_symlinks=False)
+    done = stocked.run("current")
+    refused(done, NOT_FOLLOWED, hint="CUDASWITCH_VERSION=VERSION")
+    assert "hunter2" not in done.stderr
 
 
 @root_only

@@ -228,6 +228,9 @@ def test_another_users_file_is_not_followed(place: Place) -> None:
     done = place.call("nvcc")
     assert (done.returncode, done.stdout) == (1, "")
     assert "belongs to another user" in done.stderr
+    assert "CUDASWITCH_VERSION=11.8 for exec and shims" in done.stderr
+    # The person who has called root.
+    assert place.call("nvcc", SUDO_UID="12345").stdout == f"{place.old}/bin/nvcc\0"
 
 
 def test_arguments_arrive_as_they_were(place: Place) -> None:
