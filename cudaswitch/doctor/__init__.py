@@ -6,9 +6,12 @@ from cudaswitch.doctor import building, environment, machine, pins, shell, start
 from cudaswitch.doctor.model import Facts, Finding
 from cudaswitch.doctor.spelling import spell, together
 
-RULES = (
-    *(*shell.RULES, *building.RULES, *environment.RULES, *machine.RULES),
-    *(*pins.RULES, *startup.RULES),
+RULES = sorted(
+    (
+        *(*shell.RULES, *building.RULES, *environment.RULES, *machine.RULES),
+        *(*pins.RULES, *startup.RULES),
+    ),
+    key=lambda rule: rule.code,
 )
 """All of them, by code."""
 

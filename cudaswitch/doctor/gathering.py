@@ -24,12 +24,14 @@ from cudaswitch.environments import (
     pinned_environment,
     read_request,
 )
-from cudaswitch.errors import CudaswitchError
+from cudaswitch.errors import CudaswitchError, NotInstalledError
+from cudaswitch.holders import records
 from cudaswitch.hostcompiler import bounds
 from cudaswitch.paths import home
 from cudaswitch.regular import read_regular
 from cudaswitch.resolver import resolve
-from cudaswitch.store import all_stores
+from cudaswitch.store import all_stores, dealias, find
+from cudaswitch.toolkit import Toolkit
 
 _ENV_LIMIT = 1 << 20
 """Bytes of a project's `.env`."""
@@ -64,6 +66,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     pins = pinned(variables)
     on = applied(variables)
     brings = bundles_cuda(prefix) if prefix else None
+    decided, unanswered = _decided(variables)
     return Facts(
         variables=variables,
         shell=shell,
@@ -77,7 +80,8 @@ def gather(variables: Mapping[str, str]) -> Facts:
         installed=tuple(sorted(usable, key=lambda kit: kit.version)),
         wanted=dict(_wanted(variables)),
         applied=on.home if on else None,
-        decided=_decided(variables),
+        decided=decided,
+        unanswered=unanswered,
         environment=environment,
         brings=brings,
         own_nvcc=compiler.home if compiler and not compiler.leads else None,
@@ -97,14 +101,16 @@ def gather(variables: Mapping[str, str]) -> Facts:
         xla_sees=folders.seen_by_xla(variables, prefix),
         xla_data=folders.bad_xla_data(variables),
         # What a shared store has lost its keeper has to mend.
-        lost=tuple(kit.name for kit in all_stores()[0].toolkits() if kit in lost),
+        lost={
+            kit.name: tuple(_waiting_for(kit)) for kit in all_stores()[0].toolkits() if kit in lost
+        },
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
 
 
 def _wanted(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield who asks here, and the request; what cannot be read asks for nothing."""
+    """Yield who asks here, and the request, as far as it can be read."""
     if variables.get("CUDASWITCH_VERSION"):
         yield "CUDASWITCH_VERSION", variables["CUDASWITCH_VERSION"]
     if pinned := pinned_environment(variables):
@@ -121,11 +127,31 @@ def _wanted(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield f"`{file}`", read_request(file).text
 
 
-def _decided(variables: Mapping[str, str]) -> tuple[str, str] | None:
-    with suppress(CudaswitchError):
+def _decided(
+    variables: Mapping[str, str],
+) -> tuple[tuple[str, str] | None, CudaswitchError | None]:
+    """Return what is asked for here and by whom, or why that has no answer."""
+    try:
         decision = decide(variables, working_directory(variables))
-        return decision.want.home, decision.origin
-    return None
+    except CudaswitchError as error:
+        return None, error
+    return (decision.want.home, decision.origin), None
+
+
+def _waiting_for(kit: Toolkit) -> Iterator[str]:
+    """Yield whose pins a toolkit that is gone would answer, and no other does."""
+    for record in records():
+        if record.hooked is not None:
+            if record.hooked == kit.path:
+                yield record.shown
+            continue
+        with suppress(CudaswitchError):
+            request = dealias(read_request(record.path))
+            try:
+                find(request)
+            except NotInstalledError:
+                if request.accepts(kit.version) and request.accepts_cudnn(kit.cudnn):
+                    yield record.shown
 
 
 def _startup_files(shell: str, variables: Mapping[str, str]) -> list[Path]:

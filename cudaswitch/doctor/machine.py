@@ -170,17 +170,20 @@ def _dangling(facts: Facts) -> Iterator[Found]:
 
 
 def _smi_number(facts: Facts) -> Iterator[Found]:
-    """A version is asked for that is not installed and that nvidia-smi shows."""
+    for origin, request in taken_from_smi(facts):
+        evidence = f"{origin} asks for {request}, which `nvidia-smi` shows and nothing provides"
+        fix = f"cudaswitch install {request}"
+        if origin == "CUDASWITCH_VERSION":
+            fix = setting(facts, origin, facts.installed[-1].name if facts.installed else "")
+        yield Found(evidence, fix)
+
+
+def taken_from_smi(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield who asks for a version that is not installed and that nvidia-smi shows, and that."""
     shown = newest_cuda(Version(facts.needs.driver), facts.needs.os) if facts.needs.driver else None
-    if shown is None:
-        return
     for origin, request in facts.wanted.items():
-        if request == str(shown) and not _is_installed(facts, request):
-            evidence = f"{origin} asks for {request}, which `nvidia-smi` shows and nothing provides"
-            fix = f"cudaswitch install {request}"
-            if origin == "CUDASWITCH_VERSION":
-                fix = setting(facts, origin, facts.installed[-1].name if facts.installed else "")
-            yield Found(evidence, fix)
+        if shown and request == str(shown) and not _is_installed(facts, request):
+            yield origin, request
 
 
 def _is_installed(facts: Facts, request: str) -> bool:
@@ -217,8 +220,10 @@ def _stub_loaded(facts: Facts) -> Iterator[Found]:
 
 
 def _lost(facts: Facts) -> Iterator[Found]:
-    for name in facts.lost:
-        yield Found(f"`{name}` was adopted, and its folder is gone", f"cudaswitch remove {name}")
+    for name, pins in facts.lost.items():
+        pinned = f"; pinned by {', '.join(pins)}" if pins else ""
+        evidence = f"`{name}` was adopted, and its folder is gone{pinned}"
+        yield Found(evidence, f"cudaswitch remove {name}")
 
 
 RULES = (

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from cudaswitch.compat.compilers import Bounds
 from cudaswitch.environments import Environment
+from cudaswitch.errors import CudaswitchError
 from cudaswitch.lookup import Found as FoundFile
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver import Facts as Needs
@@ -190,6 +191,8 @@ class Facts:
     applied: str | None = None
     decided: tuple[str, str] | None = None
     """The toolkit's folder that is asked for here, and by whom."""
+    unanswered: CudaswitchError | None = None
+    """Why what is asked for here has no answer."""
     environment: Environment | None = None
     brings: str | None = None
     """What shows that the environment brings its own CUDA."""
@@ -215,8 +218,8 @@ class Facts:
     libdevice: str | None = None
     xla_data: str | None = None
     """The folder that XLA_FLAGS names, where that has no libdevice."""
-    lost: tuple[str, ...] = ()
-    """Names of adopted toolkits of the person's own store whose folder is gone."""
+    lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Adopted toolkits of the person's own store whose folder is gone, and whose pins they were."""
     accepts: Bounds | None = None
     """The host compilers that the active toolkit accepts."""
     hosts: Mapping[str, str] = field(default_factory=dict)

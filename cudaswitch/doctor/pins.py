@@ -1,9 +1,10 @@
-"""Rules about the hooks of pinned environments: what they lack, and what they lead to."""
+"""Rules about pins: the hooks of environments, and what is asked for and has no answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cudaswitch.doctor.machine import taken_from_smi
 from cudaswitch.doctor.model import Facts, Found, Hook, Repin, Rule
 from cudaswitch.doctor.spelling import chain, pin_command, what_to_install, word
 from cudaswitch.versions import Request
@@ -73,6 +74,15 @@ def _refused(facts: Facts) -> Iterator[Found]:
         yield Found(hook.refused, fix)
 
 
+def _unanswered(facts: Facts) -> Iterator[Found]:
+    """What decides here cannot be read, or is not installed; other rules know some of it better."""
+    error = facts.unanswered
+    if error is None or any(hook.refused == error.message for hook in facts.hooks):
+        return
+    if not any(f" {who.strip('`')}" in error.message for who, _ in taken_from_smi(facts)):
+        yield Found(error.message, error.hint or "cudaswitch resolve")
+
+
 def _same_release(facts: Facts, request: Request) -> str | None:
     """Name the newest installed toolkit of the release X.Y that was asked for: no other CUDA."""
     wanted = request.prefix
@@ -133,5 +143,13 @@ RULES = (
         "its pin has no answer",
         ("tensorflow/tensorflow#22441", "run-ai/genv#11"),
         _refused,
+    ),
+    Rule(
+        "CS079",
+        "error",
+        "What is asked for here has no answer",
+        "commands and shims refuse, and shells switch nothing: no weaker request steps in for it",
+        ("tensorflow/tensorflow#22441", "run-ai/genv#11"),
+        _unanswered,
     ),
 )

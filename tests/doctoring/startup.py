@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+import builders
 from doctoring.patient import OwnEnv, Patient, case
 
 ACTIVATE = ". '{env}/bin/activate'"
@@ -93,6 +94,14 @@ def no_ready_file(it: Patient) -> None:
 def loaded_twice(it: Patient) -> None:
     it.rc('alias ll="ls -l"\neval "$(cudaswitch init bash)"\n')
     it.run("init", "--install", "bash", "--yes")
+
+
+@case("CS079")
+def unanswered(it: Patient) -> None:
+    packages = [builders.cudatoolkit_10_1(it.work / "packages")]
+    it.env["CUDASWITCH_CHANNELS"] = str(builders.local_channel(it.work / "channel", packages))
+    (it.home.path / ".cuda-version").write_text("10.1\n")
+    it.remains = frozenset({"CS076"})
 
 
 RC = """# mine
