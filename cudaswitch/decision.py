@@ -19,7 +19,7 @@ from cudaswitch.errors import (
     RequestError,
 )
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.paths import home
+from cudaswitch.paths import home, real_path
 from cudaswitch.store import all_stores, all_toolkits, dealias, find
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, parse_request
@@ -158,8 +158,11 @@ def toolkit_at(path: str) -> Toolkit | None:
     """Return the toolkit whose folder is `path`, whatever links lead to it."""
     if not os.path.isabs(path):
         return None
-    real = os.path.realpath(path)
-    return next((kit for kit in all_toolkits() if os.path.realpath(kit.path) == real), None)
+    kits = all_toolkits()
+    if plain := next((kit for kit in kits if kit.path == path), None):
+        return plain
+    place = real_path(path)
+    return next((kit for kit in kits if real_path(kit.path) == place), None)
 
 
 def working_directory(variables: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from cudaswitch.decision import answer, toolkit_at
 from cudaswitch.environments import environment_at, known_environments, read_request
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.paths import home, listed
+from cudaswitch.paths import home, listed, real_path
 from cudaswitch.regular import read_json
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def holders() -> dict[str, list[str]]:
             path = record.hooked or answer(read_request(record.path)).want.home
         except CudaswitchError:
             continue
-        found.setdefault(os.path.realpath(path), []).append(record.shown)
+        found.setdefault(real_path(path), []).append(record.shown)
     return {path: sorted(each) for path, each in found.items()}
 
 

@@ -83,6 +83,14 @@ def cache() -> Path:
     return Path(expanded(settings.value("cache") or user_folder("cache")))
 
 
+def real_path(path: str) -> str:
+    """Return a path without links; as it is where this process's locale has no bytes for it."""
+    try:
+        return os.path.realpath(path)
+    except UnicodeEncodeError:
+        return path
+
+
 def expanded(text: str) -> str:
     """Return the absolute path of a folder that may begin with `~` or `~user`.
 

@@ -9,6 +9,7 @@ from cudaswitch.activation import applied, chosen
 from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
 from cudaswitch.environments import active_environment, pinned_environment
 from cudaswitch.errors import CudaswitchError, ToolMissingError
+from cudaswitch.paths import real_path
 from cudaswitch.store import all_stores, all_toolkits
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.tools import is_shim
@@ -188,7 +189,7 @@ def installed(as_json: bool = False) -> None:
             {
                 **kit.to_json(),
                 "active": kit.path == active,
-                "pinned_by": holders.get(os.path.realpath(kit.path), []),
+                "pinned_by": holders.get(real_path(kit.path), []),
             }
             for kit in kits
         ]
@@ -221,7 +222,7 @@ def installed(as_json: bool = False) -> None:
                 kit.name,
                 kit.source,
                 kit.path,
-                _state(kit, holders.get(os.path.realpath(kit.path), [])),
+                _state(kit, holders.get(real_path(kit.path), [])),
             )
             for kit in kits
         ]

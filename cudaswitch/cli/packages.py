@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from cudaswitch.changing import own_store
 from cudaswitch.cli import output
 from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
 from cudaswitch.holders import holders
+from cudaswitch.paths import real_path
 from cudaswitch.processes import users_of
 from cudaswitch.store import Store, all_stores, dealias, find, followed
 from cudaswitch.toolkit import Toolkit
@@ -76,7 +76,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     if not force:
         pinned = holders()
         for kit in chosen:
-            if by := pinned.get(os.path.realpath(kit.path)):
+            if by := pinned.get(real_path(kit.path)):
                 raise StoreError(
                     f"{kit.name} is pinned by {', '.join(by)}",
                     f"unpin it there, or cudaswitch remove --force {kit.name}",
