@@ -40,13 +40,6 @@ function __cudaswitch_meanwhile
     test -n "$gone"; and set -gx _CUDASWITCH_GONE (string join : -- $_CUDASWITCH_GONE $gone)
 end
 
-# Does a script of the environment keep a PATH, or ask while it is left?
-function __cudaswitch_on_hold
-    test -n "$OLD_PATH$_OLD_PATH$PATH_OLD$PATH_BACKUP$BACKUP_PATH$ORIG_PATH$_ORIG_PATH$PATH_ORIG$ORIGINAL_PATH$PATH_ORIGINAL\
-$SAVED_PATH$PATH_SAVED$SAVE_PATH$PATH_SAVE$old_path$path_old"
-    or __cudaswitch_leaving
-end
-
 # `use` of a toolkit without options in place of another comes first: there is nothing to work out
 # as long as nobody has touched what was applied, nor keeps a PATH with it. All in one function,
 # for a call takes longer than most commands.
@@ -55,8 +48,11 @@ function cudaswitch
         if test "$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE$_CUDASWITCH_OLD$_CUDASWITCH_KEPT\
 $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
                 = "$_cudaswitch_plain|$_cudaswitch_ld|$_CUDASWITCH_BIN"
-            and begin
-                test -z "$CONDA_PREFIX$VIRTUAL_ENV"; or not __cudaswitch_on_hold
+            and not begin
+                test -n "$CONDA_PREFIX$VIRTUAL_ENV"
+                and begin
+                    __cudaswitch_path_kept; or __cudaswitch_leaving
+                end
             end
             and __cudaswitch_place $__csw $__csw ":$PATH[2..]:$_cudaswitch_ld_was"
             set PATH[1] $__csw/bin

@@ -20,14 +20,6 @@ __cudaswitch_choose() {
     fi
 }
 
-# Does a script of the environment keep a PATH, or ask while it is left?
-__cudaswitch_on_hold() {
-    case ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${_ORIG_PATH-}${PATH_ORIG-}${ORIGINAL_PATH-}\
-${PATH_ORIGINAL-}${SAVED_PATH-}${PATH_SAVED-}${SAVE_PATH-}${PATH_SAVE-}${old_path-}${path_old-} in
-        '') __cudaswitch_leaving ;;
-    esac
-}
-
 # Is it a script of an environment that is left which asks?
 __cudaswitch_leaving() {
     # shellcheck disable=SC2154  # of zsh
@@ -57,7 +49,7 @@ cudaswitch() {
         if [[ ${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}${_CUDASWITCH_OLD-}${_CUDASWITCH_KEPT-}${CUDA_HOME-}:\
 ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == \
             "${_cudaswitch_plain:-none}:${_cudaswitch_ld-}:${_CUDASWITCH_BIN-}:"* ]] \
-            && { [[ -z ${CONDA_PREFIX-}${VIRTUAL_ENV-} ]] || ! __cudaswitch_on_hold; } \
+            && { [[ -z ${CONDA_PREFIX-}${VIRTUAL_ENV-} ]] || ! { __cudaswitch_path_kept || __cudaswitch_leaving; }; } \
             && _csw_search=${PATH:${#_CUDASWITCH_BIN}} \
                 _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set \
             && __cudaswitch_plainly "$__csw" "$__csw"; then
@@ -87,7 +79,7 @@ __cudaswitch_command() {
     if ! __cudaswitch_changes "$@"; then
         # That is what they tell of, and no prompt may have come since `cd`, or packages be other
         # ones. What is wrong they say themselves.
-        case ${BASH_VERSION:+x}${1-} in xcurrent | xwhich | xdoctor) __cudaswitch_unprompted ;; esac
+        case ${_cudaswitch_fresh:+x}${1-} in xcurrent | xwhich | xdoctor) __cudaswitch_unprompted ;; esac
         case ${1-} in
             current | which | doctor) __cudaswitch_leaving || __cudaswitch_look 2> /dev/null || : ;;
         esac

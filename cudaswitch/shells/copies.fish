@@ -134,3 +134,11 @@ function __cudaswitch_regained
     set -l kept __CONDA_SHLVL_"$CONDA_SHLVL"_$argv[1]
     test -n "$$kept" -a "$$kept" = "$$argv[1]"
 end
+
+# Does a script of the environment keep a PATH? These are the names that are met, as in copies.sh.
+function __cudaswitch_path_kept
+    test -n "$OLD_PATH$_OLD_PATH$PATH_OLD$BACKUP_PATH$PATH_BACKUP$ORIG_PATH$_ORIG_PATH$PATH_ORIG\
+$ORIGINAL_PATH$PATH_ORIGINAL$SAVED_PATH$_SAVED_PATH$PATH_SAVED$SAVE_PATH$PATH_SAVE$old_path\
+$_old_path$path_old$backup_path$path_backup$orig_path$_orig_path$path_orig$original_path\
+$path_original$saved_path$_saved_path$path_saved$save_path$path_save"
+end

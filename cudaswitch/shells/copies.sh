@@ -111,6 +111,18 @@ __cudaswitch_snapshots() {
     done
 }
 
+# Does a script of the environment keep a PATH? To look through all names each time takes too long;
+# these are what is met.
+__cudaswitch_path_kept() {
+    case ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${BACKUP_PATH-}${PATH_BACKUP-}${ORIG_PATH-}${_ORIG_PATH-}\
+${PATH_ORIG-}${ORIGINAL_PATH-}${PATH_ORIGINAL-}${SAVED_PATH-}${_SAVED_PATH-}${PATH_SAVED-}\
+${SAVE_PATH-}${PATH_SAVE-}${old_path-}${_old_path-}${path_old-}${backup_path-}${path_backup-}\
+${orig_path-}${_orig_path-}${path_orig-}${original_path-}${path_original-}${saved_path-}\
+${_saved_path-}${path_saved-}${save_path-}${path_save-} in
+        '') return 1 ;;
+    esac
+}
+
 # The names in what `set` prints.
 __cudaswitch_variables() {
     while IFS= \read -r _csw_name; do

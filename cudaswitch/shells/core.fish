@@ -152,9 +152,11 @@ function __cudaswitch_settled --no-scope-shadowing
             and contains -- $_CUDASWITCH_ON $want $want:nvcc; and set -g __csw_spared
         end
         test -z "$_CUDASWITCH_CC$_CUDASWITCH_XLA"; or __cudaswitch_flags_same; or set cxx /
-        test -n "$CONDA_PREFIX$VIRTUAL_ENV" -a "$CUDA_HOME|$CUDA_PATH|$CUDACXX|$LD_LIBRARY_PATH|$OLD_PATH$_OLD_PATH$PATH_OLD$PATH_BACKUP$BACKUP_PATH$ORIG_PATH$_ORIG_PATH$PATH_ORIG$ORIGINAL_PATH$PATH_ORIGINAL\
-$SAVED_PATH$PATH_SAVED$SAVE_PATH$PATH_SAVE$old_path$path_old" \
-            != "$home_was|$home_was|$cxx|$_cudaswitch_ld|"
+        test -n "$CONDA_PREFIX$VIRTUAL_ENV"
+        and begin
+            test "$CUDA_HOME|$CUDA_PATH|$CUDACXX|$LD_LIBRARY_PATH|" != "$home_was|$home_was|$cxx|$_cudaswitch_ld|"
+            or __cudaswitch_path_kept
+        end
         and set -g __csw_names (__cudaswitch_snapshots)
         if __cudaswitch_kept; or set -q __csw_names[1]
             set kept kept

@@ -131,10 +131,11 @@ __cudaswitch_settled() {
                 ;;
         esac
         case ${_CUDASWITCH_CC-}${_CUDASWITCH_XLA-} in ?*) __cudaswitch_flags_same || _csw_cxx=/ ;; esac
-        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|\
-${LD_LIBRARY_PATH-}\|${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${PATH_BACKUP-}${BACKUP_PATH-}${ORIG_PATH-}${_ORIG_PATH-}${PATH_ORIG-}${ORIGINAL_PATH-}\
-${PATH_ORIGINAL-}${SAVED_PATH-}${PATH_SAVED-}${SAVE_PATH-}${PATH_SAVE-}${old_path-}${path_old-} in
-            "|"* | *"|${__csw%%:*}|${__csw%%:*}|$_csw_cxx|${_cudaswitch_ld-}|") ;;
+        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|${LD_LIBRARY_PATH-}\| in
+            "|"*) ;;
+            *"|${__csw%%:*}|${__csw%%:*}|$_csw_cxx|${_cudaswitch_ld-}|")
+                if __cudaswitch_path_kept; then __cudaswitch_snapshots; fi
+                ;;
             *) __cudaswitch_snapshots ;;
         esac
         __cudaswitch_kept

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2128,SC2178  # PROMPT_COMMAND is an array or not, and is evaluated
 __cudaswitch_prompt() {
     \set -- "$?"
-    _cudaswitch_prompted=1
+    \unset _cudaswitch_fresh
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-} != "|${_cudaswitch_direnv-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
@@ -71,6 +71,9 @@ __cudaswitch_join() {
         # Of a shell before this one, which has exported it.
         *__cudaswitch_prompt*) _cudaswitch_alone=1 ;;
         *)
+            # Of what stood there before.
+            _cudaswitch_alone=''
+            \unset _cudaswitch_trap
             # Last: the others see the exit status of the command before, and its PIPESTATUS, and we
             # what direnv did. It hands that status on all the same: in front of `&&` that is no
             # failure, not for `set -e`, and not for a trap on ERR.
@@ -102,15 +105,15 @@ __cudaswitch_join() {
 }
 # Somebody has set it anew since, as a line of the startup file behind ours: they ask now what is active.
 __cudaswitch_unprompted() {
-    # In a startup file no prompt has come yet, and with `bash -ic` none comes.
-    if [[ $- != *i* || -n ${_cudaswitch_prompted-}${BASH_EXECUTION_STRING-} || " ${FUNCNAME[*]} " == *' source '* \
+    # In a startup file no prompt has come yet, with `bash -ic` none comes, and a subshell has none.
+    if [[ $- != *i* || -n ${BASH_EXECUTION_STRING-} || $BASH_SUBSHELL != 0 || " ${FUNCNAME[*]} " == *' source '* \
         || ${PROMPT_COMMAND[*]-} == *__cudaswitch_prompt* ]]; then return 0; fi
-    _cudaswitch_prompted=1
+    \unset _cudaswitch_fresh
     if __cudaswitch_join && [[ -z ${CUDASWITCH_QUIET-} ]]; then
         printf 'cudaswitch: PROMPT_COMMAND has been set anew, so nothing was switched at the prompt until now\n' >&2
         printf 'hint: put the line that loads cudaswitch last in the startup file\n' >&2
     fi
 }
-__cudaswitch_join || :
-_cudaswitch_prompted=''
+# Until a prompt has come.
+if __cudaswitch_join; then _cudaswitch_fresh=1; fi
 __cudaswitch_look

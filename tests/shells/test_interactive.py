@@ -164,11 +164,34 @@ def test_a_prompt_command_that_is_assigned_behind_us(
 @pytest.mark.parametrize(
     "behind",
     [
+        "PROMPT_COMMAND='echo mine'; trap 'x=1' DEBUG",
+        "PROMPT_COMMAND=('echo mine' :); trap 'x=1' DEBUG",
+        "export PROMPT_COMMAND='echo mine'",
+        "PROMPT_COMMAND='echo mine'",
+    ],
+    ids=["trap", "array", "exported", "plain"],
+)
+def test_what_was_assigned_behind_us_stays(
+    behind: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(BASH, f"{person.load(BASH)}\n{behind}\nreturn")
+    terminal.say("cudaswitch current")
+    for folder, kit in ((tree, 0), (tree / "inner", 1)):
+        said = terminal.say(f"cd {BASH.quote(str(folder))}") + terminal.say(":")
+        assert said.count("mine") >= 2
+        assert "bash:" not in said
+        assert home_of(terminal) == str(person.kits[kit].home)
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
         "cudaswitch current",
         'kept=$PROMPT_COMMAND; PROMPT_COMMAND=own; own() { eval "$kept"; }',
         "readonly PROMPT_COMMAND=:",
+        "PROMPT_COMMAND='history -a'; PS1='$(cudaswitch current | head -1)'$PS1",
     ],
-    ids=["startup", "wrapped", "read-only"],
+    ids=["startup", "wrapped", "read-only", "subshell"],
 )
 def test_a_prompt_command_that_has_us_still(
     behind: str, person: Person, tree: Path, at_prompt: Open
@@ -176,7 +199,9 @@ def test_a_prompt_command_that_has_us_still(
     terminal = at_prompt(BASH, f"CUDASWITCH_QUIET=\n{person.load(BASH)}\n{behind}\nreturn")
     said = terminal.say(f"cd {BASH.quote(str(tree))}") + terminal.say("cudaswitch current")
     assert "readonly" in behind or str(person.kits[0].home) in said
-    assert "set anew" not in said
+    assert ("set anew" in said) == ("PS1" in behind)
+    assert said.count("set anew") < 2
+    assert said.count("is read-only here") == ("readonly" in behind)
     assert "readonly variable" not in said
 
 

@@ -14,11 +14,12 @@ from shells.pinned import Session
 from shells.test_virtualenv import activate, bare, with_venv
 
 three = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-KEPT_AS = (
-    *("OLD_PATH", "_OLD_PATH", "PATH_OLD", "PATH_BACKUP"),
-    *("BACKUP_PATH", "ORIG_PATH", "_ORIG_PATH", "PATH_ORIG", "ORIGINAL_PATH", "PATH_ORIGINAL"),
-    *("SAVED_PATH", "PATH_SAVED", "SAVE_PATH", "PATH_SAVE", "old_path", "path_old"),
+_UPPER = (
+    *("OLD_PATH", "_OLD_PATH", "PATH_OLD", "PATH_BACKUP", "BACKUP_PATH"),
+    *("ORIG_PATH", "_ORIG_PATH", "PATH_ORIG", "ORIGINAL_PATH", "PATH_ORIGINAL"),
+    *("SAVED_PATH", "_SAVED_PATH", "PATH_SAVED", "SAVE_PATH", "PATH_SAVE"),
 )
+KEPT_AS = (*_UPPER, *(name.lower() for name in _UPPER))
 """What scripts call the PATH that they keep."""
 OWN = {"LD_LIBRARY_PATH": "/own/lib:/x"}
 RECORDS = [f"{STATE}{name}" for name in ("BIN", "GONE", "KEPT", "LD", "LIB", "OLD")]
