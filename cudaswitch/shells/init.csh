@@ -13,8 +13,10 @@ if (-f "${_cudaswitch_texts:q}/command.csh") alias cudaswitch 'source "${_cudasw
 # the environment, as direnv does.
 alias __cudaswitch_prompt 'if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh"';
 set _cudaswitch_own = "`alias precmd`";
-if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias precmd "${_cudaswitch_own:q}; __cudaswitch_prompt";
+if ("${_cudaswitch_own:q}" != "") set _cudaswitch_own = "${_cudaswitch_own:q}; ";
+if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias precmd "${_cudaswitch_own:q}__cudaswitch_prompt";
 set _cudaswitch_own = "`alias cwdcmd`";
-if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias cwdcmd "${_cudaswitch_own:q}; set _cswp_moved; __cudaswitch_prompt";
+if ("${_cudaswitch_own:q}" != "") set _cudaswitch_own = "${_cudaswitch_own:q}; ";
+if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias cwdcmd "${_cudaswitch_own:q}set _cswp_moved; __cudaswitch_prompt";
 unset _cudaswitch_own;
 if (-f "${_cudaswitch_texts:q}/look.csh") source "${_cudaswitch_texts:q}/look.csh";

@@ -56,6 +56,17 @@ def test_cd_switches_and_gives_back(
         assert home_of(terminal) == ("" if kit is None else str(person.kits[kit].home)), folder
 
 
+def test_cd_switches_in_tcsh_with_a_semicolon_for_history(
+    person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """An alias of the prompt that begins with it is taken away."""
+    terminal = at_prompt(TCSH)
+    terminal.say("set histchars = '!;'")
+    said = terminal.say(f"cd {TCSH.quote(str(tree))}")
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert "Faulty alias" not in said
+
+
 @every_shell
 def test_the_person_s_exit_status_comes_through(
     shell: Shell, person: Person, tree: Path, at_prompt: Open
