@@ -29,7 +29,7 @@ from cudaswitch.toolkit import refuse_unsafe_path
 
 _LIMIT = 4 << 20
 """Bytes of a startup file; real ones have thousands."""
-_BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"])?\s+init\b", re.MULTILINE)
+_BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"]?\s+|/)init\b", re.MULTILINE)
 _END = re.compile(rb"^(?:return\b|exec +(?:-[a-z]+ +)*(?!\d*[<>])[\w/$\"']).*", re.MULTILINE)
 """What ends a startup file where it stands in no block, as its place tells."""
 _OF_BASHRC = re.compile(rb"^[^#\n]*bashrc", re.MULTILINE)
@@ -237,7 +237,7 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
         what = f"`{edit.path}` may end in {ending}, before that line is reached"
         found.append((what, "move the marked lines above it"))
     if _BY_HAND.search(marked.blanked(edit.after or b"")):
-        what = f"`{edit.path}` has another line with `cudaswitch init`, which starts Python"
+        what = f"`{edit.path}` has another line that loads cudaswitch"
         found.append((what, "take that line out"))
     if shell.name == "bash":
         places = [Path(folders(variables)["HOME"], name) for name in _LOGIN_FILES]

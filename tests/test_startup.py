@@ -195,20 +195,20 @@ def test_what_zshenv_says_moves_the_file(home: Home) -> None:
     assert not (moved / ".zshrc").exists()
 
 
-@pytest.mark.parametrize("shell", ["", "/bin/ksh93", "/bin/csh-of-mine"])
 def test_what_another_startup_file_loads_stays(home: Home) -> None:
     """Taken out of a file that never had the line, it goes from no other."""
     other = home.path / "z"
     other.mkdir()
     succeeded(home.run("init", "--install", "zsh", "--yes", ZDOTDIR=str(other)))
-    said = succeeded(home.run("init", "--remove", "zsh", "--yes", ZDOTDIR=None)).stderr
-    assert "does not load cudaswitch" in said
+    done = home.run("init", "--remove", "zsh", "--yes", ZDOTDIR=None)
+    assert "does not load cudaswitch" in done.stderr
     asked = [require("zsh"), "-i", "-c", "whence -w cudaswitch"]
     env = home.env | {"ZDOTDIR": str(other)}
-    done = subprocess.run(asked, env=env, capture_output=True, text=True, check=True)
-    assert done.stdout == "cudaswitch: function\n"
+    there = subprocess.run(asked, env=env, capture_output=True, text=True, check=True)
+    assert there.stdout == "cudaswitch: function\n"
 
 
+@pytest.mark.parametrize("shell", ["", "/bin/ksh93", "/bin/csh-of-mine"])
 def test_a_shell_that_we_do_not_know(home: Home, shell: str) -> None:
     refused(home.run("init", "--install", SHELL=shell), "$SHELL", hint="bash, zsh")
     for option in ("--install", "--remove"):
@@ -360,9 +360,12 @@ def test_what_is_told_then_is_of_use_in_the_shell_that_asks(stocked: Home, shell
     assert told() == f"hint: open a new {shell}, or in this one: {row.load}"
 
 
-def test_what_still_loads_it_is_told_of(home: Home) -> None:
+@pytest.mark.parametrize(
+    "line", ['eval "$(cudaswitch init bash)"', r"if [ -f 'D/cudaswitch/init/bash' ]; then :; fi"]
+)
+def test_what_still_loads_it_is_told_of(home: Home, line: str) -> None:
     path = home.path / ".bashrc"
-    path.write_text('x=1\neval "$(cudaswitch init bash)"\n')
+    path.write_text(f"x=1\n{line}\n")
     install(home, "bash")
     assert f"`{path}` still loads cudaswitch, in line 2" in remove(home, "bash")
     path.write_text("x=1\n")
@@ -385,11 +388,11 @@ def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:
     (home.path / ".bashrc").write_text('eval "$(cudaswitch init bash)"\n')
     said = install(home, "bash")
     assert "login shells" not in said
-    assert "starts Python" in said
+    assert "another line" in said
     (home.path / ".bash_profile").write_text(". ~/.profile\n")
     assert "login shells" not in install(home, "bash")
     (home.path / ".bashrc").write_text('# eval "$(cudaswitch init bash)"\n')
-    assert "starts Python" not in install(home, "bash")
+    assert "another line" not in install(home, "bash")
 
 
 @pytest.mark.parametrize("sh", ["dash", "busybox", "bash", "mksh", "yash"])

@@ -168,6 +168,15 @@ def test_what_does_not_belong_is_set_aside(stocked: Home) -> None:
     assert kept.read_text() == "my only copy"
 
 
+def test_nothing_is_set_aside_where_nothing_can_be_brought(stocked: Home, tmp_path: Path) -> None:
+    strange = stocked.store / "packages/strange"
+    strange.mkdir()
+    (tmp_path / "file").touch()
+    nowhere = str(tmp_path / "file/cache")
+    refused(stocked.run("verify", "--repair", CUDASWITCH_CACHE=nowhere), nowhere)
+    assert strange.is_dir()
+
+
 def test_a_toolkit_whose_record_is_damaged_is_not_set_aside(home: Home, tmp_path: Path) -> None:
     """An adopted one has no list: somebody may still read in the record where it is."""
     (tmp_path / "cuda/bin").mkdir(parents=True)

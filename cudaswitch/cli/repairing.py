@@ -18,19 +18,19 @@ from cudaswitch.toolkit import Package
 def repair_all(store: OwnStore, findings: Sequence[Finding], offline: bool) -> None:
     """Put right all that `verify` has found in the person's own store."""
     strange = [one.owner for one in findings if one.kind == "extra" and not one.path]
-    if strange:
-        put_away(store, strange)
     owners = dict.fromkeys(
         one.owner.partition("/")[::2] for one in findings if one.owner not in strange
     )
-    damaged = [name for kind, name in owners if kind == "packages"]
-    known = origins(store, damaged)
-
-    def obtain(package: Package) -> Artifact:
-        [artifact] = bring_exactly([of_package(package)], workdir=work, offline=offline)
-        return artifact
-
+    # Where nothing can be brought, nothing is changed either.
     with workplace(cache()) as work:
+
+        def obtain(package: Package) -> Artifact:
+            [artifact] = bring_exactly([of_package(package)], workdir=work, offline=offline)
+            return artifact
+
+        if strange:
+            put_away(store, strange)
+        known = origins(store, [name for kind, name in owners if kind == "packages"])
         for package in known.values():
             mend_package(store, package, obtain)
     mend_toolkits(store, [name for kind, name in owners if kind == "toolkits"])
