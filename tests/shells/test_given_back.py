@@ -192,6 +192,34 @@ def test_flags_that_a_script_keeps(shell: Shell, had: str | None, tmp_path: Path
     assert result.snaps[str(len(steps) + 1)].get("XLA_FLAGS", "") == (had or "")
 
 
+@pytest.mark.parametrize(
+    ("name", "var", "had"),
+    [
+        ("OLD_NVCC_PREPEND_FLAGS", "NVCC_PREPEND_FLAGS", None),
+        ("NVCC_PREPEND_FLAGS_ORIG", "NVCC_PREPEND_FLAGS", "-O2"),
+        ("nvcc_prepend_flags_backup", "NVCC_PREPEND_FLAGS", "-O2"),
+        ("CUDAHOSTCXX_BACKUP", "CUDAHOSTCXX", None),
+        ("saved_cudahostcxx_old", "CUDAHOSTCXX", None),
+        ("xla_flags_orig", "XLA_FLAGS", "-v"),
+    ],
+)
+@told_apart
+def test_flags_and_a_compiler_that_a_script_keeps(
+    shell: Shell, name: str, var: str, had: str | None, tmp_path: Path
+) -> None:
+    person = make_person(tmp_path / "person", (shell.name,), tmp_path)
+    (conda_prefix(tmp_path / "b") / "lib/python3.10/site-packages/tensorflow").mkdir(parents=True)
+    enter, leave = (text.format(name=name, var=var) for text in KEEPS[shell.suffix])
+    with_scripts(conda_prefix(tmp_path / "a"), {shell.suffix: (enter, leave)})
+    session = Session(person, tmp_path, shell, Emulator())
+    steps = [*session.steps("b"), "cudaswitch use 11.8", *session.steps("a"), "cudaswitch off"]
+    steps = [f"{step}\n{shell.prompt}" for step in [*steps, *session.steps("out out")]]
+    path = f"{tmp_path}:{session.conda.base_path}"
+    result = session.play(*steps, load=True, PATH=path, **{var: had}).check()
+    assert result.snaps["3"][var] not in ("", had)
+    assert result.snaps[str(len(steps) + 1)].get(var, "") == (had or "")
+
+
 @pytest.mark.parametrize("between", ["", "set -gx PATH /mine $PATH"], ids=["short way", "long way"])
 def test_a_list_without_elements_comes_back_without_elements(person: Person, between: str) -> None:
     """One that is empty would be the working directory to who puts something before it."""

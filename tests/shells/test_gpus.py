@@ -298,3 +298,20 @@ def test_a_shell_that_is_started_with_other_gpus_keeps_them(
     assert [snaps[str(n)].get(SEEN) for n in range(4)] == ["2", "2", "2", "0"]
     left = person.play(shell, shell.prompt, "cudaswitch off", **outer | {SEEN: "2"}).check().snaps
     assert [left["2"].get(name) for name in (SEEN, ORDER, "CUDA_HOME")] == ["2", None, None]
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_they_are_kept_for_what_asked_then_only(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """Another version file asks for GPUs of its own, and nobody has chosen others than those."""
+    (tmp_path / ".cuda-version").write_text("10.1\ngpus 1\n")
+    here = person.home.path / ".cuda-version"
+    here.write_text("10.1\ngpus 0\n")
+    try:
+        outer = person.play(shell, shell.prompt).check().snaps["1"]
+        steps = [shell.prompt, f"cd {tmp_path}\n{shell.prompt}"]
+        snaps = person.play(shell, *steps, **outer | {SEEN: "2"}).check().snaps
+    finally:
+        here.unlink()
+    assert [outer[SEEN], *(snaps[at].get(SEEN) for at in "12")] == ["0", "2", "1"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -214,6 +215,31 @@ def test_a_prompt_command_that_has_us_still(
     assert said.count("set anew") < 2
     assert said.count("is read-only here") == ("readonly" in behind)
     assert "readonly variable" not in said
+
+
+@pytest.mark.parametrize("way", ["script", "command", "startup file"])
+def test_nothing_is_said_of_it_where_no_prompt_comes(
+    way: str, person: Person, tmp_path: Path
+) -> None:
+    """Or none has come yet, and who sets it anew may have us come behind that."""
+    text = f"{person.load(BASH)}\nPROMPT_COMMAND='history -a'\ncudaswitch current\n"
+    file = tmp_path / "file"
+    file.write_text(text)
+    arguments = {
+        "script": [file],
+        "command": ["--norc", "-ic", text],
+        "startup file": ["--rcfile", file, "-i"],
+    }[way]
+    done = subprocess.run(
+        ["bash", *arguments],
+        env=person.home.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "none\n" in done.stdout
+    assert "set anew" not in done.stderr
 
 
 def test_what_tells_what_is_active_looks_round_first(
