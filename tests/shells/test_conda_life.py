@@ -11,7 +11,7 @@ import pytest
 
 from made_environments import Env
 from shells.conda import Conda, Emulator, conda_prefix
-from shells.driver import BASH, POSIX_SHELLS, SHELLS, Shell
+from shells.driver import BASH, POSIX_SHELLS, SHELLS, TCSH, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments
 from shells.quick_conda import CONDAS
@@ -162,3 +162,37 @@ def test_conda_fails_where_its_last_call_does(
     assert result.stdout.split().count("status=1") == len(steps)
     last = result.snaps[str(len(steps) + 1)]
     assert (last["PATH"], last) == (conda.base_path, foreign(last))
+
+
+@pytest.fixture
+def without_the_third(person: Person) -> Iterator[None]:
+    """The third toolkit's folder is taken away behind our back."""
+    home = person.kits[2].home
+    away = home.with_name("away")
+    home.rename(away)
+    yield
+    away.rename(home)
+
+
+@every_shell
+def test_a_script_is_not_told_of_a_toolkit_that_is_gone(
+    shell: Shell, person: Person, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """A terminal is."""
+    person.pin("12.4", conda_prefix(tmp_path / "a"))
+    request.getfixturevalue("without_the_third")
+    session = Session(person, tmp_path, shell, Emulator())
+    result = session.play(*session.steps("a out")).check()
+    assert all("CUDA_HOME" not in result.snaps[number] for number in "23")
+
+
+@pytest.mark.usefixtures("without_the_third")
+@pytest.mark.parametrize("shell", (*POSIX_SHELLS, TCSH), ids=str)
+def test_a_variable_that_asks_for_one_that_is_gone_leaves_the_pin(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    person.pin("10.1", conda_prefix(tmp_path / "a"))
+    session = Session(person, tmp_path, shell, Emulator())
+    result = session.play(*session.steps("a out"), CUDASWITCH_VERSION="12.4").check()
+    homes = [result.snaps[number].get("CUDA_HOME") for number in "23"]
+    assert homes == [str(person.kits[0].home), None]

@@ -18,7 +18,7 @@ from shells.conda import (
     write_hook,
 )
 from shells.conftest import INTEGRATED, make_person
-from shells.driver import BASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
+from shells.driver import BASH, DASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
 from shells.kits import Person, foreign
 from shells.pinned import Session
 from tools import console_script
@@ -170,6 +170,19 @@ def test_names_that_scripts_keep_things_by(
     first, last = (foreign(result.snaps[number]) for number in ("1", str(len(steps) + 1)))
     names = (var, "PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDACXX", "CUDA_VISIBLE_DEVICES")
     assert {each: last.get(each) for each in names} == {each: first.get(each) for each in names}
+
+
+def test_a_shell_that_lists_no_names(person: Person, tmp_path: Path) -> None:
+    """What `set` prints tells them."""
+    values = {"name": "OLD_LD_LIBRARY_PATH", "var": "LD_LIBRARY_PATH"}
+    enter, leave = (text.format(**values) for text in KEEPS["sh"])
+    with_scripts(conda_prefix(tmp_path / "a"), {"sh": (enter, leave)})
+    session = Session(person, tmp_path, DASH, Emulator())
+    enter, leave = session.steps("a out")
+    own = {"PATH": person.home.env["PATH"], "LD_LIBRARY_PATH": "/own", "lines": "a\nPATH_OLD=b\n\\"}
+    result = session.play(person.use(DASH, "10.1"), enter, person.off(DASH), leave, **own).check()
+    assert result.snaps["2"]["LD_LIBRARY_PATH"] == ":".join([*person.kits[0].lib, "/own"])
+    assert result.snaps["5"]["LD_LIBRARY_PATH"] == "/own"
 
 
 @pytest.mark.parametrize("had", [None, "--xla_dump_to=/d"], ids=["unset", "own"])

@@ -355,6 +355,20 @@ def test_an_exported_prompt_command_is_harmless_in_a_shell_without_us(
     assert seen(terminal)["PROMPT_COMMAND"].count("__cudaswitch_prompt") == 1
 
 
+@pytest.mark.parametrize("before", ["unset", "export", "declare", "declare -a", "trap : DEBUG;"])
+def test_a_startup_file_that_is_read_again(
+    before: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """Whatever way we have come into PROMPT_COMMAND: we are known there."""
+    end = "" if before == "unset" else "=true"
+    terminal = at_prompt(BASH, f"{before} PROMPT_COMMAND{end}")
+    kept = printed(terminal, "declare -p PROMPT_COMMAND")
+    terminal.say(person.load(BASH))
+    assert [printed(terminal, "declare -p PROMPT_COMMAND") for _ in range(2)] == [kept, kept]
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+
+
 def test_arrays_as_of_bash_preexec(person: Person, tree: Path, at_prompt: Open) -> None:
     """A hook that runs the functions of an array, and that wants to be the first and the last."""
     before = """

@@ -140,6 +140,17 @@ class TestUndo:
                 "PATH": "/usr/bin",
             }
 
+    @every
+    @pytest.mark.parametrize("at", [0, 1])
+    def test_own_libraries_stay_when_ours_were_taken_out_by_hand(
+        self, shell: Shell, person: Person, at: int
+    ) -> None:
+        """Each folder of a toolkit is counted, and not the first alone."""
+        own = person.kits[0].lib[at]
+        steps = [person.use(shell, "10.1"), shell.set("LD_LIBRARY_PATH", own), person.off(shell)]
+        result = person.play(shell, *steps, LD_LIBRARY_PATH=own).check()
+        assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
+
     @told_apart
     @pytest.mark.parametrize(
         ("names", "others"),

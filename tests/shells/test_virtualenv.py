@@ -390,3 +390,15 @@ class TestUseInside:
         use, off = "cudaswitch use 10.1", "cudaswitch off"
         result = person.play(shell, use, into, own, use, "deactivate", off).check()
         assert bare(result.snaps["6"]) == bare(result.snaps["0"])
+
+
+@every_shell
+def test_a_child_shell_does_not_know_what_a_virtualenv_keeps(shell: Shell, person: Person) -> None:
+    """It has made PATH anew, with a copy of the person's own that PATH got in the virtualenv."""
+    path = person.home.env["PATH"]
+    kept = {"VIRTUAL_ENV": "/v", "_OLD_VIRTUAL_PATH": path}
+    own = f"{person.kits[0].bin}:{path}"
+    anew = f"{shell.unset('_OLD_VIRTUAL_PATH')}\n{shell.set('PATH', own)}"
+    steps = [person.use(shell, "10.1"), anew, person.use(shell, "system")]
+    result = person.play(shell, *steps, PATH=own, **kept)
+    assert result.check().snaps["3"]["PATH"] == own
