@@ -11,9 +11,11 @@ import pytest
 
 from cudaswitch.bundled import bundles_cuda
 from made_environments import BUNDLES, Env
-from shells.conda import conda_prefix
+from shells.conda import Emulator, conda_prefix
+from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, NU, SHELLS, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
+from shells.pinned import Session
 from shells.test_virtualenv import activate, with_venv
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
@@ -137,6 +139,43 @@ def test_two_folders_of_packages_are_both_looked_at(person: Person, shell: Shell
     os.utime(env.prefix / SITE, (time.time() - 60,) * 2)
     env.write("lib/python3.12/site-packages/nvidia/cublas/lib/libcublas.so.12", "")
     assert entered(person, shell, env) is None
+
+
+@every_shell
+def test_cuda_of_the_one_that_is_active_below_one_that_is_left(
+    person: Person, shell: Shell, tmp_path: Path
+) -> None:
+    """What is taken up then is the pin of the lowest, which brings none itself."""
+    for name in "abc":
+        conda_prefix(tmp_path / name)
+    record(Env(tmp_path / "b", SITE))
+    person.pin("10.1", tmp_path / "a")
+    person.pin("11.8", tmp_path / "c")
+    session = Session(person, tmp_path, shell, Emulator())
+    result = session.play(*session.steps("a +b +c out")).check()
+    left = result.snaps["5"]
+    assert left["CUDA_HOME"] == str(person.kits[0].home)
+    assert "LD_LIBRARY_PATH" not in left
+
+
+@every_shell
+def test_a_compiler_of_one_that_is_left(shell: Shell, tmp_path: Path) -> None:
+    """A choice is made anew while it is active still; conda-pack does not say when it has left."""
+    compilers = tmp_path / "compilers"
+    compilers.mkdir()
+    person = make_person(tmp_path / "person", ("tcsh",), compilers)
+    prefix = conda_prefix(tmp_path / "a")
+    (prefix / "bin" / "gcc").symlink_to("/bin/sh")
+    person.pin("10.1", prefix)
+    active = [shell.set("CONDA_PREFIX", str(prefix)), shell.unset("CONDA_PREFIX")]
+    enter, leave = (
+        shell.source(prefix / "etc/conda" / f"{half}.d" / f"~~cudaswitch.{shell.suffix}")
+        for half in ("activate", "deactivate")
+    )
+    steps = [person.use(shell, "11.8"), f"{active[0]}\n{enter}", f"{leave}\n{active[1]}"]
+    result = person.play(shell, *steps, PATH=f"{compilers}:{person.home.env['PATH']}").check()
+    said = [result.snaps[number].get("CUDAHOSTCXX") for number in "123"]
+    assert said == [str(person.kits[1].compiler), None, str(person.kits[1].compiler)]
 
 
 @pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
