@@ -276,6 +276,7 @@ def test_a_copy_of_the_persons_own_stays(
         ("CUDA_HOME", "CUDA_VISIBLE_DEVICES"),
         ("LD_LIBRARY_PATH", "CUDA_HOME"),
         ("CUDA_VISIBLE_DEVICES", "CUDACXX"),
+        ("CUDA_DEVICE_ORDER", "CUDA_HOME"),
     ],
 )
 def test_a_variable_of_the_persons_own_is_no_sign_for_another(
@@ -284,7 +285,7 @@ def test_a_variable_of_the_persons_own_is_no_sign_for_another(
     """Of one variable conda keeps what the person had, of another what we put there."""
     kit = session.person.kits[1]
     theirs = {"LD_LIBRARY_PATH": f"{kit.lib[0]}:/q", "CUDA_HOME": str(kit.home)}
-    theirs |= {"CUDA_VISIBLE_DEVICES": "0,2"}
+    theirs |= {"CUDA_VISIBLE_DEVICES": "0,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     mine = Session(
         session.person,
         pinned_environments(session.person, tmp_path),

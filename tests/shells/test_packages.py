@@ -159,13 +159,14 @@ def test_cuda_of_the_one_that_is_active_below_one_that_is_left(
 
 
 @every_shell
-def test_a_compiler_of_one_that_is_left(shell: Shell, tmp_path: Path) -> None:
+def test_the_compiler_and_cuda_of_one_that_is_left(shell: Shell, tmp_path: Path) -> None:
     """A choice is made anew while it is active still; conda-pack does not say when it has left."""
     compilers = tmp_path / "compilers"
     compilers.mkdir()
     person = make_person(tmp_path / "person", ("tcsh",), compilers)
     prefix = conda_prefix(tmp_path / "a")
     (prefix / "bin" / "gcc").symlink_to("/bin/sh")
+    record(Env(prefix, SITE))
     person.pin("10.1", prefix)
     active = [shell.set("CONDA_PREFIX", str(prefix)), shell.unset("CONDA_PREFIX")]
     enter, leave = (
@@ -174,8 +175,10 @@ def test_a_compiler_of_one_that_is_left(shell: Shell, tmp_path: Path) -> None:
     )
     steps = [person.use(shell, "11.8"), f"{active[0]}\n{enter}", f"{leave}\n{active[1]}"]
     result = person.play(shell, *steps, PATH=f"{compilers}:{person.home.env['PATH']}").check()
-    said = [result.snaps[number].get("CUDAHOSTCXX") for number in "123"]
-    assert said == [str(person.kits[1].compiler), None, str(person.kits[1].compiler)]
+    names, kit = ("CUDAHOSTCXX", "LD_LIBRARY_PATH"), person.kits[1]
+    seen = [[result.snaps[number].get(name) for name in names] for number in "123"]
+    assert seen[0] == [str(kit.compiler), *kit.lib]
+    assert seen[1:] == [[None, None], seen[0]]
 
 
 @pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
