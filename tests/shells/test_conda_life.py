@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from made_environments import Env
-from shells.conda import Conda, Emulator, conda_prefix
-from shells.driver import BASH, POSIX_SHELLS, SHELLS, TCSH, Shell
+from shells.conda import CONDAS as WHOLE_CONDAS
+from shells.conda import Conda, Emulator, conda_prefix, skip_conda_s_own_tcsh, write_hook
+from shells.driver import BASH, FISH, POSIX_SHELLS, SHELLS, TCSH, ZSH, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments
 from shells.quick_conda import CONDAS
@@ -19,6 +20,7 @@ from tools import as_plain_user, console_script
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
+whole_conda = pytest.mark.parametrize("conda", WHOLE_CONDAS, ids=str)
 
 
 @every_conda
@@ -196,3 +198,20 @@ def test_a_variable_that_asks_for_one_that_is_gone_leaves_the_pin(
     result = session.play(*session.steps("a out"), CUDASWITCH_VERSION="12.4").check()
     homes = [result.snaps[number].get("CUDA_HOME") for number in "23"]
     assert homes == [str(person.kits[0].home), None]
+
+
+@whole_conda
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+def test_a_script_that_leaves_a_tree_on_the_way_out(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    """conda exports a PATH then which it computed within the tree; the prompt puts that right."""
+    write_hook(conda_prefix(tmp_path / "b"), "deactivate", f"way.{shell.suffix}", "cd /\n")
+    (conda_prefix(tmp_path / "c") / ".cuda-version").write_text("10.1\n")
+    skip_conda_s_own_tcsh(shell, conda)
+    session = Session(person, tmp_path, shell, conda)
+    steps = [f"cd {shell.quote(str(tmp_path / 'c'))}", *session.steps("b c out out")]
+    result = session.play(*(f"{step}\n{shell.prompt}" for step in steps), load=True).check()
+    assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[0].home)
+    assert "CUDA_HOME" not in result.snaps["4"]
+    assert result.snaps["6"]["PATH"] == result.snaps["1"]["PATH"]

@@ -172,6 +172,16 @@ def test_names_that_scripts_keep_things_by(
     assert {each: last.get(each) for each in names} == {each: first.get(each) for each in names}
 
 
+def test_a_list_that_a_script_of_fish_keeps_as_one_string(person: Person, tmp_path: Path) -> None:
+    enter = 'set -g LD_LIBRARY_PATH_OLD "$LD_LIBRARY_PATH"; set -gx LD_LIBRARY_PATH /x'
+    leave = 'set -gx LD_LIBRARY_PATH "$LD_LIBRARY_PATH_OLD"; set -e LD_LIBRARY_PATH_OLD'
+    with_scripts(conda_prefix(tmp_path / "a"), {"fish": (enter, leave)})
+    session = Session(person, tmp_path, FISH, Emulator())
+    steps = ["cudaswitch use 10.1", *session.steps("a"), "cudaswitch off", *session.steps("out")]
+    result = session.play(*steps, load=True, LD_LIBRARY_PATH="/own:/two").check()
+    assert result.snaps["5"]["LD_LIBRARY_PATH"] == "/own:/two"
+
+
 def test_a_shell_that_lists_no_names(person: Person, tmp_path: Path) -> None:
     """What `set` prints tells them."""
     values = {"name": "OLD_LD_LIBRARY_PATH", "var": "LD_LIBRARY_PATH"}
