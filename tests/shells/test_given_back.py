@@ -387,6 +387,17 @@ def test_a_version_that_goes_in_a_script(
     assert result.snaps["3"]["PATH"] == result.snaps["1"]["PATH"]
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+def test_a_version_that_went_in_a_script(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """Before an environment is entered, whose pin decides then."""
+    person.pin("10.1", conda_prefix(tmp_path / "a"))
+    session = Session(person, tmp_path, shell, Emulator())
+    steps = [shell.unset("CUDASWITCH_VERSION"), *session.steps("a")]
+    result = session.play(*steps, load=True, CUDASWITCH_VERSION="11.8").check()
+    homes = [result.snaps[number]["CUDA_HOME"] for number in "13"]
+    assert homes == [str(person.kits[1].home), str(person.kits[0].home)]
+
+
 def test_fish_of_an_account_without_a_home(person: Person, tmp_path: Path) -> None:
     """As in a container that runs as a number: fish itself has no home to look in then."""
     prefix = conda_prefix(tmp_path / "a")
