@@ -130,6 +130,19 @@ def test_what_conda_s_nvcc_keeps_of_flags(shell: Shell, had: str | None, tmp_pat
     assert [result.snaps["3"].get(name) for name in names] == [had, had]
 
 
+@every
+def test_a_compiler_that_is_named_meanwhile_stays(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "compilers").mkdir()
+    integrated = (shell.name,) if shell.name in INTEGRATED else ()
+    person = make_person(tmp_path / "person", integrated, tmp_path / "compilers")
+    named = shell.set("CUDAHOSTCXX", "/mine/g++")
+    steps = [person.use(shell, "11.8"), named, person.off(shell)]
+    path = f"{tmp_path}/compilers:{person.home.env['PATH']}"
+    result = person.play(shell, *steps, PATH=path).check()
+    assert result.snaps["1"]["CUDAHOSTCXX"] == str(person.kits[1].compiler)
+    assert result.snaps["3"]["CUDAHOSTCXX"] == "/mine/g++"
+
+
 KEEPS = {
     "sh": (
         'export {name}="${var}" {var}="$CONDA_PREFIX/x"\n',
