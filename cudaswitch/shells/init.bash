@@ -34,8 +34,12 @@ __cudaswitch_guard() {
 # `preexec` have such a trap, and take one more command there for one that somebody has typed. So
 # where there is one, ours and the last of the others become one command.
 __cudaswitch_prompt_once() {
-    \local _csw_at _csw_last _csw_text
-    _csw_last='' _csw_text='' _cudaswitch_trap=''
+    \local _csw_at _csw_last _csw_text _csw_ours
+    _csw_last='' _csw_text='' _cudaswitch_trap='' _csw_ours='__cudaswitch_prompt && :'
+    # Exported since, to shells that have no such function: those are to find nothing to run.
+    if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND@a} == *x* ]]; then
+        _csw_ours='\eval "${__cudaswitch_prompt-}" && :'
+    fi
     for _csw_at in "${!PROMPT_COMMAND[@]}"; do
         _csw_text=${PROMPT_COMMAND[_csw_at]}
         case $_csw_text in *"$_cudaswitch_once"*) break ;; esac
@@ -43,7 +47,7 @@ __cudaswitch_prompt_once() {
     done
     if [[ $_csw_text == *"$_cudaswitch_once"* ]]; then
         _cudaswitch_others=${_csw_text%%"$_cudaswitch_once"*}
-        _csw_text=$_cudaswitch_others"__cudaswitch_prompt && :"${_csw_text#*"$_cudaswitch_once"}
+        _csw_text=$_cudaswitch_others$_csw_ours${_csw_text#*"$_cudaswitch_once"}
         if [[ -n $2 && $_csw_text == *"prompt && :" ]]; then
             if [[ -z $_cudaswitch_others && -n $_csw_last ]]; then
                 \unset "PROMPT_COMMAND[$_csw_at]"

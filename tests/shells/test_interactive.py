@@ -163,6 +163,7 @@ def test_a_prompt_command_that_is_assigned_behind_us(
     behind = f"{person.load(BASH)}\nPROMPT_COMMAND='history -a'\nCUDASWITCH_QUIET=\nreturn"
     terminal = at_prompt(BASH, behind)
     quiet = terminal.say(f"cd {BASH.quote(str(tree))}")
+    quiet += terminal.say(f"cudaswitch {name} | cat")
     assert home_of(terminal) == ""
     said = terminal.say(f"cudaswitch {name}")
     assert "cudaswitch: PROMPT_COMMAND has been set anew" not in quiet

@@ -328,12 +328,15 @@ def test_a_prompt_that_others_change(shell: Shell, tree: Path, at_prompt: Open) 
     assert "is:(env)" in " ".join(printed(terminal, 'echo "is:$PS1"'))
 
 
+@pytest.mark.parametrize("behind", ["", "trap : DEBUG;", ":;"], ids=["before", "trap", "behind"])
 def test_an_exported_prompt_command_is_harmless_in_a_shell_without_us(
-    person: Person, tree: Path, tmp_path: Path, at_prompt: Open
+    behind: str, person: Person, tree: Path, tmp_path: Path, at_prompt: Open
 ) -> None:
     """Many people export theirs; `bash --norc` then has it, and no function of ours."""
     own = tmp_path / "own"
-    terminal = at_prompt(BASH, f"export PROMPT_COMMAND='echo $? >>{own}'")
+    before = f"PROMPT_COMMAND='echo $? >>{own}'"
+    late = f"{before}\n{person.load(BASH)}\n{behind} export PROMPT_COMMAND\nreturn"
+    terminal = at_prompt(BASH, late if behind else f"export {before}")
     assert seen(terminal)["PROMPT_COMMAND"].count("__cudaswitch_prompt") == 1
     cd(terminal, tree)
     assert home_of(terminal) == str(person.kits[0].home)
