@@ -29,13 +29,19 @@ def found(patient: Patient) -> dict[str, dict[str, str]]:
     return by_code
 
 
+COMMANDS = ("cudaswitch", "chmod", "eval", "export", "mv", "unset", "vi")
+
+
 def told_as_current_does(patient: Patient) -> dict[str, str]:
-    """Return the finding, which is what `current` says."""
+    """Return the finding: what `current` says, and a command; what of it is none is evidence."""
     done = patient.home.run("current", **patient.env)
     message = refused(done).removeprefix("cudaswitch: ")
     hint = done.stderr.splitlines()[1].removeprefix("hint: ")
     one = found(patient)["CS079"]
-    assert (one["severity"], one["evidence"], one["fix"]) == ("error", message, hint)
+    told = message if one["fix"] == hint else f"{message}; {hint}"
+    assert (one["severity"], one["evidence"]) == ("error", told)
+    assert subprocess.run(["bash", "-n", "-c", one["fix"]], check=False).returncode == 0
+    assert one["fix"].split()[0] in COMMANDS
     return one
 
 
@@ -43,13 +49,24 @@ def told_as_current_does(patient: Patient) -> dict[str, str]:
     ("text", "fix"),
     [
         ("9.0\n", "cudaswitch install 9.0"),
-        ("11.8\n12.4\n", "keep one of them"),
-        ("$(id)\n", "for example 10.1"),
-        ("auto\n", "activate one"),
+        ("# mine\n>=9,<10\n", "cudaswitch install '>=9,<10'"),
+        ("11.8\n12.4\n", "vi +2 {}"),
+        ("$(id)\n", "vi +1 {}"),
+        ("# it's\n\n/usr/local/cuda\n", "vi +3 {}"),
+        ("# nothing\n", "vi +1 {}"),
+        ("12.4\ncudnn=eight\n", "vi +2 {}"),
+        ("12.4\n#" + "x" * 70000, "vi +1 {}"),
+        ("cuda system\ngpus 0\n", "vi +1 {}"),
+        ("none-such\n", "vi +1 {}"),
+        ("ring\n", "vi +1 {}"),
+        ("auto\n", "vi +1 {}"),
     ],
 )
 @pytest.mark.parametrize("place", [".cuda-version", "global"])
 def test_a_file(patient: Patient, place: str, text: str, fix: str) -> None:
+    aliases = patient.home.store / "aliases"
+    aliases.mkdir(parents=True)
+    (aliases / "ring").write_text("ring\n")
     patient.adopt("12.4.131")
     file = {"global": patient.home.store}.get(place, patient.home.path) / place
     file.write_text(text)
@@ -57,8 +74,8 @@ def test_a_file(patient: Patient, place: str, text: str, fix: str) -> None:
         assert found(patient) == {}  # it holds in environments alone
         return
     one = told_as_current_does(patient)
-    assert fix in one["fix"]
-    assert str(file) in one["evidence"]
+    assert one["fix"] == fix.format(file)
+    assert str(file) in one["evidence"] + one["fix"]
     # What decides before it has an answer.
     patient.env["CUDASWITCH_VERSION"] = "system"
     assert found(patient) == {}
@@ -78,20 +95,56 @@ def test_a_file_that_may_not_be_read(patient: Patient) -> None:
     assert one["evidence"] == f"cannot read `{file}`: Permission denied"
 
 
-def test_a_variable(patient: Patient) -> None:
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("9.9", "cudaswitch install 9.9"),
+        ("auto", "export CUDASWITCH_VERSION=12.4.131"),
+        ("$(id)", "export CUDASWITCH_VERSION=12.4.131"),
+        ("none-such", "export CUDASWITCH_VERSION=12.4.131"),
+    ],
+)
+def test_a_variable(patient: Patient, text: str, fix: str) -> None:
     patient.adopt("12.4.131")
-    patient.env["CUDASWITCH_VERSION"] = "9.9"
+    patient.env["CUDASWITCH_VERSION"] = text
     one = told_as_current_does(patient)
-    assert one["fix"] == "cudaswitch install 9.9"
+    assert one["fix"] == fix
     assert "CUDASWITCH_VERSION" in one["evidence"]
+
+
+def test_shells_follow_a_weaker_request_than_the_variable(patient: Patient) -> None:
+    """A version file without an answer switches nothing, and the variable leaves it to the file."""
+    kit = patient.adopt("12.4.131")
+    file = patient.home.path / ".cuda-version"
+    prompt = f'cd {file.parent}; eval "$(cudaswitch init bash)"; eval "$PROMPT_COMMAND"'
+    for variable, text, home in (("", "9.9\n", ""), ("9.9", "12.4\n", str(kit))):
+        file.write_text(text)
+        patient.env["CUDASWITCH_VERSION"] = variable
+        cause = found(patient)["CS079"]["cause"]
+        assert "follow the weaker one where CUDASWITCH_VERSION has no answer" in cause
+        done = subprocess.run(
+            ["bash", "--norc", "-c", f'{prompt}; printf %s "$CUDA_HOME"'],
+            env=patient.home.env | patient.env, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert done.stdout == home, done.stderr
+
+
+def test_what_is_no_file(patient: Patient) -> None:
+    file = patient.home.store / "global"
+    file.mkdir(parents=True)
+    assert told_as_current_does(patient)["fix"] == f"mv {file} {file}.bak"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_file_of_another_user(patient: Patient) -> None:
     file = patient.home.path / ".cuda-version"
-    file.write_text("12.4\n")
-    os.chown(file, 12345, 12345)
-    assert "CUDASWITCH_VERSION=12.4" in told_as_current_does(patient)["fix"]
+    for text, request in ((">=12.1, <13\n", "'>=12.1,<13'"), ("12.4\n12.5\n", "system")):
+        file.write_text(text)
+        os.chown(file, 12345, 12345)
+        one = told_as_current_does(patient)
+        assert one["fix"] == f'eval "$(cudaswitch env {request} --shell bash)"'
+        assert "; if you trust it: " in one["evidence"]
 
 
 def test_one_cause_is_one_finding(patient: Patient) -> None:
@@ -134,3 +187,10 @@ def test_a_toolkit_that_is_gone_names_its_pins(patient: Patient, tmp_path: Path)
     # Another answers the same request.
     patient.adopt("12.4.99")
     assert "--global" not in found(patient)["CS062"]["evidence"]
+
+
+def test_a_store_that_everybody_may_write(patient: Patient) -> None:
+    patient.adopt("12.4.131")
+    (patient.home.path / ".cuda-version").write_text("12.4\n")
+    patient.home.store.chmod(0o777)
+    assert told_as_current_does(patient)["fix"] == f"chmod o-w '{patient.home.store}'"

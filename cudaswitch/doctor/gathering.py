@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from cudaswitch import shells, startup
@@ -32,6 +33,7 @@ from cudaswitch.regular import read_regular
 from cudaswitch.resolver import resolve
 from cudaswitch.store import all_stores, dealias, find
 from cudaswitch.toolkit import Toolkit
+from cudaswitch.versions import Request, parse_request
 
 _ENV_LIMIT = 1 << 20
 """Bytes of a project's `.env`."""
@@ -67,6 +69,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     on = applied(variables)
     brings = bundles_cuda(prefix) if prefix else None
     decided, unanswered = _decided(variables)
+    asking = _asking(variables)
     return Facts(
         variables=variables,
         shell=shell,
@@ -78,10 +81,11 @@ def gather(variables: Mapping[str, str]) -> Facts:
         needs=needs,
         resolution=resolution,
         installed=tuple(sorted(usable, key=lambda kit: kit.version)),
-        wanted=dict(_wanted(variables)),
+        wanted=dict(_wanted(asking)),
         applied=on.home if on else None,
         decided=decided,
         unanswered=unanswered,
+        asking=next(iter(asking), None),
         environment=environment,
         brings=brings,
         own_nvcc=compiler.home if compiler and not compiler.leads else None,
@@ -109,22 +113,26 @@ def gather(variables: Mapping[str, str]) -> Facts:
     )
 
 
-def _wanted(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield who asks here, and the request, as far as it can be read."""
-    if variables.get("CUDASWITCH_VERSION"):
-        yield "CUDASWITCH_VERSION", variables["CUDASWITCH_VERSION"]
+def _asking(variables: Mapping[str, str]) -> dict[str, Callable[[], Request]]:
+    """Return who asks here, the strongest first: a variable and files, with what reads each."""
+    found: dict[str, Callable[[], Request]] = {}
+    if asked := variables.get("CUDASWITCH_VERSION"):
+        found["CUDASWITCH_VERSION"] = partial(parse_request, asked)
     if pinned := pinned_environment(variables):
-        with suppress(CudaswitchError):
-            yield f"`{pinned.pin_file}`", pin_of(pinned).text
-    files = []
+        found[pinned.pin_file] = partial(pin_of, pinned)
+    nearest, everywhere = None, home().at("global")
     with suppress(CudaswitchError):
         nearest = version_file(working_directory(variables), variables)
-        files += [nearest] if nearest else []
-    everywhere = home().at("global")
-    files += [everywhere] if os.path.isfile(everywhere) else []
-    for file in files:
+    for file in filter(None, (nearest, everywhere if os.path.exists(everywhere) else None)):
+        found.setdefault(file, partial(read_request, file))
+    return found
+
+
+def _wanted(asking: Mapping[str, Callable[[], Request]]) -> Iterator[tuple[str, str]]:
+    """Yield who asks here, and the request, as far as it can be read."""
+    for who, read in asking.items():
         with suppress(CudaswitchError):
-            yield f"`{file}`", read_request(file).text
+            yield f"`{who}`" if who != "CUDASWITCH_VERSION" else who, read().text
 
 
 def _decided(

@@ -15,8 +15,8 @@ from cudaswitch.doctor.model import ConfLine, Facts, Found, LinesOut, Rule
 from cudaswitch.doctor.spelling import (
     first_that_fits,
     install_command,
+    newest_asked,
     put_first,
-    setting,
     use_command,
     without,
 )
@@ -174,7 +174,7 @@ def _smi_number(facts: Facts) -> Iterator[Found]:
         evidence = f"{origin} asks for {request}, which `nvidia-smi` shows and nothing provides"
         fix = f"cudaswitch install {request}"
         if origin == "CUDASWITCH_VERSION":
-            fix = setting(facts, origin, facts.installed[-1].name if facts.installed else "")
+            fix = newest_asked(facts, otherwise="")
         yield Found(evidence, fix)
 
 

@@ -193,6 +193,8 @@ class Facts:
     """The toolkit's folder that is asked for here, and by whom."""
     unanswered: CudaswitchError | None = None
     """Why what is asked for here has no answer."""
+    asking: str | None = None
+    """The strongest that asks here: CUDASWITCH_VERSION, or a file."""
     environment: Environment | None = None
     brings: str | None = None
     """What shows that the environment brings its own CUDA."""

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 
 from cudaswitch.doctor.machine import taken_from_smi
 from cudaswitch.doctor.model import Facts, Found, Hook, Repin, Rule
-from cudaswitch.doctor.spelling import chain, pin_command, what_to_install, word
+from cudaswitch.doctor.spelling import (
+    aside,
+    by_hand,
+    chain,
+    newest_asked,
+    pin_command,
+    use_command,
+    what_to_install,
+    word,
+)
+from cudaswitch.errors import printable
 from cudaswitch.versions import Request
+
+_COMMAND = re.compile(
+    r"(?:cudaswitch (?:install|remove|verify) [^;]+|chmod u\+r .+)$|chmod o-w '[^']+'(?=, or )"
+)
+"""What hints begin with that mends; others tell what to think of."""
+_TRUSTED = re.compile(r"if you trust it: cudaswitch use (.+), or CUDASWITCH_VERSION=")
+_ANOTHERS = "CUDASWITCH_VERSION"
+"""What hints name for files that only others may change."""
 
 
 def _pin_again(facts: Facts, hook: Hook, evidence: str) -> Found:
@@ -36,8 +56,7 @@ def _missing(facts: Facts) -> Iterator[Found]:
         if hook.missing:
             yield _pin_again(facts, hook, f"`{hook.missing[0]}` is not there")
         if hook.closed:
-            aside = f"mv {word(facts, hook.closed)} {word(facts, hook.closed + '.bak')}"
-            fix = chain(facts, aside, pin_command(facts, hook))
+            fix = chain(facts, aside(facts, hook.closed), pin_command(facts, hook))
             yield Found(f"`{hook.closed}` cannot be read", fix)
 
 
@@ -75,12 +94,35 @@ def _refused(facts: Facts) -> Iterator[Found]:
 
 
 def _unanswered(facts: Facts) -> Iterator[Found]:
-    """What decides here cannot be read, or is not installed; other rules know some of it better."""
+    """What decides here cannot be read, or is not installed; other rules know some of it better.
+
+    The hint of the refusal is the command where it is one, else a part of the evidence.
+    """
     error = facts.unanswered
     if error is None or any(hook.refused == error.message for hook in facts.hooks):
         return
-    if not any(f" {who.strip('`')}" in error.message for who, _ in taken_from_smi(facts)):
-        yield Found(error.message, error.hint or "cudaswitch resolve")
+    if any(f" {who.strip('`')}" in error.message for who, _ in taken_from_smi(facts)):
+        return
+    hint = error.hint or ""
+    command = _COMMAND.match(hint)
+    fix = command[0] if command else _asked_otherwise(facts, error.message, hint)
+    yield Found(error.message if fix == hint else f"{error.message}; {hint}", fix)
+
+
+def _asked_otherwise(facts: Facts, message: str, hint: str) -> str:
+    """Spell the command that lets another request decide, as what decides now has no answer."""
+    place = facts.asking
+    if trusted := _TRUSTED.match(hint):
+        [request] = shlex.split(trusted[1])
+        return use_command(facts, "system" if request == "VERSION" else request)
+    if _ANOTHERS in hint:
+        return newest_asked(facts, otherwise="system")
+    if place is None or place == "CUDASWITCH_VERSION":
+        return newest_asked(facts, otherwise="")
+    if hint == "remove it":
+        return aside(facts, place)
+    line = re.search(rf"{re.escape(printable(place))}:([0-9]+)", message)
+    return by_hand(facts, place, int(line[1]) if line else 1)
 
 
 def _same_release(facts: Facts, request: Request) -> str | None:
@@ -148,7 +190,8 @@ RULES = (
         "CS079",
         "error",
         "What is asked for here has no answer",
-        "commands and shims refuse, and shells switch nothing: no weaker request steps in for it",
+        "commands and shims refuse, and no weaker request steps in for it; shells switch nothing,"
+        " or follow the weaker one where CUDASWITCH_VERSION has no answer",
         ("tensorflow/tensorflow#22441", "run-ai/genv#11"),
         _unanswered,
     ),

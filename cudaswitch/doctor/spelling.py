@@ -50,6 +50,22 @@ def setting(facts: Facts, name: str, value: str) -> str:
     return command.format(name=name, value=word(facts, value) if row.words else row.quote(value))
 
 
+def newest_asked(facts: Facts, otherwise: str) -> str:
+    """Spell a command that lets CUDASWITCH_VERSION ask for the newest toolkit there is."""
+    newest = facts.installed[-1].name if facts.installed else otherwise
+    return setting(facts, "CUDASWITCH_VERSION", newest)
+
+
+def by_hand(facts: Facts, file: str, number: int) -> str:
+    """Spell a command that opens a file at a line which is the person's to change."""
+    return f"vi +{number} {word(facts, file)}"
+
+
+def aside(facts: Facts, path: str) -> str:
+    """Spell a command that puts what is in the way under another name."""
+    return f"mv {word(facts, path)} {word(facts, f'{path}.bak')}"
+
+
 def without(name: str, *leave: Folder) -> Relist:
     """Leave folders out of a list."""
     texts = {one.text for one in leave}

@@ -19,6 +19,7 @@ from cudaswitch.doctor.model import (
 )
 from cudaswitch.doctor.spelling import (
     activate_command,
+    by_hand,
     chain,
     use_command,
     word,
@@ -58,7 +59,7 @@ def _removal(facts: Facts, file: str, settings: list[Setting], evidence: str) ->
     shown = f"{evidence}: " + "; ".join(f"`{file}`:{one.number} `{one.text}`" for one in settings)
     shared = [one for one in settings if not one.alone]
     if shared:
-        return Found(shown, _by_hand(facts, file, shared[0].number))
+        return Found(shown, by_hand(facts, file, shared[0].number))
     lines = {number: text for one in settings for number, text in one.lines.items()}
     # A block that loses its only statement is no longer a block.
     instead = {
@@ -79,13 +80,9 @@ def _edit(
     """Make the finding of lines that go; `instead` is what stands there then, by number."""
     for number, text in lines.items():
         if "\ufffd" in text:  # bytes that are no UTF-8, which no command here can name
-            return Found(evidence, _by_hand(facts, file, number))
+            return Found(evidence, by_hand(facts, file, number))
     out = LinesOut(file, {number: (text, instead.get(number)) for number, text in lines.items()})
     return Found(evidence, out, out)
-
-
-def _by_hand(facts: Facts, file: str, number: int) -> str:
-    return f"vi +{number} {word(facts, file)}"
 
 
 def _leftovers(facts: Facts) -> Iterator[Found]:
