@@ -19,7 +19,7 @@ from cudaswitch.compat.redist import known_releases
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Delivery, nvidia
-from cudaswitch.sources.redist import LICENCES
+from cudaswitch.sources.redist import FOLDERS, LICENCES
 from cudaswitch.versions import Version, parse_request
 from folder_server import FolderServer
 from homes import Home, make_home
@@ -239,10 +239,10 @@ def test_the_licence_is_told_once_and_noted(
     assert capsys.readouterr().err == ""
 
 
-def test_a_licence_is_accepted_by_what_installs(tree: Path, tmp_path: Path) -> None:
+def test_a_licence_is_accepted_by_what_installs(server: FolderServer, tmp_path: Path) -> None:
     """`lock`, `download` and `mirror` install nothing; a lock file names no licences."""
     first, second = make_home(tmp_path / "first"), make_home(tmp_path / "second")
-    mirror = {"CUDASWITCH_NVIDIA_URL": tree.as_uri()}
+    mirror = {"CUDASWITCH_NVIDIA_URL": server.url}
     what = ("12.4", "--cudnn", "8", "--components", "minimal", "--from", "nvidia")
     for command in (["lock"], ["download"], ["mirror", "www"]):
         done = first.run(*command, *what, cwd=tmp_path, **mirror)
@@ -253,12 +253,31 @@ def test_a_licence_is_accepted_by_what_installs(tree: Path, tmp_path: Path) -> N
         "licence: CUDA Toolkit",
         "licence: cudnn",
     ]
+    # What is not installed is not accepted.
+    assert "licence" not in refused(second.run("sync", "--offline", cwd=tmp_path))
     told = second.run("sync", cwd=tmp_path).stderr
     assert told.splitlines() == [
-        f"licence: NVIDIA {product}, accepted by installing: {at}"
-        for product, at in LICENCES.items()
+        f"licence: {name}, accepted by installing: {at}" for name, at in LICENCES.values()
     ]
+    # Told is told, whichever command has done it.
     assert second.run("sync", "--force", cwd=tmp_path).stderr == ""
+    for command in (["install", *what, "--force"], ["install", "12.3", *what[3:]]):
+        assert "licence" not in second.run(*command, **mirror).stderr
+    assert first.run("sync", "--force", cwd=tmp_path).stderr == ""
+
+
+def test_what_does_not_come_is_not_accepted(
+    server: FolderServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = json.loads((server.root / INDEX.lstrip("/")).read_text())
+    path = index["cuda_nvcc"][FOLDERS[current_platform()]]["relative_path"]
+    server.instead[f"/cuda/redist/{path}"] = b"another"
+    with pytest.raises(SourceError):
+        obtain(tmp_path, "12.4", "nvcc")
+    assert "licence" not in capsys.readouterr().err
+    server.instead.clear()
+    obtain(tmp_path, "12.4", "nvcc")
+    assert "licence: CUDA Toolkit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("odd", ["\x1b[2J", "https://evil.example/", "../../x", 7, None, "x\ny"])
@@ -270,8 +289,8 @@ def test_a_licence_of_odd_words_is_not_shown(
     server.instead[INDEX] = json.dumps(index).encode()
     obtain(tmp_path, "12.4", "nvcc")
     said = capsys.readouterr().err
-    assert said == "licence: NVIDIA cuda, accepted by installing: " + LICENCES["cuda"] + "\n"
-    assert [at.name for at in (tmp_path / "cache/licences").iterdir()] == ["nvidia-cuda.json"]
+    assert said == "licence: {}, accepted by installing: {}\n".format(*LICENCES["cuda"])
+    assert [at.name for at in (tmp_path / "cache/licences").iterdir()] == ["cuda-toolkit.json"]
 
 
 UNTRUSTED = {

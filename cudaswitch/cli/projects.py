@@ -105,10 +105,10 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
         )
     store = own_store()
     missing = [kit for kit in mine if force or _present(store, kit) is None]
-    rows = [row for kit in missing for row in kit.packages]
-    tell_of_locked([row.url for row in rows if row.source == "nvidia"])
     with workplace(cache()) as work:
         brought = [(bring(kit, work, offline, folder), _release(kit)) for kit in missing]
+        rows = [row for kit in missing for row in kit.packages]
+        tell_of_locked([row.url for row in rows if row.source == "nvidia"])
         made = install(store, brought, force=force, exact=True)
     bring_up_to_date()
     fresh = dict(zip(missing, made, strict=True))

@@ -42,6 +42,6 @@ def tell_once(licence: str, url: str) -> None:
 
 def tell_of_locked(urls: Collection[str]) -> None:
     """Do so for archives of NVIDIA's index that are known by their URLs alone."""
-    for product, at in LICENCES.items():
+    for product, usual in LICENCES.items():
         if any(f"/{product}/redist/" in url for url in urls):
-            tell_once(f"NVIDIA {product}", at)
+            tell_once(*usual)

@@ -100,9 +100,12 @@ def obtain_cudnn(
 def _bring(
     offers: Sequence[Offer], release: Version | None, workdir: Path, offline: bool
 ) -> Delivery:
+    chosen = Chosen(_wanted(offers), release)
+    delivery = bring(chosen, "nvidia", workdir=workdir, offline=offline)
+    # Nobody accepts what did not come.
     for offer in offers:
         tell_once(offer.licence, offer.licence_url)
-    return bring(Chosen(_wanted(offers), release), "nvidia", workdir=workdir, offline=offline)
+    return delivery
 
 
 def newest(request: Request, *, platform: str) -> Version:

@@ -30,10 +30,10 @@ FOLDERS = {
 """Our platforms in NVIDIA's words; `linux-aarch64` there is the Jetson."""
 
 LICENCES = {
-    "cuda": "https://docs.nvidia.com/cuda/eula/",
-    "cudnn": "https://docs.nvidia.com/deeplearning/cudnn/latest/reference/eula.html",
+    "cuda": ("CUDA Toolkit", "https://docs.nvidia.com/cuda/eula/"),
+    "cudnn": ("cudnn", "https://docs.nvidia.com/deeplearning/cudnn/latest/reference/eula.html"),
 }
-"""Where the licence of a product is read if the index names no file with it."""
+"""What indexes call the licence of a product, and where it is read if they name no file with it."""
 
 _PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/){0,9}[A-Za-z0-9_][A-Za-z0-9._+-]*", re.ASCII)
 _SPLIT = re.compile(r"cuda[1-9][0-9]{0,2}", re.ASCII)
@@ -98,13 +98,14 @@ class Index:
             if not usable:
                 raise _unusable(self.url, f"it names no {what} for {name}")
         folder = self.url.rpartition("/")[0]
+        usual, at = LICENCES[self.product]
         return Offer(
             f"{folder}/{path}",
             sha256,
             int(size),
             Version(version) if is_version(version) else None,
-            licence if _WORDS.fullmatch(licence) else f"NVIDIA {self.product}",
-            f"{folder}/{licence_path}" if _PATH.fullmatch(licence_path) else LICENCES[self.product],
+            licence if _WORDS.fullmatch(licence) else usual,
+            f"{folder}/{licence_path}" if _PATH.fullmatch(licence_path) else at,
         )
 
     def _entry(self, name: str, platform: str, cuda: int | None) -> Mapping[str, Any] | None:
