@@ -74,6 +74,19 @@ def test_lines_of_one_file_go_together(patient: Patient) -> None:
     patient.run("init", "--install", "bash", "--yes")
     block = patient.home.path.joinpath(".bashrc").read_text()
     file = patient.rc(block + MINE)
+    top = block.count("\n")
+    rows = json.loads(patient.home.run("doctor", "--json", **patient.env).stdout)["findings"]
+    # Each says which lines of the others go with its own.
+    assert len({row["fix"] for row in rows}) == 1
+    assert [(row["code"], row["evidence"].rpartition("; ")[2]) for row in rows] == [
+        (code, f"the command changes lines {numbers} of `{file}` too, for other findings")
+        for code, numbers in (
+            ("CS078", ", ".join(str(top + at) for at in (4, 5, 8, 9, 10, 12))),
+            ("CS080", ", ".join(str(top + at) for at in (2, 5, 12))),
+            ("CS081", ", ".join(str(top + at) for at in (2, 4, 8, 9, 10, 12))),
+            ("CS081", ", ".join(str(top + at) for at in (2, 4, 5, 8, 9, 10))),
+        )
+    ]
     done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
     assert file.read_text() == block + MINE_MENDED, done.stderr
     assert [path.read_text() for path in file.parent.glob(".bashrc.*")] == [block + MINE]

@@ -89,7 +89,8 @@ def with_data_dir(facts: Facts, home: str) -> str:
 def together(found: Sequence[Found]) -> list[Found]:
     """Let each that takes lines out of a file take out all that is to go there.
 
-    Once one of them was done, the numbers of the others would be those of other lines.
+    Once one of them was done, the numbers of the others would be those of other lines. A text alone
+    would not do: a startup file often has a line twice. So each says which lines go with its own.
     """
     files: dict[str, LinesOut] = {}
     for out in (one.mend for one in found):
@@ -101,7 +102,10 @@ def together(found: Sequence[Found]) -> list[Found]:
         if not isinstance(one.mend, LinesOut):
             return one
         out = files[one.mend.file]
-        return one._replace(mend=out, safe=one.safe and out)
+        rest = [str(number) for number in out.lines if number not in one.mend.lines]
+        lines = f"line{'s' if rest[1:] else ''} {', '.join(rest)} of `{out.file}`"
+        also = f"; the command changes {lines} too, for other findings" if rest else ""
+        return Found(one.evidence + also, out, one.safe and out)
 
     return [whole(one) for one in found]
 
