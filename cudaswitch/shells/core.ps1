@@ -220,6 +220,8 @@ function global:__cudaswitch_strongest {
 
 # Undo what is applied and apply what the strongest asks for.
 function global:__cudaswitch_settle {
+    # A person's strict mode, which what we call would inherit, has no unset variables.
+    Set-StrictMode -Off
     $lists = [ordered] @{ PATH = 'BIN'; _OLD_VIRTUAL_PATH = 'OLD'; LD_LIBRARY_PATH = 'LIB' }
     foreach ($name in $lists.Keys) {
         $before = __cudaswitch_get $name

@@ -154,6 +154,7 @@ function global:__cudaswitch_standing {
 
 # Drop what belongs to an environment that was left, take up what is asked for, settle.
 function global:__cudaswitch_look {
+    Set-StrictMode -Off
     $on = "$env:_CUDASWITCH_ON"
     $was = "$global:_cudaswitch_seen||".Split('|')
     if ($was[1] -cne "$env:VIRTUAL_ENV") {
@@ -234,12 +235,41 @@ function global:__cudaswitch_choose([string] $Want) {
     }
 }
 
+# The words of a call as a program would get them: what commas join is one word, and the `--` of
+# `exec`, which PowerShell keeps from every function, stands where the line that was typed has it.
+function global:__cudaswitch_words([object[]] $Given, $Call) {
+    $words = [Collections.Generic.List[object]]::new()
+    foreach ($word in $Given) {
+        if ($word -is [array]) { $word = $word -join ',' }
+        $words.Add($word)
+    }
+    if ("$($Given[0])" -ceq 'exec' -and $Call.OffsetInLine -gt 0) {
+        $line = $Call.Line.Substring($Call.OffsetInLine - 1)
+        $tree = [Management.Automation.Language.Parser]::ParseInput($line, [ref] $null, [ref] $null)
+        $typed = $tree.Find({ $args[0] -is [Management.Automation.Language.CommandAst] }, $true)
+        $at = 0
+        foreach ($element in $typed.CommandElements | Select-Object -Skip 1) {
+            # Behind what may be any number of words no place is known.
+            if ($element.Splatted -or $element.Argument -or $at -gt $words.Count) { break }
+            if ($element.ParameterName -ceq '-') {
+                $words.Insert($at, '--')
+                break
+            }
+            $at++
+        }
+    }
+    $words
+}
+
 function global:cudaswitch {
-    $command = "$($args[0])"
-    if ($args -ccontains '--help' -or $args -ccontains '-h') {
-        & (__cudaswitch_located) @args
-    } elseif ($command -ceq 'use') {
-        if ($args.Count -eq 2 -and $args[1] -ceq '-') {
+    Set-StrictMode -Off
+    $words = @(__cudaswitch_words $args $MyInvocation)
+    $command = "$($words[0])"
+    $help = $words -ccontains '--help' -or $words -ccontains '-h'
+    # What it stays at where the program is gone.
+    $global:LASTEXITCODE = 127
+    if ($command -ceq 'use' -and -not $help) {
+        if ($words.Count -eq 2 -and $words[1] -ceq '-') {
             $want = $global:_cudaswitch_previous
             $why = if ($null -eq $want) { 'there is no earlier choice in this shell' }
             $gone = "$want".Split(':')[0]
@@ -252,28 +282,32 @@ function global:cudaswitch {
                 $global:LASTEXITCODE = 1
                 return
             }
-        } elseif ($args.Count -eq 2 -and $args[1] -ceq 'system') {
+        } elseif ($words.Count -eq 2 -and $words[1] -ceq 'system') {
             $want = 'system'
         } else {
-            $want = if ($args.Count -eq 2) { __cudaswitch_ready $args[1] }
+            $want = if ($words.Count -eq 2) { __cudaswitch_ready $words[1] }
             if (-not $want) {
-                $rest = @($args | Select-Object -Skip 1)
+                $rest = @($words | Select-Object -Skip 1)
                 $want = & (__cudaswitch_located) want --for-use @rest
                 if ($LASTEXITCODE) { return }
             }
         }
         __cudaswitch_choose $want
         $global:LASTEXITCODE = 0
-    } elseif ($command -ceq 'off' -and $args.Count -eq 1) {
+    } elseif ($command -ceq 'off' -and $words.Count -eq 1) {
         __cudaswitch_choose ''
         $global:LASTEXITCODE = 0
     } else {
-        & (__cudaswitch_located) @args
+        if ($MyInvocation.ExpectingInput) {
+            $input | & (__cudaswitch_located) @words
+        } else {
+            & (__cudaswitch_located) @words
+        }
         $code = $global:LASTEXITCODE
-        $words = @($command) + @($args | ForEach-Object { "$command+$_" })
+        $said = @($command) + @($words | ForEach-Object { "$command+$_" })
         $changing = "pin unpin install adopt remove alias sync gc".Split(' ')
         $changing += "config+set config+unset doctor+--fix verify+--repair".Split(' ')
-        if (-not ($words | Where-Object { $changing -ccontains $_ })) { return }
+        if ($help -or -not ($said | Where-Object { $changing -ccontains $_ })) { return }
         # What the pin of an active environment asks for may be another thing now.
         __cudaswitch_set '_CUDASWITCH_C' $null
         __cudaswitch_set '_CUDASWITCH_V' $null
@@ -284,18 +318,32 @@ function global:cudaswitch {
     }
 }
 
-# The person's own prompt is kept and called; its $? and $LASTEXITCODE are as they were.
-if (-not $global:_cudaswitch_prompt) {
-    $global:_cudaswitch_previous = $env:_CUDASWITCH_PREVIOUS
-    $global:_cudaswitch_prompt = $function:prompt
-    function global:prompt {
-        $code = $global:LASTEXITCODE
-        if ((__cudaswitch_watched) -cne $global:_cudaswitch_seen -or $env:_CUDASWITCH_GONE -or
-            (__cudaswitch_edited)) {
-            __cudaswitch_look
-        }
-        $global:LASTEXITCODE = $code
-        & $global:_cudaswitch_prompt
+function global:__cudaswitch_prompt {
+    Set-StrictMode -Off
+    $code = $global:LASTEXITCODE
+    if ((__cudaswitch_watched) -cne $global:_cudaswitch_seen -or $env:_CUDASWITCH_GONE -or
+        (__cudaswitch_edited)) {
+        __cudaswitch_look
     }
+    $global:LASTEXITCODE = $code
+}
+
+# A prompt that looks round and then calls the person's, for which $? and $LASTEXITCODE are as
+# they were. It holds that one itself: others wrap ours, which may then be around theirs again.
+function global:__cudaswitch_around($Prompt) {
+    {
+        $ok = $?
+        __cudaswitch_prompt
+        if (-not $ok) { Write-Error '' -ErrorAction Ignore }
+        & $Prompt
+    }.GetNewClosure()
+}
+
+if (-not (Test-Path -Path Variable:global:_cudaswitch_previous)) {
+    $global:_cudaswitch_previous = $env:_CUDASWITCH_PREVIOUS
+}
+# A prompt that was set since, in the place of ours, is taken in too.
+if ("$function:prompt" -cnotlike '*__cudaswitch_prompt*') {
+    Set-Item -Path Function:global:prompt -Value (__cudaswitch_around $function:prompt)
 }
 __cudaswitch_look
