@@ -268,6 +268,7 @@ def --env __cudaswitch_prompt [] {
 
 # Switch CUDA toolkits: `cudaswitch use 10.1`, `cudaswitch off`, `cudaswitch --help`
 def --env --wrapped cudaswitch [...args: string] {
+    let input = $in
     let command = ($args | get --optional 0)
     let rest = ($args | skip 1)
     let own = $command in [use pin unpin] or $args == [off]
@@ -278,7 +279,8 @@ def --env --wrapped cudaswitch [...args: string] {
         if $command in $changing or ($args | any {|arg| $'($command)+($arg)' in $changing }) {
             $env._cudaswitch_again = [1]
         }
-        ^(__cudaswitch_program) ...$args
+        # Even nothing that is piped on would take the terminal away.
+        if $input == null { ^(__cudaswitch_program) ...$args } else { $input | ^(__cudaswitch_program) ...$args }
     } else if $command in [use off] {
         let want = if $command == off { '' } else if $rest == [-] {
             if $env._CUDASWITCH_PREVIOUS? == null {

@@ -224,6 +224,17 @@ def test_the_program_answers_what_the_shell_does_not(person: Person) -> None:
     assert "Usage: cudaswitch use" in result.stdout
 
 
+@pytest.mark.parametrize("content", [b"", b"one\ntwo\n", b"\xff\0\r\n\xfe"], ids=repr)
+def test_the_program_reads_what_is_piped_in(person: Person, tmp_path: Path, content: bytes) -> None:
+    """Of a program's text Nushell keeps the last line break for itself, as in `let`."""
+    (tmp_path / "in").write_bytes(content)
+    for source in ("open --raw", "^cat"):
+        come = f"{source} {NU.quote(str(tmp_path / 'in'))} | cudaswitch exec 10.1 -- cat"
+        person.play(NU, f"{come} | save --raw --force {NU.quote(str(tmp_path / 'out'))}").check()
+        came = (tmp_path / "out").read_bytes()
+        assert came == content if source == "open --raw" else came in (content, content[:-1])
+
+
 @pytest.mark.parametrize("outer", (BASH, ZSH, FISH), ids=str)
 def test_other_shells_above_and_below(outer: Shell, person: Person, tmp_path: Path) -> None:
     """outer → nu → outer: each inherits, switches, undoes, and the one above is as it was."""
@@ -339,6 +350,11 @@ def test_the_prompt_follows_directories_and_keeps_the_exit_status(
     assert (now.get("CUDA_HOME"), now["SEEN"]) == (None, "5")
     at_prompt.say("cd ..")
     assert "CUDA_HOME" not in at_prompt.say("cd ..")
+
+
+def test_without_a_pipe_the_program_has_the_terminal(at_prompt: Prompt, tmp_path: Path) -> None:
+    at_prompt.say("cudaswitch exec 10.1 -- sh -c 'test -t 0 && test -t 1 && touch both'")
+    assert (tmp_path / "both").exists()
 
 
 def test_a_choice_on_the_line_that_enters_an_overlay(
