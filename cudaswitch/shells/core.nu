@@ -1,6 +1,15 @@
 # The change and its exact undo for Nushell. The state is that of core.sh, word for word, so
 # that shells of all kinds can be nested.
 
+# Why nothing is switched here, null where nothing speaks against it. Only from then on is there
+# `%`, which calls the builtin whatever a person has given its name to, such as `alias ls = eza`.
+def __cudaswitch_too_old [] {
+    let is = (version)
+    if $is.major == 0 and $is.minor < 114 {
+        $'cudaswitch: Nushell ($is.version) is too old, nothing is switched: 0.114 or newer is needed'
+    }
+}
+
 # The elements of a search path, which is a list where Nushell converts the variable.
 def __cudaswitch_elements [value] {
     if ($value | is-empty) { [] } else if ($value | describe) == string { $value | split row : } else { $value }
@@ -52,14 +61,14 @@ def __cudaswitch_bundled [] {
 def __cudaswitch_any [folder, patterns] {
     # Nothing in the folder's own name is taken for a pattern.
     let literal = ($folder | str replace --all --regex '[?*\[\]]' '[$0]')
-    $patterns | any {|pattern| try { ls ($'($literal)/($pattern)' | into glob) | is-not-empty } catch { false } }
+    $patterns | any {|pattern| try { %ls ($'($literal)/($pattern)' | into glob) | is-not-empty } catch { false } }
 }
 
 # Does the environment bring its own CUDA? Looks where `bundled` does: change both.
 def __cudaswitch_brings [prefix] {
     # A text with values in it would be taken for a pattern.
     let file = $'($prefix)/pyvenv.cfg'
-    let stated = (try { open --raw $file | lines | parse --regex '^(?<key>[^ =]+) *= *(?<value>.*)$' | transpose --header-row --as-record } catch { {} })
+    let stated = (try { %open --raw $file | lines | parse --regex '^(?<key>[^ =]+) *= *(?<value>.*)$' | transpose --header-row --as-record } catch { {} })
     let shared = ($stated | get --optional include-system-site-packages | default '') =~ '(?i)^true'
     let base = if $shared { $stated | get --optional home | default '' | str replace --regex '/bin$' '' } else { '' }
     let version = ($stated | get --optional version_info | default ($stated | get --optional version) | default '' | split row . | take 2 | str join .)
@@ -69,7 +78,7 @@ def __cudaswitch_brings [prefix] {
     }
     let wheels = [nvidia/*/lib torch/lib/libtorch_cuda.so]
     let packages = ['conda-meta/cudatoolkit-[0-9]*.json' 'conda-meta/cuda-cudart-[0-9]*.json' 'conda-meta/libcublas-[0-9]*.json']
-    let pythons = (try { ls ($'($prefix | str replace --all --regex '[?*\[\]]' '[$0]')/lib/python[23]*' | into glob) | get name | path basename } catch { [] })
+    let pythons = (try { %ls ($'($prefix | str replace --all --regex '[?*\[\]]' '[$0]')/lib/python[23]*' | into glob) | get name | path basename } catch { [] })
     let own = ($pythons | each { $'lib/($in)/site-packages' })
     let shares = [$'lib/python($version)/site-packages' lib/python3/dist-packages $'local/lib/python($version)/dist-packages']
     let places = [[folder patterns]; [$prefix $own] [$user $own] [$base $shares]]
@@ -85,7 +94,7 @@ def __cudaswitch_lacks_libdevice [prefix] {
     if $prefix == '' or (__cudaswitch_any $prefix ['nvvm/libdevic[e]']) { return false }
     let beside = ['nvidia/cuda_nvcc/nvvm/libdevic[e]' 'nvidia/cu[0-9]*/nvvm/libdevic[e]' 'jaxlib/cuda/nvvm/libdevic[e]']
     let literal = ($prefix | str replace --all --regex '[?*\[\]]' '[$0]')
-    let sites = (try { ls ($'($literal)/lib/python[23]*/site-package[s]' | into glob) | get name } catch { [] })
+    let sites = (try { %ls ($'($literal)/lib/python[23]*/site-package[s]' | into glob) | get name } catch { [] })
     $sites | any {|site| (__cudaswitch_any $site ['tensorflo[w]' 'jaxli[b]']) and not (__cudaswitch_any $site $beside) }
 }
 
@@ -98,7 +107,7 @@ def __cudaswitch_host [now, want] {
     let flags = $'($now.NVCC_PREPEND_FLAGS) ($env.NVCC_APPEND_FLAGS?)'
     if $found == '' or $'($now.CUDAHOSTCXX)($env.NVCC_CCBIN?)' != '' or $flags =~ '-ccbin|--compiler-bindir' { return '' }
     let compiler = if $cxx == '' {
-        if $conda == '' or (which $'($conda)/bin/gcc' | is-empty) { $found } else { '' }
+        if $conda == '' or (%which $'($conda)/bin/gcc' | is-empty) { $found } else { '' }
     } else if $conda != '' and ($cxx | str starts-with $'($conda)/') { $cxx } else { '' }
     # nvcc cuts its flags at blanks and knows no quotes.
     if $compiler =~ '[ \t]' { '' } else { $compiler }
@@ -118,7 +127,7 @@ def __cudaswitch_wordless [flags, word, was] {
 def __cudaswitch_words [now, want] {
     let home = ($want | split row : | first)
     let compiler = (__cudaswitch_host $now $want)
-    let nvcc = if $compiler != '' and (which $compiler | is-not-empty) { {CC: $'-ccbin=($compiler)'} } else { {} }
+    let nvcc = if $compiler != '' and (%which $compiler | is-not-empty) { {CC: $'-ccbin=($compiler)'} } else { {} }
     # The name of a file of flags stays as it is. XLA takes a value in quotes for one word.
     let has_room = ($now.XLA_FLAGS | default '') =~ '^([- \t]|$)' and ($now.XLA_FLAGS | default '') !~ xla_gpu_cuda_data_dir
     let quoted = if $home =~ '[ \t]' { $'"($home)"' } else { $home }
@@ -217,7 +226,7 @@ def __cudaswitch_done [before, want] {
         if $now.LD_LIBRARY_PATH == null { $now._CUDASWITCH_LD = 'unset' }
         $now.LD_LIBRARY_PATH = (__cudaswitch_joined $now.LD_LIBRARY_PATH [...$libraries ...$ld])
     }
-    let on = if (which $'($bin)/nvcc' | is-empty) { $want } else { $'($want):nvcc' }
+    let on = if (%which $'($bin)/nvcc' | is-empty) { $want } else { $'($want):nvcc' }
     let words = (__cudaswitch_words $now $want)
     mut values = (__cudaswitch_scalars $on)
     if $words.CC? != null {
@@ -239,6 +248,8 @@ def __cudaswitch_done [before, want] {
 # exported, as if it were unset; what `hide-env` takes away, a caller or another overlay may
 # bring back.
 def --env __cudaswitch_settle [] {
+    let refused = (__cudaswitch_too_old)
+    if $refused != null { error make --unspanned {msg: $refused, help: 'cudaswitch exec works here too'} }
     let before = (__cudaswitch_variables)
     let after = (__cudaswitch_done (__cudaswitch_undone $before) (__cudaswitch_strongest))
     let as_list = ($before | update PATH (__cudaswitch_elements $before.PATH))

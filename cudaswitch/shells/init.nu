@@ -7,8 +7,8 @@
 # The command. After a move, or where it was installed anew elsewhere, that is the one on PATH.
 def __cudaswitch_program [] {
     let own = $env._cudaswitch_program.0
-    if (which $own | is-not-empty) { return $own }
-    let found = (which --all cudaswitch | where type == external | get --optional 0.path)
+    if (__cudaswitch_is_file $own) { return $own }
+    let found = (%which --all cudaswitch | where type == external | get --optional 0.path)
     if $found == null {
         error make --unspanned {msg: $'cudaswitch: `($own)` is gone, and no other is on PATH', help: 'install cudaswitch again, then cudaswitch init --install, or take its marked lines out of the startup file'}
     }
@@ -24,18 +24,18 @@ def __cudaswitch_ready [request] {
     if $request !~ '^[A-Za-z0-9_+][A-Za-z0-9._+-]*$' { return null }
     let file = $'($env._cudaswitch_root.0)/requests/($request)'
     if not (__cudaswitch_is_file $file) { return null }
-    let want = (try { open --raw $file | lines | get --optional 0 | default '' } catch { '' })
+    let want = (try { %open --raw $file | lines | get --optional 0 | default '' } catch { '' })
     if (__cudaswitch_is_dir ($want | split row : | first)) { $want }
 }
 
 # The text of a version file, null where it is another user's, or none that a person writes.
 def __cudaswitch_text [file] {
     try {
-        let own = (ls --long --directory $'/proc/($nu.pid)' | get 0.user)
-        let found = (ls --long --directory ($file | path expand) | get 0)
+        let own = (%ls --long --directory $'/proc/($nu.pid)' | get 0.user)
+        let found = (%ls --long --directory ($file | path expand) | get 0)
         # A link leads to whatever file its owner likes.
-        let owners = [$found.user (ls --long --directory $file | get 0.user)]
-        if $found.type == file and ($owners | all {|it| $it in [$own root] }) and $found.size < 64kB { open --raw $file | decode utf-8 }
+        let owners = [$found.user (%ls --long --directory $file | get 0.user)]
+        if $found.type == file and ($owners | all {|it| $it in [$own root] }) and $found.size < 64kB { %open --raw $file | decode utf-8 }
     } catch { null }
 }
 
@@ -80,9 +80,9 @@ def __cudaswitch_active [] {
 # Have the packages of an environment changed since the file was written?
 def __cudaswitch_newer [prefix, file] {
     let literal = ($prefix | str replace --all --regex '[?*\[\]]' '[$0]')
-    let since = (try { ls --directory ($file | path expand) | get 0.modified } catch { return true })
+    let since = (try { %ls --directory ($file | path expand) | get 0.modified } catch { return true })
     [conda-meta lib/python[23]*/site-packages] | any {|pattern|
-        try { ls --directory ($'($literal)/($pattern)' | into glob) | any { $in.modified > $since } } catch { false }
+        try { %ls --directory ($'($literal)/($pattern)' | into glob) | any { $in.modified > $since } } catch { false }
     }
 }
 
@@ -91,7 +91,7 @@ def __cudaswitch_newer [prefix, file] {
 def __cudaswitch_automatic [prefix] {
     let file = $'($env._cudaswitch_root.0)/auto/($prefix | str replace --all / %)'
     if not (__cudaswitch_is_file $file) or (__cudaswitch_newer $prefix $file) { return null }
-    let said = (try { open --raw $file | decode utf-8 | lines } catch { return null })
+    let said = (try { %open --raw $file | decode utf-8 | lines } catch { return null })
     if $said.0? != $prefix { return null }
     let want = ($said.1? | default '')
     if $want == '' or (__cudaswitch_is_dir ($want | split row : | first)) { $want }
@@ -102,7 +102,7 @@ def __cudaswitch_automatic [prefix] {
 def --env __cudaswitch_ask_once [what, ...args] {
     # Not in one word, which would be a pattern.
     let installed = $'($env._cudaswitch_root.0)/requests/.fingerprint'
-    let about = [...$what (try { open --raw $installed | decode utf-8 } catch { '' })]
+    let about = [...$what (try { %open --raw $installed | decode utf-8 } catch { '' })]
     let home = ($env._cudaswitch_answer?.0? | default '' | split row : | first)
     if $env._cudaswitch_asked? != $about or ($home != '' and $home != system and not (__cudaswitch_is_dir $home)) {
         $env._cudaswitch_answer = [(try { ^(__cudaswitch_program) want ...$args | collect } catch { '' })]
@@ -151,9 +151,9 @@ def __cudaswitch_pin [prefix] {
     let file = $'($prefix)/etc/cudaswitch/want'
     # A relative one would be looked for in any directory.
     if not ($prefix starts-with /) or not (__cudaswitch_is_file $file) { return null }
-    let want = (try { open --raw $file | decode utf-8 | str replace --regex '\n$' '' | str replace --all "\n" / } catch { return null })
+    let want = (try { %open --raw $file | decode utf-8 | str replace --regex '\n$' '' | str replace --all "\n" / } catch { return null })
     let pin = $'($prefix)/etc/cudaswitch/pin'
-    let now = if (__cudaswitch_newer $prefix $file) and (try { open --raw $pin | decode utf-8 } catch { '' }) =~ '^(cuda )?(?!cuda )[A-Za-z]' {
+    let now = if (__cudaswitch_newer $prefix $file) and (try { %open --raw $pin | decode utf-8 } catch { '' }) =~ '^(cuda )?(?!cuda )[A-Za-z]' {
         try { ^(__cudaswitch_program) want --environment $prefix | collect | str trim --right --char "\n" } catch { '' }
     }
     let want = if ($now | is-empty) { $want } else { $now }
@@ -228,7 +228,7 @@ def __cudaswitch_say [] {
     }
     let why = if ($env._CUDASWITCH_LIB? | is-not-empty) { '' } else if ':lib=never' in $on { ' (LD_LIBRARY_PATH left alone, as asked)' } else { ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' }
     let compiler = if ($env._CUDASWITCH_CC? | is-empty) { __cudaswitch_host (__cudaswitch_variables) $on } else { '' }
-    let lacks = if $compiler != '' and (which $compiler | is-empty) { $" \(its nvcc refuses the gcc here: install ($compiler | path basename)\)" } else { '' }
+    let lacks = if $compiler != '' and (%which $compiler | is-empty) { $" \(its nvcc refuses the gcc here: install ($compiler | path basename)\)" } else { '' }
     print --stderr $'cudaswitch: CUDA ($on | split row : | first | path basename | str replace --regex "^cuda-" "")($why)($lacks)'
 }
 
@@ -321,5 +321,9 @@ def --env --wrapped cudaswitch [...args: string] {
 }
 
 $env._cudaswitch_inside = {}
-$env.config.hooks.pre_prompt = ($env.config.hooks.pre_prompt | default [] | where {|hook| not (($hook | describe) starts-with record and cudaswitch in $hook) } | append {cudaswitch: true, code: {|| __cudaswitch_prompt }})
-__cudaswitch_look
+if (__cudaswitch_too_old) == null {
+    $env.config.hooks.pre_prompt = ($env.config.hooks.pre_prompt | default [] | where {|hook| not (($hook | describe) starts-with record and cudaswitch in $hook) } | append {cudaswitch: true, code: {|| __cudaswitch_prompt }})
+    __cudaswitch_look
+} else if $nu.is-interactive {
+    print --stderr (__cudaswitch_too_old)
+}

@@ -235,6 +235,45 @@ def test_the_program_reads_what_is_piped_in(person: Person, tmp_path: Path, cont
         assert came == content if source == "open --raw" else came in (content, content[:-1])
 
 
+def loading_after(own: str, person: Person, folder: Path) -> Person:
+    """Return a person who loads `own` before the integration, as files that Nushell runs."""
+    before, both = folder / "before.nu", folder / "both.nu"
+    before.write_text(f"{own}\n")
+    both.write_text(f"{NU.source(before)}\n{person.load(NU)}\n")
+    return Person(person.home, person.kits, {"nu": both})
+
+
+def test_a_release_that_is_too_old_is_told_so_and_left_alone(
+    person: Person, tmp_path: Path
+) -> None:
+    (tmp_path / ".cuda-version").write_text("11.8\n")
+    old = 'def version [] { {major: 0, minor: 113, version: "0.113.1"} }'
+    meant = loading_after(old, person, tmp_path)
+    into = f"cd {NU.quote(str(tmp_path))}"
+    result = meant.play(NU, into, "cudaswitch exec 10.1 -- nvcc", "cudaswitch use 10.1")
+    assert result.stdout == "nvcc of 10.1.243\n"
+    assert "Nushell 0.113.1 is too old, nothing is switched" in result.stderr
+    assert not any("CUDA_HOME" in snap for snap in result.snaps.values())
+
+
+def test_what_a_person_calls_by_a_builtin_s_name_is_left_out(
+    person: Person, tmp_path: Path
+) -> None:
+    prefix = with_virtualenv(tmp_path / "v")
+    site = next(prefix.glob("lib/python*/site-packages"))
+    (site / "nvidia" / "cublas" / "lib").mkdir(parents=True)
+    (tmp_path / ".cuda-version").write_text("11.8\n")
+    own = "alias ls = ^false\nalias open = ^false\ndef which [] { error make {msg: x} }"
+    meant = loading_after(own, person, tmp_path)
+    enter = NU.set("VIRTUAL_ENV", str(prefix))
+    steps = [f"cd {NU.quote(str(tmp_path))}\n{NU.prompt}", "cudaswitch use 10.1", "cudaswitch off"]
+    result = meant.play(NU, *steps, f"{enter}\ncudaswitch use 10.1").check()
+    homes = [result.snaps[number].get("CUDA_HOME") for number in "01234"]
+    assert homes == [None, *(str(person.kits[number].home) for number in (1, 0, 1, 0))]
+    assert person.kits[0].lib[0] in result.snaps["2"]["LD_LIBRARY_PATH"]
+    assert "LD_LIBRARY_PATH" not in result.snaps["4"]
+
+
 @pytest.mark.parametrize("outer", (BASH, ZSH, FISH), ids=str)
 def test_other_shells_above_and_below(outer: Shell, person: Person, tmp_path: Path) -> None:
     """outer → nu → outer: each inherits, switches, undoes, and the one above is as it was."""
