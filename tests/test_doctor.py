@@ -154,7 +154,7 @@ def test_no_command_takes_out_anothers_line_of_the_loaders_configuration(
         ("nu", "hide-env LD_LIBRARY_PATH", "cudaswitch env 12.4.131 --format json | from json | "),
         ("/opt/pwsh", "Remove-Item Env:LD_LIBRARY_PATH", "cudaswitch env 12.4.131 --shell pwsh | "),
         ("/bin/dash", "unset LD_LIBRARY_PATH", 'eval "$(cudaswitch env 12.4.131 --shell sh)"'),
-        ("/bin/false", "unset LD_LIBRARY_PATH", 'eval "$(cudaswitch env 12.4.131 --shell bash)"'),
+        ("/bin/false", "unset LD_LIBRARY_PATH", 'eval "$(cudaswitch env 12.4.131 --shell sh)"'),
     ],
 )
 def test_words_of_other_shells(patient: Patient, shell: str, unset: str, use: str) -> None:
@@ -168,7 +168,7 @@ def test_words_of_other_shells(patient: Patient, shell: str, unset: str, use: st
     assert json.loads(done.stdout)["findings"][0]["fix"].startswith(use)
 
 
-@pytest.mark.parametrize("shell", ["dash", "bash", "zsh", "fish", "tcsh", "elvish"])
+@pytest.mark.parametrize("shell", ["dash", "yash", "bash", "zsh", "fish", "tcsh", "elvish"])
 def test_the_shell_that_calls_is_told_in_its_own_words(
     patient: Patient, require: Callable[[str], str], shell: str
 ) -> None:
@@ -198,7 +198,7 @@ def test_the_shell_that_calls_is_told_in_its_own_words(
     fixes = {one["code"]: one["fix"] for one in json.loads(asked)["findings"]}
     assert ("CS080" in fixes) == (login == "bash"), "startup files are those of the login shell"
     assert run(f"{fixes['CS001']}; env | grep LD_LIBRARY_PATH") == "LD_LIBRARY_PATH=/opt/x y\n"
-    if shell in ("dash", "elvish"):
+    if shell in ("dash", "yash", "elvish"):
         assert run(f"{fixes['CS076']}; env | grep CUDA_HOME") == f"CUDA_HOME={kit}\n"
     else:
         assert f"init --install {shell} " in fixes["CS076"]

@@ -205,7 +205,10 @@ def test_env_of_an_unknown_shell(lent: Home) -> None:
     assert succeeded(unknown) == succeeded(lent.run("env", "10.1", "--shell", "sh"))
 
 
-@pytest.mark.parametrize(("name", "row"), [("dash", "sh"), ("ash", "sh"), ("csh", "tcsh")])
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("dash", "sh"), ("ash", "sh"), ("yash", "sh"), ("strange", "sh"), ("csh", "tcsh")],
+)
 def test_env_of_a_shell_that_is_another_ones_kin(lent: Home, name: str, row: str) -> None:
     """bash's words are not dash's, and no csh understands them."""
     mine = lent.run("env", "10.1", SHELL=f"/bin/{name}")
@@ -242,6 +245,7 @@ def test_env_is_for_the_shell_that_asks(lent: Home, tmp_path: Path, shell: str, 
 
 HINTS = {
     "dash": 'eval "$(cudaswitch env 10.1 --shell sh)"',
+    "yash": 'eval "$(cudaswitch env 10.1 --shell sh)"',
     "bash": 'eval "$(cudaswitch init bash)"',
     "fish": "cudaswitch init fish | source",
     "tcsh": 'eval "`cudaswitch init tcsh`"',
@@ -251,5 +255,5 @@ HINTS = {
 
 @pytest.mark.parametrize("shell", HINTS)
 def test_the_hint_is_for_the_shell_that_asks(lent: Home, shell: str) -> None:
-    done = typed(lent, [require(shell), "-c", "cudaswitch use 10.1"], "bash")
+    done = typed(lent, [require(shell), "-c", "cudaswitch use 10.1; true"], "bash")
     assert f"hint: {HINTS[shell]}" in done.stderr.splitlines()

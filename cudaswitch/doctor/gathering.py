@@ -164,7 +164,7 @@ def _waiting_for(kit: Toolkit) -> Iterator[str]:
 
 def _startup_files(shell: str, variables: Mapping[str, str]) -> list[Path]:
     places = startup.folders(variables)
-    row = shells.SHELLS[shell]
+    row = shells.ROWS[shell]
     known = (*row.startup, *_STARTUP[shell]) if shell in _STARTUP else ()
     found = [Path(text.format(**places)) for text in known]
     return [path for path in dict.fromkeys(found) if os.path.isfile(path)]

@@ -59,7 +59,10 @@ CHANGING = (
 They stand in each shell's text, as the code does that reads them: a ready file may be older.
 """
 
-SAME = {"dash": "sh", "ash": "sh", "busybox": "sh", "csh": "tcsh", "powershell": "pwsh"}
+SAME = {
+    **dict.fromkeys(("dash", "ash", "busybox", "yash"), "sh"),
+    **{"csh": "tcsh", "powershell": "pwsh"},
+}
 """Shells that go by another's row."""
 
 
@@ -86,11 +89,13 @@ def refuse_ksh(name: str) -> None:
 
 
 def login_shell(variables: Mapping[str, str]) -> str:
-    """Name the row of the person's shell, bash where there is none for $SHELL."""
-    try:
-        return shell_named(variables.get("SHELL", "").rpartition("/")[2]).name
-    except ChoiceError:
-        return "bash"
+    """Name the row of the person's shell, bash without $SHELL.
+
+    What is written for sh runs in most that we do not know.
+    """
+    name = variables.get("SHELL", "").rpartition("/")[2] or "bash"
+    row = ROWS.get(SAME.get(name, name))
+    return row.name if row else "sh"
 
 
 def running_shell(variables: Mapping[str, str]) -> str:
