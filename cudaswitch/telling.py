@@ -18,6 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cudaswitch.activation import Want
+    from cudaswitch.shells import Shell
+
 
 def current(as_json: bool = False) -> None:
     """Tell what is active, who asked for it, and whether the shell agrees."""
@@ -46,7 +49,8 @@ def current(as_json: bool = False) -> None:
     if path is not None and not os.path.isdir(path):
         talk.say("that is gone")
         # Versions are looked up among what is there: only a choice of this shell holds a path.
-        talk.hint("cudaswitch off")
+        bare = _bare()
+        talk.hint(bare.evaluate.format(request="system") if bare else "cudaswitch off")
     elif instead:
         talk.say(f"this shell has {instead}")
         talk.hint(_mend(decision, kit))
@@ -86,20 +90,34 @@ def _instead_of(wanted: str) -> str | None:
 def _mend(decision: Decision, kit: Toolkit | None) -> str:
     """Name what gives this shell what is asked for."""
     want, on = decision.want, applied(os.environ)
-    pinned = pinned_environment(os.environ)
-    if pinned and decision.origin.startswith(f"{pinned.pin_file}:"):
+    bare, pinned = _bare(), pinned_environment(os.environ)
+    # What is of no family reads no hooks.
+    hooked = bare is None or bare.family
+    if hooked and pinned and decision.origin.startswith(f"{pinned.pin_file}:"):
         return "activate the environment again"
-    if chosen(os.environ) is None and (on is None or on.home != want.home):
+    if bare is None and chosen(os.environ) is None and (on is None or on.home != want.home):
         return _load()
-    if kit is None:
-        return "cudaswitch list" if want.home != "system" else "cudaswitch use system"
+    if kit is None and want.home != "system":
+        return "cudaswitch list"
+    request = _request(want, kit) if kit else "system"
+    return bare.evaluate.format(request=request) if bare else f"cudaswitch use {request}"
+
+
+def _request(want: Want, kit: Toolkit) -> str:
+    """Spell the arguments that ask for a toolkit as it is wanted."""
     twins = [one for one in all_toolkits() if one.version == kit.version and one.cudnn]
     options = {"libraries": want.libraries, "gpus": want.gpus}
     if kit.cudnn is None and twins:
         options["cudnn"] = "none"
-    return f"cudaswitch use {kit.name}" + "".join(
-        f" --{name} {value}" for name, value in options.items() if value
-    )
+    return kit.name + "".join(f" --{name} {value}" for name, value in options.items() if value)
+
+
+def _bare() -> Shell | None:
+    """Return the row of the shell that has called us where no integration is made for it."""
+    from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
+
+    row = shells.running_row(os.environ)
+    return row if row and not row.init else None
 
 
 def _load() -> str:

@@ -13,7 +13,8 @@ import builders
 from adoptable import toolkit
 from checks import refused, succeeded
 from homes import Home, make_home
-from stock import BARE, kit
+from shells.conda import conda_prefix
+from stock import BARE, FULL, kit
 from tools import console_script, require
 
 BEFORE = {"LD_LIBRARY_PATH": "/o'ne:/t $wo`x`\"", "PATH": "/usr/bin:/bin:/s p\\ace"}
@@ -257,3 +258,35 @@ HINTS = {
 def test_the_hint_is_for_the_shell_that_asks(lent: Home, shell: str) -> None:
     done = typed(lent, [require(shell), "-c", "cudaswitch use 10.1; true"], "bash")
     assert f"hint: {HINTS[shell]}" in done.stderr.splitlines()
+
+
+SH = 'eval "$(cudaswitch env {} --shell sh)"'
+WITHOUT = {
+    **dict.fromkeys(("dash", "yash", "busybox sh"), SH),
+    "elvish": "eval (cudaswitch env {} --shell elvish | slurp)",
+    **dict.fromkeys(("ksh", "mksh"), "cudaswitch exec {} -- ksh"),
+}
+"""Shells without an integration, and what brings a request into one."""
+
+
+@pytest.mark.parametrize("shell", WITHOUT)
+def test_current_names_what_a_shell_without_integration_has(
+    lent: Home, tmp_path: Path, shell: str
+) -> None:
+    """`init --install` would say that it knows no startup file, `use` would name this."""
+    name, *more = shell.split()
+
+    def hint(*before: str | Path) -> str:
+        command = [*map(str, before), require(name), *more, "-c", "cudaswitch current; true"]
+        return typed(lent, command, name).stderr.splitlines()[-1].removeprefix("hint: ")
+
+    there = WITHOUT[shell].format(FULL)
+    exec_ = (console_script(), "exec", "10.1", "--", "env")
+    assert hint(*exec_, "CUDA_HOME=/x") == there
+    assert hint("env", "_CUDASWITCH_U=/gone") == WITHOUT[shell].format("system")
+    # Hooks come with the activation in those that read any.
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(lent.run("pin", "10.1", "-p", prefix))
+    inside = "activate the environment again" if WITHOUT[shell] == SH else there
+    assert hint("env", f"CONDA_PREFIX={prefix}") == inside
+    assert hint("env", "CUDASWITCH_VERSION=10.1") == there

@@ -59,17 +59,31 @@ CHANGING = (
 They stand in each shell's text, as the code does that reads them: a ready file may be older.
 """
 
+KSHES = ("ksh", "ksh93", "lksh", "mksh", "oksh", "pdksh", "rksh")
+"""Shells that cannot be switched: their functions have no `local`."""
+
 SAME = {
     **dict.fromkeys(("dash", "ash", "busybox", "yash"), "sh"),
     **{"csh": "tcsh", "powershell": "pwsh"},
+    **dict.fromkeys(KSHES, "ksh"),
 }
 """Shells that go by another's row."""
 
+TYPED = ROWS | {
+    "ksh": Shell(
+        "ksh",
+        "",
+        quote_posix,
+        export="\\export {name}={value}",
+        local="{name}={value}",
+        unset="unset {name}",
+        evaluate="cudaswitch exec {request} -- ksh",
+    )
+}
+"""Shells that we know what to type in: for a ksh there is nothing else."""
 
-KSHES = ("ksh", "ksh93", "lksh", "mksh", "oksh", "pdksh", "rksh")
-"""Shells that cannot be switched: their functions have no `local`."""
 _NO_KSH = "no kind of ksh can be switched, for want of `local`"
-_IN_KSH = "cudaswitch exec VERSION -- ksh"
+_IN_KSH = TYPED["ksh"].evaluate.format(request="VERSION")
 
 
 def shell_named(name: str, offered: Sequence[str] = tuple(SHELLS)) -> Shell:
@@ -94,7 +108,7 @@ def login_shell(variables: Mapping[str, str]) -> str:
     What is written for sh runs in most that we do not know.
     """
     name = variables.get("SHELL", "").rpartition("/")[2] or "bash"
-    row = ROWS.get(SAME.get(name, name))
+    row = TYPED.get(SAME.get(name, name))
     return row.name if row else "sh"
 
 
@@ -108,14 +122,14 @@ def running_shell(variables: Mapping[str, str]) -> str:
     with suppress(OSError):
         program = os.path.basename(os.readlink(f"/proc/{os.getppid()}/exe"))
         names[:0] = [program, re.sub(r"[-.\d]*( \(deleted\))?$", "", program)]
-    known = {*ROWS, *SAME, *KSHES}
+    known = {*ROWS, *SAME}
     return next(filter(known.__contains__, names), "")
 
 
 def running_row(variables: Mapping[str, str]) -> Shell | None:
     """Return the row of the shell that has called us, in which a hint is going to be typed."""
     name = running_shell(variables)
-    return ROWS.get(SAME.get(name, name))
+    return TYPED.get(SAME.get(name, name))
 
 
 @cache
