@@ -155,6 +155,7 @@ def test_no_command_takes_out_anothers_line_of_the_loaders_configuration(
         ("/opt/pwsh", "Remove-Item Env:LD_LIBRARY_PATH", "cudaswitch env 12.4.131 --shell pwsh | "),
         ("/bin/dash", "unset LD_LIBRARY_PATH", 'eval "$(cudaswitch env 12.4.131 --shell sh)"'),
         ("/bin/false", "unset LD_LIBRARY_PATH", 'eval "$(cudaswitch env 12.4.131 --shell sh)"'),
+        ("/bin/mksh", "unset LD_LIBRARY_PATH", "cudaswitch exec 12.4.131 -- ksh"),
     ],
 )
 def test_words_of_other_shells(patient: Patient, shell: str, unset: str, use: str) -> None:
@@ -393,6 +394,33 @@ def test_a_pin_that_came_from_another_terminal(patient: Patient) -> None:
         ["bash", "-c", script], env=patient.home.env, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [str(kit), "none"]
+
+
+@pytest.mark.parametrize("asks", ["pin", "tree"])
+@pytest.mark.parametrize("shell", ["dash", "yash", "busybox sh", "elvish", "ksh", "mksh"])
+def test_a_shell_without_an_integration(
+    patient: Patient, require: Callable[[str], str], shell: str, asks: str
+) -> None:
+    """What `current` tells of there is found, and what is told is of use in that shell."""
+    kit = patient.adopt("12.4.131")
+    name, *more = shell.split()
+    patient.env["SHELL"] = require(name)
+    env = patient.virtualenv()
+    patient.run("pin", "12.4", *(["-p", env.prefix] if asks == "pin" else ["--dir", "."]))
+    if asks == "pin":
+        patient.activate(env)
+    [found] = _ask(patient)
+    assert found["code"] == "CS076"
+    # A ksh that `exec` starts reads what is typed next.
+    done = subprocess.run(
+        [patient.env["SHELL"], *more, "-c", f"{found['fix']}\nprintenv CUDA_HOME"],
+        env=patient.home.env | patient.env, cwd=patient.home.path, capture_output=True,
+        input="printenv CUDA_HOME\n", text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == (f"{kit}\n", ""), found["fix"]
+    assert found["fix"].startswith(". ") == (
+        asks == "pin" and name not in ("elvish", "ksh", "mksh")
+    )
 
 
 def test_numbers_are_no_texts(patient: Patient) -> None:

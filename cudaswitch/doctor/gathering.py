@@ -64,7 +64,8 @@ def gather(variables: Mapping[str, str]) -> Facts:
     runtime = soname("cudart", active.version) if active and active.version else None
     login = shells.login_shell(variables)
     running = shells.running_row(variables)
-    shell = running.name if running else login
+    # What is written for sh runs in most that we do not know.
+    shell = running.name if running else "sh"
     pins = pinned(variables)
     on = applied(variables)
     brings = bundles_cuda(prefix) if prefix else None
@@ -164,7 +165,7 @@ def _waiting_for(kit: Toolkit) -> Iterator[str]:
 
 def _startup_files(shell: str, variables: Mapping[str, str]) -> list[Path]:
     places = startup.folders(variables)
-    row = shells.ROWS[shell]
+    row = shells.SHELLS[shell]
     known = (*row.startup, *_STARTUP[shell]) if shell in _STARTUP else ()
     found = [Path(text.format(**places)) for text in known]
     return [path for path in dict.fromkeys(found) if os.path.isfile(path)]
@@ -184,7 +185,7 @@ def _project(directory: Path, variables: Mapping[str, str]) -> tuple[str, str] |
 
 
 def _integration(shell: str, variables: Mapping[str, str]) -> Integration | None:
-    row = shells.ROWS[shell]
+    row = shells.TYPED[shell]
     if not row.startup:
         return None
     path, loads = startup.loaded_by(row, variables)

@@ -9,7 +9,7 @@ from cudaswitch.activation import data_dir
 from cudaswitch.doctor.folders import DATA_DIR
 from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
 from cudaswitch.environments import Environment
-from cudaswitch.shells import ROWS
+from cudaswitch.shells import TYPED
 from cudaswitch.versions import Request, Version
 
 _PLAIN = re.compile(r"[\w+./:=@-]+", re.ASCII)
@@ -32,17 +32,17 @@ _ACTIVATE = {
 
 def word(facts: Facts, text: str) -> str:
     """Spell one argument of a command."""
-    return text if _PLAIN.fullmatch(text) else ROWS[facts.shell].quote(text)
+    return text if _PLAIN.fullmatch(text) else TYPED[facts.shell].quote(text)
 
 
 def chain(facts: Facts, *commands: str) -> str:
     """Spell commands one after another, the next if the shell can tell that the last succeeded."""
-    return ROWS[facts.shell].then.join(commands)
+    return TYPED[facts.shell].then.join(commands)
 
 
 def setting(facts: Facts, name: str, value: str) -> str:
     """Spell a command that sets a variable, or takes it away for an empty value."""
-    row = ROWS[facts.shell]
+    row = TYPED[facts.shell]
     if not value:
         return row.unset.format(name=name)
     # What guards a text against aliases and joins its lines is nothing for a person to type.
@@ -173,7 +173,7 @@ def activate_command(facts: Facts, environment: Environment) -> str:
 
 def use_command(facts: Facts, request: str, options: str = "") -> str:
     """Spell a command that brings what is installed into this shell."""
-    return ROWS[facts.shell].evaluate.format(request=word(facts, request) + options)
+    return TYPED[facts.shell].evaluate.format(request=word(facts, request) + options)
 
 
 def what_to_install(facts: Facts, request: Request) -> str:
@@ -198,5 +198,5 @@ def pip(facts: Facts) -> str:
         return "pip"
     python = f"{facts.environment.prefix}/bin/python"
     if not _PLAIN.fullmatch(python):
-        python = ROWS[facts.shell].call.format(program=word(facts, python))
+        python = TYPED[facts.shell].call.format(program=word(facts, python))
     return f"{python} -m pip"

@@ -24,7 +24,7 @@ from cudaswitch.doctor.spelling import (
     use_command,
     word,
 )
-from cudaswitch.shells import SHELLS
+from cudaswitch.shells import TYPED
 
 CUDA_VARIABLES = (
     *("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_DIR", "CUDAToolkit_ROOT", "CUDACXX"),
@@ -130,30 +130,31 @@ def _ending_scripts(facts: Facts) -> Iterator[Found]:
 
 def _not_loaded(facts: Facts) -> Iterator[Found]:
     """Something is asked for here, and this shell has something else."""
-    if facts.decided is None or facts.integration is None:
+    if facts.decided is None:
         return
     home, origin = facts.decided
     if home == (facts.applied or "system"):
         return
-    loads, shell = facts.integration.loads, facts.integration.shell
     has = f"`{facts.applied}`" if facts.applied else "none"
     evidence = f"{origin} asks for `{home}`, this shell has {has}"
-    environment = facts.environment
-    if environment and origin.startswith(f"{environment.pin_file}:"):
+    row, mine, environment = TYPED[facts.shell], facts.integration, facts.environment
+    # What is of no family reads no hooks.
+    if row.family and environment and origin.startswith(f"{environment.pin_file}:"):
         # Its hook came, or is another, since it was activated.
         yield Found(evidence, activate_command(facts, environment))
         return
-    if loads or shell != facts.shell:
+    if mine is None or mine.loads or mine.shell != facts.shell:
         name = next((kit.name for kit in facts.installed if kit.path == home), None)
         if name is None and home != "system":
-            yield Found(f"{origin} asks for `{home}`, which is gone", "cudaswitch off")
+            off = "cudaswitch off" if row.init else use_command(facts, "system")
+            yield Found(f"{origin} asks for `{home}`, which is gone", off)
         else:
             yield Found(evidence, use_command(facts, name or "system"))
         return
-    here = ready.loading(SHELLS[shell], there=True)
-    load = chain(facts, f"cudaswitch init --install {shell} --yes", here)
-    evidence += f", and `{facts.integration.file}` does not load cudaswitch"
-    yield Found(evidence, load, Install(shell))
+    here = ready.loading(row, there=True)
+    load = chain(facts, f"cudaswitch init --install {mine.shell} --yes", here)
+    evidence += f", and `{mine.file}` does not load cudaswitch"
+    yield Found(evidence, load, Install(mine.shell))
 
 
 def _ready_file(facts: Facts) -> Iterator[Found]:

@@ -103,13 +103,11 @@ def refuse_ksh(name: str) -> None:
 
 
 def login_shell(variables: Mapping[str, str]) -> str:
-    """Name the row of the person's shell, bash without $SHELL.
-
-    What is written for sh runs in most that we do not know.
-    """
-    name = variables.get("SHELL", "").rpartition("/")[2] or "bash"
-    row = TYPED.get(SAME.get(name, name))
-    return row.name if row else "sh"
+    """Name the row of the person's shell, bash where there is none for $SHELL."""
+    try:
+        return shell_named(variables.get("SHELL", "").rpartition("/")[2]).name
+    except ChoiceError:
+        return "bash"
 
 
 def running_shell(variables: Mapping[str, str]) -> str:
