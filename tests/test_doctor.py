@@ -151,7 +151,7 @@ def test_no_command_takes_out_anothers_line_of_the_loaders_configuration(
     ("shell", "unset", "use"),
     [
         ("/bin/csh", "unsetenv LD_LIBRARY_PATH", 'eval "`cudaswitch env 12.4.131 --shell tcsh`"'),
-        ("nu", "hide-env LD_LIBRARY_PATH", "cudaswitch env 12.4.131 --format json | from json | "),
+        ("nu", "hide-env LD_LIBRARY_PATH", "cudaswitch init --install nu"),
         ("/opt/pwsh", "Remove-Item Env:LD_LIBRARY_PATH", "cudaswitch env 12.4.131 --shell pwsh | "),
         ("/bin/dash", "unset LD_LIBRARY_PATH", 'eval "$(cudaswitch env 12.4.131 --shell sh)"'),
         ("/bin/false", "unset LD_LIBRARY_PATH", 'eval "$(cudaswitch env 12.4.131 --shell sh)"'),

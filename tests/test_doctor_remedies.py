@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -172,6 +173,19 @@ def test_the_linker_is_led_to_the_toolkit(patient: Patient, library: str, folder
     assert found["fix"] == f"export LIBRARY_PATH={kit}/{folder}:/mine"
     patient.env["LIBRARY_PATH"] = f"{kit}/{folder}"
     assert "LIBRARY_PATH" not in patient.told(pasted)["fix"]
+
+
+def test_nushell_is_told_what_off_can_undo(patient: Patient) -> None:
+    """What it reads from `env` is undone by nobody."""
+    patient.env["SHELL"] = "nu"
+    patient.adopt("12.4.131")
+    pasted = "libcudart.so.12: cannot open shared object file"
+    assert patient.told(pasted)["fix"] == "cudaswitch init --install nu"
+    patient.run("init", "--install", "nu", "--yes")
+    assert patient.told(pasted)["fix"] == "cudaswitch use 12"
+    patient.run("pin", "12.4", "--global")
+    found = json.loads(patient.home.run("doctor", "--json", **patient.env).stdout)["findings"]
+    assert {one["code"]: one["fix"] for one in found} == {"CS076": "cudaswitch use 12.4.131"}
 
 
 NO_NVVM = "numba.cuda.cudadrv.error.NvvmSupportError: libNVVM cannot be found. Do `conda install"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from cudaswitch import ready
 from cudaswitch.activation import data_dir
 from cudaswitch.doctor.folders import DATA_DIR
 from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
@@ -173,7 +174,12 @@ def activate_command(facts: Facts, environment: Environment) -> str:
 
 def use_command(facts: Facts, request: str, options: str = "") -> str:
     """Spell a command that brings what is installed into this shell."""
-    return TYPED[facts.shell].evaluate.format(request=word(facts, request) + options)
+    row, asked = TYPED[facts.shell], word(facts, request) + options
+    if not row.include:
+        return row.evaluate.format(request=asked)
+    # There `off` undoes what `use` does, and nothing what `env` prints.
+    loaded = facts.integration and facts.integration.loads
+    return f"cudaswitch use {asked}" if loaded else ready.loading(row)
 
 
 def what_to_install(facts: Facts, request: Request) -> str:
