@@ -194,18 +194,18 @@ def take_version(state: dict[str, str], version: str) -> None:
         state.pop("_CUDASWITCH_X", None)
 
 
-def tell_news() -> None:
+def tell_news(stderr: Any = None) -> None:
     """Print one line on what the last look left, where that is another than the last line."""
     if news is not None:
-        tell(news, told)
+        tell(news, told, stderr)
 
 
-def tell(state: dict[str, str], last: str | None = None) -> None:
+def tell(state: dict[str, str], last: str | None = None, stderr: Any = None) -> None:
     """Print one line on what is active now, where it is another than `last`."""
     global told, news  # a namespace of its own, carried into xonsh
     told, news = line_on(state), None
     if told != last and not state.get("CUDASWITCH_QUIET"):
-        print(f"cudaswitch: {told}", file=sys.stderr)
+        print(f"cudaswitch: {told}", file=stderr or sys.stderr)
 
 
 def line_on(state: dict[str, str]) -> str:
@@ -222,7 +222,7 @@ def line_on(state: dict[str, str]) -> str:
     return line
 
 
-def choose(want: str) -> None:
+def choose(want: str, stderr: Any) -> None:
     """Make `want` this shell's choice, "" for none."""
     before = variables()
     state = dict(before)
@@ -234,10 +234,10 @@ def choose(want: str) -> None:
         state = settled(state)
     change_to(before, state)
     if want:
-        tell(state)
+        tell(state, stderr=stderr)
     else:
         look()
-        tell_news()
+        tell_news(stderr)
 
 
 def use(arguments: list[str], stderr: Any) -> int:
@@ -259,7 +259,7 @@ def use(arguments: list[str], stderr: Any) -> int:
         if done.returncode:
             return done.returncode
         want = os.fsdecode(done.stdout).rstrip("\n")
-    choose(want)
+    choose(want, stderr)
     return 0
 
 
@@ -290,7 +290,7 @@ def change_here(
     if arguments[0] == "use":
         return use(arguments[1:], stderr)
     if arguments == ["off"]:
-        choose("")
+        choose("", stderr)
         return 0
     try:
         code = run(*arguments, stdin=stdin, stdout=stdout, stderr=stderr).returncode
@@ -300,7 +300,7 @@ def change_here(
         again = True
         asked.clear()
         look()
-        tell_news()
+        tell_news(stderr)
     return code
 
 

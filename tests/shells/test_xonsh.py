@@ -99,6 +99,22 @@ def test_other_commands_are_plain_ones(person: Person, tmp_path: Path) -> None:
     assert result.stdout.splitlines() == [str(len(listed)), "caught", "caught"]
 
 
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [("use 10.1", "CUDA 10.1"), ("off", "CUDA 11.8"), ("pin 10.1 --dir .", "CUDA 10.1")],
+)
+def test_the_line_goes_where_the_command_sends_it(
+    person: Person, tmp_path: Path, command: str, line: str
+) -> None:
+    (tmp_path / ".cuda-version").write_text("11.8\n")
+    out = XONSH.quote(str(tmp_path / "out"))
+    steps = [f"cd {XONSH.quote(str(tmp_path))}", "cudaswitch use 12.4" * (command == "off")]
+    result = play(person, *steps, f"cudaswitch {command} e>{out}", CUDASWITCH_QUIET=None)
+    said = (tmp_path / "out").read_text().splitlines()
+    assert said[-1] == f"cudaswitch: {line}"
+    assert said[-1] not in result.stderr.splitlines()
+
+
 def test_python_is_asked_once_in_a_tree(person: Person, tmp_path: Path) -> None:
     """A range has no ready answer; the steps within its tree start no process."""
     (tmp_path / "tree" / "deep").mkdir(parents=True)
