@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def show_change(wanted: Want, shell: str | None = None, form: str | None = None) -> None:
     """Print the change for a want, in a format, or for a shell, by default the one that asks."""
-    name = shell or shells.running_shell(os.environ) or "sh"
+    name = shell or shells.running_shell(os.environ)
     if form or name in _FINISHED:
         spelled = FORMATS[form] if form else _FINISHED[name]
         talk.script(spelled(change_here(wanted), os.environ))

@@ -117,7 +117,7 @@ def _bare() -> Shell | None:
     from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
 
     row = shells.running_row(os.environ)
-    return row if row and not row.init else None
+    return None if row.init else row
 
 
 def _load() -> str:
@@ -126,7 +126,7 @@ def _load() -> str:
     from cudaswitch.startup import loaded_by  # noqa: PLC0415  # the same
 
     row = shells.running_row(os.environ)
-    if row and row.startup and loaded_by(row, os.environ)[1]:
+    if row.startup and loaded_by(row, os.environ)[1]:
         from cudaswitch.ready import loading  # noqa: PLC0415  # the same
 
         return f"open a new {row.name}, or in this one: {loading(row)}"

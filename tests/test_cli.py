@@ -174,7 +174,7 @@ def test_current(lent: Home, tmp_path: Path) -> None:
     assert spoiled.stderr.splitlines() == [
         "cudaswitch: this shell has CUDA_HOME=/x", f"hint: cudaswitch use {FULL}",
     ]  # fmt: skip
-    human = lent.run("current", cwd=tmp_path)
+    human = lent.run("current", cwd=tmp_path, SHELL="/bin/bash")
     assert succeeded(human) == [
         f"{FULL} (asked for by {tmp_path}/.cuda-version:2)", str(kit(lent)),
     ]  # fmt: skip

@@ -290,3 +290,8 @@ def test_current_names_what_a_shell_without_integration_has(
     inside = "activate the environment again" if WITHOUT[shell] == SH else there
     assert hint("env", f"CONDA_PREFIX={prefix}") == inside
     assert hint("env", "CUDASWITCH_VERSION=10.1") == there
+
+
+def test_current_in_a_shell_that_we_do_not_know(lent: Home) -> None:
+    done = lent.run("current", CUDASWITCH_VERSION="10.1", SHELL="/bin/strange")
+    assert done.stderr.splitlines()[-1] == f"hint: {SH.format(FULL)}"

@@ -121,6 +121,7 @@ def test_what_list_calls_active_current_does_too(stocked: Home, tmp_path: Path) 
     again = f"hint: cudaswitch use {BARE} --gpus 0 --cudnn none"
 
     def told(*before: str, **more: str) -> tuple[list[str], list[str]]:
+        more = {"SHELL": "/bin/bash", **more}
         lines = succeeded(stocked.run(*before, "cudaswitch", "list", cwd=tmp_path, **more))
         current = stocked.run(*before, "cudaswitch", "current", cwd=tmp_path, **more)
         succeeded(current)

@@ -30,7 +30,7 @@ def install_command() -> None:
     _told(tools)
     folder = str(home().shims)
     if not _wins(folder, tools):
-        row = shells.running_row(os.environ) or shells.ROWS["sh"]
+        row = shells.running_row(os.environ)
         talk.hint(f"put them first on PATH: {row.first.format(folder=row.quote(folder))}")
 
 

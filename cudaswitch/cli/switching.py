@@ -39,7 +39,7 @@ def off() -> None:
 
 
 def _needs_integration(name: str, request: str) -> None:
-    mine = shells.running_shell(os.environ) or "sh"
+    mine = shells.running_shell(os.environ)
     shells.refuse_ksh(mine)
     row = shells.ROWS[shells.SAME.get(mine, mine)]
     asked = "VERSION" if request == "-" else quote_request(request)

@@ -63,9 +63,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     loaded = [name for one in resolution.frameworks for name in one.loads]
     runtime = soname("cudart", active.version) if active and active.version else None
     login = shells.login_shell(variables)
-    running = shells.running_row(variables)
-    # What is written for sh runs in most that we do not know.
-    shell = running.name if running else "sh"
+    shell = shells.running_row(variables).name
     pins = pinned(variables)
     on = applied(variables)
     brings = bundles_cuda(prefix) if prefix else None

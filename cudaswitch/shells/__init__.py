@@ -111,9 +111,10 @@ def login_shell(variables: Mapping[str, str]) -> str:
 
 
 def running_shell(variables: Mapping[str, str]) -> str:
-    """Name the shell that has called us, else that of $SHELL; "" where neither is known.
+    """Name the shell that has called us, else that of $SHELL, sh where neither is known.
 
-    A script, a recipe of make or a shell within another is not the person's own shell.
+    A script, a recipe of make or a shell within another is not the person's own shell. What is
+    written for sh runs in most that we do not know.
     """
     names = [variables.get("SHELL", "").rpartition("/")[2]]
     # Linux only, and not where a program of another user has called us.
@@ -121,13 +122,13 @@ def running_shell(variables: Mapping[str, str]) -> str:
         program = os.path.basename(os.readlink(f"/proc/{os.getppid()}/exe"))
         names[:0] = [program, re.sub(r"[-.\d]*( \(deleted\))?$", "", program)]
     known = {*ROWS, *SAME}
-    return next(filter(known.__contains__, names), "")
+    return next(filter(known.__contains__, names), "sh")
 
 
-def running_row(variables: Mapping[str, str]) -> Shell | None:
+def running_row(variables: Mapping[str, str]) -> Shell:
     """Return the row of the shell that has called us, in which a hint is going to be typed."""
     name = running_shell(variables)
-    return TYPED.get(SAME.get(name, name))
+    return TYPED[SAME.get(name, name)]
 
 
 @cache
