@@ -207,6 +207,23 @@ def install(shell: shells.Shell, edit: Edit) -> Path:
     return path
 
 
+def remove(shell: shells.Shell, edit: Edit) -> None:
+    """Take the ready file of a shell away, then the line that loads it.
+
+    What was killed in between the next run finishes, as there still is a line. Where there is none
+    the file stays, which another startup file may load, by ZDOTDIR or from another HOME.
+    """
+    was_ready = edit.before != edit.after and os.path.isfile(ready.path_of(shell))
+    if edit.before != edit.after:
+        ready.remove(shell)
+    try:
+        apply(edit)
+    except CudaswitchError:
+        if was_ready:
+            ready.write(shell)
+        raise
+
+
 def apply(edit: Edit) -> None:
     """Make the edit; raises StoreError where somebody changed the file since it was read."""
     sweep_beside([edit.target])

@@ -319,6 +319,24 @@ def test_it_asks_at_a_terminal_only(home: Home) -> None:
     assert not path.exists()
 
 
+def test_a_line_that_cannot_be_taken_out_still_loads_it(home: Home) -> None:
+    """Somebody edits the file while the question waits."""
+    install(home, "bash", "--yes")
+    [ready] = home.store.glob("init/bash")
+    before = ready.read_bytes()
+    with pexpect.spawn(
+        str(console_script()), ["init", "--remove", "bash"], env=home.env, timeout=30
+    ) as child:
+        child.expect_exact("Write it? [Y/n]")
+        with (home.path / ".bashrc").open("a") as file:
+            file.write("x=1\n")
+        child.sendline("y")
+        child.expect_exact("was changed in the meantime")
+        child.expect(pexpect.EOF)
+    assert child.exitstatus == 1
+    assert ready.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

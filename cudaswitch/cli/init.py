@@ -59,10 +59,7 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
             talk.say(what)
             talk.hint(mend)
     else:
-        startup.apply(edit)
-        # Last, and where no line went another file may have it, by ZDOTDIR or another HOME.
-        if edit.before != edit.after:
-            ready.remove(row)
+        startup.remove(row, edit)
         if at := startup.second_line(edit.path):
             talk.say(f"`{edit.path}` still loads cudaswitch, in line {at[0]}")
             talk.hint("take that line out, too")

@@ -48,9 +48,9 @@ function cudaswitch
         if test "$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE$_CUDASWITCH_OLD$_CUDASWITCH_KEPT\
 $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
                 = "$_cudaswitch_plain|$_cudaswitch_ld|$_CUDASWITCH_BIN"
-            and not begin
-                test -n "$CONDA_PREFIX$VIRTUAL_ENV"
-                and begin
+            and begin
+                test -z "$CONDA_PREFIX$VIRTUAL_ENV"
+                or not begin
                     __cudaswitch_path_kept; or __cudaswitch_leaving
                 end
             end
