@@ -28,6 +28,7 @@ function __cudaswitch_enter
         set -l ld_set
         set -q LD_LIBRARY_PATH; and set ld_set set
         and not set -qg LD_LIBRARY_PATH; and set ld_set under
+        test -n "$ld"; or __cudaswitch_bare
         if __cudaswitch_plainly
             set -gx _CUDASWITCH_$argv[1] $want
             return

@@ -215,3 +215,12 @@ def test_a_script_that_leaves_a_tree_on_the_way_out(
     assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[0].home)
     assert "CUDA_HOME" not in result.snaps["4"]
     assert result.snaps["6"]["PATH"] == result.snaps["1"]["PATH"]
+
+
+def test_an_empty_list_gets_no_empty_element(person: Person, pinned_folder: Path) -> None:
+    """To the loader that is the working directory."""
+    session = Session(person, pinned_folder, FISH, Emulator())
+    result = session.play(*session.steps("a out"), LD_LIBRARY_PATH="").check()
+    assert result.snaps["2"]["LD_LIBRARY_PATH"].startswith(str(person.kits[0].home))
+    assert not result.snaps["2"]["LD_LIBRARY_PATH"].endswith(":")
+    assert result.snaps["3"]["LD_LIBRARY_PATH"] == ""
