@@ -42,5 +42,7 @@ if ("${_csw_below:q}" != "") then
         setenv _CUDASWITCH_GONE "${_csw_item:q}"
     end
     unset _cudaswitch_below _cudaswitch_later
+    # What that one brings of its own is not what the active one does, of which conda is still to tell.
+    set _cudaswitch_stood
 endif
 unset _csw_*

@@ -25,10 +25,11 @@ endif
 set _csw_unsaid = 0
 if ($_csw_do =~ {repair,leave} && $?_cudaswitch_root && $?_CUDASWITCH_X && ! $?CUDASWITCH_VERSION) set _csw_unsaid = 1
 if ($_csw_unsaid) unsetenv _CUDASWITCH_X
-if ($_csw_do == repair && ! $?_CUDASWITCH_GONE && ! $_csw_unsaid) then
+if ($_csw_do == repair && ! $?_CUDASWITCH_GONE && ! $_csw_unsaid && ! $?_cudaswitch_stood) then
     unset _csw_*
     exit
 endif
+unset _cudaswitch_stood
 set _csw_split = 'set _csw_words = "${_csw_value:as/ //:as/	//:as/:/ /}"; set _csw_words = ($_csw_words:x)'
 set _csw_join = 'set _csw_value = "$_csw_words:q"; set _csw_value = "${_csw_value:as/ //:s/ //:s///:as/ /:/:as///:as// /:as//	/}"'
 

@@ -130,6 +130,14 @@ def test_one_toolkit_for_another(
         assert fault is None, f"{evening.path} {evening.ld}\n{fault}"
 
 
+@pytest.mark.parametrize("shell", SHELLS, ids=str)
+def test_what_stands_below_goes_by_what_is_active(stage: Stage, shell: Shell) -> None:
+    """It has a framework that looks for libdevice, and what is active then has none."""
+    events = (("stack", "c"), ("stack", "b"), ("activate", "s"), ("deactivate",))
+    [fault] = play(stage, shell, [Evening(False, ("/usr/bin", "/bin"), None, (), events)])
+    assert fault is None
+
+
 ROUNDS = [
     (shell, range(first, min(first + BATCH, count)))
     for shell in SHELLS
