@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2128,SC2178  # PROMPT_COMMAND is an array or not, and is evaluated
+# shellcheck shell=bash disable=SC2016,SC2128,SC2178,SC2179  # PROMPT_COMMAND is an array or not, and is evaluated
 __cudaswitch_prompt() {
     \set -- "$?"
     \unset _cudaswitch_fresh
@@ -14,13 +14,15 @@ __cudaswitch_prompt() {
         *) return "$1" ;;
     esac
 }
+# Has PROMPT_COMMAND the attribute $1, as `declare` has it? Before 4.4 nothing tells.
+__cudaswitch_prompt_is() {
+    ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *$1* ]]
+}
 # Somebody has come to our one word, and is to get the status from now on, which must not look like a
 # failure. Where that cannot be written there is none.
 __cudaswitch_guard() {
     \local _csw_at _csw_text
-    if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND@a} == *r* ]]; then
-        return 0
-    fi
+    if __cudaswitch_prompt_is r; then return 0; fi
     for _csw_at in "${!PROMPT_COMMAND[@]}"; do
         _csw_text=${PROMPT_COMMAND[_csw_at]}
         case $_csw_text in *__cudaswitch_prompt*) ;; *) continue ;; esac
@@ -37,7 +39,7 @@ __cudaswitch_prompt_once() {
     \local _csw_at _csw_last _csw_text _csw_ours
     _csw_last='' _csw_text='' _cudaswitch_trap='' _csw_ours='__cudaswitch_prompt && :'
     # Exported since, to shells that have no such function: those are to find nothing to run.
-    if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND@a} == *x* ]]; then
+    if __cudaswitch_prompt_is x; then
         _csw_ours='\eval "${__cudaswitch_prompt-}" && :'
     fi
     for _csw_at in "${!PROMPT_COMMAND[@]}"; do
@@ -81,7 +83,7 @@ __cudaswitch_join() {
             # Last: the others see the exit status of the command before, and its PIPESTATUS, and we
             # what direnv did. It hands that status on all the same: in front of `&&` that is no
             # failure, not for `set -e`, and not for a trap on ERR.
-            if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *r* ]]; then
+            if __cudaswitch_prompt_is r; then
                 # So that every command is logged, say.
                 if [[ $- == *i* && -z ${CUDASWITCH_QUIET-} ]]; then
                     printf 'cudaswitch: PROMPT_COMMAND is read-only here, so nothing is switched at the prompt\n' >&2
@@ -91,10 +93,10 @@ __cudaswitch_join() {
             elif [[ ${PROMPT_COMMAND[*]-} == *__bp_install* ]]; then
                 # bash-preexec, which atuin has: behind its first prompt the first command counts as typed.
                 PROMPT_COMMAND='__cudaswitch_prompt && :'$'\n'$PROMPT_COMMAND
-            elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *a* && ${#PROMPT_COMMAND[@]} != 1 ]]; then
+            elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && __cudaswitch_prompt_is a && ((${#PROMPT_COMMAND[@]} != 1)); then
                 # To one entry alone it is added: that is all which VS Code takes for the prompt's.
                 PROMPT_COMMAND+=("$_cudaswitch_once")
-            elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *x* ]]; then
+            elif __cudaswitch_prompt_is x; then
                 # It is exported, also to shells that have no such function: those find nothing to run.
                 PROMPT_COMMAND+="${PROMPT_COMMAND:+$'\n'}\\eval \"\${__cudaswitch_prompt-}\" && :"
             elif [[ -n ${PROMPT_COMMAND-} ]]; then
