@@ -213,7 +213,7 @@ def remove(shell: shells.Shell, edit: Edit) -> None:
     What was killed in between the next run finishes, as there still is a line. Where there is none
     the file stays, which another startup file may load, by ZDOTDIR or from another HOME.
     """
-    was_ready = edit.before != edit.after and os.path.isfile(ready.path_of(shell))
+    was_ready = os.path.isfile(ready.path_of(shell))
     if edit.before != edit.after:
         ready.remove(shell)
     try:

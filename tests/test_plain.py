@@ -185,10 +185,26 @@ def test_settings_cost_no_library(stocked: Home) -> None:
     assert stocked.run("config", "get", "jobs").stdout == "8\n"
 
 
-def test_click_starts_without_inspect(stocked: Home) -> None:
-    loaded = _loaded(stocked, ["config", "list"])
+_NEEDLESS = {
+    "config list": set(),
+    "install 10.1 --offline": {"cudaswitch.resolver", "cudaswitch.sources.pypi", "zipfile"},
+    "search --from runfile": {"cudaswitch.resolver", "cudaswitch.sources.channels"},
+    "sync": {"cudaswitch.resolver", "cudaswitch.sources.pip_process"},
+    "verify": {"cudaswitch.mending", "cudaswitch.install", "cudaswitch.sources.exact"},
+}
+"""What a command has no use for where there is little to do."""
+
+
+@pytest.mark.parametrize("command", _NEEDLESS)
+def test_a_command_loads_what_it_needs(stocked: Home, pair: list[Path], command: str) -> None:
+    succeeded(stocked.run("lock", *pair))
+    loaded = _loaded(stocked, command.split())
     assert "click" in loaded
-    assert not loaded & {"inspect", "ast", "dis"}
+    assert not loaded & (_NEEDLESS[command] | {"inspect", "ast", "dis"})
+
+
+def test_verify_without_files_starts_no_threads(home: Home) -> None:
+    assert not _loaded(home, ["verify"]) & {"concurrent.futures", "hashlib"}
 
 
 def test_postponed_inspect_is_inspect() -> None:

@@ -164,3 +164,16 @@ def test_a_prompt_command_that_somebody_keeps_asks_once(
     cd(terminal, tree)
     assert home_of(terminal) == str(person.kits[0].home)
     assert (tmp_path / "asked").read_text() == "asked\n"
+
+
+def test_a_timer_that_comes_with_a_startup_file_that_is_read_again(
+    person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """The first time there was no trap."""
+    terminal = at_prompt(BASH, "PROMPT_COMMAND=true")
+    again = TIMER.format(hook=HOOKS["alone"]) + person.load(BASH)
+    (tree / "rc").write_text(again)
+    terminal.say(f". '{tree}/rc'")
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert printed(terminal, "echo started by $started") == ["started by echo started by $started"]
