@@ -100,21 +100,16 @@ def install(
         }
         with store.changing() as undo:
             known = {package.id: package for package in store.packages()}
-            for at, (_, stage) in staged.items():
-                if stage is None and at not in known:
-                    raise StoreError(f"{at} was removed meanwhile", "try again")
+            for package, stage in staged.values():
+                if stage is None and package.id not in known:
+                    raise StoreError(f"{package.id} was removed meanwhile", "try again")
+                if stage is not None:
+                    final = store.home.packages / package.id
+                    store.staging.publish(stage, final, package.to_json(), undo, replaces=force)
             made = []
             for bundle in bundles:
-                parts = [staged[package.id][0] for _, package in bundle.named]
-                known |= {package.id: package for package in parts}
+                known |= {package.id: staged[package.id][0] for _, package in bundle.named}
                 plan = planned(bundle, known)
-                for package in parts:
-                    # Once: bundles may have packages in common.
-                    _, stage = staged[package.id]
-                    staged[package.id] = package, None
-                    if stage is not None:
-                        final = store.home.packages / package.id
-                        store.staging.publish(stage, final, package.to_json(), undo, replaces=force)
                 for recipe in plan:
                     _make(store, recipe, force, undo)
                 made.append([*bundle.found, *(recipe.toolkit for recipe in plan)])

@@ -86,9 +86,14 @@ def test_two_that_fit():
 def test_what_a_shared_store_has_too_is_told_once():
     store = [toolkit("10.1.243+cudnn7.6.5"), toolkit("10.1.105+cudnn7.6.5")]
     shared = [one._replace(path=f"/srv{one.path}") for one in store]
-    answer = resolve(facts(tensorflow("2.1.0", "10.1", "7")), store + shared)
+    asked = []
+    answer = resolve(
+        facts(tensorflow("2.1.0", "10.1", "7")), store + shared, lambda kit: asked.append(kit.path)
+    )
     assert answer.toolkit == "10.1.243+cudnn7.6.5"
     assert [one.toolkit for one in answer.rejected] == ["10.1.105+cudnn7.6.5"]
+    # Of two one's own is meant.
+    assert asked == [store[0].path]
 
 
 def test_the_cudnn_that_was_built_with_goes_before_a_newer_one():

@@ -104,6 +104,19 @@ def test_what_is_unpacked_is_the_file_that_was_checked(
     assert store.packages() == []
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_deliveries_may_have_a_package_in_common(
+    tmp_path: Path, pair: list[Path], force: bool
+) -> None:
+    """As two toolkits of a lock file with the same cuDNN."""
+    store = OwnStore(Folders(str(tmp_path / "store")))
+    toolkit, library = (Artifact(path, str(path)) for path in pair)
+    first, second = install(store, [([toolkit, library], None), ([library], None)], force=force)
+    assert {kit.name for kit in first} == {"10.1.243", "10.1.243+cudnn7.6.5"}
+    assert [kit.name for kit in second] == ["10.1.243+cudnn7.6.5"]
+    assert len(store.packages()) == 2
+
+
 def test_several_urls_may_end_with_one_name(home: Home, pair: list[Path]) -> None:
     """Those of artifacts and of latest releases do."""
     with contextlib.ExitStack() as held:
