@@ -21,6 +21,7 @@ _FOREIGN = (
     *("CONDA", "_CONDA", "__CONDA", "_CE_", "MAMBA", "PIXI", "VIRTUAL_ENV", "_OLD_VIRTUAL"),
     *("LD_", "LIBRARY_PATH", "CPATH", "PYTHON", "PYTEST", "PYENV", "XDG_", "ZDOTDIR"),
     *("BASH_ENV", "ENV", "PWD", "OLDPWD", "SHLVL", "NO_COLOR", "FORCE_COLOR", "CLICOLOR"),
+    *("SUDO_", "TMUX", "DIRENV", "MISE_", "__MISE"),
 )
 """Beginnings of variables that would let the machine of the tests decide their outcome."""
 
@@ -87,4 +88,4 @@ def make_home(folder: Path) -> Home:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
     env = kept | _pip_settings() | {key: str(value) for key, value in xdg.items()}
     env |= {"HOME": str(home), "CUDASWITCH_HOME": str(store), "PATH": _clean_path()}
-    return Home(home, store, env | {"LC_ALL": "C.UTF-8", "TERM": "dumb"})
+    return Home(home, store, env | {"LC_ALL": "C.UTF-8", "TERM": "dumb", "SHELL": "/bin/bash"})
