@@ -20,6 +20,7 @@ __cudaswitch_again() {
     printf 'cudaswitch: `%s` is gone, so this shell switches nothing\n' "$_cudaswitch_ready" >&2
     __cudaswitch_look() { :; }
     __cudaswitch_edited() { return 1; }
+    _cudaswitch_alone=''
     \unset -f cudaswitch __cudaswitch_settle __cudaswitch_enter __cudaswitch_leave
     return 1
 }

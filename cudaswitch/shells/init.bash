@@ -10,26 +10,13 @@ __cudaswitch_prompt() {
     fi
     case ${_cudaswitch_alone:+${PROMPT_COMMAND[*]-}} in
         __cudaswitch_prompt) ;;
-        *__cudaswitch_prompt*) __cudaswitch_guard ;;
+        *__cudaswitch_prompt*) { __cudaswitch_load && __cudaswitch_guard; } || : ;;
         *) return "$1" ;;
     esac
 }
 # Has PROMPT_COMMAND the attribute $1, as `declare` has it? Before 4.4 nothing tells.
 __cudaswitch_prompt_is() {
     ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 403)) && [[ ${PROMPT_COMMAND+set} && ${PROMPT_COMMAND@a} == *$1* ]]
-}
-# Somebody has come to our one word, and is to get the status from now on, which must not look like a
-# failure. Where that cannot be written there is none.
-__cudaswitch_guard() {
-    \local _csw_at _csw_text
-    if __cudaswitch_prompt_is r; then return 0; fi
-    for _csw_at in "${!PROMPT_COMMAND[@]}"; do
-        _csw_text=${PROMPT_COMMAND[_csw_at]}
-        case $_csw_text in *__cudaswitch_prompt*) ;; *) continue ;; esac
-        _csw_text=${_csw_text%%__cudaswitch_prompt*}"__cudaswitch_prompt && :"${_csw_text#*__cudaswitch_prompt}
-        case $_csw_at in 0) PROMPT_COMMAND=$_csw_text ;; *) PROMPT_COMMAND[_csw_at]=$_csw_text ;; esac
-    done
-    _cudaswitch_alone=''
 }
 # What stands in PROMPT_COMMAND behind others until the first prompt, which calls it with the exit
 # status and the trap on DEBUG: no function sees that, nor a file that is read. Timers, titles and
@@ -108,17 +95,6 @@ __cudaswitch_join() {
             fi
             ;;
     esac
-}
-# Somebody has set it anew since, as a line of the startup file behind ours: they ask now what is active.
-__cudaswitch_unprompted() {
-    # In a startup file no prompt has come yet, with `bash -ic` none comes, and a subshell has none.
-    if [[ $- != *i* || -n ${BASH_EXECUTION_STRING-} || $BASH_SUBSHELL != 0 || " ${FUNCNAME[*]} " == *' source '* \
-        || ${PROMPT_COMMAND[*]-} == *__cudaswitch_prompt* ]]; then return 0; fi
-    \unset _cudaswitch_fresh
-    if __cudaswitch_join && [[ -z ${CUDASWITCH_QUIET-} ]]; then
-        printf 'cudaswitch: PROMPT_COMMAND has been set anew, so nothing was switched at the prompt until now\n' >&2
-        printf 'hint: put the line that loads cudaswitch last in the startup file\n' >&2
-    fi
 }
 # Until a prompt has come.
 if __cudaswitch_join; then _cudaswitch_fresh=1; fi

@@ -60,7 +60,7 @@ __cudaswitch_leave() {
 }
 
 # So does what conda calls when it has finished: see hooks.sh.
-if command -v __conda_hashr > /dev/null; then
+if \typeset -f __conda_hashr > /dev/null; then
     __conda_hashr() {
         case ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+hook} in x) __cudaswitch_look || : ;; esac
         \hash -r

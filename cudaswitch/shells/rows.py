@@ -238,7 +238,7 @@ SHELLS = {
             local="{name}={value}",
             unset="unset {name}",
             evaluate='eval "$(cudaswitch env {request} --shell bash)"',
-            lazy=("ready.sh", "answers.sh", "init.sh", "command.sh"),
+            lazy=("ready.sh", "answers.sh", "init.sh", "command.sh", "rest.bash"),
             deferred=_DEFERRED,
             again="again.sh",
             ready=_left_early,

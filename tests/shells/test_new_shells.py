@@ -176,6 +176,9 @@ def test_a_ready_file_that_changed_since_the_shell_started(
         again = terminal.say("echo $CUDA_HOME")
         assert str(person.kits[1].home) in again if switched else "cudaswitch" not in again
         assert not terminal.child.before.count("not found")
+        if shell is BASH:
+            behind = terminal.say("PROMPT_COMMAND+='; code=$?'") + terminal.say("(exit 3)")
+            assert "cudaswitch" not in behind
         # The one on PATH is a program like any other then.
         assert __version__ in terminal.say("cudaswitch --version")
     finally:

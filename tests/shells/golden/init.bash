@@ -15,6 +15,7 @@ __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <answers.sh, [[>
 <init.sh, [[>
 <command.sh, [[>
+<rest.bash>
 '; }
 <file.sh, [[>
 <lazy.sh, [[>

@@ -29,4 +29,5 @@ esac
 <answers.sh, [[>
 <init.sh, [[>
 <command.sh, [[>
+<rest.bash>
 _cudaswitch_rest=''

@@ -1,0 +1,28 @@
+# shellcheck shell=bash disable=SC2128,SC2178  # PROMPT_COMMAND is an array or not
+# What becomes of PROMPT_COMMAND behind init.bash: most shells never need it, and do not parse it.
+
+# Somebody has come to our one word, and is to get the status from now on, which must not look like a
+# failure. Where that cannot be written there is none.
+__cudaswitch_guard() {
+    \local _csw_at _csw_text
+    if __cudaswitch_prompt_is r; then return 0; fi
+    for _csw_at in "${!PROMPT_COMMAND[@]}"; do
+        _csw_text=${PROMPT_COMMAND[_csw_at]}
+        case $_csw_text in *__cudaswitch_prompt*) ;; *) continue ;; esac
+        _csw_text=${_csw_text%%__cudaswitch_prompt*}"__cudaswitch_prompt && :"${_csw_text#*__cudaswitch_prompt}
+        case $_csw_at in 0) PROMPT_COMMAND=$_csw_text ;; *) PROMPT_COMMAND[_csw_at]=$_csw_text ;; esac
+    done
+    _cudaswitch_alone=''
+}
+
+# Somebody has set it anew since, as a line of the startup file behind ours: they ask now what is active.
+__cudaswitch_unprompted() {
+    # In a startup file no prompt has come yet, with `bash -ic` none comes, and a subshell has none.
+    if [[ $- != *i* || -n ${BASH_EXECUTION_STRING-} || $BASH_SUBSHELL != 0 || " ${FUNCNAME[*]} " == *' source '* \
+        || ${PROMPT_COMMAND[*]-} == *__cudaswitch_prompt* ]]; then return 0; fi
+    \unset _cudaswitch_fresh
+    if __cudaswitch_join && [[ -z ${CUDASWITCH_QUIET-} ]]; then
+        printf 'cudaswitch: PROMPT_COMMAND has been set anew, so nothing was switched at the prompt until now\n' >&2
+        printf 'hint: put the line that loads cudaswitch last in the startup file\n' >&2
+    fi
+}
