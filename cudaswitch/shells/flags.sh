@@ -102,21 +102,22 @@ __cudaswitch_flags_give() {
 # NVCC_PREPEND_FLAGS_BACKUP as the script of conda-forge's cuda-nvcc keeps that there were no flags:
 # by the word UNSET, without which it leaves its own behind, or, before September 2025, not at all.
 __cudaswitch_flags_unkept() {
-    \local _csw_level _csw_script _csw_line
-    _csw_level=${CONDA_SHLVL:-0} _csw_script=${CONDA_PREFIX-}
-    \unset NVCC_PREPEND_FLAGS_BACKUP
-    case $_csw_level in *[!0-9]* | 0?* | ???*) return 0 ;; esac
+    \local _csw_level _csw_script _csw_line _csw_kept
+    _csw_level=${CONDA_SHLVL:-0} _csw_script=${CONDA_PREFIX-} _csw_kept=''
+    case $_csw_level in *[!0-9]* | 0?* | ???*) _csw_script='' ;; esac
     while [ -n "$_csw_script" ]; do
         _csw_script="$_csw_script/etc/conda/deactivate.d/~cuda-nvcc_deactivate.sh"
         if [ -f "$_csw_script" ] && [ -r "$_csw_script" ]; then
             while IFS= \read -r _csw_line; do
-                case $_csw_line in *UNSET*) NVCC_PREPEND_FLAGS_BACKUP=UNSET ;; esac
+                case $_csw_line in *UNSET*) _csw_kept=1 ;; esac
             done < "$_csw_script"
-            return 0
+            break
         fi
         _csw_level=$((_csw_level - 1)) _csw_script=''
         if [ "$_csw_level" -gt 0 ]; then \eval "_csw_script=\${CONDA_PREFIX_$_csw_level-}"; fi
     done
+    # It is exported, and stays so.
+    case $_csw_kept in '') \unset NVCC_PREPEND_FLAGS_BACKUP ;; *) NVCC_PREPEND_FLAGS_BACKUP=UNSET ;; esac
 }
 
 # Do the flags hold what we have put there, and nothing else since? What replaces them may keep them.

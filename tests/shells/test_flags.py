@@ -263,6 +263,10 @@ class TestCondasNvcc:
         assert result.snaps["2"]["NVCC_PREPEND_FLAGS"] == ours
         assert result.snaps["3"]["NVCC_PREPEND_FLAGS"].split() == [*filter(None, [had]), own]
         assert "CUDAHOSTCXX" not in result.snaps["3"]
+        # A child shell may be the one that leaves.
+        script = session.folder / name / "etc/conda/deactivate.d/~cuda-nvcc_deactivate.sh"
+        kept = had or ("UNSET" if "UNSET" in script.read_text() else None)
+        assert result.snaps["3"].get("NVCC_PREPEND_FLAGS_BACKUP") == kept
         assert result.snaps["4"]["NVCC_PREPEND_FLAGS"] == ours
         assert result.snaps["5"].get("NVCC_PREPEND_FLAGS") == had
         assert "CUDAHOSTCXX" not in result.snaps["5"]
