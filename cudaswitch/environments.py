@@ -177,18 +177,18 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
     Raises EnvironmentNotFoundError where none has it, or several that go by their paths.
     """
     known = known_environments(variables)
-    fitting = [
-        prefix
-        for prefix in known
-        if os.path.basename(prefix) == name or (name == "base" and _is_root(prefix))
-    ]
+    roots, folders = _places(variables)
+    folders += [f"{prefix}/envs" for prefix in known if _is_root(prefix)]
+    if name == "base":  # what is called so by its path alone conda means by no name
+        has_name = [prefix for prefix in known if os.path.dirname(prefix) in folders]
+        fitting = [*filter(_is_root, known), *(at for at in has_name if at.endswith("/base"))]
+    else:
+        fitting = [prefix for prefix in known if os.path.basename(prefix) == name]
     if not fitting:
         names = {"base" if _is_root(prefix) else os.path.basename(prefix) for prefix in known}
         known_ones = f"known are {', '.join(sorted(names))}; " if names else ""
         hint = f"{known_ones}name it with -p PREFIX"
         raise EnvironmentNotFoundError(f"no environment `{name}` is known", hint)
-    roots, folders = _places(variables)
-    folders += [f"{prefix}/envs" for prefix in known if _is_root(prefix)]
     named = [at for at in fitting if at in roots or os.path.dirname(at) in folders]
     if not named and len({os.path.realpath(prefix) for prefix in fitting}) > 1:
         paths = ", ".join(f"`{prefix}`" for prefix in fitting)
@@ -209,7 +209,8 @@ def known_environments(variables: Mapping[str, str]) -> list[str]:
         lines = text.splitlines()
     except OSError:
         lines = []
-    found += [_plain(os.fsdecode(line)) for line in lines if line]
+    noted = [_plain(os.fsdecode(line)) for line in lines if line]
+    found += [*noted, *filter(None, map(_root_of, noted))]
     # Others' folders, which may not be looked at, are named there too.
     return [
         prefix
@@ -225,6 +226,9 @@ def _places(variables: Mapping[str, str]) -> tuple[list[str], list[str]]:
         roots.append(_plain(variables["MAMBA_ROOT_PREFIX"]))
     if variables.get("CONDA_EXE"):
         roots.append(os.path.dirname(os.path.dirname(_plain(variables["CONDA_EXE"]))))
+    else:  # nothing of conda's has run in this shell, but it may be there
+        above = (os.path.dirname(_plain(at)) for at in variables.get("PATH", "").split(os.pathsep))
+        roots += [at for at in above if at and os.path.isfile(f"{at}/condabin/conda")]
     folders = [f"{root}/envs" for root in roots] + [f"{_home(variables)}/.conda/envs"]
     for name in ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH", "WORKON_HOME"):
         folders += map(_plain, filter(None, variables.get(name, "").split(os.pathsep)))
@@ -241,7 +245,16 @@ def _home(variables: Mapping[str, str]) -> str:
 
 
 def _is_root(prefix: str) -> bool:
-    return os.path.isdir(f"{prefix}/condabin") or os.path.isdir(f"{prefix}/envs")
+    """Tell whether an environment is a base: conda may be installed in others, too."""
+    has = os.path.isdir(f"{prefix}/condabin") or os.path.isdir(f"{prefix}/envs")
+    return has and not _root_of(prefix)
+
+
+def _root_of(prefix: str) -> str:
+    """Return the base that an environment has its name from, "" where it goes by its path."""
+    root = os.path.dirname(os.path.dirname(prefix))
+    named = os.path.dirname(prefix) == f"{root}/envs" and os.path.isdir(f"{root}/conda-meta")
+    return root if named else ""
 
 
 def pin_of(environment: Environment) -> Request:

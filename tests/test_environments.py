@@ -75,6 +75,26 @@ def test_the_base(stocked: Home, conda: Path, tmp_path: Path) -> None:
     refused(stocked.run("pin", "10.1", "-n", "base"), f"`{other}`", f"`{conda}`", hint="-p")
 
 
+def test_the_base_where_nothing_of_conda_s_has_run(
+    stocked: Home, conda: Path, tmp_path: Path
+) -> None:
+    """In scripts, cron and images; other environments have conda installed, or are called so."""
+    inner = root(conda / "envs" / "c")
+    called = conda_prefix(tmp_path / "project" / "base")
+    register(stocked, called, inner)
+    assert meant(stocked, "base") == conda
+    register(stocked, called)
+    refused(stocked.run("pin", "10.1", "-n", "base"), "no environment `base` is known", hint="-p")
+    (conda / "condabin").mkdir(exist_ok=True)
+    (conda / "condabin" / "conda").touch()
+    for folder in ("bin", "condabin"):
+        path = f"{conda}/{folder}:{stocked.env['PATH']}"
+        assert meant(stocked, "base", PATH=path) == conda
+        assert meant(stocked, "c", PATH=path) == inner
+    own = conda_prefix(tmp_path / "work" / "base")
+    assert meant(stocked, "base", WORKON_HOME=str(tmp_path / "work")) == own
+
+
 def test_a_pin_to_auto_tells_that_nothing_needs_a_toolkit_yet(
     stocked: Home, tmp_path: Path
 ) -> None:
