@@ -78,6 +78,8 @@ if ($_csw_do == enter) then
     eval 'setenv _CUDASWITCH_'$_csw_owner' "${_csw_'$_csw_owner':q}"'
     # What is active at the next prompt may be what was at the last, and this one left untold.
     if ($_csw_owner == V) set _cudaswitch_seen = ()
+    # What is put before ours between this and that prompt stays there.
+    if ($?_cudaswitch_seen) set _cudaswitch_entered = "${_csw_conda:q}|${_csw_venv:q}"
 else if ($_csw_do == leave) then
     set _csw_$_csw_owner = ""
     unsetenv _CUDASWITCH_$_csw_owner

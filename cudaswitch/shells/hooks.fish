@@ -6,6 +6,8 @@
 function __cudaswitch_enter
     # What is active at the next prompt may be what was at the last, and this one left untold.
     test $argv[1] = V; and set -g _cudaswitch_seen
+    # What is put before ours between this and that prompt stays there.
+    set -q _cudaswitch_seen; and set -g _cudaswitch_entered "$CONDA_PREFIX $VIRTUAL_ENV"
     set -l plain
     set -l asked $argv[5]
     if set -q argv[7]

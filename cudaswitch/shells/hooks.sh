@@ -10,6 +10,8 @@ __cudaswitch_enter() {
     case ${_cudaswitch_here-}$- in 1* | *a*) ;; *) _cudaswitch_here=1 ;; esac
     # What is active at the next prompt may be what was at the last, and this one left untold.
     case $1${_cudaswitch_seen:+x} in Vx) _cudaswitch_seen=entered ;; esac
+    # What is put before ours between this and that prompt stays there.
+    case ${_cudaswitch_seen-} in ?*) _cudaswitch_entered=${CONDA_PREFIX-}\|${VIRTUAL_ENV-} ;; esac
     \local __csw _csw_tried _csw_auto _csw_plain _csw_search _csw_ld _csw_ld_set
     _csw_tried='' _csw_auto=${5-} _csw_plain=''
     if [ -n "${6-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/$6" ] \

@@ -305,7 +305,8 @@ function __cudaswitch_look
     set -g __csw_moved
     set -l said $_cudaswitch_seen[4]
     if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
-        set __csw_moved moved
+        # A hook may have settled for these.
+        test "$CONDA_PREFIX $VIRTUAL_ENV" = "$_cudaswitch_entered"; or set __csw_moved moved
         # `auto`, or a name for it, goes by the environment. What was refused is told once.
         string match --quiet --regex '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)' -- "$CUDASWITCH_VERSION:$_CUDASWITCH_X"
         and set -e said
@@ -351,7 +352,7 @@ function __cudaswitch_look
     test "$_cudaswitch_asked" = interrupted
     or set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
     # That is for the prompt to tell: this and the hooks run in scripts and key bindings as well.
-    set -e _cudaswitch_news
+    set -e _cudaswitch_news _cudaswitch_entered
     test "$_CUDASWITCH_ON|$_CUDASWITCH_LIB" = "$_cudaswitch_told"; or set -g _cudaswitch_news 1
     return 0
 end

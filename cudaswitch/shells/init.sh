@@ -233,6 +233,8 @@ __cudaswitch_look() {
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
         *)
             _cudaswitch_asked=''
+            # Has a hook settled for these?
+            case ${_cudaswitch_entered-} in "${CONDA_PREFIX-}|${VIRTUAL_ENV-}") _csw_moved='' ;; esac
             case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend || : ;; esac
             ;;
     esac
@@ -280,6 +282,7 @@ __cudaswitch_look() {
         interrupted) ;;
         *) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} ;;
     esac
+    _cudaswitch_entered=''
     # That is for the prompt to tell: this and the hooks run in scripts and subshells as well.
     case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in
         "${_cudaswitch_told-}") _cudaswitch_news='' ;;

@@ -125,6 +125,11 @@ endif
 
 set _cudaswitch_again = 0
 
+# A hook may have settled for these.
+if ($?_cudaswitch_entered && ! $?_CUDASWITCH_GONE) then
+    if ("${_cudaswitch_entered:q}" == "$_cswl_now[1]:q|$_cswl_now[2]:q") set _cswl_settle = 0
+endif
+unset _cudaswitch_entered
 # Without a reason nothing is touched: people put their own folders before ours.
 if (! $_cswl_settle) then
     set _csw_do = strongest

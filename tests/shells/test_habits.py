@@ -181,3 +181,28 @@ def test_names_made_of_ours_that_keep_nothing(
     last = result.snaps[str(len(result.snaps) - 1)]
     assert {name: last.get(name) for name in own} == own
     assert last.get("LD_LIBRARY_PATH") == "/x"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+@pytest.mark.parametrize("kind", ["virtualenv", "conda"])
+def test_what_is_put_before_ours_on_the_line_that_enters(
+    shell: Shell, kind: str, person: Person, tmp_path: Path
+) -> None:
+    """As virtualenvwrapper's `postactivate` does, whose `predeactivate` takes out what is first."""
+    at, conda = tmp_path / "e", QuickConda()
+    with_venv(at) if kind == "virtualenv" else conda_prefix(at)
+    person.pin("11.8", at)
+    enter, leave = conda.activate(shell, at), conda.deactivate()
+    if kind == "virtualenv":
+        enter, leave = activate(shell, at), "deactivate"
+    mine = {
+        "fish": "set -gx LD_LIBRARY_PATH /mine $LD_LIBRARY_PATH; set -gx PATH /own $PATH",
+        "tcsh": 'setenv LD_LIBRARY_PATH /mine:"$LD_LIBRARY_PATH"; setenv PATH /own:"$PATH"',
+    }.get(shell.name, "LD_LIBRARY_PATH=/mine:$LD_LIBRARY_PATH PATH=/own:$PATH")
+    steps = [conda.init(shell), shell.prompt, f"{enter}\n{mine}\n{shell.prompt}", shell.prompt]
+    result = person.play(shell, *steps, leave, shell.prompt, LD_LIBRARY_PATH="/me").check()
+    active, later, left = (result.snaps[number] for number in "346")
+    assert active["LD_LIBRARY_PATH"] == ":".join(["/mine", *person.kits[1].lib, "/me"])
+    assert active["PATH"].startswith(f"/own:{person.kits[1].bin}:")
+    assert later == active
+    assert left["LD_LIBRARY_PATH"] == "/mine:/me"

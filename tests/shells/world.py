@@ -96,6 +96,8 @@ class World:
     """What `use -` returns to, once there was a choice."""
     cwd: str = "nowhere"
     seen: tuple[object, ...] = ()
+    entered: tuple[object, ...] = ()
+    """What was active when the last hook settled, until the next look."""
     finished: bool = False
     """Whether conda has said so since the last look."""
     repaired: bool = False
@@ -223,7 +225,9 @@ class World:
         if self.heedless:
             return
         before = self.applied.want if self.applied else None
-        moved = self.seen[:2] != (self.conda, self.venv) or (self.finished and self.lost())
+        now = (self.conda, self.venv)
+        moved = self.finished and self.lost() if self.seen[:2] == now else self.entered != now
+        self.entered = ()
         self.finished = False
         for owner, active in (("V", self.venv), ("C", self.conda)):
             want = self.wants.get(owner)
@@ -255,6 +259,11 @@ class World:
         waits = self.repaired and self.conda is None and self.applied is None
         if self.at_once and self.seen and "C" not in self.wants and not waits:
             self.look()
+
+    def _settle_entered(self) -> None:
+        self.settle()
+        if self.seen:
+            self.entered = (self.conda, self.venv)
 
     def lost(self) -> bool:
         """Is what is applied gone, where an environment of conda's is active?"""
@@ -325,7 +334,7 @@ class World:
                 self.settle()
         if entered and entered.pinned:
             self.wants["C"] = entered.want
-            self.settle()
+            self._settle_entered()
 
     def activate(self, name: str, stack: bool = False) -> None:
         new, old = self.conda_places[name], self.conda
@@ -364,7 +373,7 @@ class World:
             # It may be left for another before the next prompt.
             self.seen = self.seen and ("entered",)
             self.wants["V"] = new.want
-            self.settle()
+            self._settle_entered()
 
     def venv_deactivate(self) -> None:
         if self.venv:
