@@ -42,7 +42,12 @@ __cudaswitch_prompt_once() {
                 \unset "PROMPT_COMMAND[$_csw_at]"
                 _csw_at=$_csw_last _cudaswitch_others=${PROMPT_COMMAND[_csw_last]}
             fi
-            if [[ -n $_cudaswitch_others ]]; then _csw_text=__cudaswitch_prompts; fi
+            case $_cudaswitch_others in
+                '') ;;
+                # In a function those would be another thing.
+                *trap* | *declare* | *typeset* | *FUNCNAME*) _csw_text=$_csw_ours$'\n'$_cudaswitch_others ;;
+                *) _csw_text=__cudaswitch_prompts ;;
+            esac
         fi
         # So it stays an array, or none.
         case $_csw_at in 0) PROMPT_COMMAND=$_csw_text ;; *) PROMPT_COMMAND[_csw_at]=$_csw_text ;; esac
@@ -59,7 +64,7 @@ _cudaswitch_once='__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\trap -p D
 __cudaswitch_prompt=__cudaswitch_prompt
 # Come into PROMPT_COMMAND, unless we are there; fails where nobody can.
 __cudaswitch_join() {
-    case ";${PROMPT_COMMAND[*]-};" in
+    case ";${PROMPT_COMMAND[*]-}|${__vsc_original_prompt_command[*]-}|${precmd_functions[*]-};" in
         *"__cudaswitch_prompt && :"* | *_cudaswitch_prompt-* | *_cudaswitch_prompt_once* | *__cudaswitch_prompts*) ;;
         # Of a shell before this one, which has exported it.
         *__cudaswitch_prompt*) _cudaswitch_alone=1 ;;
@@ -77,9 +82,13 @@ __cudaswitch_join() {
                     printf 'hint: cudaswitch use VERSION\n' >&2
                 fi
                 return 1
-            elif [[ ${PROMPT_COMMAND[*]-} == *__bp_install* ]]; then
-                # bash-preexec, which atuin has: behind its first prompt the first command counts as typed.
-                PROMPT_COMMAND='__cudaswitch_prompt && :'$'\n'$PROMPT_COMMAND
+            elif [[ ${PROMPT_COMMAND[*]-} == *__bp_install* || ${PROMPT_COMMAND[*]-} == *__bp_precmd_invoke_cmd* ]]; then
+                # bash-preexec, which atuin has: what runs behind its own commands counts as typed.
+                precmd_functions+=(__cudaswitch_prompt)
+            elif [[ ${PROMPT_COMMAND-} == __vsc_prompt_cmd || ${PROMPT_COMMAND-} == __vsc_prompt_cmd_original ]]; then
+                # VS Code's line in front of ours: so does what is not called from its own commands.
+                __vsc_original_prompt_command+="${__vsc_original_prompt_command:+$'\n'}__cudaswitch_prompt && :"
+                PROMPT_COMMAND=__vsc_prompt_cmd_original
             elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && __cudaswitch_prompt_is a && ((${#PROMPT_COMMAND[@]} != 1)); then
                 # To one entry alone it is added: that is all which VS Code takes for the prompt's.
                 PROMPT_COMMAND+=("$_cudaswitch_once")

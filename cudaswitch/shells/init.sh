@@ -104,7 +104,8 @@ __cudaswitch_framework() {
 # of, once as long as $1 and what is installed are the same: not at every step within a tree.
 __cudaswitch_ask_once() {
     \local _csw_about _csw_level
-    _csw_level=${ZSH_SUBSHELL-}
+    # powerlevel10k warns of what is printed while its instant prompt is shown.
+    _csw_level=${__p9k_instant_prompt_active:+1}${ZSH_SUBSHELL-}
     __cudaswitch_content "$_cudaswitch_root/requests/.fingerprint"
     _csw_about=$1:$__csw
     case ${_cudaswitch_answer-} in
@@ -120,8 +121,8 @@ __cudaswitch_ask_once() {
         ); then
             _cudaswitch_asked=$_csw_about
         else
-            # A question that a signal ended, such as Ctrl-C, is asked again.
-            case $? in 129 | 1[3-9]? | 2??) ;; *) _cudaswitch_asked=$_csw_about ;; esac
+            # A question that a signal ended, such as Ctrl-C, is asked again, and what nobody saw.
+            case ${__p9k_instant_prompt_active:+unseen}$? in unseen* | 129 | 1[3-9]? | 2??) ;; *) _cudaswitch_asked=$_csw_about ;; esac
             _cudaswitch_answer=''
         fi
     fi

@@ -96,18 +96,41 @@ def test_it_passes_over_ours_where_there_is_no_other(
 
 PREEXEC = """
 invoked() {{
-    case $typing:$BASH_COMMAND in :* | *:typing=*) return ;; esac
+    case $typing:$BASH_COMMAND in :* | *:__bp_*) return ;; esac
     typing=
     echo "$BASH_COMMAND" >>'{seen}'
 }}
 __bp_install() {{
-    PROMPT_COMMAND=typing=$'\\n'${{PROMPT_COMMAND//__bp_install/:}}$'\\n'typing=1
+    PROMPT_COMMAND=__bp_precmd_invoke_cmd$'\\n'${{PROMPT_COMMAND//__bp_install/:}}$'\\n'__bp_interactive_mode
     trap invoked DEBUG
-    typing=1
+    __bp_precmd_invoke_cmd
+    __bp_interactive_mode
 }}
+__bp_precmd_invoke_cmd() {{
+    code=$? typing=
+    for one in "${{precmd_functions[@]}}"; do (exit $code); $one; done
+}}
+__bp_interactive_mode() {{ typing=1; }}
 PROMPT_COMMAND=__bp_install
 """
-"""What bash-preexec does: at the first prompt it gets the trap, and what comes then is typed."""
+"""What bash-preexec does: at the first prompt it gets the trap, and what comes behind is typed."""
+VS_CODE = """
+running=1
+invoked() {{
+    case $running$BASH_COMMAND in 1* | __vsc_prompt*) ;; *) echo "$BASH_COMMAND" >>'{seen}' ;; esac
+    running=1
+}}
+trap invoked DEBUG
+__vsc_original_prompt_command=$PROMPT_COMMAND
+__vsc_prompt_cmd_original() {{
+    code=$?
+    for one in "${{__vsc_original_prompt_command[@]}}"; do (exit $code); eval "$one"; done
+    running=
+}}
+__vsc_prompt_cmd() {{ running=; }}
+PROMPT_COMMAND=__vsc_prompt_cmd${{PROMPT_COMMAND:+_original}}
+"""
+"""What VS Code's integration does: its own commands alone are not typed."""
 
 
 ONCE_AND_FOR_ALL = {
@@ -129,14 +152,54 @@ def test_one_word_is_no_failure_for_good(
     assert home_of(terminal) == str(person.kits[0].home)
 
 
-def test_bash_preexec(person: Person, tree: Path, at_prompt: Open) -> None:
+@pytest.mark.parametrize(
+    "before",
+    [PREEXEC, VS_CODE, f"PROMPT_COMMAND='code=$?'{VS_CODE}"],
+    ids=["bash-preexec", "VS Code", "VS Code behind others"],
+)
+@pytest.mark.parametrize("loaded", ["at the start", "later", "twice"])
+def test_what_takes_all_but_its_own_for_typed(
+    before: str, loaded: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """Nor is ours typed where it is loaded at a prompt, as `init --install` says."""
     seen = tree.parent / "seen"
-    terminal = at_prompt(BASH, PREEXEC.format(seen=seen))
+    before = before.format(seen=seen)
+    if loaded == "later":
+        (tree.parent / "terminal").mkdir()
+        nobody = replace(person, init={})
+        terminal = Terminal(BASH, nobody, tree.parent / "terminal", before)
+    else:
+        terminal = at_prompt(BASH, before)
+    if loaded != "at the start":
+        terminal.say(person.load(BASH))
+    seen.unlink()
     cd(terminal, tree)
+    terminal.say("")
     assert home_of(terminal) == str(person.kits[0].home)
+    assert printed(terminal, "(exit 3)\n:") == []
     typed = seen.read_text().splitlines()
     assert [line for line in typed if "cudaswitch" in line] == []
-    assert typed[0].startswith("echo m")
+    assert typed[0].startswith("cd ")
+    joined = "${PROMPT_COMMAND[*]} ${__vsc_original_prompt_command[*]} ${precmd_functions[*]}"
+    assert printed(terminal, f'echo "{joined}" | grep -o __cudaswitch_prompt | wc -l') == ["1"]
+
+
+def test_a_trap_that_is_set_anew_at_each_prompt(
+    person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """In a function of ours it would see what comes behind there."""
+    seen = tree.parent / "seen"
+    before = f"""
+typed() {{ trap - DEBUG; echo "$BASH_COMMAND" >>'{seen}'; }}
+PROMPT_COMMAND='trap - DEBUG; typeset -i count; count+=1; trap typed DEBUG'
+trap typed DEBUG
+"""
+    terminal = at_prompt(BASH, before)
+    seen.unlink()
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert [line for line in seen.read_text().splitlines() if line.startswith("cd ")]
+    assert int(printed(terminal, "echo $count")[0]) > 3
 
 
 def test_without_a_trap_it_is_an_entry_of_its_own(at_prompt: Open) -> None:

@@ -178,6 +178,15 @@ def test_in_zsh_it_waits_for_an_instant_prompt_to_go(person: Person, tmp_path: P
     assert (result.rc, result.stderr.splitlines()) == (0, ["prompt", FIRST])
 
 
+def test_in_zsh_what_is_wrong_waits_too(person: Person, tmp_path: Path) -> None:
+    (tmp_path / ".cuda-version").write_text(">=9,<10\n")
+    shown, gone = "typeset -gi __p9k_instant_prompt_active=1", "unset __p9k_instant_prompt_active"
+    steps = (f"{shown}; cd {tmp_path}", ZSH.prompt, "echo prompt >&2", gone, ZSH.prompt, ZSH.prompt)
+    said = person.play(ZSH, *steps, CUDASWITCH_QUIET=None).stderr.splitlines()
+    assert said[0] == "prompt"
+    assert ["is not installed" in line for line in said].count(True) == 1
+
+
 def test_in_zsh_a_subshell_does_not_complain(person: Person, tmp_path: Path) -> None:
     """It looks round as it enters a tree; what is wrong there is for a prompt to say."""
     (tmp_path / ".cuda-version").write_text(">=9,<10\n")

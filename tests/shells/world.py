@@ -284,7 +284,7 @@ class World:
 
     def child(self) -> None:
         """Go on in a child shell, which loads cudaswitch and knows only what is exported."""
-        self.seen = ()
+        self.seen = self.entered = ()
         self.look()
 
     def use(self, kit: Kit | None) -> None:
