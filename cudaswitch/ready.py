@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 from cudaswitch import __version__, completion, shells
@@ -44,7 +44,7 @@ def _there() -> list[shells.Shell]:
     return [row for row in shells.SHELLS.values() if os.path.isfile(path_of(row))]
 
 
-def _write(rows: Iterable[shells.Shell]) -> None:
+def _write(rows: Collection[shells.Shell]) -> None:
     store, command = home(), program()
     texts = {
         path: shells.ready(
@@ -57,13 +57,20 @@ def _write(rows: Iterable[shells.Shell]) -> None:
         for row in rows
         for path in [path_of(row)]
     }
+    # What a ready file sources comes before it.
+    sourced = {
+        path: text for row in rows for path, text in shells.beside(row, path_of(row)).items()
+    }
     with written(store):
-        write_all({**texts, _bound(): _binding() + "\n"})
+        write_all({**sourced, **texts, _bound(): _binding() + "\n"})
 
 
 def remove(shell: shells.Shell) -> None:
     """Take the ready file of a shell away."""
+    import shutil  # noqa: PLC0415  # `current` writes none
+
     path_of(shell).unlink(missing_ok=True)
+    shutil.rmtree(shells.folder_beside(path_of(shell)), ignore_errors=True)
     if not _there():
         _bound().unlink(missing_ok=True)
         with contextlib.suppress(OSError):
@@ -74,6 +81,8 @@ def fault(shell: shells.Shell) -> str | None:
     """Tell what is wrong with the ready file of a shell, None where nothing is."""
     if not os.path.isfile(path_of(shell)):
         return "it is not there"
+    if not all(map(os.path.isfile, shells.beside(shell, path_of(shell)))):
+        return f"`{shells.folder_beside(path_of(shell))}` lacks what it sources"
     with contextlib.suppress(OSError):
         command = _command(_read_bound())
         if command and not os.access(command, os.X_OK):

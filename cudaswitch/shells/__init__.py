@@ -186,11 +186,14 @@ def answers() -> tuple[str, str]:
     return text_of("ready.sh"), "".join(map(text_of, ("packages.sh", "file.sh", "answers.sh")))
 
 
-def init(shell: Shell, *, root: str, program: str, scripts: str) -> str:
+def init(
+    shell: Shell, *, root: str, program: str, scripts: str, texts: str | Path = _FOLDER
+) -> str:
     """Return the whole integration of a shell, for `eval` or for a file to source.
 
     `root` is the store, `program` the absolute path of the command, `scripts` the folder with
-    the shell's completion script, "" where there is none.
+    the shell's completion script, "" where there is none, `texts` the folder with what a shell
+    without functions sources.
     """
     if not shell.init:
         hint = f"there is one for {', '.join(INTEGRATED)}"
@@ -201,7 +204,7 @@ def init(shell: Shell, *, root: str, program: str, scripts: str) -> str:
         return carried(shell.core + shell.init, root=root, program=program)
     values = _values(root, program, scripts)
     if not shell.defines:
-        values["_cudaswitch_texts"] = _FOLDER
+        values |= {"_cudaswitch_texts": str(texts), "_cudaswitch_shipped": _FOLDER}
     before = _defined(shell)
     if shell.lazy:
         before = shell.deferred.format(text=shell.quote(before + _spelled(shell, shell.lazy)))
@@ -211,10 +214,27 @@ def init(shell: Shell, *, root: str, program: str, scripts: str) -> str:
 def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) -> str:
     """Return the integration for `file`, which new shells source: most of them leave it early."""
     if not shell.ready:
-        return init(shell, root=root, program=program, scripts=scripts)
+        at = folder_beside(file)
+        return init(shell, root=root, program=program, scripts=scripts, texts=at)
     values = _values(root, program, scripts) | {"_cudaswitch_ready": str(file)}
     first = _assigned(shell, values) + _spelled(shell, (shell.again, *shell.init))
     return shell.ready(first, _defined(shell) + _spelled(shell, shell.lazy))
+
+
+def beside(shell: Shell, file: Path) -> dict[Path, str]:
+    """Map what a shell without functions sources from its ready file to the texts.
+
+    It sources them for as long as it is open, and the package may move or go meanwhile.
+    """
+    if shell.defines or not shell.init:
+        return {}
+    names = [name for name in os.listdir(_FOLDER) if name.endswith((f".{shell.family}", ".sh"))]
+    return {folder_beside(file) / name: text_of(name) for name in sorted(names)}
+
+
+def folder_beside(file: Path) -> Path:
+    """Return the folder of what is sourced from a ready file."""
+    return file.with_name(f".{file.name}")
 
 
 def _values(root: str, program: str, scripts: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC1091,SC2154  # answers.sh is beside this text, and sets
+# shellcheck shell=sh disable=SC1091,SC2016,SC2154  # answers.sh is beside this text; `names`
 # Prints what somebody asks for, for shells that read no file themselves: the ready answer,
 # or Python's.
 #
@@ -6,19 +6,37 @@
 #   sh ask.sh STORE PROGRAM file FILE           a version file
 #   sh ask.sh STORE PROGRAM framework           what the active environment needs
 #   sh ask.sh STORE PROGRAM use ARGUMENT...     the words behind `cudaswitch use`
+#   sh ask.sh STORE PROGRAM run ARGUMENT...     what the program itself prints
+#
+# After a move, or where it was installed anew elsewhere, that is the one on PATH, which writes the
+# ready files anew.
 _cudaswitch_root=$1 program=$2 what=$3
 shift 3
 . "${0%/*}/packages.sh"
 . "${0%/*}/ready.sh"
 . "${0%/*}/answers.sh"
+
+run() {
+    if ! [ -x "$program" ]; then
+        if ! found=$(command -v cudaswitch); then
+            printf 'cudaswitch: `%s` is gone, and no other is on PATH\n' "$program" >&2
+            printf 'hint: install cudaswitch again, then cudaswitch init --install, or take its marked lines out of the startup file\n' >&2
+            exit 127
+        fi
+        program=$found
+    fi
+    exec "$program" "$@"
+}
+
 case $what in
-    file) if __cudaswitch_read "$1"; then printf '%s\n' "$__csw"; else exec "$program" want --file "$1"; fi ;;
-    want) if __cudaswitch_ready "$1"; then printf '%s\n' "$__csw"; else exec "$program" want -- "$1"; fi ;;
+    run) run "$@" ;;
+    file) if __cudaswitch_read "$1"; then printf '%s\n' "$__csw"; else run want --file "$1"; fi ;;
+    want) if __cudaswitch_ready "$1"; then printf '%s\n' "$__csw"; else run want -- "$1"; fi ;;
     framework)
         if ! __cudaswitch_active; then exit; fi
         environment=$__csw
         if ! __cudaswitch_automatic "$environment"; then
-            exec "$program" want --environment "$environment"
+            run want --environment "$environment"
         elif [ -n "$__csw" ]; then
             printf '%s\n' "$__csw"
         fi
@@ -27,7 +45,7 @@ case $what in
         if [ $# -eq 1 ] && __cudaswitch_ready "$1"; then
             printf '%s\n' "$__csw"
         else
-            exec "$program" want --for-use "$@"
+            run want --for-use "$@"
         fi
         ;;
 esac

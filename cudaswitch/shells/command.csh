@@ -63,8 +63,13 @@ if ($_cswc_way == use || $_cswc_way == off) then
         unset _csx_*
     endif
 else
-    "${_cudaswitch_program:q}" $argv:q
-    set _cswc_code = $status
+    if (-x "${_cudaswitch_program:q}") then
+        "${_cudaswitch_program:q}" $argv:q
+        set _cswc_code = $status
+    else
+        /bin/sh "${_cudaswitch_texts:q}/ask.sh" $_cudaswitch_root:q $_cudaswitch_program:q run $argv:q
+        set _cswc_code = $status
+    endif
     if ($_cswc_way != plain) then
         source "${_cudaswitch_texts:q}/leaving.csh"
         if ($_csx_leaving) set _cswc_way = later

@@ -2,16 +2,17 @@
 # beside this one, in the folder $_cudaswitch_texts. Each line ends with a semicolon, because
 # eval gets them all as one.
 # $_cudaswitch_root is the store, $_cudaswitch_program the command itself, which need not be
-# on an environment's PATH; after a move it is the one there. What a person types stands behind
-# what an alias holds: `\!*` means that only as long as `histchars` is what it was.
+# on an environment's PATH; after a move ask.sh takes the one there. What a person types stands
+# behind what an alias holds: `\!*` means that only as long as `histchars` is what it was.
 set _cudaswitch_asked = ("" "" "" "");
 set _cudaswitch_refused = "";
 set _cudaswitch_again = 0;
-if (! -x "${_cudaswitch_program:q}") set _cudaswitch_program = cudaswitch;
-if (-f "${_cudaswitch_texts:q}/command.csh") alias cudaswitch 'source "${_cudaswitch_texts:q}/command.csh" --';
+# They go with the ready file, and the package's own with the package.
+alias __cudaswitch_texts 'if (! -f "${_cudaswitch_texts:q}/core.csh") set _cudaswitch_texts = "${_cudaswitch_shipped:q}"';
+if (-f "${_cudaswitch_texts:q}/command.csh") alias cudaswitch '__cudaswitch_texts; source "${_cudaswitch_texts:q}/command.csh" --';
 # tcsh itself gives $status back after these two. What is there already comes first: it may change
 # the environment, as direnv does.
-alias __cudaswitch_prompt 'if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh"';
+alias __cudaswitch_prompt '__cudaswitch_texts; if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh"';
 set _cudaswitch_own = "`alias precmd`";
 if ("${_cudaswitch_own:q}" != "") set _cudaswitch_own = "${_cudaswitch_own:q}; ";
 if ("${_cudaswitch_own:q}" !~ *__cudaswitch_prompt*) alias precmd "${_cudaswitch_own:q}__cudaswitch_prompt";

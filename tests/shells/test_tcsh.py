@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
+from cudaswitch import __version__
+from cudaswitch.shells.rows import quote_csh
 from shells.driver import TCSH
 from shells.kits import Person, foreign
 
@@ -59,3 +66,55 @@ def test_sh_is_given_all_that_it_calls(text: str) -> None:
                 ]
                 assert meant, f"{found['files']} define no {name}"
                 todo += [bodies[one] for one in meant]
+
+
+def test_the_ready_file_goes_while_a_shell_is_open(person: Person, tmp_path: Path) -> None:
+    texts = tmp_path / "init/.tcsh"
+    shutil.copytree(person.init["tcsh"].parent, tmp_path / "init")
+    ready = (tmp_path / "init/tcsh").read_text()
+    theirs = quote_csh(str(person.init["tcsh"].parent / ".tcsh"))
+    assert theirs in ready
+    (tmp_path / "init/tcsh").write_text(ready.replace(theirs, quote_csh(str(texts))))
+    there = replace(person, init={"tcsh": tmp_path / "init/tcsh"})
+    steps = ["cudaswitch use 10.1", f"rm -r {tmp_path}/init", TCSH.prompt, "cudaswitch off"]
+    result = there.play(TCSH, *steps).check()
+    homes = [result.snaps[str(n)].get("CUDA_HOME") for n in (1, 3, 4)]
+    assert homes == [str(person.kits[0].home), str(person.kits[0].home), None]
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("another", [True, False], ids=["another on PATH", "none on PATH"])
+def test_the_package_moves_while_a_shell_is_open(
+    person: Person, tmp_path: Path, another: bool
+) -> None:
+    """As after `pipx reinstall`, or where the virtualenv got another Python."""
+    (tmp_path / "store").mkdir()
+    for part in person.home.store.iterdir():
+        if part.name != "init":
+            (tmp_path / "store" / part.name).symlink_to(part)
+    package, program = tmp_path / "app", tmp_path / "app/cudaswitch"
+    shutil.copytree(str(TEXTS.joinpath("..")), package / "site/cudaswitch")
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(package / 'site')!r})\n"
+        "from cudaswitch.__main__ import main\nsys.exit(main())\n"
+    )
+    program.chmod(0o755)
+    env = person.home.env | {"CUDASWITCH_HOME": str(tmp_path / "store")}
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/.cuda-version").write_text("10.1\n")
+    subprocess.run([program, "init", "--install", "tcsh", "--yes"], env=env, check=True)
+    there = replace(person, init={"tcsh": tmp_path / "store/init/tcsh"})
+    path = env["PATH"] if another else "/usr/bin:/bin"
+    steps = [f"cd {tmp_path}/tree", f"mv {package} {package}.old", "cd", "cudaswitch use 11.8"]
+    steps += ["cudaswitch off", "cudaswitch --version; echo $status"]
+    env |= {"PATH": path, "CUDASWITCH_QUIET": "1"}
+    result = there.play(TCSH, *steps, **env)
+    homes = [result.snaps[str(n)].get("CUDA_HOME") for n in (1, 3, 4, 5)]
+    assert homes == [str(person.kits[0].home), None, str(person.kits[1].home), None]
+    assert foreign(result.snaps["5"]) == foreign(result.snaps["0"])
+    if another:
+        assert result.stdout == f"cudaswitch {__version__}\n0\n"
+    else:
+        said = f"cudaswitch: `{program}` is gone, and no other is on PATH\nhint: install cudaswitch"
+        assert result.stderr.startswith(said)
+        assert result.stdout == "127\n"
