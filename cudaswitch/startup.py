@@ -107,12 +107,15 @@ def shell_of(name: str | None, variables: Mapping[str, str], option: str) -> she
 
     `option` is what `init` is to do with it, for the hint.
     """
-    asked = name or Path(variables.get("SHELL", "")).name
+    # A container sets no SHELL.
+    asked = name or Path(variables.get("SHELL", "")).name or shells.running_shell(variables)
     rows = {row.name: row for row in shells.SHELLS.values() if row.startup}
     if row := rows.get(shells.SAME.get(asked, asked)):
         return row
     shells.refuse_ksh(name or "")
-    said = f"`{asked}`" if name else f"the shell of $SHELL (`{variables.get('SHELL', '')}`)"
+    person = variables.get("SHELL")
+    theirs = f"the shell of $SHELL (`{person}`)" if person else f"no $SHELL is set, and `{asked}`"
+    said = f"`{asked}`" if name else theirs
     raise (ChoiceError if name else RequestError)(
         f"{said} has no startup file that we know",
         f"name one of {', '.join(rows)}: cudaswitch init {option} bash",

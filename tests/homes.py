@@ -21,7 +21,8 @@ _FOREIGN = (
     *("CONDA", "_CONDA", "__CONDA", "_CE_", "MAMBA", "PIXI", "VIRTUAL_ENV", "_OLD_VIRTUAL"),
     *("LD_", "LIBRARY_PATH", "CPATH", "PYTHON", "PYTEST", "PYENV", "XDG_", "ZDOTDIR"),
     *("BASH_ENV", "ENV", "PWD", "OLDPWD", "SHLVL", "NO_COLOR", "FORCE_COLOR", "CLICOLOR"),
-    *("SUDO_", "TMUX", "DIRENV", "MISE_", "__MISE"),
+    *("SUDO_", "TMUX", "DIRENV", "MISE_", "__MISE", "CC", "CXX", "CFLAGS", "LC_", "COLUMNS"),
+    *("POSIXLY_CORRECT", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "KSH_VERSION", "IFS"),
 )
 """Beginnings of variables that would let the machine of the tests decide their outcome."""
 

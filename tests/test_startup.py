@@ -172,6 +172,13 @@ def test_the_shell_is_that_of_the_person(home: Home, shell: str, file: str) -> N
     assert not (home.path / file).is_file()
 
 
+def test_in_a_container_it_is_the_one_that_calls(home: Home) -> None:
+    refused(home.run("init", "--install", SHELL=None), "no $SHELL is set, and `sh` has no", hint="")
+    command = f"unset SHELL; {console_script()} init --install --yes; :"
+    subprocess.run([require("zsh"), "-c", command], env=home.env, check=True)
+    assert (home.path / ".zshrc").is_file()
+
+
 def test_variables_move_the_file(home: Home) -> None:
     for name, shell, place in (
         ("ZDOTDIR", "zsh", ".zshrc"),
