@@ -16,8 +16,8 @@ from cudaswitch.activation import Want
 from cudaswitch.contents import read_contents
 from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, StoreError
-from cudaswitch.paths import MANIFEST, Home, expanded, listed, stores
-from cudaswitch.platforms import current_platform
+from cudaswitch.paths import MANIFEST, Home, listed, stores
+from cudaswitch.platforms import current_platform, expanded
 from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
 from cudaswitch.store import Store, chosen, find, rank, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit

@@ -15,6 +15,7 @@ from cudaswitch import settings
 from cudaswitch.durable import sweep_beside, write_atomically
 from cudaswitch.errors import RequestError, StoreError, hint_for
 from cudaswitch.locks import passing
+from cudaswitch.platforms import expanded
 from cudaswitch.settings import Value
 
 _PRIVATE = 0o600
@@ -27,10 +28,10 @@ def change(name: str, value: Value | None) -> None:
     """Write a setting into the file, or take it out with None.
 
     Raises RequestError where the file is no TOML, or has the setting where it cannot be reached,
-    and StoreError where it cannot be written.
+    and StoreError where it cannot be written, or no home folder is known that it would be in.
     """
     # Where the file is a link into somebody's dotfiles, the file there is written.
-    path = Path(settings.config_file()).resolve()
+    path = Path(expanded(settings.config_file())).resolve()
     try:
         before, text = _edited(path, name, value)
         # Also where a killed run has set it already.

@@ -7,7 +7,7 @@ import sys
 
 from cudaswitch import settings
 from cudaswitch.errors import StoreError
-from cudaswitch.platforms import user_folder
+from cudaswitch.platforms import expanded, user_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,18 +89,6 @@ def real_path(path: str) -> str:
         return os.path.realpath(path)
     except UnicodeEncodeError:
         return path
-
-
-def expanded(text: str) -> str:
-    """Return the absolute path of a folder that may begin with `~` or `~user`.
-
-    Raises StoreError where that home folder is not known.
-    """
-    path = os.path.expanduser(text)
-    if path.startswith("~"):
-        # Otherwise a folder of that name would be made here.
-        raise StoreError(f"`{text}`: that home folder is not known", "set HOME, or name it in full")
-    return os.path.abspath(path)
 
 
 def program() -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from cudaswitch.errors import StoreError
+
 PLATFORMS = ("linux-64", "linux-aarch64", "win-64")
 """Under conda's names."""
 _XDG = {
@@ -33,3 +35,21 @@ def user_folder(kind: str) -> str:
 
     folder = getattr(platformdirs, f"user_{kind}_dir")("cudaswitch", appauthor=False)
     return str(folder)
+
+
+def at_home(path: str) -> str:
+    """Return the absolute path of what may begin with `~` or `~user`.
+
+    Where that home folder is not known it still begins so, and nothing is there.
+    """
+    found = os.path.expanduser(path)
+    return found if found.startswith("~") else os.path.abspath(found)
+
+
+def expanded(path: str) -> str:
+    """Return the same of what is to be written too: StoreError where the home is not known."""
+    found = at_home(path)
+    if found.startswith("~"):
+        # Otherwise a folder of that name would be made here.
+        raise StoreError(f"`{path}`: that home folder is not known", "set HOME, or name it in full")
+    return found

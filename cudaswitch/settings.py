@@ -12,7 +12,7 @@ import sys
 from cudaswitch import plaintoml
 from cudaswitch.errors import RequestError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.platforms import user_folder
+from cudaswitch.platforms import at_home, user_folder
 from cudaswitch.regular import opening, read_regular
 from cudaswitch.versions import LIBRARIES
 
@@ -130,11 +130,12 @@ class Set(NamedTuple):
 
 
 def config_file() -> str:
-    """Return the path of the file: CUDASWITCH_CONFIG, else in the platform's config folder."""
+    """Return the path of the file: CUDASWITCH_CONFIG, else in the platform's config folder.
+
+    It begins with `~` where that home folder is not known: then there is no such file.
+    """
     chosen = os.environ.get("CUDASWITCH_CONFIG")
-    if chosen:
-        return os.path.abspath(os.path.expanduser(chosen))
-    return os.path.join(os.path.expanduser(user_folder("config")), "config.toml")
+    return at_home(chosen or os.path.join(user_folder("config"), "config.toml"))
 
 
 def asked(name: str) -> Set:
@@ -235,6 +236,8 @@ def _of_file(path: str) -> dict[str, Value]:
 
 
 def _parsed(path: str) -> dict[str, Any]:
+    if path.startswith("~"):
+        return {}  # otherwise a file of the working directory would be read
     try:
         data = read_regular(path, _LIMIT)
     except (FileNotFoundError, NotADirectoryError):

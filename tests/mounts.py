@@ -9,6 +9,15 @@ from pathlib import Path
 
 import pytest
 
+NO_HOME = """
+for file in /etc/passwd /etc/nsswitch.conf; do
+    [ ! -e $file ] || mount --bind /dev/null $file
+done
+unset HOME
+exec "$@"
+"""
+"""Run a program for whom neither HOME nor an account names a home folder."""
+
 
 def in_own_mounts(
     script: str,

@@ -15,6 +15,7 @@ import pytest
 from checks import refused
 from cudaswitch import settings
 from cudaswitch.settings import SETTINGS
+from mounts import NO_HOME, in_own_mounts
 from tools import as_plain_user, console_script
 
 
@@ -292,6 +293,23 @@ def test_the_variable_for_the_file(person: Person, tmp_path: Path) -> None:
     person.says("config", "set", "jobs", "9", CUDASWITCH_CONFIG=str(other))
     assert other.read_text() == "jobs = 9\n"
     assert not person.file.exists()
+
+
+@pytest.mark.parametrize("chosen", ["", "~nosuch/c.toml"])
+def test_without_a_home_folder_there_is_no_file(person: Person, chosen: str) -> None:
+    """The working directory has folders of those names, which are nobody's settings."""
+    for name in ("~/.config/cudaswitch/config.toml", "~nosuch/c.toml"):
+        (person.home / name).parent.mkdir(parents=True)
+        (person.home / name).write_text("jobs = 9\n")
+    variables = person.variables | {"CUDASWITCH_CONFIG": chosen}
+    for words in (["config", "get", "jobs"], ["config", "set", "jobs", "8"]):
+        done = in_own_mounts(NO_HOME, console_script(), *words, cwd=person.home, env=variables)
+        if "get" in words:
+            assert (done.stdout, done.stderr) == ("4\n", "")
+        else:
+            refused(done, chosen or "~/.config", "home folder is not known", hint="set HOME")
+    assert (person.home / "~/.config/cudaswitch/config.toml").read_text() == "jobs = 9\n"
+    assert not (person.home / "store").exists()
 
 
 def test_defaults_are_of_their_kind() -> None:
