@@ -7,6 +7,10 @@ import sys
 
 from cudaswitch.errors import StoreError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 PLATFORMS = ("linux-64", "linux-aarch64", "win-64")
 """Under conda's names."""
 _XDG = {
@@ -35,6 +39,20 @@ def user_folder(kind: str) -> str:
 
     folder = getattr(platformdirs, f"user_{kind}_dir")("cudaswitch", appauthor=False)
     return str(folder)
+
+
+def home_folder(variables: Mapping[str, str] = os.environ) -> str | None:
+    """Return the person's home folder: HOME, else that of the account; None without either."""
+    folder = variables.get("HOME", "")
+    if not os.path.isabs(folder):
+        # What is empty would be `/`, what is relative a folder of any directory.
+        import pwd  # noqa: PLC0415  # few need it
+
+        try:
+            folder = pwd.getpwuid(os.geteuid()).pw_dir
+        except KeyError:
+            return None
+    return folder if os.path.isabs(folder) else None
 
 
 def at_home(path: str) -> str:

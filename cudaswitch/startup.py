@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import pwd
 import re
 import stat
 from collections.abc import Callable, Mapping
@@ -24,6 +23,7 @@ from cudaswitch.errors import (
 )
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home
+from cudaswitch.platforms import home_folder
 from cudaswitch.regular import read_regular
 from cudaswitch.toolkit import refuse_unsafe_path
 
@@ -65,13 +65,9 @@ def folders(variables: Mapping[str, str]) -> dict[str, str]:
 
     Raises StoreError for who has neither HOME nor an account with one.
     """
-    base = variables.get("HOME", "")
-    if not os.path.isabs(base):
-        # What is empty would be `/`, what is relative a folder of any directory.
-        try:
-            base = pwd.getpwuid(os.geteuid()).pw_dir
-        except KeyError:
-            raise StoreError("your home folder is not known", "export HOME=FOLDER") from None
+    base = home_folder(variables)
+    if base is None:
+        raise StoreError("your home folder is not known", "export HOME=FOLDER")
     config = variables.get("XDG_CONFIG_HOME", "")
     return {
         "HOME": base,

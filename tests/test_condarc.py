@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import builders
+from checks import refused
 from cudaswitch.download.access import ANYBODY
 from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.sources import Delivery
@@ -20,6 +21,8 @@ from cudaswitch.sources.condarc import read_condarc
 from cudaswitch.versions import parse_request
 from folder_server import FolderServer
 from http_server import self_signed
+from mounts import NO_HOME, in_own_mounts
+from tools import console_script
 
 SECRET = "hunter2-token"  # noqa: S105  # a canary
 
@@ -158,6 +161,14 @@ def test_nothing_set_is_nothing() -> None:
     found = read_condarc({"HOME": "/nowhere"})
     assert found.access == ANYBODY
     assert places("nvidia", found)[0].urls == ("https://conda.anaconda.org/nvidia",)
+
+
+def test_without_a_home_folder_there_are_no_files_in_it(tmp_path: Path) -> None:
+    done = in_own_mounts(
+        NO_HOME, console_script(), "search", "10.1", "--from", "conda", "--offline",
+        cwd=tmp_path, env=os.environ | {"CUDASWITCH_HOME": str(tmp_path / "store")},
+    )  # fmt: skip
+    refused(done, "no source has 10.1", hint="cudaswitch search")
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from checks import refused
 from cudaswitch.errors import SourceError
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import index, pypi
 from cudaswitch.sources.pip_process import _failure, pip_command
 from cudaswitch.versions import parse_request
 from http_server import Server
+from mounts import NO_HOME, in_own_mounts
+from tools import console_script
 
 
 def ask(folder: Path) -> None:
@@ -136,6 +139,21 @@ def test_without_pip_in_this_python(tmp_path: Path) -> None:
 
     assert said(str(tmp_path / "bin")) == str([str(tmp_path / "bin" / "pip3")])
     assert said("/nowhere") == "packages from PyPI come through pip, and there is none"
+
+
+def test_no_home_folder_is_no_fault_of_pip(tmp_path: Path) -> None:
+    """Newer ones end before they look for anything where none is known."""
+    done = in_own_mounts(
+        NO_HOME, console_script(), "install", "13.0", "--from", "pypi", "--offline",
+        cwd=tmp_path,
+        env={
+            "PATH": os.environ["PATH"],
+            "PIP_CONFIG_FILE": os.devnull,
+            "CUDASWITCH_HOME": str(tmp_path / "store"),
+            "CUDASWITCH_CACHE": str(tmp_path / "cache"),
+        },
+    )  # fmt: skip
+    refused(done, "No matching distribution", hint="PIP_FIND_LINKS")
 
 
 def test_this_python_has_pip() -> None:

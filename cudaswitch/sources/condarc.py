@@ -17,6 +17,7 @@ from typing import Any
 
 from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.errors import SourceError
+from cudaswitch.platforms import home_folder
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import names_of
 
@@ -90,15 +91,17 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
 
 def _files(variables: Mapping[str, str]) -> Iterator[Path]:
     """Yield conda's files that are there, the weakest first."""
-    home = Path(variables.get("HOME") or Path.home())
+    home = home_folder(variables)
     folders = [Path("/etc/conda"), Path("/var/lib/conda")]
     if root := variables.get("CONDA_ROOT") or _root(variables.get("CONDA_EXE", "")):
         folders.append(Path(root))
     if config := variables.get("XDG_CONFIG_HOME"):
         folders.append(Path(config) / "conda")
-    folders += [home / ".config" / "conda", home / ".conda"]
+    if home:
+        folders += [Path(home, ".config/conda"), Path(home, ".conda")]
     places = [folder / name for folder in folders for name in _NAMES]
-    places.append(home / ".condarc")
+    if home:
+        places.append(Path(home, ".condarc"))
     if prefix := variables.get("CONDA_PREFIX"):
         places += [Path(prefix) / name for name in _NAMES]
     if chosen := variables.get("CONDARC"):

@@ -19,6 +19,7 @@ from cudaswitch.download.access import Limits
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import SourceError, printable
 from cudaswitch.paths import cache
+from cudaswitch.platforms import home_folder
 
 if sys.platform == "linux":
     import resource
@@ -65,7 +66,7 @@ def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = 
     try:
         pip = subprocess.Popen(
             [*pip_command(), command, *searched, *rest],
-            env=os.environ | _SETTINGS | _index(),
+            env=os.environ | _SETTINGS | _home() | _index(),
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr if show else subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -96,6 +97,12 @@ def _bounded(pip: subprocess.Popen[bytes], what: str) -> tuple[bytes | None, byt
         if pip.poll() is None:
             pip.kill()
             pip.wait()
+
+
+def _home() -> dict[str, str]:
+    """Return what stands for a home folder where none is known: newer ones end there."""
+    # Nothing is below it, and nothing can be put there.
+    return {} if home_folder() else {"HOME": os.devnull, "PIP_NO_CACHE_DIR": "1"}
 
 
 def _index() -> dict[str, str]:
