@@ -160,8 +160,13 @@ def editing(path: Path, change: Callable[[bytes], bytes]) -> Edit:
     return Edit(path, target, before, change(before))
 
 
-def loaded_by(shell: shells.Shell, variables: Mapping[str, str]) -> tuple[Path, bool]:
-    """Tell which startup file of a shell loads cudaswitch, and whether one does in any way."""
+def loaded_by(shell: shells.Shell, variables: Mapping[str, str]) -> tuple[Path, bool] | None:
+    """Tell which startup file of a shell loads cudaswitch, and whether one does in any way.
+
+    None where no home folder is known, where they would be.
+    """
+    if home_folder(variables) is None:
+        return None
     places = _places(shell, variables)
     ours = next(filter(_has_line, places), None)
     if ours:

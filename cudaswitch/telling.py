@@ -126,7 +126,8 @@ def _load() -> str:
     from cudaswitch.startup import loaded_by  # noqa: PLC0415  # the same
 
     row = shells.running_row(os.environ)
-    if row.startup and loaded_by(row, os.environ)[1]:
+    found = loaded_by(row, os.environ) if row.startup else None
+    if found and found[1]:
         from cudaswitch.ready import loading  # noqa: PLC0415  # the same
 
         return f"open a new {row.name}, or in this one: {loading(row)}"

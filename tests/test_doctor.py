@@ -17,6 +17,7 @@ from cudaswitch.doctor import RULES
 from doctoring import CASES, Patient
 from doctoring.startup import MINE, MINE_MENDED
 from homes import HOSTILE_FOLDER
+from mounts import NO_HOME, in_own_mounts
 
 CODES = [rule.code for rule in RULES]
 
@@ -421,6 +422,17 @@ def test_a_shell_without_an_integration(
     assert found["fix"].startswith(". ") == (
         asks == "pin" and name not in ("elvish", "ksh", "mksh")
     )
+
+
+def test_only_startup_files_need_a_home_folder(patient: Patient) -> None:
+    patient.adopt("12.4.131")
+    env = patient.home.env | patient.env | {"CUDA_HOME": "/nowhere", "CUDASWITCH_VERSION": "12.4"}
+    told, found = (
+        in_own_mounts(NO_HOME, "cudaswitch", *words, cwd=patient.work, env=env)
+        for words in (["current"], ["doctor", "--json"])
+    )
+    assert "this shell has /nowhere\nhint: cudaswitch init --install\n" in told.stderr
+    assert "CS022" in [one["code"] for one in json.loads(found.stdout)["findings"]]
 
 
 def test_numbers_are_no_texts(patient: Patient) -> None:

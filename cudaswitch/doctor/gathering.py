@@ -29,6 +29,7 @@ from cudaswitch.errors import CudaswitchError, NotInstalledError
 from cudaswitch.holders import records
 from cudaswitch.hostcompiler import bounds
 from cudaswitch.paths import home
+from cudaswitch.platforms import home_folder
 from cudaswitch.regular import read_regular
 from cudaswitch.resolver import resolve
 from cudaswitch.store import all_stores, dealias, find
@@ -162,6 +163,8 @@ def _waiting_for(kit: Toolkit) -> Iterator[str]:
 
 
 def _startup_files(shell: str, variables: Mapping[str, str]) -> list[Path]:
+    if home_folder(variables) is None:
+        return []
     places = startup.folders(variables)
     row = shells.SHELLS[shell]
     known = (*row.startup, *_STARTUP[shell]) if shell in _STARTUP else ()
@@ -184,9 +187,10 @@ def _project(directory: Path, variables: Mapping[str, str]) -> tuple[str, str] |
 
 def _integration(shell: str, variables: Mapping[str, str]) -> Integration | None:
     row = shells.TYPED[shell]
-    if not row.startup:
+    found = startup.loaded_by(row, variables) if row.startup else None
+    if found is None:
         return None
-    path, loads = startup.loaded_by(row, variables)
+    path, loads = found
     ready = startup.ready_fault(row, path)
     if ready is None:
         return Integration(shell, str(path), loads)
