@@ -8,6 +8,7 @@ import stat
 from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.platforms import at_home, home_folder
 from cudaswitch.regular import opening, read_regular
 from cudaswitch.sites import matching, names_of
 from cudaswitch.versions import VERSION_FILE_LIMIT, Request, parse_version_file
@@ -110,7 +111,7 @@ class Environment(NamedTuple):
 
 def environment_at(prefix: str | PathLike[str]) -> Environment:
     """Return the environment at `prefix`; raises EnvironmentNotFoundError when there is none."""
-    folder = os.path.abspath(os.path.expanduser(prefix))
+    folder = os.path.abspath(at_home(os.fspath(prefix)))
     if os.path.isdir(f"{folder}/conda-meta"):
         return Environment(folder, "C")
     if any(os.path.isfile(f"{folder}/{mark}") for mark in ("pyvenv.cfg", "bin/activate_this.py")):
@@ -204,13 +205,13 @@ def known_environments(variables: Mapping[str, str]) -> list[str]:
     found, folders = _places(variables)
     for folder in folders:
         found += [f"{folder}/{name}" for name in names_of(folder)]
-    try:
-        text = read_regular(f"{_home(variables)}/.conda/environments.txt", _LIST_LIMIT, head=True)
-        lines = text.splitlines()
-    except OSError:
-        lines = []
-    noted = [_plain(os.fsdecode(line)) for line in lines if line]
-    found += [*noted, *filter(None, map(_root_of, noted))]
+    for folder in _of_conda(variables):
+        try:
+            text = read_regular(f"{folder}/environments.txt", _LIST_LIMIT, head=True)
+        except OSError:
+            continue
+        noted = [_plain(os.fsdecode(line)) for line in text.splitlines() if line]
+        found += [*noted, *filter(None, map(_root_of, noted))]
     # Others' folders, which may not be looked at, are named there too.
     return [
         prefix
@@ -229,7 +230,7 @@ def _places(variables: Mapping[str, str]) -> tuple[list[str], list[str]]:
     else:  # nothing of conda's has run in this shell, but it may be there
         above = (os.path.dirname(_plain(at)) for at in variables.get("PATH", "").split(os.pathsep))
         roots += [at for at in above if at and os.path.isfile(f"{at}/condabin/conda")]
-    folders = [f"{root}/envs" for root in roots] + [f"{_home(variables)}/.conda/envs"]
+    folders = [f"{root}/envs" for root in roots] + [f"{at}/envs" for at in _of_conda(variables)]
     for name in ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH", "WORKON_HOME"):
         folders += map(_plain, filter(None, variables.get(name, "").split(os.pathsep)))
     return roots, folders
@@ -240,8 +241,10 @@ def _plain(path: str) -> str:
     return path.rstrip("/") or path
 
 
-def _home(variables: Mapping[str, str]) -> str:
-    return _plain(os.path.expanduser(variables.get("HOME", "~")))
+def _of_conda(variables: Mapping[str, str]) -> list[str]:
+    """Return the folder that conda has in the person's home folder, none where none is known."""
+    home = home_folder(variables)
+    return [os.path.join(home, ".conda")] if home else []
 
 
 def _is_root(prefix: str) -> bool:

@@ -55,19 +55,21 @@ def home_folder(variables: Mapping[str, str] = os.environ) -> str | None:
     return folder if os.path.isabs(folder) else None
 
 
-def at_home(path: str) -> str:
-    """Return the absolute path of what may begin with `~` or `~user`.
+def at_home(path: str, variables: Mapping[str, str] = os.environ) -> str:
+    """Return a path with the folder for a `~` or `~user` that it begins with.
 
-    Where that home folder is not known it still begins so, and nothing is there.
+    As it is where that folder is not known: then nothing is there.
     """
-    found = os.path.expanduser(path)
-    return found if found.startswith("~") else os.path.abspath(found)
+    if path != "~" and not path.startswith("~/"):
+        return os.path.expanduser(path)
+    folder = home_folder(variables)
+    return path if folder is None else folder.rstrip("/") + path[1:] or "/"
 
 
 def expanded(path: str) -> str:
-    """Return the same of what is to be written too: StoreError where the home is not known."""
+    """Return the absolute path of what may begin so; StoreError where that is not known."""
     found = at_home(path)
     if found.startswith("~"):
         # Otherwise a folder of that name would be made here.
         raise StoreError(f"`{path}`: that home folder is not known", "set HOME, or name it in full")
-    return found
+    return os.path.abspath(found)

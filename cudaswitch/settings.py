@@ -135,7 +135,8 @@ def config_file() -> str:
     It begins with `~` where that home folder is not known: then there is no such file.
     """
     chosen = os.environ.get("CUDASWITCH_CONFIG")
-    return at_home(chosen or os.path.join(user_folder("config"), "config.toml"))
+    path = at_home(chosen or os.path.join(user_folder("config"), "config.toml"))
+    return path if path.startswith("~") else os.path.abspath(path)
 
 
 def asked(name: str) -> Set:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import shlex
 import subprocess
 import sys
@@ -310,6 +311,20 @@ def test_without_a_home_folder_there_is_no_file(person: Person, chosen: str) -> 
             refused(done, chosen or "~/.config", "home folder is not known", hint="set HOME")
     assert (person.home / "~/.config/cudaswitch/config.toml").read_text() == "jobs = 9\n"
     assert not (person.home / "store").exists()
+
+
+@pytest.mark.parametrize("variables", [{}, {"HOME": ""}, {"HOME": "here"}], ids=str)
+def test_all_is_in_the_home_folder_of_the_account_where_home_names_none(
+    person: Person, variables: dict[str, str]
+) -> None:
+    """`/` would be a home folder for nobody, and a relative one another in each directory."""
+    for name in ("HOME", "CUDASWITCH_HOME"):
+        del person.variables[name]
+    folder = pwd.getpwuid(os.geteuid()).pw_dir
+    shims = person.says("shims", "path", **variables)
+    assert shims == f"{folder}/.local/share/cudaswitch/shims\n"
+    file = json.loads(person.says("config", "list", "--json", **variables))["file"]
+    assert file == f"{folder}/.config/cudaswitch/config.toml"
 
 
 def test_defaults_are_of_their_kind() -> None:

@@ -369,6 +369,14 @@ def test_no_closed_folder_ends_a_question(path: Path) -> None:
             assert not from_a_path or ast.unparse(node.func.value) == "os.path", node.lineno
 
 
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_where_the_home_folder_is_has_one_answer(path: Path) -> None:
+    """Python's own go by a HOME that is empty or relative, and each does else what it likes."""
+    text = path.read_text(encoding="utf-8")
+    is_asked = re.search(r"\bexpanduser\(|\bPath\.home\(|\bgetpwuid\(", text)
+    assert not is_asked or name_of(path) == "platforms"
+
+
 def test_no_text_names_a_command_that_is_not_there() -> None:
     """A hint must be followable."""
     texts = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.sh"), *PACKAGE.rglob("*.fish")]

@@ -16,6 +16,7 @@ from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.download.several import Wanted
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
+from cudaswitch.platforms import at_home
 from cudaswitch.sources.condarc import NOTHING_SET, Condarc, read_condarc
 from cudaswitch.sources.repodata import read_channel
 from cudaswitch.talk import say
@@ -143,7 +144,7 @@ def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
     if _URL.fullmatch(name):
         return name.rstrip("/")
     if name.startswith((".", "~", os.sep)):
-        folder = Path(os.path.expanduser(name)).absolute()
+        folder = Path(at_home(name)).absolute()
         if not os.path.isdir(folder):
             raise RequestError(
                 f"there is no channel in `{folder}`",

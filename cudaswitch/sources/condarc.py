@@ -17,7 +17,7 @@ from typing import Any
 
 from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.errors import SourceError
-from cudaswitch.platforms import home_folder
+from cudaswitch.platforms import at_home, home_folder
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import names_of
 
@@ -105,7 +105,7 @@ def _files(variables: Mapping[str, str]) -> Iterator[Path]:
     if prefix := variables.get("CONDA_PREFIX"):
         places += [Path(prefix) / name for name in _NAMES]
     if chosen := variables.get("CONDARC"):
-        places.append(Path(_at_home(chosen, variables)))
+        places.append(Path(at_home(chosen, variables)))
     for place in dict.fromkeys(places):
         if os.path.isdir(place):
             # conda, too, passes over one that is closed to it.
@@ -117,13 +117,6 @@ def _files(variables: Mapping[str, str]) -> Iterator[Path]:
 
 def _root(executable: str) -> str:
     return str(Path(executable).parent.parent) if executable.startswith("/") else ""
-
-
-def _at_home(path: str, variables: Mapping[str, str]) -> str:
-    home = variables.get("HOME")
-    if home and (path == "~" or path.startswith("~/")):
-        return home + path[1:]
-    return os.path.expanduser(path)
 
 
 def _parsed(text: str) -> Any:
@@ -213,7 +206,7 @@ def _trust(value: Any, variables: Mapping[str, str]) -> bool | str | None:
     if value is False:
         return False
     if isinstance(value, str) and value not in ("", _TRUSTED_STORE):
-        return _at_home(value, variables)
+        return at_home(value, variables)
     return None
 
 
@@ -223,5 +216,5 @@ def _certificate(
     certificate, key = found.get("client_ssl_cert"), found.get("client_ssl_cert_key")
     if not certificate:
         return None
-    plain = _at_home(str(certificate), variables)
-    return (plain, _at_home(str(key), variables)) if key else plain
+    plain = at_home(str(certificate), variables)
+    return (plain, at_home(str(key), variables)) if key else plain

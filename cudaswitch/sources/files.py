@@ -11,6 +11,7 @@ from cudaswitch.download.fetching import fetch, open_local
 from cudaswitch.download.urls import file_name, redact
 from cudaswitch.errors import RequestError
 from cudaswitch.install import Artifact
+from cudaswitch.platforms import at_home
 from cudaswitch.sources import Delivery
 from cudaswitch.sources.bringing import named
 from cudaswitch.versions import parse_request
@@ -60,7 +61,7 @@ def obtain(
     """
     asked = sha256.lower() if sha256 else None
     if not is_url(what):
-        path = open_local(Path(os.path.expanduser(what)), sha256=asked)
+        path = open_local(Path(at_home(what)), sha256=asked)
         return Delivery((Artifact(path, str(path.absolute()), None, asked),))
     path = fetch(what, cache, sha256=asked, offline=offline)
     if what.lower().startswith("file:"):

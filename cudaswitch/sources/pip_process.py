@@ -100,9 +100,9 @@ def _bounded(pip: subprocess.Popen[bytes], what: str) -> tuple[bytes | None, byt
 
 
 def _home() -> dict[str, str]:
-    """Return what stands for a home folder where none is known: newer ones end there."""
-    # Nothing is below it, and nothing can be put there.
-    return {} if home_folder() else {"HOME": os.devnull, "PIP_NO_CACHE_DIR": "1"}
+    folder = home_folder()
+    # Newer ones end where none is known. Nothing is below this, and nothing can be put there.
+    return {"HOME": folder} if folder else {"HOME": os.devnull, "PIP_NO_CACHE_DIR": "1"}
 
 
 def _index() -> dict[str, str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
+from cudaswitch.platforms import at_home
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
@@ -33,7 +34,7 @@ def resolved(path: Path) -> Path:
     Raises SourceError when there is no toolkit.
     """
     try:
-        real = Path(os.path.expanduser(path)).resolve(strict=True)
+        real = Path(at_home(str(path))).resolve(strict=True)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or "it cannot be resolved"
         raise SourceError(f"`{path}` is no toolkit: {reason}", "cudaswitch adopt --scan") from None
