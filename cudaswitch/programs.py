@@ -9,7 +9,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from os import PathLike
 
 
@@ -28,7 +28,35 @@ def search_path(variables: Mapping[str, str]) -> str:
 
 def find_program(name: str, path: str) -> str | None:
     """Find the first program of that name in the folders of `path`; a path names itself."""
+    return next(filter(is_program, _places(name, path)), None)
+
+
+def why_closed(name: str, path: str) -> tuple[str, str] | None:
+    """Say why the first file of that name may not be executed, and what to do.
+
+    None where there is no file, or where it may.
+    """
+    file = next(filter(os.path.isfile, _places(name, path)), None)
+    if file is None or is_program(file):
+        return None
+    from shlex import quote  # noqa: PLC0415  # only mistakes need it
+
+    closed = f"`{file}` is there, but may not be executed"
+    if not _is_noexec(file):
+        return closed, f"chmod +x {quote(file)}"
+    mount = os.path.realpath(file)
+    # Where a folder of the same device is mounted, `ismount` does not tell.
+    while not os.path.ismount(mount) and _is_noexec(os.path.dirname(mount)):
+        mount = os.path.dirname(mount)
+    hint = f"mount -o remount,exec {quote(mount)}, or have it on another file system"
+    return f"{closed}: `{mount}` is mounted noexec", hint
+
+
+def _is_noexec(path: str) -> bool:
+    return bool(os.statvfs(path).f_flag & os.ST_NOEXEC)
+
+
+def _places(name: str, path: str) -> Iterable[str]:
     if os.sep in name:
-        return name if is_program(name) else None
-    folders = path.split(os.pathsep) if path else []
-    return next(filter(is_program, (os.path.join(folder, name) for folder in folders)), None)
+        return [name]
+    return (os.path.join(folder, name) for folder in path.split(os.pathsep) if path)

@@ -30,7 +30,7 @@ from cudaswitch.errors import (
     StoreError,
     ToolMissingError,
 )
-from cudaswitch.programs import find_program, search_path
+from cudaswitch.programs import find_program, is_program, search_path, why_closed
 from cudaswitch.regular import read_regular
 from cudaswitch.store import all_toolkits
 from cudaswitch.tools import is_toolkit_tool
@@ -39,6 +39,8 @@ from cudaswitch.versions import parse_gpus, parse_request
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from cudaswitch.toolkit import Toolkit
 
 
 def asked(
@@ -101,26 +103,30 @@ def run(
         if "PATH" not in before:
             # Without one programs search these, and our folder alone would hide them.
             variables["PATH"] += os.pathsep + os.defpath
-    tool = command[0]
-    program = find_program(tool, search_path(variables))
-    kit = toolkit_at(chosen.home)
-    # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
-    if kit and not os.path.exists(f"{kit.path}/bin/{tool}") and is_toolkit_tool(tool):
-        raise ToolMissingError(f"CUDA {kit.name} has no `{tool}`", _who_has(tool))
-    if program is None and os.sep in tool and os.path.isfile(tool):
-        raise ToolMissingError(f"`{tool}` may not be executed", f"chmod +x {tool}")
-    if program is None and (os.sep in tool or not tool):
-        raise ToolMissingError(f"there is no program `{tool}`")
-    if program is None:
-        raise ToolMissingError(f"`{tool}` is not on PATH", _who_has(tool))
+    program = _program(command[0], search_path(variables), toolkit_at(chosen.home))
     sys.stdout.flush()
     _unignore()
     try:
         os.execve(program, command, variables)  # noqa: S606  # to become it is what exec is for
     except OSError as error:
-        _refuse_program(tool, program, error)
+        _refuse_program(command[0], program, error)
         # A script that does not say what runs it: shells and env take sh.
         os.execve("/bin/sh", ["sh", program, *command[1:]], variables)  # noqa: S606  # the same
+
+
+def _program(tool: str, path: str, kit: Toolkit | None) -> str:
+    """Return the program that a command's first word stands for."""
+    # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
+    if kit and is_toolkit_tool(tool) and not is_program(own := f"{kit.path}/bin/{tool}"):
+        lacks = f"CUDA {kit.name} has no `{tool}`", _who_has(tool)
+        raise ToolMissingError(*(why_closed(own, "") or lacks))
+    if program := find_program(tool, path):
+        return program
+    if closed := why_closed(tool, path):
+        raise ToolMissingError(*closed)
+    if os.sep in tool or not tool:
+        raise ToolMissingError(f"there is no program `{tool}`")
+    raise ToolMissingError(f"`{tool}` is not on PATH", _who_has(tool))
 
 
 def _as_activated(tool: str) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_d
 from cudaswitch.environments import active_environment, pinned_environment
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.paths import real_path
+from cudaswitch.programs import search_path, why_closed
 from cudaswitch.store import all_stores, all_toolkits
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.tools import is_shim
@@ -173,6 +174,10 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     from cudaswitch.bundled import bundles_cuda  # noqa: PLC0415  # where nothing is found only
     from cudaswitch.lookup import is_library  # noqa: PLC0415  # the same
 
+    # Of what is named by its path nobody says that it is a program.
+    is_tool = not is_library(name) and os.sep not in name
+    if is_tool and (closed := why_closed(name, search_path(os.environ))):
+        return ToolMissingError(*closed)
     having = [kit.name for kit in all_toolkits() if _has(kit.path, name)]
     why = f"`{name}` is not found in this shell"
     hint = f"cudaswitch use {having[-1]}" if having else None

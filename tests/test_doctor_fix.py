@@ -326,6 +326,19 @@ def test_a_line_with_more_in_it_is_the_persons(patient: Patient) -> None:
     assert (done.returncode, file.read_text().count("CUDA_HOME")) == (1, 1)
 
 
+@pytest.mark.parametrize(("code", "other"), [("CS027", False), ("CS025", True)])
+def test_an_nvcc_that_may_not_be_executed(patient: Patient, code: str, other: bool) -> None:
+    """No order of PATH lets it be found."""
+    kit = patient.toolkit(patient.work / "kit")
+    (kit / "bin/nvcc").chmod(0o644)
+    patient.env["CUDA_HOME"] = str(kit)
+    patient.on_path(kit / "bin", *([patient.toolkit(patient.work / "other") / "bin"] * other))
+    patient.in_shell(code)
+    assert (patient.work / "fix").read_text() == f"chmod +x {kit}/bin/nvcc\n"
+    assert code in patient.codes(1)
+    assert code not in patient.codes(2)
+
+
 def test_a_bare_machine(patient: Patient) -> None:
     patient.in_shell("none")
     assert patient.findings(1) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from checks import PYTHON, RUNTIME_ANSWER, refused, succeeded
 from homes import Home
+from mounts import in_own_mounts
 from stock import BARE, FULL, kit
 from tools import console_script
 
@@ -153,6 +155,51 @@ def test_exec_never_takes_the_tool_of_another_toolkit(lent: Home, tmp_path: Path
     refused(done, "CUDA 10.1.243+cudnn7.6.5 has no `nvcc`", code=127, hint="11.8.89")
     assert succeeded(lent.run("exec", "11.8", "--", "nvcc")) == ["other"]
     assert succeeded(lent.run("exec", "system", "--", "nvcc", PATH=path)) == ["other"]
+
+
+CLOSED = {
+    "noexec": 'mount --bind "$kit" "$kit"; mount -o remount,bind,noexec "$kit"',
+    "mode": 'chmod a-x "$kit"/bin/*',
+}
+
+
+@pytest.mark.parametrize("how", CLOSED)
+def test_a_tool_that_may_not_be_executed(home: Home, hostile_folder: Path, how: str) -> None:
+    """It is there: nothing that puts it on PATH helps, and none of another toolkit is taken."""
+    nvcc, other = hostile_folder / "kit/bin/nvcc", hostile_folder / "other/bin/nvcc"
+    for tool, release in ((nvcc, "12.4.131"), (other, "11.8.89")):
+        tool.parent.mkdir(parents=True)
+        tool.write_text(f"#!/bin/sh\necho {release}\n")
+        tool.chmod(0o755)
+        shutil.copy(tool, tool.with_name("our-tool"))
+        (tool.parent.parent / "version.txt").write_text(f"CUDA Version {release}\n")
+        succeeded(home.run("adopt", tool.parent.parent))
+    script = f"""
+        kit=$1 PATH=$2; shift 2
+        {CLOSED[how]}
+        cudaswitch "$@" 2>said || code=$?
+        cat said >&2
+        eval "$(sed -n 's/^hint: //; s/, or have .*//; $p' said)"
+        cudaswitch "$@" >&2
+        exit $code
+    """
+    path = f"{console_script().parent}:{nvcc.parent}:{home.env['PATH']}"
+    kit = nvcc.parent.parent
+    for words, behind, found in (
+        (["exec", "12.4", "--", "nvcc"], other.parent, "12.4.131"),
+        (["exec", "12.4", "--", str(nvcc)], other.parent, "12.4.131"),
+        (["exec", "12.4", "--", "our-tool"], "/nowhere", "12.4.131"),
+        (["which", "our-tool"], "/nowhere", "is on PATH, in CUDA 12.4.131"),
+    ):
+        named = nvcc.with_name(Path(words[-1]).name)
+        there = f"{path}:{behind}"
+        done = in_own_mounts(script, kit, there, *words, cwd=home.path, env=home.env)
+        told, hint, said = done.stderr.split("\n", 2)
+        assert told.startswith(f"cudaswitch: `{named}` is there, but may not be executed")
+        assert (f"`{kit}` is mounted noexec" in told) == (how == "noexec")
+        assert hint.startswith("hint: ")
+        assert found in said
+        assert done.returncode == 127
 
 
 def test_exec_of_what_is_not_there(lent: Home, tmp_path: Path) -> None:

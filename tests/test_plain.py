@@ -320,7 +320,7 @@ def test_a_script_that_says_not_what_runs_it(stocked: Home, tmp_path: Path) -> N
     done = stocked.run("exec", "10.1", "--", script)
     assert (done.returncode, done.stderr) == (
         127,
-        f"cudaswitch: `{script}` may not be executed\nhint: chmod +x {script}\n",
+        f"cudaswitch: `{script}` is there, but may not be executed\nhint: chmod +x {script}\n",
     )
 
 

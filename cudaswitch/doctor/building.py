@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cudaswitch.activation import HOMES, chosen_compiler
 from cudaswitch.compat.tables import cite
-from cudaswitch.doctor.model import Facts, Found, Kit, Rule
+from cudaswitch.doctor.model import Facts, Found, Kit, Relist, Rule
 from cudaswitch.doctor.spelling import install_command, put_first, setting, word
 from cudaswitch.hostcompiler import bringing
 from cudaswitch.versions import Request
@@ -76,7 +76,12 @@ def _other_nvcc(facts: Facts) -> Iterator[Found]:
         first = facts.nvcc[0]
         if first.kit.home != home.home:
             evidence = f"CUDA_HOME is `{facts.get('CUDA_HOME')}`, `nvcc` is `{first.path}`"
-            yield Found(evidence, put_first("PATH", f"{facts.get('CUDA_HOME')}/bin"))
+            yield Found(evidence, _found_first(facts))
+
+
+def _found_first(facts: Facts) -> str | Relist:
+    """Let the nvcc of CUDA_HOME be the first that PATH leads to."""
+    return facts.closed[1] if facts.closed else put_first("PATH", f"{facts.get('CUDA_HOME')}/bin")
 
 
 def _is_debian(facts: Facts) -> bool:
@@ -100,7 +105,7 @@ def _no_nvcc(facts: Facts) -> Iterator[Found]:
     home = facts.homes.get("CUDA_HOME")
     if home and "bin/nvcc" in home.has and not facts.nvcc and not facts.get("CUDACXX"):
         evidence = f"`{home.home}/bin/nvcc` is there, and PATH has none"
-        yield Found(evidence, put_first("PATH", f"{facts.get('CUDA_HOME')}/bin"))
+        yield Found(facts.closed[0] if facts.closed else evidence, _found_first(facts))
 
 
 def _compiler_variable(facts: Facts) -> Iterator[Found]:
@@ -238,7 +243,7 @@ RULES = (
     Rule(
         "CS027",
         "warning",
-        "CUDA_HOME has an nvcc that is not on PATH",
+        "CUDA_HOME has an nvcc that PATH does not lead to",
         "CMake looks at CUDACXX and PATH, not at CUDA_HOME: `No CMAKE_CUDA_COMPILER could be"
         " found`",
         ("Cytnx-dev/Cytnx#949", "Dao-AILab/flash-attention#509"),

@@ -30,6 +30,7 @@ from cudaswitch.holders import records
 from cudaswitch.hostcompiler import bounds
 from cudaswitch.paths import home
 from cudaswitch.platforms import home_folder
+from cudaswitch.programs import why_closed
 from cudaswitch.regular import read_regular
 from cudaswitch.resolver import resolve
 from cudaswitch.store import all_stores, dealias, find
@@ -60,7 +61,8 @@ def gather(variables: Mapping[str, str]) -> Facts:
     resolution, compiler = resolve(needs, usable), needs.compiler
     nvcc = tuple(folders.tools("nvcc", variables))
     homes = dict(folders.homes(variables))
-    active = homes.get("CUDA_HOME") or (nvcc[0].kit if nvcc else None)
+    home_kit = homes.get("CUDA_HOME")
+    active = home_kit or (nvcc[0].kit if nvcc else None)
     loaded = [name for one in resolution.frameworks for name in one.loads]
     runtime = soname("cudart", active.version) if active and active.version else None
     login = shells.login_shell(variables)
@@ -83,6 +85,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         installed=tuple(sorted(usable, key=lambda kit: kit.version)),
         wanted=dict(_wanted(asking)),
         applied=on.home if on else None,
+        closed=why_closed(f"{home_kit.home}/bin/nvcc", "") if home_kit else None,
         decided=decided,
         unanswered=unanswered,
         asking=next(iter(asking), None),

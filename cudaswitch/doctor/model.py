@@ -189,6 +189,8 @@ class Facts:
     wanted: Mapping[str, str]
     """Requests that hold here, by who makes them."""
     applied: str | None = None
+    closed: tuple[str, str] | None = None
+    """Why the nvcc of CUDA_HOME may not be executed, and what to do."""
     decided: tuple[str, str] | None = None
     """The toolkit's folder that is asked for here, and by whom."""
     unanswered: CudaswitchError | None = None

@@ -6,7 +6,7 @@ import os
 
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.programs import is_program, search_path
+from cudaswitch.programs import is_program, search_path, why_closed
 from cudaswitch.tools import is_shim
 
 TYPE_CHECKING = False
@@ -122,7 +122,8 @@ def _behind_shim(
         tool = f"{decision.want.home}/bin/{name}"
         if os.access(tool, os.X_OK):
             return tool, (f"that is what {decision.origin} asks for",)
-        return None, (f"the shim would fail: `{tool}` is not there",)
+        closed = why_closed(tool, "")
+        return None, (f"the shim would fail: {closed[0] if closed else f'`{tool}` is not there'}",)
     others = (one.path for one in files if not is_shim(one.path))
     path = next(others, None)
     asked = "no toolkit is asked for here"
