@@ -125,16 +125,22 @@ __cudaswitch_survey() {
     done
 }
 
-# End with the reason $1, and with where the tool would be.
+# End with the reason $1, and with the hint $2, else with where the tool would be.
 __cudaswitch_fail() {
+    \local hint
+    hint=${2:-${_cudaswitch_having:+it is in $_cudaswitch_having}}
     printf 'cudaswitch: %s\n' "$1" >&2
-    if [ -n "${_cudaswitch_having-}" ]; then printf 'hint: it is in %s\n' "$_cudaswitch_having" >&2; fi
+    if [ -n "$hint" ]; then printf 'hint: %s\n' "$hint" >&2; fi
     exit 127
 }
 
 if [ -n "${__csw#system}" ]; then
     __cudaswitch_survey
     __cudaswitch_lined
+    if [ -f "$__csw/bin/$_cudaswitch_tool" ]; then
+        __cudaswitch_fail "\`$__csw/bin/$_cudaswitch_tool\` is there, but may not be executed" \
+            "cudaswitch exec $_cudaswitch_name -- $_cudaswitch_tool tells why"
+    fi
     if [ -d "$__csw/." ]; then
         __cudaswitch_fail "\`$_cudaswitch_tool\` is not in CUDA $_cudaswitch_name (asked for by $_cudaswitch_origin)"
     fi

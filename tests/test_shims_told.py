@@ -26,6 +26,17 @@ def test_a_toolkit_without_the_tool_says_who_has_it(place: Place) -> None:
     ]
 
 
+def test_a_tool_that_may_not_be_executed_is_not_missing(place: Place) -> None:
+    nvcc = place.new / "bin/nvcc"
+    nvcc.chmod(0o644)
+    done = place.call("nvcc", CUDASWITCH_VERSION="12.4")
+    assert done.returncode == 127
+    assert done.stderr.splitlines() == [
+        f"cudaswitch: `{nvcc}` is there, but may not be executed",
+        "hint: cudaswitch exec 12.4 -- nvcc tells why",
+    ]
+
+
 @pytest.mark.parametrize("names", [["~/theirs"], ["~/nobody's", "~/theirs/../theirs"]], ids=len)
 def test_it_names_those_of_stores_in_the_settings(place: Place, names: list[str]) -> None:
     """Which the shim reads from a file of the store's, with `~` expanded."""
