@@ -26,7 +26,9 @@ from cudaswitch.versions import Version
 from homes import Home, make_home
 from made_environments import Env
 from made_libraries import LIBRARIES, Made
+from mounts import in_own_mounts
 from stock import BARE, kit
+from tools import console_script
 
 pytestmark = pytest.mark.skipif(
     current_platform() != "linux-64", reason="the made wheels are for linux-64"
@@ -191,6 +193,14 @@ def test_a_library_from_elsewhere_is_found_out(made: Home, tmp_path: Path) -> No
     assert found["libcublas.so.12"]["detail"] == (
         f"it brings in `{path}`, which is not the toolkit's"
     )
+
+
+def test_a_machine_without_proc_tells_nothing_of_what_else_is_loaded(made: Home) -> None:
+    script = 'mount -t tmpfs tmpfs /proc; exec "$@"'
+    command = (console_script(), "check", "12.9", "--json")
+    done = in_own_mounts(script, *command, cwd=made.path, env=made.env)
+    results = json.loads("\n".join(succeeded(done)))["results"]
+    assert {each["status"] for each in results if each["name"] in NAMES} == {"passed"}
 
 
 def test_what_is_active_here_is_checked(made: Home, tmp_path: Path) -> None:

@@ -92,7 +92,10 @@ def _sha256(file: Any) -> str:
 
 def _mapped(wanted: str, names: dict[str, str]) -> dict[str, Any]:
     """Compare what is in this process with the files that should be."""
-    maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return {}  # a container may have no /proc, and all the rest can be asked there
     lines = [line.split(maxsplit=5) for line in maps.splitlines()]
     mapped = {Path(line[5]) for line in lines if len(line) == 6 and line[5].startswith("/")}
     here = sorted(at for at in mapped if os.path.exists(at))
