@@ -60,6 +60,9 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
             return _fail(error, "the working directory is gone", "change to another one", 1)
         where = f" (`{error.filename}`)" if error.filename else ""
         return _fail(error, f"{error.strerror or error}{where}", None, 1)
+    except MemoryError as error:
+        hint = "end other programs, or see `ulimit -v`"
+        return _fail(error, "there is not enough memory", hint, 1)
     except Exception as error:  # a defect of ours, still one line
         # Where a class was being made, up to Python 3.11.
         if isinstance(error.__cause__, KeyboardInterrupt):

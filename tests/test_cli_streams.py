@@ -104,6 +104,17 @@ def test_interrupted_where_a_class_is_made() -> None:
     assert (done.returncode, done.stderr) == (128 + 15, "cudaswitch: interrupted\n")
 
 
+def test_too_little_memory_is_no_defect() -> None:
+    started = (
+        "import sys, cudaswitch.__main__ as program\n"
+        "program._run_plainly = lambda _: bytearray(sys.maxsize // 2)\n"
+        "sys.argv[1:] = ['list']; sys.exit(program.entry())"
+    )
+    command = [sys.executable, "-c", started]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    refused(done, "not enough memory", hint="ulimit -v")
+
+
 def test_an_error_that_cannot_be_told_keeps_its_code(home: Home) -> None:
     for words, code in (("which nope", 127), ("nope", 2), ("remove nope", 1)):
         line = f"'{console_script()}' {words} 2> /dev/full"
