@@ -194,6 +194,13 @@ def test_an_environment_that_shells_ask_about(stocked: Home, tmp_path: Path) -> 
     refused(done, f"`{prefix}` is no conda environment", hint="name another")
 
 
+def test_a_folder_of_jupyters(stocked: Home, tmp_path: Path) -> None:
+    (tmp_path / "data/jupyter/kernels").mkdir(parents=True)
+    with closed(tmp_path / "data"):
+        done = run(stocked, "doctor", XDG_DATA_HOME=str(tmp_path / "data"))
+    assert "Permission denied" not in done.stderr
+
+
 def test_a_folder_of_condas_settings(home: Home) -> None:
     """conda passes over it."""
     folder = home.path / ".conda/condarc.d"

@@ -28,7 +28,9 @@ from cudaswitch.hooks import (
     site_kept,
     unhooked_scripts,
 )
+from cudaswitch.platforms import home_folder
 from cudaswitch.regular import read_regular
+from cudaswitch.sites import names_of
 from cudaswitch.versions import Request
 
 
@@ -130,10 +132,12 @@ def kernels_of(variables: Mapping[str, str], environments: list[Environment]) ->
 
     Where Jupyter keeps them: jupyter_core/paths.py, `jupyter_data_dir`.
     """
-    home = variables.get("HOME", "")
-    data = variables.get("XDG_DATA_HOME") or f"{home}/.local/share"
-    root = Path(variables.get("JUPYTER_DATA_DIR") or f"{data}/jupyter") / "kernels"
-    for file in sorted(root.glob("*/kernel.json")):
+    home = home_folder(variables)
+    data = variables.get("XDG_DATA_HOME") or (home and f"{home}/.local/share")
+    ours = variables.get("JUPYTER_DATA_DIR") or (data and f"{data}/jupyter")
+    root = Path(ours or os.devnull, "kernels")
+    files = (root / name / "kernel.json" for name in names_of(root))
+    for file in filter(os.path.isfile, files):
         values = Reading(file.parent).json_values(file)
         argv = values.get("argv")
         first = argv[0] if isinstance(argv, list) and argv else None
