@@ -284,7 +284,7 @@ SHELLS = {
             ),
             use=("shells/use_xonsh.py",),
             init=(
-                *("errors.py", "versions.py", "environments.py"),
+                *("errors.py", "versions.py", "platforms.py", "environments.py"),
                 *("shells/answers_xonsh.py", "shells/init_xonsh.py"),
             ),
             load="execx($(cudaswitch init xonsh))",
