@@ -58,7 +58,7 @@ def lint(session: nox.Session) -> None:
             str(path.relative_to(ROOT))
             for pattern in patterns
             for path in ROOT.glob(pattern)
-            if not path.name.startswith(TEMPLATES) and _is_for(command[0], path)
+            if path.is_file() and not path.name.startswith(TEMPLATES) and _is_for(command[0], path)
         )
         if shutil.which(command[0]):
             for file in files:
