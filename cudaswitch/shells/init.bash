@@ -64,7 +64,14 @@ _cudaswitch_once='__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\trap -p D
 __cudaswitch_prompt=__cudaswitch_prompt
 # Come into PROMPT_COMMAND, unless we are there; fails where nobody can.
 __cudaswitch_join() {
-    case ";${PROMPT_COMMAND[*]-}|${__vsc_original_prompt_command[*]-}|${precmd_functions[*]-};" in
+    \local _csw_all
+    _csw_all=${PROMPT_COMMAND[*]-}
+    # What those call from their own commands.
+    case $_csw_all in
+        *__bp_*) _csw_all+="|${precmd_functions[*]-}" ;;
+        *__vsc_prompt_cmd*) _csw_all+="|${__vsc_original_prompt_command[*]-}" ;;
+    esac
+    case ";$_csw_all;" in
         *"__cudaswitch_prompt && :"* | *_cudaswitch_prompt-* | *_cudaswitch_prompt_once* | *__cudaswitch_prompts*) ;;
         # Of a shell before this one, which has exported it.
         *__cudaswitch_prompt*) _cudaswitch_alone=1 ;;
@@ -82,7 +89,7 @@ __cudaswitch_join() {
                     printf 'hint: cudaswitch use VERSION\n' >&2
                 fi
                 return 1
-            elif [[ ${PROMPT_COMMAND[*]-} == *__bp_install* || ${PROMPT_COMMAND[*]-} == *__bp_precmd_invoke_cmd* ]]; then
+            elif [[ $_csw_all == *__bp_install* || $_csw_all == *__bp_precmd_invoke_cmd* ]]; then
                 # bash-preexec, which atuin has: what runs behind its own commands counts as typed.
                 precmd_functions+=(__cudaswitch_prompt)
             elif [[ ${PROMPT_COMMAND-} == __vsc_prompt_cmd || ${PROMPT_COMMAND-} == __vsc_prompt_cmd_original ]]; then

@@ -184,6 +184,19 @@ def test_what_takes_all_but_its_own_for_typed(
     assert printed(terminal, f'echo "{joined}" | grep -o __cudaswitch_prompt | wc -l') == ["1"]
 
 
+def test_what_called_ours_may_be_gone(person: Person, tree: Path, tmp_path: Path) -> None:
+    """By a line of the startup file behind both."""
+    (tmp_path / "terminal").mkdir()
+    before = PREEXEC.format(seen=tmp_path / "seen") + person.load(BASH) + "\nPROMPT_COMMAND=true"
+    terminal = Terminal(BASH, replace(person, init={}), tmp_path / "terminal", before)
+    terminal.say("cudaswitch current")
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    (tree / ".cuda-version").write_text("11.8\n")
+    terminal.say("")
+    assert home_of(terminal) == str(person.kits[1].home)
+
+
 def test_a_trap_that_is_set_anew_at_each_prompt(
     person: Person, tree: Path, at_prompt: Open
 ) -> None:
