@@ -13,7 +13,6 @@ function.
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from functools import cache
 
@@ -120,7 +119,7 @@ def running_shell(variables: Mapping[str, str]) -> str:
     # Linux only, and not where a program of another user has called us.
     with suppress(OSError):
         program = os.path.basename(os.readlink(f"/proc/{os.getppid()}/exe"))
-        names[:0] = [program, re.sub(r"[-.\d]*( \(deleted\))?$", "", program)]
+        names[:0] = [program, program.removesuffix(" (deleted)").rstrip("-.0123456789")]
     known = {*ROWS, *SAME}
     return next(filter(known.__contains__, names), "sh")
 
@@ -140,6 +139,8 @@ def text_of(name: str) -> str:
     """
     text = _read(name)
     if name.endswith(".fish"):
+        import re  # noqa: PLC0415  # who asks which shell has called needs no text
+
         text = re.sub(
             _FISH_FUNCTION,
             lambda found: f"eval {quote_fish(without_comments(found[0]))}\n",
@@ -165,6 +166,8 @@ def with_keyword(text: str) -> str:
     It is no command, and splits no words: what is quoted need not be. Comparisons stay: with
     `[[` they follow the person's `nocasematch`.
     """
+    import re  # noqa: PLC0415  # the same
+
     return re.sub(_TEST, lambda test: "[[ {} ]]".format(test[1].replace('"', "")), text)
 
 
@@ -295,6 +298,8 @@ def hook(
     The toolkit's path is broken after each slash: cloning an environment replaces its old
     prefix in every text file, and must not find it at the head of another path.
     """
+    import re  # noqa: PLC0415  # the same
+
     quote = FAMILIES[family].quote
     # To a zsh with `rc_quotes` two single quotes in a row are one that is meant.
     broken = '""'.join(quote(part) for part in re.findall(r"[^/]*/?", home) if part)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from cudaswitch.namedtuples import NamedTuple
 
 TYPE_CHECKING = False
@@ -23,7 +21,8 @@ def quote_fish(value: str) -> str:
 
 def quote_pwsh(value: str) -> str:
     """Quote one value for PowerShell, to which the typographic single quotes are quotes too."""
-    return "'" + re.sub("(['\u2018-\u201b])", r"\1\1", value) + "'"
+    quotes = "'\u2018\u2019\u201a\u201b"
+    return "'" + "".join(one * 2 if one in quotes else one for one in value) + "'"
 
 
 def quote_csh(value: str) -> str:
