@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -242,6 +243,14 @@ def test_env_is_for_the_shell_that_asks(lent: Home, tmp_path: Path, shell: str, 
         command = [require("make"), "-C", str(tmp_path), "-s"]
     done = typed(lent, command, login)
     assert succeeded(done) == [str(kit(lent))]
+
+
+def test_env_is_for_a_shell_that_was_updated_while_it_is_open(lent: Home, tmp_path: Path) -> None:
+    """Its program is of an older file, or has its version in its name."""
+    shell = tmp_path / "fish-3.6.1"
+    shutil.copy(require("fish"), shell)
+    script = f"rm {shell}; cudaswitch env 10.1 | source; echo $CUDA_HOME"
+    assert succeeded(typed(lent, [shell, "-c", script], "bash")) == [str(kit(lent))]
 
 
 HINTS = {

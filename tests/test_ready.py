@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -130,12 +131,23 @@ def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) ->
     assert done.returncode != 0
 
 
+def test_what_tcsh_sources_goes_with_the_ready_file(stocked: Home) -> None:
+    install(stocked, "tcsh")
+    assert (stocked.store / "init" / ".tcsh" / "core.csh").is_file()
+    remove(stocked, "tcsh")
+    assert not (stocked.store / "init").exists()
+
+
 @pytest.mark.parametrize("package", ["there", "gone"])
 def test_tcsh_without_the_texts_that_it_sources(stocked: Home, package: str) -> None:
     """The package has them too; where that was moved, the command on PATH is called as it is."""
     install(stocked, "tcsh")
     ready = stocked.store / "init" / "tcsh"
     shutil.rmtree(stocked.store / "init" / ".tcsh")
+    told = stocked.run("doctor", "--json", SHELL="/bin/tcsh").stdout
+    assert [one["evidence"] for one in json.loads(told)["findings"] if one["code"] == "CS077"] == [
+        f"`{stocked.path}/.tcshrc` loads `{ready}`: `{ready.parent}/.tcsh` lacks what it sources"
+    ]
     texts = f"{Path(cudaswitch.__file__).parent}/shells"
     assert texts in ready.read_text()
     if package == "gone":

@@ -45,7 +45,7 @@ __cudaswitch_prompt_once() {
             case $_cudaswitch_others in
                 '') ;;
                 # In a function those would be another thing.
-                *trap* | *declare* | *typeset* | *FUNCNAME*) _csw_text=$_csw_ours$'\n'$_cudaswitch_others ;;
+                *declare* | *typeset* | *FUNCNAME*) _csw_text=$_csw_ours$'\n'$_cudaswitch_others ;;
                 *) _csw_text=__cudaswitch_prompts ;;
             esac
         fi
@@ -56,8 +56,17 @@ __cudaswitch_prompt_once() {
     return "$1"
 }
 __cudaswitch_prompts() {
-    \eval "$_cudaswitch_others"
-    __cudaswitch_prompt && :
+    case $_cudaswitch_others in
+        # What comes behind is seen by a trap that they set.
+        *trap*)
+            __cudaswitch_prompt && :
+            \eval "$_cudaswitch_others"
+            ;;
+        *)
+            \eval "$_cudaswitch_others"
+            __cudaswitch_prompt && :
+            ;;
+    esac
 }
 _cudaswitch_once='__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\trap -p DEBUG)}" && :'
 # By this name a PROMPT_COMMAND that is exported asks whether the function is there.

@@ -197,22 +197,43 @@ def test_what_called_ours_may_be_gone(person: Person, tree: Path, tmp_path: Path
     assert home_of(terminal) == str(person.kits[1].home)
 
 
+COUNTING = {
+    "declares": "declare -i count; count+=1",
+    "typesets": "typeset -i count; count+=1",
+    "asks": 'case ${FUNCNAME-} in "") let count+=1 ;; esac',
+}
+
+
+@pytest.mark.parametrize("counting", COUNTING.values(), ids=COUNTING)
+def test_what_means_another_thing_in_a_function(
+    counting: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(BASH, f"PROMPT_COMMAND='{counting}'\ntrap : DEBUG")
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert int(printed(terminal, "echo $count")[0]) > 3
+
+
 def test_a_trap_that_is_set_anew_at_each_prompt(
     person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """In a function of ours it would see what comes behind there."""
+    """It sees one command before that, as without us, and none of ours behind."""
     seen = tree.parent / "seen"
     before = f"""
-typed() {{ trap - DEBUG; echo "$BASH_COMMAND" >>'{seen}'; }}
-PROMPT_COMMAND='trap - DEBUG; typeset -i count; count+=1; trap typed DEBUG'
+typed() {{ echo "$BASH_COMMAND" >>'{seen}'; }}
+PROMPT_COMMAND='trap - DEBUG; code=$?; trap typed DEBUG'
 trap typed DEBUG
 """
     terminal = at_prompt(BASH, before)
     seen.unlink()
     cd(terminal, tree)
     assert home_of(terminal) == str(person.kits[0].home)
-    assert [line for line in seen.read_text().splitlines() if line.startswith("cd ")]
-    assert int(printed(terminal, "echo $count")[0]) > 3
+    typed = seen.read_text().splitlines()
+    assert {line for line in typed if "cudaswitch" in line or line == ":"} == {
+        "__cudaswitch_prompts"
+    }
+    assert typed[0].startswith("cd ")
+    assert typed[1] == "__cudaswitch_prompts"
 
 
 def test_without_a_trap_it_is_an_entry_of_its_own(at_prompt: Open) -> None:

@@ -13,6 +13,7 @@ from shells.kits import Person
 from shells.pinned import Session
 from shells.quick_conda import CONDAS, QuickConda
 from shells.test_virtualenv import activate, with_venv
+from tools import console_script
 
 CAPITALS = "; ".join(f"alias -g {letter}='| cat'" for letter in map(chr, range(65, 91)))
 """zsh lets such a word stand anywhere in a command, and they are in many lists of tricks."""
@@ -206,3 +207,18 @@ def test_what_is_put_before_ours_on_the_line_that_enters(
     assert active["PATH"].startswith(f"/own:{person.kits[1].bin}:")
     assert later == active
     assert left["LD_LIBRARY_PATH"] == "/mine:/me"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+def test_a_hook_that_ran_says_nothing_of_a_later_visit(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """It may have been unpinned since, in another terminal."""
+    at, conda = conda_prefix(tmp_path / "e"), QuickConda()
+    person.pin("11.8", at)
+    twice = [conda.activate(shell, at), shell.prompt, conda.deactivate(), shell.prompt]
+    unpin = f"sh -c {shell.quote(f'{console_script()} unpin -p {at} 2>/dev/null')}"
+    steps = [conda.init(shell), "cudaswitch use 10.1", *twice, unpin, *twice[:2]]
+    result = person.play(shell, *steps).check()
+    first = [result.snaps[number]["PATH"].split(":")[0] for number in "49"]
+    assert first == [str(person.kits[0].bin)] * 2

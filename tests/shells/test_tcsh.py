@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -14,8 +16,10 @@ import pytest
 
 from cudaswitch import __version__
 from cudaswitch.shells.rows import quote_csh
+from shells.conda import conda_prefix
 from shells.driver import TCSH
 from shells.kits import Person, foreign
+from shells.quick_conda import QuickConda
 
 SHOWN = "echo $#CUDA_HOME $CUDA_HOME:q $#LD_LIBRARY_PATH $LD_LIBRARY_PATH:q"
 TEXTS = files("cudaswitch") / "shells"
@@ -103,15 +107,21 @@ def test_the_package_moves_while_a_shell_is_open(
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree/.cuda-version").write_text("10.1\n")
     subprocess.run([program, "init", "--install", "tcsh", "--yes"], env=env, check=True)
+    at, conda = conda_prefix(tmp_path / "env"), QuickConda()
+    person.pin("auto", at)
+    later = time.time() + 60
+    os.utime(at / "conda-meta", (later, later))
     there = replace(person, init={"tcsh": tmp_path / "store/init/tcsh"})
     path = env["PATH"] if another else "/usr/bin:/bin"
     steps = [f"cd {tmp_path}/tree", f"mv {package} {package}.old", "cd", "cudaswitch use 11.8"]
-    steps += ["cudaswitch off", "cudaswitch --version; echo $status"]
+    steps += ["cudaswitch off", f"{conda.init(TCSH)}\n{conda.activate(TCSH, at)}"]
+    steps += ["cudaswitch --version; echo $status"]
     env |= {"PATH": path, "CUDASWITCH_QUIET": "1"}
     result = there.play(TCSH, *steps, **env)
     homes = [result.snaps[str(n)].get("CUDA_HOME") for n in (1, 3, 4, 5)]
     assert homes == [str(person.kits[0].home), None, str(person.kits[1].home), None]
     assert foreign(result.snaps["5"]) == foreign(result.snaps["0"])
+    assert "not found" not in result.stderr
     if another:
         assert result.stdout == f"cudaswitch {__version__}\n0\n"
     else:
