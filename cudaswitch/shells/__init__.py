@@ -5,7 +5,8 @@ its undo, `plain.*` the short ways of it, `enter.*` and `leave.*` are the two ha
 environment's hook and `hooks.*` what they call, `init.*` and `command.*` are what
 `cudaswitch init` adds, `lazy.*` stand in for all of that until it is needed, with `prompt.fish`
 and `file.sh` (find a version file), which are needed at once, and `again.*` gets it from a ready
-file. `copies.*` are about what conda keeps aside. Shims run `ready.sh` and `answers.sh` too.
+file. `copies.*` are about what conda keeps aside, `keepers.*` about who else does. Shims run
+`ready.sh` and `answers.sh` too.
 A placeholder never stands inside quotes of a text: each value passes its shell's one quoting
 function.
 """

@@ -100,7 +100,7 @@ function __cudaswitch_kept
         end
         return 0
     end
-    not contains -- "$CONDA_SHLVL$kept" '0     ' '1     ' '2     '
+    string match --quiet --regex '[^ ]' -- "$kept"; or not string match --quiet --regex '^[0-9]{1,2}$' -- "$CONDA_SHLVL"
 end
 
 # _CUDASWITCH_KEPT for the toolkit $argv[1] and the GPUs of the want $argv[2], where conda keeps them

@@ -73,13 +73,12 @@ __cudaswitch_copies() {
 # what a container gets, are people's own, and `module` counts folders in lists of its own.
 __cudaswitch_snapshots() {
     \local _csw_all _csw_name IFS
-    # The dot keeps the newline, which would end the text where some options of zsh are set.
-    IFS=$(printf ' \n.')
     # shellcheck disable=SC3044  # bash only
     case ${BASH_VERSION:+b}${ZSH_VERSION:+z} in
-        b) _csw_all=$(\compgen -A variable) ;;
-        z) \eval '_csw_all=${(kF)parameters[@]}' ;;
-        *) _csw_all=$(set | __cudaswitch_variables) ;;
+        b) \eval "IFS=\$'\\n'" && _csw_all=$(\compgen -A variable) ;;
+        z) \eval 'IFS=" " _csw_all=${(kj: :)parameters[@]}' ;;
+        # The dot keeps the newline.
+        *) IFS=$(printf '\n.') _csw_all=$(set | __cudaswitch_variables) ;;
     esac
     for _csw_name in $_csw_all; do
         case _${_csw_name}_ in
@@ -136,7 +135,7 @@ __cudaswitch_kept() {
     __csw=${CUDA_HOME_CONDA_NVCC_BACKUP-}
     case ${CONDA_SHLVL-} in
         '') ;;
-        [0-2])
+        *)
             # In one word: bash copies a function at each call, word for word.
             __csw=$__csw${__CONDA_SHLVL_0_CUDA_HOME-}${__CONDA_SHLVL_0_CUDA_PATH-}\
 ${__CONDA_SHLVL_0_CUDACXX-}${__CONDA_SHLVL_0_CUDAToolkit_ROOT-}${__CONDA_SHLVL_0_LD_LIBRARY_PATH-}\
@@ -144,11 +143,44 @@ ${__CONDA_SHLVL_1_CUDA_HOME-}${__CONDA_SHLVL_1_CUDA_PATH-}${__CONDA_SHLVL_1_CUDA
 ${__CONDA_SHLVL_1_CUDAToolkit_ROOT-}${__CONDA_SHLVL_1_LD_LIBRARY_PATH-}\
 ${__CONDA_SHLVL_2_CUDA_HOME-}${__CONDA_SHLVL_2_CUDA_PATH-}${__CONDA_SHLVL_2_CUDACXX-}\
 ${__CONDA_SHLVL_2_CUDAToolkit_ROOT-}${__CONDA_SHLVL_2_LD_LIBRARY_PATH-}
+            case $CONDA_SHLVL in [0-2]) ;; *) __cudaswitch_kept_deep ;; esac
             ;;
-        *) __cudaswitch_kept_deep ;;
     esac
     case ${CONDA_SHLVL:+${_CUDASWITCH_ON-}${_cudaswitch_undone-}${_csw_want-}} in
         *:gpus=*) __cudaswitch_kept_gpus ;;
+    esac
+}
+
+# The same below more environments than two: each switch without a deactivation adds one.
+__cudaswitch_kept_deep() {
+    \local _csw_level _csw_name
+    __csw=$__csw${__CONDA_SHLVL_3_CUDA_HOME-}${__CONDA_SHLVL_3_CUDA_PATH-}\
+${__CONDA_SHLVL_3_CUDACXX-}${__CONDA_SHLVL_3_CUDAToolkit_ROOT-}${__CONDA_SHLVL_3_LD_LIBRARY_PATH-}\
+${__CONDA_SHLVL_4_CUDA_HOME-}${__CONDA_SHLVL_4_CUDA_PATH-}${__CONDA_SHLVL_4_CUDACXX-}\
+${__CONDA_SHLVL_4_CUDAToolkit_ROOT-}${__CONDA_SHLVL_4_LD_LIBRARY_PATH-}\
+${__CONDA_SHLVL_5_CUDA_HOME-}${__CONDA_SHLVL_5_CUDA_PATH-}${__CONDA_SHLVL_5_CUDACXX-}\
+${__CONDA_SHLVL_5_CUDAToolkit_ROOT-}${__CONDA_SHLVL_5_LD_LIBRARY_PATH-}\
+${__CONDA_SHLVL_6_CUDA_HOME-}${__CONDA_SHLVL_6_CUDA_PATH-}${__CONDA_SHLVL_6_CUDACXX-}\
+${__CONDA_SHLVL_6_CUDAToolkit_ROOT-}${__CONDA_SHLVL_6_LD_LIBRARY_PATH-}\
+${__CONDA_SHLVL_7_CUDA_HOME-}${__CONDA_SHLVL_7_CUDA_PATH-}${__CONDA_SHLVL_7_CUDACXX-}\
+${__CONDA_SHLVL_7_CUDAToolkit_ROOT-}${__CONDA_SHLVL_7_LD_LIBRARY_PATH-}\
+${__CONDA_SHLVL_8_CUDA_HOME-}${__CONDA_SHLVL_8_CUDA_PATH-}${__CONDA_SHLVL_8_CUDACXX-}\
+${__CONDA_SHLVL_8_CUDAToolkit_ROOT-}${__CONDA_SHLVL_8_LD_LIBRARY_PATH-}\
+${__CONDA_SHLVL_9_CUDA_HOME-}${__CONDA_SHLVL_9_CUDA_PATH-}${__CONDA_SHLVL_9_CUDACXX-}\
+${__CONDA_SHLVL_9_CUDAToolkit_ROOT-}${__CONDA_SHLVL_9_LD_LIBRARY_PATH-}
+    case $CONDA_SHLVL in
+        [3-9]) ;;
+        [1-9][0-9])
+            _csw_level=$CONDA_SHLVL
+            while [ "$_csw_level" -ge 10 ]; do
+                for _csw_name in CUDA_HOME CUDA_PATH CUDACXX CUDAToolkit_ROOT LD_LIBRARY_PATH; do
+                    \eval "__csw=\$__csw\${__CONDA_SHLVL_${_csw_level}_$_csw_name-}"
+                done
+                _csw_level=$((_csw_level - 1))
+            done
+            ;;
+        # Who knows.
+        *) __csw=$__csw: ;;
     esac
 }
 
@@ -162,19 +194,6 @@ __cudaswitch_kept_gpus() {
         _csw_level=$((_csw_level - 1))
     done
     __csw=$__csw:
-}
-
-# The same below more environments than two; never empty.
-__cudaswitch_kept_deep() {
-    \local _csw_level _csw_name
-    _csw_level=$CONDA_SHLVL __csw=$__csw:
-    case $_csw_level in *[!0-9]* | ???*) return 0 ;; esac
-    while [ "$_csw_level" -ge 0 ]; do
-        for _csw_name in CUDA_HOME CUDA_PATH CUDACXX CUDAToolkit_ROOT LD_LIBRARY_PATH; do
-            \eval "__csw=\$__csw\${__CONDA_SHLVL_${_csw_level}_$_csw_name-}"
-        done
-        _csw_level=$((_csw_level - 1))
-    done
 }
 
 # _CUDASWITCH_KEPT for the toolkit $_csw_home and the GPUs of $_csw_want, where conda keeps them aside

@@ -35,13 +35,14 @@ function __cudaswitch_scalars
             set -q $name; and not set -qg $name; and set -g _cudaswitch_under_$name
             set -gx $name $ours
         else if test $argv[1] = note
-            set -e _cudaswitch_then_$name
+            set -q _cudaswitch_then_$name; and continue
+            set -g _cudaswitch_then_$name
             set -q $was; and set -g _cudaswitch_then_$name $$was
         else if test $argv[1] = back
             set was _cudaswitch_then_$name
             test "$$name" = $ours; or continue
             set -eg $name
-            set -q $was; and set -gx $name $$was
+            set -q $was'[1]'; and set -gx $name $$was
         else if test $argv[1] = forget
             set -l was _cudaswitch_was_$name
             __cudaswitch_copies $name $ours (set -q _cudaswitch_gave; and echo "$$was")
@@ -152,9 +153,11 @@ function __cudaswitch_settled --no-scope-shadowing
             and contains -- $_CUDASWITCH_ON $want $want:nvcc; and set -g __csw_spared
         end
         test -z "$_CUDASWITCH_CC$_CUDASWITCH_XLA"; or __cudaswitch_flags_same; or set cxx /
+        # Where nothing is applied any more it is about a PATH alone.
         test -n "$CONDA_PREFIX$VIRTUAL_ENV"
         and begin
-            test "$CUDA_HOME|$CUDA_PATH|$CUDACXX|$LD_LIBRARY_PATH|" != "$home_was|$home_was|$cxx|$_cudaswitch_ld|"
+            test -n "$_CUDASWITCH_ON" -a "$CUDA_HOME|$CUDA_PATH|$CUDACXX|$LD_LIBRARY_PATH|" \
+                != "$home_was|$home_was|$cxx|$_cudaswitch_ld|"
             or __cudaswitch_path_kept
         end
         and set -g __csw_names (__cudaswitch_snapshots)

@@ -47,7 +47,7 @@ __cudaswitch_scalars() {
             if [ -n "$_cudaswitch_gave" ]; then \eval "_csw_was=\${_cudaswitch_was_$_csw_name-}"; fi
             __cudaswitch_copies "$_csw_name" "$_csw_ours" "$_csw_was"
         elif [ "$_csw_way" = note ]; then
-            \eval "_cudaswitch_then_$_csw_name=\${$_csw_was+=}\${$_csw_was-}"
+            \eval "_cudaswitch_then_$_csw_name=\${_cudaswitch_then_$_csw_name-\${$_csw_was+=}\${$_csw_was-}}"
         elif [ "$_csw_way" = back ]; then
             \eval "__csw=\${$_csw_name-} _csw_was=\${_cudaswitch_then_$_csw_name-}"
             case $__csw:$_csw_was in
@@ -131,9 +131,11 @@ __cudaswitch_settled() {
                 ;;
         esac
         case ${_CUDASWITCH_CC-}${_CUDASWITCH_XLA-} in ?*) __cudaswitch_flags_same || _csw_cxx=/ ;; esac
-        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|${LD_LIBRARY_PATH-}\| in
+        # Where nothing is applied any more it is about a PATH alone.
+        __csw=${__csw%%:*} __csw=${_CUDASWITCH_ON:+$__csw|$__csw|$_csw_cxx|${_cudaswitch_ld-}}
+        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${_CUDASWITCH_ON:+${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|${LD_LIBRARY_PATH-}} in
             "|"*) ;;
-            *"|${__csw%%:*}|${__csw%%:*}|$_csw_cxx|${_cudaswitch_ld-}|")
+            *"|$__csw")
                 if __cudaswitch_path_kept; then __cudaswitch_snapshots; fi
                 ;;
             *) __cudaswitch_snapshots ;;

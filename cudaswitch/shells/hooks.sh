@@ -19,19 +19,21 @@ __cudaswitch_enter() {
         && ! [ -e "${PYTHONUSERBASE:-${HOME-}/.local}/$6" ]; then
         _csw_auto='' _csw_plain=$2
     fi
-    # In one word: bash copies a function at each call, word for word. What an environment that
-    # was left had applied is in _CUDASWITCH_GONE.
+    # In one word: bash copies a function at each call, word for word.
     case ${4-}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
-${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}\
-${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
+${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_OLD_VIRTUAL_PATH-}\
+${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
         '')
             _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
-            if __cudaswitch_plainly "$3" "$3:env=$2"; then
-                \export "_CUDASWITCH_$1=$3:env=$2"
-                return 0
+            if [ -z "${_CUDASWITCH_GONE-}" ] || __cudaswitch_ungone; then
+                if __cudaswitch_plainly "$3" "$3:env=$2"; then
+                    \export "_CUDASWITCH_$1=$3:env=$2"
+                    \unset _CUDASWITCH_GONE
+                    return 0
+                fi
+                # That has looked into the environment: not once more.
+                _csw_tried=1
             fi
-            # That has looked into the environment: not once more.
-            _csw_tried=1
             ;;
     esac
     __cudaswitch_entered "$@"
@@ -157,7 +159,11 @@ __cudaswitch_leave() {
 __cudaswitch_below() {
     \local _csw_level _csw_stacked _csw_env _csw_hook _csw_prefix
     _csw_level=${CONDA_SHLVL:-0} _csw_prefix=${CONDA_PREFIX-}
-    case $_csw_level in *[!0-9]* | 0* | ???*) return 0 ;; esac
+    # Each switch without a deactivation adds a level, and none of these is stacked.
+    case ${CONDA_STACKED_2-}${CONDA_STACKED_3-}${CONDA_STACKED_4-}${CONDA_STACKED_5-}${CONDA_STACKED_6-}\
+${CONDA_STACKED_7-}${CONDA_STACKED_8-}${CONDA_STACKED_9-}:$_csw_level in
+        :? | *:*[!0-9]* | *:0* | *:???*) return 0 ;;
+    esac
     while [ "$_csw_level" -gt 1 ]; do
         \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
         _csw_level=$((_csw_level - 1))
@@ -265,6 +271,7 @@ __cudaswitch_unsaid() {
 __cudaswitch_repair() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_repair && return ;; esac
+    \local _csw_search
     # It keeps nothing more when it leaves the last one.
     case ${_cudaswitch_undone:+${CONDA_SHLVL-}} in
         '' | 0) _cudaswitch_undone='' ;;
@@ -273,6 +280,12 @@ __cudaswitch_repair() {
     case ${_cudaswitch_stood-}${_CUDASWITCH_C-} in x) __cudaswitch_below ;; esac
     _cudaswitch_stood='' _cudaswitch_left=''
     case ${_CUDASWITCH_X-} in ?*) __cudaswitch_unsaid ;; esac
+    case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_OLD_VIRTUAL_PATH-}/} in
+        /)
+            _csw_search=$PATH
+            if __cudaswitch_ungone; then PATH=$_csw_search && \unset _CUDASWITCH_GONE; fi
+            ;;
+    esac
     case "${_CUDASWITCH_GONE-}|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
         "|"*) ;;
         *":${_CUDASWITCH_GONE#0}:"*) __cudaswitch_settle ;;

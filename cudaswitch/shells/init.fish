@@ -245,46 +245,15 @@ function __cudaswitch_environments
     end
 end
 
-# direnv has come to a tree, or left one. It keeps what each variable was when it came, with what was
-# applied then in it, and brings that back.
-function __cudaswitch_direnv
-    # A hook that was defined after ours brings it back behind us.
-    functions --query __cudaswitch_last; and __cudaswitch_last
-    # It spells what is not ASCII byte by byte, which is equal to nothing before it is read anew.
-    for name in (set --names --export | string match --regex '^(?:_CUDASWITCH|CUDA|VIRTUAL_ENV|(?:LD_LIBRARY_|_OLD_VIRTUAL_)?PATH$).*')
-        set -l anew (string join0 -- $$name | string split0)
-        test "$anew" = "$$name"; or set -gx $name $anew
-    end
-    if test -n "$_cudaswitch_direnv"
-        set -g __csw $PATH
-        __cudaswitch_without "$_cudaswitch_then[1]"
-        test "$__csw" = "$PATH"; or set -gx PATH $__csw
-        set -g __csw $LD_LIBRARY_PATH
-        __cudaswitch_without "$_cudaswitch_then[2]"
-        if test "$__csw" = "$LD_LIBRARY_PATH"
-        else if test -z "$__csw" -a "$_cudaswitch_then[3]" = unset
-            set -e LD_LIBRARY_PATH
-        else
-            set -gx LD_LIBRARY_PATH $__csw
-        end
-        test -n "$_cudaswitch_then[4]"; and __cudaswitch_scalars back $_cudaswitch_then[4]
-    end
-    if test -z "$_cudaswitch_direnv" -o -z "$DIRENV_DIFF"
-        set -g _cudaswitch_then "$_CUDASWITCH_BIN" "$_CUDASWITCH_LIB" "$_CUDASWITCH_LD" "$_CUDASWITCH_ON"
-        __cudaswitch_scalars note "$_CUDASWITCH_ON"
-    end
-    set -g _cudaswitch_direnv $DIRENV_DIFF
-end
-
 # conda sets this also where it activates an environment again, as after an installation. What its
 # scripts did then the prompt looks at, and nothing else would tell it.
 function __cudaswitch_hashed --on-variable CONDA_SHLVL
     set -q _cudaswitch_seen[4]; and set _cudaswitch_seen[5] finished
 end
 
-# Did such scripts take away what is applied?
+# Did somebody take away what is applied?
 function __cudaswitch_lost
-    test -n "$CONDA_PREFIX" -a -n "$_CUDASWITCH_ON"; or return 1
+    test -n "$_CUDASWITCH_ON"; or return 1
     set -l home (string split --fields 1 : -- $_CUDASWITCH_ON)
     set -l lib
     string match --quiet --regex '^[0-9]+(?<lib>/[^:]*)' -- "$_CUDASWITCH_LIB"
@@ -315,9 +284,12 @@ function __cudaswitch_look
     else if set -q _cudaswitch_seen[5]; and __cudaswitch_lost
         set __csw_moved moved
     end
-    if test "$DIRENV_DIFF" != "$_cudaswitch_direnv"
+    if test "$DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV" != "$_cudaswitch_keepers"
         set __csw_moved moved
-        __cudaswitch_direnv
+        __cudaswitch_keepers
+    else if test -n "$__MISE_DIFF"; and __cudaswitch_lost
+        # mise sets anew what it has of a tree at each step in it.
+        set __csw_moved moved
     end
     test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
     if not set -q said[1]; or test "$CUDASWITCH_VERSION" != $said

@@ -167,38 +167,9 @@ __cudaswitch_environments() {
     esac
 }
 
-# direnv has come to a tree, or left one. It keeps what each variable was when it came, with what was
-# applied then in it, and brings that back.
-__cudaswitch_direnv() {
-    case ${_cudaswitch_direnv-} in
-        ?*)
-            __cudaswitch_without "${PATH-}" "$_cudaswitch_then_bin"
-            PATH=$__csw
-            __cudaswitch_without "${LD_LIBRARY_PATH-}" "$_cudaswitch_then_lib"
-            case $__csw:$_cudaswitch_then_ld in
-                "${LD_LIBRARY_PATH-}:"*) ;;
-                :unset) \unset LD_LIBRARY_PATH ;;
-                *) LD_LIBRARY_PATH=$__csw ;;
-            esac
-            case ${_cudaswitch_then_on-} in
-                ?*) __cudaswitch_scalars back "$_cudaswitch_then_on" ;;
-            esac
-            ;;
-    esac
-    case ${_cudaswitch_direnv:+${DIRENV_DIFF-}} in
-        '')
-            _cudaswitch_then_bin=${_CUDASWITCH_BIN-} _cudaswitch_then_lib=${_CUDASWITCH_LIB-}
-            _cudaswitch_then_ld=${_CUDASWITCH_LD-} _cudaswitch_then_on=${_CUDASWITCH_ON-}
-            __cudaswitch_scalars note "$_cudaswitch_then_on"
-            ;;
-    esac
-    _cudaswitch_direnv=${DIRENV_DIFF-} _csw_moved=1
-}
-
-# Has an environment that conda has activated again, as after an installation, scripts that took
-# away what is applied?
+# Did somebody take away what is applied?
 __cudaswitch_lost() {
-    case ${CONDA_PREFIX:+${_CUDASWITCH_ON-}} in '') return 1 ;; esac
+    case ${_CUDASWITCH_ON-} in '') return 1 ;; esac
     __csw=${_CUDASWITCH_LIB-} __csw=${__csw%%:*}
     case ":${PATH-}:|:${LD_LIBRARY_PATH-}:|${CUDA_HOME-}" in
         *":/${_CUDASWITCH_BIN#*/}:"*"|"*":${__csw:+/${__csw#*/}:}"*"|${_CUDASWITCH_ON%%:*}")
@@ -239,7 +210,13 @@ __cudaswitch_look() {
             case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend || : ;; esac
             ;;
     esac
-    case ${DIRENV_DIFF-} in "${_cudaswitch_direnv-}") ;; *) __cudaswitch_direnv ;; esac
+    case ${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-} in
+        "${_cudaswitch_keepers-}")
+            # mise sets anew what it has of a tree at each step in it.
+            case ${__MISE_DIFF-} in ?*) if __cudaswitch_lost; then _csw_moved=1; fi ;; esac
+            ;;
+        *) __cudaswitch_keepers ;;
+    esac
     case ${_cudaswitch_undone-} in ?*) __cudaswitch_finished ;; esac
     case ${_CUDASWITCH_V-}${_CUDASWITCH_C-}${VIRTUAL_ENV-}${CONDA_PREFIX-} in
         ?*) __cudaswitch_environments ;;
@@ -273,8 +250,9 @@ __cudaswitch_look() {
     case $_csw_moved${_CUDASWITCH_GONE-}\|$_csw_before in
         "|$__csw" | "|$__csw:nvcc") ;;
         *)
-            case $__csw in
-                '') __cudaswitch_restore || __cudaswitch_settle ;;
+            case $__csw:${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-} in
+                :) ;;
+                :*) __cudaswitch_restore || __cudaswitch_settle ;;
                 *) __cudaswitch_settle "$__csw" ;;
             esac
             ;;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ from shells.kits import Person
 from shells.terminal import Terminal
 from shells.test_interactive import Open, at_prompt, home_of, tree
 from shells.test_prompt_life import cd, printed, seen
-from shells.test_virtualenv import with_uv
-from tools import require
 
 __all__ = ["at_prompt", "tree"]  # fixtures
 
@@ -162,161 +159,6 @@ def test_a_trace_is_not_flooded(shell: Shell, at_prompt: Open) -> None:
     ours = [line for line in lines if "cudaswitch" in line or "_csw" in line]
     assert len(lines) <= 20, lines
     assert len(ours) <= 10, lines
-
-
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-@pytest.mark.parametrize("first", ["direnv", "cudaswitch"])
-def test_direnv(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
-    """It exports what an activate script did, our bookkeeping too, and takes it back."""
-    direnv = require("direnv")
-    with_uv(tmp_path / "v")
-    person.pin("10.1", tmp_path / "v")
-    project = tmp_path / "project"
-    (project / "inner").mkdir(parents=True)
-    (project / ".envrc").write_text(f". '{tmp_path}/v/bin/activate'\n")
-    subprocess.run([direnv, "allow"], cwd=project, env=person.home.env, check=True)
-    terminal = beside_direnv(shell, at_prompt, direnv, first)
-    before = seen(terminal)
-    for _ in range(2):
-        for folder in (project, project / "inner"):
-            cd(terminal, folder)
-            terminal.say("")
-            inside = seen(terminal)
-            assert inside["CUDA_HOME"] == str(person.kits[0].home)
-            assert inside["PATH"].split(":").count(person.kits[0].bin) == 1
-            assert inside["LD_LIBRARY_PATH"] == ":".join(person.kits[0].lib)
-        cd(terminal, tmp_path)
-        terminal.say("")
-        assert seen(terminal) == before
-
-
-def beside_direnv(shell: Shell, at_prompt: Open, direnv: str, first: str) -> Terminal:
-    """Open a shell that has both, in the order of their lines in its startup file."""
-    if shell is FISH:
-        hook = f"set -gx DIRENV_LOG_FORMAT; {direnv} hook fish | source"
-    else:
-        hook = f'export DIRENV_LOG_FORMAT=; eval "$({direnv} hook {shell.name})"'
-    terminal = at_prompt(shell, hook if first == "direnv" else "")
-    if first == "cudaswitch":
-        terminal.say(hook)
-    return terminal
-
-
-EVENINGS_WITH_DIRENV = {
-    "pinned": (("in", 1), ("inner", 1), ("out", None)),
-    "used inside": (("in", None), ("use 12.4", 2), ("inner", 2), ("out", 2), ("off", None)),
-    "used before": (("use 10.1", 0), ("in", 0), ("out", 0), ("off", None)),
-    "off inside": (("use 10.1", 0), ("in", 0), ("inner", 0), ("off", None), ("out", None)),
-    "another inside": (("use 10.1", 0), ("in", 0), ("use 12.4", 2), ("out", 2), ("off", None)),
-}
-"""What is done, and the toolkit that is active then."""
-
-
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-@pytest.mark.parametrize("first", ["direnv", "cudaswitch"])
-@pytest.mark.parametrize("own", ["", "CUDA_HOME", "CUDACXX"])
-@pytest.mark.parametrize("evening", EVENINGS_WITH_DIRENV)
-def test_what_direnv_brings_back(
-    shell: Shell,
-    first: str,
-    own: str,
-    evening: str,
-    person: Person,
-    tmp_path: Path,
-    at_prompt: Open,
-) -> None:
-    """It keeps each variable as it was, whatever was active then."""
-    direnv = require("direnv")
-    inner = tmp_path / "project" / "inner"
-    inner.mkdir(parents=True)
-    added = "PATH_add bin\npath_add LD_LIBRARY_PATH lib\n"
-    (inner.parent / ".envrc").write_text(f"{added}export {own}=/theirs\n" if own else added)
-    if evening == "pinned":
-        (inner.parent / ".cuda-version").write_text("11.8\n")
-    subprocess.run([direnv, "allow"], cwd=inner.parent, env=person.home.env, check=True)
-    terminal = beside_direnv(shell, at_prompt, direnv, first)
-    before = seen(terminal)
-    folders = {"in": inner.parent, "inner": inner, "out": tmp_path}
-    for what, number in EVENINGS_WITH_DIRENV[evening] * 2:
-        if what in folders:
-            cd(terminal, folders[what])
-            terminal.say("")
-        else:
-            terminal.say(f"cudaswitch {what}")
-        now = seen(terminal)
-        bins = {kit.bin: at for at, kit in enumerate(person.kits)}
-        libs = {lib: at for at, kit in enumerate(person.kits) for lib in kit.lib[:1]}
-        on = [] if number is None else [number]
-        assert [bins[one] for one in now["PATH"].split(":") if one in bins] == on, what
-        rest = now.get("LD_LIBRARY_PATH", "").split(":")
-        assert [libs[one] for one in rest if one in libs] == on, what
-        theirs = "/theirs" if own == "CUDA_HOME" and f"{inner.parent}/bin" in now["PATH"] else None
-        assert now.get("CUDA_HOME") == (theirs if number is None else str(person.kits[number].home))
-    after = {name: value for name, value in seen(terminal).items() if "PREVIOUS" not in name}
-    assert after == before
-
-
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-@pytest.mark.parametrize("first", ["direnv", "cudaswitch"])
-def test_the_next_command_has_not_what_direnv_brought_back(
-    shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
-) -> None:
-    """In fish, whose folder of startup files comes first, its hook comes after ours."""
-    direnv = require("direnv")
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / ".envrc").write_text("PATH_add bin\n")
-    (project / ".cuda-version").write_text("11.8\n")
-    subprocess.run([direnv, "allow"], cwd=project, env=person.home.env, check=True)
-    terminal = beside_direnv(shell, at_prompt, direnv, first)
-    before = seen(terminal)
-    for _ in range(2):
-        for folder in (project, tmp_path):
-            terminal.child.sendline(f"cd {shell.quote(str(folder))}")
-            now = seen(terminal)
-            assert (person.kits[1].bin in now["PATH"].split(":")) == (folder == project)
-        assert now == before
-
-
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-@pytest.mark.parametrize("first", ["mise", "cudaswitch"])
-def test_mise(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
-    """It works PATH out anew at a prompt, from what it was when mise was loaded."""
-    mise = require("mise")
-    project = tmp_path / "project"
-    (project / "tools").mkdir(parents=True)
-    (project / "mise.toml").write_text('[env]\nOWN = "1"\n_.path = ["./tools"]\n')
-    (project / ".cuda-version").write_text("11.8\n")
-    subprocess.run([mise, "trust", "--all"], cwd=project, env=person.home.env, check=True)
-    hook = (
-        f"{mise} activate fish | source"
-        if shell is FISH
-        else f'eval "$({mise} activate {shell.name})"'
-    )
-    terminal = at_prompt(shell, hook if first == "mise" else "")
-    if first == "cudaswitch":
-        terminal.say(hook)
-    terminal.say("")
-
-    def others() -> dict[str, str]:
-        return {name: value for name, value in seen(terminal).items() if "MISE" not in name}
-
-    before = others()
-    for kit, switch in ((person.kits[1], ":"), (person.kits[0], "cudaswitch use 10.1")):
-        terminal.say(switch)
-        for _ in range(2):
-            cd(terminal, project)
-            terminal.say("")
-            inside = seen(terminal)
-            folders = inside["PATH"].split(":")
-            assert folders.count(kit.bin) == folders.count(f"{project}/tools") == 1
-            assert inside["LD_LIBRARY_PATH"] == ":".join(kit.lib)
-            cd(terminal, tmp_path)
-            terminal.say("")
-            assert f"{project}/tools" not in seen(terminal)["PATH"].split(":")
-        terminal.say("cudaswitch off")
-        terminal.say("")
-        assert others() == before
 
 
 @bash_and_zsh

@@ -12,6 +12,7 @@ function __cudaswitch_load
 <core.fish>
 <plain.fish>
 <hooks.fish>
+<keepers.fish>
 <init.fish>
 <command.fish>
 '

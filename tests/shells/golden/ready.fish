@@ -17,6 +17,7 @@ set -g _cudaswitch_seen ''
 <core.fish, #:>
 <plain.fish, #:>
 <hooks.fish, #:>
+<keepers.fish, #:>
 <init.fish, #:>
 <command.fish, #:>
 #:set -g _cudaswitch_rest

@@ -1,0 +1,45 @@
+# Those who keep what variables are, and bring it back at a prompt.
+
+# Who keeps what variables are has come, gone or gone elsewhere: direnv and mise, which have them of
+# trees, and nodeenv. What they bring back has in it what was applied whenever that happened.
+function __cudaswitch_keepers
+    # A hook that was defined after ours brings it back behind us.
+    functions --query __cudaswitch_last; and __cudaswitch_last
+    # direnv spells what is not ASCII byte by byte, which is equal to nothing before it is read anew.
+    for name in (set --names --export | string match --regex '^(?:_CUDASWITCH|CUDA|VIRTUAL_ENV|(?:LD_LIBRARY_|_OLD_VIRTUAL_)?PATH$).*')
+        set -l anew (string join0 -- $$name | string split0)
+        test "$anew" = "$$name"; or set -gx $name $anew
+    end
+    if test -n "$_cudaswitch_keepers"
+        set -g __csw $PATH
+        for record in $_cudaswitch_then_bin
+            __cudaswitch_without "$record"
+        end
+        test "$__csw" = "$PATH"; or set -gx PATH $__csw
+        set -g __csw $LD_LIBRARY_PATH
+        for record in $_cudaswitch_then_lib
+            __cudaswitch_without "$record"
+        end
+        if test "$__csw" = "$LD_LIBRARY_PATH"
+        else if test -z "$__csw" -a "$_cudaswitch_then_ld" = unset
+            set -e LD_LIBRARY_PATH
+        else
+            set -gx LD_LIBRARY_PATH $__csw
+        end
+        for want in $_cudaswitch_then
+            __cudaswitch_scalars back $want
+        end
+    end
+    set -l now "$DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV"
+    if test -z "$_cudaswitch_keepers" -o -z "$now"
+        set -e (set --names --global | string match '_cudaswitch_then*')
+    end
+    set -g _cudaswitch_keepers $now
+    test -n "$_CUDASWITCH_ON"; or return
+    contains -- "$_CUDASWITCH_BIN" $_cudaswitch_then_bin; or set -ga _cudaswitch_then_bin "$_CUDASWITCH_BIN"
+    contains -- "$_CUDASWITCH_LIB" $_cudaswitch_then_lib; or set -ga _cudaswitch_then_lib "$_CUDASWITCH_LIB"
+    test -n "$_CUDASWITCH_LD"; and set -g _cudaswitch_then_ld $_CUDASWITCH_LD
+    contains -- $_CUDASWITCH_ON $_cudaswitch_then; and return
+    set -ga _cudaswitch_then $_CUDASWITCH_ON
+    __cudaswitch_scalars note $_CUDASWITCH_ON
+end

@@ -1,0 +1,273 @@
+"""Those who keep what variables were in a tree or an environment, and bring it back at a prompt."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from shells.driver import BASH, FISH, ZSH, Environment, Shell
+from shells.kits import Person
+from shells.terminal import Terminal
+from shells.test_interactive import Open, at_prompt
+from shells.test_prompt_life import cd, seen
+from shells.test_virtualenv import with_uv
+from tools import require
+
+__all__ = ["at_prompt"]  # a fixture
+
+every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """A program that has variables of a tree; `file` is where it reads them.
+
+    `loading` is a shell's command that loads its hook, once for fish, once for the others. `added`
+    puts folders into lists, `own` sets a variable; `allowing` are the words that allow a file. One
+    that `forgets` takes what it finds at a later look in a tree for the person's, a toolkit too:
+    what it brings back then has values of its own in it.
+    """
+
+    name: str
+    file: str
+    loading: tuple[str, str]
+    added: str
+    own: str
+    allowing: tuple[str, ...]
+    forgets: bool = False
+
+    def command(self, shell: Shell) -> str:
+        fish, other = self.loading
+        return (fish if shell is FISH else other).format(program=require(self.name), shell=shell)
+
+    def beside(self, shell: Shell, at_prompt: Open, first: str) -> Terminal:
+        """Open a shell that has both, in the order of their lines in its startup file."""
+        terminal = at_prompt(shell, self.command(shell) if first == "theirs" else "")
+        if first == "ours":
+            terminal.say(self.command(shell))
+        terminal.say("")
+        return terminal
+
+    def grow(self, person: Person, tree: Path, text: str) -> Path:
+        """Make a tree that has its file with that text."""
+        (tree / "bin").mkdir(parents=True)  # without it mise does not put it on PATH
+        (tree / self.file).write_text(text)
+        allow = [require(self.name), *self.allowing]
+        subprocess.run(allow, cwd=tree, env=person.home.env, check=True)
+        return tree
+
+    def seen(self, terminal: Terminal) -> Environment:
+        """Return what a command is given, but for the books of the two."""
+        mine = self.name.upper()
+        return {
+            name: value
+            for name, value in seen(terminal).items()
+            if mine not in name and "PREVIOUS" not in name
+        }
+
+
+DIRENV = Keeper(
+    "direnv",
+    ".envrc",
+    (
+        "set -gx DIRENV_LOG_FORMAT; {program} hook fish | source",
+        'export DIRENV_LOG_FORMAT=; eval "$({program} hook {shell})"',
+    ),
+    "PATH_add bin\npath_add LD_LIBRARY_PATH lib\n",
+    "export {}=/theirs\n",
+    ("allow",),
+)
+MISE = Keeper(
+    "mise",
+    "mise.toml",
+    ("{program} activate fish | source", 'eval "$({program} activate {shell})"'),
+    '[env]\n_.path = ["./bin"]\nLD_LIBRARY_PATH = "{{{{config_root}}}}/lib"\n',
+    '{} = "/theirs"\n',
+    ("trust", "--all"),
+    forgets=True,
+)
+orders = pytest.mark.parametrize("first", ["theirs", "ours"])
+
+EVENINGS = {
+    "pinned": (("in", 1), ("inner", 1), ("out", None)),
+    "used inside": (("in", None), ("use 12.4", 2), ("inner", 2), ("out", 2), ("off", None)),
+    "used before": (("use 10.1", 0), ("in", 0), ("out", 0), ("off", None)),
+    "off inside": (("use 10.1", 0), ("in", 0), ("inner", 0), ("off", None), ("out", None)),
+    "another inside": (("use 10.1", 0), ("in", 0), ("use 12.4", 2), ("out", 2), ("off", None)),
+    "tree to tree": (("pinned", 1), ("in", None), ("pinned", 1), ("out", None)),
+}
+"""What is done, and the toolkit that is active then."""
+
+
+@every_shell
+@orders
+def test_direnv(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
+    """It exports what an activate script did, our bookkeeping too, and takes it back."""
+    with_uv(tmp_path / "v")
+    person.pin("10.1", tmp_path / "v")
+    project = DIRENV.grow(person, tmp_path / "project", f". '{tmp_path}/v/bin/activate'\n")
+    (project / "inner").mkdir()
+    terminal = DIRENV.beside(shell, at_prompt, first)
+    before = seen(terminal)
+    for _ in range(2):
+        for folder in (project, project / "inner"):
+            cd(terminal, folder)
+            terminal.say("")
+            inside = seen(terminal)
+            assert inside["CUDA_HOME"] == str(person.kits[0].home)
+            assert inside["PATH"].split(":").count(person.kits[0].bin) == 1
+            assert inside["LD_LIBRARY_PATH"] == ":".join(person.kits[0].lib)
+        cd(terminal, tmp_path)
+        terminal.say("")
+        assert seen(terminal) == before
+
+
+@every_shell
+@orders
+@pytest.mark.parametrize(
+    ("keeper", "own"),
+    [(DIRENV, ""), (DIRENV, "CUDA_HOME"), (DIRENV, "CUDACXX"), (MISE, "CUDA_HOME")],
+    ids=lambda value: getattr(value, "name", value),
+)
+@pytest.mark.parametrize("evening", EVENINGS)
+def test_what_they_bring_back(
+    shell: Shell,
+    first: str,
+    keeper: Keeper,
+    own: str,
+    evening: str,
+    person: Person,
+    tmp_path: Path,
+    at_prompt: Open,
+) -> None:
+    """They keep each variable as it was, whatever was active then."""
+    text = keeper.added.format() + (keeper.own.format(own) if own else "")
+    project = keeper.grow(person, tmp_path / "project", text)
+    (project / "inner").mkdir()
+    if evening == "pinned":
+        (project / ".cuda-version").write_text("11.8\n")
+    # It sets other variables than the project.
+    pinned = keeper.grow(person, tmp_path / "pinned", keeper.added.format().splitlines()[0] + "\n")
+    (pinned / ".cuda-version").write_text("11.8\n")
+    terminal = keeper.beside(shell, at_prompt, first)
+    before = keeper.seen(terminal)
+    folders = {"in": project, "inner": project / "inner", "out": tmp_path, "pinned": pinned}
+    # There a step within a tree comes to its hook behind ours, and tells nothing of itself.
+    behind = keeper.forgets and (shell is FISH or (shell is ZSH and first == "ours"))
+    for what, number in EVENINGS[evening] * 2:
+        if what == "inner" and behind:
+            continue
+        if what in folders:
+            cd(terminal, folders[what])
+            terminal.say("")
+        else:
+            terminal.say(f"cudaswitch {what}")
+        now = seen(terminal)
+        bins = {kit.bin: at for at, kit in enumerate(person.kits)}
+        libs = {lib: at for at, kit in enumerate(person.kits) for lib in kit.lib[:1]}
+        on = [] if number is None else [number]
+        assert [bins[one] for one in now["PATH"].split(":") if one in bins] == on, what
+        rest = now.get("LD_LIBRARY_PATH", "").split(":")
+        assert [libs[one] for one in rest if one in libs] == on, what
+        home = now.get("CUDA_HOME")
+        if number is not None:
+            assert home == str(person.kits[number].home)
+        elif not keeper.forgets:
+            inside = own == "CUDA_HOME" and f"{project}/bin" in now["PATH"]
+            assert home == ("/theirs" if inside else None)
+    after = keeper.seen(terminal)
+    if keeper.forgets:
+        left = {"CUDA_HOME": "/theirs", "LD_LIBRARY_PATH": f"{project}/lib"}
+        after = {name: value for name, value in after.items() if left.get(name) != value}
+    assert after == before
+
+
+@every_shell
+@orders
+def test_the_next_command_has_not_what_direnv_brought_back(
+    shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """In fish, whose folder of startup files comes first, its hook comes after ours."""
+    project = DIRENV.grow(person, tmp_path / "project", "PATH_add bin\n")
+    (project / ".cuda-version").write_text("11.8\n")
+    terminal = DIRENV.beside(shell, at_prompt, first)
+    before = seen(terminal)
+    for _ in range(2):
+        for folder in (project, tmp_path):
+            terminal.child.sendline(f"cd {shell.quote(str(folder))}")
+            now = seen(terminal)
+            assert (person.kits[1].bin in now["PATH"].split(":")) == (folder == project)
+        assert now == before
+
+
+@every_shell
+@orders
+def test_mise(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
+    """It works PATH out anew at a prompt, from what it was when mise was loaded."""
+    text = '[env]\nOWN = "1"\n_.path = ["./tools"]\n'
+    project = MISE.grow(person, tmp_path / "project", text)
+    (project / "tools").mkdir()
+    (project / ".cuda-version").write_text("11.8\n")
+    terminal = MISE.beside(shell, at_prompt, first)
+    before = MISE.seen(terminal)
+    for kit, switch in ((person.kits[1], ":"), (person.kits[0], "cudaswitch use 10.1")):
+        terminal.say(switch)
+        for _ in range(2):
+            cd(terminal, project)
+            terminal.say("")
+            inside = seen(terminal)
+            folders = inside["PATH"].split(":")
+            assert folders.count(kit.bin) == folders.count(f"{project}/tools") == 1
+            assert inside["LD_LIBRARY_PATH"] == ":".join(kit.lib)
+            cd(terminal, tmp_path)
+            terminal.say("")
+            assert f"{project}/tools" not in seen(terminal)["PATH"].split(":")
+        terminal.say("cudaswitch off")
+        terminal.say("")
+        assert MISE.seen(terminal) == before
+
+
+@every_shell
+class TestNodeenv:
+    """Its environments keep PATH as a virtualenv does, under names of their own."""
+
+    @pytest.fixture
+    def entering(self, shell: Shell, tmp_path: Path) -> str:
+        """The command that enters one; its node is of no interest."""
+        node = tmp_path / "fake" / "node"
+        node.parent.mkdir()
+        node.write_text("#!/bin/sh\necho v20.0.0\n")
+        node.chmod(0o755)
+        made = [sys.executable, "-m", "nodeenv", "--node=system", str(tmp_path / "n")]
+        subprocess.run(made, env={"PATH": f"{node.parent}:/usr/bin:/bin"}, check=True)
+        script = tmp_path / "n" / "bin" / ("activate.fish" if shell is FISH else "activate")
+        return f"source {shell.quote(str(script))}"
+
+    def test_a_toolkit_that_was_left_within(
+        self, entering: str, shell: Shell, person: Person, tmp_path: Path, at_prompt: Open
+    ) -> None:
+        (tmp_path / "tree").mkdir()
+        (tmp_path / "tree" / ".cuda-version").write_text("11.8\n")
+        terminal = at_prompt(shell)
+        before = seen(terminal)["PATH"]
+        cd(terminal, tmp_path / "tree")
+        terminal.say(entering)
+        cd(terminal, tmp_path)
+        terminal.say("deactivate_node")
+        assert seen(terminal)["PATH"] == before
+
+    def test_one_that_came_within(
+        self, entering: str, shell: Shell, person: Person, at_prompt: Open
+    ) -> None:
+        terminal = at_prompt(shell)
+        before = seen(terminal)["PATH"]
+        terminal.say(entering)
+        terminal.say("cudaswitch use 12.4")
+        terminal.say("deactivate_node")
+        assert seen(terminal)["PATH"].split(":")[0] == person.kits[2].bin
+        terminal.say("cudaswitch off")
+        assert seen(terminal)["PATH"] == before
