@@ -21,3 +21,19 @@ function plain_deactivate
     set -e CONDA_DEFAULT_ENV
     set -gx CONDA_SHLVL 0
 end
+
+# From one to another; each adds a level, and there have been some.
+function plain_switch
+    set -l path $PATH
+    set path[(contains --index -- $CONDA_PREFIX/bin $path)] $argv[1]/bin
+    if test -f $CONDA_PREFIX/etc/conda/deactivate.d/~~cudaswitch.fish
+        source $CONDA_PREFIX/etc/conda/deactivate.d/~~cudaswitch.fish
+    end
+    set -gx PATH $path
+    set -gx CONDA_PREFIX $argv[1]
+    set -gx CONDA_SHLVL 4
+    set -gx CONDA_DEFAULT_ENV $argv[1]
+    if test -f $argv[1]/etc/conda/activate.d/~~cudaswitch.fish
+        source $argv[1]/etc/conda/activate.d/~~cudaswitch.fish
+    end
+end

@@ -27,3 +27,16 @@ plain_deactivate() {
     export CONDA_SHLVL=0
     __conda_hashr
 }
+
+# From one to another; each adds a level, and there have been some.
+plain_switch() {
+    set -- "$1" "${PATH%%"$CONDA_PREFIX/bin:"*}$1/bin:${PATH#*"$CONDA_PREFIX/bin:"}"
+    if [ -f "$CONDA_PREFIX/etc/conda/deactivate.d/~~cudaswitch.sh" ]; then
+        \. "$CONDA_PREFIX/etc/conda/deactivate.d/~~cudaswitch.sh"
+    fi
+    export PATH="$2" CONDA_PREFIX="$1" CONDA_SHLVL=4 CONDA_DEFAULT_ENV="$1"
+    if [ -f "$1/etc/conda/activate.d/~~cudaswitch.sh" ]; then
+        \. "$1/etc/conda/activate.d/~~cudaswitch.sh"
+    fi
+    __conda_hashr
+}

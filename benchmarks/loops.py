@@ -97,6 +97,20 @@ def activation(scene: Scene) -> Iterator[Row]:
             ]
             loop = Loop(shell, bodies[0], before, bodies[1], per=2)
             yield Row("hook", f"{shell}: {name}", loop, "", target, absolute=True)
+        # Two hooks at each switch, of the one that is left and of the other.
+        bodies = [
+            "\n".join(
+                [
+                    quiet,
+                    f"plain_activate '{scene.environment(kind)}'",
+                    *(f"plain_switch '{scene.environment(to)}'" for to in (f"also {kind}", kind)),
+                    "plain_deactivate",
+                ]
+            )
+            for kind, quiet in (("pinned", ""), ("plain", deaf))
+        ]
+        loop = Loop(shell, bodies[0], init, bodies[1], per=6)
+        yield Row("hook", f"{shell}: enter, switch twice, leave", loop, "", most, absolute=True)
 
 
 def prompt(scene: Scene) -> Iterator[Row]:

@@ -104,9 +104,10 @@ def build(folder: Path, count: int, nvcc: Path | None) -> Scene:
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     (scene.tree / ".cuda-version").write_text(f"{SWITCHED[0]}\n")
-    for name in ("pinned", "plain"):
+    for name in ("pinned", "also pinned", "plain", "also plain"):
         _environment(scene.environment(name))
-    scene.say("pin", SWITCHED[0], "--prefix", scene.environment("pinned"))
+    for name, version in zip(("pinned", "also pinned"), SWITCHED, strict=True):
+        scene.say("pin", version, "--prefix", scene.environment(name))
     for shell in SHELLS:
         scene.init(shell).write_text(scene.say("init", shell))
     return scene

@@ -111,13 +111,18 @@ def unhooked_scripts(environment: Environment) -> tuple[list[Path], list[Path]]:
     lacking: list[Path] = []
     worded: list[Path] = []
     for path, after in _edited_scripts(environment, put_in=True).items():
-        runs = _halves_run(read_regular(path, _SCRIPT_LIMIT)) == _halves_run(after)
-        (worded if runs else lacking).append(path)
+        there, wanted = map(_commands, (read_regular(path, _SCRIPT_LIMIT), after))
+        if there.keys() != wanted.keys():
+            lacking.append(path)
+        elif there != wanted:
+            worded.append(path)
     return lacking, worded
 
 
-def _halves_run(script: bytes) -> set[bytes]:
-    return set(re.findall(rb"/etc/cudaswitch/(on|off)\.", script))
+def _commands(script: bytes) -> dict[bytes, bytes]:
+    """Map the halves that a script runs to the lines that do, wherever those stand."""
+    lines = re.findall(rb"(?m)^(?=.*?/etc/cudaswitch/(on|off)\.)(.*?)[ \t#\r]*$", script)
+    return dict(lines)
 
 
 def half_hooked_scripts(environment: Environment) -> list[Path]:

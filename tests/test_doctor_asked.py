@@ -194,3 +194,19 @@ def test_a_store_that_everybody_may_write(patient: Patient) -> None:
     (patient.home.path / ".cuda-version").write_text("12.4\n")
     patient.home.store.chmod(0o777)
     assert told_as_current_does(patient)["fix"] == f"chmod o-w '{patient.home.store}'"
+
+
+def test_lines_of_a_persons_behind_ours_are_no_finding(patient: Patient) -> None:
+    """That our block stood last when it was put in says nothing of who wrote it."""
+    patient.adopt("12.4.131")
+    env = patient.virtualenv()
+    patient.run("pin", "12.4", "-p", env.prefix)
+    script = env.prefix / "bin" / "activate"
+    script.write_text(f"export BEFORE=1\n{script.read_text()}export BEHIND=1\n")
+    assert json.loads("".join(patient.run("doctor", "--json")))["findings"] == []
+    words = "/etc/cudaswitch/on.sh"
+    script.write_text(
+        script.read_text().replace(f'-f "$VIRTUAL_ENV{words}"', f"-r $VIRTUAL_ENV{words}")
+    )
+    [found] = json.loads(patient.home.run("doctor", "--json").stdout)["findings"]
+    assert found["code"] == "CS071"

@@ -143,18 +143,11 @@ ${__CONDA_SHLVL_1_CUDA_HOME-}${__CONDA_SHLVL_1_CUDA_PATH-}${__CONDA_SHLVL_1_CUDA
 ${__CONDA_SHLVL_1_CUDAToolkit_ROOT-}${__CONDA_SHLVL_1_LD_LIBRARY_PATH-}\
 ${__CONDA_SHLVL_2_CUDA_HOME-}${__CONDA_SHLVL_2_CUDA_PATH-}${__CONDA_SHLVL_2_CUDACXX-}\
 ${__CONDA_SHLVL_2_CUDAToolkit_ROOT-}${__CONDA_SHLVL_2_LD_LIBRARY_PATH-}
-            case $CONDA_SHLVL in [0-2]) ;; *) __cudaswitch_kept_deep ;; esac
-            ;;
-    esac
-    case ${CONDA_SHLVL:+${_CUDASWITCH_ON-}${_cudaswitch_undone-}${_csw_want-}} in
-        *:gpus=*) __cudaswitch_kept_gpus ;;
-    esac
-}
-
-# The same below more environments than two: each switch without a deactivation adds one.
-__cudaswitch_kept_deep() {
-    \local _csw_level _csw_name
-    __csw=$__csw${__CONDA_SHLVL_3_CUDA_HOME-}${__CONDA_SHLVL_3_CUDA_PATH-}\
+            # Each switch without a deactivation adds a level.
+            case $CONDA_SHLVL in
+                [0-2]) ;;
+                *)
+                    __csw=$__csw${__CONDA_SHLVL_3_CUDA_HOME-}${__CONDA_SHLVL_3_CUDA_PATH-}\
 ${__CONDA_SHLVL_3_CUDACXX-}${__CONDA_SHLVL_3_CUDAToolkit_ROOT-}${__CONDA_SHLVL_3_LD_LIBRARY_PATH-}\
 ${__CONDA_SHLVL_4_CUDA_HOME-}${__CONDA_SHLVL_4_CUDA_PATH-}${__CONDA_SHLVL_4_CUDACXX-}\
 ${__CONDA_SHLVL_4_CUDAToolkit_ROOT-}${__CONDA_SHLVL_4_LD_LIBRARY_PATH-}\
@@ -168,20 +161,30 @@ ${__CONDA_SHLVL_8_CUDA_HOME-}${__CONDA_SHLVL_8_CUDA_PATH-}${__CONDA_SHLVL_8_CUDA
 ${__CONDA_SHLVL_8_CUDAToolkit_ROOT-}${__CONDA_SHLVL_8_LD_LIBRARY_PATH-}\
 ${__CONDA_SHLVL_9_CUDA_HOME-}${__CONDA_SHLVL_9_CUDA_PATH-}${__CONDA_SHLVL_9_CUDACXX-}\
 ${__CONDA_SHLVL_9_CUDAToolkit_ROOT-}${__CONDA_SHLVL_9_LD_LIBRARY_PATH-}
-    case $CONDA_SHLVL in
-        [3-9]) ;;
-        [1-9][0-9])
-            _csw_level=$CONDA_SHLVL
-            while [ "$_csw_level" -ge 10 ]; do
-                for _csw_name in CUDA_HOME CUDA_PATH CUDACXX CUDAToolkit_ROOT LD_LIBRARY_PATH; do
-                    \eval "__csw=\$__csw\${__CONDA_SHLVL_${_csw_level}_$_csw_name-}"
-                done
-                _csw_level=$((_csw_level - 1))
-            done
+                    case $CONDA_SHLVL in [3-9]) ;; *) __cudaswitch_kept_deep ;; esac
+                    ;;
+            esac
             ;;
-        # Who knows.
-        *) __csw=$__csw: ;;
     esac
+    case ${CONDA_SHLVL:+${_CUDASWITCH_ON-}${_cudaswitch_undone-}${_csw_want-}} in
+        *:gpus=*) __cudaswitch_kept_gpus ;;
+    esac
+}
+
+# The same below more environments than nine; not empty where nobody knows how many there are.
+__cudaswitch_kept_deep() {
+    \local _csw_level _csw_name
+    _csw_level=$CONDA_SHLVL
+    case $_csw_level in
+        [1-9][0-9]) ;;
+        *) __csw=$__csw: _csw_level=0 ;;
+    esac
+    while [ "$_csw_level" -ge 10 ]; do
+        for _csw_name in CUDA_HOME CUDA_PATH CUDACXX CUDAToolkit_ROOT LD_LIBRARY_PATH; do
+            \eval "__csw=\$__csw\${__CONDA_SHLVL_${_csw_level}_$_csw_name-}"
+        done
+        _csw_level=$((_csw_level - 1))
+    done
 }
 
 # The same with the GPUs that conda keeps of each level behind a `:gpus=`; never empty.

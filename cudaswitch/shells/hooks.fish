@@ -180,7 +180,13 @@ function __cudaswitch_leave
         else if test -n "$_CUDASWITCH_GONE"
             # It may have been a script of the environment that set PATH, and conda is still to come.
             set -l gone $_CUDASWITCH_GONE
-            __cudaswitch_settle
+            if test -z "$_CUDASWITCH_ON$_OLD_VIRTUAL_PATH" -a "0$PATH[1]" = $gone
+                and set -q PATH[2]; and not __cudaswitch_path_kept
+                set -e _CUDASWITCH_GONE
+                set -gx PATH $PATH[2..]
+            else
+                __cudaswitch_settle
+            end
             set -gx _CUDASWITCH_GONE $gone
         end
     end

@@ -28,7 +28,8 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
             if [ -z "${_CUDASWITCH_GONE-}" ] || __cudaswitch_ungone; then
                 if __cudaswitch_plainly "$3" "$3:env=$2"; then
                     \export "_CUDASWITCH_$1=$3:env=$2"
-                    \unset _CUDASWITCH_GONE
+                    # That has found conda to keep nothing, of the one that was left neither.
+                    case ${_CUDASWITCH_GONE-} in ?*) _cudaswitch_undone='' && \unset _CUDASWITCH_GONE ;; esac
                     return 0
                 fi
                 # That has looked into the environment: not once more.
