@@ -22,6 +22,8 @@ function __cudaswitch_enter
     end
     set asked "$argv[4]$asked$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
     set asked "$asked$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH$CUDASWITCH_VERSION"
+    # What is to be taken out of what conda keeps.
+    test -n "$_cudaswitch_undone"; and set asked "$asked$_cudaswitch_undone_cc$_cudaswitch_undone_xla"
     if test -z "$asked" -a "$argv[3]" != system; and __cudaswitch_free
         set -l home $argv[3]
         set -l want $home:env=$argv[2]

@@ -63,8 +63,8 @@ __cudaswitch_plainly() {
 # the head, or not, and nothing else has come back or is kept. Fails where it is not so.
 __cudaswitch_ungone() {
     case ${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}$_CUDASWITCH_GONE\|${LD_LIBRARY_PATH-} in
-        [1-9]* | /* | *:*"|"*) return 1 ;;
-        *"|${_cudaswitch_ld_was-}") ;;
+        *:*"|"*) return 1 ;;
+        0/*"|${_cudaswitch_ld_was-}") ;;
         *) return 1 ;;
     esac
     if __cudaswitch_path_kept; then return 1; fi

@@ -357,7 +357,7 @@ def refusing(folder: Path, most: int = 11) -> Path:
 @pytest.mark.parametrize("conda", [Emulator(), *filter(None, [real_conda()])], ids=str)
 @pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
 @pytest.mark.parametrize("own", [{}, {"NVCC_PREPEND_FLAGS": "-O2", "CUDAHOSTCXX": ""}], ids=len)
-@pytest.mark.parametrize("words", ["c d out out", "c +d out out", "c d c a out out"])
+@pytest.mark.parametrize("words", ["c d out out", "c +d out out", "c d c a out out", "c a out out"])
 def test_flags_that_an_environment_has(
     shell: Shell,
     conda: Conda,
@@ -371,8 +371,8 @@ def test_flags_that_an_environment_has(
     mine = Session(plain_person, pinned_environments(plain_person, tmp_path), shell, conda)
     for at in (mine, unpinned(mine)):
         (at.folder / "c/lib/python3.11/site-packages/jaxlib").mkdir(parents=True)
-        prefix = conda_prefix(at.folder / "d")
-        (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
+        for prefix in (conda_prefix(at.folder / "d"), at.folder / "a"):
+            (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
     result = mine.play(*mine.steps(words), **own)
     assert seen(result.snaps["2"])["XLA_FLAGS"] == plain_person.kits[1].data_dir
     plain = unpinned(mine)
