@@ -71,9 +71,18 @@ function __cudaswitch_brings
     return 1
 end
 
-# Have the packages of the environment $argv[1] changed since the file $argv[2] was written?
+# Have the packages of the environment $argv[1] changed since the file $argv[2] was written? A conda
+# environment's `lib` is long: it is read once, for conda-meta tells of another Python.
 function __cudaswitch_newer
-    for dir in $argv[1]/conda-meta $argv[1]/lib/python*/site-packages
+    set -l known $_cudaswitch_sites
+    set -g _cudaswitch_sites
+    $_cudaswitch_test $argv[1]/conda-meta -nt $argv[2]; and return 0
+    if test "$known[1]" != "$argv[1]" -o ! -d $argv[1]/conda-meta
+        set known $argv[1] $argv[1]/lib/python*/site-packages
+    end
+    set _cudaswitch_sites $known
+    set -e known[1]
+    for dir in $known
         $_cudaswitch_test $dir -nt $argv[2]; and return 0
     end
     return 1

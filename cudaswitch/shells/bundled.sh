@@ -3,6 +3,13 @@
 
 # Does the active environment bring its own CUDA? $_csw_left is one that is just being left.
 __cudaswitch_bundled() {
+    # Who asks more than once has $_csw_brought, empty at first.
+    case ${_csw_brought-} in
+        ?*)
+            _csw_xla=${_csw_brought#?}
+            case $_csw_brought in y*) return 0 ;; *) return 1 ;; esac
+            ;;
+    esac
     __csw=${CONDA_PREFIX-}
     case $__csw in "${_csw_left-}") __csw='' ;; esac
     case ${VIRTUAL_ENV-} in
@@ -13,10 +20,10 @@ __cudaswitch_bundled() {
             fi
             ;;
     esac
-    case $__csw in
-        '') return 1 ;;
-        *) __cudaswitch_globbing __cudaswitch_brings "$__csw" ;;
-    esac
+    case $__csw in '') return 1 ;; esac
+    if __cudaswitch_globbing __cudaswitch_brings "$__csw"; then __csw=y; else __csw=n; fi
+    case ${_csw_brought+x} in x) _csw_brought=$__csw${_csw_xla-} ;; esac
+    case $__csw in n) return 1 ;; esac
 }
 
 # Does the environment $1 bring its own CUDA? Looks where `bundled` does: change both.

@@ -54,7 +54,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
                     __cudaswitch_path_kept; or __cudaswitch_leaving
                 end
             end
-            and __cudaswitch_place $__csw $__csw ":$PATH[2..]:$_cudaswitch_ld_was"
+            and __cudaswitch_place $__csw $__csw ":$PATH[2..]:$_cudaswitch_ld_was" '' $_cudaswitch_ld_was
             set PATH[1] $__csw/bin
             set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
             set -gx _CUDASWITCH_U $__csw

@@ -73,9 +73,11 @@ __cudaswitch_copies() {
 # what a container gets, are people's own, and `module` counts folders in lists of its own.
 __cudaswitch_snapshots() {
     \local _csw_all _csw_name IFS
+    # CUDA, PATH or FLAG is in all of them, as are a few more.
+    _csw_all='!*[CPFcpf][UALual][DTAdta][AHGahg]*'
     # shellcheck disable=SC3044  # bash only
     case ${BASH_VERSION:+b}${ZSH_VERSION:+z} in
-        b) \eval "IFS=\$'\\n'" && _csw_all=$(\compgen -A variable) ;;
+        b) \eval "IFS=\$'\\n'" && _csw_all=$(\compgen -A variable -X "$_csw_all") ;;
         z) \eval 'IFS=" " _csw_all=${(kj: :)parameters[@]}' ;;
         # The dot keeps the newline.
         *) IFS=$(printf '\n.') _csw_all=$(set | __cudaswitch_variables) ;;
@@ -175,8 +177,15 @@ ${__CONDA_SHLVL_9_CUDAToolkit_ROOT-}${__CONDA_SHLVL_9_LD_LIBRARY_PATH-}
 __cudaswitch_kept_deep() {
     \local _csw_level _csw_name
     _csw_level=$CONDA_SHLVL
-    case $_csw_level in
-        [1-9][0-9]) ;;
+    # shellcheck disable=SC3053  # bash only
+    case ${BASH_VERSION:+b}${ZSH_VERSION:+z} in
+        b) \eval '_csw_name=${!__CONDA_SHLVL_*}' ;;
+        z) \eval '_csw_name=${(k)parameters[(I)__CONDA_SHLVL_*]}' ;;
+        *) _csw_name=some ;;
+    esac
+    case $_csw_name:$_csw_level in
+        :*) return 0 ;;
+        *:[1-9][0-9]) ;;
         *) __csw=$__csw: _csw_level=0 ;;
     esac
     while [ "$_csw_level" -ge 10 ]; do

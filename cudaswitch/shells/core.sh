@@ -131,11 +131,11 @@ __cudaswitch_settled() {
                 ;;
         esac
         case ${_CUDASWITCH_CC-}${_CUDASWITCH_XLA-} in ?*) __cudaswitch_flags_same || _csw_cxx=/ ;; esac
-        # Where nothing is applied any more it is about a PATH alone.
+        # Where nothing is applied any more a script may have kept a PATH that has.
         __csw=${__csw%%:*} __csw=${_CUDASWITCH_ON:+$__csw|$__csw|$_csw_cxx|${_cudaswitch_ld-}}
-        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${_CUDASWITCH_ON:+${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|${LD_LIBRARY_PATH-}} in
+        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|${LD_LIBRARY_PATH-} in
             "|"*) ;;
-            *"|$__csw")
+            *"|${__csw:-none}")
                 if __cudaswitch_path_kept; then __cudaswitch_snapshots; fi
                 ;;
             *) __cudaswitch_snapshots ;;

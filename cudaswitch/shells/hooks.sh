@@ -12,30 +12,32 @@ __cudaswitch_enter() {
     case $1${_cudaswitch_seen:+x} in Vx) _cudaswitch_seen=entered ;; esac
     # What is put before ours between this and that prompt stays there.
     case ${_cudaswitch_seen-} in ?*) _cudaswitch_entered=${CONDA_PREFIX-}\|${VIRTUAL_ENV-} ;; esac
-    \local __csw _csw_tried _csw_auto _csw_plain _csw_search _csw_ld _csw_ld_set
-    _csw_tried='' _csw_auto=${5-} _csw_plain=''
+    \local __csw _csw_tried _csw_auto _csw_plain _csw_brought _csw_search _csw_ld _csw_ld_set
+    _csw_tried='' _csw_auto=${5-} _csw_plain='' _csw_brought=''
     if [ -n "${6-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/$6" ] \
         && [ "$2/etc/cudaswitch/want" -nt "$2/$7" ] \
         && ! [ -e "${PYTHONUSERBASE:-${HOME-}/.local}/$6" ]; then
         _csw_auto='' _csw_plain=$2
     fi
+    case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_OLD_VIRTUAL_PATH-}/} in
+        /) if __cudaswitch_ungone; then _csw_tried=ungone; fi ;;
+    esac
     # In one word: bash copies a function at each call, word for word.
     case ${4-}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
-${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_OLD_VIRTUAL_PATH-}\
-${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
+${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}\
+${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
         '')
             _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
-            if [ -z "${_CUDASWITCH_GONE-}" ] || __cudaswitch_ungone; then
-                if __cudaswitch_plainly "$3" "$3:env=$2"; then
-                    \export "_CUDASWITCH_$1=$3:env=$2"
-                    # That has found conda to keep nothing, of the one that was left neither.
-                    case ${_CUDASWITCH_GONE-} in ?*) _cudaswitch_undone='' && \unset _CUDASWITCH_GONE ;; esac
-                    return 0
-                fi
-                # That has looked into the environment: not once more.
-                _csw_tried=1
+            if __cudaswitch_plainly "$3" "$3:env=$2"; then
+                \export "_CUDASWITCH_$1=$3:env=$2"
+                # That has found conda to keep nothing, of the one that was left neither.
+                case $_csw_tried in ungone) _cudaswitch_undone='' ;; esac
+                return 0
             fi
+            # That has looked into the environment: not once more.
+            _csw_tried=1
             ;;
+        *) _csw_tried='' ;;
     esac
     __cudaswitch_entered "$@"
 }
@@ -104,13 +106,13 @@ __cudaswitch_said() {
 # script of it changes.
 __cudaswitch_leave() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
-    \local _csw_before _csw_now _csw_repaired __csw _csw_left _csw_path
+    \local _csw_before _csw_now _csw_repaired __csw _csw_left _csw_path _csw_brought
     case $1:${_CUDASWITCH_C:+C}${_CUDASWITCH_V:+V} in
         C:C* | V:*V | A:*) ;;
         *) return 0 ;;
     esac
     # shellcheck disable=SC2034  # bundled.sh reads it
-    _csw_left=$2 _csw_before=${_CUDASWITCH_BIN-} _csw_repaired='' _cudaswitch_gave=''
+    _csw_left=$2 _csw_before=${_CUDASWITCH_BIN-} _csw_repaired='' _cudaswitch_gave='' _csw_brought=''
     _csw_path=$PATH
     _cudaswitch_undone=${_CUDASWITCH_ON-} _cudaswitch_undone_lib=${_CUDASWITCH_LIB-}
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
@@ -272,7 +274,6 @@ __cudaswitch_unsaid() {
 __cudaswitch_repair() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_repair && return ;; esac
-    \local _csw_search
     # It keeps nothing more when it leaves the last one.
     case ${_cudaswitch_undone:+${CONDA_SHLVL-}} in
         '' | 0) _cudaswitch_undone='' ;;
@@ -281,11 +282,8 @@ __cudaswitch_repair() {
     case ${_cudaswitch_stood-}${_CUDASWITCH_C-} in x) __cudaswitch_below ;; esac
     _cudaswitch_stood='' _cudaswitch_left=''
     case ${_CUDASWITCH_X-} in ?*) __cudaswitch_unsaid ;; esac
-    case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_OLD_VIRTUAL_PATH-}/} in
-        /)
-            _csw_search=$PATH
-            if __cudaswitch_ungone; then PATH=$_csw_search && \unset _CUDASWITCH_GONE; fi
-            ;;
+    case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_OLD_VIRTUAL_PATH-}/} in
+        /) __cudaswitch_ungone || : ;;
     esac
     case "${_CUDASWITCH_GONE-}|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
         "|"*) ;;

@@ -251,13 +251,17 @@ function __cudaswitch_hashed --on-variable CONDA_SHLVL
     set -q _cudaswitch_seen[4]; and set _cudaswitch_seen[5] finished
 end
 
-# Did somebody take away what is applied?
+# Did somebody take away what is applied? With $argv a CUDA_HOME of the person's is none that somebody
+# has brought back.
 function __cudaswitch_lost
     test -n "$_CUDASWITCH_ON"; or return 1
     set -l home (string split --fields 1 : -- $_CUDASWITCH_ON)
     set -l lib
     string match --quiet --regex '^[0-9]+(?<lib>/[^:]*)' -- "$_CUDASWITCH_LIB"
-    test "$CUDA_HOME" = $home; and contains -- $home/bin $PATH; or return 0
+    if test "$CUDA_HOME" != $home
+        test -z "$argv" -o -z "$CUDA_HOME" -o "$CUDA_HOME" = "$_CUDASWITCH_WAS_CUDA_HOME"; and return 0
+    end
+    contains -- $home/bin $PATH; or return 0
     test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
 end
 
@@ -279,15 +283,15 @@ function __cudaswitch_look
         # `auto`, or a name for it, goes by the environment. What was refused is told once.
         string match --quiet --regex '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)' -- "$CUDASWITCH_VERSION:$_CUDASWITCH_X"
         and set -e said
-        set -g _cudaswitch_asked
+        string match --quiet --regex '/\.cuda-version:[0-9<>=~!]' -- "$_cudaswitch_asked"
+        or set -g _cudaswitch_asked
         test -n "$_cudaswitch_undone"; and __cudaswitch_finished
     else if set -q _cudaswitch_seen[5]; and __cudaswitch_lost
         set __csw_moved moved
     end
-    if test "$DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV" != "$_cudaswitch_keepers"
-        set __csw_moved moved
+    if test "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" != "$_cudaswitch_keepers"
         __cudaswitch_keepers
-    else if test -n "$__MISE_DIFF"; and __cudaswitch_lost
+    else if test -n "$__MISE_DIFF"; and __cudaswitch_lost kept
         # mise sets anew what it has of a tree at each step in it.
         set __csw_moved moved
     end

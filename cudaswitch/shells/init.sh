@@ -167,11 +167,16 @@ __cudaswitch_environments() {
     esac
 }
 
-# Did somebody take away what is applied?
+# Did somebody take away what is applied? With $1 a CUDA_HOME of the person's is none that somebody has
+# brought back.
 __cudaswitch_lost() {
     case ${_CUDASWITCH_ON-} in '') return 1 ;; esac
+    case ${1:+${CUDA_HOME-}} in
+        '' | "${_CUDASWITCH_WAS_CUDA_HOME-}") set -- "${CUDA_HOME-}" ;;
+        *) set -- "${_CUDASWITCH_ON%%:*}" ;;
+    esac
     __csw=${_CUDASWITCH_LIB-} __csw=${__csw%%:*}
-    case ":${PATH-}:|:${LD_LIBRARY_PATH-}:|${CUDA_HOME-}" in
+    case ":${PATH-}:|:${LD_LIBRARY_PATH-}:|$1" in
         *":/${_CUDASWITCH_BIN#*/}:"*"|"*":${__csw:+/${__csw#*/}:}"*"|${_CUDASWITCH_ON%%:*}")
             return 1
             ;;
@@ -192,8 +197,8 @@ __cudaswitch_version() {
 __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_look && return ;; esac
-    \local __csw _csw_before _csw_moved
-    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _cudaswitch_left=''
+    \local __csw _csw_before _csw_moved _csw_brought
+    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_left=''
     # Who has started this shell may have chosen its GPUs, as Slurm does.
     case ${_cudaswitch_gpus+x}$_csw_before: in
         x* | *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;
@@ -204,17 +209,16 @@ __cudaswitch_look() {
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|finished") __cudaswitch_lost || _csw_moved='' ;;
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
         *)
-            _cudaswitch_asked=''
+            # `auto`, or a name for it, goes by the environment.
+            case ${_cudaswitch_asked-} in */.cuda-version:[0-9\<\>=~!]*) ;; *) _cudaswitch_asked='' ;; esac
             # Has a hook settled for these?
             case ${_cudaswitch_entered-} in "${CONDA_PREFIX-}|${VIRTUAL_ENV-}") _csw_moved='' ;; esac
             case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend || : ;; esac
             ;;
     esac
-    case ${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-} in
-        "${_cudaswitch_keepers-}")
-            # mise sets anew what it has of a tree at each step in it.
-            case ${__MISE_DIFF-} in ?*) if __cudaswitch_lost; then _csw_moved=1; fi ;; esac
-            ;;
+    # mise sets anew what it has of a tree whenever that is another, and says nothing of it.
+    case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}}${NODE_VIRTUAL_ENV-} in
+        "${_cudaswitch_keepers-}") ;;
         *) __cudaswitch_keepers ;;
     esac
     case ${_cudaswitch_undone-} in ?*) __cudaswitch_finished ;; esac

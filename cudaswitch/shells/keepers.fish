@@ -10,16 +10,12 @@ function __cudaswitch_keepers
         set -l anew (string join0 -- $$name | string split0)
         test "$anew" = "$$name"; or set -gx $name $anew
     end
-    if test -n "$_cudaswitch_keepers"
+    if test "$_cudaswitch_keepers" != '|'
         set -g __csw $PATH
-        for record in $_cudaswitch_then_bin
-            __cudaswitch_without "$record"
-        end
+        __cudaswitch_left_over "$_CUDASWITCH_BIN" $_cudaswitch_then_bin
         test "$__csw" = "$PATH"; or set -gx PATH $__csw
         set -g __csw $LD_LIBRARY_PATH
-        for record in $_cudaswitch_then_lib
-            __cudaswitch_without "$record"
-        end
+        __cudaswitch_left_over "$_CUDASWITCH_LIB" $_cudaswitch_then_lib
         if test "$__csw" = "$LD_LIBRARY_PATH"
         else if test -z "$__csw" -a "$_cudaswitch_then_ld" = unset
             set -e LD_LIBRARY_PATH
@@ -27,12 +23,19 @@ function __cudaswitch_keepers
             set -gx LD_LIBRARY_PATH $__csw
         end
         for want in $_cudaswitch_then
-            __cudaswitch_scalars back $want
+            test "$want|$_cudaswitch_then_CUDA_HOME|$_cudaswitch_then_CUDACXX" \
+                = "$_CUDASWITCH_ON|$_CUDASWITCH_WAS_CUDA_HOME|$_CUDASWITCH_WAS_CUDACXX"
+            or __cudaswitch_scalars back $want
         end
     end
-    set -l now "$DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV"
-    if test -z "$_cudaswitch_keepers" -o -z "$now"
-        set -e (set --names --global | string match '_cudaswitch_then*')
+    # direnv may have set what a toolkit sets. Else, where nothing of ours is gone, what people have put
+    # before it stays there.
+    if not string match --quiet -- "$DIRENV_DIFF|*" "$_cudaswitch_keepers"; or __cudaswitch_lost kept
+        set __csw_moved moved
+    end
+    set -l now "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV"
+    if contains -- '|' "$_cudaswitch_keepers" "$now"
+        set -eg _cudaswitch_then (set --names --global | string match '_cudaswitch_then*')
     end
     set -g _cudaswitch_keepers $now
     test -n "$_CUDASWITCH_ON"; or return
@@ -42,4 +45,17 @@ function __cudaswitch_keepers
     contains -- $_CUDASWITCH_ON $_cudaswitch_then; and return
     set -ga _cudaswitch_then $_CUDASWITCH_ON
     __cudaswitch_scalars note $_CUDASWITCH_ON
+end
+
+# Take out of the list $__csw what the records $argv[2..] say was put into it, once each. What the record
+# $argv[1] says is there now stays, once.
+function __cudaswitch_left_over
+    set -l more
+    set -l dir
+    for item in (string match --all --regex '[0-9]+/[^:]*' -- $argv[2..-1])
+        string match --quiet --regex '^(?s)(?<more>[0-9]+)(?<dir>/.*)' -- $item
+        string match --quiet --regex '[0-9]'(string escape --style=regex -- $dir): -- $argv[1]:
+        and set more (math $more + 1)
+        __cudaswitch_without $more$dir
+    end
 end

@@ -5,24 +5,35 @@
 # trees, and nodeenv. What they bring back has in it what was applied whenever that happened.
 __cudaswitch_keepers() {
     \local _csw_now _csw_want
-    _csw_now=${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-} _csw_moved=1
+    _csw_now=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}}${NODE_VIRTUAL_ENV-}
     case ${_cudaswitch_keepers-} in
-        ?*)
-            __cudaswitch_without "${PATH-}" "$_cudaswitch_then_bin"
+        \|) ;;
+        *)
+            __cudaswitch_left_over "${PATH-}" "$_cudaswitch_then_bin" "${_CUDASWITCH_BIN-}"
             PATH=$__csw
-            __cudaswitch_without "${LD_LIBRARY_PATH-}" "$_cudaswitch_then_lib"
+            __cudaswitch_left_over "${LD_LIBRARY_PATH-}" "$_cudaswitch_then_lib" "${_CUDASWITCH_LIB-}"
             case $__csw:$_cudaswitch_then_ld in
                 "${LD_LIBRARY_PATH-}:"*) ;;
                 :unset) \unset LD_LIBRARY_PATH ;;
                 *) LD_LIBRARY_PATH=$__csw ;;
             esac
             for _csw_want in ${_cudaswitch_then[@]+"${_cudaswitch_then[@]}"}; do
-                __cudaswitch_scalars back "$_csw_want"
+                case $_csw_want\|${_cudaswitch_then_CUDA_HOME-}\|${_cudaswitch_then_CUDACXX-} in
+                    "${_CUDASWITCH_ON-}|${_CUDASWITCH_WAS_CUDA_HOME+=}${_CUDASWITCH_WAS_CUDA_HOME-}|\
+${_CUDASWITCH_WAS_CUDACXX+=}${_CUDASWITCH_WAS_CUDACXX-}") ;;
+                    *) __cudaswitch_scalars back "$_csw_want" ;;
+                esac
             done
             ;;
     esac
-    case ${_cudaswitch_keepers:+$_csw_now} in
-        '')
+    # direnv may have set what a toolkit sets. Else, where nothing of ours is gone, what people have put
+    # before it stays there.
+    case ${_cudaswitch_keepers-} in
+        "${DIRENV_DIFF-}|"*) if __cudaswitch_lost kept; then _csw_moved=1; fi ;;
+        *) _csw_moved=1 ;;
+    esac
+    case $_csw_now:${_cudaswitch_keepers-} in
+        \|:* | *:\|)
             _cudaswitch_then=() _cudaswitch_then_bin='' _cudaswitch_then_lib='' _cudaswitch_then_ld=''
             \unset _cudaswitch_then_CUDA_HOME _cudaswitch_then_CUDA_PATH \
                 _cudaswitch_then_CUDAToolkit_ROOT _cudaswitch_then_CUDACXX \
@@ -45,4 +56,18 @@ __cudaswitch_keepers() {
     done
     _cudaswitch_then+=("$_CUDASWITCH_ON")
     __cudaswitch_scalars note "$_CUDASWITCH_ON"
+}
+
+# __csw = the list $1 without what the record $2 says was put into it, once each. What the record $3 says
+# is there now stays, once.
+__cudaswitch_left_over() {
+    \local _csw_items _csw_item
+    __csw=$1 _csw_items=${2:+$2:}
+    while [ -n "$_csw_items" ]; do
+        _csw_item=${_csw_items%%:*} _csw_items=${_csw_items#*:}
+        case :$3: in
+            *[0-9]"/${_csw_item#*/}:"*) _csw_item=$((${_csw_item%%/*} + 1))/${_csw_item#*/} ;;
+        esac
+        __cudaswitch_without "$__csw" "$_csw_item"
+    done
 }

@@ -17,6 +17,7 @@ end
 # What a shell is born with is no news to it.
 set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
 set -g _cudaswitch_line
+set -q _cudaswitch_keepers; or set -g _cudaswitch_keepers '|'
 
 function __cudaswitch_look
     set -l asked "$CONDA_PREFIX$VIRTUAL_ENV$CUDASWITCH_VERSION$_CUDASWITCH_ON$_CUDASWITCH_BIN"
@@ -24,7 +25,7 @@ function __cudaswitch_look
     if test "$asked$_CUDASWITCH_GONE" = ' '; and not test -f $_cudaswitch_root/global
         and not __cudaswitch_file
         set -g _cudaswitch_seen '' '' "$PWD" ''
-        set -g _cudaswitch_keepers "$DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV"
+        set -g _cudaswitch_keepers "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV"
         return 0
     end
     __cudaswitch_load; and __cudaswitch_look

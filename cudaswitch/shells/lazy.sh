@@ -25,12 +25,13 @@ __cudaswitch_look() {
     case $- in *a*) __cudaswitch_unaliased __cudaswitch_look && return ;; esac
     \local __csw
     # What a shell is born with is no news to it.
-    \: "${_cudaswitch_told=${_CUDASWITCH_ON-}|${_CUDASWITCH_LIB-}}" "${_cudaswitch_line=}"
+    \: "${_cudaswitch_told=${_CUDASWITCH_ON-}|${_CUDASWITCH_LIB-}}" "${_cudaswitch_line=}" \
+        "${_cudaswitch_keepers=|}"
     __csw=${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}
     __csw=$__csw${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}
     if [ -z "$__csw${_CUDASWITCH_D-}${_CUDASWITCH_GONE-}" ] && ! [ -f "$_cudaswitch_root/global" ] \
         && ! __cudaswitch_file; then
-        _cudaswitch_seen="||$PWD|" _cudaswitch_keepers=${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}
+        _cudaswitch_seen="||$PWD|" _cudaswitch_keepers=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}}${NODE_VIRTUAL_ENV-}
         _cudaswitch_then_bin='' _cudaswitch_then_lib='' _cudaswitch_then_ld='' _cudaswitch_then=()
         return 0
     fi

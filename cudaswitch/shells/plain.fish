@@ -12,9 +12,9 @@ end
 function __cudaswitch_plainly --no-scope-shadowing
     string match --quiet --regex '^[^:]*(?::env=|$)' -- $want; or return 1
     set -q ld_set[1]; and not set -qx LD_LIBRARY_PATH; and return 1
+    __cudaswitch_place $home $want ":$path:$ld" "$plain" $ld; or return 1
     set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld_was_set $ld_set
-    __cudaswitch_place $home $want ":$path:$ld" "$plain"; or return 1
     set -gx PATH $home/bin $path
     set -q ld_set[1]; and test "$was_unset" != unset; or set -gx _CUDASWITCH_LD unset
     return 0
@@ -27,7 +27,7 @@ function __cudaswitch_bare --no-scope-shadowing
     set ld
 end
 
-# Set what the want $argv[2] of the toolkit $argv[1] has beside PATH, before $_cudaswitch_ld_was,
+# Set what the want $argv[2] of the toolkit $argv[1] has beside PATH, before $argv[5..-1],
 # where there is nothing to work out, neither in the lists $argv[3] nor in the active environment,
 # which is known to bring no CUDA where it is $argv[4]. Else this fails with nothing done.
 function __cudaswitch_place
@@ -36,10 +36,10 @@ function __cudaswitch_place
     test -z "$CONDA_SHLVL$CONDA_PREFIX$VIRTUAL_ENV"; or __cudaswitch_unhindered "$argv[4]"; or return 1
     if test -d $argv[1]/extras/CUPTI/lib64
         set -gx _CUDASWITCH_LIB 0$argv[1]/lib64:0$argv[1]/extras/CUPTI/lib64
-        set -gx --path LD_LIBRARY_PATH $argv[1]/lib64 $argv[1]/extras/CUPTI/lib64 $_cudaswitch_ld_was
+        set -gx --path LD_LIBRARY_PATH $argv[1]/lib64 $argv[1]/extras/CUPTI/lib64 $argv[5..-1]
     else
         set -gx _CUDASWITCH_LIB 0$argv[1]/lib64
-        set -gx --path LD_LIBRARY_PATH $argv[1]/lib64 $_cudaswitch_ld_was
+        set -gx --path LD_LIBRARY_PATH $argv[1]/lib64 $argv[5..-1]
     end
     set -gx _CUDASWITCH_ON $argv[2]:nvcc
     set -gx _CUDASWITCH_BIN 0$argv[1]/bin

@@ -59,8 +59,9 @@ __cudaswitch_plainly() {
         CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
 }
 
-# $_csw_search without the toolkit of an environment that was left, where conda has brought it back at
-# the head, or not, and nothing else has come back or is kept. Fails where it is not so.
+# Take the toolkit of an environment that was left off PATH, where nothing is applied, and conda has
+# brought it back at the head, or not, and no script has touched PATH since, nor anybody else what conda
+# brings back. Fails where it is not so.
 __cudaswitch_ungone() {
     case ${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}$_CUDASWITCH_GONE\|${LD_LIBRARY_PATH-} in
         *:*"|"*) return 1 ;;
@@ -68,10 +69,11 @@ __cudaswitch_ungone() {
         *) return 1 ;;
     esac
     if __cudaswitch_path_kept; then return 1; fi
-    case 0$_csw_search: in
-        "$_CUDASWITCH_GONE:"?*) _csw_search=${_csw_search#*:} ;;
-        *":${_CUDASWITCH_GONE#0}:"*) return 1 ;;
+    case 0${PATH-}: in
+        "$_CUDASWITCH_GONE:${CONDA_PREFIX:-/}/bin:"*) PATH=${PATH#*:} ;;
+        "$_CUDASWITCH_GONE:"* | *":${_CUDASWITCH_GONE#0}:"*) return 1 ;;
     esac
+    \unset _CUDASWITCH_GONE
 }
 
 # Does nothing that conda keeps, and no environment, stand against that?

@@ -13,7 +13,7 @@ __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <hooks.sh, [[>
 <ready.sh, [[>
 <answers.sh, [[>
-<keepers.sh>
+<keepers.sh, [[>
 <init.sh, [[>
 <command.sh, [[>
 '; }

@@ -27,7 +27,7 @@ esac
 <hooks.sh, [[>
 <ready.sh, [[>
 <answers.sh, [[>
-<keepers.sh>
+<keepers.sh, [[>
 <init.sh, [[>
 <command.sh, [[>
 _cudaswitch_rest=''

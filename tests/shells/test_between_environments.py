@@ -1,0 +1,66 @@
+"""From one pinned environment to another: what scripts and conda keep has nothing of the first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
+from shells.driver import FISH, POSIX_SHELLS, Shell
+from shells.kits import Person, foreign
+from shells.pinned import Session, pinned_environments, unpinned
+
+every_shell = pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
+every_conda = pytest.mark.parametrize("conda", [Emulator(), *filter(None, [real_conda()])], ids=str)
+
+
+def at_last(session: Session, words: str, **variables: str | None) -> dict[str, str]:
+    """Return what there is after all words, as if the environments were no other's."""
+    snaps = session.play(*session.steps(words), **variables).snaps
+    last = foreign(snaps[str(len(words.split()) + 1)])
+    return {name: value.replace(f"{session.folder}/", "") for name, value in last.items()}
+
+
+@every_shell
+@every_conda
+@pytest.mark.parametrize("name", ["c", "d"])
+@pytest.mark.parametrize("added", ["{own}{glue}{path}", "{path}{glue}{own}"], ids=["front", "end"])
+def test_a_path_that_a_script_keeps(
+    shell: Shell, conda: Conda, name: str, added: str, person: Person, tmp_path: Path
+) -> None:
+    """Under a name of its own, from before the hook of the environment that it is in."""
+    mine = Session(person, pinned_environments(person, tmp_path), shell, conda)
+    kept = "OLD_PATH" if added.endswith("{own}") else "MINE_OLD_PATH"
+    for at in (mine, unpinned(mine)):
+        prefix = conda_prefix(at.folder / name)
+        own = f"{prefix}/tools"
+        if shell is FISH:
+            words = added.format(own=own, glue=" ", path="$PATH")
+            texts = f"set -gx {kept} $PATH\nset -gx PATH {words}\n", f"set -gx PATH ${kept}\n"
+        else:
+            words = added.format(own=own, glue=":", path="$PATH")
+            texts = f'export {kept}="$PATH"\nexport PATH="{words}"\n', f'export PATH="${kept}"\n'
+        for half, text in zip(("activate", "deactivate"), texts, strict=True):
+            write_hook(prefix, half, f"own.{shell.suffix}", text)
+    for words in (f"a {name} out out", f"a {name} a out out out", f"a c a {name} out out out out"):
+        after, expected = (at_last(at, words)["PATH"] for at in (mine, unpinned(mine)))
+        assert after == expected, words
+
+
+@every_shell
+@every_conda
+@pytest.mark.parametrize("had", [None, "/u"], ids=repr)
+def test_libraries_that_an_environment_has(
+    shell: Shell, conda: Conda, had: str | None, person: Person, tmp_path: Path
+) -> None:
+    """conda keeps the toolkit's folders from before the hook of the environment that was left."""
+    mine = Session(person, pinned_environments(person, tmp_path), shell, conda)
+    for at in (mine, unpinned(mine)):
+        text = json.dumps({"env_vars": {"LD_LIBRARY_PATH": "/theirs"}})
+        (at.folder / "a" / "conda-meta" / "state").write_text(text)
+    for words in ("c a out out", "c b a out out out", "c b c a out out out out"):
+        last = (at_last(at, words, LD_LIBRARY_PATH=had) for at in (mine, unpinned(mine)))
+        after, expected = (one.get("LD_LIBRARY_PATH", "") for one in last)
+        assert after == expected, words
