@@ -104,9 +104,15 @@ def build(folder: Path, count: int, nvcc: Path | None) -> Scene:
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     (scene.tree / ".cuda-version").write_text(f"{SWITCHED[0]}\n")
-    for name in ("pinned", "also pinned", "plain", "also plain"):
+    for name in ("pinned", "also pinned", "framework", "plain", "also plain"):
         _environment(scene.environment(name))
-    for name, version in zip(("pinned", "also pinned"), SWITCHED, strict=True):
+    torch = scene.environment("framework") / "lib/python3.12/site-packages/torch/lib"
+    torch.mkdir(parents=True)
+    (torch / "libtorch_cuda.so").touch()
+    for name in ("virtualenv", "bare virtualenv"):
+        subprocess.run([python, "-m", "venv", "--without-pip", scene.environment(name)], check=True)
+    pinned = ("pinned", "also pinned", "framework", "virtualenv")
+    for name, version in zip(pinned, (*SWITCHED, *SWITCHED), strict=True):
         scene.say("pin", version, "--prefix", scene.environment(name))
     for shell in SHELLS:
         scene.init(shell).write_text(scene.say("init", shell))

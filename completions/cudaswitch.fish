@@ -20,11 +20,12 @@ end
 # The toolkits, each said in words.
 function __cudaswitch_complete_toolkits
     for store in (__cudaswitch_complete_stores)
-        for file in $store/toolkits/*/cudaswitch.json
-            set -l name (string split --right --max 2 --fields 2 / -- $file)
-            printf '%s\tCUDA %s\n' $name \
-                (string replace +cudnn ' with cuDNN ' -- $name | string replace @ ' for ')
-        end
+        # All at once: a call for each takes longer than all else.
+        set -l files $store/toolkits/*/cudaswitch.json
+        set -q files[1]
+        and string replace --regex '.*/([^/]*)/[^/]*$' '$1\tCUDA $1' -- $files \
+            | string replace --regex '(\t.*)\+cudnn' '$1 with cuDNN ' \
+            | string replace --regex '(\t.*)@' '$1 for '
     end
 end
 
@@ -100,13 +101,18 @@ function __cudaswitch_complete_environments
         end < ~/.conda/environments.txt
     end
     set -a found $folders/*/
+    set -l shown
     for prefix in (string trim --right --chars / -- $found)
         test -d $prefix/conda-meta -o -f $prefix/pyvenv.cfg; or continue
-        set -l name (string split --right --max 1 --fields 2 / -- $prefix)
-        test -d $prefix/condabin -o -d $prefix/envs; and set name base
-        printf '%s\t%s\n' $name \
-            (string replace --regex -- '^'(string escape --style=regex ~)/ '~/' $prefix)
+        if test -d $prefix/condabin -o -d $prefix/envs
+            set -a shown base\t$prefix
+        else
+            set -a shown $prefix
+        end
     end
+    set -q shown[1]
+    and string replace --regex '^(?!base\t)(?:.*/)?([^/]*)$' '$1\t$0' -- $shown \
+        | string replace --regex '\t'(string escape --style=regex ~)/ '\t~/'
 end
 
 # What fish completes where it knows nothing of a command: files and folders.
