@@ -55,12 +55,17 @@ __cudaswitch_scalars() {
                 "$_csw_ours:"*) \eval "$_csw_name=\${_csw_was#=}" ;;
             esac
         else
-            \eval "_cudaswitch_gave=1 _cudaswitch_was_$_csw_name=\${$_csw_was-}"
+            \eval "_cudaswitch_gave=1 _cudaswitch_was_$_csw_name=\${$_csw_was-} _csw_set=\${$_csw_was+x}"
             if [ -n "$_csw_kept" ]; then
                 \eval "__cudaswitch_copies $_csw_name \"\$_csw_ours\" \"\${$_csw_was-}\""
             fi
-            \eval "_csw_set=\${$_csw_was+x}"
-            if \eval "__cudaswitch_regained $_csw_name \"\${$_csw_name-}\""; then _csw_set=regained; fi
+            case ${_csw_theirs-} in
+                ?*)
+                    if \eval "__cudaswitch_regained $_csw_name \"\${$_csw_name-}\""; then
+                        _csw_set=regained
+                    fi
+                    ;;
+            esac
             \eval "__csw=\${$_csw_name-}"
             case $_csw_set:$__csw in
                 "x:$_csw_ours") \eval "$_csw_name=\$$_csw_was" && __cudaswitch_unexport "$_csw_name" ;;

@@ -22,6 +22,7 @@ __cudaswitch_note() {
 # known to have been changed since: who does that exports it.
 __cudaswitch_unexport() {
     \local _csw_name _csw_value
+    case ${_CUDASWITCH_UNEXPORTED-} in '') return 0 ;; esac
     for _csw_name; do
         case $_csw_name:${_cudaswitch_ld-"${LD_LIBRARY_PATH-}"} in
             "LD_LIBRARY_PATH:${LD_LIBRARY_PATH-}") ;;
