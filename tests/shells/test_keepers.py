@@ -146,8 +146,8 @@ def test_what_they_bring_back(
 ) -> None:
     """They keep each variable as it was, whatever was active then."""
     text = keeper.added.format() + (keeper.own.format(own) if own else "")
-    if keeper.forgets and (shell is FISH or (shell is ZSH and first == "ours")):
-        # It comes to each prompt behind ours, and sets a list of folders as it wants it.
+    if keeper.forgets and (shell is FISH or first == "ours"):
+        # It may come to a prompt behind ours, and sets a list of folders as it wants it.
         text = text.partition("LD_LIBRARY_PATH")[0]
     project = keeper.grow(person, tmp_path / "project", text)
     (project / "inner").mkdir()
