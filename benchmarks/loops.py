@@ -111,23 +111,24 @@ def activation(scene: Scene) -> Iterator[Row]:
         ]
         loop = Loop(shell, bodies[0], init, bodies[1], per=6)
         yield Row("hook", f"{shell}: enter, switch twice, leave", loop, "", most, absolute=True)
-        # What is not usual: targets are for what is.
-        conda = ("plain_activate '{}'", "plain_deactivate")
-        venv = (f"source '{{}}/bin/activate{'.fish' if shell == 'fish' else ''}'", "deactivate")
-        mine = "set -gx CUDA_HOME /mine" if shell == "fish" else "export CUDA_HOME=/mine"
-        for name, (setup_too, words, kinds) in {
-            "enter, leave, CUDA of its own": ("", conda, ("framework", "plain")),
-            "enter, leave, CUDA_HOME set before": (mine, conda, ("pinned", "plain")),
-            "enter, leave, a virtualenv": ("", venv, ("virtualenv", "bare virtualenv")),
-        }.items():
-            bodies = [
-                "\n".join([quiet, *words]).format(scene.environment(kind))
-                for kind, quiet in zip(
-                    kinds, ("", deaf.replace("{", "{{").replace("}", "}}")), strict=True
-                )
-            ]
-            loop = Loop(shell, bodies[0], f"{init}\n{setup_too}", bodies[1], per=2)
-            yield Row("hook", f"{shell}: {name}", loop)
+        yield from _unusual(scene, shell, init, deaf)
+
+
+def _unusual(scene: Scene, shell: str, init: str, deaf: str) -> Iterator[Row]:
+    """Hooks where the short ways are not taken: targets are for what is usual."""
+    suffix, mine = "", "export CUDA_HOME=/mine"
+    if shell == "fish":
+        suffix, mine = ".fish", "set -gx CUDA_HOME /mine"
+    conda = "plain_activate '{}'\nplain_deactivate"
+    venv = f"source '{{}}/bin/activate{suffix}'\ndeactivate"
+    for name, before, words, ours, others in (
+        ("CUDA of its own", "", conda, "framework", "plain"),
+        ("CUDA_HOME set before", mine, conda, "pinned", "plain"),
+        ("a virtualenv", "", venv, "virtualenv", "bare virtualenv"),
+    ):
+        body, empty = (words.format(scene.environment(kind)) for kind in (ours, others))
+        loop = Loop(shell, body, f"{init}\n{before}", f"{deaf}\n{empty}", per=2)
+        yield Row("hook", f"{shell}: enter, leave, {name}", loop)
 
 
 def prompt(scene: Scene) -> Iterator[Row]:

@@ -140,7 +140,7 @@ def text_of(name: str) -> str:
     """
     text = _read(name)
     if name.endswith(".fish"):
-        import re  # noqa: PLC0415  # who asks which shell has called needs no text
+        import re  # noqa: PLC0415  # slow to load, and of no use to who asks which shell has called
 
         text = re.sub(
             _FISH_FUNCTION,
@@ -167,7 +167,7 @@ def with_keyword(text: str) -> str:
     It is no command, and splits no words: what is quoted need not be. Comparisons stay: with
     `[[` they follow the person's `nocasematch`.
     """
-    import re  # noqa: PLC0415  # the same
+    import re  # noqa: PLC0415  # slow to load, and of no use to who asks which shell has called
 
     return re.sub(_TEST, lambda test: "[[ {} ]]".format(test[1].replace('"', "")), text)
 
@@ -299,7 +299,7 @@ def hook(
     The toolkit's path is broken after each slash: cloning an environment replaces its old
     prefix in every text file, and must not find it at the head of another path.
     """
-    import re  # noqa: PLC0415  # the same
+    import re  # noqa: PLC0415  # slow to load, and of no use to who asks which shell has called
 
     quote = FAMILIES[family].quote
     # To a zsh with `rc_quotes` two single quotes in a row are one that is meant.

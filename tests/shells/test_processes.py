@@ -28,7 +28,7 @@ def started(shell: Shell, person: Person, commands: list[str]) -> dict[str, list
     script = person.home.path / f"script.{shell.suffix}"
     script.write_text("\n".join([*lines, "test -e /nowhere/cudaswitch/9999\n"]))
     log = person.home.path / "strace"
-    strace = [require("strace"), "-f", "-qq", "-o", log, "-e", f"trace={_TRACED}"]
+    strace = [require("strace"), "-f", "-qq", "-s", "200", "-o", log, "-e", f"trace={_TRACED}"]
     env = person.home.env | {"CUDASWITCH_QUIET": "1"}
     done = subprocess.run(
         [*strace, *shell.argv(), script], env=env, cwd=person.home.path, capture_output=True,
@@ -56,6 +56,9 @@ def test_nothing_is_started(shell: Shell, person: Person, tmp_path: Path) -> Non
     tree = tmp_path / "tree" / "in" / "it"
     tree.mkdir(parents=True)
     (tmp_path / "tree" / ".cuda-version").write_text("10.1\n")
+    ranged = tmp_path / "ranged"
+    ranged.mkdir()
+    (ranged / ".cuda-version").write_text(">=10,<11\n")
     venv = [activate(shell, tmp_path / "v"), "deactivate"]
     switches = session.steps("a c b a b d c a c a c a again out out a out")
     directories = [f"cd {shell.quote(str(one))}" for one in (tree, tmp_path, tree, tmp_path)]
@@ -64,5 +67,9 @@ def test_nothing_is_started(shell: Shell, person: Person, tmp_path: Path) -> Non
     loading = f"{person.load(shell)}\n{session.conda.init(shell)}"
     # What their frameworks need is asked for once.
     asking = [f"{step}; {PROMPT}" for step in session.steps("b out d out")]
-    found = started(shell, person, [loading, *asking, *hot])
+    # So is a range, whatever environment without a pin is entered then.
+    commands = [loading, *asking, *hot, f"cd {shell.quote(str(ranged))}", asking[0]]
+    hot += [f"{step}  # in a range" for step in session.steps("d b d out b d")]
+    commands += hot[-6:]
+    found = started(shell, person, commands)
     assert {command: calls for command, calls in found.items() if command in hot} == {}
