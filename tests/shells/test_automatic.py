@@ -232,6 +232,25 @@ def test_who_is_stronger_and_who_is_weaker(
     assert homes(someone, someone.play(shell, *steps).check()) == "31213133"
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_another_python_comes_into_a_conda_environment(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """Its folder of packages is looked at from then on, as those that were there before."""
+    env = Env(tmp_path / "conda [x]")
+    (env.prefix / "conda-meta").mkdir()
+    newer = env.prefix / "lib" / "python3.99" / "site-packages"
+    dist = Env(tmp_path / "other").dist(*NEW).parent
+    came = tmp_path / "came.sh"
+    pythons = f"rm -r lib; mkdir -p '{newer}'"
+    came.write_text(f"sleep 0.02; cd '{env.prefix}'; {pythons}; touch conda-meta\n")
+    filled = tmp_path / "filled.sh"
+    filled.write_text(f"sleep 0.02; mv '{dist}' '{newer}'\n")
+    steps = [entered(shell, env, "CONDA_PREFIX"), f"sh '{came}'", cd(shell, Path("/"))]
+    steps += [f"sh '{filled}'", cd(shell, tmp_path)]
+    assert homes(person, person.play(shell, *steps).check())[-1] == "2"
+
+
 @integrated
 def test_what_is_not_installed_is_said_once(shell: Shell, person: Person, env: Env) -> None:
     replace = later(env, "cupy-cuda92", "8.6.0")
