@@ -92,11 +92,12 @@ def _keep(environment: Environment, answer: Answer, began: int) -> None:
     from pathlib import Path  # noqa: PLC0415
 
     from cudaswitch.durable import write_atomically  # noqa: PLC0415
+    from cudaswitch.ownership import is_anothers  # noqa: PLC0415
     from cudaswitch.staging import plain_modes, require_writable  # noqa: PLC0415
 
     file = Path(environment.answer_file(home().at("auto")))
     # With root's there, the person could not have it changed.
-    if os.path.isdir(home().folder) and os.stat(home().folder).st_uid != os.geteuid():
+    if is_anothers(home().folder):
         return
     with contextlib.suppress(CudaswitchError, OSError), plain_modes(home().root):
         require_writable(home())

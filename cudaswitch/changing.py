@@ -16,15 +16,18 @@ from cudaswitch.activation import Want
 from cudaswitch.contents import read_contents
 from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, StoreError
+from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import MANIFEST, Home, listed, stores
 from cudaswitch.platforms import current_platform, expanded
 from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
 from cudaswitch.store import Store, chosen, find, rank, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit
-from cudaswitch.versions import Version, parse_request
+from cudaswitch.versions import OPERATORS, Request, Version, parse_request
 
 FINGERPRINT = ".fingerprint"
 """A digest of what is offered, beside the ready answers: where it changes, shells ask again."""
+_MOST_RANGES = 50
+"""Of so many ranges with an answer none is kept: each is looked up when the store changes."""
 _STORES = ".stores"
 """The stores that config.toml names, with colons between, for shims and completion."""
 
@@ -104,11 +107,31 @@ class OwnStore(Store):
         with self.changing():
             write_all({self.home.aliases / name: request and request + "\n"})
 
-    def _publish_requests(self) -> None:
-        """Write the ready answers that shells read: requests/NAME holds a want."""
+    def remember(self, request: Request) -> None:
+        """Have a ready answer to a range from now on, where this store has one.
+
+        Of what is installed no list of all ranges can be made, so those are kept that were asked
+        for. Where the store is held or may not be written, Python is asked the next time too.
+        """
+        file = self.home.requests / str(request)
+        # With root's there, the person could not have it changed.
+        if not request.is_range or os.path.exists(file) or is_anothers(self.home.folder):
+            return
+        if settings.usual_libraries():
+            return
+        with contextlib.suppress(CudaswitchError, OSError):
+            require_writable(self.home)
+            with self.lock("store", 0), written(self.home):
+                self._publish_requests(file.name)
+
+    def _publish_requests(self, asked: str = "") -> None:
+        """Write the ready answers that shells read: requests/NAME holds a want.
+
+        `asked` is a range that shall have one too.
+        """
         from hashlib import sha256  # noqa: PLC0415  # only writing needs it
 
-        answers = self._answers()
+        answers = self._answers(asked)
         # Most have many names.
         kits = {kit.path: kit for kit in answers.values()}
         compilers = {path: chosen(kit) for path, kit in kits.items()}
@@ -118,7 +141,11 @@ class OwnStore(Store):
             wanted[_STORES] = os.pathsep.join(map(expanded, shared)) + "\n"
         failure: OSError | None = None
         found = self._published()
-        offered = [(name, kit.name, compilers[kit.path]) for name, kit in sorted(answers.items())]
+        offered = [
+            (name, kit.name, compilers[kit.path])
+            for name, kit in sorted(answers.items())
+            if not name.startswith(OPERATORS)
+        ]
         # Aliases for `auto` and `system` have no answer here.
         aliases = sorted(self.aliases().items())
         told = repr((offered, aliases))
@@ -152,8 +179,11 @@ class OwnStore(Store):
                 found[name] = path.read_text(encoding="utf-8", errors="replace")
         return found
 
-    def _answers(self) -> dict[str, Toolkit]:
-        """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias."""
+    def _answers(self, asked: str = "") -> dict[str, Toolkit]:
+        """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias.
+
+        So do the ranges that have been asked for, and `asked`.
+        """
         kits = [kit for kit in self.present() if kit.platform == current_platform()]
         answers: dict[str, Toolkit] = {}
         for kit in kits:
@@ -165,7 +195,11 @@ class OwnStore(Store):
                     rival = answers.get(version + library)
                     if rival is None or rank(kit, *words) >= rank(rival, *words):
                         answers[version + library] = kit
-        for name, text in self.aliases().items():
+        ranges = [name for name in listed(self.home.requests) if name.startswith(OPERATORS)]
+        # Some script may ask for ever new ones.
+        ranges = ranges if len(ranges) < _MOST_RANGES else []
+        named = {**self.aliases(), **{name: name for name in filter(None, [asked, *ranges])}}
+        for name, text in named.items():
             with contextlib.suppress(CudaswitchError):
                 answers[name] = find(parse_request(text), [self])
         return answers

@@ -68,6 +68,11 @@ def _is_everybodys(place: str) -> bool:
     return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
 
 
+def is_anothers(folder: str) -> bool:
+    """Tell whether a folder is there and another user's."""
+    return os.path.isdir(folder) and os.stat(folder).st_uid != os.geteuid()
+
+
 def refuse_sudo(folder: str) -> None:
     """Raise PermissionError where `sudo` would leave root's files in the folders of its caller."""
     caller = sudo_caller()

@@ -21,7 +21,7 @@ _LONGEST_RANGE = 200
 VERSION_FILE_LIMIT = 4096
 """Bytes of a `.cuda-version` that are read; a longer one is refused."""
 _KEYS = ("cuda", "cudnn", "libraries", "gpus")
-_OPERATORS = (">=", "<=", "==", "!=", ">", "<")
+OPERATORS = (">=", "<=", "==", "!=", ">", "<")
 
 
 class Version:
@@ -102,6 +102,10 @@ class Request(NamedTuple):
     def is_alias(self) -> bool:
         return _is_name(self.text) and self.text not in KEYWORDS
 
+    @property
+    def is_range(self) -> bool:
+        return self.text.startswith(OPERATORS)
+
     def accepts(self, version: Version) -> bool:
         """Tell whether a CUDA version satisfies the request (aliases and keywords do not)."""
         if self.text == "latest":
@@ -140,7 +144,7 @@ def _is_name(text: str) -> bool:
 
 def _range_part(text: str) -> tuple[str, Version] | None:
     """Read one bound of a range, such as `>=11.2`."""
-    operator = next(filter(text.startswith, _OPERATORS), "")
+    operator = next(filter(text.startswith, OPERATORS), "")
     bound = text.removeprefix(operator)
     return (operator, Version(bound)) if operator and is_version(bound) else None
 

@@ -70,7 +70,9 @@ __cudaswitch_has_pin() {
 }
 
 case $_cudaswitch_origin:$__csw in
-    CUDASWITCH_VERSION:) __cudaswitch_ask -- "$CUDASWITCH_VERSION" || exit ;;
+    CUDASWITCH_VERSION:)
+        __cudaswitch_auto "$CUDASWITCH_VERSION" '' || __cudaswitch_ask -- "$CUDASWITCH_VERSION" || exit
+        ;;
 esac
 if [ -z "$_cudaswitch_origin" ]; then
     __cudaswitch_active || __csw=''

@@ -198,12 +198,12 @@ def test_an_environment_without_a_whole_path_is_none(place: Place, tmp_path: Pat
         assert (done.returncode, done.stdout) == (0, f"{place.old}/bin/nvcc\0"), done.stderr
 
 
-@pytest.mark.parametrize("request_text", [">=11,<12", "# why\n11 # old\n", "cuda\t11.8\n"])
-def test_what_has_no_ready_answer_is_asked_for(place: Place, request_text: str) -> None:
-    (place.home.path / ".cuda-version").write_text(request_text)
+@pytest.mark.parametrize("text", [">=11,<12", "# why\n11 # old\n", "cuda\t11.8\n", "cuda=11"])
+def test_what_has_no_ready_answer_is_asked_for(place: Place, text: str) -> None:
+    (place.home.path / ".cuda-version").write_text(text)
     done = place.call("nvcc", CUDASWITCH_HOME="/nowhere")
     assert (done.returncode, done.stdout) == (0, f"{place.old}/bin/nvcc\0"), done.stderr
-    assert place.python_was_asked == ("<" in request_text)
+    assert place.python_was_asked == ("<" in text)
 
 
 def test_a_file_that_cannot_decide_lets_no_weaker_one_decide(place: Place) -> None:

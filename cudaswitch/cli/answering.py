@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
-from cudaswitch import ready, running, talk
+from cudaswitch import automatic, ready, running, talk
+from cudaswitch.changing import own_store
 from cudaswitch.cli import options
 from cudaswitch.cli.switching import use
 from cudaswitch.decision import NOTHING, answer, answer_to
 from cudaswitch.environments import (
+    Environment,
+    active_environment,
     environment_at,
     environment_pinned_by,
     pin_of,
+    read_request,
 )
 from cudaswitch.pins import wanted_by
+from cudaswitch.versions import Request, parse_request
 
 _ANY_PATH = click.Path(readable=False, path_type=Path)
 """What cannot be read is told as everywhere else, not as a wrong option."""
@@ -56,6 +62,7 @@ def want(
         pinned = environment_pinned_by(file)
         found = answer(pin_of(pinned), pinned) if pinned else answer_to(str(file))
         talk.line(str(found.want) if found is not NOTHING else "")
+        _remember(pin_of(pinned) if pinned else read_request(file), pinned)
         return
     if environment is not None:
         wanted = wanted_by(environment_at(environment))
@@ -70,3 +77,13 @@ def want(
     if for_use:
         running.change_here(chosen)  # for its warning; the shell makes the change
     talk.line(str(chosen))
+    _remember(parse_request(request, cudnn))
+
+
+def _remember(request: Request, pinned: Environment | None = None) -> None:
+    """Have a ready answer the next time: to a range, and to `auto` for the environment."""
+    environment = pinned or active_environment(os.environ)
+    if request.text == "auto" and environment:
+        automatic.recall(environment)
+    else:
+        own_store().remember(request)

@@ -15,7 +15,7 @@ __cudaswitch_read() {
         case $_csw_room in -*) return 1 ;; esac
         case $_csw_line in
             '') continue ;;
-            *[!A-Za-z0-9._+-]*)
+            [a-z]*=* | *[!A-Za-z0-9._+'<>=!,'-]*)
                 __cudaswitch_entry || return 1
                 case $_csw_line in '') continue ;; esac
                 ;;
@@ -31,7 +31,9 @@ __cudaswitch_read() {
     done < "$1"
     case $_csw_mode in '' | auto | always | never) ;; *) return 1 ;; esac
     case $_csw_gpus in ?*) __cudaswitch_indices "$_csw_gpus" || return 1 ;; esac
-    __cudaswitch_ready "$_csw_cuda${_csw_cudnn:++cudnn$_csw_cudnn}" || return 1
+    _csw_cuda=$_csw_cuda${_csw_cudnn:++cudnn$_csw_cudnn}
+    __cudaswitch_ready "$_csw_cuda" || __cudaswitch_auto "$_csw_cuda$_csw_mode$_csw_gpus" "$1" \
+        || return 1
     __csw=$__csw${_csw_mode:+:lib=$_csw_mode}${_csw_gpus:+:gpus=$_csw_gpus}
 }
 
@@ -42,15 +44,22 @@ __cudaswitch_entry() {
     _csw_line=$__csw
     case $_csw_line in
         '') return 0 ;;
-        *=*) _csw_key=${_csw_line%%=*} _csw_line=${_csw_line#*=} ;;
-        *[' 	']*) _csw_key=${_csw_line%%[' 	']*} _csw_line=${_csw_line#*[' 	']} ;;
+        [a-z]*[' 	=']*)
+            _csw_key=${_csw_line%%[' 	=']*}
+            case $_csw_key in *[!a-z]*) return 1 ;; esac
+            __cudaswitch_trim "${_csw_line#"$_csw_key"}"
+            __cudaswitch_trim "${__csw#=}"
+            _csw_line=$__csw
+            ;;
     esac
-    __cudaswitch_trim "$_csw_key"
-    _csw_key=$__csw
-    __cudaswitch_trim "$_csw_line"
-    _csw_line=$__csw
-    case $_csw_line in '' | *[' 	=']*) return 1 ;; esac
-    case $_csw_key in *[!a-z]*) return 1 ;; esac
+    # Ranges may have blanks behind their commas.
+    while :; do
+        case $_csw_key:$_csw_line in
+            cuda:*', '*) _csw_line=${_csw_line%%, *},${_csw_line#*, } ;;
+            *: | *[' 	']*) return 1 ;;
+            *) return 0 ;;
+        esac
+    done
 }
 
 # Are these the indices of GPUs, each once? The rest of what may be said is Python's to check.
@@ -110,4 +119,15 @@ __cudaswitch_automatic() {
     { IFS= \read -r _csw_rest && IFS= \read -r __csw; } < "$_csw_file" || return 1
     if [ "$_csw_rest" != "$1" ]; then return 1; fi
     [ -z "$__csw" ] || [ -d "${__csw%%:*}/." ]
+}
+
+# __csw = the ready answer to the request $1 where that is `auto`, of the pin $2 or for the active
+# environment; fails where Python must be asked, as for one that needs nothing: it may have refused.
+__cudaswitch_auto() {
+    case $1:$2 in
+        auto:*/etc/cudaswitch/pin) __csw=${2%/etc/cudaswitch/pin} ;;
+        auto:*) __cudaswitch_active || return 1 ;;
+        *) return 1 ;;
+    esac
+    __cudaswitch_automatic "$__csw" && [ -n "$__csw" ]
 }

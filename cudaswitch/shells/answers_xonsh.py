@@ -33,7 +33,7 @@ answer, and what was installed then."""
 
 def ready(request: str) -> str | None:
     """Return the ready answer to a request, None where Python must be asked."""
-    if not re.fullmatch("[A-Za-z0-9_+][A-Za-z0-9._+-]*", request):
+    if not re.fullmatch("[A-Za-z0-9_+<>=!][A-Za-z0-9._+<>=!,-]*", request):
         return None
     try:
         want = Path(root, "requests", request).read_text(encoding="utf-8").partition("\n")[0]

@@ -47,16 +47,18 @@ function __cudaswitch_read
     set -l libraries
     set -l gpus
     while read --local line
-        if string match --quiet --regex '^[A-Za-z0-9._+-]+$' -- $line; and not set -q cuda[1]
+        if string match --quiet --regex '^[A-Za-z0-9._+-]+$|^[<>=!][A-Za-z0-9._+<>=!,-]+$' -- $line; and not set -q cuda[1]
             set cuda $line
             continue
         end
         set line (string replace --regex '#.*' '' -- $line | string trim)
         test -n "$line"; or continue
         set -l part (string replace --filter --regex \
-            '^(?:(cuda|cudnn|libraries|gpus)(?:[ \t]*=[ \t]*|[ \t]+))?([^\s=]+)$' '$1=$2' -- $line \
-            | string split =); or return 1
+            '^(?:(cuda|cudnn|libraries|gpus)(?:[ \t]*=[ \t]*|[ \t]+))?(\S+(?:, \S+)*)$' '$1:$2' -- $line \
+            | string split --max 1 :); or return 1
         test -n "$part[1]"; or set part[1] cuda
+        # Ranges may have blanks behind their commas.
+        test $part[1] = cuda; and set part[2] (string replace --all ', ' , -- $part[2])
         set -q $part[1][1]; and return 1
         set $part[1] $part[2]
     end < $argv[1]
@@ -73,10 +75,18 @@ function __cudaswitch_read
         string match --quiet --regex '\b(\d+),(.*,)?\1\b' -- $gpus; and return 1
         set gpus gpus=$gpus
     end
-    __cudaswitch_ready "$cuda"; or return 1
+    __cudaswitch_ready "$cuda"
+    or __cudaswitch_auto "$cuda$libraries$gpus"; or return 1
     set -l --path want $__csw $libraries $gpus
     set -g __csw "$want"
     return 0
+end
+
+# $__csw = the ready answer to the request $argv[1] where that is `auto`; fails where Python must be
+# asked, as for an environment that needs nothing: it may have refused.
+function __cudaswitch_auto
+    test "$argv[1]" = auto; and __cudaswitch_active; and __cudaswitch_automatic $__csw
+    and test -n "$__csw"
 end
 
 # What the directory asks for, else the frameworks of the active environment, else the
@@ -92,7 +102,7 @@ function __cudaswitch_directory
         set _cudaswitch_text $__csw
         # What nearly all of them hold is one version. What fish reads ends at a zero byte.
         set -l line
-        if string match --quiet --regex '^(?<line>[A-Za-z0-9._+-]+)\n?$' -- "$_cudaswitch_text"
+        if string match --quiet --regex '^(?<line>[A-Za-z0-9._+<>=!,-]+)\n?$' -- "$_cudaswitch_text"
             and not string match --quiet --regex '\x00' <$_cudaswitch_file
             # Whose else it may be Python knows.
             and test -O $_cudaswitch_file -a ! -L $_cudaswitch_file
@@ -300,6 +310,7 @@ function __cudaswitch_look
         if test -z "$CUDASWITCH_VERSION"
             set -e _CUDASWITCH_X
         else if __cudaswitch_ready $CUDASWITCH_VERSION
+                or __cudaswitch_auto $CUDASWITCH_VERSION
                 or set -g __csw (__cudaswitch_run want -- $CUDASWITCH_VERSION)
             set -gx _CUDASWITCH_X $__csw
         else

@@ -21,7 +21,7 @@ def __cudaswitch_is_file [path] {
 
 # The ready answer to a request, null where Python must be asked.
 def __cudaswitch_ready [request] {
-    if $request !~ '^[A-Za-z0-9_+][A-Za-z0-9._+-]*$' { return null }
+    if $request !~ '^[A-Za-z0-9_+<>=!][A-Za-z0-9._+<>=!,-]*$' { return null }
     let file = $'($env._cudaswitch_root.0)/requests/($request)'
     if not (__cudaswitch_is_file $file) { return null }
     let want = (try { %open --raw $file | lines | get --optional 0 | default '' } catch { '' })
@@ -43,7 +43,7 @@ def __cudaswitch_text [file] {
 def __cudaswitch_read [text] {
     mut said: any = {cuda: null, cudnn: null, libraries: null}
     for line in ($text | lines | str replace --regex '#.*' '' | str trim | where $it != '') {
-        let part = ($line | parse --regex '^(?:(?<key>cuda|cudnn|libraries)(?:[ \t]*=[ \t]*|[ \t]+))?(?<value>[^\s=,]+)$' | get --optional 0)
+        let part = ($line | parse --regex '^(?:(?<key>cuda|cudnn|libraries)(?:[ \t]*=[ \t]*|[ \t]+))?(?<value>\S+)$' | get --optional 0)
         if $part == null { return null }
         let key = ($part.key | default --empty cuda)
         if ($said | get $key) != null { return null }

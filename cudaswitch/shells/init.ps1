@@ -12,7 +12,7 @@ function global:__cudaswitch_located {
 
 # The ready answer to a request, nothing where Python must be asked.
 function global:__cudaswitch_ready([string] $Request) {
-    if ($Request -cnotmatch '\A[A-Za-z0-9_+][A-Za-z0-9._+-]*\z') { return }
+    if ($Request -cnotmatch '\A[A-Za-z0-9_+<>=!][A-Za-z0-9._+<>=!,-]*\z') { return }
     $file = "$global:_cudaswitch_root/requests/$Request"
     if (-not [IO.File]::Exists($file)) { return }
     $want = [IO.File]::ReadAllText($file).Split("`n")[0]

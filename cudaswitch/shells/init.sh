@@ -33,13 +33,13 @@ __cudaswitch_directory() {
         # What nearly all of them hold is one version. Whose else it may be Python knows.
         { [ -O "$_cudaswitch_file" ] && ! [ -L "$_cudaswitch_file" ] \
             && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
-            || __cudaswitch_read "$_cudaswitch_file" \
+            || __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_file" \
             || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
     elif [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_active \
         && __cudaswitch_framework "$__csw"; then
         :
     elif [ -f "$_cudaswitch_root/global" ]; then
-        if ! __cudaswitch_read "$_cudaswitch_root/global"; then
+        if ! __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_root/global"; then
             __cudaswitch_content "$_cudaswitch_root/global"
             __cudaswitch_ask_once "global:$__csw" --file "$_cudaswitch_root/global"
         fi
@@ -186,6 +186,7 @@ __cudaswitch_lost() {
 # Take up what CUDASWITCH_VERSION asks for.
 __cudaswitch_version() {
     if [ -n "${CUDASWITCH_VERSION-}" ] && { __cudaswitch_ready "$CUDASWITCH_VERSION" \
+        || __cudaswitch_globbing __cudaswitch_auto "$CUDASWITCH_VERSION" '' \
         || __csw=$(__cudaswitch_run want -- "$CUDASWITCH_VERSION"); }; then
         \export "_CUDASWITCH_X=$__csw"
     else

@@ -4,7 +4,7 @@
 
 # __csw = the ready answer to the request $1; fails where Python must be asked.
 __cudaswitch_ready() {
-    case $1 in '' | [.-]* | *[!A-Za-z0-9._+-]*) return 1 ;; esac
+    case $1 in '' | [.-]* | *[!A-Za-z0-9._+'<>=!,'-]*) return 1 ;; esac
     __csw=$_cudaswitch_root/requests/$1
     if ! [ -f "$__csw" ]; then return 1; fi
     # `read` makes zsh one system call for each byte, and what dash would not read is no process.

@@ -1,0 +1,134 @@
+"""What a shim asks Python for it asks once: the answer is kept as long as it holds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cudaswitch import configuring
+from cudaswitch import install as installing
+from cudaswitch.changing import own_store
+from cudaswitch.store import find
+from cudaswitch.versions import Version, parse_request
+from made_environments import Env
+from test_shims import Place, environment, executable, place
+
+__all__ = ["place"]
+
+RANGES = [">=11,<12", "!=12.4", "==11.8", "<=11", ">11.7,<12,!=11.9", ">=11.8,<12+cudnnnone"]
+
+
+def called(place: Place, **variables: str) -> tuple[str, bool]:
+    """Call nvcc's shim: whose nvcc it became, and whether Python was asked."""
+    place.asked.unlink(missing_ok=True)
+    done = place.call("nvcc", **variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.removesuffix("/bin/nvcc\0"), place.python_was_asked
+
+
+@pytest.mark.parametrize("asks", ["CUDASWITCH_VERSION", ".cuda-version", "pin", "global"])
+@pytest.mark.parametrize("text", RANGES)
+def test_a_range_is_asked_for_once(place: Place, text: str, asks: str, tmp_path: Path) -> None:
+    variables = {}
+    if asks == "pin":
+        variables["CONDA_PREFIX"] = str(environment(tmp_path / "env", "C", text))
+    elif asks == "CUDASWITCH_VERSION":
+        variables[asks] = text
+    else:
+        (place.home.path if asks[0] == "." else place.home.store).joinpath(asks).write_text(text)
+    assert called(place, **variables) == (str(place.old), True)
+    assert called(place, **variables) == (str(place.old), False)
+
+
+@pytest.mark.parametrize("text", ["cuda >=11, <12\n", "cuda=>=11,<12", "cuda = >=11, <12 # why"])
+def test_however_it_is_written(place: Place, text: str) -> None:
+    (place.home.path / ".cuda-version").write_text(text)
+    assert [called(place)[1] for _ in range(2)] == [True, False]
+
+
+def test_its_answer_follows_what_is_installed(place: Place, tmp_path: Path) -> None:
+    variables = {"CUDASWITCH_VERSION": ">=11.2,<12.9"}
+    assert called(place, **variables) == (str(place.new), True)
+    store, newer = own_store(), tmp_path / "cuda-12.8"
+    executable(newer / "bin" / "nvcc")
+    installing.adopt(store, newer, Version("12.8"))
+    assert called(place, **variables) == (str(newer), False)
+    store.remove(find(parse_request("12.8")))
+    assert called(place, **variables) == (str(place.new), False)
+    # One whose folder went by itself answers nothing.
+    shutil.rmtree(place.new)
+    assert called(place, **variables) == (str(place.old), True)
+    store.settle()
+    assert called(place, **variables) == (str(place.old), False)
+
+
+def test_it_changes_nothing_that_shells_look_at(place: Place) -> None:
+    """They would ask all their questions again."""
+    told = place.home.store / "requests" / ".fingerprint"
+    before = told.read_bytes()
+    own_store().remember(parse_request(">=11"))
+    assert (place.home.store / "requests" / ">=11").exists()
+    assert told.read_bytes() == before
+
+
+def test_ever_new_ones_do_not_pile_up(place: Place) -> None:
+    store, folder = own_store(), place.home.store / "requests"
+    for number in range(120):
+        store.remember(parse_request(f">=11,!=10.{number}"))
+        assert len(list(folder.glob("[<>=!]*"))) <= 50
+    assert (folder / ">=11,!=10.119").exists()
+
+
+def test_none_is_kept_where_shells_may_take_none(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ready answers say nothing of `libraries`; one that was kept goes where that is set."""
+    variables = {"CUDASWITCH_VERSION": ">=11,<12"}
+    called(place, **variables)
+    monkeypatch.setenv("XDG_CONFIG_HOME", place.home.env["XDG_CONFIG_HOME"])
+    configuring.change("libraries", "never")
+    own_store().settle()
+    for _ in range(2):
+        assert called(place, **variables) == (str(place.old), True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a store away")
+def test_nothing_of_root_is_left_in_a_persons_store(place: Place) -> None:
+    os.chown(place.home.store, 1000, 1000)
+    own_store().remember(parse_request(">=11,<12"))
+    assert not (place.home.store / "requests" / ">=11,<12").exists()
+
+
+@pytest.mark.parametrize("asks", ["CUDASWITCH_VERSION", ".cuda-version", "pin"])
+@pytest.mark.parametrize("kind", ["C", "V"])
+def test_auto_is_asked_for_once(place: Place, kind: str, asks: str, tmp_path: Path) -> None:
+    env = Env(environment(tmp_path / "env", kind, "auto\n" if asks == "pin" else None))
+    env.dist("cupy-cuda11x", "11.0.0")
+    name = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}[kind]
+    variables = {name: str(env.prefix), "PATH": f"{env.prefix}/bin:{place.home.env['PATH']}"}
+    if asks == "CUDASWITCH_VERSION":
+        variables[asks] = "auto"
+    elif asks == ".cuda-version":
+        (place.home.path / asks).write_text("auto\n")
+    for was_asked in (True, False):
+        assert called(place, **variables) == (str(place.old), was_asked)
+    env.dist("cupy-cuda12x", "12.0.0")
+    shutil.rmtree(next(env.prefix.rglob("cupy_cuda11x-*")))
+    for was_asked in (True, False):
+        assert called(place, **variables) == (str(place.new), was_asked)
+
+
+def test_auto_that_needs_nothing_is_python_s_to_answer(place: Place, tmp_path: Path) -> None:
+    """What is kept of it does not tell whether it was refused."""
+    system = executable(tmp_path / "system" / "nvcc")
+    env = environment(tmp_path / "env", "C", "auto\n")
+    variables = {"CONDA_PREFIX": str(env)}
+    variables["PATH"] = f"{env}/bin:{system.parent}:{place.home.env['PATH']}"
+    for _ in range(2):
+        place.asked.unlink(missing_ok=True)
+        done = place.call("nvcc", **variables)
+        assert (done.returncode, done.stdout) == (0, f"{system}\0"), done.stderr
+        assert place.python_was_asked
