@@ -120,7 +120,7 @@ def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) ->
     assert (stocked.store / "init" / ".bound").read_text().splitlines()[0].endswith(f" {new}")
 
     new.unlink()
-    done = told("cudaswitch list" if shell in ("tcsh", "xonsh") else "cudaswitch use '>=10'")
+    done = told("cudaswitch list" if shell in ("tcsh", "xonsh") else "cudaswitch use '>=9'")
     said = re.findall("^(?:cudaswitch|hint|Exc|FileN).*", done.stderr, re.MULTILINE)
     if shell == "nu":
         gone = f"cudaswitch: `{new}` is gone, and no other is on PATH help: {HINT[6:]}"
