@@ -42,21 +42,23 @@ def bundles_cuda(
     return next((path for places in shown for path in places), None)
 
 
-def plain_site(prefix: str | PathLike[str]) -> str:
-    """Name the folder of packages, relative to it, of an environment that brings no CUDA.
+def watched(prefix: str | PathLike[str]) -> tuple[str, ...]:
+    """Name the folder of packages, relative to it, of an environment that is all alone.
 
-    Nor has it anything that looks for libdevice. As long as nothing is put into that folder or
-    conda-meta, and pyvenv.cfg stays as it is, hooks need not look (`__cudaswitch_enter`). ""
-    where it is not so, or where more folders would have to be watched.
+    As long as nothing is put into that folder or conda-meta, and pyvenv.cfg stays as it is, hooks
+    need not look what it brings (`__cudaswitch_enter`): nothing, or what stands behind the folder,
+    `y` for its own CUDA, `nx` for something that looks for libdevice, `yx` for both. () where more
+    folders would have to be watched.
     """
     sites = [os.path.realpath(site) for site in sites_of(prefix)]
     python = os.path.basename(os.path.dirname(sites[0])) if sites else ""
     folder = f"lib/{python}/site-packages" if sites else "conda-meta"
     place = os.path.join(prefix, folder)
-    watched = [os.path.realpath(place)] == sites or (not sites and os.path.isdir(place))
-    alone = _seen_base(prefix) is None
-    plain = watched and alone and not bundles_cuda(prefix) and not lacks_libdevice(prefix)
-    return folder if plain else ""
+    is_all = [os.path.realpath(place)] == sites or (not sites and os.path.isdir(place))
+    if not is_all or _seen_base(prefix) is not None:
+        return ()
+    brings = ("y" if bundles_cuda(prefix) else "n") + ("x" if lacks_libdevice(prefix) else "")
+    return (folder,) if brings == "n" else (folder, brings)
 
 
 def lacks_libdevice(prefix: str | PathLike[str]) -> bool:

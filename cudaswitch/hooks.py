@@ -10,7 +10,7 @@ from typing import Literal
 
 from cudaswitch import marked, shells
 from cudaswitch.activation import Want
-from cudaswitch.bundled import plain_site
+from cudaswitch.bundled import watched
 from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.environments import Environment
 from cudaswitch.errors import StoreError, hint_for
@@ -21,7 +21,10 @@ from cudaswitch.versions import Request
 _HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
 _HOOK_LIMIT = _SCRIPT_LIMIT = 1 << 20
 """Bytes of a hook, and of an activate script; both have a few thousand."""
-_SITE = r"(?m)^ *__cudaswitch_enter .* '(conda-meta|lib/python[\d.]+/site-packages)' '[^']*'$"
+_WATCHED = (
+    r"(?m)^ *__cudaswitch_enter .* '(conda-meta|lib/python[\d.]+/site-packages)'"
+    r" '(?:conda-meta|pyvenv.cfg)'(?: '([yn]x?)')?$"
+)
 _AUTOMATIC = r"(?m)^ *__cudaswitch_enter .* 'auto'(?: |$)"
 
 
@@ -37,11 +40,11 @@ def hook_files(environment: Environment, half: str) -> dict[str, Path]:
 
 
 def hook_texts(
-    environment: Environment, request: Request, want: Want, site: str
+    environment: Environment, request: Request, want: Want, watched: tuple[str, ...]
 ) -> dict[Path, str]:
     """Map each file of an environment's hooks to its text, in the order of writing.
 
-    The half that undoes comes before the half that does. `site` is `bundled.plain_site`.
+    The half that undoes comes before the half that does. `watched` is that of `bundled`.
     """
     texts = shared_texts(environment)
     for half in _HALVES:
@@ -53,7 +56,7 @@ def hook_texts(
                 want.home,
                 want.options,
                 automatic=dealias(request).text == "auto",
-                site=site,
+                watched=watched,
             )
     return texts
 
@@ -84,10 +87,10 @@ def holds(path: Path, text: str) -> bool:
     return read_regular(path, len(expected) + 1, head=True) == expected
 
 
-def site_kept(environment: Environment) -> str:
-    """Return the folder that hooks were written with as that of packages without CUDA."""
-    found = re.search(_SITE, _entering(environment))
-    return found[1] if found else ""
+def watched_since(environment: Environment) -> tuple[str, ...]:
+    """Return what hooks were written with to watch, and what the environment brought then."""
+    found = re.search(_WATCHED, _entering(environment))
+    return tuple(filter(None, found.groups())) if found else ()
 
 
 def is_automatic(environment: Environment) -> bool:
@@ -144,8 +147,8 @@ def write_pin(
     newer than that are not in `want`. `noted` are files that are written with them.
     """
     sweep_leftovers(environment)
-    site = plain_site(environment.prefix)
-    texts: dict[Path, str | bytes | None] = {**hook_texts(environment, request, want, site)}
+    hooks = hook_texts(environment, request, want, watched(environment.prefix))
+    texts: dict[Path, str | bytes | None] = {**hooks}
     try:
         texts |= _edited_scripts(environment, put_in=True)
         texts[Path(environment.want_file)] = str(want).replace("/", "\n") + "\n"

@@ -25,8 +25,8 @@ from cudaswitch.hooks import (
     holds,
     hook_texts,
     shared_texts,
-    site_kept,
     unhooked_scripts,
+    watched_since,
 )
 from cudaswitch.platforms import home_folder
 from cudaswitch.regular import read_regular
@@ -69,7 +69,7 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
 
 def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     """Compare hooks with what would be written. Raises OSError, which names what is closed."""
-    texts = hook_texts(environment, request, want, site_kept(environment))
+    texts = hook_texts(environment, request, want, watched_since(environment))
     shared = shared_texts(environment)
     there = {path: holds(path, text) for path, text in texts.items() if os.path.isfile(path)}
     halved = half_hooked_scripts(environment)

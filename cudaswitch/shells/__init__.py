@@ -288,13 +288,13 @@ def hook(
     options: str,
     *,
     automatic: bool,
-    site: str,
+    watched: tuple[str, ...],
 ) -> str:
     """Return one half of an environment's hook, complete but for core.* beside it.
 
-    With `automatic` it looks whether packages have changed since the answer was written. As long
-    as those in the folder `site` of the environment have not, it brings no CUDA of its own;
-    "" leaves that to be looked at.
+    With `automatic` it looks whether packages have changed since the answer was written. `watched`
+    (see `bundled.watched`) tells what the environment brings as long as they have not; () leaves
+    that to be looked at.
 
     The toolkit's path is broken after each slash: cloning an environment replaces its old
     prefix in every text file, and must not find it at the head of another path.
@@ -303,6 +303,7 @@ def hook(
 
     quote = FAMILIES[family].quote
     # To a zsh with `rc_quotes` two single quotes in a row are one that is meant.
+    mark = (_MARKS[owner],) if watched else ()
     broken = '""'.join(quote(part) for part in re.findall(r"[^/]*/?", home) if part)
     values = {
         "owner": owner,
@@ -310,6 +311,6 @@ def hook(
         "home": broken,
         "options": quote(options),
         "auto": quote("auto" if automatic else ""),
-        "watched": " ".join(map(quote, (site, _MARKS[owner]) if site else ())),
+        "watched": " ".join(map(quote, (*watched[:1], *mark, *watched[1:]))),
     }
     return re.sub(r"@(\w+)@", lambda match: values[match[1]], _read(f"{half}.{family}"))

@@ -1,7 +1,13 @@
 # What the active environment brings, and whether that has changed.
 
-# Does the active environment bring its own CUDA? $__csw_left is one that is just being left.
+# Does the active environment bring its own CUDA? $__csw_left is one that is just being left. Who asks
+# more than once has $__csw_found, empty at first.
 function __cudaswitch_bundled
+    if set -q __csw_found[1]
+        set -q __csw_found[2]; and set -g __csw_xla yes
+        test $__csw_found[1] = yes
+        return
+    end
     set -l env $CONDA_PREFIX
     set -l venv $VIRTUAL_ENV
     test "$env" = "$__csw_left"; and set env
@@ -11,7 +17,10 @@ function __cudaswitch_bundled
             set env $venv
         end
     end
-    test -n "$env"; and __cudaswitch_brings $env
+    set -l found no
+    test -n "$env"; and __cudaswitch_brings $env; and set found yes
+    set -q __csw_found; and set __csw_found $found $__csw_xla
+    test $found = yes
 end
 
 # Does the environment $argv bring its own CUDA? Looks where `bundled` does: change both.

@@ -100,6 +100,7 @@ function __cudaswitch_settle
     set -l home
     set -l plain
     set -g __csw
+    set -g __csw_found
     if not set -q argv[1]
         __cudaswitch_strongest
         set want $__csw
@@ -114,10 +115,12 @@ function __cudaswitch_settle
     string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"
     if test -n "$home" -a -z "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH"
         and __cudaswitch_free; and __cudaswitch_plainly
-        set -e __csw
+    else if test -z "$_CUDASWITCH_GONE"; and __cudaswitch_shortly
     else
         __cudaswitch_settled
     end
+    set -e __csw __csw_found
+    return 0
 end
 
 # The same for $want and its $home, whatever there is already.
@@ -172,6 +175,7 @@ function __cudaswitch_settled --no-scope-shadowing
             __cudaswitch_scalars give $_CUDASWITCH_ON
         end
         set -g _cudaswitch_plain
+        set -g _cudaswitch_besides
         test -n "$_CUDASWITCH_UNEXPORTED"; and __cudaswitch_unexport LD_LIBRARY_PATH
         set -e __csw_names __csw_theirs _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
             _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT _CUDASWITCH_UNEXPORTED

@@ -102,7 +102,12 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
             if __cudaswitch_plainly "${1%%:*}" "$1"; then return 0; fi
             __cudaswitch_settled "$1" tried
             ;;
-        *) __cudaswitch_settled "$1" "${_csw_tried:+tried}" ;;
+        *)
+            case ${_CUDASWITCH_GONE-}${_csw_tried-} in
+                '') if __cudaswitch_shortly "$1"; then return 0; fi ;;
+            esac
+            __cudaswitch_settled "$1" "${_csw_tried:+tried}"
+            ;;
     esac
 }
 
@@ -159,7 +164,7 @@ __cudaswitch_settled() {
             "${_cudaswitch_plain-}|") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
             *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
         esac
-        _cudaswitch_plain=''
+        _cudaswitch_plain='' _cudaswitch_besides=''
         case ${_CUDASWITCH_UNEXPORTED-} in ?*) __cudaswitch_unexport LD_LIBRARY_PATH ;; esac
         \unset _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
             _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT _CUDASWITCH_UNEXPORTED

@@ -1,14 +1,15 @@
 # The two halves of an environment's hook, and what conda calls when it has finished.
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
-# whether the request is `auto`, and what in the environment is older than the pin as long as
-# there is nothing new in it that might bring CUDA.
+# whether the request is `auto`, what in the environment is older than the pin as long as there is
+# nothing new in it that might bring CUDA, and what it brought then.
 function __cudaswitch_enter
     # What is active at the next prompt may be what was at the last, and this one left untold.
     test $argv[1] = V; and set -g _cudaswitch_seen
     # What is put before ours between this and that prompt stays there.
     set -q _cudaswitch_seen; and set -g _cudaswitch_entered "$CONDA_PREFIX $VIRTUAL_ENV"
     set -l plain
+    set -l found
     set -l asked $argv[5]
     if set -q argv[7]
         set -l pin $argv[2]/etc/cudaswitch/want
@@ -16,15 +17,22 @@ function __cudaswitch_enter
         test -n "$user"; or set user "$HOME/.local"
         if $_cudaswitch_test $pin -nt $argv[2]/$argv[6] -a $pin -nt $argv[2]/$argv[7] \
                 -a ! -e $user/$argv[6]
-            set plain $argv[2]
             set asked
+            if not set -q argv[8]
+                set plain $argv[2]
+            else if test "$CONDA_PREFIX$VIRTUAL_ENV" = $argv[2]
+                set found no
+                string match --quiet 'y*' $argv[8]; and set found yes
+                string match --quiet '*x' $argv[8]; and set -a found xla
+            end
         end
     end
     set asked "$argv[4]$asked$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
-    set asked "$asked$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH$CUDASWITCH_VERSION"
+    set asked "$asked$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$CUDASWITCH_VERSION"
     # What is to be taken out of what conda keeps.
-    test -n "$_cudaswitch_undone"; and set asked "$asked$_cudaswitch_undone_cc$_cudaswitch_undone_xla"
-    if test -z "$asked" -a "$argv[3]" != system; and __cudaswitch_free
+    test -n "$_cudaswitch_undone"; and set asked "$asked$_cudaswitch_undone_cc"
+    test -n "$_cudaswitch_undone_xla"; and __cudaswitch_xla_kept; and set asked xla
+    if test -z "$asked" -a "$argv[3]" != system
         set -l home $argv[3]
         set -l want $home:env=$argv[2]
         set -l --path path $PATH
@@ -33,10 +41,14 @@ function __cudaswitch_enter
         set -q LD_LIBRARY_PATH; and set ld_set set
         and not set -qg LD_LIBRARY_PATH; and set ld_set under
         test -n "$ld"; or __cudaswitch_bare
-        if __cudaswitch_plainly
+        set -g __csw_found $found
+        if test -z "$_OLD_VIRTUAL_PATH"; and __cudaswitch_free; and __cudaswitch_plainly
+            or __cudaswitch_besides
             set -gx _CUDASWITCH_$argv[1] $want
+            set -e __csw_found
             return
         end
+        set -e __csw_found
     end
     __cudaswitch_entered $argv
 end
@@ -102,7 +114,7 @@ end
 
 # conda has finished: what it keeps is from before the hook of the environment that was left.
 function __cudaswitch_finished
-    if test -n "$_cudaswitch_undone_cc$_cudaswitch_undone_xla"; or __cudaswitch_kept
+    if test -n "$_cudaswitch_undone_cc"; or __cudaswitch_xla_kept; or __cudaswitch_kept
         __cudaswitch_forget
     else
         set -g _cudaswitch_undone

@@ -2,8 +2,8 @@
 # The two halves of an environment's hook, and what conda calls when it has finished.
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options, whether
-# the request is `auto`, and what in the environment is older than the pin as long as there is
-# nothing new in it that might bring CUDA.
+# the request is `auto`, what in the environment is older than the pin as long as there is nothing
+# new in it that might bring CUDA, and what it brought then.
 __cudaswitch_enter() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     # Not where it would be exported: to a shell that has no functions.
@@ -17,7 +17,11 @@ __cudaswitch_enter() {
     if [ -n "${6-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/$6" ] \
         && [ "$2/etc/cudaswitch/want" -nt "$2/$7" ] \
         && ! [ -e "${PYTHONUSERBASE:-${HOME-}/.local}/$6" ]; then
-        _csw_auto='' _csw_plain=$2
+        _csw_auto=''
+        case ${8-}${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+            "$2") _csw_plain=$2 ;;
+            "${8:-/}$2") _csw_brought=$8 ;;
+        esac
     fi
     case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_OLD_VIRTUAL_PATH-}/} in
         /) if __cudaswitch_ungone; then _csw_tried=ungone; fi ;;
@@ -26,9 +30,19 @@ __cudaswitch_enter() {
     case ${4-}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
 ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}\
 ${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
-        '')
+        '') __csw=${_csw_brought:+besides} __csw=${__csw:-plainly} ;;
+        *)
+            case ${4-}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
+${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-} in
+                '') __csw=besides ;;
+                *) __csw='' ;;
+            esac
+            ;;
+    esac
+    case $__csw in
+        ?*)
             _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
-            if __cudaswitch_plainly "$3" "$3:env=$2"; then
+            if "__cudaswitch_$__csw" "$3" "$3:env=$2"; then
                 \export "_CUDASWITCH_$1=$3:env=$2"
                 # That has found conda to keep nothing, of the one that was left neither.
                 case $_csw_tried in ungone) _cudaswitch_undone='' ;; esac
@@ -251,7 +265,8 @@ __cudaswitch_forget() {
 __cudaswitch_finished() {
     \local __csw
     __cudaswitch_kept
-    case $__csw${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-} in
+    if __cudaswitch_xla_kept; then __csw=xla; fi
+    case $__csw${_cudaswitch_undone_cc-} in
         '') _cudaswitch_undone='' ;;
         *) __cudaswitch_forget ;;
     esac
@@ -274,6 +289,8 @@ __cudaswitch_unsaid() {
 __cudaswitch_repair() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_repair && return ;; esac
+    \local _csw_brought
+    _csw_brought=''
     # It keeps nothing more when it leaves the last one.
     case ${_cudaswitch_undone:+${CONDA_SHLVL-}} in
         '' | 0) _cudaswitch_undone='' ;;

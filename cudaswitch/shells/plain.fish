@@ -66,8 +66,12 @@ end
 function __cudaswitch_restore
     test "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D$_CUDASWITCH_OLD\
 $_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH$_CUDASWITCH_UNEXPORTED:$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:\
-$CUDACXX|0$PATH[1]" = ":$_cudaswitch_ld|$_cudaswitch_plain|$_CUDASWITCH_BIN"; or return 1
-    test -n "$_cudaswitch_plain"; or return 1
+$CUDACXX|0$PATH[1]" = ":$_cudaswitch_ld|$_cudaswitch_plain|$_CUDASWITCH_BIN"; and test -n "$_cudaswitch_plain"
+    or begin
+        test -z "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
+        and __cudaswitch_retrace
+        return
+    end
     set -q _CUDASWITCH_KEPT; and return 1
     set -q PATH[2]; or return 1
     __cudaswitch_kept; and return 1

@@ -10,7 +10,13 @@ ${_CUDASWITCH_UNEXPORTED-}
     __csw=$__csw:${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
     case $__csw\|${LD_LIBRARY_PATH-} in
         ":${_cudaswitch_plain:-none}|${_cudaswitch_ld:-none}") ;;
-        *) return 1 ;;
+        *)
+            case ${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_CUDASWITCH_D-} in
+                '') __cudaswitch_retrace ;;
+                *) return 1 ;;
+            esac
+            return
+            ;;
     esac
     case 0${PATH-} in "${_CUDASWITCH_BIN-}:"*) ;; *) return 1 ;; esac
     case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
@@ -37,7 +43,12 @@ __cudaswitch_plainly() {
     { [ -d "$1/lib64" ] && [ -x "$1/bin/nvcc" ]; } || return 1
     case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-}${CONDA_PREFIX-}${VIRTUAL_ENV-}$_csw_ld_set in
         '' | exported) ;;
-        *) __cudaswitch_unhindered || return 1 ;;
+        *)
+            if ! __cudaswitch_unhindered; then
+                case ${_CUDASWITCH_ON-} in '') __cudaswitch_besides "$@" ;; *) return 1 ;; esac
+                return
+            fi
+            ;;
     esac
     if [ -d "$1/extras/CUPTI/lib64" ]; then
         set -- "$1" "$2" :"$1/extras/CUPTI/lib64" :0"$1/extras/CUPTI/lib64"
@@ -63,7 +74,8 @@ __cudaswitch_plainly() {
 # brought it back at the head, or not, and no script has touched PATH since, nor anybody else what conda
 # brings back. Fails where it is not so.
 __cudaswitch_ungone() {
-    case ${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}$_CUDASWITCH_GONE\|${LD_LIBRARY_PATH-} in
+    case ${_cudaswitch_undone_xla:+x} in x) if __cudaswitch_xla_kept; then return 1; fi ;; esac
+    case ${_cudaswitch_undone_cc-}$_CUDASWITCH_GONE\|${LD_LIBRARY_PATH-} in
         *:*"|"*) return 1 ;;
         0/*"|${_cudaswitch_ld_was-}") ;;
         *) return 1 ;;

@@ -81,7 +81,7 @@ FAMILIES = {
             quote_posix,
             core=(
                 *("packages.sh", "bundled.sh", "copies.sh", "exported.sh", "flags.sh"),
-                *("lists.sh", "core.sh", "plain.sh", "hooks.sh"),
+                *("lists.sh", "core.sh", "plain.sh", "besides.sh", "hooks.sh"),
             ),
             activate="activate",
             deactivate=r"(?m)^deactivate\s*\(\)\s*\{[ \t]*\r?\n",
@@ -100,7 +100,7 @@ FAMILIES = {
             quote_fish,
             core=(
                 *("release.fish", "bundled.fish", "copies.fish", "exported.fish", "flags.fish"),
-                *("lists.fish", "core.fish", "plain.fish", "hooks.fish"),
+                *("lists.fish", "core.fish", "plain.fish", "besides.fish", "hooks.fish"),
             ),
             activate="activate.fish",
             deactivate=r"(?m)^function deactivate\b.*\r?\n",

@@ -33,7 +33,7 @@ GOLDEN = Path(__file__).with_name("golden")
 ROOT, PROGRAM = "/home/o'neill/a $store", '/opt/a "program"/cudaswitch'
 SCRIPTS = "/opt/a `share`"
 TOOLKIT, OPTIONS = "/srv/a store/toolkits/10.1.243+cudnn7.6.5", "lib=always:gpus=0,2"
-SITE = "lib/python3.11/site-packages"
+WATCHED = ("lib/python3.11/site-packages", "yx")
 
 
 def _operations() -> dict[str, Callable[[], str]]:
@@ -53,7 +53,14 @@ def _operations() -> dict[str, Callable[[], str]]:
         for owner in ("C", "V"):
             for half in ("enter", "leave"):
                 found[f"{half}-{owner}.{family}"] = partial(
-                    shells.hook, family, half, owner, TOOLKIT, OPTIONS, automatic=False, site=SITE
+                    shells.hook,
+                    family,
+                    half,
+                    owner,
+                    TOOLKIT,
+                    OPTIONS,
+                    automatic=False,
+                    watched=WATCHED,
                 )
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +37,13 @@ def env(tmp_path: Path, kind: str) -> Env:
 
 def entered(person: Person, shell: Shell, env: Env, **variables: str) -> str | None:
     """Run the hook that enters, and return LD_LIBRARY_PATH, the toolkit being active."""
+    return entered_and_told(person, shell, env, **variables)[0]
+
+
+def entered_and_told(
+    person: Person, shell: Shell, env: Env, **variables: str
+) -> tuple[str | None, str | None]:
+    """Run the hook that enters, and return LD_LIBRARY_PATH and XLA_FLAGS."""
     conda = (env.prefix / "conda-meta").is_dir()
     hook = f"etc/conda/activate.d/~~cudaswitch.{shell.suffix}"
     hook = hook if conda else f"etc/cudaswitch/on.{shell.suffix}"
@@ -44,7 +52,7 @@ def entered(person: Person, shell: Shell, env: Env, **variables: str) -> str | N
     result = bare.play(shell, active, shell.source(env.prefix / hook), **variables).check()
     seen = foreign(result.snaps["2"])
     left = switched(result.snaps["1"], person.kits[0], libraries=False)
-    found = seen.pop("LD_LIBRARY_PATH", None)
+    found = seen.pop("LD_LIBRARY_PATH", None), seen.pop("XLA_FLAGS", None)
     assert seen == left
     return found
 
@@ -117,6 +125,34 @@ def test_what_is_older_than_the_pin_is_not_looked_at_again(
     assert entered(person, shell, env) == ours
     person.pin("10.1", env.prefix)
     assert entered(person, shell, env) is None
+    shutil.rmtree(site / "nvidia")
+    os.utime(site, (time.time() - 60,) * 2)
+    assert entered(person, shell, env) is None
+    site.touch()
+    assert entered(person, shell, env) == ours
+
+
+@every_shell
+@every_kind
+@pytest.mark.parametrize("bundled", [True, False])
+def test_libdevice_that_comes_after_the_pin(
+    shell: Shell, env: Env, bundled: bool, tmp_path: Path
+) -> None:
+    """TensorFlow and JAX are told where the toolkit has it as long as there is no other."""
+    person = make_person(tmp_path / "person")
+    kit = person.kits[0]
+    (kit.home / "nvvm" / "libdevice").mkdir(parents=True)
+    env.write(f"{SITE}/tensorflow/__init__.py", "")
+    if bundled:
+        wheel(env)
+    person.pin(kit.version, env.prefix)
+    libraries = None if bundled else ":".join(kit.lib)
+    told = f"--xla_gpu_cuda_data_dir={kit.home}"
+    quoted = f'--xla_gpu_cuda_data_dir="{kit.home}"'
+    assert entered_and_told(person, shell, env) in ((libraries, told), (libraries, quoted))
+    env.write(f"{SITE}/nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc", "")
+    (env.prefix / SITE).touch()
+    assert entered_and_told(person, shell, env) == (libraries, None)
 
 
 @pytest.mark.parametrize("shell", [BASH, ZSH, DASH, FISH], ids=str)

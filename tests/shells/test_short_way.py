@@ -28,6 +28,13 @@ BEFORE: dict[str, dict[str, str]] = {
     "a list": OWN,
     "an empty list": {"LD_LIBRARY_PATH": ""},
     "a value": {"CUDA_HOME": "/own"},
+    "all values": {
+        "CUDA_HOME": "/own",
+        "CUDA_PATH": "",
+        "CUDAToolkit_ROOT": "/own root",
+        "CUDACXX": "/x/nvcc",
+    },
+    "what a virtualenv keeps": {"VIRTUAL_ENV": "/v", "_OLD_VIRTUAL_PATH": "/usr/bin:/bin"},
     "a copy of the toolkit's": {"LD_LIBRARY_PATH": "KIT/lib64:/x"},
 }
 

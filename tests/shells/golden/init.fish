@@ -11,6 +11,7 @@ function __cudaswitch_load
 <lists.fish>
 <core.fish>
 <plain.fish>
+<besides.fish>
 <hooks.fish>
 <keepers.fish>
 <init.fish>

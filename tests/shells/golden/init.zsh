@@ -10,6 +10,7 @@ __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <lists.sh, [[>
 <core.sh, [[>
 <plain.sh, [[>
+<besides.sh, [[>
 <hooks.sh, [[>
 <ready.sh, [[>
 <answers.sh, [[>

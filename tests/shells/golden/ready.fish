@@ -16,6 +16,7 @@ set -g _cudaswitch_seen ''
 <lists.fish, #:>
 <core.fish, #:>
 <plain.fish, #:>
+<besides.fish, #:>
 <hooks.fish, #:>
 <keepers.fish, #:>
 <init.fish, #:>

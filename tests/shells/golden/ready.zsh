@@ -24,6 +24,7 @@ esac
 <lists.sh, [[>
 <core.sh, [[>
 <plain.sh, [[>
+<besides.sh, [[>
 <hooks.sh, [[>
 <ready.sh, [[>
 <answers.sh, [[>

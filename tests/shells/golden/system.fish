@@ -6,6 +6,7 @@
 <lists.fish>
 <core.fish>
 <plain.fish>
+<besides.fish>
 <hooks.fish>
 set -gx _CUDASWITCH_U 'system'
 __cudaswitch_settle

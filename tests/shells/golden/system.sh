@@ -8,6 +8,7 @@ case ${KSH_VERSION:+k} in
 <lists.sh>
 <core.sh>
 <plain.sh>
+<besides.sh>
 <hooks.sh>
 \export _CUDASWITCH_U='system'
 __cudaswitch_settle

@@ -6,6 +6,7 @@
 <lists.fish>
 <core.fish>
 <plain.fish>
+<besides.fish>
 <hooks.fish>
 set -gx _CUDASWITCH_U '/srv/a store/toolkits/10.1.243+cudnn7.6.5:lib=always:gpus=0,2'
 __cudaswitch_settle

@@ -1,0 +1,150 @@
+# The short ways of core.fish where there is something besides: variables that were set before, the
+# PATH that a virtualenv keeps, an environment that brings its own CUDA or whose framework wants
+# XLA_FLAGS. $_cudaswitch_besides is what the variables hold then.
+
+# Do what __cudaswitch_plainly does, for the same variables of who calls it, there. Where that is not
+# so simple either this fails with nothing done, and __cudaswitch_apply takes its time.
+function __cudaswitch_besides --no-scope-shadowing
+    string match --quiet --regex '^[^:]*(?::env=|$)' -- $want; or return 1
+    test -d $home/lib64 -a -x $home/bin/nvcc; or return 1
+    string match --quiet -- "*:$home/*" ":$path:$ld:$_OLD_VIRTUAL_PATH"; and return 1
+    test -n "$CONDA_SHLVL"; and __cudaswitch_kept; and return 1
+    set -l before
+    for name in CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+        set -q $name; or continue
+        # Of others giving back is not so simple.
+        set -qgx $name; or return 1
+        set -a before $name
+    end
+    set -e __csw_xla
+    set -l alone
+    test "$CONDA_PREFIX$VIRTUAL_ENV" = "$plain"; or not __cudaswitch_bundled; or set alone yes
+    if test -z "$alone"; and set -q ld_set[1]; and not set -qx LD_LIBRARY_PATH
+        return 1
+    end
+    if set -q __csw_xla; and test -e $home/nvvm/libdevice
+        set -q XLA_FLAGS; and return 1
+        string match --quiet --regex '[ \t]' -- $home; and return 1
+        set -gx _CUDASWITCH_XLA --xla_gpu_cuda_data_dir=$home
+        set -gx XLA_FLAGS $_CUDASWITCH_XLA
+    end
+    set -g --path _cudaswitch_ld_was $ld
+    set -g _cudaswitch_ld_was_set $ld_set
+    if test "$was_unset" = unset; or test -z "$alone" -a -z "$ld_set"
+        set -gx _CUDASWITCH_LD unset
+    end
+    if test -z "$alone"
+        set -l lib $home/lib64
+        test -d $home/extras/CUPTI/lib64; and set -a lib $home/extras/CUPTI/lib64
+        set -gx --path LD_LIBRARY_PATH $lib $ld
+        set -l --path lib 0$lib
+        set -gx _CUDASWITCH_LIB "$lib"
+    end
+    set -g _cudaswitch_ld "$LD_LIBRARY_PATH"
+    if set -q _OLD_VIRTUAL_PATH[1]
+        set -gx _CUDASWITCH_OLD 0$home/bin
+        set -p _OLD_VIRTUAL_PATH $home/bin
+    end
+    for name in $before
+        set -gx _CUDASWITCH_WAS_$name $$name
+    end
+    set -g _cudaswitch_plain
+    set -g _cudaswitch_besides $home:$home:$home:$home/bin/nvcc
+    set -gx _CUDASWITCH_ON $want:nvcc
+    set -gx _CUDASWITCH_BIN 0$home/bin
+    set -gx PATH $home/bin $path
+    set -gx CUDA_HOME $home
+    set -gx CUDA_PATH $home
+    set -gx CUDAToolkit_ROOT $home
+    set -gx CUDACXX $home/bin/nvcc
+    return 0
+end
+
+# Go by the short ways from what one of them has applied, or from nothing, to $want of the toolkit
+# $home. Fails where that is not all; what it has done by then is whole.
+function __cudaswitch_shortly --no-scope-shadowing
+    set -l was_unset
+    if test -n "$_CUDASWITCH_ON$_CUDASWITCH_BIN"
+        test -n "$CONDA_PREFIX$VIRTUAL_ENV"; and __cudaswitch_path_kept; and return 1
+        test -n "$ld_set" -a -z "$ld"; or set was_unset $_CUDASWITCH_LD
+        __cudaswitch_retrace; or return 1
+        set path $PATH
+        set ld $LD_LIBRARY_PATH
+        set ld_set
+        set -q LD_LIBRARY_PATH; and set ld_set set
+        and not set -qg LD_LIBRARY_PATH; and set ld_set under
+        test -n "$ld"; or __cudaswitch_bare
+    end
+    test -z "$home"; or __cudaswitch_besides; and return 0
+    test "$was_unset" = unset -a -d "$home/."; and set -gx _CUDASWITCH_LD unset
+    return 1
+end
+
+# Undo what either short way did, where nobody has touched it. Where it is not so this fails with
+# nothing done.
+function __cudaswitch_retrace
+    set -l was $_cudaswitch_plain $_cudaswitch_besides
+    set -q was[1]; and not set -q _CUDASWITCH_KEPT; or return 1
+    set -l ld
+    set -l ld_was
+    if test -n "$_CUDASWITCH_LIB"
+        set ld "$LD_LIBRARY_PATH"
+        set ld_was $_cudaswitch_ld
+    end
+    set -l xla
+    test -n "$_CUDASWITCH_XLA"; and set xla "$XLA_FLAGS"
+    test "$_CUDASWITCH_GONE$_CUDASWITCH_UNEXPORTED$_CUDASWITCH_CC:$ld|$CUDA_HOME:$CUDA_PATH:\
+$CUDAToolkit_ROOT:$CUDACXX|$xla|0$PATH[1]|" = ":$ld_was|$was[1]|$_CUDASWITCH_XLA|$_CUDASWITCH_BIN|"
+    or return 1
+    set -q PATH[2]; or return 1
+    if test -n "$_CUDASWITCH_OLD$_OLD_VIRTUAL_PATH"
+        set -q _OLD_VIRTUAL_PATH[2]; and test "0$_OLD_VIRTUAL_PATH[1]" = "$_CUDASWITCH_OLD"
+        or return 1
+    end
+    __cudaswitch_xla_kept; and return 1
+    __cudaswitch_kept; and return 1
+    set -gx PATH $PATH[2..]
+    test -n "$_CUDASWITCH_OLD"; and set -e _OLD_VIRTUAL_PATH[1]
+    if test -z "$_CUDASWITCH_LIB"
+    else if contains -- "$_cudaswitch_ld_was_set" set bare
+        set -l --path ld $_cudaswitch_ld_was
+        __cudaswitch_back LD_LIBRARY_PATH "$ld"
+        test $_cudaswitch_ld_was_set = set; or set LD_LIBRARY_PATH
+    else
+        set -e LD_LIBRARY_PATH
+    end
+    test -n "$_CUDASWITCH_XLA"; and set -eg XLA_FLAGS
+    set -q _CUDASWITCH_WAS_CUDA_HOME _CUDASWITCH_WAS_CUDA_PATH _CUDASWITCH_WAS_CUDAToolkit_ROOT \
+        _CUDASWITCH_WAS_CUDACXX
+    if test $status -eq 4
+        set -eg CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+    else
+        # What takes them out of what conda keeps may ask for the values before.
+        set -g _cudaswitch_gave 1
+        for name in CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
+            set -l was _CUDASWITCH_WAS_$name
+            set -g _cudaswitch_was_$name "$$was"
+            if set -q $was
+                set -gx $name $$was
+                set -e $was
+            else
+                set -eg $name
+            end
+        end
+    end
+    set -g _cudaswitch_plain
+    set -g _cudaswitch_besides
+    set -eg _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_OLD \
+        _CUDASWITCH_XLA
+    return 0
+end
+
+# May conda keep flags for XLA with the word of what is applied, or was in what is left?
+function __cudaswitch_xla_kept
+    test -n "$_CUDASWITCH_XLA$_cudaswitch_undone_xla" -a -n "$CONDA_SHLVL"; or return 1
+    string match --quiet --regex '^[0-9]$' -- $CONDA_SHLVL; or return 0
+    test -n "$__CONDA_SHLVL_0_XLA_FLAGS$__CONDA_SHLVL_1_XLA_FLAGS$__CONDA_SHLVL_2_XLA_FLAGS\
+$__CONDA_SHLVL_3_XLA_FLAGS$__CONDA_SHLVL_4_XLA_FLAGS$__CONDA_SHLVL_5_XLA_FLAGS\
+$__CONDA_SHLVL_6_XLA_FLAGS$__CONDA_SHLVL_7_XLA_FLAGS$__CONDA_SHLVL_8_XLA_FLAGS\
+$__CONDA_SHLVL_9_XLA_FLAGS"
+end
