@@ -7,7 +7,7 @@ import os
 import sys
 
 from cudaswitch import __version__, helptexts
-from cudaswitch.errors import CudaswitchError, printable
+from cudaswitch.errors import CudaswitchError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -206,12 +206,14 @@ def _interrupted(error: KeyboardInterrupt) -> int:
 
 
 def _fail(error: BaseException, message: str, hint: str | None, code: int) -> int:
+    from cudaswitch import talk  # noqa: PLC0415  # of no use to who asks for help
+
     if os.environ.get("CUDASWITCH_DEBUG"):
         import traceback  # noqa: PLC0415  # only for who asks for it
 
         traceback.print_exception(error)
     try:
-        print(f"cudaswitch: {printable(message)}", file=sys.stderr)
+        talk.say(message)
         if hint:
             print(f"hint: {hint}", file=sys.stderr)
     except OSError:  # the terminal has gone, or the disk is full

@@ -117,7 +117,7 @@ class OwnStore(Store):
         # With root's there, the person could not have it changed.
         if not request.is_range or os.path.exists(file) or is_anothers(self.home.folder):
             return
-        if settings.usual_libraries():
+        if settings.usual_libraries() == "always":
             return
         with contextlib.suppress(CudaswitchError, OSError):
             require_writable(self.home)
@@ -135,7 +135,8 @@ class OwnStore(Store):
         # Most have many names.
         kits = {kit.path: kit for kit in answers.values()}
         compilers = {path: chosen(kit) for path, kit in kits.items()}
-        wants = {path: str(Want(path, compiler=compiler)) for path, compiler in compilers.items()}
+        usual = settings.usual_libraries()
+        wants = {path: str(Want(path, usual, compiler=at)) for path, at in compilers.items()}
         wanted = {name: wants[kit.path] + "\n" for name, kit in self._ready(answers).items()}
         if shared := settings.in_file("stores"):
             wanted[_STORES] = os.pathsep.join(map(expanded, shared)) + "\n"
@@ -205,8 +206,8 @@ class OwnStore(Store):
         return answers
 
     def _ready(self, answers: dict[str, Toolkit]) -> dict[str, Toolkit]:
-        """Return those that shells may have: who takes one that is ready looks at no setting."""
-        return {} if settings.usual_libraries() else answers
+        """Return those that shells may have: of libraries that are forced the command warns."""
+        return {} if settings.usual_libraries() == "always" else answers
 
     def publish_anew(self) -> None:
         """Write the answers again: compilers or settings are others, or a killed run left some."""
@@ -242,7 +243,7 @@ class OwnStore(Store):
             for name, text in published.items()
             if not name.startswith(".")
         }
-        # Of two settings that leave nothing ready, shells have still to hear which one it is.
+        # What has no ready answer goes by the setting too.
         mode = settings.value("libraries")
         is_told = published.get(FINGERPRINT, mode).rstrip("\n").endswith(mode)
         if staged or found != wanted or not is_told:

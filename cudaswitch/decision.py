@@ -22,13 +22,11 @@ from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home, real_path
 from cudaswitch.store import all_stores, all_toolkits, dealias, find
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Request, parse_request
+from cudaswitch.versions import VERSION_FILE, Request, parse_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-VERSION_FILE = ".cuda-version"
 
 
 class Decision(NamedTuple):

@@ -6,12 +6,12 @@ import os
 import stat
 
 from cudaswitch.activation import Want
-from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
+from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError, RequestError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import at_home, home_folder
 from cudaswitch.regular import opening, read_regular
 from cudaswitch.sites import matching, names_of
-from cudaswitch.versions import VERSION_FILE_LIMIT, Request, parse_version_file
+from cudaswitch.versions import VERSION_FILE, VERSION_FILE_LIMIT, Request, parse_version_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -313,7 +313,28 @@ def read_request(
         raise CudaswitchError(
             f"`{shown}` is longer than {VERSION_FILE_LIMIT} bytes", "one request a line is enough"
         )
-    return parse_version_file(content.decode("utf-8", "replace"), shown)
+    try:
+        request = parse_version_file(content.decode("utf-8", "replace"), shown)
+    except RequestError:
+        _refuse_other_file(path, shown)
+        raise
+    if request.is_alias:
+        _refuse_other_file(path, shown)
+    return request
+
+
+def _refuse_other_file(path: str | PathLike[str], shown: str) -> None:
+    """Raise RequestError where a version file is a link to one of another kind.
+
+    It may come with a project, and lead to what nobody is to see in a message.
+    """
+    is_ours = os.path.basename(path) != VERSION_FILE or not os.path.islink(path)
+    # Those who keep such files elsewhere have names of their own for the dot.
+    if not is_ours and not os.path.realpath(path).endswith(VERSION_FILE[1:]):
+        raise RequestError(
+            f"`{shown}` is a link to a file of another kind, which asks for no version",
+            "write a version into a file of its own",
+        )
 
 
 def sudo_caller() -> int | None:

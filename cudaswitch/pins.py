@@ -11,7 +11,7 @@ from pathlib import Path
 from cudaswitch import automatic
 from cudaswitch.activation import Want
 from cudaswitch.changing import own_store
-from cudaswitch.decision import VERSION_FILE, Decision, answer
+from cudaswitch.decision import Decision, answer
 from cudaswitch.durable import write_all
 from cudaswitch.environments import Environment, environment_at, pin_of, read_request
 from cudaswitch.errors import CudaswitchError, StoreError, hint_for
@@ -31,7 +31,7 @@ from cudaswitch.staging import require_writable
 from cudaswitch.store import dealias
 from cudaswitch.talk import say
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Request
+from cudaswitch.versions import VERSION_FILE, Request
 
 
 def pin_environment(environment: Environment, request: Request) -> Decision:

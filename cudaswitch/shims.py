@@ -16,7 +16,7 @@ from cudaswitch.platforms import current_platform
 from cudaswitch.programs import is_program
 from cudaswitch.shipped import shipped
 from cudaswitch.staging import require_writable, written
-from cudaswitch.store import all_stores
+from cudaswitch.store import all_toolkits
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.tools import SHIM_HEADER, is_shim, is_toolkit_tool
 
@@ -40,11 +40,13 @@ def install() -> list[str]:
     with store.lock("shims"), written(store.home):
         if not installed():
             write_atomically(store.home.shims / MARKER, "")
-        tools = sorted({name for each in all_stores() for name in _tools_of(each.toolkits())})
-        tools = [tool for tool in tools if _written(store.home, tool)]
-        for path in _shims_in(store.home.shims):
-            if path.name not in tools:
-                path.unlink()
+        kits = all_toolkits()
+        tools = [tool for tool in sorted({*_tools_of(kits)}) if _written(store.home, tool)]
+        # What one of them has that is away, on a disk that is not mounted, say, is not known.
+        if all(os.path.isdir(kit.path) for kit in kits):
+            for path in _shims_in(store.home.shims):
+                if path.name not in tools:
+                    path.unlink()
     return tools
 
 

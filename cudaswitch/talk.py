@@ -33,7 +33,22 @@ def script(text: str) -> None:
 
 def say(text: str) -> None:
     """Say something to the person, on stderr."""
-    print(f"cudaswitch: {printable(text)}", file=sys.stderr)
+    print(f"cudaswitch: {printable(near(text))}", file=sys.stderr)
+
+
+def near(text: str) -> str:
+    """Name the version file that asks by `./` where it is that of the working directory."""
+    asker = "asked for by {}/.cuda-version".format
+    if "/.cuda-version" not in text:
+        return text
+    try:
+        here, told = os.getcwd(), os.environ.get("PWD", "")
+        spellings = {here, told} if told and os.path.samefile(told, here) else {here}
+    except OSError:
+        return text
+    for folder in spellings:
+        text = text.replace(asker(folder.rstrip("/")), asker("."))
+    return text
 
 
 def show(text: str) -> None:

@@ -7,13 +7,19 @@ import os
 from cudaswitch import talk
 from cudaswitch.activation import applied, chosen
 from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
-from cudaswitch.environments import active_environment, pinned_environment
+from cudaswitch.environments import (
+    Environment,
+    active_environment,
+    pin_of,
+    pinned_environment,
+)
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.paths import real_path
 from cudaswitch.programs import search_path, why_closed
 from cudaswitch.store import all_stores, all_toolkits
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.tools import is_shim
+from cudaswitch.versions import quote_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +47,12 @@ def current(as_json: bool = False) -> None:
         )
         return
     if path is None:
-        talk.line(f"system (asked for by {decision.origin})" if decision is not NOTHING else "none")
+        asked = talk.near(f"system (asked for by {decision.origin})")
+        talk.line(asked if decision is not NOTHING else "none")
         if decision is NOTHING and (compiler := _own_compiler()):
             talk.say(f"`{compiler}` is the environment's own, and nobody asks for another")
     else:
-        talk.line(f"{kit.name if kit else path} (asked for by {decision.origin})")
+        talk.line(talk.near(f"{kit.name if kit else path} (asked for by {decision.origin})"))
         talk.line(path)
     if path is not None and not os.path.isdir(path):
         talk.say("that is gone")
@@ -95,13 +102,27 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
     # What is of no family reads no hooks.
     hooked = bare is None or bare.family
     if hooked and pinned and decision.origin.startswith(f"{pinned.pin_file}:"):
-        return "activate the environment again"
+        return _again(pinned)
     if bare is None and chosen(os.environ) is None and (on is None or on.home != want.home):
         return _load()
     if kit is None and want.home != "system":
         return "cudaswitch list"
     request = _request(want, kit) if kit else "system"
     return bare.evaluate.format(request=request) if bare else f"cudaswitch use {request}"
+
+
+def _again(pinned: Environment) -> str:
+    """Name what brings the toolkit of a pin that this shell does not have."""
+    from cudaswitch.hooks import unhooked_scripts  # noqa: PLC0415  # where a shell is out of step only
+
+    # An activate script that was written anew knows nothing of it.
+    lost = pinned.owner == "V" and unhooked_scripts(pinned)[0]
+    if not lost:
+        return "activate the environment again"
+    asked = pin_of(pinned)
+    options = {"libraries": asked.libraries, "gpus": asked.gpus}
+    said = "".join(f" --{name} {value}" for name, value in options.items() if value)
+    return f"cudaswitch pin {quote_request(str(asked))}{said}"
 
 
 def _request(want: Want, kit: Toolkit) -> str:

@@ -18,8 +18,9 @@ LIBRARIES = ("auto", "always", "never")
 NO_GPUS = "-1"
 """The value of CUDA_VISIBLE_DEVICES that `none` stands for: no index, so CUDA sees no GPU."""
 _LONGEST_RANGE = 200
+VERSION_FILE = ".cuda-version"
 VERSION_FILE_LIMIT = 4096
-"""Bytes of a `.cuda-version` that are read; a longer one is refused."""
+"""Bytes of a version file that are read; a longer one is refused."""
 _KEYS = ("cuda", "cudnn", "libraries", "gpus")
 OPERATORS = (">=", "<=", "==", "!=", ">", "<")
 

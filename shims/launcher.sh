@@ -14,6 +14,9 @@ __cudaswitch_lined() {
         case $__csw in
             cudnn[' 	=']* | libraries[' 	=']* | gpus[' 	=']*) ;;
             *[A-Za-z0-9]*)
+                case $_cudaswitch_origin in
+                    "$PWD/.cuda-version") _cudaswitch_origin=./.cuda-version ;;
+                esac
                 _cudaswitch_origin=$_cudaswitch_origin:$number
                 return 0
                 ;;

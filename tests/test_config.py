@@ -345,20 +345,22 @@ def test_shared_stores_are_searched(person: Person, tmp_path: Path) -> None:
 
 
 def test_no_library_folder_unless_asked(person: Person, tmp_path: Path) -> None:
-    """`libraries` holds where nothing was said, and takes away what shells would not look at."""
+    """`libraries` holds where nothing was said; of `always` it is the command that warns."""
     kit = tmp_path / "cuda-12.4"
     made(kit)
     assert person.run("adopt", str(kit), "--as", "12.4").returncode == 0
-    answers = person.home / "store" / "requests"
+    answer = person.home / "store" / "requests" / "12.4"
     show = ("env", "12.4", "--format", "json")
     assert "LD_LIBRARY_PATH" in json.loads(person.says(*show))
-    assert list(answers.glob("[!.]*"))
+    assert answer.read_text() == f"{kit}\n"
     person.says("config", "set", "libraries", "never")
     assert "LD_LIBRARY_PATH" not in json.loads(person.says(*show))
     assert "LD_LIBRARY_PATH" in json.loads(person.says(*show, "--libraries", "always"))
-    assert not list(answers.glob("[!.]*"))
+    assert answer.read_text() == f"{kit}:lib=never\n"
+    person.says("config", "set", "libraries", "always")
+    assert not answer.exists()
     person.says("config", "unset", "libraries")
-    assert list(answers.glob("[!.]*"))
+    assert answer.read_text() == f"{kit}\n"
 
 
 def test_what_a_mistake_kept_from_coming_true_does_when_it_goes(
@@ -370,7 +372,7 @@ def test_what_a_mistake_kept_from_coming_true_does_when_it_goes(
     assert ready.exists()
     person.write("libraries = 'never'\nofline = 1\n")
     person.says("config", "unset", "ofline")
-    assert not ready.exists(), "shells would not look at the setting"
+    assert ready.read_text() == f"{tmp_path}/kit:lib=never\n"
 
 
 def test_pinned_environments_follow_libraries(person: Person, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import refused
+from checks import refused, succeeded
 from doctoring import Patient
 from tools import as_plain_user, console_script
 
@@ -39,7 +39,9 @@ def told_as_current_does(patient: Patient) -> dict[str, str]:
     hint = done.stderr.splitlines()[1].removeprefix("hint: ")
     one = found(patient)["CS079"]
     told = message if one["fix"] == hint else f"{message}; {hint}"
-    assert (one["severity"], one["evidence"]) == ("error", told)
+    # What is read elsewhere, or by a program, has whole paths.
+    shown = one["evidence"].replace(f"by {patient.home.path}/.cuda-version", "by ./.cuda-version")
+    assert (one["severity"], shown) == ("error", told)
     assert subprocess.run(["bash", "-n", "-c", one["fix"]], check=False).returncode == 0
     assert one["fix"].split()[0] in COMMANDS
     return one
@@ -210,3 +212,24 @@ def test_lines_of_a_persons_behind_ours_are_no_finding(patient: Patient) -> None
     )
     [found] = json.loads(patient.home.run("doctor", "--json").stdout)["findings"]
     assert found["code"] == "CS071"
+
+
+def test_an_activate_script_that_was_written_anew(patient: Patient, tmp_path: Path) -> None:
+    """To activate it again brings nothing; the pin does."""
+    patient.adopt("12.4.131")
+    prefix = tmp_path / "v"
+    for _ in range(2):
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+        if not (prefix / "etc").exists():
+            pin = patient.home.run("pin", "12.4", "--libraries", "always", "-p", prefix)
+            succeeded(pin)
+    patient.env["VIRTUAL_ENV"] = str(prefix)
+    patient.env["PATH"] = f"{prefix}/bin:{patient.home.env['PATH']}"
+    said = patient.home.run("current", **patient.env).stderr
+    assert said.endswith("hint: cudaswitch pin 12.4 --libraries always\n")
+    findings = found(patient)
+    assert "CS074" in findings and "CS076" not in findings
+    succeeded(patient.home.run("pin", "12.4", "--libraries", "always", **patient.env))
+    assert "CS076" in found(patient)
+    said = patient.home.run("current", **patient.env).stderr
+    assert said.endswith("hint: activate the environment again\n")

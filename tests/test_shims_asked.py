@@ -82,17 +82,16 @@ def test_ever_new_ones_do_not_pile_up(place: Place) -> None:
     assert (folder / ">=11,!=10.119").exists()
 
 
-def test_none_is_kept_where_shells_may_take_none(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ready answers say nothing of `libraries`; one that was kept goes where that is set."""
+def test_libraries_of_the_settings(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shim puts none anywhere; of those that are forced shells are to hear from the command."""
     variables = {"CUDASWITCH_VERSION": ">=11,<12"}
     called(place, **variables)
     monkeypatch.setenv("XDG_CONFIG_HOME", place.home.env["XDG_CONFIG_HOME"])
-    configuring.change("libraries", "never")
-    own_store().settle()
-    for _ in range(2):
-        assert called(place, **variables) == (str(place.old), True)
+    for mode, asks in (("never", False), ("always", True)):
+        configuring.change("libraries", mode)
+        own_store().settle()
+        for _ in range(2):
+            assert called(place, **variables) == (str(place.old), asks)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a store away")

@@ -10,7 +10,10 @@ import pytest
 import builders
 from checks import refused, succeeded
 from cudaswitch import shims
+from cudaswitch.changing import own_store
 from cudaswitch.errors import CudaswitchError, StoreError
+from cudaswitch.store import find
+from cudaswitch.versions import parse_request
 from homes import Home
 from test_shims import Place, executable, place
 from tools import console_script, require
@@ -25,6 +28,20 @@ def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:
     executable(place.new / "bin" / "ptxas").chmod(0o644)
     (place.new / "bin" / "nsys").mkdir()
     assert shims.install() == ["cuda-memcheck", "nvcc"]
+
+
+def test_what_a_toolkit_has_that_is_away_stays(place: Place) -> None:
+    """A disk that is not mounted for a while takes no commands away."""
+    away = place.old.rename(place.old.with_name("away"))
+    assert shims.install() == ["nvcc"]
+    done = place.call("cuda-memcheck", CUDASWITCH_VERSION="11.8")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"`{place.old}` is gone" in done.stderr
+    away.rename(place.old)
+    assert succeeded(place.call("cuda-memcheck", CUDASWITCH_VERSION="11.8"))
+    own_store().remove(find(parse_request("11.8")))
+    assert shims.install() == ["nvcc"]
+    assert not (place.home.store / "shims" / "cuda-memcheck").exists()
 
 
 def test_toolkits_without_tools_are_no_missing_toolkits(home: Home, tmp_path: Path) -> None:

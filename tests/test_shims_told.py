@@ -65,7 +65,7 @@ def test_it_names_those_of_stores_in_the_settings(place: Place, names: list[str]
 )
 def test_a_file_is_named_with_its_line_as_python_does(place: Place, text: str, line: int) -> None:
     (place.home.path / ".cuda-version").write_text(text)
-    asked = f"(asked for by {place.home.path}/.cuda-version:{line})"
+    asked = f"(asked for by ./.cuda-version:{line})"
     done = place.call("cuda-memcheck")
     said = f"cudaswitch: `cuda-memcheck` is not in CUDA 12.4 {asked}"
     assert done.stderr.splitlines() == [said, "hint: it is in 11.8"]
@@ -89,8 +89,11 @@ def test_a_tool_that_is_nowhere(place: Place, tmp_path: Path) -> None:
     file.write_text("# none\nsystem\n")
     done = place.call("nvcc", PATH=str(tmp_path))
     assert done.stderr.startswith(
-        f"cudaswitch: `nvcc` is not on PATH, and `system` is asked for by {file}:2\n"
+        "cudaswitch: `nvcc` is not on PATH, and `system` is asked for by ./.cuda-version:2\n"
     )
+    (file.parent / "below").mkdir()
+    done = place.call("nvcc", PATH=str(tmp_path), cwd=file.parent / "below")
+    assert f"is asked for by {file}:2\n" in done.stderr
 
 
 def test_a_version_file_that_cannot_be_read(place: Place) -> None:

@@ -140,8 +140,9 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
     row, mine, environment = TYPED[facts.shell], facts.integration, facts.environment
     # What is of no family reads no hooks.
     if row.family and environment and origin.startswith(f"{environment.pin_file}:"):
-        # Its hook came, or is another, since it was activated.
-        yield Found(evidence, activate_command(facts, environment))
+        # Its hook came, or is another, since it was activated. One that is not run is told apart.
+        if not any(it.unhooked for it in facts.hooks if it.environment == environment):
+            yield Found(evidence, activate_command(facts, environment))
         return
     if mine is None or mine.loads or mine.shell != facts.shell:
         name = next((kit.name for kit in facts.installed if kit.path == home), None)

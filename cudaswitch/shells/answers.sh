@@ -34,6 +34,8 @@ __cudaswitch_read() {
     _csw_cuda=$_csw_cuda${_csw_cudnn:++cudnn$_csw_cudnn}
     __cudaswitch_ready "$_csw_cuda" || __cudaswitch_auto "$_csw_cuda$_csw_mode$_csw_gpus" "$1" \
         || return 1
+    # The settings may have said it already.
+    case ${_csw_mode:+$__csw} in *:lib=*) return 1 ;; esac
     __csw=$__csw${_csw_mode:+:lib=$_csw_mode}${_csw_gpus:+:gpus=$_csw_gpus}
 }
 

@@ -97,7 +97,8 @@ def answer(file: Path, content: bytes | None) -> str | None:
         request = parse_version_file((content or b"").decode(), str(file))
         want = ready(str(request))
         options = {"lib": request.libraries, "gpus": request.gpus}
-        if want:
+        # The settings may have said it already.
+        if want and not (request.libraries and ":lib=" in want):
             return ":".join([want, *(f"{key}={said}" for key, said in options.items() if said)])
     except (ValueError, CudaswitchError):
         pass

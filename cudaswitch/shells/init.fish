@@ -77,6 +77,8 @@ function __cudaswitch_read
     end
     __cudaswitch_ready "$cuda"
     or __cudaswitch_auto "$cuda$libraries$gpus"; or return 1
+    # The settings may have said it already.
+    set -q libraries[1]; and string match --quiet '*:lib=*' -- $__csw; and return 1
     set -l --path want $__csw $libraries $gpus
     set -g __csw "$want"
     return 0
@@ -296,7 +298,7 @@ function __cudaswitch_look
         string match --quiet --regex '/\.cuda-version:[0-9<>=~!]' -- "$_cudaswitch_asked"
         or set -g _cudaswitch_asked
         test -n "$_cudaswitch_undone"; and __cudaswitch_finished
-    else if set -q _cudaswitch_seen[5]; and __cudaswitch_lost
+    else if set -q _cudaswitch_seen[5]; and test -n "$CONDA_PREFIX"; and __cudaswitch_lost
         set __csw_moved moved
     end
     if test "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" != "$_cudaswitch_keepers"

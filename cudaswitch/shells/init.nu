@@ -51,6 +51,8 @@ def __cudaswitch_read [text] {
     }
     if $said.cuda == null or $said.libraries not-in [null auto always never] { return null }
     let want = (__cudaswitch_ready ([$said.cuda $said.cudnn] | compact | str join '+cudnn'))
+    # The settings may have said it already.
+    if $said.libraries != null and ($want | default '') =~ ':lib=' { return null }
     if $want != null { [$want $said.libraries] | compact | str join ':lib=' }
 }
 

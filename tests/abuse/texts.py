@@ -95,7 +95,7 @@ VERSION_FILES: dict[str, tuple[str, Make]] = {
     ),
     "an alias that nobody has": ("no alias `work`", here("work\n")),
     "the canary by a link": (
-        "no alias `alive`",
+        "is a link to a file of another kind",
         placed(lambda a: special(a, ".cuda-version", str(a.canary)), "exec", "--", "true"),
     ),
 }

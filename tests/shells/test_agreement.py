@@ -46,6 +46,7 @@ class Standing:
     def agree_on(self, number: int, decided: Path, *steps: str) -> None:
         """Check who decides, and what each of the four makes of that."""
         kit = self.person.kits[number]
+        shown = "./.cuda-version" if decided.name == ".cuda-version" else decided
         # Else the system's would be that of the shell.
         bare = 'PATH=$(printf %s "$PATH" | sed "s,[^:]*/toolkits/[^:]*:,,g")'
         shim = self.person.home.store / "shims" / "nvcc"
@@ -54,7 +55,7 @@ class Standing:
         result = session.play(*steps, BASH.prompt, told, load=True).check()
         assert result.snaps[str(len(steps) + 1)]["CUDA_HOME"] == str(kit.home)
         assert result.stdout.splitlines() == [
-            f"{kit.version} (asked for by {decided}:1)",
+            f"{kit.version} (asked for by {shown}:1)",
             str(kit.home),
             *[f"nvcc of {kit.version}"] * 2,
         ]

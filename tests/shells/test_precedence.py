@@ -194,7 +194,7 @@ def test_what_changes_nothing_leaves_what_the_person_has_set(
     assert before["PATH"].startswith("/mine:")
     assert after == before
     if not words.startswith("config set jobs"):
-        assert result.stderr.count(f"asked for by {refusing}/.cuda-version") == 1
+        assert result.stderr.count("asked for by ./.cuda-version") == 1
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from checks import succeeded
 from shells.conda import conda_prefix
 from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, NU, TCSH, XONSH, ZSH, Shell
@@ -114,6 +115,39 @@ def test_whose_a_link_is_counts_too(
     else:
         assert homes(person, result.check()) == "-1-"
         assert done.stdout == f"{person.kits[0].home}\n"
+
+
+@every
+@pytest.mark.parametrize(
+    "text", ["machine host login me password s3cret\n", "s3cret\n", "https://me:s3cret@host\n"]
+)
+def test_what_a_link_leads_to_is_not_told(
+    shell: Shell, text: str, person: Person, tmp_path: Path
+) -> None:
+    """It may come with a project, and lead to what must not be in a log."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tmp_path / "secret").write_text(text)
+    (tree / ".cuda-version").symlink_to("../secret")
+    result = person.play(shell, cd(shell, tree))
+    done = person.home.run("exec", "--", "true", cwd=tree)
+    for said in (result.stderr, done.stderr, person.home.run("current", cwd=tree).stderr):
+        assert "s3cret" not in said
+    assert "is a link to a file of another kind" in result.stderr
+
+
+@every
+def test_a_link_to_another_version_file_is_one(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    succeeded(person.home.run("alias", "mine", ">=10,<11"))
+    (tmp_path / "dot-cuda-version").write_text("mine\n")
+    (tree / ".cuda-version").symlink_to("../dot-cuda-version")
+    assert homes(person, person.play(shell, cd(shell, tree)).check()) == "-1"
+    (tmp_path / "dot-cuda-version").write_text("none-such\n")
+    assert "no alias `none-such`" in person.play(shell, cd(shell, tree)).stderr
 
 
 @every
