@@ -209,7 +209,7 @@ _cudaswitch_value() {
 # The options of the command $1.
 _cudaswitch_options() {
     case $1 in
-        '') _cudaswitch_add --help --version ;;
+        '') _cudaswitch_add -h --help --version ;;
         install) _cudaswitch_add --cudnn --from --mirror --channel --components --platform --sha256 --offline --force -h --help ;;
         adopt) _cudaswitch_add --as --scan --yes --json -h --help ;;
         search) _cudaswitch_add --from --channel --mirror --platform --offline --json -h --help ;;

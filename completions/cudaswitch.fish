@@ -159,7 +159,7 @@ end
 function __cudaswitch_complete_options
     switch $argv[1]
         case ''
-            printf '%s\t%s\n' --help 'Show help' --version 'Show the version'
+            printf '%s\t%s\n' -h 'Show help' --help 'Show help' --version 'Show the version'
         case 'install'
             printf '%s\t%s\n' \
                 --cudnn 'cuDNN to install with it, such as 7.6' \

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     Libraries = Literal["auto", "always", "never"]
 
 KEYWORDS = ("latest", "auto", "system")
-TAKEN = (*KEYWORDS, "none")
-"""Words that no alias may have: they mean something already, here or as an option's value."""
+TAKEN = (*KEYWORDS, "none", "off")
+"""Words that no alias may have: they mean something, here, as an option's value or as a command."""
 LIBRARIES = ("auto", "always", "never")
 NO_GPUS = "-1"
 """The value of CUDA_VISIBLE_DEVICES that `none` stands for: no index, so CUDA sees no GPU."""

@@ -36,7 +36,9 @@ def test_aliases(stocked: Home, tmp_path: Path) -> None:
     refused(stocked.run("alias", "--delete"), "name the alias", code=2)
     for word in ("latest", "none"):
         refused(stocked.run("alias", word, "10.1"), f"`{word}` means something already")
-    refused(stocked.run("exec", "none", "--", "true"), "`none`", hint="`system` stands for")
+    for word in ("none", "off"):
+        done = stocked.run("exec", word, "--", "true")
+        refused(done, f"`{word}`", hint="`system` stands for")
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ _cudaswitch_value() {
 # The options of the command $1.
 _cudaswitch_options() {
     case $1 in
-        '') _cudaswitch_add --help --version ;;
+        '') _cudaswitch_add -h --help --version ;;
         @options@
     esac
 }

@@ -135,7 +135,7 @@ end
 function __cudaswitch_complete_options
     switch $argv[1]
         case ''
-            printf '%s\t%s\n' --help 'Show help' --version 'Show the version'
+            printf '%s\t%s\n' -h 'Show help' --help 'Show help' --version 'Show the version'
         @options@
     end
 end

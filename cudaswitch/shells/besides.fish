@@ -1,11 +1,11 @@
 # The short ways of core.fish where there is something besides: variables that were set before, the
 # PATH that a virtualenv keeps, an environment that brings its own CUDA or whose framework wants
-# XLA_FLAGS. $_cudaswitch_besides is what the variables hold then.
+# XLA_FLAGS, a host compiler for nvcc. $_cudaswitch_besides is what the variables hold then.
 
 # Do what __cudaswitch_plainly does, for the same variables of who calls it, there. Where that is not
 # so simple either this fails with nothing done, and __cudaswitch_apply takes its time.
 function __cudaswitch_besides --no-scope-shadowing
-    string match --quiet --regex '^[^:]*(?::env=|$)' -- $want; or return 1
+    string match --quiet --regex '^[^:]*(?::cc=[^:]*)?(?::env=|$)' -- $want; or return 1
     test -d $home/lib64 -a -x $home/bin/nvcc; or return 1
     string match --quiet -- "*:$home/*" ":$path:$ld:$_OLD_VIRTUAL_PATH"; and return 1
     test -n "$CONDA_SHLVL"; and __cudaswitch_kept; and return 1
@@ -15,6 +15,15 @@ function __cudaswitch_besides --no-scope-shadowing
         # Of others giving back is not so simple.
         set -qgx $name; or return 1
         set -a before $name
+    end
+    set -l cc
+    if string match --quiet '*:cc=*' -- $want
+        __cudaswitch_host $want
+        test -n "$__csw"; and test -x $__csw; and set cc $__csw
+        set -e __csw
+        set -q cc[1]; and set -q CUDAHOSTCXX NVCC_PREPEND_FLAGS
+        # What counts is how many there are none of.
+        test $status -eq 2 -o -z "$cc"; or return 1
     end
     set -e __csw_xla
     set -l alone
@@ -27,6 +36,11 @@ function __cudaswitch_besides --no-scope-shadowing
         string match --quiet --regex '[ \t]' -- $home; and return 1
         set -gx _CUDASWITCH_XLA --xla_gpu_cuda_data_dir=$home
         set -gx XLA_FLAGS $_CUDASWITCH_XLA
+    end
+    if set -q cc[1]
+        set -gx _CUDASWITCH_CC -ccbin=$cc
+        set -gx CUDAHOSTCXX $cc
+        set -gx NVCC_PREPEND_FLAGS -ccbin=$cc
     end
     set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld_was_set $ld_set
@@ -91,17 +105,17 @@ function __cudaswitch_retrace
         set ld "$LD_LIBRARY_PATH"
         set ld_was $_cudaswitch_ld
     end
-    set -l xla
-    test -n "$_CUDASWITCH_XLA"; and set xla "$XLA_FLAGS"
-    test "$_CUDASWITCH_GONE$_CUDASWITCH_UNEXPORTED$_CUDASWITCH_CC:$ld|$CUDA_HOME:$CUDA_PATH:\
-$CUDAToolkit_ROOT:$CUDACXX|$xla|0$PATH[1]|" = ":$ld_was|$was[1]|$_CUDASWITCH_XLA|$_CUDASWITCH_BIN|"
-    or return 1
+    test "$_CUDASWITCH_GONE$_CUDASWITCH_UNEXPORTED:$ld|$CUDA_HOME:$CUDA_PATH:\
+$CUDAToolkit_ROOT:$CUDACXX|0$PATH[1]|" = ":$ld_was|$was[1]|$_CUDASWITCH_BIN|"; or return 1
+    if test -n "$_CUDASWITCH_XLA$_CUDASWITCH_CC"
+        test -z "$NVCC_PREPEND_FLAGS_BACKUP"; and __cudaswitch_flags_same; or return 1
+        __cudaswitch_flags_kept; and return 1
+    end
     set -q PATH[2]; or return 1
     if test -n "$_CUDASWITCH_OLD$_OLD_VIRTUAL_PATH"
         set -q _OLD_VIRTUAL_PATH[2]; and test "0$_OLD_VIRTUAL_PATH[1]" = "$_CUDASWITCH_OLD"
         or return 1
     end
-    __cudaswitch_xla_kept; and return 1
     __cudaswitch_kept; and return 1
     set -gx PATH $PATH[2..]
     test -n "$_CUDASWITCH_OLD"; and set -e _OLD_VIRTUAL_PATH[1]
@@ -114,6 +128,10 @@ $CUDAToolkit_ROOT:$CUDACXX|$xla|0$PATH[1]|" = ":$ld_was|$was[1]|$_CUDASWITCH_XLA
         set -e LD_LIBRARY_PATH
     end
     test -n "$_CUDASWITCH_XLA"; and set -eg XLA_FLAGS
+    if test -n "$_CUDASWITCH_CC"
+        set -eg CUDAHOSTCXX NVCC_PREPEND_FLAGS
+        set -g _cudaswitch_was_CUDAHOSTCXX
+    end
     set -q _CUDASWITCH_WAS_CUDA_HOME _CUDASWITCH_WAS_CUDA_PATH _CUDASWITCH_WAS_CUDAToolkit_ROOT \
         _CUDASWITCH_WAS_CUDACXX
     if test $status -eq 4
@@ -135,16 +153,19 @@ $CUDAToolkit_ROOT:$CUDACXX|$xla|0$PATH[1]|" = ":$ld_was|$was[1]|$_CUDASWITCH_XLA
     set -g _cudaswitch_plain
     set -g _cudaswitch_besides
     set -eg _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_OLD \
-        _CUDASWITCH_XLA
+        _CUDASWITCH_XLA _CUDASWITCH_CC
     return 0
 end
 
-# May conda keep flags for XLA with the word of what is applied, or was in what is left?
-function __cudaswitch_xla_kept
-    test -n "$_CUDASWITCH_XLA$_cudaswitch_undone_xla" -a -n "$CONDA_SHLVL"; or return 1
-    string match --quiet --regex '^[0-9]$' -- $CONDA_SHLVL; or return 0
-    test -n "$__CONDA_SHLVL_0_XLA_FLAGS$__CONDA_SHLVL_1_XLA_FLAGS$__CONDA_SHLVL_2_XLA_FLAGS\
-$__CONDA_SHLVL_3_XLA_FLAGS$__CONDA_SHLVL_4_XLA_FLAGS$__CONDA_SHLVL_5_XLA_FLAGS\
-$__CONDA_SHLVL_6_XLA_FLAGS$__CONDA_SHLVL_7_XLA_FLAGS$__CONDA_SHLVL_8_XLA_FLAGS\
-$__CONDA_SHLVL_9_XLA_FLAGS"
+# May conda keep flags with the words of what is applied, or was in what is left?
+function __cudaswitch_flags_kept
+    set -l names
+    test -n "$_CUDASWITCH_XLA$_cudaswitch_undone_xla"; and set -a names XLA_FLAGS
+    test -n "$_CUDASWITCH_CC$_cudaswitch_undone_cc"; and set -a names CUDAHOSTCXX NVCC_PREPEND_FLAGS
+    set -q names[1]; or return 1
+    string match --quiet --regex '^[0-9]?$' -- "$CONDA_SHLVL"; or return 0
+    for copy in __CONDA_SHLVL_{0,1,2,3,4,5,6,7,8,9}_$names
+        test -n "$$copy"; and return 0
+    end
+    return 1
 end

@@ -1,13 +1,19 @@
 # shellcheck shell=dash disable=SC2034,SC2154  # core.sh sets them
 # The short ways of core.sh where there is something besides: variables that were set before, the
 # PATH that a virtualenv keeps, an environment that brings its own CUDA or whose framework wants
-# XLA_FLAGS. $_cudaswitch_besides is what the variables hold then.
+# XLA_FLAGS, a host compiler for nvcc. $_cudaswitch_besides is what the variables hold then.
 
 # Do what __cudaswitch_plainly does, with the same arguments, there. Where that is not so simple
 # either this fails with nothing done, and __cudaswitch_apply takes its time.
 __cudaswitch_besides() {
-    \local _csw_alone _csw_xla _csw_lib0
-    case $2: in [!/]*) return 1 ;; "$1:" | "$1:env="*) ;; *) return 1 ;; esac
+    \local _csw_alone _csw_xla _csw_lib0 _csw_cc
+    _csw_cc=''
+    case $2: in
+        [!/]* | *:lib=* | *:gpus=*) return 1 ;;
+        "$1:cc="*) _csw_cc=1 ;;
+        "$1:" | "$1:env="*) ;;
+        *) return 1 ;;
+    esac
     case :$_csw_search:$_csw_ld:${_OLD_VIRTUAL_PATH-} in *":$1/"*) return 1 ;; esac
     { [ -d "$1/lib64" ] && [ -x "$1/bin/nvcc" ]; } || return 1
     case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
@@ -17,6 +23,13 @@ __cudaswitch_besides() {
             ;;
     esac
     if __cudaswitch_any_private; then return 1; fi
+    case $_csw_cc in
+        1)
+            __cudaswitch_host "$2"
+            if [ -n "$__csw" ] && [ -x "$__csw" ]; then _csw_cc=$__csw; else _csw_cc=''; fi
+            case ${_csw_cc:+${CUDAHOSTCXX+x}${NVCC_PREPEND_FLAGS+x}} in ?*) return 1 ;; esac
+            ;;
+    esac
     _csw_alone='' _csw_xla=''
     case ${CONDA_PREFIX-}${VIRTUAL_ENV-} in
         "${_csw_plain-}") ;;
@@ -28,6 +41,12 @@ __cudaswitch_besides() {
         esac
         \export "_CUDASWITCH_XLA=--xla_gpu_cuda_data_dir=$1" "XLA_FLAGS=--xla_gpu_cuda_data_dir=$1"
     fi
+    case $_csw_cc in
+        ?*)
+            \export "_CUDASWITCH_CC=-ccbin=$_csw_cc" "CUDAHOSTCXX=$_csw_cc" \
+                "NVCC_PREPEND_FLAGS=-ccbin=$_csw_cc"
+            ;;
+    esac
     _cudaswitch_ld=$_csw_ld _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
     case $_csw_ld_set${_csw_unset-}$_csw_alone in
         '' | *unset*) \export "_CUDASWITCH_LD=unset" ;;
@@ -101,11 +120,16 @@ __cudaswitch_any_private() {
 # nothing done.
 __cudaswitch_retrace() {
     case ${_CUDASWITCH_GONE-}${_CUDASWITCH_KEPT+x}${_CUDASWITCH_UNEXPORTED-}:${CUDA_HOME-}:\
-${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}\|${_CUDASWITCH_LIB:+${LD_LIBRARY_PATH-}}\|\
-${_CUDASWITCH_XLA:+${XLA_FLAGS-}} in
-        ":${_cudaswitch_plain:-${_cudaswitch_besides:-none}}|\
-${_CUDASWITCH_LIB:+${_cudaswitch_ld-}}|${_CUDASWITCH_XLA-}") ;;
+${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}\|${_CUDASWITCH_LIB:+${LD_LIBRARY_PATH-}} in
+        ":${_cudaswitch_plain:-${_cudaswitch_besides:-none}}|${_CUDASWITCH_LIB:+${_cudaswitch_ld-}}") ;;
         *) return 1 ;;
+    esac
+    case ${_CUDASWITCH_XLA-}${_CUDASWITCH_CC-}${NVCC_PREPEND_FLAGS_BACKUP-} in
+        '') ;;
+        *)
+            if [ -n "${NVCC_PREPEND_FLAGS_BACKUP-}" ] || __cudaswitch_flags_kept \
+                || ! __cudaswitch_flags_same; then return 1; fi
+            ;;
     esac
     case 0${PATH-} in "${_CUDASWITCH_BIN-}:"*) ;; *) return 1 ;; esac
     case ${_CUDASWITCH_OLD-}:0${_OLD_VIRTUAL_PATH-} in
@@ -114,7 +138,6 @@ ${_CUDASWITCH_LIB:+${_cudaswitch_ld-}}|${_CUDASWITCH_XLA-}") ;;
     esac
     case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
         ?*)
-            if __cudaswitch_xla_kept; then return 1; fi
             __cudaswitch_kept
             case $__csw in ?*) return 1 ;; esac
             ;;
@@ -127,13 +150,16 @@ ${_CUDASWITCH_LIB:+${_cudaswitch_ld-}}|${_CUDASWITCH_XLA-}") ;;
         *) LD_LIBRARY_PATH=$_cudaswitch_ld_was ;;
     esac
     case ${_CUDASWITCH_XLA:+x} in x) \unset XLA_FLAGS ;; esac
+    case ${_CUDASWITCH_CC:+x} in
+        x) _cudaswitch_was_CUDAHOSTCXX='' && \unset CUDAHOSTCXX NVCC_PREPEND_FLAGS ;;
+    esac
     case ${_CUDASWITCH_WAS_CUDA_HOME+x}${_CUDASWITCH_WAS_CUDA_PATH+x}\
 ${_CUDASWITCH_WAS_CUDAToolkit_ROOT+x}${_CUDASWITCH_WAS_CUDACXX+x} in
         '') \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
         *) __cudaswitch_give_back ;;
     esac
     \unset _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_OLD \
-        _CUDASWITCH_XLA
+        _CUDASWITCH_XLA _CUDASWITCH_CC
 }
 
 # Give the variables the values that they had before. What takes them out of what conda keeps may
@@ -163,14 +189,35 @@ __cudaswitch_give_back() {
         _CUDASWITCH_WAS_CUDACXX
 }
 
-# May conda keep flags for XLA with the word of what is applied, or was in what is left?
-__cudaswitch_xla_kept() {
-    case ${_CUDASWITCH_XLA-}${_cudaswitch_undone_xla-} in '') return 1 ;; esac
-    case ${CONDA_SHLVL:-0} in [0-9]) ;; *) return 0 ;; esac
-    case ${__CONDA_SHLVL_0_XLA_FLAGS-}${__CONDA_SHLVL_1_XLA_FLAGS-}${__CONDA_SHLVL_2_XLA_FLAGS-}\
-${__CONDA_SHLVL_3_XLA_FLAGS-}${__CONDA_SHLVL_4_XLA_FLAGS-}${__CONDA_SHLVL_5_XLA_FLAGS-}\
-${__CONDA_SHLVL_6_XLA_FLAGS-}${__CONDA_SHLVL_7_XLA_FLAGS-}${__CONDA_SHLVL_8_XLA_FLAGS-}\
-${__CONDA_SHLVL_9_XLA_FLAGS-} in
-        '') return 1 ;;
+# May conda keep flags with the words of what is applied, or was in what is left?
+__cudaswitch_flags_kept() {
+    \local _csw_kept
+    case ${CONDA_SHLVL:-0}${_CUDASWITCH_XLA-}${_cudaswitch_undone_xla-}${_CUDASWITCH_CC-}${_cudaswitch_undone_cc-} in
+        [0-9] | [0-9][0-9]) return 1 ;;
+        [0-9]-*) ;;
+        *) return 0 ;;
     esac
+    _csw_kept=''
+    case ${_CUDASWITCH_XLA-}${_cudaswitch_undone_xla-} in
+        ?*)
+            _csw_kept=${__CONDA_SHLVL_0_XLA_FLAGS-}${__CONDA_SHLVL_1_XLA_FLAGS-}\
+${__CONDA_SHLVL_2_XLA_FLAGS-}${__CONDA_SHLVL_3_XLA_FLAGS-}${__CONDA_SHLVL_4_XLA_FLAGS-}\
+${__CONDA_SHLVL_5_XLA_FLAGS-}${__CONDA_SHLVL_6_XLA_FLAGS-}${__CONDA_SHLVL_7_XLA_FLAGS-}\
+${__CONDA_SHLVL_8_XLA_FLAGS-}${__CONDA_SHLVL_9_XLA_FLAGS-}
+            ;;
+    esac
+    case ${_CUDASWITCH_CC-}${_cudaswitch_undone_cc-} in
+        ?*)
+            _csw_kept=$_csw_kept${__CONDA_SHLVL_0_CUDAHOSTCXX-}${__CONDA_SHLVL_1_CUDAHOSTCXX-}\
+${__CONDA_SHLVL_2_CUDAHOSTCXX-}${__CONDA_SHLVL_3_CUDAHOSTCXX-}${__CONDA_SHLVL_4_CUDAHOSTCXX-}\
+${__CONDA_SHLVL_5_CUDAHOSTCXX-}${__CONDA_SHLVL_6_CUDAHOSTCXX-}${__CONDA_SHLVL_7_CUDAHOSTCXX-}\
+${__CONDA_SHLVL_8_CUDAHOSTCXX-}${__CONDA_SHLVL_9_CUDAHOSTCXX-}\
+${__CONDA_SHLVL_0_NVCC_PREPEND_FLAGS-}${__CONDA_SHLVL_1_NVCC_PREPEND_FLAGS-}\
+${__CONDA_SHLVL_2_NVCC_PREPEND_FLAGS-}${__CONDA_SHLVL_3_NVCC_PREPEND_FLAGS-}\
+${__CONDA_SHLVL_4_NVCC_PREPEND_FLAGS-}${__CONDA_SHLVL_5_NVCC_PREPEND_FLAGS-}\
+${__CONDA_SHLVL_6_NVCC_PREPEND_FLAGS-}${__CONDA_SHLVL_7_NVCC_PREPEND_FLAGS-}\
+${__CONDA_SHLVL_8_NVCC_PREPEND_FLAGS-}${__CONDA_SHLVL_9_NVCC_PREPEND_FLAGS-}
+            ;;
+    esac
+    [ -n "$_csw_kept" ]
 }

@@ -100,6 +100,7 @@ __cudaswitch_settle() {
 ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
         '')
             if __cudaswitch_plainly "${1%%:*}" "$1"; then return 0; fi
+            case $1 in *:cc=*) if __cudaswitch_besides "${1%%:*}" "$1"; then return 0; fi ;; esac
             __cudaswitch_settled "$1" tried
             ;;
         *)

@@ -27,14 +27,16 @@ function __cudaswitch_enter
             end
         end
     end
-    set asked "$argv[4]$asked$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
+    test -z "$argv[4]"; or string match --quiet --regex '^cc=[^:]*$' -- $argv[4]; or set asked options
+    set asked "$asked$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
     set asked "$asked$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$CUDASWITCH_VERSION"
     # What is to be taken out of what conda keeps.
-    test -n "$_cudaswitch_undone"; and set asked "$asked$_cudaswitch_undone_cc"
-    test -n "$_cudaswitch_undone_xla"; and __cudaswitch_xla_kept; and set asked xla
+    test -n "$_cudaswitch_undone_cc$_cudaswitch_undone_xla"; and __cudaswitch_flags_kept
+    and set asked flags
     if test -z "$asked" -a "$argv[3]" != system
         set -l home $argv[3]
         set -l want $home:env=$argv[2]
+        test -n "$argv[4]"; and set want $home:$argv[4]:env=$argv[2]
         set -l --path path $PATH
         set -l --path ld $LD_LIBRARY_PATH
         set -l ld_set
@@ -114,7 +116,7 @@ end
 
 # conda has finished: what it keeps is from before the hook of the environment that was left.
 function __cudaswitch_finished
-    if test -n "$_cudaswitch_undone_cc"; or __cudaswitch_xla_kept; or __cudaswitch_kept
+    if __cudaswitch_flags_kept; or __cudaswitch_kept
         __cudaswitch_forget
     else
         set -g _cudaswitch_undone

@@ -32,7 +32,7 @@ ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASW
 ${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
         '') __csw=${_csw_brought:+besides} __csw=${__csw:-plainly} ;;
         *)
-            case ${4-}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
+            case ${4##cc=*}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
 ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-} in
                 '') __csw=besides ;;
                 *) __csw='' ;;
@@ -42,8 +42,8 @@ ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASW
     case $__csw in
         ?*)
             _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
-            if "__cudaswitch_$__csw" "$3" "$3:env=$2"; then
-                \export "_CUDASWITCH_$1=$3:env=$2"
+            if "__cudaswitch_$__csw" "$3" "$3${4:+:$4}:env=$2"; then
+                \export "_CUDASWITCH_$1=$3${4:+:$4}:env=$2"
                 # That has found conda to keep nothing, of the one that was left neither.
                 case $_csw_tried in ungone) _cudaswitch_undone='' ;; esac
                 return 0
@@ -265,8 +265,8 @@ __cudaswitch_forget() {
 __cudaswitch_finished() {
     \local __csw
     __cudaswitch_kept
-    if __cudaswitch_xla_kept; then __csw=xla; fi
-    case $__csw${_cudaswitch_undone_cc-} in
+    if __cudaswitch_flags_kept; then __csw=flags; fi
+    case $__csw in
         '') _cudaswitch_undone='' ;;
         *) __cudaswitch_forget ;;
     esac

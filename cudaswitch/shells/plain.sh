@@ -74,8 +74,10 @@ __cudaswitch_plainly() {
 # brought it back at the head, or not, and no script has touched PATH since, nor anybody else what conda
 # brings back. Fails where it is not so.
 __cudaswitch_ungone() {
-    case ${_cudaswitch_undone_xla:+x} in x) if __cudaswitch_xla_kept; then return 1; fi ;; esac
-    case ${_cudaswitch_undone_cc-}$_CUDASWITCH_GONE\|${LD_LIBRARY_PATH-} in
+    case ${_cudaswitch_undone_xla-}${_cudaswitch_undone_cc-} in
+        ?*) if __cudaswitch_flags_kept; then return 1; fi ;;
+    esac
+    case $_CUDASWITCH_GONE\|${LD_LIBRARY_PATH-} in
         *:*"|"*) return 1 ;;
         0/*"|${_cudaswitch_ld_was-}") ;;
         *) return 1 ;;
