@@ -151,7 +151,7 @@ _cudaswitch_tools() {
         fi
     fi
     if [[ -z $home ]]; then return; fi
-    for path in "$home"/bin/*; do
+    for path in "${home%%:*}"/bin/*; do
         if [[ -f $path && -x $path ]]; then _cudaswitch_add "${path##*/}"; fi
     done
 }

@@ -57,7 +57,9 @@ def watched(prefix: str | PathLike[str]) -> tuple[str, ...]:
     is_all = [os.path.realpath(place)] == sites or (not sites and os.path.isdir(place))
     if not is_all or _seen_base(prefix) is not None:
         return ()
-    brings = ("y" if bundles_cuda(prefix) else "n") + ("x" if lacks_libdevice(prefix) else "")
+    # A person's own packages are theirs alone.
+    own = bundles_cuda(prefix, {"PYTHONNOUSERSITE": "1"})
+    brings = ("y" if own else "n") + ("x" if lacks_libdevice(prefix) else "")
     return (folder,) if brings == "n" else (folder, brings)
 
 

@@ -27,7 +27,7 @@ from cudaswitch.versions import OPERATORS, Request, Version, parse_request
 FINGERPRINT = ".fingerprint"
 """A digest of what is offered, beside the ready answers: where it changes, shells ask again."""
 _MOST_RANGES = 50
-"""Of so many ranges with an answer none is kept: each is looked up when the store changes."""
+"""Ranges with an answer, which are all dropped then: each is looked up when the store changes."""
 _STORES = ".stores"
 """The stores that config.toml names, with colons between, for shims and completion."""
 
@@ -114,24 +114,30 @@ class OwnStore(Store):
         for. Where the store is held or may not be written, Python is asked the next time too.
         """
         file = self.home.requests / str(request)
-        # With root's there, the person could not have it changed.
-        if not request.is_range or os.path.exists(file) or is_anothers(self.home.folder):
+        if not request.is_range or os.path.exists(file) or not os.path.exists(self.home.layout):
             return
-        if settings.usual_libraries() == "always":
+        # With root's there, the person could not have it changed. What is away for a while may
+        # be meant when it is back.
+        is_all_there = len(self.present()) == len(self.toolkits())
+        if is_anothers(self.home.folder) or not self._ready_at_all() or not is_all_there:
             return
         with contextlib.suppress(CudaswitchError, OSError):
             require_writable(self.home)
             with self.lock("store", 0), written(self.home):
-                self._publish_requests(file.name)
+                kit = find(request, [self])
+                ranges = [name for name in listed(self.home.requests) if _is_range(name)]
+                # Some script may ask for ever new ones.
+                for name in ranges if len(ranges) >= _MOST_RANGES else ():
+                    (self.home.requests / name).unlink(missing_ok=True)
+                # The compiler that all are told of, whoever asks.
+                want = Want(kit.path, settings.usual_libraries(), compiler=self.compiler_of(kit))
+                write_atomically(file, f"{want}\n", lasting=False)
 
-    def _publish_requests(self, asked: str = "") -> None:
-        """Write the ready answers that shells read: requests/NAME holds a want.
-
-        `asked` is a range that shall have one too.
-        """
+    def _publish_requests(self) -> None:
+        """Write the ready answers that shells read: requests/NAME holds a want."""
         from hashlib import sha256  # noqa: PLC0415  # only writing needs it
 
-        answers = self._answers(asked)
+        answers = self._answers()
         # Most have many names.
         kits = {kit.path: kit for kit in answers.values()}
         compilers = {path: chosen(kit) for path, kit in kits.items()}
@@ -145,7 +151,7 @@ class OwnStore(Store):
         offered = [
             (name, kit.name, compilers[kit.path])
             for name, kit in sorted(answers.items())
-            if not name.startswith(OPERATORS)
+            if not _is_range(name)
         ]
         # Aliases for `auto` and `system` have no answer here.
         aliases = sorted(self.aliases().items())
@@ -180,10 +186,10 @@ class OwnStore(Store):
                 found[name] = path.read_text(encoding="utf-8", errors="replace")
         return found
 
-    def _answers(self, asked: str = "") -> dict[str, Toolkit]:
+    def _answers(self) -> dict[str, Toolkit]:
         """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias.
 
-        So do the ranges that have been asked for, and `asked`.
+        So are the ranges that have been asked for.
         """
         kits = [kit for kit in self.present() if kit.platform == current_platform()]
         answers: dict[str, Toolkit] = {}
@@ -196,18 +202,18 @@ class OwnStore(Store):
                     rival = answers.get(version + library)
                     if rival is None or rank(kit, *words) >= rank(rival, *words):
                         answers[version + library] = kit
-        ranges = [name for name in listed(self.home.requests) if name.startswith(OPERATORS)]
-        # Some script may ask for ever new ones.
-        ranges = ranges if len(ranges) < _MOST_RANGES else []
-        named = {**self.aliases(), **{name: name for name in filter(None, [asked, *ranges])}}
-        for name, text in named.items():
+        ranges = {name: name for name in filter(_is_range, listed(self.home.requests))}
+        for name, text in {**self.aliases(), **ranges}.items():
             with contextlib.suppress(CudaswitchError):
                 answers[name] = find(parse_request(text), [self])
         return answers
 
     def _ready(self, answers: dict[str, Toolkit]) -> dict[str, Toolkit]:
-        """Return those that shells may have: of libraries that are forced the command warns."""
-        return {} if settings.usual_libraries() == "always" else answers
+        return answers if self._ready_at_all() else {}
+
+    def _ready_at_all(self) -> bool:
+        """Tell whether shells may have any: of libraries that are forced the command warns."""
+        return settings.usual_libraries() != "always"
 
     def publish_anew(self) -> None:
         """Write the answers again: compilers or settings are others, or a killed run left some."""
@@ -311,6 +317,10 @@ class OwnStore(Store):
                 self._locked.add(name)
                 stack.callback(self._locked.discard, name)
             yield works
+
+
+def _is_range(name: str) -> bool:
+    return name.startswith(OPERATORS)
 
 
 def _prefixes(version: Version) -> list[str]:

@@ -316,25 +316,35 @@ def read_request(
     try:
         request = parse_version_file(content.decode("utf-8", "replace"), shown)
     except RequestError:
-        _refuse_other_file(path, shown)
+        if _leads_elsewhere(path):
+            raise _another_file(shown) from None
         raise
-    if request.is_alias:
-        _refuse_other_file(path, shown)
+    if request.is_alias and _leads_elsewhere(path) and not _is_known(request.text):
+        raise _another_file(shown)
     return request
 
 
-def _refuse_other_file(path: str | PathLike[str], shown: str) -> None:
-    """Raise RequestError where a version file is a link to one of another kind.
+def _leads_elsewhere(path: str | PathLike[str]) -> bool:
+    """Tell whether a version file is a link to one of another kind.
 
-    It may come with a project, and lead to what nobody is to see in a message.
+    It may come with a project, and lead to what nobody is to see in a message. Those who keep
+    such files elsewhere have names of their own for the dot.
     """
-    is_ours = os.path.basename(path) != VERSION_FILE or not os.path.islink(path)
-    # Those who keep such files elsewhere have names of their own for the dot.
-    if not is_ours and not os.path.realpath(path).endswith(VERSION_FILE[1:]):
-        raise RequestError(
-            f"`{shown}` is a link to a file of another kind, which asks for no version",
-            "write a version into a file of its own",
-        )
+    is_link = os.path.basename(path) == VERSION_FILE and os.path.islink(path)
+    return is_link and not os.path.realpath(path).endswith(VERSION_FILE[1:])
+
+
+def _is_known(alias: str) -> bool:
+    from cudaswitch.store import all_stores  # noqa: PLC0415  # which is built on this
+
+    return any(alias in store.aliases() for store in all_stores())
+
+
+def _another_file(shown: str) -> RequestError:
+    return RequestError(
+        f"`{shown}` is a link to a file of another kind, which asks for no version",
+        "write a version into a file of its own",
+    )
 
 
 def sudo_caller() -> int | None:

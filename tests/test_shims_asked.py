@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from checks import succeeded
 from cudaswitch import configuring
 from cudaswitch import install as installing
 from cudaswitch.changing import own_store
 from cudaswitch.store import find
 from cudaswitch.versions import Version, parse_request
+from homes import Home
 from made_environments import Env
 from test_shims import Place, environment, executable, place
 
@@ -72,6 +74,32 @@ def test_it_changes_nothing_that_shells_look_at(place: Place) -> None:
     own_store().remember(parse_request(">=11"))
     assert (place.home.store / "requests" / ">=11").exists()
     assert told.read_bytes() == before
+
+
+def test_the_other_answers_stay_as_they_are(place: Place) -> None:
+    """Who asks may see another gcc, or a disk that is away, than those for whom they are."""
+    folder, store = place.home.store / "requests", own_store()
+    told = f"{place.old}:cc=/usr/bin/g++-11\n"
+    for name in ("11.8", "11.8+cudnnnone"):
+        (folder / name).write_text(told)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    store.remember(parse_request("<12"))
+    assert (folder / "<12").read_text() == told
+    place.new.rename(place.new.with_name("away"))
+    store.remember(parse_request(">=11"))
+    after = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "<12"}
+    assert after == before
+
+
+def test_no_store_comes_of_a_question(home: Home, tmp_path: Path) -> None:
+    """Where shared stores alone have an answer."""
+    kit = tmp_path / "cuda-12.4"
+    executable(kit / "bin" / "nvcc")
+    shared = tmp_path / "shared"
+    lent = {"CUDASWITCH_STORES": str(shared)}
+    succeeded(home.run("adopt", kit, "--as", "12.4", CUDASWITCH_HOME=str(shared)))
+    assert succeeded(home.run("want", "--", ">=12", **lent)) == [str(kit)]
+    assert not home.store.exists()
 
 
 def test_ever_new_ones_do_not_pile_up(place: Place) -> None:

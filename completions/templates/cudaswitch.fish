@@ -80,7 +80,7 @@ function __cudaswitch_complete_tools
     set -l home $CUDA_HOME
     if test -z "$home"
         set -l latest (__cudaswitch_complete_stores)[1]/requests/latest
-        test -f $latest; and read home < $latest
+        test -f $latest; and read --delimiter : home options < $latest
     end
     test -n "$home"; or return
     for file in $home/bin/*

@@ -303,7 +303,9 @@ def hook(
 
     quote = FAMILIES[family].quote
     # To a zsh with `rc_quotes` two single quotes in a row are one that is meant.
-    mark = (_MARKS[owner],) if watched else ()
+    said = (watched[0], _MARKS[owner], *watched[1:]) if watched else ()
+    # Who knows of no CUDA there looks.
+    said = ("", "", *said) if watched[1:] else said
     broken = '""'.join(quote(part) for part in re.findall(r"[^/]*/?", home) if part)
     values = {
         "owner": owner,
@@ -311,6 +313,6 @@ def hook(
         "home": broken,
         "options": quote(options),
         "auto": quote("auto" if automatic else ""),
-        "watched": " ".join(map(quote, (*watched[:1], *mark, *watched[1:]))),
+        "watched": " ".join(map(quote, said)),
     }
     return re.sub(r"@(\w+)@", lambda match: values[match[1]], _read(f"{half}.{family}"))

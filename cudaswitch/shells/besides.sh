@@ -62,9 +62,9 @@ __cudaswitch_besides() {
             ;;
         # What was applied may still be in it.
         *)
-            case ${LD_LIBRARY_PATH+x}$_csw_ld_set in
-                '') ;;
-                x) \unset LD_LIBRARY_PATH ;;
+            case ${LD_LIBRARY_PATH+x}$_csw_ld_set\|$_csw_ld in
+                "|" | x?*"|${LD_LIBRARY_PATH-}") ;;
+                "x|"*) \unset LD_LIBRARY_PATH ;;
                 *) LD_LIBRARY_PATH=$_csw_ld ;;
             esac
             ;;

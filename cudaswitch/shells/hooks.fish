@@ -1,29 +1,33 @@
 # The two halves of an environment's hook, and what conda calls when it has finished.
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
-# whether the request is `auto`, what in the environment is older than the pin as long as there is
-# nothing new in it that might bring CUDA, and what it brought then.
+# whether the request is `auto`, and what in the environment is older than the pin as long as there is
+# nothing new in it that might bring CUDA. Where it has brought something, that stands further on,
+# behind it what it was.
 function __cudaswitch_enter
     # What is active at the next prompt may be what was at the last, and this one left untold.
     test $argv[1] = V; and set -g _cudaswitch_seen
     # What is put before ours between this and that prompt stays there.
     set -q _cudaswitch_seen; and set -g _cudaswitch_entered "$CONDA_PREFIX $VIRTUAL_ENV"
     set -l plain
+    set -l was_unset
     set -l found
     set -l asked $argv[5]
     if set -q argv[7]
+        set -l watched $argv[6..]
+        set -q argv[10]; and set watched $argv[8..]
         set -l pin $argv[2]/etc/cudaswitch/want
         set -l user $PYTHONUSERBASE
         test -n "$user"; or set user "$HOME/.local"
-        if $_cudaswitch_test $pin -nt $argv[2]/$argv[6] -a $pin -nt $argv[2]/$argv[7] \
-                -a ! -e $user/$argv[6]
+        if $_cudaswitch_test $pin -nt $argv[2]/$watched[1] -a $pin -nt $argv[2]/$watched[2] \
+                -a ! -e $user/$watched[1]
             set asked
-            if not set -q argv[8]
+            if not set -q watched[3]
                 set plain $argv[2]
             else if test "$CONDA_PREFIX$VIRTUAL_ENV" = $argv[2]
                 set found no
-                string match --quiet 'y*' $argv[8]; and set found yes
-                string match --quiet '*x' $argv[8]; and set -a found xla
+                string match --quiet 'y*' $watched[3]; and set found yes
+                string match --quiet '*x' $watched[3]; and set -a found xla
             end
         end
     end

@@ -2,8 +2,9 @@
 # The two halves of an environment's hook, and what conda calls when it has finished.
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options, whether
-# the request is `auto`, what in the environment is older than the pin as long as there is nothing
-# new in it that might bring CUDA, and what it brought then.
+# the request is `auto`, and what in the environment is older than the pin as long as there is nothing
+# new in it that might bring CUDA. Where it has brought something, that stands further on, behind it
+# what it was.
 __cudaswitch_enter() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     # Not where it would be exported: to a shell that has no functions.
@@ -14,13 +15,13 @@ __cudaswitch_enter() {
     case ${_cudaswitch_seen-} in ?*) _cudaswitch_entered=${CONDA_PREFIX-}\|${VIRTUAL_ENV-} ;; esac
     \local __csw _csw_tried _csw_auto _csw_plain _csw_brought _csw_search _csw_ld _csw_ld_set
     _csw_tried='' _csw_auto=${5-} _csw_plain='' _csw_brought=''
-    if [ -n "${6-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/$6" ] \
-        && [ "$2/etc/cudaswitch/want" -nt "$2/$7" ] \
-        && ! [ -e "${PYTHONUSERBASE:-${HOME-}/.local}/$6" ]; then
+    if [ -n "${6-}${8-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/${6:-${8-}}" ] \
+        && [ "$2/etc/cudaswitch/want" -nt "$2/${7:-${9-}}" ] \
+        && ! [ -e "${PYTHONUSERBASE:-${HOME-}/.local}/${6:-${8-}}" ]; then
         _csw_auto=''
-        case ${8-}${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+        case ${10-}${CONDA_PREFIX-}${VIRTUAL_ENV-} in
             "$2") _csw_plain=$2 ;;
-            "${8:-/}$2") _csw_brought=$8 ;;
+            "${10:-/}$2") _csw_brought=${10} ;;
         esac
     fi
     case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_OLD_VIRTUAL_PATH-}/} in

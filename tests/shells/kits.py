@@ -102,8 +102,8 @@ class Person:
         done = self.home.run("adopt", str(kit.home))
         assert done.returncode == 0, done.stderr
 
-    def pin(self, request: str, prefix: Path, *options: str) -> None:
-        done = self.home.run("pin", request, "--prefix", str(prefix), *options)
+    def pin(self, request: str, prefix: Path, *options: str, **variables: str) -> None:
+        done = self.home.run("pin", request, "--prefix", str(prefix), *options, **variables)
         assert done.returncode == 0, done.stderr
 
     def play(

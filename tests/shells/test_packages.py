@@ -133,6 +133,35 @@ def test_what_is_older_than_the_pin_is_not_looked_at_again(
 
 
 @every_shell
+@pytest.mark.parametrize("kind", ["conda"])
+def test_the_packages_of_who_has_pinned_are_not_everybodys(
+    person: Person, shell: Shell, env: Env
+) -> None:
+    persons_own(env)
+    user = str(env.prefix.parent / "user")
+    person.pin("10.1", env.prefix, PYTHONUSERBASE=user)
+    assert entered(person, shell, env, PYTHONUSERBASE=user) is None
+    assert entered(person, shell, env) == ":".join(person.kits[0].lib)
+
+
+@pytest.mark.parametrize("shell", [BASH, ZSH, DASH], ids=str)
+@every_kind
+def test_a_list_that_may_not_be_written_is_left_alone(
+    person: Person, shell: Shell, env: Env
+) -> None:
+    wheel(env)
+    person.pin("10.1", env.prefix)
+    conda = (env.prefix / "conda-meta").is_dir()
+    name = "etc/conda/activate.d/~~cudaswitch.sh" if conda else "etc/cudaswitch/on.sh"
+    active = shell.set("CONDA_PREFIX" if conda else "VIRTUAL_ENV", str(env.prefix))
+    steps = [f"{active}\nreadonly LD_LIBRARY_PATH", shell.source(env.prefix / name)]
+    bare = Person(person.home, person.kits, {})
+    result = bare.play(shell, *steps, LD_LIBRARY_PATH="/site/lib").check()
+    assert result.snaps["2"]["CUDA_HOME"] == str(person.kits[0].home)
+    assert result.stderr == ""
+
+
+@every_shell
 @every_kind
 @pytest.mark.parametrize("bundled", [True, False])
 def test_libdevice_that_comes_after_the_pin(

@@ -146,6 +146,14 @@ def test_a_link_to_another_version_file_is_one(
     (tmp_path / "dot-cuda-version").write_text("mine\n")
     (tree / ".cuda-version").symlink_to("../dot-cuda-version")
     assert homes(person, person.play(shell, cd(shell, tree)).check()) == "-1"
+    (tmp_path / "lab.txt").write_text("mine\n")
+    (tree / ".cuda-version").unlink()
+    (tree / ".cuda-version").symlink_to("../lab.txt")
+    assert homes(person, person.play(shell, cd(shell, tree)).check()) == "-1"
+    done = person.home.run("exec", "--", "printenv", "CUDA_HOME", cwd=tree)
+    assert succeeded(done) == [str(person.kits[0].home)]
+    (tree / ".cuda-version").unlink()
+    (tree / ".cuda-version").symlink_to("../dot-cuda-version")
     (tmp_path / "dot-cuda-version").write_text("none-such\n")
     assert "no alias `none-such`" in person.play(shell, cd(shell, tree)).stderr
 
