@@ -116,12 +116,12 @@ class OwnStore(Store):
         file = self.home.requests / str(request)
         if not request.is_range or os.path.exists(file) or not os.path.exists(self.home.layout):
             return
-        # With root's there, the person could not have it changed. What is away for a while may
-        # be meant when it is back.
-        is_all_there = len(self.present()) == len(self.toolkits())
-        if is_anothers(self.home.folder) or not self._ready_at_all() or not is_all_there:
-            return
         with contextlib.suppress(CudaswitchError, OSError):
+            # What is away for a while may be meant when it is back.
+            is_all_there = len(self.present()) == len(self.toolkits())
+            # With root's there, the person could not have it changed.
+            if is_anothers(self.home.folder) or not self._ready_at_all() or not is_all_there:
+                return
             require_writable(self.home)
             with self.lock("store", 0), written(self.home):
                 kit = find(request, [self])

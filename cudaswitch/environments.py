@@ -314,17 +314,14 @@ def read_request(
             f"`{shown}` is longer than {VERSION_FILE_LIMIT} bytes", "one request a line is enough"
         )
     try:
-        request = parse_version_file(content.decode("utf-8", "replace"), shown)
+        return parse_version_file(content.decode("utf-8", "replace"), shown)
     except RequestError:
-        if _leads_elsewhere(path):
-            raise _another_file(shown) from None
+        if leads_elsewhere(path):
+            raise another_file(shown) from None
         raise
-    if request.is_alias and _leads_elsewhere(path) and not _is_known(request.text):
-        raise _another_file(shown)
-    return request
 
 
-def _leads_elsewhere(path: str | PathLike[str]) -> bool:
+def leads_elsewhere(path: str | PathLike[str]) -> bool:
     """Tell whether a version file is a link to one of another kind.
 
     It may come with a project, and lead to what nobody is to see in a message. Those who keep
@@ -334,13 +331,8 @@ def _leads_elsewhere(path: str | PathLike[str]) -> bool:
     return is_link and not os.path.realpath(path).endswith(VERSION_FILE[1:])
 
 
-def _is_known(alias: str) -> bool:
-    from cudaswitch.store import all_stores  # noqa: PLC0415  # which is built on this
-
-    return any(alias in store.aliases() for store in all_stores())
-
-
-def _another_file(shown: str) -> RequestError:
+def another_file(shown: str) -> RequestError:
+    """Return what there is to say of such a link."""
     return RequestError(
         f"`{shown}` is a link to a file of another kind, which asks for no version",
         "write a version into a file of its own",

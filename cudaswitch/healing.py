@@ -36,7 +36,15 @@ def leftovers(
         with contextlib.suppress(OSError), Lock(home.locks / f"{name}.lock") as lock:
             if lock.take() and lock.works:
                 yield stage
-    folders = [home.root, home.requests, home.automatic, home.pins, home.aliases, home.init]
+    folders = [
+        home.root,
+        home.requests,
+        home.automatic,
+        home.lent,
+        home.pins,
+        home.aliases,
+        home.init,
+    ]
     for folder in (*folders, home.shims, *_in(home.packages), *_in(home.toolkits)):
         yield from abandoned(folder)
 

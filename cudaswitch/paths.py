@@ -42,6 +42,7 @@ class Home:
     aliases = _Place("aliases")
     requests = _Place("requests")
     automatic = _Place("auto")
+    lent = _Place("lent")
     pins = _Place("pins")
     shims = _Place("shims")
     init = _Place("init")

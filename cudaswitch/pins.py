@@ -8,7 +8,7 @@ import os
 import time
 from pathlib import Path
 
-from cudaswitch import automatic
+from cudaswitch import automatic, lent
 from cudaswitch.activation import Want
 from cudaswitch.changing import own_store
 from cudaswitch.decision import Decision, answer
@@ -130,6 +130,7 @@ def refresh() -> None:
     rewritten. After an update hooks get the texts of this cudaswitch.
     """
     automatic.forget()
+    lent.forget()
     if any(record.hooked is not None for record in records()):
         with own_store().pinning():
             # Who held it may have changed them.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from cudaswitch.activation import Want
+from cudaswitch.environments import another_file, leads_elsewhere
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError
 from cudaswitch.ownership import refuse_everybodys
 from cudaswitch.paths import MANIFEST, Home, listed, stores
@@ -171,9 +172,14 @@ def dealias(request: Request, searched: Sequence[Store] | None = None) -> Reques
     """
     if not request.is_alias:
         return request
-    return followed(
-        request, [store.aliases() for store in (all_stores() if searched is None else searched)]
-    )
+    tables = [store.aliases() for store in (all_stores() if searched is None else searched)]
+    try:
+        return followed(request, tables)
+    except NotInstalledError:
+        file = request.origin.rpartition(":")[0]
+        if leads_elsewhere(file):
+            raise another_file(file) from None
+        raise
 
 
 def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:

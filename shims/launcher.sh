@@ -74,7 +74,8 @@ __cudaswitch_has_pin() {
 
 case $_cudaswitch_origin:$__csw in
     CUDASWITCH_VERSION:)
-        __cudaswitch_auto "$CUDASWITCH_VERSION" '' || __cudaswitch_ask -- "$CUDASWITCH_VERSION" || exit
+        __cudaswitch_lent "$CUDASWITCH_VERSION" || __cudaswitch_auto "$CUDASWITCH_VERSION" '' \
+            || __cudaswitch_ask -- "$CUDASWITCH_VERSION" || exit
         ;;
 esac
 if [ -z "$_cudaswitch_origin" ]; then

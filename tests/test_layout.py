@@ -83,6 +83,7 @@ ORDER = (
     *(
         "detect",
         "automatic",
+        "lent",
         "decision",
         "holders",
         "hooks",

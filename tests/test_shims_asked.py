@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from checks import succeeded
 from cudaswitch import configuring
 from cudaswitch import install as installing
 from cudaswitch.changing import own_store
+from cudaswitch.pins import refresh
 from cudaswitch.store import find
 from cudaswitch.versions import Version, parse_request
 from homes import Home
@@ -159,3 +161,69 @@ def test_auto_that_needs_nothing_is_python_s_to_answer(place: Place, tmp_path: P
         done = place.call("nvcc", **variables)
         assert (done.returncode, done.stdout) == (0, f"{system}\0"), done.stderr
         assert place.python_was_asked
+
+
+@pytest.fixture
+def shared(place: Place, tmp_path: Path) -> Path:
+    """Another person's store, with 12.6."""
+    folder = tmp_path / "shared"
+    kit = executable(tmp_path / "cuda-12.6" / "bin" / "nvcc").parents[1]
+    lends(place, folder, kit, "12.6")
+    return folder
+
+
+def lends(place: Place, folder: Path, kit: Path, version: str) -> None:
+    done = place.home.run("adopt", kit, "--as", version, CUDASWITCH_HOME=str(folder))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("text", ["12.6", ">=12.5,<13", "<13,>12.5"])
+@pytest.mark.parametrize("asks", ["CUDASWITCH_VERSION", ".cuda-version", "pin"])
+def test_what_is_lent_is_asked_for_once(
+    place: Place, shared: Path, text: str, asks: str, tmp_path: Path
+) -> None:
+    """Until the store that lends it, one's own or the list of stores is another."""
+    variables = {"CUDASWITCH_STORES": f"{tmp_path}/none:{shared}"}
+    if asks == "pin":
+        variables["CONDA_PREFIX"] = str(environment(tmp_path / "env", "C", text))
+    elif asks == "CUDASWITCH_VERSION":
+        variables[asks] = text
+    else:
+        (place.home.path / asks).write_text(f"{text}\nlibraries never\ngpus 0\n")
+    kit = str(tmp_path / "cuda-12.6")
+    assert [called(place, **variables) for _ in range(2)] == [(kit, True), (kit, False)]
+    newer = executable(tmp_path / "cuda-12.6.1" / "bin" / "nvcc").parents[1]
+    time.sleep(0.02)
+    lends(place, shared, newer, "12.6.1")
+    expected = kit if text == "12.6" else str(newer)
+    assert [called(place, **variables) for _ in range(2)] == [(expected, True), (expected, False)]
+    own = executable(tmp_path / "own" / "bin" / "nvcc").parents[1]
+    installing.adopt(own_store(), own, Version("12.6"))
+    refresh()
+    assert called(place, **variables)[0] == str(own)
+    own_store().remove(find(parse_request("12.6")))
+    refresh()
+    assert [called(place, **variables)[1] for _ in range(2)] == [True, False]
+    variables["CUDASWITCH_STORES"] = str(shared)
+    assert [called(place, **variables) for _ in range(2)] == [(expected, True), (expected, False)]
+
+
+def test_stores_of_the_settings_lend_too(
+    place: Place, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", place.home.env["XDG_CONFIG_HOME"])
+    configuring.change("stores", (str(shared),))
+    own_store().publish_anew()
+    variables = {"CUDASWITCH_VERSION": "12.6"}
+    kit = str(shared.parent / "cuda-12.6")
+    assert [called(place, **variables) for _ in range(2)] == [(kit, True), (kit, False)]
+    shutil.rmtree(kit)
+    done = place.call("nvcc", **variables)
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_what_is_lent_does_not_pile_up(place: Place, shared: Path) -> None:
+    folder = place.home.store / "lent"
+    for number in range(60):
+        called(place, CUDASWITCH_STORES=str(shared), CUDASWITCH_VERSION=f">12.5,!=10.{number}")
+        assert len(list(folder.iterdir())) <= 50

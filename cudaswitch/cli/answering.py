@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import click
 
-from cudaswitch import automatic, ready, running, talk
+from cudaswitch import automatic, lent, ready, running, settings, talk
+from cudaswitch.activation import Want
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options
 from cudaswitch.cli.switching import use
@@ -58,11 +60,13 @@ def want(
 ) -> None:
     """Print what a shell is told for a request that has no ready answer."""
     ready.refresh()  # the next shell may find an older cudaswitch's
+    # What changes while it is looked at is looked at again the next time.
+    began = time.time_ns()
     if file is not None:
         pinned = environment_pinned_by(file)
         found = answer(pin_of(pinned), pinned) if pinned else answer_to(str(file))
         talk.line(str(found.want) if found is not NOTHING else "")
-        _remember(pin_of(pinned) if pinned else read_request(file), pinned)
+        _remember(pin_of(pinned) if pinned else read_request(file), found.want, began, pinned)
         return
     if environment is not None:
         wanted = wanted_by(environment_at(environment))
@@ -77,13 +81,19 @@ def want(
     if for_use:
         running.change_here(chosen)  # for its warning; the shell makes the change
     talk.line(str(chosen))
-    _remember(parse_request(request, cudnn))
+    _remember(parse_request(request, cudnn), chosen, began)
 
 
-def _remember(request: Request, pinned: Environment | None = None) -> None:
-    """Have a ready answer the next time: to a range, and to `auto` for the environment."""
+def _remember(request: Request, want: Want, began: int, pinned: Environment | None = None) -> None:
+    """Have a ready answer the next time: to a range, to `auto` here, and to what is lent.
+
+    `want` is what was told, looked up at `began`, in nanoseconds.
+    """
     environment = pinned or active_environment(os.environ)
+    usual = settings.usual_libraries()
     if request.text == "auto" and environment:
         automatic.recall(environment)
-    else:
+    elif want.home in {kit.path for kit in own_store().present()}:
         own_store().remember(request)
+    elif usual != "always" and want.home != "system":
+        lent.keep(request, want._replace(libraries=usual, gpus=None), began)

@@ -32,11 +32,33 @@ __cudaswitch_read() {
     case $_csw_mode in '' | auto | always | never) ;; *) return 1 ;; esac
     case $_csw_gpus in ?*) __cudaswitch_indices "$_csw_gpus" || return 1 ;; esac
     _csw_cuda=$_csw_cuda${_csw_cudnn:++cudnn$_csw_cudnn}
-    __cudaswitch_ready "$_csw_cuda" || __cudaswitch_auto "$_csw_cuda$_csw_mode$_csw_gpus" "$1" \
-        || return 1
+    __cudaswitch_ready "$_csw_cuda" || __cudaswitch_lent "$_csw_cuda" \
+        || __cudaswitch_auto "$_csw_cuda$_csw_mode$_csw_gpus" "$1" || return 1
     # The settings may have said it already.
     case ${_csw_mode:+$__csw} in *:lib=*) return 1 ;; esac
     __csw=$__csw${_csw_mode:+:lib=$_csw_mode}${_csw_gpus:+:gpus=$_csw_gpus}
+}
+
+# __csw = what a shared store answers to the request $1, which was kept: it holds as long as nobody has
+# changed those stores, or which there are. Where there is a ready answer that one counts.
+__cudaswitch_lent() {
+    \local _csw_file _csw_said _csw_folders
+    _csw_file=$_cudaswitch_root/lent/$1 _csw_said=${CUDASWITCH_STORES-}
+    case $1 in '' | [.-]* | *[!A-Za-z0-9._+'<>=!,'-]*) return 1 ;; esac
+    if ! [ -f "$_csw_file" ] || [ -f "$_cudaswitch_root/requests/$1" ]; then return 1; fi
+    if [ -z "$_csw_said" ] && [ -f "$_cudaswitch_root/requests/.stores" ]; then
+        IFS= \read -r _csw_said < "$_cudaswitch_root/requests/.stores"
+    fi
+    {
+        IFS= \read -r __csw && [ "$__csw" = "$_csw_said" ] \
+            && IFS= \read -r _csw_folders && IFS= \read -r __csw
+    } < "$_csw_file" || return 1
+    while [ -n "$_csw_folders" ]; do
+        # shellcheck disable=SC3013  # dash, busybox, bash and zsh have `-nt`
+        if [ "${_csw_folders%%:*}/toolkits" -nt "$_csw_file" ]; then return 1; fi
+        case $_csw_folders in *:*) _csw_folders=${_csw_folders#*:} ;; *) _csw_folders='' ;; esac
+    done
+    [ -d "${__csw%%:*}/." ]
 }
 
 # Take the line $_csw_line apart: $_csw_key, and its value in $_csw_line, empty where it says

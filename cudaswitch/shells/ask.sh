@@ -31,7 +31,7 @@ run() {
 case $what in
     run) run "$@" ;;
     file) if __cudaswitch_read "$1"; then printf '%s\n' "$__csw"; else run want --file "$1"; fi ;;
-    want) if __cudaswitch_ready "$1"; then printf '%s\n' "$__csw"; else run want -- "$1"; fi ;;
+    want) if __cudaswitch_ready "$1" || __cudaswitch_lent "$1"; then printf '%s\n' "$__csw"; else run want -- "$1"; fi ;;
     framework)
         if ! __cudaswitch_active; then exit; fi
         environment=$__csw
@@ -42,7 +42,7 @@ case $what in
         fi
         ;;
     use)
-        if [ $# -eq 1 ] && __cudaswitch_ready "$1"; then
+        if [ $# -eq 1 ] && { __cudaswitch_ready "$1" || __cudaswitch_lent "$1"; }; then
             printf '%s\n' "$__csw"
         else
             run want --for-use "$@"

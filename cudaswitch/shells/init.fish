@@ -1,6 +1,5 @@
 # What `cudaswitch init` adds to core.fish, beside command.fish: the look-round that the prompt asks
 # for when environment or directory changed.
-# $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 # $_cudaswitch_program is the command itself, which need not be on an environment's PATH.
 
 # Run the command. After a move, or where it was installed anew elsewhere, that is the one on PATH,
@@ -16,79 +15,6 @@ function __cudaswitch_run
         end
     end
     $program $argv
-end
-
-# $__csw = the ready answer to the request $argv[1]; fails where Python must be asked.
-function __cudaswitch_ready
-    switch "$argv[1]"
-        case '' '.*' '-*' '*/*'
-            return 1
-    end
-    test -f $_cudaswitch_root/requests/$argv[1]; or return 1
-    read --global __csw < $_cudaswitch_root/requests/$argv[1]; or return 1
-    test -d $__csw/.; and return 0
-    set -l home
-    string match --quiet --regex '^(?<home>[^:]*):' -- $__csw; and test -d $home/.
-end
-
-# $__csw = the ready answer to the version file $argv[1]; fails where Python must be asked.
-function __cudaswitch_read
-    test -O $argv[1] -a -r $argv[1]; or return 1
-    # In a folder of somebody else a link is theirs, whose file it may lead to.
-    test -L $argv[1]; and not test -O (string replace --regex '[^/]*$' . -- $argv[1]); and return 1
-    # What is longer Python refuses, and here a line takes its time.
-    set -l text
-    read --null --nchars 4097 text <$argv[1]
-    test (string length -- "$text") -le 4096; or return 1
-    # What fish reads of a line ends there.
-    string match --quiet --regex '\x00' <$argv[1]; and return 1
-    set -l cuda
-    set -l cudnn
-    set -l libraries
-    set -l gpus
-    while read --local line
-        if string match --quiet --regex '^[A-Za-z0-9._+-]+$|^[<>=!][A-Za-z0-9._+<>=!,-]+$' -- $line; and not set -q cuda[1]
-            set cuda $line
-            continue
-        end
-        set line (string replace --regex '#.*' '' -- $line | string trim)
-        test -n "$line"; or continue
-        set -l part (string replace --filter --regex \
-            '^(?:(cuda|cudnn|libraries|gpus)(?:[ \t]*=[ \t]*|[ \t]+))?(\S+(?:, \S+)*)$' '$1:$2' -- $line \
-            | string split --max 1 :); or return 1
-        test -n "$part[1]"; or set part[1] cuda
-        # Ranges may have blanks behind their commas.
-        test $part[1] = cuda; and set part[2] (string replace --all ', ' , -- $part[2])
-        set -q $part[1][1]; and return 1
-        set $part[1] $part[2]
-    end < $argv[1]
-    if set -q cudnn[1]
-        set cuda $cuda+cudnn$cudnn
-    end
-    if set -q libraries[1]
-        contains -- $libraries auto always never; or return 1
-        set libraries lib=$libraries
-    end
-    if set -q gpus[1]
-        # Indices only, each once; the rest of what may be said is Python's to check.
-        string match --quiet --regex '^(-1|(0|[1-9]\d{0,3})(,(0|[1-9]\d{0,3}))*)$' -- $gpus; or return 1
-        string match --quiet --regex '\b(\d+),(.*,)?\1\b' -- $gpus; and return 1
-        set gpus gpus=$gpus
-    end
-    __cudaswitch_ready "$cuda"
-    or __cudaswitch_auto "$cuda$libraries$gpus"; or return 1
-    # The settings may have said it already.
-    set -q libraries[1]; and string match --quiet '*:lib=*' -- $__csw; and return 1
-    set -l --path want $__csw $libraries $gpus
-    set -g __csw "$want"
-    return 0
-end
-
-# $__csw = the ready answer to the request $argv[1] where that is `auto`; fails where Python must be
-# asked, as for an environment that needs nothing: it may have refused.
-function __cudaswitch_auto
-    test "$argv[1]" = auto; and __cudaswitch_active; and __cudaswitch_automatic $__csw
-    and test -n "$__csw"
 end
 
 # What the directory asks for, else the frameworks of the active environment, else the
@@ -132,23 +58,6 @@ function __cudaswitch_directory
     return 0
 end
 
-# $__csw = the active environment; fails where there is none. Of two that one is, whose
-# programs come first on PATH.
-function __cudaswitch_active
-    set -l envs $VIRTUAL_ENV $CONDA_PREFIX
-    if set -q envs[2]; and __cudaswitch_before $CONDA_PREFIX $VIRTUAL_ENV
-        set envs $CONDA_PREFIX $VIRTUAL_ENV
-    end
-    for env in $envs
-        string match --quiet '/*' -- "$env"; or continue
-        set -g __csw $env
-        if test -d $env/conda-meta -o -f $env/pyvenv.cfg -o -f $env/bin/activate_this.py
-            return 0
-        end
-    end
-    return 1
-end
-
 # $__csw = the want of the frameworks in the environment $argv[1]; fails where they have none.
 function __cudaswitch_framework
     __cudaswitch_automatic $argv[1]
@@ -165,22 +74,6 @@ function __cudaswitch_framework
         set -g __csw $answer
     end
     test -n "$__csw"
-end
-
-# $__csw = the ready answer to what the frameworks of the environment $argv[1] need, empty
-# where they need nothing; fails where Python must be asked, because packages have changed.
-function __cudaswitch_automatic
-    set -l file $_cudaswitch_root/auto/(string replace --all / % -- $argv[1])
-    test -f $file; or return 1
-    __cudaswitch_newer $argv[1] $file; and return 2
-    set -l env
-    begin
-        read env; and read --global __csw
-    end < $file; or return 1
-    test "$env" = $argv[1]; or return 1
-    test -z "$__csw"; and return 0
-    string match --quiet --regex '^(?<env>[^:]*)' -- $__csw
-    test -d $env/.
 end
 
 # $__csw = the content of the file $argv[1], to see it change.

@@ -186,6 +186,7 @@ __cudaswitch_lost() {
 # Take up what CUDASWITCH_VERSION asks for.
 __cudaswitch_version() {
     if [ -n "${CUDASWITCH_VERSION-}" ] && { __cudaswitch_ready "$CUDASWITCH_VERSION" \
+        || __cudaswitch_lent "$CUDASWITCH_VERSION" \
         || __cudaswitch_globbing __cudaswitch_auto "$CUDASWITCH_VERSION" '' \
         || __csw=$(__cudaswitch_run want -- "$CUDASWITCH_VERSION"); }; then
         \export "_CUDASWITCH_X=$__csw"

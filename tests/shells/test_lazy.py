@@ -100,7 +100,7 @@ def test_whatever_is_set_by_then(
 def test_fish_parses_each_function_by_itself(tmp_path: Path) -> None:
     """In a longer text it counts the lines before a function, whenever that calls another."""
     file = tmp_path / "all.fish"
-    texts = ("init.fish", "command.fish")
+    texts = ("answers.fish", "init.fish", "command.fish")
     file.write_text(shells.core("fish") + "".join(map(shells.text_of, texts)))
     ask = (
         "for name in (functions --all --names | string match '*cudaswitch*')\n"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from pathlib import Path
 
 import pytest
 
+from checks import succeeded
 from homes import make_home
 from shells.conftest import make_person
 from shells.driver import (
@@ -22,6 +25,8 @@ from shells.driver import (
     ShellResult,
 )
 from shells.kits import Kit, Person, foreign, read_env, switched
+from shells.test_automatic import spied
+from shells.test_directory import cd
 
 every = pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
@@ -363,3 +368,30 @@ def test_what_is_installed_is_used_without_python(shell: Shell, person: Person) 
     result = person.play(shell, gone, "cudaswitch use 11.8", "cudaswitch off").check()
     homes = [result.snaps[number].get("CUDA_HOME") for number in "123"]
     assert homes == [str(person.kits[0].home), str(person.kits[1].home), None]
+
+
+@told_apart
+def test_python_is_asked_once_for_what_a_shared_store_has(shell: Shell, tmp_path: Path) -> None:
+    """Until somebody changes that store: shells tell by its time."""
+    person = make_person(tmp_path / "account", (shell.name,))
+    shared, kit = tmp_path / "shared", tmp_path / "lent"
+    shutil.copytree(person.kits[2].home, kit)
+    lends = ("adopt", kit, "--as", "9.2")
+    succeeded(person.home.run(*lends, CUDASWITCH_HOME=str(shared)))
+    watched = spied(person, shell, tmp_path)
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / ".cuda-version").write_text(">=9,<10\n")
+    stores = {"CUDASWITCH_STORES": str(shared)}
+    steps = ["cudaswitch use 9.2", "cudaswitch off", cd(shell, tree), cd(shell, tmp_path)]
+    for asks in (2, 0):
+        result = watched.play(shell, *steps, **stores).check()
+        seen = [result.snaps[number].get("CUDA_HOME") for number in "1234"]
+        assert seen == [str(kit), None, str(kit), None]
+        count = tmp_path / "count"
+        assert (count.read_text() if count.exists() else "").count("want") == asks
+        count.write_text("")
+    later = time.time() + 1
+    os.utime(shared / "toolkits", (later, later))
+    watched.play(shell, *steps, **stores).check()
+    assert (tmp_path / "count").read_text().count("want") == 2

@@ -13,6 +13,7 @@ function __cudaswitch_load
 <plain.fish>
 <besides.fish>
 <hooks.fish>
+<answers.fish>
 <keepers.fish>
 <init.fish>
 <command.fish>

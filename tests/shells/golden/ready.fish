@@ -18,6 +18,7 @@ set -g _cudaswitch_seen ''
 <plain.fish, #:>
 <besides.fish, #:>
 <hooks.fish, #:>
+<answers.fish, #:>
 <keepers.fish, #:>
 <init.fish, #:>
 <command.fish, #:>
