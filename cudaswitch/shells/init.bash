@@ -3,7 +3,7 @@ __cudaswitch_prompt() {
     \set -- "$?"
     \unset _cudaswitch_fresh
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
-        || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}}${NODE_VIRTUAL_ENV-} != "|${_cudaswitch_keepers-}" ]] \
+        || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-} != "|${_cudaswitch_keepers-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         __cudaswitch_look
         case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac

@@ -218,8 +218,8 @@ __cudaswitch_look() {
             case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend || : ;; esac
             ;;
     esac
-    # mise sets anew what it has of a tree whenever that is another, and says nothing of it.
-    case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}}${NODE_VIRTUAL_ENV-} in
+    # mise sets anew what it has of a tree, or PATH alone, and says nothing of it.
+    case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-} in
         "${_cudaswitch_keepers-}") ;;
         *) __cudaswitch_keepers ;;
     esac

@@ -52,7 +52,7 @@ def asking(tmp_path: Path, person: Person) -> Path:
     """A program in the place of ours that takes its time the first time, and a tree to ask of."""
     folder = tmp_path / "asking"
     folder.mkdir()
-    (folder / ".cuda-version").write_text(">=11,<12\n")
+    (folder / ".cuda-version").write_text(">=11,<12,!=9.9\n")
     program = tmp_path / "program"
     asked = tmp_path / "asked"
     program.write_text(
