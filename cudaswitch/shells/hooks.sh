@@ -33,7 +33,7 @@ ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASW
 ${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
         '') __csw=${_csw_brought:+besides} __csw=${__csw:-plainly} ;;
         *)
-            case ${4##cc=*}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
+            case ${4:+${4##cc=*}}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
 ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-} in
                 '') __csw=besides ;;
                 *) __csw='' ;;
@@ -266,7 +266,9 @@ __cudaswitch_forget() {
 __cudaswitch_finished() {
     \local __csw
     __cudaswitch_kept
-    if __cudaswitch_flags_kept; then __csw=flags; fi
+    case ${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-} in
+        ?*) if __cudaswitch_flags_kept; then __csw=flags; fi ;;
+    esac
     case $__csw in
         '') _cudaswitch_undone='' ;;
         *) __cudaswitch_forget ;;
