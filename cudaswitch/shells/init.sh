@@ -268,6 +268,10 @@ __cudaswitch_look() {
         *) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} ;;
     esac
     _cudaswitch_entered=''
+    # It may set the same anew at the next prompt.
+    case ${__MISE_DIFF-} in
+        ?*) _cudaswitch_keepers=${DIRENV_DIFF-}\|$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}${NODE_VIRTUAL_ENV-} ;;
+    esac
     # That is for the prompt to tell: this and the hooks run in scripts and subshells as well.
     case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in
         "${_cudaswitch_told-}") _cudaswitch_news='' ;;

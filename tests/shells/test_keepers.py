@@ -305,3 +305,14 @@ class TestNodeenv:
         assert seen(terminal)["PATH"].split(":")[0] == person.kits[2].bin
         terminal.say("cudaswitch off")
         assert seen(terminal)["PATH"] == before
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_mise_sets_the_same_again(shell: Shell, person: Person) -> None:
+    """It does where a file of its own is of this very second: at the next prompt, unasked."""
+    kit = person.kits[0]
+    theirs = f"export LD_LIBRARY_PATH=/theirs\n{shell.prompt}"
+    steps = ["cudaswitch use 10.1", f"export __MISE_DIFF=x\n{theirs}", theirs, shell.prompt, theirs]
+    result = person.play(shell, *steps).check()
+    for number in "2345":
+        assert result.snaps[number]["LD_LIBRARY_PATH"] == ":".join([*kit.lib, "/theirs"])
