@@ -308,11 +308,14 @@ class TestNodeenv:
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
-def test_mise_sets_the_same_again(shell: Shell, person: Person) -> None:
+@pytest.mark.parametrize("name", ["LD_LIBRARY_PATH", "PATH"])
+def test_mise_sets_the_same_again(shell: Shell, name: str, person: Person) -> None:
     """It does where a file of its own is of this very second: at the next prompt, unasked."""
     kit = person.kits[0]
-    theirs = f"export LD_LIBRARY_PATH=/theirs\n{shell.prompt}"
+    before = person.home.env["PATH"] if name == "PATH" else "/theirs"
+    theirs = f"{shell.set(name, before)}\n{shell.prompt}"
     steps = ["cudaswitch use 10.1", f"export __MISE_DIFF=x\n{theirs}", theirs, shell.prompt, theirs]
     result = person.play(shell, *steps).check()
+    ours = [kit.bin] if name == "PATH" else kit.lib
     for number in "2345":
-        assert result.snaps[number]["LD_LIBRARY_PATH"] == ":".join([*kit.lib, "/theirs"])
+        assert result.snaps[number][name] == ":".join([*ours, before])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,48 @@ def test_it_does_what_the_long_way_does(shell: Shell, person: Person, before: st
         assert foreign(env) == foreign(other), edit
         for name in RECORDS:
             assert env.get(name) == other.get(name), edit
+
+
+@three
+@pytest.mark.parametrize("before", BEFORE)
+def test_what_was_before_comes_back(shell: Shell, person: Person, before: str) -> None:
+    kit = str(person.kits[0].home)
+    own = {name: value.replace("KIT", kit) for name, value in BEFORE[before].items()}
+    steps = ["cudaswitch use 10.1", "cudaswitch use 9.2", "cudaswitch off"] * 2
+    snaps = person.play(shell, *steps, **own).check().snaps
+    assert snaps["2"]["CUDA_PATH"] == str(person.kits[2].home)
+    for number in "36":
+        assert {name: snaps[number].get(name) for name in own} == own
+        assert foreign(snaps[number]) == foreign(snaps["0"])
+
+
+@three
+def test_a_list_that_was_unset_before_two_toolkits(shell: Shell, person: Person) -> None:
+    """What is put into it meanwhile, and goes again, leaves it unset."""
+    first = person.kits[0]
+    steps = [
+        "cudaswitch use 10.1", shell.append("LD_LIBRARY_PATH", "/x"), "cudaswitch use 9.2",
+        "cudaswitch use 10.1 --libraries auto",
+        shell.set("LD_LIBRARY_PATH", ":".join(first.lib)), "cudaswitch off",
+    ]  # fmt: skip
+    snaps = person.play(shell, *steps).check().snaps
+    assert snaps["4"]["LD_LIBRARY_PATH"] == ":".join([*first.lib, "/x"])
+    assert "LD_LIBRARY_PATH" not in snaps["6"]
+
+
+@three
+def test_a_word_that_conda_has_left_behind(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """It would bring it back at the next environment."""
+    prefix, kit = conda_prefix(tmp_path / "env"), person.kits[2]
+    assert " " not in str(kit.home), "what has to be quoted takes the long way"
+    (prefix / "lib/python3.11/site-packages/tensorflow").mkdir(parents=True)
+    (kit.home / "nvvm/libdevice").mkdir(parents=True)
+    copy = "__CONDA_SHLVL_1_XLA_FLAGS"
+    steps = ["cudaswitch use 9.2", shell.set(copy, kit.data_dir), "cudaswitch off"]
+    result = person.play(shell, *steps, CONDA_PREFIX=str(prefix), CONDA_SHLVL="1").check()
+    shutil.rmtree(kit.home / "nvvm")
+    assert result.snaps["2"]["XLA_FLAGS"] == result.snaps["2"][copy] == kit.data_dir
+    assert not {"XLA_FLAGS", copy} & result.snaps["3"].keys()
 
 
 @three
