@@ -143,6 +143,17 @@ def test_a_list_that_was_unset_before_two_toolkits(shell: Shell, person: Person)
 
 
 @three
+def test_a_value_that_was_not_exported_is_not(shell: Shell, person: Person) -> None:
+    own = "set -g CUDA_HOME /mine" if shell is FISH else "CUDA_HOME=/mine"
+    kept = 'test "$CUDA_HOME" = /mine && echo kept'
+    steps = [own, "cudaswitch use 10.1", "cudaswitch off", kept]
+    result = person.play(shell, *steps).check()
+    assert result.snaps["2"]["CUDA_HOME"] == str(person.kits[0].home)
+    assert "CUDA_HOME" not in result.snaps["3"]
+    assert result.stdout == "kept\n"
+
+
+@three
 def test_a_word_that_conda_has_left_behind(shell: Shell, person: Person, tmp_path: Path) -> None:
     """It would bring it back at the next environment."""
     prefix, kit = conda_prefix(tmp_path / "env"), person.kits[2]
