@@ -43,6 +43,9 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _MARKS: dict[Owner, str] = {"C": "conda-meta", "V": "pyvenv.cfg"}
 """What else than its packages' folder changes when an environment gets other packages to see."""
 
+_REST = "rest"
+"""Name of the file with what most shells never come to need."""
+
 _TEST = r"""(?<!\[)\[ (-[a-zA-Z] (?:"[^"\s]*"|[\w.$]+)|"[^"\s]*" -nt "[^"\s]*") \]"""
 
 _FISH_FUNCTION = r"(?ms)^function .*?^end\n"
@@ -216,24 +219,26 @@ def init(
 
 
 def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) -> str:
-    """Return the integration for `file`, which new shells source: most of them leave it early."""
-    if not shell.ready:
-        at = folder_beside(file)
+    """Return the integration for `file`, which new shells source: most of them need no more."""
+    at = folder_beside(file)
+    if not shell.again:
         return init(shell, root=root, program=program, scripts=scripts, texts=at)
-    values = _values(root, program, scripts) | {"_cudaswitch_ready": str(file)}
-    first = _assigned(shell, values) + _spelled(shell, (shell.again, *shell.init))
-    return shell.ready(first, _defined(shell) + _spelled(shell, shell.lazy))
+    values = _values(root, program, scripts) | {"_cudaswitch_rest": str(at / _REST)}
+    return shell.guard + _assigned(shell, values) + _spelled(shell, (shell.again, *shell.init))
 
 
 def beside(shell: Shell, file: Path) -> dict[Path, str]:
-    """Map what a shell without functions sources from its ready file to the texts.
+    """Map what a shell sources from its ready file, at once or later, to the texts.
 
     It sources them for as long as it is open, and the package may move or go meanwhile.
     """
+    at = folder_beside(file)
+    if shell.again:
+        return {at / _REST: _defined(shell) + _spelled(shell, shell.lazy)}
     if shell.defines or not shell.init:
         return {}
     names = [name for name in os.listdir(_FOLDER) if name.endswith((f".{shell.family}", ".sh"))]
-    return {folder_beside(file) / name: text_of(name) for name in sorted(names)}
+    return {at / name: text_of(name) for name in sorted(names)}
 
 
 def folder_beside(file: Path) -> Path:

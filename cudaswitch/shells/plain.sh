@@ -44,10 +44,23 @@ __cudaswitch_plainly() {
     case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-}${CONDA_PREFIX-}${VIRTUAL_ENV-}$_csw_ld_set in
         '' | exported) ;;
         *)
-            if ! __cudaswitch_unhindered; then
-                case ${_CUDASWITCH_ON-} in '') __cudaswitch_besides "$@" ;; *) return 1 ;; esac
-                return
-            fi
+            \local __csw _csw_xla
+            __csw='' _csw_xla=''
+            # What conda keeps, the environment, or a list that is not exported, may stand against it.
+            case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in ?*) __cudaswitch_kept ;; esac
+            case $__csw:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+                ":${_csw_plain-}") ;;
+                :*) if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then __csw=x; else __csw=''; fi ;;
+            esac
+            case $__csw:$_csw_ld_set in
+                :set) if __cudaswitch_private LD_LIBRARY_PATH; then __csw=x; else _csw_ld_set=exported; fi ;;
+            esac
+            case $__csw in
+                ?*)
+                    case ${_CUDASWITCH_ON-} in '') __cudaswitch_besides "$@" ;; *) return 1 ;; esac
+                    return
+                    ;;
+            esac
             ;;
     esac
     if [ -d "$1/extras/CUPTI/lib64" ]; then
@@ -88,23 +101,4 @@ __cudaswitch_ungone() {
         "$_CUDASWITCH_GONE:"* | *":${_CUDASWITCH_GONE#0}:"*) return 1 ;;
     esac
     \unset _CUDASWITCH_GONE
-}
-
-# Does nothing that conda keeps, and no environment, stand against that?
-__cudaswitch_unhindered() {
-    \local __csw _csw_xla
-    _csw_xla=''
-    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
-        ?*)
-            __cudaswitch_kept
-            case $__csw in ?*) return 1 ;; esac
-            ;;
-    esac
-    case ${CONDA_PREFIX-}${VIRTUAL_ENV-} in
-        "${_csw_plain-}") ;;
-        *) if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi ;;
-    esac
-    case $_csw_ld_set in
-        set) if __cudaswitch_private LD_LIBRARY_PATH; then return 1; else _csw_ld_set=exported; fi ;;
-    esac
 }

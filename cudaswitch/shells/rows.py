@@ -167,9 +167,9 @@ class Shell(NamedTuple):
     deferred: str = ""
     """Defines the function that does that."""
     again: str = ""
-    """Name of the text that does that in a ready file."""
-    ready: Callable[[str, str], str] | None = None
-    """Lays out a ready file of what is parsed at once and what is not."""
+    """Name of the text that does that in a ready file, from a file beside it."""
+    guard: str = ""
+    """What a ready file begins with: any other shell leaves it there."""
     core: tuple[str, ...] = ()
     """What has the change, in place of the family's core."""
     use: tuple[str, ...] = ()
@@ -198,23 +198,8 @@ class Shell(NamedTuple):
 _DEFERRED = "__cudaswitch_load() {{ __cudaswitch_unaliased \\eval {text}; }}\n"
 
 
-def _left_early(first: str, rest: str) -> str:
-    """Lay a ready file out so that the shell returns from it before `rest`.
-
-    So does any other, before a word that it cannot parse: /bin/sh reads `.profile` at a login, and
-    with it `.bashrc`, and would end there.
-    """
-    return (
-        "case ${BASH_VERSION-}${ZSH_VERSION-} in\n'') return 0 ;;\nesac\n"
-        f"case ${{_cudaswitch_rest-}} in\n'')\n{first}return 0\n;;\nesac\n"
-        f"{rest}_cudaswitch_rest=''\n"
-    )
-
-
-def _passed_over(first: str, rest: str) -> str:
-    """Lay a ready file out so that a shell that parses all of it first finds comments there."""
-    lines = f"{rest}set -g _cudaswitch_rest".split("\n")
-    return first + "".join(f"#:{line}\n" for line in lines)
+_NO_OTHER = "case ${BASH_VERSION-}${ZSH_VERSION-} in\n'') return 0 ;;\nesac\n"
+"""/bin/sh reads `.profile` at a login, and with it `.bashrc`; at a word it cannot parse it ends."""
 
 
 SHELLS = {
@@ -240,7 +225,7 @@ SHELLS = {
             lazy=("ready.sh", "answers.sh", "keepers.sh", "init.sh", "command.sh", "rest.bash"),
             deferred=_DEFERRED,
             again="again.sh",
-            ready=_left_early,
+            guard=_NO_OTHER,
             init=("file.sh", "lazy.sh", "tab.bash", "init.bash"),
             load='eval "$(cudaswitch init bash)"',
             startup=("{HOME}/.bashrc",),
@@ -258,7 +243,7 @@ SHELLS = {
             lazy=("ready.sh", "answers.sh", "keepers.sh", "init.sh", "command.sh"),
             deferred=_DEFERRED,
             again="again.sh",
-            ready=_left_early,
+            guard=_NO_OTHER,
             init=("file.sh", "lazy.sh", "tab.zsh", "init.zsh"),
             load='eval "$(cudaswitch init zsh)"',
             startup=("{ZDOTDIR}/.zshrc",),
@@ -321,7 +306,6 @@ SHELLS = {
             lazy=("answers.fish", "keepers.fish", "init.fish", "command.fish"),
             deferred="function __cudaswitch_load\n    eval {text}\nend\n",
             again="again.fish",
-            ready=_passed_over,
             init=("release.fish", "lazy.fish", "tab.fish", "prompt.fish"),
             load="cudaswitch init fish | source",
             startup=("{XDG_CONFIG_HOME}/fish/conf.d/cudaswitch.fish",),

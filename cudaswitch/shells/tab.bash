@@ -6,4 +6,4 @@ __cudaswitch_tab() {
         \. "$_cudaswitch_scripts/cudaswitch.bash" && _cudaswitch "$@"
     fi
 }
-{ \complete -p cudaswitch > /dev/null || \complete -F __cudaswitch_tab cudaswitch || :; } 2> /dev/null
+{ \complete -p cudaswitch || \complete -F __cudaswitch_tab cudaswitch || :; } > /dev/null 2>&1

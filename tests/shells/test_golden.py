@@ -45,9 +45,10 @@ def _operations() -> dict[str, Callable[[], str]]:
         if row.init:
             values = {"root": ROOT, "program": PROGRAM, "scripts": folder_of(name) and SCRIPTS}
             found[f"init.{name}"] = partial(shells.init, row, **values)
-            if row.ready:
+            if row.again:
                 file = Path(ROOT, "init", name)
                 found[f"ready.{name}"] = partial(shells.ready, row, **values, file=file)
+                found[f"rest.{name}"] = partial(_beside, row, file)
     for family in FAMILIES:
         owner: shells.Owner
         for owner in ("C", "V"):
@@ -63,6 +64,11 @@ def _operations() -> dict[str, Callable[[], str]]:
                     watched=WATCHED,
                 )
     return found
+
+
+def _beside(row: shells.Shell, file: Path) -> str:
+    [text] = shells.beside(row, file).values()
+    return text
 
 
 OPERATIONS = _operations()

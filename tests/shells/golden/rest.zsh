@@ -1,0 +1,15 @@
+<packages.sh, [[>
+<bundled.sh, [[>
+<copies.sh, [[>
+<exported.sh>
+<flags.sh, [[>
+<lists.sh, [[>
+<core.sh, [[>
+<plain.sh, [[>
+<besides.sh, [[>
+<hooks.sh, [[>
+<ready.sh, [[>
+<answers.sh, [[>
+<keepers.sh, [[>
+<init.sh, [[>
+<command.sh, [[>
