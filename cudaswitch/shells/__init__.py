@@ -234,7 +234,8 @@ def beside(shell: Shell, file: Path) -> dict[Path, str]:
     """
     at = folder_beside(file)
     if shell.again:
-        return {at / _REST: _defined(shell) + _spelled(shell, shell.lazy)}
+        read_whole = shell.local.format(name="_cudaswitch_rest", value=shell.quote("")) + "\n"
+        return {at / _REST: _defined(shell) + _spelled(shell, shell.lazy) + read_whole}
     if shell.defines or not shell.init:
         return {}
     names = [name for name in os.listdir(_FOLDER) if name.endswith((f".{shell.family}", ".sh"))]

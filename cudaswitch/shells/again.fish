@@ -3,15 +3,14 @@
 # version, which is as good, or gone.
 
 function __cudaswitch_load
-    if test -r $_cudaswitch_rest
-        source $_cudaswitch_rest
-        return 0
-    end
-    if test -x $_cudaswitch_program
+    test -r $_cudaswitch_rest; and source $_cudaswitch_rest
+    # Its last line says that it was read to the end.
+    if test -n "$_cudaswitch_rest" -a -x $_cudaswitch_program
         and set -l text ($_cudaswitch_program init fish 2>/dev/null | string collect)
+        set -g _cudaswitch_rest
         eval $text
-        return 0
     end
+    test -z "$_cudaswitch_rest"; and return 0
     echo "cudaswitch: `$_cudaswitch_rest` is gone, so this shell switches nothing" >&2
     function __cudaswitch_look
     end

@@ -9,19 +9,19 @@ __cudaswitch_load() {
 
 __cudaswitch_again() {
     \local _csw_text
-    if [ -r "$_cudaswitch_rest" ]; then
-        \. "$_cudaswitch_rest"
-        return 0
-    fi
     _csw_text=${_cudaswitch_rest%/*}
-    if _csw_text=$("$_cudaswitch_program" init "${_csw_text##*/.}" 2> /dev/null); then
+    if [ -r "$_cudaswitch_rest" ]; then \. "$_cudaswitch_rest"; fi
+    # Its last line says that it was read to the end.
+    if [ -n "$_cudaswitch_rest" ] \
+        && _csw_text=$("$_cudaswitch_program" init "${_csw_text##*/.}" 2> /dev/null); then
+        _cudaswitch_rest=''
         \eval "$_csw_text"
-    else
-        printf 'cudaswitch: `%s` is gone, so this shell switches nothing\n' "$_cudaswitch_rest" >&2
-        __cudaswitch_look() { :; }
-        __cudaswitch_edited() { return 1; }
-        _cudaswitch_alone=''
-        \unset -f cudaswitch __cudaswitch_settle __cudaswitch_enter __cudaswitch_leave
-        return 1
     fi
+    if [ -z "$_cudaswitch_rest" ]; then return 0; fi
+    printf 'cudaswitch: `%s` is gone, so this shell switches nothing\n' "$_cudaswitch_rest" >&2
+    __cudaswitch_look() { :; }
+    __cudaswitch_edited() { return 1; }
+    _cudaswitch_alone=''
+    \unset -f cudaswitch __cudaswitch_settle __cudaswitch_enter __cudaswitch_leave
+    return 1
 }

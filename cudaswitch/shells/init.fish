@@ -170,9 +170,47 @@ function __cudaswitch_lost
     test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
 end
 
+# What is applied this shell has inherited. Where it stands as a short way leaves it, what stands behind it
+# is what was there before, and the short way back is known.
+function __cudaswitch_inherited
+    set -l home (string split --fields 1 : -- $_CUDASWITCH_ON)
+    string match --quiet --regex '^[^:]*(:env=.*)?:nvcc$' -- $_CUDASWITCH_ON
+    and test "$_cudaswitch_plain$_cudaswitch_besides$_CUDASWITCH_XLA$_CUDASWITCH_CC|\
+$_CUDASWITCH_BIN|0$PATH[1]" = "|0$home/bin|0$home/bin"
+    or return
+    set -l lib
+    switch "$_CUDASWITCH_LIB"
+        case 0$home/lib64
+            set lib $home/lib64
+        case 0$home/lib64:0$home/extras/CUPTI/lib64
+            set lib $home/lib64 $home/extras/CUPTI/lib64
+        case '?*'
+            return
+    end
+    set -l path $PATH
+    set -l --path ld $LD_LIBRARY_PATH
+    set -e path[1]
+    # One that is universal shows again when ours goes.
+    set -qU LD_LIBRARY_PATH; and return
+    for each in $lib
+        test "$ld[1]" = $each; or return
+        set -e ld[1]
+    end
+    # A second copy is the person's.
+    for each in $home/bin $home/lib64 $home/extras/CUPTI/lib64
+        contains -- $each $path $ld; and return
+    end
+    set -g --path _cudaswitch_ld_was $ld
+    set -g _cudaswitch_ld "$LD_LIBRARY_PATH"
+    set -g _cudaswitch_ld_was_set set
+    test -z "$ld" -a -n "$_CUDASWITCH_LD"; and set -g _cudaswitch_ld_was_set
+    set -g _cudaswitch_besides $home:$home:$home:$home/bin/nvcc
+end
+
 # Take up what the environment, the directory or the user asks for, and settle.
 function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
+    test -z "$_cudaswitch_seen" -a -n "$before"; and __cudaswitch_inherited
     # Who has started this shell may have chosen its GPUs, as Slurm does.
     if not set -q _cudaswitch_gpus
         set -g _cudaswitch_gpus

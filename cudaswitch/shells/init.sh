@@ -195,12 +195,46 @@ __cudaswitch_version() {
     fi
 }
 
+# What is applied this shell has inherited. Where it stands as a short way leaves it, what stands behind it
+# is what was there before, and the short way back is known.
+__cudaswitch_inherited() {
+    \local _csw_home _csw_lib _csw_rest
+    _csw_home=${_CUDASWITCH_ON%%:*} _csw_rest=${LD_LIBRARY_PATH-}
+    case $_CUDASWITCH_ON:${_cudaswitch_plain-}${_cudaswitch_besides-}\
+${_CUDASWITCH_XLA-}${_CUDASWITCH_CC-} in
+        "$_csw_home:nvcc:" | "$_csw_home:env="*:nvcc:) ;;
+        *) return 0 ;;
+    esac
+    # A second copy is the person's.
+    case ${_CUDASWITCH_BIN-}\|0${PATH-}: in
+        "0$_csw_home/bin|0$_csw_home/bin:"*":$_csw_home/"*) return 0 ;;
+        "0$_csw_home/bin|0$_csw_home/bin:"*) ;;
+        *) return 0 ;;
+    esac
+    _csw_lib=$_csw_home/extras/CUPTI/lib64
+    case ${_CUDASWITCH_LIB-}\|$_csw_rest: in
+        "|"*) _csw_lib='' ;;
+        "0$_csw_home/lib64|$_csw_home/lib64:"*) _csw_lib=$_csw_home/lib64 ;;
+        "0$_csw_home/lib64:0$_csw_lib|$_csw_home/lib64:$_csw_lib:"*)
+            _csw_lib=$_csw_home/lib64:$_csw_lib
+            ;;
+        *) return 0 ;;
+    esac
+    _csw_rest=${_csw_rest#"$_csw_lib"}
+    case $_csw_rest in *":$_csw_home/"* | : | ::*) return 0 ;; esac
+    _cudaswitch_ld=${LD_LIBRARY_PATH-}
+    _cudaswitch_ld_was=${_csw_rest#:} _cudaswitch_ld_was_set=exported
+    case $_cudaswitch_ld_was${_CUDASWITCH_LD-} in unset) _cudaswitch_ld_was_set='' ;; esac
+    _cudaswitch_besides=$_csw_home:$_csw_home:$_csw_home:$_csw_home/bin/nvcc
+}
+
 # Take up what the environment, the directory or the user asks for, and settle.
 __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_look && return ;; esac
     \local __csw _csw_before _csw_moved _csw_brought
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_left=''
+    case ${_cudaswitch_seen-}:$_csw_before in :?*) __cudaswitch_inherited ;; esac
     # Who has started this shell may have chosen its GPUs, as Slurm does.
     case ${_cudaswitch_gpus+x}$_csw_before: in
         x* | *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;

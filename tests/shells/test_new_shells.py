@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import time
 from dataclasses import replace
@@ -13,7 +14,7 @@ from cudaswitch import __version__
 from shells.conda import conda_prefix
 from shells.conftest import ready_file
 from shells.driver import BASH, FISH, ZSH, Environment, Shell
-from shells.kits import STATE, Person, read_env, switched
+from shells.kits import STATE, Person, foreign, read_env, switched
 from shells.terminal import Terminal
 from shells.test_interactive import every_shell, home_of, tree
 from tools import console_script, require
@@ -142,10 +143,50 @@ def test_a_pane_of_tmux(shell: Shell, person: Person, tmp_path: Path) -> None:
         subprocess.run([*tmux, "kill-server"], env=env, check=False, timeout=20)
 
 
+MEANWHILE = {
+    "nothing": ("", "", True),
+    "a list": ("export LD_LIBRARY_PATH=/a:/b", "", True),
+    "an empty list": ("export LD_LIBRARY_PATH=", "", True),
+    "a CUDA_HOME": ("export CUDA_HOME=/mine CUDACXX=/mine/nvcc", "", True),
+    "folders behind": ("", "LD_LIBRARY_PATH+=:/c PATH+=:/d", True),
+    "a colon": ("", "LD_LIBRARY_PATH+=:", False),
+    "a second copy": ("", "PATH+=:$CUDA_HOME/bin", False),
+    "its libraries twice": ("", "LD_LIBRARY_PATH+=:$CUDA_HOME/lib64", False),
+    "a folder in front": ("", "PATH=/d:$PATH", False),
+}
+"""What is done before `use` and behind it; whether it is known what was there without a look."""
+
+
+@every_shell
+@pytest.mark.parametrize("meanwhile", MEANWHILE)
+def test_a_shell_that_inherits_a_toolkit(
+    shell: Shell, meanwhile: str, person: Person, tmp_path: Path
+) -> None:
+    """It looks for what scripts may have kept, a process in bash, only where that may matter."""
+    before, after, known = MEANWHILE[meanwhile]
+    steps = (before or ":", "cudaswitch use 10.1", after or ":", "cudaswitch off")
+    parent = person.play(BASH, *steps).check().snaps
+    trace, seen, out = (tmp_path / name for name in ("trace", "seen", "out"))
+    tracer = [require("strace"), "-qq", "-o", trace, "-e", "fork,vfork,clone", "-e", "signal=none"]
+    script = [person.load(shell), f"env -0 >{seen}", "cudaswitch off", f"env -0 >{out}"]
+    subprocess.run(
+        [*tracer, *shell.argv(), "-c", "\n".join(script)],
+        env=parent["3"] | {"CONDA_PREFIX": str(tmp_path), "CONDA_SHLVL": "1"},
+        stdin=subprocess.DEVNULL,
+        timeout=30,
+        check=True,
+    )
+    if known:
+        assert ours(foreign(read_env(seen))) == ours(foreign(parent["3"]))
+    assert ours(foreign(read_env(out))) == ours(foreign(parent["4"]))
+    if shell is BASH:
+        assert (len(trace.read_text().splitlines()) == 2) is known
+
+
 @every_shell
 @pytest.mark.parametrize("there", ("gone", "cut short"))
 @pytest.mark.parametrize("program", ("there", "gone"))
-def test_a_ready_file_that_changed_since_the_shell_started(
+def test_the_rest_that_changed_since_the_shell_started(
     shell: Shell, there: str, program: str, person: Person, tree: Path, tmp_path: Path
 ) -> None:
     """The command has what was in it; without that the shell says so once, and works on."""
@@ -163,11 +204,12 @@ def test_a_ready_file_that_changed_since_the_shell_started(
         file.write_text(text.replace(str(console_script()), str(tmp_path / "gone")))
     terminal = Terminal(shell, replace(person, init={shell.name: file}), tmp_path)
     try:
+        rest = file.with_name(f".{file.name}") / "rest"
         if there == "gone":
-            file.unlink()
+            shutil.rmtree(rest.parent)
         else:
-            text = file.read_text()
-            file.write_text(text[: text.index("\n", len(text) // 2)])
+            text = rest.read_text()
+            rest.write_text(text[: text.index("\n", len(text) // 2)])
         said = terminal.say(f"cd {shell.quote(str(tree))}")
         switched = home_of(terminal) == str(person.kits[0].home)
         assert switched is (program == "there")

@@ -14,3 +14,4 @@
 <init.sh, [[>
 <command.sh, [[>
 <rest.bash>
+_cudaswitch_rest=''

@@ -12,3 +12,4 @@
 <keepers.fish>
 <init.fish>
 <command.fish>
+set -g _cudaswitch_rest ''
