@@ -16,10 +16,10 @@ from pathlib import Path
 from cudaswitch.changing import OwnStore
 from cudaswitch.download.cache import WORK, Part, idle
 from cudaswitch.durable import abandoned, sweep
-from cudaswitch.environments import Environment, environment_at
-from cudaswitch.errors import EnvironmentNotFoundError, StoreError, hint_for
+from cudaswitch.environments import environment_pinned_by
+from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.healing import leftovers
-from cudaswitch.holders import Record, may_pin
+from cudaswitch.holders import may_pin
 from cudaswitch.hooks import left_behind
 from cudaswitch.locks import Lock
 from cudaswitch.namedtuples import NamedTuple
@@ -175,11 +175,12 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
     try:
         row = json.loads(note.read_text(encoding="utf-8"))
         pin, left = str(row["path"]), since(row.get("left"), note.stat().st_mtime)
+        there = may_pin(pin)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
-    if may_pin(pin):
+    if there:
         return []
-    environment = _environment_of(pin)
+    environment = environment_pinned_by(pin)
     rest = left_behind(environment) if environment else []
     if environment and rest and (users := may_be_in(Path(environment.prefix), left)):
         say(f"left alone: the hooks of `{environment.prefix}`, for {', '.join(users)}")
@@ -195,15 +196,6 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
                 os.rmdir(environment.folder)
         note.unlink(missing_ok=True)
     return found
-
-
-def _environment_of(pin: str) -> Environment | None:
-    """Return the environment of a pin; None where it is gone, or was no environment's."""
-    with contextlib.suppress(EnvironmentNotFoundError):
-        environment = environment_at(Record(pin, "").prefix)
-        if environment.pin_file == pin:
-            return environment
-    return None
 
 
 def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste]:

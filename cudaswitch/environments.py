@@ -278,16 +278,14 @@ def environment_pinned_by(file: str | PathLike[str]) -> Environment | None:
     return environment if environment.pin_file == str(file) else None
 
 
-def read_request(
-    path: str | PathLike[str], shown: str | None = None, *, anyones: bool = False
-) -> Request:
+def read_request(path: str | PathLike[str], *, anyones: bool = False) -> Request:
     """Read a `.cuda-version` file or a pin: data, never more than VERSION_FILE_LIMIT bytes.
 
-    `shown` is how messages name it. Raises RequestError, or CudaswitchError when the file
-    is none that may decide anything: not regular, or another user's than ours, root's and that of
-    who has called root by `sudo`, unless it may be `anyones`.
+    Raises RequestError, or CudaswitchError when the file is none that may decide anything: not
+    regular, or another user's than ours, root's and that of who has called root by `sudo`, unless
+    it may be `anyones`.
     """
-    shown = shown or str(path)
+    shown = str(path)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:

@@ -21,12 +21,13 @@ def brief(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:60]}…{text[-40:]}"
 
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""How the system says that there is no room for more."""
 
 
 def hint_for(error: OSError, usual: str) -> str:
     """Return the hint for what cannot be written: `usual`, unless there is no room for it."""
-    return "make room there" if error.errno in _FULL else usual
+    return "make room there" if error.errno in FULL else usual
 
 
 class CudaswitchError(Exception):

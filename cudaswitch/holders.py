@@ -66,7 +66,9 @@ def records() -> list[Record]:
         try:
             row = read_json(f"{folder}/{name}", _NOTE_BYTES)
             written = os.stat(f"{folder}/{name}").st_mtime_ns
-            noted.append((written, Record(row["path"], row["hooked"])))
+            path, hooked = row["path"], row["hooked"]
+            if type(path) is str and "\0" not in path and type(hooked) in (str, type(None)):
+                noted.append((written, Record(path, hooked)))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             # A damaged note is as good as none: what counts is the pin itself, where it is.
             continue

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from cudaswitch.shells import ROWS, SAME
+
 
 def users_of(folders: Iterable[Path]) -> list[str]:
     """List the processes that run, or have mapped, a file below one of the folders.
@@ -27,23 +29,7 @@ def users_of(folders: Iterable[Path]) -> list[str]:
     return sorted(users)
 
 
-_SHELLS = frozenset(
-    (
-        "sh",
-        "ash",
-        "bash",
-        "csh",
-        "dash",
-        "elvish",
-        "fish",
-        "ksh",
-        "nu",
-        "pwsh",
-        "tcsh",
-        "xonsh",
-        "zsh",
-    )
-)
+_SHELLS = frozenset((*ROWS, *SAME)) - {"cmd"}
 
 
 def may_be_in(prefix: Path, since: float) -> list[str]:

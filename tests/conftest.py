@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 import builders
 import tools
 from builders import cache
-from homes import HOSTILE_FOLDER, HOSTILE_NAME, Home, make_home
+from homes import HOSTILE_FOLDER, Home, make_home
 from made_environments import Env
 
 # On a loaded machine everything is slow; in CI the rest is what Hypothesis has for that.
@@ -102,14 +102,6 @@ def hostile_folder(tmp_path: Path) -> Path:
     folder = tmp_path / HOSTILE_FOLDER
     folder.mkdir()
     return folder
-
-
-@pytest.fixture
-def hostile_directory(tmp_path: Path) -> Path:
-    """A directory whose name would run commands in any shell that does not quote it."""
-    directory = tmp_path / HOSTILE_NAME
-    directory.mkdir()
-    return directory
 
 
 @pytest.fixture

@@ -157,6 +157,26 @@ def test_a_file_holds_the_variables_of_whoever_is_asked_for(tmp_path: Path) -> N
     assert read_condarc(variables | {"CONDARC": "~/more"}).channels == ("more",)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "file"),
+    [
+        ("CONDA_ROOT", "{0}/base", "base/.condarc"),
+        ("CONDA_EXE", "{0}/base/bin/conda", "base/.condarc"),
+        ("XDG_CONFIG_HOME", "{0}/xdg", "xdg/conda/.condarc"),
+        ("CONDA_PREFIX", "{0}/env", "env/.condarc"),
+    ],
+)
+def test_files_that_variables_lead_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, file: str
+) -> None:
+    """Miniforge keeps its channels in the base, which CONDA_EXE tells."""
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text("channels: [theirs]\n")
+    assert usual_channels() != ("theirs",)
+    monkeypatch.setenv(variable, value.format(tmp_path))
+    assert usual_channels() == ("theirs",)
+
+
 def test_nothing_set_is_nothing() -> None:
     found = read_condarc({"HOME": "/nowhere"})
     assert found.access == ANYBODY

@@ -23,7 +23,7 @@ from cudaswitch.locking import NAME, Locked, LockedToolkit, locked
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import files
-from cudaswitch.sources.choosing import usual_source
+from cudaswitch.sources.choosing import source_for
 from cudaswitch.store import dealias
 from cudaswitch.versions import Request
 
@@ -123,11 +123,7 @@ def project_file() -> Path | None:
 
 
 def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> Answer:
-    source, why = asked.source, None
-    if source is None and asked.channels:
-        source = "conda"
-    if source is None:
-        source, why = usual_source(request)
+    source, why = source_for(request, asked.source, asked.channels)
     index = sources.index(source, asked.channels)
     found = index.choose(
         request,
@@ -137,7 +133,7 @@ def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> An
         offline=asked.offline,
     )
     if why:
-        talk.say(f"from {source}: {why}")
+        talk.say(why)
     rows, beside = (
         tuple(locked(one.url, one.sha256, one.size, source) for one in some)
         for some in (found.files, found.beside)

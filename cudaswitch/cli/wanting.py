@@ -14,7 +14,7 @@ from cudaswitch import sources, talk
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import ChoiceError, NotInstalledError, RequestError, SourceError
 from cudaswitch.platforms import current_platform
-from cudaswitch.sources.choosing import usual_source
+from cudaswitch.sources.choosing import source_for
 from cudaswitch.sources.components import refuse_unknown
 from cudaswitch.store import all_stores, dealias, find
 from cudaswitch.toolkit import Toolkit
@@ -195,14 +195,7 @@ class Order:
         return sources.index(source, self.channels), why
 
     def _source(self, request: Request) -> tuple[str, str | None]:
-        """Name the source of a request, and what to say of why it is that one."""
-        source, why = self.source, None
-        if source is None and self.channels:
-            source = "conda"
-        if source is None:
-            source, reason = usual_source(request)
-            why = f"from {source}: {reason}"
-        return source, why
+        return source_for(request, self.source, self.channels)
 
 
 def _tell(why: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import sys
@@ -15,10 +14,8 @@ from cudaswitch import settings, talk
 from cudaswitch.download.access import ANYBODY, Access, Limits
 from cudaswitch.download.cache import Cache, file_sha256, unusable
 from cudaswitch.download.urls import file_name, local_path, redact, refused
-from cudaswitch.errors import NotFoundError, RequestError, SourceError, StoreError
+from cudaswitch.errors import FULL, NotFoundError, RequestError, SourceError, StoreError
 from cudaswitch.toolkit import is_sha256
-
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def fetch(
@@ -75,7 +72,7 @@ def fetch(
             )
             return transfer.run()
     except OSError as error:
-        if error.errno in _NO_SPACE:
+        if error.errno in FULL:
             raise StoreError(
                 f"no space left in `{cache}` to download {file_name(url)}",
                 "free some space; the same command then goes on where this one stopped",

@@ -1,12 +1,14 @@
 """One row per shell: how it quotes, which texts it runs, which hook files it reads.
 
 The texts beside this module are real shell files, kept whole: `core.*` is the change and
-its undo, `plain.*` the short ways of it, `enter.*` and `leave.*` are the two halves of an
+its undo, `plain.*` and `besides.*` the short ways of it, and `lists.*`, `flags.*`, `exported.*`,
+`bundled.*` and `packages.sh` what these call; `enter.*` and `leave.*` are the two halves of an
 environment's hook and `hooks.*` what they call, `init.*` and `command.*` are what
 `cudaswitch init` adds, `lazy.*` stand in for all of that until it is needed, with `prompt.fish`
-and `file.sh` (find a version file), which are needed at once, and `again.*` gets it from a ready
-file. `copies.*` are about what conda keeps aside, `keepers.*` about who else does. Shims run
-`ready.sh` and `answers.sh` too.
+and `file.sh` (find a version file), which are needed at once, and `tab.*` for its completion, and
+`again.*` gets it from beside a ready file. `copies.*` are about what conda keeps aside, `keepers.*`
+about who else does. Shims run what `answers` names. tcsh has no functions: there each of these,
+and what would be a function of its own, is a file that is sourced.
 A placeholder never stands inside quotes of a text: each value passes its shell's one quoting
 function.
 """
@@ -52,15 +54,6 @@ _FISH_FUNCTION = r"(?ms)^function .*?^end\n"
 
 INTEGRATED = tuple(row.name for row in SHELLS.values() if row.init)
 """The shells that `cudaswitch init` has something for."""
-
-CHANGING = (
-    *("pin", "unpin", "install", "adopt", "remove", "alias", "sync", "gc"),
-    *("config+set", "config+unset", "doctor+--fix", "verify+--repair"),
-)
-"""Commands, some only with a certain argument, after which a shell may have to switch.
-
-They stand in each shell's text, as the code does that reads them: a ready file may be older.
-"""
 
 KSHES = ("ksh", "ksh93", "lksh", "mksh", "oksh", "pdksh", "rksh")
 """Shells that cannot be switched: their functions have no `local`."""

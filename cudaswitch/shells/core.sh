@@ -15,6 +15,19 @@
 #   _CUDASWITCH_GONE       what a PATH computed earlier may bring back, in the form of BIN
 #   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset
 #   _CUDASWITCH_UNEXPORTED the names of what was set then and not exported
+#   _CUDASWITCH_PREVIOUS   what `use -` brings back; empty: no choice
+# The rest is not exported, and lives as long as this shell:
+#   _cudaswitch_plain      CUDA_HOME:CUDA_PATH:CUDAToolkit_ROOT:CUDACXX as __cudaswitch_plainly has set
+#                          them, in _besides as __cudaswitch_besides has; empty: the long way undoes
+#   _cudaswitch_path ld    PATH and LD_LIBRARY_PATH as they were left then; with _was before that
+#   _cudaswitch_undone*    want, LIB, CC, XLA and KEPT of the conda environment that was just left, until
+#                          conda has finished; _gave, _was_NAME: what was given back then
+#   _cudaswitch_stood left conda goes on: there may be a pinned environment below; a hook has run
+#   _cudaswitch_seen       environments|directory|version at the last look; _entered: a hook settled for
+#   _cudaswitch_asked      what Python was asked last, _answer what it said, _unkept what it cannot keep
+#   _cudaswitch_told       what the prompt has said, _line in which words; _news: there is more to say
+#   _cudaswitch_keepers    who else keeps variables (direnv and the like), _then* what was applied then
+#   _cudaswitch_here conda our functions, and our __conda_hashr, are defined in this very shell
 
 # $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of
 # those that the want $2 had, whose values before are in _cudaswitch_was_NAME. $1 = note: remember

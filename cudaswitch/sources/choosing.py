@@ -11,6 +11,8 @@ something else tomorrow.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.versions import Request, Version
 
@@ -32,3 +34,16 @@ def usual_source(request: Request) -> tuple[str, str]:
         if (request.prefix and request.prefix >= first) or any(map(request.accepts, known)):
             return name, why
     return _OLDEST
+
+
+def source_for(
+    request: Request, named: str | None, channels: Sequence[str]
+) -> tuple[str, str | None]:
+    """Return the source of a request, and what is to be said of why where nobody has named it.
+
+    Channels are conda's alone.
+    """
+    if named or channels:
+        return named or "conda", None
+    name, why = usual_source(request)
+    return name, f"from {name}: {why}"

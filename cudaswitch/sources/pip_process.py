@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import importlib.util
 import os
 import re
@@ -17,7 +16,7 @@ from pathlib import Path
 from cudaswitch import settings
 from cudaswitch.download.access import Limits
 from cudaswitch.download.urls import redact
-from cudaswitch.errors import SourceError, printable
+from cudaswitch.errors import FULL, SourceError, printable
 from cudaswitch.paths import cache
 from cudaswitch.platforms import home_folder
 
@@ -33,7 +32,7 @@ _SETTINGS = {
 }
 MEMORY = 2 << 30
 """Bytes of memory that pip may have."""
-_FULL = re.compile(rf"\[Errno (?:{errno.ENOSPC}|{errno.EDQUOT}|{errno.EFBIG})\]")
+_FULL = re.compile(rf"\[Errno (?:{'|'.join(map(str, FULL))})\]")
 _UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Max retries exceeded")
 _CAUSE = re.compile(
     r"\[Errno [0-9-]+\] ([^'\")\]]+)|(timed out)|(certificate verify failed: [^(]*[^( ])"

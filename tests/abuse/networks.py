@@ -56,7 +56,6 @@ def _channel(changes: dict[str, Any], file: str = _FILE) -> str:
     return json.dumps({"packages": {}, "packages.conda": {file: record}})
 
 
-_NONE = "no channel has"
 CHANNELS: dict[str, tuple[str, str]] = {
     "half": ("it is no index of a channel", _channel({})[:150]),
     "bytes": ("it is no index of a channel", '{"packages": \x00'),

@@ -10,8 +10,6 @@ import sys
 import builders
 from doctoring.patient import OwnEnv, Patient, case
 
-ACTIVATE = ". '{env}/bin/activate'"
-
 
 def _pinned(it: Patient, request: str = "12.4") -> OwnEnv:
     it.adopt("12.4.131")

@@ -23,6 +23,12 @@ from shells.quick_conda import CONDAS
 from shells.test_automatic import entered
 from shells.test_directory import cd, homes
 
+CHANGING = (
+    *("pin", "unpin", "install", "adopt", "remove", "alias", "sync", "gc"),
+    *("config+set", "config+unset", "doctor+--fix", "verify+--repair"),
+)
+"""Commands, some only with a certain argument, after which a shell may have to switch."""
+
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
 
 
@@ -130,7 +136,7 @@ class TestPrecedence:
 
 
 def test_commands_that_change_shells_are_commands() -> None:
-    for command in shells.CHANGING:
+    for command in CHANGING:
         name, _, word = command.partition("+")
         known = cli.get_command(click.Context(cli), name)
         assert known, command
@@ -146,7 +152,7 @@ def test_every_shell_knows_them(text: str) -> None:
     found = re.search(r"pin\W+unpin\W+install[\s\S]*?verify\+--repair", source)
     assert found
     said = re.findall(r"(?<![\w$])[a-z]+(?:\+[a-z-]+)?(?!\w)", found[0])
-    assert [word for word in said if word not in ("set", "changing", "a")] == list(shells.CHANGING)
+    assert [word for word in said if word not in ("set", "changing", "a")] == list(CHANGING)
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)

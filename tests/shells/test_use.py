@@ -114,6 +114,15 @@ class TestRefusal:
         assert [line for line in lines[1:] if not line.startswith("hint: ")] == []
 
     @integrated
+    def test_off_takes_no_words(self, shell: Shell, person: Person) -> None:
+        command = "cudaswitch off 10.1"
+        if shell is NU:
+            command = f"try {{ {command} }}"
+        result = person.play(shell, "cudaswitch use 10.1", command)
+        assert "hint: cudaswitch off --help" in result.stderr
+        assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
+
+    @integrated
     @pytest.mark.parametrize("word", ["-h", "--help"])
     def test_who_asks_for_help_gets_nothing_else(
         self, shell: Shell, person: Person, word: str
