@@ -42,7 +42,7 @@ function __cudaswitch_copies
     test -n "$least"; and return
     # Of what is still ours nobody has kept a copy to set another.
     test "$$argv[1]" = "$argv[2]"; and return
-    for name in (string match --ignore-case --regex "^(?:.*_)?$argv[1](?:_.*)?\$" -- $__csw_names)
+    for name in (string match --ignore-case --regex "^(?:.*_|.*_OLD|OLD)?$argv[1](?:_.*)?\$" -- $__csw_names)
         set -g __csw $argv[3]
         if string match --quiet '*PATH' $argv[1]; and test $argv[1] != CUDA_PATH
             set __csw (string split : -- $$name)
@@ -71,7 +71,7 @@ function __cudaswitch_snapshots
     set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDA_VISIBLE_DEVICES)'
     # A person may have flags of several kinds.
     set -l flags '(?=.*(?:OLD|BACKUP|ORIG|SAVE)).*(?:CUDAHOSTCXX|NVCC_PREPEND_FLAGS|XLA_FLAGS)(?:_.*)?'
-    set -l paths '(?:.*OLD|.*BACKUP|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|BACKUP|ORIG|SAVE).*'
+    set -l paths '(?:.*_)?OLDPATH|(?:.*OLD|.*BACKUP|.*BAK|.*PREV.*|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|BACKUP|BAK|PREV|ORIG|SAVE).*'
     set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_|^NVCC_PREPEND_FLAGS_BACKUP$|_modshare$|^__(?:MODULES|LMOD)_' \
         | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$flags|$paths)\$"
 end
@@ -140,5 +140,6 @@ function __cudaswitch_path_kept
     test -n "$OLD_PATH$_OLD_PATH$PATH_OLD$BACKUP_PATH$PATH_BACKUP$ORIG_PATH$_ORIG_PATH$PATH_ORIG\
 $ORIGINAL_PATH$PATH_ORIGINAL$SAVED_PATH$_SAVED_PATH$PATH_SAVED$SAVE_PATH$PATH_SAVE$old_path\
 $_old_path$path_old$backup_path$path_backup$orig_path$_orig_path$path_orig$original_path\
-$path_original$saved_path$_saved_path$path_saved$save_path$path_save"
+$path_original$saved_path$_saved_path$path_saved$save_path$path_save$OLDPATH$PATH_BAK$BAK_PATH\
+$PREV_PATH$PATH_PREV$oldpath$path_bak$bak_path$prev_path$path_prev"
 end

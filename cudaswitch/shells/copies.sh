@@ -51,7 +51,10 @@ __cudaswitch_copies() {
         *) return 0 ;;
     esac
     for _csw_name in $_csw_names; do
-        case _${_csw_name}_ in *_"$1"_* | *_"$_csw_lower"_*) ;; *) continue ;; esac
+        case _${_csw_name}_ in
+            *_"$1"_* | *_"$_csw_lower"_* | *_OLD"$1"_* | *_old"$_csw_lower"_*) ;;
+            *) continue ;;
+        esac
         \eval "_csw_value=\${$_csw_name-}"
         case $1:$_csw_value in
             LD_LIBRARY_PATH:* | PATH:*) __cudaswitch_without "$_csw_value" "${2%:}" ;;
@@ -59,10 +62,12 @@ __cudaswitch_copies() {
             "$1:$2") __csw=$3 ;;
             *) continue ;;
         esac
-        case $__csw in
-            "$_csw_value") ;;
+        case $__csw:$- in
+            "$_csw_value:"*) ;;
+            # Where what is not set is an error (`set -u`; zsh hides it here) a script has set it in any case.
+            :*u*) \eval "$_csw_name=" ;;
             # A script that keeps only what is set takes it for a sign that it was.
-            '') \unset "$_csw_name" ;;
+            :*) \unset "$_csw_name" ;;
             *) \eval "$_csw_name=\$__csw" ;;
         esac
     done
@@ -103,9 +108,11 @@ __cudaswitch_snapshots() {
             *_LD_LIBRARY_PATH_* | *_CUDA_HOME_* | *_CUDA_PATH_* | *_CUDACXX_* | *_CUDA_VISIBLE_DEVICES_* \
                 | *OLD_PATH_ | *_PATH_OLD* | *BACKUP_PATH_ | *_PATH_BACKUP* | _ORIG*_PATH_ | *_PATH_ORIG* \
                 | _SAVE*_PATH_ | *_PATH_SAVE* | __ORIG*_PATH_ | __SAVE*_PATH_ \
+                | *_OLDPATH_ | *_PATH_BAK* | *_BAK_PATH_ | *_PATH_PREV* | *_PREV*_PATH_ \
                 | *_ld_library_path_* | *_cuda_home_* | *_cuda_path_* | *_cudacxx_* | *_cuda_visible_devices_* \
                 | *old_path_ | *_path_old* | *backup_path_ | *_path_backup* | _orig*_path_ | *_path_orig* \
-                | _save*_path_ | *_path_save* | __orig*_path_ | __save*_path_)
+                | _save*_path_ | *_path_save* | __orig*_path_ | __save*_path_ \
+                | *_oldpath_ | *_path_bak* | *_bak_path_ | *_path_prev* | *_prev*_path_)
                 _csw_names="$_csw_names $_csw_name"
                 ;;
         esac
@@ -119,7 +126,9 @@ __cudaswitch_path_kept() {
 ${PATH_ORIG-}${ORIGINAL_PATH-}${PATH_ORIGINAL-}${SAVED_PATH-}${_SAVED_PATH-}${PATH_SAVED-}\
 ${SAVE_PATH-}${PATH_SAVE-}${old_path-}${_old_path-}${path_old-}${backup_path-}${path_backup-}\
 ${orig_path-}${_orig_path-}${path_orig-}${original_path-}${path_original-}${saved_path-}\
-${_saved_path-}${path_saved-}${save_path-}${path_save-} in
+${_saved_path-}${path_saved-}${save_path-}${path_save-}\
+${OLDPATH-}${PATH_BAK-}${BAK_PATH-}${PREV_PATH-}${PATH_PREV-}\
+${oldpath-}${path_bak-}${bak_path-}${prev_path-}${path_prev-} in
         '') return 1 ;;
     esac
 }

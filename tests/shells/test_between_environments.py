@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
-from shells.driver import FISH, POSIX_SHELLS, Shell
+from shells.driver import BASH, FISH, POSIX_SHELLS, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments, unpinned
 
@@ -26,13 +26,21 @@ def at_last(session: Session, words: str, **variables: str | None) -> dict[str, 
 @every_shell
 @every_conda
 @pytest.mark.parametrize("name", ["c", "d"])
-@pytest.mark.parametrize("added", ["{own}{glue}{path}", "{path}{glue}{own}"], ids=["front", "end"])
+@pytest.mark.parametrize(
+    ("kept", "added"),
+    [
+        ("MINE_OLD_PATH", "{own}{glue}{path}"),
+        ("OLD_PATH", "{path}{glue}{own}"),
+        ("OLDPATH", "{own}{glue}{path}"),
+        ("PATH_BAK", "{own}{glue}{path}"),
+        ("PREV_PATH", "{path}{glue}{own}"),
+    ],
+)
 def test_a_path_that_a_script_keeps(
-    shell: Shell, conda: Conda, name: str, added: str, person: Person, tmp_path: Path
+    shell: Shell, conda: Conda, name: str, kept: str, added: str, person: Person, tmp_path: Path
 ) -> None:
     """Under a name of its own, from before the hook of the environment that it is in."""
     mine = Session(person, pinned_environments(person, tmp_path), shell, conda)
-    kept = "OLD_PATH" if added.endswith("{own}") else "MINE_OLD_PATH"
     for at in (mine, unpinned(mine)):
         prefix = conda_prefix(at.folder / name)
         own = f"{prefix}/tools"
@@ -65,3 +73,29 @@ def test_libraries_that_an_environment_has(
         last = (at_last(at, words, LD_LIBRARY_PATH=had) for at in (mine, unpinned(mine)))
         after, expected = (one.get("LD_LIBRARY_PATH", "") for one in last)
         assert after == expected, words
+
+
+@every_conda
+@pytest.mark.parametrize("way", ["environment", "directory"])
+def test_where_unset_is_an_error(conda: Conda, way: str, person: Person, tmp_path: Path) -> None:
+    """conda's own example of a script, made fit for `set -u`, reads the copy that it has made."""
+    mine = Session(person, pinned_environments(person, tmp_path), BASH, conda)
+    found = []
+    for at in (mine, unpinned(mine)):
+        own = conda_prefix(at.folder / "b") / "own"
+        keep = 'export OLD_LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}"'
+        put = f'export LD_LIBRARY_PATH="{own}:${{LD_LIBRARY_PATH-}}"'
+        back = 'export LD_LIBRARY_PATH="$OLD_LD_LIBRARY_PATH"; unset OLD_LD_LIBRARY_PATH'
+        write_hook(at.folder / "b", "activate", "own.sh", f"{keep}\n{put}\n")
+        write_hook(at.folder / "b", "deactivate", "own.sh", f"{back}\n")
+        tree = at.folder / "tree"
+        tree.mkdir()
+        if at is mine:
+            (tree / ".cuda-version").write_text("10.1\n")
+        steps = at.steps("a +b out out")
+        if way == "directory":
+            steps = [f"cd {tree}", *at.steps("b out"), "cd /"]
+        typed = (f"{step}\n{BASH.prompt}" for step in steps)
+        found.append(at.play("set -u", *typed, load=True).check().snaps)
+    assert found[0]["5"]["CUDA_HOME"] == str(person.kits[0].home)
+    assert [snaps["6"]["LD_LIBRARY_PATH"] for snaps in found] == ["", ""]

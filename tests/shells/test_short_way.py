@@ -19,6 +19,7 @@ _UPPER = (
     *("OLD_PATH", "_OLD_PATH", "PATH_OLD", "PATH_BACKUP", "BACKUP_PATH"),
     *("ORIG_PATH", "_ORIG_PATH", "PATH_ORIG", "ORIGINAL_PATH", "PATH_ORIGINAL"),
     *("SAVED_PATH", "_SAVED_PATH", "PATH_SAVED", "SAVE_PATH", "PATH_SAVE"),
+    *("OLDPATH", "PATH_BAK", "BAK_PATH", "PREV_PATH", "PATH_PREV"),
 )
 KEPT_AS = (*_UPPER, *(name.lower() for name in _UPPER))
 """What scripts call the PATH that they keep."""
