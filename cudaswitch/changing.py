@@ -20,7 +20,7 @@ from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import MANIFEST, Home, listed, stores
 from cudaswitch.platforms import current_platform, expanded
 from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
-from cudaswitch.store import Store, chosen, find, rank, read_package, read_toolkit
+from cudaswitch.store import Store, compiler_for, find, rank, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import OPERATORS, Request, Version, parse_request
 
@@ -140,7 +140,7 @@ class OwnStore(Store):
         answers = self._answers()
         # Most have many names.
         kits = {kit.path: kit for kit in answers.values()}
-        compilers = {path: chosen(kit) for path, kit in kits.items()}
+        compilers = {path: compiler_for(kit) for path, kit in kits.items()}
         usual = settings.usual_libraries()
         wants = {path: str(Want(path, usual, compiler=at)) for path, at in compilers.items()}
         wanted = {name: wants[kit.path] + "\n" for name, kit in self._ready(answers).items()}

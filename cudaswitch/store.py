@@ -73,15 +73,15 @@ class Store:
         try:
             want = Want.parse(_first_of(file).partition("\n")[0])
         except OSError:
-            return chosen(kit)
-        return want.compiler if want.home == kit.path else chosen(kit)
+            return compiler_for(kit)
+        return want.compiler if want.home == kit.path else compiler_for(kit)
 
 
 def _first_of(file: str) -> str:
     return read_regular(file, _SMALL_BYTES, head=True).decode(errors="replace")
 
 
-def chosen(kit: Toolkit) -> str | None:
+def compiler_for(kit: Toolkit) -> str | None:
     """Choose the host compiler to name for a toolkit (see `hostcompiler.choice`)."""
     if not compiles_here(kit):
         return None
