@@ -10,7 +10,9 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 
 import pytest
 
@@ -35,11 +37,21 @@ DIRECTORIES = {"nowhere": None, "one": "10.1", "one/sub": "10.1", "three": "12.4
 
 
 @pytest.fixture(scope="session")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+def stages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Stage]:
+    """Returns the stage whose account is a folder of this name, made when it is asked for."""
+    return cache(partial(_stage, tmp_path_factory))
+
+
+@pytest.fixture
+def stage(stages: Callable[[str], Stage]) -> Stage:
+    return stages(HOSTILE_FOLDER)
+
+
+def _stage(tmp_path_factory: pytest.TempPathFactory, home: str) -> Stage:
     place = tmp_path_factory.mktemp("compilers")
-    person = make_person(place / HOSTILE_FOLDER, compilers=place)
+    person = make_person(place / home, compilers=place)
     # `use` goes the short way from the first of them to this one and back.
-    another = Kit(place / HOSTILE_FOLDER / "toolkits" / "cuda-12.6", "12.6.3", ("lib64",)).build()
+    another = Kit(place / home / "toolkits" / "cuda-12.6", "12.6.3", ("lib64",)).build()
     path = f"{place}:{person.home.env['PATH']}"
     assert person.home.run("adopt", str(another.home), PATH=path).returncode == 0
     person = replace(person, kits=(*person.kits, another))
@@ -149,7 +161,11 @@ ROUNDS = [
 @pytest.mark.parametrize(
     ("shell", "numbers"), ROUNDS, ids=[f"{shell}-{some.start}" for shell, some in ROUNDS]
 )
-def test_every_variable_is_what_it_must_be(stage: Stage, shell: Shell, numbers: range) -> None:
+def test_every_variable_is_what_it_must_be(
+    stages: Callable[[str], Stage], shell: Shell, numbers: range
+) -> None:
+    """A blank in a toolkit's path keeps XLA's flags from the short ways: half of them have none."""
+    stage = stages("plain" if numbers.start % (2 * BATCH) else HOSTILE_FOLDER)
     seeds = [f"{shell.name} {number}" for number in numbers]
     evenings = [draw(stage, shell, random.Random(seed)) for seed in seeds]
     faults = play(stage, shell, evenings)
