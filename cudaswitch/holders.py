@@ -67,14 +67,15 @@ def records() -> list[Record]:
             row = read_json(f"{folder}/{name}", _NOTE_BYTES)
             written = os.stat(f"{folder}/{name}").st_mtime_ns
             path, hooked = row["path"], row["hooked"]
-            if type(path) is str and "\0" not in path and type(hooked) in (str, type(None)):
+            # A number would be a file that is open.
+            if isinstance(path, str) and may_pin(path) and (hooked is None or real_path(hooked)):
                 noted.append((written, Record(path, hooked)))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             # A damaged note is as good as none: what counts is the pin itself, where it is.
             continue
     # Of one that was pinned by two spellings of its path the last note is right.
     noted.sort()
-    found = {_place(record.path): record for _, record in noted if may_pin(record.path)}
+    found = {_place(record.path): record for _, record in noted}
     there = sorted(found.values())
     return [*there, *_copied([record.path for record in there])]
 

@@ -99,8 +99,10 @@ def test_damaged_notes_about_pins_do_no_harm(stocked: Home, tmp_path: Path) -> N
     prefix = conda_prefix(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
     texts = ["", "{", "[]", '{"path": 1}', "\udcff", "[" * 2_000]
-    for path, hooked in ((None, None), (1, None), ("/a\0b", None), ("/a", 5), ([], {}), ("", "")):
-        texts.append(json.dumps({"path": path, "hooked": hooked}))
+    pin = str(prefix / "etc/cudaswitch/pin")
+    notes = [(None, None), (1, None), ("/a\0b", None), ("/\ud800", ""), ([], {})]
+    notes += [(pin, damaged) for damaged in (5, "\0", ["/"])]
+    texts += [json.dumps({"path": path, "hooked": hooked}) for path, hooked in notes]
     for number, text in enumerate(texts):
         path = stocked.store / "pins" / f"{number}.tmp"
         path.write_text(text, errors="surrogateescape")

@@ -125,6 +125,11 @@ def is_outdated(environment: Environment) -> bool:
     return request.text == "auto" or request.is_alias
 
 
+def is_pinned(prefix: str) -> bool:
+    """Tell whether an environment still has a pin: another terminal may have unpinned it."""
+    return os.path.isfile(os.path.join(prefix, "etc/cudaswitch/want"))
+
+
 def pinned(prefix: str) -> str:
     """Return what an environment's pin wants, "" where there is none (see `want_file`)."""
     try:

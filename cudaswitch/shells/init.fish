@@ -171,13 +171,17 @@ function __cudaswitch_lost
 end
 
 # What is applied this shell has inherited. Where it stands as a short way leaves it, what stands behind it
-# is what was there before, and the short way back is known.
+# is what was there before, and the short way back is known. Not so of a list in an environment: a script
+# that put its own behind may have kept the rest.
 function __cudaswitch_inherited
     set -l home (string split --fields 1 : -- $_CUDASWITCH_ON)
     string match --quiet --regex '^[^:]*(:env=.*)?:nvcc$' -- $_CUDASWITCH_ON
-    and test "$_cudaswitch_plain$_cudaswitch_besides$_CUDASWITCH_XLA$_CUDASWITCH_CC|\
-$_CUDASWITCH_BIN|0$PATH[1]" = "|0$home/bin|0$home/bin"
+    and test -z "$_cudaswitch_plain$_cudaswitch_besides$_CUDASWITCH_XLA$_CUDASWITCH_CC\
+$_CUDASWITCH_KEPT$_CUDASWITCH_UNEXPORTED"
+    # One that is universal shows again when ours goes.
+    and not set -qU LD_LIBRARY_PATH
     or return
+    set -l --path ld $LD_LIBRARY_PATH
     set -l lib
     switch "$_CUDASWITCH_LIB"
         case 0$home/lib64
@@ -187,19 +191,11 @@ $_CUDASWITCH_BIN|0$PATH[1]" = "|0$home/bin|0$home/bin"
         case '?*'
             return
     end
-    set -l path $PATH
-    set -l --path ld $LD_LIBRARY_PATH
-    set -e path[1]
-    # One that is universal shows again when ours goes.
-    set -qU LD_LIBRARY_PATH; and return
     for each in $lib
         test "$ld[1]" = $each; or return
         set -e ld[1]
     end
-    # A second copy is the person's.
-    for each in $home/bin $home/lib64 $home/extras/CUPTI/lib64
-        contains -- $each $path $ld; and return
-    end
+    test -n "$lib" -a -n "$ld" -a -n "$CONDA_PREFIX$VIRTUAL_ENV"; and return
     set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld "$LD_LIBRARY_PATH"
     set -g _cudaswitch_ld_was_set set

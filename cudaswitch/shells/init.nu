@@ -147,12 +147,17 @@ def __cudaswitch_edited [] {
     $file != null and (__cudaswitch_text $file) != $env._cudaswitch_file.1
 }
 
+# Has an environment a pin? It may have been unpinned in another terminal.
+def __cudaswitch_pins [prefix] {
+    __cudaswitch_is_file $'($prefix)/etc/cudaswitch/want'
+}
+
 # What the pin of an environment asks for, null where it has none: where `cudaswitch pin`
 # writes it each slash is a line break.
 def __cudaswitch_pin [prefix] {
     let file = $'($prefix)/etc/cudaswitch/want'
     # A relative one would be looked for in any directory.
-    if not ($prefix starts-with /) or not (__cudaswitch_is_file $file) { return null }
+    if not ($prefix starts-with /) or not (__cudaswitch_pins $prefix) { return null }
     let want = (try { %open --raw $file | decode utf-8 | str replace --regex '\n$' '' | str replace --all "\n" / } catch { return null })
     let pin = $'($prefix)/etc/cudaswitch/pin'
     let now = if (__cudaswitch_newer $prefix $file) and (try { %open --raw $pin | decode utf-8 } catch { '' }) =~ '^(cuda )?(?!cuda )[A-Za-z]' {
@@ -193,9 +198,9 @@ def --env __cudaswitch_look [] {
     let conda = ($env._CUDASWITCH_C? | default '' | str replace --regex '(?s).*:env=' '')
     let venv = ($env._CUDASWITCH_V? | default '' | str replace --regex '(?s).*:env=' '')
     $env._CUDASWITCH_C = (__cudaswitch_standing | reduce --fold null {|one, found|
-        $found | default { if $one == $conda { $env._CUDASWITCH_C } else { __cudaswitch_pin $one } }
+        $found | default { if $one == $conda and (__cudaswitch_pins $one) { $env._CUDASWITCH_C } else { __cudaswitch_pin $one } }
     })
-    if $venv != $now.1 or $venv == '' {
+    if $venv != $now.1 or $venv == '' or not (__cudaswitch_pins $venv) {
         $env._CUDASWITCH_V = (__cudaswitch_pin $now.1)
     }
     if $now.3 != ($seen | get --optional 3) or ($env._cudaswitch_again? | is-not-empty) {

@@ -173,7 +173,9 @@ function global:__cudaswitch_look {
         $want = $null
         foreach ($prefix in $owners[$owner]) {
             if ($want -or -not $prefix) { continue }
-            $want = if ($left -ceq $prefix) { $known } else { __cudaswitch_pinned $prefix }
+            # It may have been unpinned in another terminal.
+            $is = $left -ceq $prefix -and [IO.File]::Exists("$prefix/etc/cudaswitch/want")
+            $want = if ($is) { $known } else { __cudaswitch_pinned $prefix }
         }
         __cudaswitch_set $owner $want
     }

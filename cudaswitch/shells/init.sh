@@ -196,23 +196,18 @@ __cudaswitch_version() {
 }
 
 # What is applied this shell has inherited. Where it stands as a short way leaves it, what stands behind it
-# is what was there before, and the short way back is known.
+# is what was there before, and the short way back is known. Not so of a list in an environment: a script
+# that put its own behind may have kept the rest.
 __cudaswitch_inherited() {
-    \local _csw_home _csw_lib _csw_rest
-    _csw_home=${_CUDASWITCH_ON%%:*} _csw_rest=${LD_LIBRARY_PATH-}
-    case $_CUDASWITCH_ON:${_cudaswitch_plain-}${_cudaswitch_besides-}\
-${_CUDASWITCH_XLA-}${_CUDASWITCH_CC-} in
+    \local _csw_home _csw_lib _csw_ld
+    _csw_home=${_CUDASWITCH_ON%%:*} _csw_ld=${LD_LIBRARY_PATH-}
+    case $_CUDASWITCH_ON:${_cudaswitch_plain-}${_cudaswitch_besides-}${_CUDASWITCH_XLA-}\
+${_CUDASWITCH_CC-}${_CUDASWITCH_KEPT-}${_CUDASWITCH_UNEXPORTED-} in
         "$_csw_home:nvcc:" | "$_csw_home:env="*:nvcc:) ;;
         *) return 0 ;;
     esac
-    # A second copy is the person's.
-    case ${_CUDASWITCH_BIN-}\|0${PATH-}: in
-        "0$_csw_home/bin|0$_csw_home/bin:"*":$_csw_home/"*) return 0 ;;
-        "0$_csw_home/bin|0$_csw_home/bin:"*) ;;
-        *) return 0 ;;
-    esac
     _csw_lib=$_csw_home/extras/CUPTI/lib64
-    case ${_CUDASWITCH_LIB-}\|$_csw_rest: in
+    case ${_CUDASWITCH_LIB-}\|$_csw_ld: in
         "|"*) _csw_lib='' ;;
         "0$_csw_home/lib64|$_csw_home/lib64:"*) _csw_lib=$_csw_home/lib64 ;;
         "0$_csw_home/lib64:0$_csw_lib|$_csw_home/lib64:$_csw_lib:"*)
@@ -220,10 +215,9 @@ ${_CUDASWITCH_XLA-}${_CUDASWITCH_CC-} in
             ;;
         *) return 0 ;;
     esac
-    _csw_rest=${_csw_rest#"$_csw_lib"}
-    case $_csw_rest in *":$_csw_home/"* | : | ::*) return 0 ;; esac
-    _cudaswitch_ld=${LD_LIBRARY_PATH-}
-    _cudaswitch_ld_was=${_csw_rest#:} _cudaswitch_ld_was_set=exported
+    _csw_ld=${_csw_ld#"$_csw_lib"}
+    case ${_csw_lib:+$_csw_ld}:${CONDA_PREFIX-}${VIRTUAL_ENV-} in ?*:?*) return 0 ;; esac
+    _cudaswitch_ld=${LD_LIBRARY_PATH-} _cudaswitch_ld_was=${_csw_ld#:} _cudaswitch_ld_was_set=exported
     case $_cudaswitch_ld_was${_CUDASWITCH_LD-} in unset) _cudaswitch_ld_was_set='' ;; esac
     _cudaswitch_besides=$_csw_home:$_csw_home:$_csw_home:$_csw_home/bin/nvcc
 }

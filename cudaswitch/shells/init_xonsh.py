@@ -24,6 +24,7 @@ from cudaswitch.shells.answers_xonsh import (
     asked,
     content_of,
     framework,
+    is_pinned,
     located,
     pinned,
     ready,
@@ -138,11 +139,12 @@ def look(**_: Any) -> None:
     version = was[-1] if was else ""
     doubted = (now[-1] or version) and (moved or now[-1] != version)
     for owner, places in (("V", [state.get("VIRTUAL_ENV", "")]), ("C", standing(state))):
-        left = "" if doubted or again else environment_of(state, owner)
+        # An environment that is entered may have other packages since: its hook's bash asks nobody.
+        left = "" if doubted or again or moved else environment_of(state, owner)
         known = state.pop(f"_CUDASWITCH_{owner}", None)
         # A relative one would be looked for in any directory.
         for place in filter(os.path.isabs, places):
-            if want := known if place == left else pinned(place):
+            if want := known if place == left and is_pinned(place) else pinned(place):
                 state[f"_CUDASWITCH_{owner}"] = want
                 break
     # `auto`, or a name for it, goes by the environment. What was refused is told once.

@@ -11,6 +11,8 @@ function __cudaswitch_keepers
         test "$anew" = "$$name"; or set -gx $name $anew
     end
     if test "$_cudaswitch_keepers" != '|'
+        set -l home
+        set -l gpus
         set -g __csw $PATH
         __cudaswitch_left_over "$_CUDASWITCH_BIN" $_cudaswitch_then_bin
         test "$__csw" = "$PATH"; or set -gx PATH $__csw
@@ -26,6 +28,13 @@ function __cudaswitch_keepers
             test "$want|$_cudaswitch_then_CUDA_HOME|$_cudaswitch_then_CUDACXX" \
                 = "$_CUDASWITCH_ON|$_CUDASWITCH_WAS_CUDA_HOME|$_CUDASWITCH_WAS_CUDACXX"
             or __cudaswitch_scalars back $want
+        end
+        # What came since goes with its records, but for what they have never had: GPUs and flags.
+        if test -n "$_CUDASWITCH_ON"
+        else if string match --quiet --regex '^(?<home>/[^:]*):.*(?<gpus>gpus=[^:|]*)' -- "$_cudaswitch_told"
+            __cudaswitch_scalars give $home:$gpus:nvcc
+        else if test -n "$_CUDASWITCH_XLA$_CUDASWITCH_CC"
+            __cudaswitch_flags_give
         end
     end
     # direnv may have set what a toolkit sets. Else, where nothing of ours is gone, what people have put

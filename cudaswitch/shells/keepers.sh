@@ -4,7 +4,7 @@
 # Who keeps what variables are has come, gone or gone elsewhere: direnv and mise, which have them of
 # trees, and nodeenv. What they bring back has in it what was applied whenever that happened.
 __cudaswitch_keepers() {
-    \local _csw_now _csw_want
+    \local _csw_now _csw_want _csw_kept
     _csw_now=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}
     case ${_cudaswitch_keepers-} in
         \|) ;;
@@ -24,6 +24,16 @@ ${_CUDASWITCH_WAS_CUDACXX+=}${_CUDASWITCH_WAS_CUDACXX-}") ;;
                     *) __cudaswitch_scalars back "$_csw_want" ;;
                 esac
             done
+            # What came since goes with its records, but for what they have never had: GPUs and flags.
+            _csw_kept=''
+            case ${_CUDASWITCH_ON:+x}${_cudaswitch_told-} in
+                /*:gpus=*)
+                    _csw_want=${_cudaswitch_told#*:gpus=} _csw_want=gpus=${_csw_want%%[:\|]*}
+                    __cudaswitch_scalars give "${_cudaswitch_told%%:*}:$_csw_want:nvcc"
+                    ;;
+                x*) ;;
+                *) case ${_CUDASWITCH_XLA-}${_CUDASWITCH_CC-} in ?*) __cudaswitch_flags_give ;; esac ;;
+            esac
             ;;
     esac
     # direnv may have set what a toolkit sets. Else, where nothing of ours is gone, what people have put

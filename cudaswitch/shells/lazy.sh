@@ -41,9 +41,8 @@ __cudaswitch_look() {
 # There is a version file where none was at the last look.
 __cudaswitch_edited() { return 0; }
 
-# Some have an alias for the command, which must not get into this, nor come before it. (To take away
-# what may not be there would need a redirection, which takes its time.)
-\alias cudaswitch='' && \unalias cudaswitch
+# Some have an alias for the command, which must not get into this, nor come before it.
+\unalias cudaswitch 2> /dev/null || :
 function cudaswitch {
     __cudaswitch_load && \cudaswitch "$@"
 }

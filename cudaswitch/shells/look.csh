@@ -40,7 +40,8 @@ foreach _cswl_owner (V C)
     set _cswl_env = "$_cswl_words[$#_cswl_words]:q"
     set _cswl_env = "${_cswl_env:s/env=//:s///}"
     if ("${_cswl_active:as/ //:as/	//:as/:/ /}" == "${_cswl_env:q}") then
-        if ($_cudaswitch_again) unsetenv _CUDASWITCH_$_cswl_owner
+        # It may have been unpinned in another terminal.
+        if ($_cudaswitch_again || ! -f "${_cswl_active:q}/etc/cudaswitch/want") unsetenv _CUDASWITCH_$_cswl_owner
         continue
     endif
     set _cswl_level = ""

@@ -206,6 +206,43 @@ def test_the_next_command_has_not_what_direnv_brought_back(
 
 @every_shell
 @orders
+@pytest.mark.parametrize("gpus", [None, "1"])
+def test_an_environment_that_is_entered_in_a_tree_with_one(
+    shell: Shell, first: str, gpus: str | None, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """direnv takes our records away, and knows nothing of GPUs and flags that came in its tree."""
+    for name, request, options in (
+        ("v", "10.1", ()),
+        ("w", "11.8", ("--gpus", gpus) if gpus else ()),
+    ):
+        with_uv(tmp_path / name)
+        person.pin(request, tmp_path / name, *options)
+    (person.kits[1].home / "nvvm/libdevice").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "w/lib/python3.11/site-packages/jaxlib").mkdir(parents=True)
+    project = DIRENV.grow(person, tmp_path / "project", f". '{tmp_path}/v/bin/activate'\n")
+    terminal = DIRENV.beside(shell, at_prompt, first)
+    terminal.say(shell.set("CUDA_VISIBLE_DEVICES", "3"))
+    terminal.say(shell.set("XLA_FLAGS", "--mine"))
+    before = seen(terminal)
+    cd(terminal, project)
+    terminal.say("")
+    terminal.say(shell.source(tmp_path / f"w/bin/activate{'.fish' if shell is FISH else ''}"))
+    inside = seen(terminal)
+    assert inside["CUDA_VISIBLE_DEVICES"] == (gpus or "3")
+    assert inside["XLA_FLAGS"].startswith("--mine ")
+    cd(terminal, tmp_path)
+    terminal.say("")
+    after = seen(terminal)
+    own = ("CUDA", "XLA", "LD_LIBRARY_PATH")
+    found, expected = (
+        {name: value for name, value in env.items() if name.startswith(own)}
+        for env in (after, before)
+    )
+    assert found == expected
+
+
+@every_shell
+@orders
 def test_mise(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
     """It works PATH out anew at a prompt, from what it was when mise was loaded."""
     text = '[env]\nOWN = "1"\n_.path = ["./tools"]\n'

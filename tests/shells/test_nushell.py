@@ -14,7 +14,7 @@ from cudaswitch.shells import ROWS
 from shells.conda import conda_prefix
 from shells.driver import BASH, FISH, NU, ZSH, Environment, Shell
 from shells.kits import Person, foreign, read_env, switched
-from tools import require
+from tools import console_script, require
 
 NAME = "my env [x] é"
 NUSHELLS_OWN = ("NU_VERSION", "CMD_DURATION_MS", "LAST_EXIT_CODE")
@@ -99,6 +99,15 @@ class TestVirtualenv:
         assert bare(result.snaps["2"]) == switched(inside(before, prefix), person.kits[1])
         assert bare(result.snaps["3"]) == inside(before, prefix)
         assert result.snaps["4"] == before
+
+    def test_unpinned_in_another_terminal(self, person: Person, tmp_path: Path) -> None:
+        prefix = with_virtualenv(tmp_path / "v")
+        person.pin("11.8", prefix)
+        elsewhere = f"^{console_script()} unpin -p {NU.quote(str(prefix))} err> /dev/null"
+        result = person.play(NU, into(prefix), elsewhere, f"cd /\n{NU.prompt}").check()
+        before = result.snaps["0"]
+        assert bare(result.snaps["2"]) == switched(inside(before, prefix), person.kits[1])
+        assert "CUDA_HOME" not in result.snaps["3"]
 
     def test_a_pin_whose_toolkit_is_gone_changes_nothing(
         self, person: Person, tmp_path: Path

@@ -285,7 +285,7 @@ def test_gone_or_made_anew_while_active(
     assert_as_before(result, 3)
 
 
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 @pytest.mark.parametrize("kind", ["venv", "conda"])
 def test_unpinned_in_another_terminal(
     person: Person, shell: Shell, tmp_path: Path, kind: str

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from made_environments import Env
 from shells.conda import Conda, conda_prefix
 from shells.driver import XONSH, ShellResult
 from shells.kits import Person, foreign, switched
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
+from shells.test_automatic import NEW, OLD, later
+from shells.test_directory import homes
 from shells.test_virtualenv import with_venv
+from tools import console_script
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +32,6 @@ def envs(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def play(person: Person, *steps: str, **variables: str | None) -> ShellResult:
     return person.play(XONSH, *steps, **variables)
-
-
-def homes(person: Person, result: ShellResult) -> str:
-    numbers = {str(kit.home): str(n) for n, kit in enumerate(person.kits, 1)}
-    found = [result.snaps[str(n)].get("CUDA_HOME", "") for n in range(len(result.snaps))]
-    return "".join(numbers.get(home, "-") for home in found)
 
 
 def test_vox(person: Person, envs: Path, tmp_path: Path) -> None:
@@ -158,6 +156,34 @@ def test_what_conda_keeps_aside(person: Person, tmp_path: Path, owner: str) -> N
     assert [after["CUDA_HOME"], after["LD_LIBRARY_PATH"]] == ["/vars", "/vars"]
     assert "__CONDA_SHLVL_0_CUDA_HOME" not in after
     assert after["__CONDA_SHLVL_0_LD_LIBRARY_PATH"] == "/own"
+
+
+@pytest.mark.parametrize("variable", ["CONDA_PREFIX", "VIRTUAL_ENV"])
+def test_unpinned_in_another_terminal(person: Person, tmp_path: Path, variable: str) -> None:
+    prefix = conda_prefix(tmp_path / "env")
+    if variable == "VIRTUAL_ENV":
+        with_venv(prefix := tmp_path / "venv")
+    person.pin("10.1", prefix)
+    enter = f"{XONSH.set(variable, str(prefix))}\n{XONSH.prompt}"
+    elsewhere = f"$[{console_script()} unpin -p @({str(prefix)!r}) err>/dev/null]"
+    result = play(person, enter, elsewhere, f"cd /\n{XONSH.prompt}")
+    assert homes(person, result) == "-11-"
+
+
+def test_a_pin_to_auto_whose_hook_conda_has_run(person: Person, tmp_path: Path) -> None:
+    """Its bash has no integration, and so nobody who would look at packages that came since."""
+    env = Env(conda_prefix(tmp_path / "env"))
+    env.dist(*OLD)
+    person.pin("auto", env.prefix)
+    folder = env.prefix / "etc/conda"
+    enter, leave = (
+        f"source-bash {XONSH.quote(str(folder / f'{half}.d/~~cudaswitch.sh'))}"
+        for half in ("activate", "deactivate")
+    )
+    enter = f"{XONSH.set('CONDA_PREFIX', str(env.prefix))}\n{enter}\n{XONSH.prompt}"
+    leave = f"{leave}\n{XONSH.unset('CONDA_PREFIX')}\n{XONSH.prompt}"
+    result = play(person, enter, later(env, *NEW), leave, enter, leave)
+    assert homes(person, result) == "-11-2-"
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
