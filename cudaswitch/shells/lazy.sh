@@ -41,8 +41,12 @@ __cudaswitch_look() {
 # There is a version file where none was at the last look.
 __cudaswitch_edited() { return 0; }
 
-# Some have an alias for the command, which must not get into this, nor come before it.
-\unalias cudaswitch 2> /dev/null || :
+# Some have an alias for the command, which must not get into this, nor come before it. In bash there
+# is a way without a redirection, which takes its time; in zsh an alias may stand for any word.
+case ${ZSH_VERSION-} in
+    '') \alias cudaswitch='' && \unalias cudaswitch ;;
+    *) \unalias cudaswitch 2> /dev/null || : ;;
+esac
 function cudaswitch {
     __cudaswitch_load && \cudaswitch "$@"
 }
