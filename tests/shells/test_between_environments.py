@@ -33,6 +33,7 @@ def at_last(session: Session, words: str, **variables: str | None) -> dict[str, 
         ("OLD_PATH", "{path}{glue}{own}"),
         ("OLDPATH", "{own}{glue}{path}"),
         ("PATH_BAK", "{own}{glue}{path}"),
+        ("MINE_BAK_PATH", "{own}{glue}{path}"),
         ("PREV_PATH", "{path}{glue}{own}"),
     ],
 )

@@ -53,12 +53,15 @@ def test_zsh_that_reckons_with_decimals(person: Person, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 @pytest.mark.parametrize("way", ["ready file", "eval"])
-@pytest.mark.parametrize("words", ["{program}", "command cudaswitch", "cudaswitch"])
+@pytest.mark.parametrize("words", ["{program}", "command cudaswitch", "cudaswitch", "-g"])
 def test_an_alias_for_the_command(shell: Shell, person: Person, way: str, words: str) -> None:
     """Of a person whose cudaswitch is in a virtualenv of its own, for example."""
     program = shutil.which("cudaswitch", path=person.home.env["PATH"])
     meant = shell.quote(words.format(program=program))
     before = [f"alias cudaswitch={meant}"]
+    # One for any word, not only a command.
+    if words == "-g":
+        before = [f"alias {'-g ' if shell is ZSH else ''}cudaswitch={shell.quote(str(program))}"]
     if shell is BASH:
         before.insert(0, "shopt -s expand_aliases")
     texts = {BASH: 'eval "$({})"', ZSH: 'eval "$({})"', FISH: "{} | source"}

@@ -161,8 +161,9 @@ MEANWHILE = {
 
 @every_shell
 @pytest.mark.parametrize("meanwhile", MEANWHILE)
+@pytest.mark.parametrize("conda", [{"CONDA_PREFIX": "/", "CONDA_SHLVL": "1"}, {}], ids=str)
 def test_a_shell_that_inherits_a_toolkit(
-    shell: Shell, meanwhile: str, person: Person, tmp_path: Path
+    shell: Shell, meanwhile: str, conda: Environment, person: Person, tmp_path: Path
 ) -> None:
     """It looks for what scripts may have kept, a process in bash, only where that may matter."""
     before, after, known = MEANWHILE[meanwhile]
@@ -173,7 +174,7 @@ def test_a_shell_that_inherits_a_toolkit(
     script = [person.load(shell), f"env -0 >{seen}", "cudaswitch off", f"env -0 >{out}"]
     subprocess.run(
         [*tracer, *shell.argv(), "-c", "\n".join(script)],
-        env=parent["3"] | {"CONDA_PREFIX": str(tmp_path), "CONDA_SHLVL": "1"},
+        env=parent["3"] | conda,
         stdin=subprocess.DEVNULL,
         timeout=30,
         check=True,
@@ -182,7 +183,24 @@ def test_a_shell_that_inherits_a_toolkit(
         assert ours(foreign(read_env(seen))) == ours(foreign(parent["3"]))
     assert ours(foreign(read_env(out))) == ours(foreign(parent["4"]))
     if shell is BASH:
-        assert (len(trace.read_text().splitlines()) == 2) is known
+        assert (len(trace.read_text().splitlines()) == 2) is (known or not conda)
+
+
+@every_shell
+def test_a_copy_of_the_list_is_found_there(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """A script that put its own behind the list has kept the rest, with the toolkit's in it."""
+    keep = 'export OLD_LD_LIBRARY_PATH="$LD_LIBRARY_PATH" LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/c"'
+    env = active(person, "export LD_LIBRARY_PATH=/x", "cudaswitch use 10.1", keep)
+    script = [person.load(shell), "cudaswitch off", f"env -0 >{tmp_path}/out"]
+    subprocess.run(
+        [*shell.argv(), "-c", "\n".join(script)],
+        env=env | {"CONDA_PREFIX": "/", "CONDA_SHLVL": "1"},
+        stdin=subprocess.DEVNULL,
+        timeout=30,
+        check=True,
+    )
+    out = read_env(tmp_path / "out")
+    assert (out["OLD_LD_LIBRARY_PATH"], out["LD_LIBRARY_PATH"]) == ("/x", "/x:/c")
 
 
 @every_shell
