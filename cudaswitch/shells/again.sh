@@ -9,6 +9,7 @@ __cudaswitch_load() {
 
 __cudaswitch_again() {
     \local _csw_text
+    # The folder is named after the shell, with a dot.
     _csw_text=${_cudaswitch_rest%/*}
     if [ -r "$_cudaswitch_rest" ]; then \. "$_cudaswitch_rest"; fi
     # Its last line says that it was read to the end.

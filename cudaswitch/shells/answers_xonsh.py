@@ -127,7 +127,10 @@ def is_outdated(environment: Environment) -> bool:
 
 def is_pinned(prefix: str) -> bool:
     """Tell whether an environment still has a pin: another terminal may have unpinned it."""
-    return os.path.isfile(os.path.join(prefix, "etc/cudaswitch/want"))
+    try:
+        return os.path.isfile(environment_at(prefix).want_file)
+    except (OSError, ValueError, CudaswitchError):
+        return False
 
 
 def pinned(prefix: str) -> str:

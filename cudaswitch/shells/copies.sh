@@ -64,7 +64,8 @@ __cudaswitch_copies() {
         esac
         case $__csw:$- in
             "$_csw_value:"*) ;;
-            # Where what is not set is an error (`set -u`; zsh hides it here) a script has set it in any case.
+            # With `set -u` a script may read its copy without asking: it has set it in any case. (zsh has
+            # put that option aside here.)
             :*u*) \eval "$_csw_name=" ;;
             # A script that keeps only what is set takes it for a sign that it was.
             :*) \unset "$_csw_name" ;;

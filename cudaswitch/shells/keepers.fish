@@ -29,7 +29,8 @@ function __cudaswitch_keepers
                 = "$_CUDASWITCH_ON|$_CUDASWITCH_WAS_CUDA_HOME|$_CUDASWITCH_WAS_CUDACXX"
             or __cudaswitch_scalars back $want
         end
-        # What came since goes with its records, but for what they have never had: GPUs and flags.
+        # With its own records of a toolkit direnv takes away ours of one that came later: it knows
+        # nothing of that one's GPUs and flags, which would stay.
         if test -n "$_CUDASWITCH_ON"
         else if string match --quiet --regex '^(?<home>/[^:]*):.*(?<gpus>gpus=[^:|]*)' -- "$_cudaswitch_told"
             __cudaswitch_scalars give $home:$gpus:nvcc

@@ -24,7 +24,8 @@ ${_CUDASWITCH_WAS_CUDACXX+=}${_CUDASWITCH_WAS_CUDACXX-}") ;;
                     *) __cudaswitch_scalars back "$_csw_want" ;;
                 esac
             done
-            # What came since goes with its records, but for what they have never had: GPUs and flags.
+            # With its own records of a toolkit direnv takes away ours of one that came later: it knows
+            # nothing of that one's GPUs and flags, which would stay.
             _csw_kept=''
             case ${_CUDASWITCH_ON:+x}${_cudaswitch_told-} in
                 /*:gpus=*)
