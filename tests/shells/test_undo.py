@@ -165,14 +165,14 @@ class TestUndo:
         exported = [shell.set(name, OWN[name]) for name in others]
         lines = [f'printf "%s\\n" "${name}"' for name in [*names, *others]]
         steps = ["\n".join([*mine, *exported])]
-        for request in ("10.1 --gpus 0", "12.4", "11.8"):
+        for request in ("10.1", "10.1 --gpus 0", "12.4", "11.8"):
             steps += [person.use(shell, request), f"{person.off(shell)}\n{' ; '.join(lines)}"]
         steps += [person.use(shell, "10.1 --gpus 0"), person.use(shell, "12.4"), person.off(shell)]
         result = person.play(shell, *steps).check()
         before = foreign(result.snaps["1"])
         assert before.keys() & OWN.keys() == set(others)
-        assert [foreign(result.snaps[at]) for at in ("3", "5", "7", "10")] == [before] * 4
-        assert result.stdout.splitlines() == [OWN[name] for name in [*names, *others]] * 3
+        assert [foreign(result.snaps[at]) for at in ("3", "5", "7", "9", "12")] == [before] * 5
+        assert result.stdout.splitlines() == [OWN[name] for name in [*names, *others]] * 4
 
     @told_apart
     def test_what_is_exported_meanwhile_stays_so(self, shell: Shell, person: Person) -> None:
