@@ -58,10 +58,13 @@ def asked(
     return decision.want
 
 
-def change_here(want: Want, variables: Mapping[str, str] = os.environ) -> EnvironmentChange | None:
+def change_here(
+    want: Want, variables: Mapping[str, str] = os.environ, *, warn: bool = True
+) -> EnvironmentChange | None:
     """Work out the change for a want in this process's environment, None for `system`.
 
-    `variables` say which environment is active.
+    `variables` say which environment is active. With `warn`, a toolkit whose libraries go before
+    the environment's own is told.
     """
     if want.home == "system":
         return None
@@ -71,7 +74,8 @@ def change_here(want: Want, variables: Mapping[str, str] = os.environ) -> Enviro
     bundled, xla = None, False
     if environment:
         bundled, xla = bundles_cuda(environment.prefix), lacks_libdevice(environment.prefix)
-    talk.warn_of_forced_libraries(want.libraries, bundled)
+    if warn:
+        talk.warn_of_forced_libraries(want.libraries, bundled)
     return change(want, os.path.exists, bool(bundled), xla, os.environ)
 
 

@@ -4,11 +4,15 @@ what a process does while another is in the middle of something."""
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from homes import Home
 
 Done = subprocess.CompletedProcess[str]
 
@@ -101,3 +105,12 @@ def bytes_in(root: Path) -> int:
 def inodes_in(root: Path) -> dict[str, int]:
     """Map each path below `root` to its inode, links not followed."""
     return {str(path.relative_to(root)): path.lstat().st_ino for path in root.rglob("*")}
+
+
+def proven(home: Home, *words: str, code: int = 0, **variables: str) -> dict[str, dict[str, Any]]:
+    """Return what `check` says of each thing, by its name."""
+    done = home.run("check", *words, "--json", timeout=900, **variables)
+    assert done.returncode == code, done.stdout + done.stderr
+    said = json.loads(done.stdout)
+    assert said["passed"] == (code == 0)
+    return {result["name"]: result for result in said["results"]}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import made_libraries
-from checks import refused, succeeded
+from checks import proven, refused, succeeded
 from cudaswitch import paths
 from cudaswitch.check import bounded, frameworks, libraries
 from cudaswitch.check.inventory import Inventory, Library
@@ -50,16 +50,8 @@ def place(home: Home) -> Path:
     return home.store / "toolkits" / "12.9.79+cudnn9.10.2" / "lib64"
 
 
-def proven(home: Home, *words: str, code: int = 0, **variables: str) -> dict[str, dict[str, Any]]:
-    done = home.run("check", *(words or ("12.9",)), "--json", **variables)
-    assert done.returncode == code, done.stdout + done.stderr
-    said = json.loads(done.stdout)
-    assert said["passed"] == (code == 0)
-    return {result["name"]: result for result in said["results"]}
-
-
 def test_all_of_it_passes(made: Home) -> None:
-    found = proven(made)
+    found = proven(made, "12.9")
     assert set(found) == {*NAMES, "nvcc"}
     assert {found[name]["status"] for name in NAMES} == {"passed"}
     assert found["libcublas.so.12"] == {
@@ -188,7 +180,7 @@ def test_a_library_from_elsewhere_is_found_out(made: Home, tmp_path: Path) -> No
     """LD_PRELOAD stays, as in the shell; what it brings is not the toolkit's."""
     lt = next(each for each in LIBRARIES if each.soname == "libcublasLt.so.12")
     path = made_libraries.library(tmp_path / lt.soname, lt.soname, lt.code)
-    found = proven(made, code=1, LD_PRELOAD=str(path))
+    found = proven(made, "12.9", code=1, LD_PRELOAD=str(path))
     assert found["libcublasLt.so.12"]["detail"] == f"`{path}` is loaded instead of it"
     assert found["libcublas.so.12"]["detail"] == (
         f"it brings in `{path}`, which is not the toolkit's"
@@ -214,7 +206,7 @@ def test_what_is_active_here_is_checked(made: Home, tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_behind(made: Home, tmp_path: Path) -> None:
-    proven(made, TMPDIR=str(tmp_path))
+    proven(made, "12.9", TMPDIR=str(tmp_path))
     assert not list(tmp_path.iterdir())
 
 
@@ -227,8 +219,12 @@ def test_an_environment_that_brings_its_own_cuda(made: Home, tmp_path: Path) -> 
     (prefix / "pyvenv.cfg").write_text("home = /usr/bin\n")
     (prefix / "bin").mkdir()
     path = f"{prefix}/bin:{made.env['PATH']}"
-    found = proven(made, VIRTUAL_ENV=str(prefix), PATH=path)
-    assert {found[name]["status"] for name in NAMES} == {"passed"}
+    done = made.run("check", "12.9", VIRTUAL_ENV=str(prefix), PATH=path)
+    lines = "\n".join(succeeded(done))
+    for name in NAMES:
+        assert f"passed     {name}" in lines
+    # It sets LD_LIBRARY_PATH for the proof alone, so there is nothing to warn of.
+    assert done.stderr == ""
 
 
 class TestAnotherKindOfLibrary:
@@ -313,36 +309,6 @@ def test_a_child_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None
         time.sleep(0.01)
 
 
-def compiling(folder: Path, nvcc: str) -> Path:
-    """Make a toolkit that has nothing but an nvcc, which is a script."""
-    for path, text in {"bin/nvcc": f"#!/bin/sh\n{nvcc}\n", "include/cuda.h": ""}.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    (folder / "bin/nvcc").chmod(0o755)
-    return folder
-
-
-def test_an_nvcc_that_writes_nothing(home: Home, tmp_path: Path) -> None:
-    """As with NVCC_APPEND_FLAGS=--dryrun."""
-    succeeded(home.run("adopt", compiling(tmp_path / "cuda", "exit 0"), "--as", "13.0"))
-    found = proven(home, "13.0", code=1)["nvcc: a program"]
-    assert found["status"] == "failed"
-    assert "it was compiled, and cannot run `" in found["detail"]
-
-
-@pytest.mark.parametrize(
-    ("name", "status"), [("13", "passed"), ("13.0", "passed"), ("13.1", "failed")]
-)
-def test_what_was_compiled_is_for_the_release_as_far_as_it_is_known(
-    home: Home, tmp_path: Path, name: str, status: str
-) -> None:
-    nvcc = "printf '#!/bin/sh\\necho 13000\\n' >program; chmod +x program"
-    succeeded(home.run("adopt", compiling(tmp_path / "cuda", nvcc), "--as", name))
-    found = json.loads(home.run("check", name, "--json").stdout)["results"]
-    [program] = [each for each in found if each["name"] == "nvcc: a program"]
-    assert program["status"] == status, program
-
-
 ANSWERS = {
     "none": ("", "failed"),
     "another's": ("echo 1", "failed"),
@@ -388,7 +354,7 @@ class TestAdopted:
     def check(self, folder: Path, code: int = 0) -> dict[str, dict[str, Any]]:
         home = make_home(folder.parent / "person")
         succeeded(home.run("adopt", folder))
-        return proven(home, code=code)
+        return proven(home, "12.9", code=code)
 
     def test_its_headers_and_version_json_say_what_to_expect(self, folder: Path) -> None:
         found = self.check(folder)

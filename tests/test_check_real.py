@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import builders
-from checks import succeeded
+from checks import proven, succeeded
 from cudaswitch import paths
 from cudaswitch.check import libraries
 from cudaswitch.check.inventory import Inventory, Library
@@ -21,12 +19,6 @@ from cudaswitch.check.results import Result
 from cudaswitch.store import Store, read_toolkit
 from homes import Home, make_home
 from tools import require
-
-
-def proven(home: Home, *words: str, code: int = 0, **variables: str) -> dict[str, dict[str, Any]]:
-    done = home.run("check", *words, "--json", timeout=900, **variables)
-    assert done.returncode == code, done.stdout + done.stderr
-    return {result["name"]: result for result in json.loads(done.stdout)["results"]}
 
 
 def proven_here(home: Home, name: str, folder: Path, only: Path | None = None) -> dict[str, Result]:

@@ -38,7 +38,7 @@ def checked(want: Want) -> tuple[Toolkit, Iterator[Result]]:
     if not made.prepend["LD_LIBRARY_PATH"]:
         # Where an environment brings its own CUDA, the toolkit is not for loading; whether it
         # could be is still a question about it.
-        forced = change_here(want._replace(libraries="always"))
+        forced = change_here(want._replace(libraries="always"), warn=False)
         loading = forced.applied(os.environ, "U") if forced else variables
     return kit, _results(kit, variables, loading)
 

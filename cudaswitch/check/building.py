@@ -59,14 +59,21 @@ def _program(
         yield Result(name, "build", "failed", done.trouble, nvcc)
         return
     yield _run(name, kit, folder / "program", variables, "compiled and run")
-    done = bounded.run([str(folder / "program"), "kernel"], variables, folder, _RUNNING)
+    kernel = [str(folder / "program"), "kernel"]
+    done = bounded.run(kernel, variables, folder, _RUNNING)
     name = "nvcc: a kernel"
     if done.code == _NOTHING_TO_RUN_ON:
         yield Result(name, "gpu", "needs-gpu", done.out.strip())
-    elif done.code:
-        yield Result(name, "gpu", "failed", done.trouble, nvcc)
-    else:
+    elif done.code == 0:
         yield Result(name, "gpu", "passed", done.out.strip())
+    else:
+        # A driver older than the toolkit runs machine code, and does not compile its PTX.
+        native = [nvcc, "-arch=native", source, "-o", "program"]
+        runs = bounded.run(native, variables, folder, _COMPILING).code == 0 and (
+            bounded.run(kernel, variables, folder, _RUNNING).code == 0
+        )
+        only = "runs with -arch=native alone; else " if runs else ""
+        yield Result(name, "gpu", "failed", f"{only}{done.trouble}", nvcc)
 
 
 def _run(
@@ -101,7 +108,7 @@ def _cmake(kit: Toolkit, variables: Mapping[str, str], folder: Path) -> Result:
     configure = [cmake, "-G", generator, "-S", str(folder), "-B", build]
     for command in (configure, [cmake, "--build", build]):
         done = bounded.run(command, variables, folder, _COMPILING)
-        fault = _of_cmake(done) if done.code != 0 else None
+        fault = of_cmake(done) if done.code != 0 else None
         if fault is None and command is configure:
             fault = _other_toolkit(done.out, Path(kit.path))
         if fault:
@@ -123,7 +130,8 @@ def _other_toolkit(said: str, home: Path) -> str | None:
     return f"CMake takes `{taken[1] if taken else ''}` for the toolkit"
 
 
-def _of_cmake(done: bounded.Done) -> str:
-    """Return CMake's reason, which stands in the lines behind `CMake Error`."""
-    match = re.search(r"^CMake Error[^\n]*\n+\s*(\S[^\n]*)", done.err, re.MULTILINE)
-    return match[1].strip() if match and not done.ended else done.trouble
+def of_cmake(done: bounded.Done) -> str:
+    """Return CMake's reason: the line behind `CMake Error`, and a path that it leads to."""
+    reason = r"^CMake Error[^\n]*\n+\s*(\S[^\n]*(?:\n\s*\n\s+\"[^\n]*)?)"
+    match = re.search(reason, done.err, re.MULTILINE)
+    return " ".join(match[1].split()) if match and not done.ended else done.trouble

@@ -1,0 +1,80 @@
+"""`check` on toolkits whose nvcc is a script: what of compiling is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from checks import proven, succeeded
+from cudaswitch.check import bounded, building
+from homes import Home
+
+
+def compiling(folder: Path, nvcc: str) -> Path:
+    """Make a toolkit that has nothing but an nvcc, which is a script."""
+    for path, text in {"bin/nvcc": f"#!/bin/sh\n{nvcc}\n", "include/cuda.h": ""}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    (folder / "bin/nvcc").chmod(0o755)
+    return folder
+
+
+def test_an_nvcc_that_writes_nothing(home: Home, tmp_path: Path) -> None:
+    """As with NVCC_APPEND_FLAGS=--dryrun."""
+    succeeded(home.run("adopt", compiling(tmp_path / "cuda", "exit 0"), "--as", "13.0"))
+    found = proven(home, "13.0", code=1)["nvcc: a program"]
+    assert found["status"] == "failed"
+    assert "it was compiled, and cannot run `" in found["detail"]
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("13", "passed"), ("13.0", "passed"), ("13.1", "failed")]
+)
+def test_what_was_compiled_is_for_the_release_as_far_as_it_is_known(
+    home: Home, tmp_path: Path, name: str, status: str
+) -> None:
+    nvcc = "printf '#!/bin/sh\\necho 13000\\n' >program; chmod +x program"
+    succeeded(home.run("adopt", compiling(tmp_path / "cuda", nvcc), "--as", name))
+    found = json.loads(home.run("check", name, "--json").stdout)["results"]
+    [program] = [each for each in found if each["name"] == "nvcc: a program"]
+    assert program["status"] == status, program
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_kernel_that_runs_only_where_it_was_compiled_for_the_gpu(
+    home: Home, tmp_path: Path, native: bool
+) -> None:
+    """As with a driver that was made for an older CUDA: it takes no PTX of a newer one."""
+    fits = "[ $1 = -arch=native ]" if native else "false"
+    nvcc = (
+        f"{fits} && ran=true || ran='echo error: the provided PTX >&2; false'\n"
+        "printf '%s\\n' '#!/bin/sh' '[ $# = 0 ] && echo 13000 && exit' \"$ran\" >program\n"
+        "chmod +x program"
+    )
+    succeeded(home.run("adopt", compiling(tmp_path / "cuda", nvcc), "--as", "13.0"))
+    found = proven(home, "13.0", code=1)
+    assert found["nvcc: a program"]["status"] == "passed"
+    only = "runs with -arch=native alone; else " if native else ""
+    assert found["nvcc: a kernel"]["detail"] == f"{only}error: the provided PTX"
+    assert found["nvcc: a kernel"]["status"] == "failed"
+
+
+NO_FOLDER = """\
+CMake Error in CMakeLists.txt:
+  Imported target "CUDA::cudart" includes non-existent path
+
+    "/store/toolkits/13.2.86/include/cccl"
+
+  in its INTERFACE_INCLUDE_DIRECTORIES.  Possible reasons include:
+"""
+"""What CMake 4.4 says of a toolkit without CCCL."""
+
+
+def test_cmakes_reason_has_the_path_that_it_is_about() -> None:
+    said = building.of_cmake(bounded.Done(1, "", NO_FOLDER, 1))
+    assert said == (
+        'Imported target "CUDA::cudart" includes non-existent path'
+        ' "/store/toolkits/13.2.86/include/cccl"'
+    )
