@@ -261,7 +261,13 @@ def use(shell: Shell, want: str) -> str:
     chosen = shell.export.format(name="_CUDASWITCH_U", value=shell.quote(want))
     settled = shell.settle.format(texts=shell.quote(_FOLDER))
     text = _defined(shell) + f"{chosen}\n{settled}\n"
-    return _out_of_ksh(text) if shell.family == "sh" else text
+    return _out_of_ksh(_UNEXPORTED.format(text=text)) if shell.family == "sh" else text
+
+
+_UNEXPORTED = """case $- in *a*) \\set +a && _cudaswitch_all=1 ;; esac
+{text}case ${{_cudaswitch_all-}} in 1) \\unset _cudaswitch_all && \\set -a ;; esac
+"""
+"""Around what is defined where a person has everything exported (`set -a`), functions too."""
 
 
 def _out_of_ksh(text: str) -> str:

@@ -23,8 +23,8 @@ if ("${_cswl_about:q}" == "${_cswl_refused:q}") then
     set _cudaswitch_refused = "${_cswl_refused:q}"
     exit
 endif
-set _cswl_ask = "$_cswl_ask file "'$_cswl_file:q'
-set _cswl_want = "`$_cswl_ask`"
+set _cswl_words = "$_cswl_ask file "'$_cswl_file:q'
+set _cswl_want = "`$_cswl_words`"
 if ("${_cswl_want:q}" == "") then
     set _cudaswitch_refused = "${_cswl_about:q}"
 else

@@ -42,11 +42,17 @@ __cudaswitch_prompt_once() {
                 \unset "PROMPT_COMMAND[$_csw_at]"
                 _csw_at=$_csw_last _cudaswitch_others=${PROMPT_COMMAND[_csw_last]}
             fi
-            case $_cudaswitch_others in
+            _csw_last=${_cudaswitch_others%$'\n'}
+            case $_csw_last in
                 '') ;;
                 # In a function those would be another thing.
                 *declare* | *typeset* | *FUNCNAME*) _csw_text=$_csw_ours$'\n'$_cudaswitch_others ;;
-                *) _csw_text=__cudaswitch_prompts ;;
+                *)
+                    _csw_text=__cudaswitch_prompts
+                    if __cudaswitch_prompt_named "$_csw_last" "${2#*\'}"; then
+                        _csw_text=$_csw_ours$'\n'$_cudaswitch_others
+                    fi
+                    ;;
             esac
         fi
         # So it stays an array, or none.
@@ -54,6 +60,12 @@ __cudaswitch_prompt_once() {
     fi
     __cudaswitch_prompt || :
     return "$1"
+}
+# Does the trap $2, or the function that it calls, know the prompt by the name $1, as liquidprompt's
+# does? Neither may that go then, nor what is seen last be another.
+__cudaswitch_prompt_named() {
+    case $1 in *[!A-Za-z0-9_:.-]*) return 1 ;; esac
+    case $2$(\declare -f -- "${2%%[!A-Za-z0-9_:.-]*}") in *BASH_COMMAND*"$1"*) ;; *) return 1 ;; esac
 }
 __cudaswitch_prompts() {
     case $_cudaswitch_others in

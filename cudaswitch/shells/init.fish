@@ -17,47 +17,6 @@ function __cudaswitch_run
     $program $argv
 end
 
-# What the directory asks for, else the frameworks of the active environment, else the
-# user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
-function __cudaswitch_directory
-    set -g _cudaswitch_file
-    set -g _cudaswitch_text
-    set -e _CUDASWITCH_D
-    set -g __csw
-    if __cudaswitch_file
-        set _cudaswitch_file $__csw
-        __cudaswitch_content $_cudaswitch_file
-        set _cudaswitch_text $__csw
-        # What nearly all of them hold is one version. What fish reads ends at a zero byte.
-        set -l line
-        if string match --quiet --regex '^(?<line>[A-Za-z0-9._+<>=!,-]+)\n?$' -- "$_cudaswitch_text"
-            and not string match --quiet --regex '\x00' <$_cudaswitch_file
-            # Whose else it may be Python knows.
-            and test -O $_cudaswitch_file -a ! -L $_cudaswitch_file
-            and __cudaswitch_ready $line
-        else
-            __cudaswitch_read $_cudaswitch_file
-            or __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file $_cudaswitch_file
-        end
-    else if test -n "$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_active
-            and __cudaswitch_framework $__csw
-    else if test -f $_cudaswitch_root/global
-        if not __cudaswitch_read $_cudaswitch_root/global
-            __cudaswitch_content $_cudaswitch_root/global
-            __cudaswitch_ask_once "global:$__csw" --file $_cudaswitch_root/global
-        end
-    else
-        set __csw
-    end
-    test -n "$__csw"; and set -gx _CUDASWITCH_D $__csw
-    # What was refused in a tree is told again on the next visit.
-    if test -n "$_cudaswitch_asked" -a -z "$_cudaswitch_answer"
-            and string match --quiet '*/.cuda-version:*' -- $_cudaswitch_asked
-        string match --quiet -- "$_cudaswitch_file:*" "$_cudaswitch_asked"; or set -g _cudaswitch_asked
-    end
-    return 0
-end
-
 # $__csw = the want of the frameworks in the environment $argv[1]; fails where they have none.
 function __cudaswitch_framework
     __cudaswitch_automatic $argv[1]
@@ -206,49 +165,90 @@ end
 # Take up what the environment, the directory or the user asks for, and settle.
 function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
-    test -z "$_cudaswitch_seen" -a -n "$before"; and __cudaswitch_inherited
-    # Who has started this shell may have chosen its GPUs, as Slurm does.
-    if not set -q _cudaswitch_gpus
-        set -g _cudaswitch_gpus
-        string match --quiet '*:gpus=*' -- $before:
-        and not string match --quiet "*:gpus=$CUDA_VISIBLE_DEVICES:*" -- $before:
-        and set -g _cudaswitch_gpus "$CUDA_VISIBLE_DEVICES"
-    end
     set -g __csw_moved
-    set -l said $_cudaswitch_seen[4]
-    if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
-        # A hook may have settled for these.
-        test "$CONDA_PREFIX $VIRTUAL_ENV" = "$_cudaswitch_entered"; or set __csw_moved moved
-        # `auto`, or a name for it, goes by the environment. What was refused is told once.
-        string match --quiet --regex '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)' -- "$CUDASWITCH_VERSION:$_CUDASWITCH_X"
-        and set -e said
-        string match --quiet --regex '/\.cuda-version:[0-9<>=~!]' -- "$_cudaswitch_asked"
-        or set -g _cudaswitch_asked
-        test -n "$_cudaswitch_undone"; and __cudaswitch_finished
-    else if set -q _cudaswitch_seen[5]; and test -n "$CONDA_PREFIX"; and __cudaswitch_lost
-        set __csw_moved moved
-    end
-    if test "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" != "$_cudaswitch_keepers"
-        __cudaswitch_keepers
-    else if test -n "$__MISE_DIFF"; and __cudaswitch_lost kept
-        # mise sets anew what it has of a tree at each step in it.
-        set __csw_moved moved
-    end
-    test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
-    if not set -q said[1]; or test "$CUDASWITCH_VERSION" != $said
-        if test -z "$CUDASWITCH_VERSION"
-            set -e _CUDASWITCH_X
-        else if __cudaswitch_ready $CUDASWITCH_VERSION
-                or __cudaswitch_auto $CUDASWITCH_VERSION
-                or set -g __csw (__cudaswitch_run want -- $CUDASWITCH_VERSION)
-            set -gx _CUDASWITCH_X $__csw
-        else
-            set -e _CUDASWITCH_X
+    # Usually a folder is all that is another.
+    if not set -q _cudaswitch_gpus
+            or test "$CONDA_PREFIX$VIRTUAL_ENV$CUDASWITCH_VERSION$_CUDASWITCH_C$_CUDASWITCH_V$_cudaswitch_undone|\
+$DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV|$_cudaswitch_keepers|\
+$_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
+        test -z "$_cudaswitch_seen" -a -n "$before"; and __cudaswitch_inherited
+        # Who has started this shell may have chosen its GPUs, as Slurm does.
+        if not set -q _cudaswitch_gpus
+            set -g _cudaswitch_gpus
+            string match --quiet '*:gpus=*' -- $before:
+            and not string match --quiet "*:gpus=$CUDA_VISIBLE_DEVICES:*" -- $before:
+            and set -g _cudaswitch_gpus "$CUDA_VISIBLE_DEVICES"
+        end
+        set -l said $_cudaswitch_seen[4]
+        if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
+            # A hook may have settled for these.
+            test "$CONDA_PREFIX $VIRTUAL_ENV" = "$_cudaswitch_entered"; or set __csw_moved moved
+            # `auto`, or a name for it, goes by the environment. What was refused is told once.
+            string match --quiet --regex '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)' -- "$CUDASWITCH_VERSION:$_CUDASWITCH_X"
+            and set -e said
+            string match --quiet --regex '/\.cuda-version:[0-9<>=~!]' -- "$_cudaswitch_asked"
+            or set -g _cudaswitch_asked
+            test -n "$_cudaswitch_undone"; and __cudaswitch_finished
+        else if set -q _cudaswitch_seen[5]; and test -n "$CONDA_PREFIX"; and __cudaswitch_lost
+            set __csw_moved moved
+        end
+        if test "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" != "$_cudaswitch_keepers"
+            __cudaswitch_keepers
+        else if test -n "$__MISE_DIFF"; and __cudaswitch_lost kept
+            # mise sets anew what it has of a tree at each step in it.
+            set __csw_moved moved
+        end
+        test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
+        if not set -q said[1]; or test "$CUDASWITCH_VERSION" != $said
+            if test -z "$CUDASWITCH_VERSION"
+                set -e _CUDASWITCH_X
+            else if __cudaswitch_ready $CUDASWITCH_VERSION
+                    or __cudaswitch_auto $CUDASWITCH_VERSION
+                    or set -g __csw (__cudaswitch_run want -- $CUDASWITCH_VERSION)
+                set -gx _CUDASWITCH_X $__csw
+            else
+                set -e _CUDASWITCH_X
+            end
         end
     end
     set -g __csw
     if test -z "$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_U"
-        __cudaswitch_directory
+        # What the directory asks for, else the frameworks of the active environment, else the
+        # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
+        set -g _cudaswitch_file
+        set -g _cudaswitch_text
+        set -e _CUDASWITCH_D
+        if __cudaswitch_file
+            set _cudaswitch_file $__csw
+            __cudaswitch_content $_cudaswitch_file
+            set _cudaswitch_text $__csw
+            # What nearly all of them hold is one version. What fish reads ends at a zero byte.
+            set -l line
+            if string match --quiet --regex '^(?<line>[A-Za-z0-9._+<>=!,-]+)\n?$' -- "$_cudaswitch_text"
+                and not string match --quiet --regex '\x00' <$_cudaswitch_file
+                # Whose else it may be Python knows.
+                and test -O $_cudaswitch_file -a ! -L $_cudaswitch_file
+                and __cudaswitch_ready $line
+            else
+                __cudaswitch_read $_cudaswitch_file
+                or __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file $_cudaswitch_file
+            end
+        else if test -n "$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_active
+                and __cudaswitch_framework $__csw
+        else if test -f $_cudaswitch_root/global
+            if not __cudaswitch_read $_cudaswitch_root/global
+                __cudaswitch_content $_cudaswitch_root/global
+                __cudaswitch_ask_once "global:$__csw" --file $_cudaswitch_root/global
+            end
+        else
+            set __csw
+        end
+        test -n "$__csw"; and set -gx _CUDASWITCH_D $__csw
+        # What was refused in a tree is told again on the next visit.
+        if test -n "$_cudaswitch_asked" -a -z "$_cudaswitch_answer"
+                and string match --quiet '*/.cuda-version:*' -- $_cudaswitch_asked
+            string match --quiet -- "$_cudaswitch_file:*" "$_cudaswitch_asked"; or set -g _cudaswitch_asked
+        end
         # Nobody else asks.
         set __csw "$_CUDASWITCH_X"
         test -n "$__csw"; or set __csw "$_CUDASWITCH_D"

@@ -21,39 +21,6 @@ __cudaswitch_run() {
     "$_csw_program" "$@"
 }
 
-# What the directory asks for, else the frameworks of the active environment, else the
-# user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
-__cudaswitch_directory() {
-    \unset _CUDASWITCH_D
-    _cudaswitch_file='' _cudaswitch_text=''
-    if __cudaswitch_file; then
-        _cudaswitch_file=$__csw
-        __cudaswitch_content "$_cudaswitch_file"
-        _cudaswitch_text=$__csw
-        # What nearly all of them hold is one version. Whose else it may be Python knows.
-        { [ -O "$_cudaswitch_file" ] && ! [ -L "$_cudaswitch_file" ] \
-            && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
-            || __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_file" \
-            || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
-    elif [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_active \
-        && __cudaswitch_framework "$__csw"; then
-        :
-    elif [ -f "$_cudaswitch_root/global" ]; then
-        if ! __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_root/global"; then
-            __cudaswitch_content "$_cudaswitch_root/global"
-            __cudaswitch_ask_once "global:$__csw" --file "$_cudaswitch_root/global"
-        fi
-    else
-        __csw=''
-    fi
-    if [ -n "$__csw" ]; then \export "_CUDASWITCH_D=$__csw"; fi
-    # What was refused in a tree is told again on the next visit.
-    case ${_cudaswitch_answer-}:${_cudaswitch_asked-} in
-        ":${_cudaswitch_file:-none}:"*) ;;
-        :*/.cuda-version:*) _cudaswitch_asked='' ;;
-    esac
-}
-
 # __csw = the content of the file $1, to see it change.
 __cudaswitch_content() {
     __csw=''
@@ -228,48 +195,85 @@ __cudaswitch_look() {
     case $- in *a*) __cudaswitch_apart __cudaswitch_look && return ;; esac
     \local __csw _csw_before _csw_moved _csw_brought
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_left=''
-    case ${_cudaswitch_seen-}:$_csw_before in :?*) __cudaswitch_inherited ;; esac
-    # Who has started this shell may have chosen its GPUs, as Slurm does.
-    case ${_cudaswitch_gpus+x}$_csw_before: in
-        x* | *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;
-        *:gpus=*) _cudaswitch_gpus=${CUDA_VISIBLE_DEVICES-} ;;
-    esac
-    \: "${_cudaswitch_gpus=}"
-    case ${_cudaswitch_seen-} in
-        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|finished") __cudaswitch_lost || _csw_moved='' ;;
-        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
+    # Usually a folder is all that is another.
+    case ${_cudaswitch_gpus+x}\|${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}\
+${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_cudaswitch_keepers-}\|${_cudaswitch_seen-} in
+        "x|||||||/"*"|") _csw_moved='' ;;
         *)
-            # `auto`, or a name for it, goes by the environment.
-            case ${_cudaswitch_asked-} in */.cuda-version:[0-9\<\>=~!]*) ;; *) _cudaswitch_asked='' ;; esac
-            # Has a hook settled for these?
-            case ${_cudaswitch_entered-} in "${CONDA_PREFIX-}|${VIRTUAL_ENV-}") _csw_moved='' ;; esac
-            case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend || : ;; esac
-            ;;
-    esac
-    # mise sets anew what it has of a tree, or PATH alone, and says nothing of it.
-    case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-} in
-        "${_cudaswitch_keepers-}") ;;
-        *) __cudaswitch_keepers ;;
-    esac
-    case ${_cudaswitch_undone-} in ?*) __cudaswitch_finished ;; esac
-    case ${_CUDASWITCH_V-}${_CUDASWITCH_C-}${VIRTUAL_ENV-}${CONDA_PREFIX-} in
-        ?*) __cudaswitch_environments ;;
-    esac
-    case ${_cudaswitch_seen%\|finished} in
-        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|${CUDASWITCH_VERSION-}") ;;
-        *"|${CUDASWITCH_VERSION-}")
-            # `auto`, or a name for it, goes by the environment. What was refused is told once.
-            case ${CUDASWITCH_VERSION-}:${_CUDASWITCH_X-} in
-                auto:*) __cudaswitch_version ;;
-                system:* | latest:* | [!A-Za-z]* | *[!A-Za-z0-9._+-]*:* | *:) ;;
+            case ${_cudaswitch_seen-}:$_csw_before in :?*) __cudaswitch_inherited ;; esac
+            # Who has started this shell may have chosen its GPUs, as Slurm does.
+            case ${_cudaswitch_gpus+x}$_csw_before: in
+                x* | *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;
+                *:gpus=*) _cudaswitch_gpus=${CUDA_VISIBLE_DEVICES-} ;;
+            esac
+            \: "${_cudaswitch_gpus=}"
+            case ${_cudaswitch_seen-} in
+                "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|finished") __cudaswitch_lost || _csw_moved='' ;;
+                "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
+                *)
+                    # `auto`, or a name for it, goes by the environment.
+                    case ${_cudaswitch_asked-} in */.cuda-version:[0-9\<\>=~!]*) ;; *) _cudaswitch_asked='' ;; esac
+                    # Has a hook settled for these?
+                    case ${_cudaswitch_entered-} in "${CONDA_PREFIX-}|${VIRTUAL_ENV-}") _csw_moved='' ;; esac
+                    case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend || : ;; esac
+                    ;;
+            esac
+            # mise sets anew what it has of a tree, or PATH alone, and says nothing of it.
+            case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-} in
+                "${_cudaswitch_keepers-}") ;;
+                *) __cudaswitch_keepers ;;
+            esac
+            case ${_cudaswitch_undone-} in ?*) __cudaswitch_finished ;; esac
+            case ${_CUDASWITCH_V-}${_CUDASWITCH_C-}${VIRTUAL_ENV-}${CONDA_PREFIX-} in
+                ?*) __cudaswitch_environments ;;
+            esac
+            case ${_cudaswitch_seen%\|finished} in
+                "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|${CUDASWITCH_VERSION-}") ;;
+                *"|${CUDASWITCH_VERSION-}")
+                    # `auto`, or a name for it, goes by the environment. What was refused is told once.
+                    case ${CUDASWITCH_VERSION-}:${_CUDASWITCH_X-} in
+                        auto:*) __cudaswitch_version ;;
+                        system:* | latest:* | [!A-Za-z]* | *[!A-Za-z0-9._+-]*:* | *:) ;;
+                        *) __cudaswitch_version ;;
+                    esac
+                    ;;
                 *) __cudaswitch_version ;;
             esac
             ;;
-        *) __cudaswitch_version ;;
     esac
     case ${_CUDASWITCH_C-}${_CUDASWITCH_V-}:${_CUDASWITCH_U-} in
         :)
-            __cudaswitch_directory
+            # What the directory asks for, else the frameworks of the active environment, else the
+            # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory. All of it
+            # stands here since zsh takes as long for the call of a function as for ten commands.
+            \unset _CUDASWITCH_D
+            _cudaswitch_file='' _cudaswitch_text=''
+            if __cudaswitch_file; then
+                _cudaswitch_file=$__csw
+                __cudaswitch_content "$_cudaswitch_file"
+                _cudaswitch_text=$__csw
+                # What nearly all of them hold is one version. Whose else it may be Python knows.
+                { [ -O "$_cudaswitch_file" ] && ! [ -L "$_cudaswitch_file" ] \
+                    && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
+                    || __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_file" \
+                    || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
+            elif [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_active \
+                && __cudaswitch_framework "$__csw"; then
+                :
+            elif [ -f "$_cudaswitch_root/global" ]; then
+                if ! __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_root/global"; then
+                    __cudaswitch_content "$_cudaswitch_root/global"
+                    __cudaswitch_ask_once "global:$__csw" --file "$_cudaswitch_root/global"
+                fi
+            else
+                __csw=''
+            fi
+            case $__csw in ?*) \export "_CUDASWITCH_D=$__csw" ;; esac
+            # What was refused in a tree is told again on the next visit.
+            case ${_cudaswitch_answer-}:${_cudaswitch_asked-} in
+                ":${_cudaswitch_file:-none}:"*) ;;
+                :*/.cuda-version:*) _cudaswitch_asked='' ;;
+            esac
             # Nobody else asks.
             __csw=${_CUDASWITCH_X:-${_CUDASWITCH_D-}}
             ;;

@@ -54,7 +54,7 @@ foreach _cswl_owner (V C)
         foreach _cswl_word ($_cswl_words:q)
             if ("$_cswl_word:q" == "${_cswl_env:q}/bin") set _cswl_below = 1
         end
-        if ($_cswl_below && ! $_cudaswitch_again) continue
+        if ($_cswl_below && ! $_cudaswitch_again && -f "${_cswl_env:as// /:as//	/:q}/etc/cudaswitch/want") continue
     endif
     unsetenv _CUDASWITCH_$_cswl_owner
 end
@@ -72,8 +72,8 @@ endif
 if ("$_cswl_now[1]:q" != "" && ! $?_CUDASWITCH_C) source "${_cudaswitch_texts:q}/below.csh"
 if ($_cswl_asked) unsetenv _CUDASWITCH_X
 if ($_cswl_asked && "$_cswl_now[4]:q" != "") then
-    set _cswl_ask = "$_cswl_ask want "'$_cswl_now[4]:q'
-    set _cswl_want = "`$_cswl_ask`"
+    set _cswl_words = "$_cswl_ask want "'$_cswl_now[4]:q'
+    set _cswl_want = "`$_cswl_words`"
     if ("${_cswl_want:q}" != "") setenv _CUDASWITCH_X "${_cswl_want:q}"
 endif
 
@@ -108,9 +108,9 @@ else if ($_cswl_of == none) then
     set _cswl_want = ""
     if ("${_cudaswitch_file:q}" == "" && "$_cswl_now[1]:q$_cswl_now[2]:q" != "") then
         if (! $#_cudaswitch_framework) then
-            set _cswl_framework = "$_cswl_ask framework"
-            set _cswl_framework = "`$_cswl_framework`"
-            set _cudaswitch_framework = ("${_cswl_framework:q}")
+            set _cswl_words = "$_cswl_ask framework"
+            set _cswl_words = "`$_cswl_words`"
+            set _cudaswitch_framework = ("${_cswl_words:q}")
         endif
         set _cswl_want = "$_cudaswitch_framework[1]:q"
     endif

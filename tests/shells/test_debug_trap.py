@@ -60,6 +60,35 @@ def test_what_passes_over_the_prompt_command(person: Person, tree: Path, at_prom
     assert [line for line in typed if "cudaswitch" in line] == []
 
 
+NAMED = {
+    "in its function": "before() {{ {check}; }}; trap before DEBUG",
+    "in the trap": "trap '{check}' DEBUG",
+}
+CHECK = (
+    "if [[ -n $at_prompt ]]; then at_prompt= started=$BASH_COMMAND; fi;"
+    " if [[ $BASH_COMMAND == set_prompt ]]; then at_prompt=1; fi"
+)
+
+
+@pytest.mark.parametrize("trap", NAMED.values(), ids=NAMED)
+@pytest.mark.parametrize("hook", ["PROMPT_COMMAND=set_prompt", "PROMPT_COMMAND=(true set_prompt)"])
+def test_a_trap_that_knows_the_prompt_by_its_name(
+    trap: str, hook: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """As liquidprompt's: it takes the command behind that for the one that is typed."""
+    shown = "set_prompt() { code=$?; }"
+    terminal = at_prompt(BASH, f"{shown}; {hook}\n{trap.format(check=CHECK)}")
+    for _ in range(2):
+        assert printed(terminal, "echo started by $started") == [
+            "started by echo started by $started"
+        ]
+        cd(terminal, tree)
+        assert home_of(terminal) == str(person.kits[0].home)
+        cd(terminal, tree.parent)
+        assert home_of(terminal) == ""
+    assert printed(terminal, "(exit 3)\necho $code") == ["3"]
+
+
 ALONE = """
 unset PROMPT_COMMAND
 typed() {{ [ "$BASH_COMMAND" = "$PROMPT_COMMAND" ] || echo "$BASH_COMMAND" >>'{seen}'; }}

@@ -13,6 +13,7 @@ from shells.driver import BASH, DASH, FISH, ZSH, Shell
 from shells.kits import Kit, Person, foreign
 from shells.pinned import Session
 from shells.test_virtualenv import with_venv
+from tools import console_script
 
 _COMMON = """
 about arg base before bin brings code conda count cuda cudnn dir dirs env file flags gpus head home
@@ -69,17 +70,20 @@ def test_a_strict_script_with_names_of_its_own(session: Session, shell: Shell) -
 
 @pytest.mark.parametrize(
     ("shell", "way"),
-    [(shell, "hooks alone") for shell in (BASH, ZSH, DASH)]
+    [(shell, way) for shell in (BASH, ZSH, DASH) for way in ("hooks alone", "evaluated")]
     + [(shell, way) for shell in (BASH, ZSH) for way in ("integration", "at each prompt")],
     ids=str,
 )
 def test_what_has_everything_exported(session: Session, shell: Shell, way: str) -> None:
     """`set -a`, for a file of settings; bash exports functions then, too."""
-    look, load = "__cudaswitch_prompt", way != "hooks alone"
+    look, load = "__cudaswitch_prompt", way not in ("hooks alone", "evaluated")
     # Nothing asks for a toolkit at first, and the most of the integration is not there.
     steps = ["cd /", *session.steps("a b a out out")]
     if load:
         steps += ["cudaswitch use 11.8", "cudaswitch use 10.1", "cudaswitch off"]
+    if way == "evaluated":
+        texts = (f"{console_script()} env {words} --shell {shell}" for words in ("11.8", "system"))
+        steps = ["cd /", *(f'eval "$({text})"' for text in texts)]
     on = "case $- in *a*) ;; *) echo no longer ;; esac"
     if way == "at each prompt":
         steps = [f"set -a\n{step}\n{look}\n{on}\nset +a" for step in steps]
@@ -89,7 +93,7 @@ def test_what_has_everything_exported(session: Session, shell: Shell, way: str) 
     result = session.play(*steps, load=load, CUDASWITCH_QUIET=None)
     assert (result.rc, result.stdout) == (0, "")
     kits = session.person.kits
-    assert result.snaps["3"]["CUDA_HOME"] == str(kits[0].home)
+    assert result.snaps["3"]["CUDA_HOME"] == str(kits[way == "evaluated"].home)
     ours = ("_cudaswitch", "_csw", "BASH_FUNC___cudaswitch", "BASH_FUNC_cudaswitch")
     for snap in result.snaps.values():
         assert [name for name in snap if name.startswith(ours)] == []

@@ -22,6 +22,7 @@ from shells.pinned import Session
 from shells.quick_conda import CONDAS
 from shells.test_automatic import entered
 from shells.test_directory import cd, homes
+from tools import console_script
 
 CHANGING = (
     *("pin", "unpin", "install", "adopt", "remove", "alias", "sync", "gc"),
@@ -123,6 +124,26 @@ class TestPrecedence:
         assert found[-1] == foreign(found[-1]) and found[-1]["PATH"] == conda.base_path
 
     @integrated
+    @every_conda
+    def test_an_unpin_elsewhere_of_what_another_stands_on(
+        self, session: Session, tmp_path: Path
+    ) -> None:
+        """The next pin below decides then, from the next `cd` on."""
+        low, new, top = (conda_prefix(tmp_path / name) for name in ("low", "new", "top"))
+        session.person.pin("10.1", low)
+        session.person.pin("11.8", new)
+        conda, shell = session.conda, session.shell
+        enter = [conda.activate(shell, low)]
+        enter += [conda.activate(shell, each, stack=True) for each in (new, top)]
+        unpin = f"sh -c {shell.quote(f'{console_script()} unpin -p {new} 2>/dev/null')}"
+        steps = [*(f"{each}\n{shell.prompt}" for each in enter), unpin, cd(shell, tmp_path)]
+        result = session.play(*steps, load=True).check()
+        if "CONDA_STACKED_2" in result.snaps["3"]:
+            one, two, _ = (str(kit.home) for kit in session.person.kits)
+            found = [result.snaps[number].get("CUDA_HOME") for number in "2346"]
+            assert found == [one, two, two, one]
+
+    @integrated
     @pytest.mark.parametrize("conda", CONDAS[:1], ids=str)
     def test_so_do_they_in_a_virtualenv(self, session: Session, tmp_path: Path) -> None:
         env = Env(tmp_path / "v")
@@ -177,6 +198,22 @@ def test_a_name_that_means_another_one_now(shell: Shell, tmp_path: Path) -> None
     asked = f"{shell.set('CUDASWITCH_VERSION', 'lab')}\n{shell.prompt}"
     said = f"{shell.hush('cudaswitch alias lab 11.8')}\n{shell.prompt}"
     assert homes(person, person.play(shell, asked, said).check()) == "-12"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+@pytest.mark.parametrize("there", [True, False], ids=["in the tree", "and then there"])
+def test_what_a_variable_asks_for_is_not_kept_for_the_version_file(
+    person: Person, shell: Shell, there: bool, tmp_path: Path
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("10.1\n")
+    asked = shell.set("CUDASWITCH_VERSION", "11.8")
+    enter = [cd(shell, tree), asked] if there else [asked, cd(shell, tree)]
+    enter = [f"{enter[0]}\n{enter[1]}\n{shell.prompt}"]
+    gone = f"{shell.unset('CUDASWITCH_VERSION')}\n{shell.prompt}"
+    steps = [*enter, gone, cd(shell, tmp_path), cd(shell, tree)]
+    assert homes(person, person.play(shell, *steps).check()) == "-21-1"
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
