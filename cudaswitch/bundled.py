@@ -12,7 +12,7 @@ from cudaswitch.sites import Base, base_in, names_of, sites_of, user_sites
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
 _CONDA_PACKAGES = ("cudatoolkit-", "cuda-cudart-", "libcublas-")
@@ -40,6 +40,19 @@ def bundles_cuda(
         sites = [*own, *user_sites(own, variables)]
     shown = (*map(_in_site, sites), *map(_in_records, prefixes))
     return next((path for places in shown for path in places), None)
+
+
+def reached(prefixes: Iterable[str], variables: Mapping[str, str]) -> Iterator[str]:
+    """Yield, of environments that are stacked, from the top, those whose packages are in use.
+
+    Where one has no Python, that of the next runs. Not below a pin, which decides by itself, and
+    below a Python of its own only to one whose pin decides. `__cudaswitch_brought` does the same.
+    """
+    for prefix in prefixes:
+        yield prefix
+        has_python = os.path.exists(f"{prefix}/bin/python") and not variables.get("_CUDASWITCH_C")
+        if has_python or os.path.exists(f"{prefix}/etc/cudaswitch/pin"):
+            return
 
 
 def watched(prefix: str | PathLike[str]) -> tuple[str, ...]:

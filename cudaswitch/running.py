@@ -15,12 +15,12 @@ from cudaswitch.activation import (
     without_choices,
 )
 from cudaswitch.automatic import want_of
-from cudaswitch.bundled import bundles_cuda, lacks_libdevice
+from cudaswitch.bundled import bundles_cuda, lacks_libdevice, reached
 from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.environments import (
     ENVIRONMENT_VARIABLE,
     Environment,
-    active_environment,
+    entered,
     environment_at,
     standing_environments,
 )
@@ -70,10 +70,11 @@ def change_here(
         return None
     if not os.path.isdir(want.home):
         raise StoreError(f"toolkit `{want.home}` is gone", "cudaswitch list")
-    environment = active_environment(variables)
     bundled, xla = None, False
-    if environment:
-        bundled, xla = bundles_cuda(environment.prefix), lacks_libdevice(environment.prefix)
+    for prefix in reached(entered(variables), variables):
+        bundled, xla = bundles_cuda(prefix), xla or lacks_libdevice(prefix)
+        if bundled:
+            break
     if warn:
         talk.warn_of_forced_libraries(want.libraries, bundled)
     return change(want, os.path.exists, bool(bundled), xla, os.environ)

@@ -18,9 +18,27 @@ function __cudaswitch_bundled
         end
     end
     set -l found no
-    test -n "$env"; and __cudaswitch_brings $env; and set found yes
+    test -n "$env"; and __cudaswitch_brought $env; and set found yes
     set -q __csw_found; and set __csw_found $found $__csw_xla
     test $found = yes
+end
+
+# Does the environment $argv bring its own CUDA, or one that it is stacked on, whose packages are in use?
+# Goes down as `bundled.reached` does: change both.
+function __cudaswitch_brought
+    set -l env $argv
+    set -l level $CONDA_SHLVL
+    while not __cudaswitch_brings $env
+        test "$argv" = "$CONDA_PREFIX"; and string match --quiet --regex '^([2-9]|[1-9][0-9])$' -- "$level"
+        and not test -f $env/etc/cudaswitch/pin
+        and not test -z "$_CUDASWITCH_C" -a -e $env/bin/python
+        or return 1
+        set -l stacked CONDA_STACKED_$level
+        set level (math $level - 1)
+        set env CONDA_PREFIX_$level
+        set env $$env
+        test -n "$$stacked"; and contains -- "$env/bin" $PATH; or return 1
+    end
 end
 
 # Does the environment $argv bring its own CUDA? Looks where `bundled` does: change both.

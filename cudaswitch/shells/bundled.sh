@@ -21,9 +21,25 @@ __cudaswitch_bundled() {
             ;;
     esac
     case $__csw in '') return 1 ;; esac
-    if __cudaswitch_globbing __cudaswitch_brings "$__csw"; then __csw=y; else __csw=n; fi
+    if __cudaswitch_globbing __cudaswitch_brought "$__csw"; then __csw=y; else __csw=n; fi
     case ${_csw_brought+x} in x) _csw_brought=$__csw${_csw_xla-} ;; esac
     case $__csw in n) return 1 ;; esac
+}
+
+# Does the environment $1 bring its own CUDA, or one that it is stacked on, whose packages are in use? Goes
+# down as `bundled.reached` does: change both.
+__cudaswitch_brought() {
+    \local _csw_env _csw_level _csw_stacked
+    _csw_env=$1 _csw_level=${CONDA_SHLVL-}
+    until __cudaswitch_brings "$_csw_env"; do
+        case $1:$_csw_level in "${CONDA_PREFIX-}:"[2-9] | "${CONDA_PREFIX-}:"[1-9][0-9]) ;; *) return 1 ;; esac
+        if [ -f "$_csw_env/etc/cudaswitch/pin" ]; then return 1; fi
+        case ${_CUDASWITCH_C-} in '') if [ -e "$_csw_env/bin/python" ]; then return 1; fi ;; esac
+        \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
+        _csw_level=$((_csw_level - 1))
+        \eval "_csw_env=\${CONDA_PREFIX_$_csw_level-}"
+        case ${_csw_stacked:+:$PATH:} in *":$_csw_env/bin:"*) ;; *) return 1 ;; esac
+    done
 }
 
 # Does the environment $1 bring its own CUDA? Looks where `bundled` does: change both.

@@ -14,10 +14,12 @@ from cudaswitch.bundled import bundles_cuda
 from made_environments import BUNDLES, Env
 from shells.conda import Emulator, conda_prefix
 from shells.conftest import make_person
-from shells.driver import BASH, DASH, FISH, NU, SHELLS, XONSH, ZSH, Shell
+from shells.driver import BASH, DASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
 from shells.pinned import Session
+from shells.quick_conda import CONDAS
 from shells.test_virtualenv import activate, with_venv
+from tools import console_script
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
 every_kind = pytest.mark.parametrize("kind", ["conda", "virtualenv"])
@@ -257,6 +259,46 @@ def test_cuda_of_a_virtualenv_that_is_left(person: Person, shell: Shell, tmp_pat
     ours = ":".join(person.kits[0].lib)
     found = [result.snaps[number].get("LD_LIBRARY_PATH") for number in "123"]
     assert found == [ours, None, ours]
+
+
+STACKS = {
+    "on one with a pin": ("pin:torch +tools", None),
+    "on one with a pin, with a Python": ("pin:torch +python", None),
+    "and a choice": ("torch use +tools", None),
+    "below another": ("torch use +tools +bare", None),
+    "and a choice, with a Python": ("torch use +python", 0),
+    "and a choice, below one with a Python": ("torch use +tools +python", 0),
+    "with a pin of its own": ("torch +pin:tools", 0),
+    "not stacked": ("pin:torch use tools", 0),
+}
+"""What is typed → the toolkit whose libraries are there at last, beside wheels in `torch`."""
+
+
+@pytest.mark.parametrize("shell", [BASH, ZSH, FISH, TCSH], ids=str)
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("stack", STACKS)
+def test_what_an_environment_is_stacked_on(session: Session, tmp_path: Path, stack: str) -> None:
+    """The Python of the next below runs where one has none; `exec` sees it as the shell does."""
+    conda, shell, person = session.conda, session.shell, session.person
+    made = {name: conda_prefix(tmp_path / name) for name in ("torch", "tools", "bare", "python")}
+    wheel(Env(made["torch"], SITE))
+    (made["python"] / "bin/python").touch()
+    steps = []
+    for word in STACKS[stack][0].split():
+        name = word.rpartition(":")[2].lstrip("+")
+        if ":" in word:
+            person.pin("10.1", made[name])
+        enter = conda.activate(shell, made[name], stack="+" in word) if name in made else None
+        steps.append(f"{enter or 'cudaswitch use 10.1'}\n{shell.prompt}")
+    steps[-1] += f"\n{console_script()} exec -- printenv LD_LIBRARY_PATH"
+    result = session.play(*steps, load=True)
+    numbered = STACKS[stack][1]
+    ours = None if numbered is None else ":".join(person.kits[numbered].lib)
+    last = result.snaps[str(len(steps) + 1)]
+    assert result.stderr == ""
+    assert last["CUDA_HOME"] == str(person.kits[0].home)
+    assert last.get("LD_LIBRARY_PATH") == ours
+    assert result.stdout == (f"{ours}\n" if ours else "")
 
 
 WHEEL = f"{SITE}/nvidia/cublas/lib/libcublas.so.12"

@@ -135,9 +135,22 @@ class World:
             return venv
         return conda
 
+    def reached(self) -> list[Place]:
+        """The environments whose packages are in use: none of these has a Python of its own."""
+        inside = self.inside()
+        found = [inside] if inside else []
+        if inside is self.conda:
+            for (upper, stacked), (lower, _) in zip(
+                self.levels[::-1], self.levels[-2::-1], strict=False
+            ):
+                if upper.pinned or not stacked or lower.bin not in self.path:
+                    break
+                found.append(lower)
+        return found
+
     def words(self, kit: Kit) -> dict[str, str]:
         """Return what goes among the flags, by variable, and the host compiler by its."""
-        found, inside = {}, self.inside()
+        found = {}
         if not kit.compiler:
             return {}
         nvcc = self.scalars.get("NVCC_PREPEND_FLAGS", "")
@@ -145,7 +158,7 @@ class World:
             found["NVCC_PREPEND_FLAGS"] = f"-ccbin={kit.compiler}"
         flags = self.scalars.get("XLA_FLAGS", "-")
         has_room = flags[:1] in ("-", " ", "") and "xla_gpu_cuda_data_dir" not in flags
-        if inside and inside.xla and has_room:
+        if any(each.xla for each in self.reached()) and has_room:
             found["XLA_FLAGS"] = kit.data_dir
         return found
 
@@ -193,8 +206,8 @@ class World:
         want = self.strongest()
         if want is None or want.kit is None:
             return
-        kit, inside = want.kit, self.inside()
-        libraries = () if inside and inside.bundled else kit.lib
+        kit = want.kit
+        libraries = () if any(each.bundled for each in self.reached()) else kit.lib
         words = self.words(kit)
         named = [*kit.scalars, "CUDAHOSTCXX", *words]
         self.applied = Applied(

@@ -1,5 +1,6 @@
 case ${KSH_VERSION:+k} in
 '')
+case $- in *a*) \set +a && _cudaswitch_all=1 ;; esac
 <packages.sh, [[>
 <bundled.sh, [[>
 <copies.sh, [[>
@@ -12,6 +13,7 @@ case ${KSH_VERSION:+k} in
 <hooks.sh, [[>
 \export _CUDASWITCH_U='system'
 __cudaswitch_settle
+case ${_cudaswitch_all-} in 1) \unset _cudaswitch_all && \set -a ;; esac
 ;;
 *)
 printf 'cudaswitch: %s\nhint: %s\n' 'no kind of ksh can be switched, for want of `local`' 'cudaswitch exec VERSION -- ksh' >&2
