@@ -167,7 +167,7 @@ function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
     set -g __csw_moved
     # Usually a folder is all that is another.
-    if not set -q _cudaswitch_gpus
+    if not set -q _cudaswitch_gpus _cudaswitch_seen[4]
             or test "$CONDA_PREFIX$VIRTUAL_ENV$CUDASWITCH_VERSION$_CUDASWITCH_C$_CUDASWITCH_V$_cudaswitch_undone|\
 $DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV|$_cudaswitch_keepers|\
 $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'

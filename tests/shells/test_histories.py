@@ -142,6 +142,15 @@ def test_one_toolkit_for_another(
         assert fault is None, f"{evening.path} {evening.ld}\n{fault}"
 
 
+@pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
+def test_a_hook_lets_the_next_prompt_look(stage: Stage, shell: Shell) -> None:
+    """What stood at the last look is forgotten then, and no folder is all that is another."""
+    choice = (("venv_activate", "v"), ("use", "3"), ("venv_deactivate",))
+    events = (*choice, ("value", "CUDA_HOME"), ("prompt",))
+    [fault] = play(stage, shell, [Evening(True, ("/usr/bin", "/bin"), None, (), events)])
+    assert fault is None
+
+
 @pytest.mark.parametrize("shell", SHELLS, ids=str)
 def test_what_stands_below_goes_by_what_is_active(stage: Stage, shell: Shell) -> None:
     """It has a framework that looks for libdevice, and what is active then has none."""
