@@ -269,6 +269,8 @@ STACKS = {
     "and a choice, with a Python": ("torch use +python", 0),
     "and a choice, below one with a Python": ("torch use +tools +python", 0),
     "with a pin of its own": ("torch +pin:tools", 0),
+    "with a virtualenv": ("pin:torch venv", 0),
+    "with a virtualenv that brings some": ("pin:python +tools venv+", None),
     "not stacked": ("pin:torch use tools", 0),
 }
 """What is typed → the toolkit whose libraries are there at last, beside wheels in `torch`."""
@@ -283,13 +285,20 @@ def test_what_an_environment_is_stacked_on(session: Session, tmp_path: Path, sta
     made = {name: conda_prefix(tmp_path / name) for name in ("torch", "tools", "bare", "python")}
     wheel(Env(made["torch"], SITE))
     (made["python"] / "bin/python").touch()
+    for name in ("venv", "venv+"):
+        with_venv(tmp_path / name)
+    wheel(Env(tmp_path / "venv+"))
     steps = []
     for word in STACKS[stack][0].split():
         name = word.rpartition(":")[2].lstrip("+")
         if ":" in word:
             person.pin("10.1", made[name])
-        enter = conda.activate(shell, made[name], stack="+" in word) if name in made else None
-        steps.append(f"{enter or 'cudaswitch use 10.1'}\n{shell.prompt}")
+        enter = "cudaswitch use 10.1"
+        if name in made:
+            enter = conda.activate(shell, made[name], stack="+" in word)
+        elif "venv" in word:
+            enter = activate(shell, tmp_path / word)
+        steps.append(f"{enter}\n{shell.prompt}")
     steps[-1] += f"\n{console_script()} exec -- printenv LD_LIBRARY_PATH"
     result = session.play(*steps, load=True)
     numbered = STACKS[stack][1]
