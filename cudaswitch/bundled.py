@@ -43,15 +43,16 @@ def bundles_cuda(
 
 
 def reached(prefixes: Iterable[str], variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield, of environments that are stacked, from the top, those whose packages are in use.
+    """Yield, of environments that stand on each other, from the top, those whose packages are in use.
 
-    Where one has no Python, that of the next runs. Not below a pin, which decides by itself, and
-    below a Python of its own only to one whose pin decides. `__cudaswitch_brought` does the same.
+    Where one has no Python, that of the next runs. A virtualenv and a pin hide what is below; a
+    Python does not hide one whose pin decides. `__cudaswitch_brought` does the same.
     """
     for prefix in prefixes:
         yield prefix
+        is_virtualenv = prefix == variables.get("VIRTUAL_ENV")
         has_python = os.path.exists(f"{prefix}/bin/python") and not variables.get("_CUDASWITCH_C")
-        if has_python or os.path.exists(f"{prefix}/etc/cudaswitch/pin"):
+        if is_virtualenv or has_python or os.path.exists(f"{prefix}/etc/cudaswitch/pin"):
             return
 
 

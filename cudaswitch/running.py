@@ -20,9 +20,8 @@ from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.environments import (
     ENVIRONMENT_VARIABLE,
     Environment,
-    active_environment,
+    entered,
     environment_at,
-    stacked_on,
     standing_environments,
 )
 from cudaswitch.errors import (
@@ -71,11 +70,8 @@ def change_here(
         return None
     if not os.path.isdir(want.home):
         raise StoreError(f"toolkit `{want.home}` is gone", "cudaswitch list")
-    environment = active_environment(variables)
-    below = stacked_on(variables) if environment and environment.owner == "C" else []
-    standing = [environment.prefix, *below] if environment else []
     bundled, xla = None, False
-    for prefix in reached(standing, variables):
+    for prefix in reached(entered(variables), variables):
         bundled, xla = bundles_cuda(prefix), xla or lacks_libdevice(prefix)
         if bundled:
             break

@@ -29,15 +29,24 @@ function __cudaswitch_brought
     set -l env $argv
     set -l level $CONDA_SHLVL
     while not __cudaswitch_brings $env
-        test "$argv" = "$CONDA_PREFIX"; and string match --quiet --regex '^([2-9]|[1-9][0-9])$' -- "$level"
-        and not test -f $env/etc/cudaswitch/pin
-        and not test -z "$_CUDASWITCH_C" -a -e $env/bin/python
-        or return 1
-        set -l stacked CONDA_STACKED_$level
-        set level (math $level - 1)
-        set env CONDA_PREFIX_$level
-        set env $$env
-        test -n "$$stacked"; and contains -- "$env/bin" $PATH; or return 1
+        test -f $env/etc/cudaswitch/pin; and return 1
+        test -z "$_CUDASWITCH_C" -a -e $env/bin/python; and return 1
+        set env
+        while test -z "$env"
+            test "$argv" = "$CONDA_PREFIX"; and string match --quiet --regex '^([2-9]|[1-9][0-9])$' -- "$level"
+            or return 1
+            set -l stacked CONDA_STACKED_$level
+            set level (math $level - 1)
+            set env CONDA_PREFIX_$level
+            set env $$env
+            test -n "$$stacked"; and contains -- "$env/bin" $PATH; or set env
+        end
+        if test -n "$VIRTUAL_ENV" -a "$VIRTUAL_ENV" != "$__csw_left"
+            if not __cudaswitch_before $env $VIRTUAL_ENV
+                __cudaswitch_brings $VIRTUAL_ENV
+                return
+            end
+        end
     end
 end
 

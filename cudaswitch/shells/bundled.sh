@@ -32,13 +32,25 @@ __cudaswitch_brought() {
     \local _csw_env _csw_level _csw_stacked
     _csw_env=$1 _csw_level=${CONDA_SHLVL-}
     until __cudaswitch_brings "$_csw_env"; do
-        case $1:$_csw_level in "${CONDA_PREFIX-}:"[2-9] | "${CONDA_PREFIX-}:"[1-9][0-9]) ;; *) return 1 ;; esac
         if [ -f "$_csw_env/etc/cudaswitch/pin" ]; then return 1; fi
         case ${_CUDASWITCH_C-} in '') if [ -e "$_csw_env/bin/python" ]; then return 1; fi ;; esac
-        \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
-        _csw_level=$((_csw_level - 1))
-        \eval "_csw_env=\${CONDA_PREFIX_$_csw_level-}"
-        case ${_csw_stacked:+:$PATH:} in *":$_csw_env/bin:"*) ;; *) return 1 ;; esac
+        _csw_env=''
+        until [ -n "$_csw_env" ]; do
+            case $1:$_csw_level in "${CONDA_PREFIX-}:"[2-9] | "${CONDA_PREFIX-}:"[1-9][0-9]) ;; *) return 1 ;; esac
+            \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
+            _csw_level=$((_csw_level - 1))
+            \eval "_csw_env=\${CONDA_PREFIX_$_csw_level-}"
+            case ${_csw_stacked:+:$PATH:} in *":$_csw_env/bin:"*) ;; *) _csw_env='' ;; esac
+        done
+        case ${VIRTUAL_ENV-} in
+            '' | "${_csw_left-}") ;;
+            *)
+                if ! __cudaswitch_before "$_csw_env" "$VIRTUAL_ENV"; then
+                    __cudaswitch_brings "$VIRTUAL_ENV"
+                    return
+                fi
+                ;;
+        esac
     done
 }
 

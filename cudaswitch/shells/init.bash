@@ -42,15 +42,18 @@ __cudaswitch_prompt_once() {
                 \unset "PROMPT_COMMAND[$_csw_at]"
                 _csw_at=$_csw_last _cudaswitch_others=${PROMPT_COMMAND[_csw_last]}
             fi
-            _csw_last=${_cudaswitch_others%$'\n'}
-            case $_csw_last in
+            case $_cudaswitch_others in
                 '') ;;
                 # In a function those would be another thing.
                 *declare* | *typeset* | *FUNCNAME*) _csw_text=$_csw_ours$'\n'$_cudaswitch_others ;;
                 *)
                     _csw_text=__cudaswitch_prompts
-                    if __cudaswitch_prompt_named "$_csw_last" "${2#*\'}"; then
-                        _csw_text=$_csw_ours$'\n'$_cudaswitch_others
+                    # The last of them, where that is one word.
+                    _csw_last=${_cudaswitch_others%"${_cudaswitch_others##*[!;[:space:]]}"}
+                    _csw_last=${_csw_last##*[;$'\n']}
+                    _csw_last=${_csw_last#"${_csw_last%%[![:space:]]*}"}
+                    if __cudaswitch_prompt_marks "$_csw_last" "${2#*\'}"; then
+                        _csw_text=${_cudaswitch_others%"$_csw_last"*}$_csw_ours$'\n'$_csw_last
                     fi
                     ;;
             esac
@@ -61,11 +64,16 @@ __cudaswitch_prompt_once() {
     __cudaswitch_prompt || :
     return "$1"
 }
-# Does the trap $2, or the function that it calls, know the prompt by the name $1, as liquidprompt's
-# does? Neither may that go then, nor what is seen last be another.
-__cudaswitch_prompt_named() {
-    case $1 in *[!A-Za-z0-9_:.-]*) return 1 ;; esac
-    case $2$(\declare -f -- "${2%%[!A-Za-z0-9_:.-]*}") in *BASH_COMMAND*"$1"*) ;; *) return 1 ;; esac
+# Does the trap $2, or the function that it calls, take the command $1 for the mark of a prompt, as
+# liquidprompt's does? That may not go then, and is to be the last. Who returns at it has no use for that.
+__cudaswitch_prompt_marks() {
+    \local _csw_text _csw_mark
+    case $1 in '' | *[!A-Za-z0-9_:.-]*) return 1 ;; esac
+    _csw_text=$2$(\declare -f -- "${2%%[!A-Za-z0-9_:.-]*}")
+    _csw_mark="BASH_COMMAND[\"}]*[[:space:]]+==?[[:space:]]+[\"']*${1//./\\.}[\"']*[[:space:]]+\\]"
+    if [[ $_csw_text == *PROMPT_COMMAND* ]] || ! [[ $_csw_text =~ $_csw_mark ]]; then return 1; fi
+    _csw_text=${_csw_text#*"${BASH_REMATCH[0]}"}
+    [[ ${_csw_text:0:30} != *return* ]]
 }
 __cudaswitch_prompts() {
     case $_cudaswitch_others in

@@ -70,14 +70,23 @@ CHECK = (
 )
 
 
+LAST = {
+    "=set_prompt": "3",
+    "=(true set_prompt)": "3",
+    "='true;set_prompt'": "0",
+    "=$'true\\n  set_prompt ;\\n'": "0",
+}
+"""PROMPT_COMMAND → the exit status that the last of it sees."""
+
+
 @pytest.mark.parametrize("trap", NAMED.values(), ids=NAMED)
-@pytest.mark.parametrize("hook", ["PROMPT_COMMAND=set_prompt", "PROMPT_COMMAND=(true set_prompt)"])
+@pytest.mark.parametrize("hook", LAST)
 def test_a_trap_that_knows_the_prompt_by_its_name(
     trap: str, hook: str, person: Person, tree: Path, at_prompt: Open
 ) -> None:
     """As liquidprompt's: it takes the command behind that for the one that is typed."""
     shown = "set_prompt() { code=$?; }"
-    terminal = at_prompt(BASH, f"{shown}; {hook}\n{trap.format(check=CHECK)}")
+    terminal = at_prompt(BASH, f"{shown}; PROMPT_COMMAND{hook}\n{trap.format(check=CHECK)}")
     for _ in range(2):
         assert printed(terminal, "echo started by $started") == [
             "started by echo started by $started"
@@ -86,7 +95,27 @@ def test_a_trap_that_knows_the_prompt_by_its_name(
         assert home_of(terminal) == str(person.kits[0].home)
         cd(terminal, tree.parent)
         assert home_of(terminal) == ""
-    assert printed(terminal, "(exit 3)\necho $code") == ["3"]
+    assert printed(terminal, "(exit 3)\necho $code") == [LAST[hook]]
+
+
+UNMARKED = {
+    "by its text": '[ "$BASH_COMMAND" = "$PROMPT_COMMAND" ] && return; shown "$BASH_COMMAND"',
+    "by its text, and by its name": (
+        '[[ $BASH_COMMAND == "$PROMPT_COMMAND" || $BASH_COMMAND == shown ]] && return'
+    ),
+    "to pass over it": '[[ "$BASH_COMMAND" == shown ]] && return; typed=$BASH_COMMAND',
+    "that is another": 'if [ "$BASH_COMMAND" = unshown ]; then at_prompt=1; fi',
+    "that is longer": 'if [ "$BASH_COMMAND" = shown_at ]; then at_prompt=1; fi',
+    "for a variable": "shown=${shown:-$BASH_COMMAND}",
+}
+
+
+@pytest.mark.parametrize("body", UNMARKED.values(), ids=UNMARKED)
+def test_a_trap_that_only_mentions_the_prompt(body: str, at_prompt: Open) -> None:
+    before = f"shown() {{ true; }}; PROMPT_COMMAND=shown; typed() {{ {body}; }}; trap typed DEBUG"
+    terminal = at_prompt(BASH, before)
+    said = printed(terminal, "declare -p PROMPT_COMMAND")
+    assert said == ['declare -- PROMPT_COMMAND="__cudaswitch_prompts"']
 
 
 ALONE = """

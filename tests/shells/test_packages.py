@@ -271,6 +271,10 @@ STACKS = {
     "with a pin of its own": ("torch +pin:tools", 0),
     "with a virtualenv": ("pin:torch venv", 0),
     "with a virtualenv that brings some": ("pin:python +tools venv+", None),
+    "with a virtualenv between": ("torch venv +tools use", 0),
+    "with a pin and a virtualenv between": ("pin:torch venv +tools", 0),
+    "with wheels in a virtualenv between": ("python venv+ +tools use", None),
+    "with one between that is not there any more": ("torch +tools bare use", None),
     "not stacked": ("pin:torch use tools", 0),
 }
 """What is typed → the toolkit whose libraries are there at last, beside wheels in `torch`."""
