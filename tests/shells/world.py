@@ -137,15 +137,14 @@ class World:
 
     def reached(self) -> list[Place]:
         """The environments whose packages are in use: none of these has a Python of its own."""
-        inside = self.inside()
+        inside, venv = self.inside(), self.venv
         found = [inside] if inside else []
-        if inside is self.conda:
-            for (upper, stacked), (lower, _) in zip(
-                self.levels[::-1], self.levels[-2::-1], strict=False
-            ):
-                if upper.pinned or not stacked or lower.bin not in self.path:
-                    break
-                found.append(lower)
+        for lower in reversed(self.stood_on() if inside is self.conda else []):
+            if found[-1].pinned:
+                break
+            if venv and not self.comes_before(lower.prefix, venv.prefix):
+                return [*found, venv]
+            found.append(lower)
         return found
 
     def words(self, kit: Kit) -> dict[str, str]:
