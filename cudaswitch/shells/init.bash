@@ -48,13 +48,7 @@ __cudaswitch_prompt_once() {
                 *declare* | *typeset* | *FUNCNAME*) _csw_text=$_csw_ours$'\n'$_cudaswitch_others ;;
                 *)
                     _csw_text=__cudaswitch_prompts
-                    # The last of them, where that is one word.
-                    _csw_last=${_cudaswitch_others%"${_cudaswitch_others##*[!;[:space:]]}"}
-                    _csw_last=${_csw_last##*[;$'\n']}
-                    _csw_last=${_csw_last#"${_csw_last%%[![:space:]]*}"}
-                    if __cudaswitch_prompt_marks "$_csw_last" "${2#*\'}"; then
-                        _csw_text=${_cudaswitch_others%"$_csw_last"*}$_csw_ours$'\n'$_csw_last
-                    fi
+                    { __cudaswitch_load && __cudaswitch_marked "${2#*\'}"; } || :
                     ;;
             esac
         fi
@@ -63,17 +57,6 @@ __cudaswitch_prompt_once() {
     fi
     __cudaswitch_prompt || :
     return "$1"
-}
-# Does the trap $2, or the function that it calls, take the command $1 for the mark of a prompt, as
-# liquidprompt's does? That may not go then, and is to be the last. Who returns at it has no use for that.
-__cudaswitch_prompt_marks() {
-    \local _csw_text _csw_mark
-    case $1 in '' | *[!A-Za-z0-9_:.-]*) return 1 ;; esac
-    _csw_text=$2$(\declare -f -- "${2%%[!A-Za-z0-9_:.-]*}")
-    _csw_mark="BASH_COMMAND[\"}]*[[:space:]]+==?[[:space:]]+[\"']*${1//./\\.}[\"']*[[:space:]]+\\]"
-    if [[ $_csw_text == *PROMPT_COMMAND* ]] || ! [[ $_csw_text =~ $_csw_mark ]]; then return 1; fi
-    _csw_text=${_csw_text#*"${BASH_REMATCH[0]}"}
-    [[ ${_csw_text:0:30} != *return* ]]
 }
 __cudaswitch_prompts() {
     case $_cudaswitch_others in

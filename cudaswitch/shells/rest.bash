@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2128,SC2178  # PROMPT_COMMAND is an array or not
+# shellcheck shell=bash disable=SC2128,SC2154,SC2178  # PROMPT_COMMAND is an array or not; init.bash has what it shares
 # What becomes of PROMPT_COMMAND behind init.bash: most shells never need it, and do not parse it.
 
 # Somebody has come to our one word, and is to get the status from now on, which must not look like a
@@ -13,6 +13,23 @@ __cudaswitch_guard() {
         case $_csw_at in 0) PROMPT_COMMAND=$_csw_text ;; *) PROMPT_COMMAND[_csw_at]=$_csw_text ;; esac
     done
     _cudaswitch_alone=''
+}
+
+# Does the trap $1, or the function that it calls, take the last command of $_cudaswitch_others for the
+# mark of a prompt, as liquidprompt's does? That may not go then, and is to be the last: $_csw_text is
+# all of them with ours before it. Who returns at it has no use for that.
+__cudaswitch_marked() {
+    \local _csw_last _csw_all _csw_mark
+    _csw_last=${_cudaswitch_others%"${_cudaswitch_others##*[!;[:space:]]}"}
+    _csw_last=${_csw_last##*[;$'\n']}
+    _csw_last=${_csw_last#"${_csw_last%%[![:space:]]*}"}
+    case $_csw_last in '' | *[!A-Za-z0-9_:.-]*) return 1 ;; esac
+    _csw_all=$1$(\declare -f -- "${1%%[!A-Za-z0-9_:.-]*}")
+    _csw_mark="BASH_COMMAND[\"}]*[[:space:]]+==?[[:space:]]+[\"']*${_csw_last//./\\.}[\"']*[[:space:]]+\\]"
+    if [[ $_csw_all == *PROMPT_COMMAND* ]] || ! [[ $_csw_all =~ $_csw_mark ]]; then return 1; fi
+    _csw_all=${_csw_all#*"${BASH_REMATCH[0]}"}
+    if [[ ${_csw_all:0:30} == *return* ]]; then return 1; fi
+    _csw_text=${_cudaswitch_others%"$_csw_last"*}$_csw_ours$'\n'$_csw_last
 }
 
 # Somebody has set it anew since, as a line of the startup file behind ours: they ask now what is active.
