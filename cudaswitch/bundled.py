@@ -43,7 +43,7 @@ def bundles_cuda(
 
 
 def reached(prefixes: Iterable[str], variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield, of environments that stand on each other, from the top, those whose packages are in use.
+    """Yield, from the top, those of environments on each other whose packages are in use.
 
     Where one has no Python, that of the next runs. A virtualenv and a pin hide what is below; a
     Python does not hide one whose pin decides. `__cudaswitch_brought` does the same.

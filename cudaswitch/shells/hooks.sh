@@ -194,7 +194,7 @@ ${CONDA_STACKED_7-}${CONDA_STACKED_8-}${CONDA_STACKED_9-}:$_csw_level in
                     # shellcheck disable=SC1090  # found at run time
                     \. "$_csw_hook"
                     CONDA_PREFIX=$_csw_prefix
-                    # What it brings of its own is not what the active one does.
+                    # What it brings of its own is not all that the active one does.
                     __cudaswitch_settle
                     return 0
                 fi
