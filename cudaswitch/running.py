@@ -160,7 +160,9 @@ def _as_activated(tool: str) -> Mapping[str, str]:
     ):
         return variables
     path = os.pathsep.join([folder, search_path(variables)])
-    return variables | {ENVIRONMENT_VARIABLE[environment.owner]: environment.prefix, "PATH": path}
+    name = ENVIRONMENT_VARIABLE[environment.owner]
+    # It is stacked on nothing.
+    return variables | {name: environment.prefix, "PATH": path, "CONDA_SHLVL": "1"}
 
 
 def _needs(environment: Environment) -> bool:

@@ -29,11 +29,8 @@ HOOKS = {
 }
 
 
-@pytest.mark.parametrize("hook", HOOKS)
-def test_a_timer_starts_with_what_is_typed(
-    hook: str, person: Person, tree: Path, at_prompt: Open
-) -> None:
-    terminal = at_prompt(BASH, TIMER.format(hook=HOOKS[hook]))
+def typed_starts(terminal: Terminal, person: Person, tree: Path) -> None:
+    """Assert that a timer counts from what is typed, while each `cd` switches."""
     for _ in range(2):
         assert printed(terminal, "echo started by $started") == [
             "started by echo started by $started"
@@ -42,6 +39,14 @@ def test_a_timer_starts_with_what_is_typed(
         assert home_of(terminal) == str(person.kits[0].home)
         cd(terminal, tree.parent)
         assert home_of(terminal) == ""
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_timer_starts_with_what_is_typed(
+    hook: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(BASH, TIMER.format(hook=HOOKS[hook]))
+    typed_starts(terminal, person, tree)
     assert printed(terminal, "(exit 3)\necho $code") == ["3"]
 
 
@@ -87,14 +92,7 @@ def test_a_trap_that_knows_the_prompt_by_its_name(
     """As liquidprompt's: it takes the command behind that for the one that is typed."""
     shown = "set_prompt() { code=$?; }"
     terminal = at_prompt(BASH, f"{shown}; PROMPT_COMMAND{hook}\n{trap.format(check=CHECK)}")
-    for _ in range(2):
-        assert printed(terminal, "echo started by $started") == [
-            "started by echo started by $started"
-        ]
-        cd(terminal, tree)
-        assert home_of(terminal) == str(person.kits[0].home)
-        cd(terminal, tree.parent)
-        assert home_of(terminal) == ""
+    typed_starts(terminal, person, tree)
     assert printed(terminal, "(exit 3)\necho $code") == [LAST[hook]]
 
 

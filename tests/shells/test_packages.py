@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -312,6 +313,25 @@ def test_what_an_environment_is_stacked_on(session: Session, tmp_path: Path, sta
     assert last["CUDA_HOME"] == str(person.kits[0].home)
     assert last.get("LD_LIBRARY_PATH") == ours
     assert result.stdout == (f"{ours}\n" if ours else "")
+
+
+@pytest.mark.parametrize("shell", [BASH], ids=str)
+@pytest.mark.parametrize("conda", CONDAS[:1], ids=str)
+def test_a_python_of_another_environment_is_stacked_on_nothing(
+    session: Session, tmp_path: Path
+) -> None:
+    """As an IDE runs it, from a shell that stands on an environment with wheels."""
+    conda, shell, person = session.conda, session.shell, session.person
+    made = {name: conda_prefix(tmp_path / name) for name in ("torch", "tools", "other")}
+    wheel(Env(made["torch"], SITE))
+    person.pin("11.8", made["torch"])
+    Env(made["other"], SITE).dist("cupy-cuda101", "9.0.0")
+    (made["other"] / "bin/python").symlink_to(sys.executable)
+    run = f"{made['other']}/bin/python -c 'import os; print(os.environ.get(\"LD_LIBRARY_PATH\"))'"
+    steps = [conda.activate(shell, made["torch"]), conda.activate(shell, made["tools"], stack=True)]
+    steps.append(f"{shell.prompt}\n{console_script()} exec 10.1 -- {run}")
+    result = session.play(*steps, load=True).check()
+    assert result.stdout == f"{':'.join(person.kits[0].lib)}\n"
 
 
 WHEEL = f"{SITE}/nvidia/cublas/lib/libcublas.so.12"
