@@ -10,16 +10,16 @@ function __cudaswitch_choose
     test -n "$argv[1]"; or set -e _CUDASWITCH_U
     if test -n "$CONDA_PREFIX"; and __cudaswitch_leaving
         __cudaswitch_meanwhile $argv[1]
-        __cudaswitch_tell "$_cudaswitch_line"
+        __cudaswitch_tell "$_cudaswitch_line" >&2
         return 0
     end
     test -n "$_cudaswitch_undone"; and __cudaswitch_finished
     if test -n "$argv[1]"
         __cudaswitch_settle
-        __cudaswitch_tell
+        __cudaswitch_tell >&2
     else
         __cudaswitch_look
-        set -q _cudaswitch_news; and __cudaswitch_tell "$_cudaswitch_line"
+        set -q _cudaswitch_news; and __cudaswitch_tell "$_cudaswitch_line" >&2
     end
     return 0
 end
@@ -61,12 +61,8 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             set -g _cudaswitch_line $__csw
             # The next look has news then, and whether it is told is decided by the line.
             set -g _cudaswitch_told
-            if test -z "$CUDASWITCH_QUIET" -a -c /dev/stderr -a -w /dev/stderr
-                # As __cudaswitch_tell has it.
-                string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $__csw >>/dev/stderr
-            else if test -z "$CUDASWITCH_QUIET"
-                string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $__csw >&2
-            end
+            test -n "$CUDASWITCH_QUIET"
+            or string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $__csw >&2
         else
             __cudaswitch_choose $__csw
         end

@@ -61,7 +61,7 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == 
             _CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-} _CUDASWITCH_U=$__csw _cudaswitch_told='' \
                 _cudaswitch_line=${__csw##*/}
             if [[ -n ${CUDASWITCH_QUIET-} \
-                || ( -n ${ZSH_VERSION-} && ! -e /dev/fd/2 && ! -t 2 ) ]]; then return 0; fi
+                || ( -n ${ZSH_VERSION-} && ! -t 2 && ! -e /dev/fd/2 ) ]]; then return 0; fi
             printf 'cudaswitch: CUDA %s\n' "${_cudaswitch_line#cuda-}" >&2 || :
         else
             __cudaswitch_choose "$__csw"

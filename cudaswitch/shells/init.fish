@@ -273,7 +273,8 @@ $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
     return 0
 end
 
-# One line on what is active now, where it is another than $argv[1], a line or the toolkit of one.
+# Print one line on what is active now, where it is another than $argv[1], a line or the toolkit of one.
+# Who calls this sends it to stderr: that of a command may be sent elsewhere by who types it.
 function __cudaswitch_tell
     string match --quiet '/*' -- "$argv[1]"
     and set argv[1] (string replace --regex '.*/(?:cuda-)?' 'CUDA ' -- $argv[1])
@@ -296,12 +297,6 @@ function __cudaswitch_tell
         end
     end
     set -g _cudaswitch_line $line
-    test -n "$CUDASWITCH_QUIET" -o "$line" = "$argv[1]"; and return 0
-    # At a terminal: for a builtin's `>&2` fish starts a thread, for a file's name none.
-    if test -c /dev/stderr -a -w /dev/stderr
-        echo "cudaswitch: $line" >>/dev/stderr
-    else
-        echo "cudaswitch: $line" >&2
-    end
+    test -n "$CUDASWITCH_QUIET" -o "$line" = "$argv[1]"; or echo "cudaswitch: $line"
     return 0
 end

@@ -323,7 +323,7 @@ __cudaswitch_tell() {
     esac
     case ${_CUDASWITCH_LIB:+ours}${_CUDASWITCH_ON-} in ours*:cc=* | /*) __cudaswitch_remark ;; esac
     case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in quiet* | "${1-}") return 0 ;; esac
-    if [[ -n ${ZSH_VERSION-} && ! -e /dev/fd/2 && ! -t 2 ]]; then return 0; fi
+    if [[ -n ${ZSH_VERSION-} && ! -t 2 && ! -e /dev/fd/2 ]]; then return 0; fi
     case $_cudaswitch_line in
         /) printf 'cudaswitch: no toolkit\n' >&2 || : ;;
         *) printf 'cudaswitch: CUDA %s\n' "${_cudaswitch_line#cuda-}" >&2 || : ;;

@@ -7,7 +7,12 @@ function __cudaswitch_prompt --on-event fish_prompt
         __cudaswitch_look
     end
     if set -q _cudaswitch_news
-        __cudaswitch_tell "$_cudaswitch_line"
+        # At a terminal: for a builtin's `>&2` fish starts a thread, for a file's name none.
+        if test -c /dev/stderr -a -w /dev/stderr
+            __cudaswitch_tell "$_cudaswitch_line" >>/dev/stderr
+        else
+            __cudaswitch_tell "$_cudaswitch_line" >&2
+        end
     end
 end
 # Handlers run in the order in which they are defined, and this one looks at what others change.

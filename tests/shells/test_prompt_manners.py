@@ -46,6 +46,7 @@ OPTIONS = {
 }
 """Shell → what a person may have set, and its way back."""
 WORDS = ("use 12.4", "use -", "off")
+TOLD = "cudaswitch: "
 
 
 @bash_and_zsh
@@ -68,6 +69,19 @@ def test_options(shell: Shell, person: Person, tree: Path, at_prompt: Open) -> N
         if (said, homes, kept) != ([], wanted, True):
             faults[on] = (said, homes, kept)
     assert faults == {}
+
+
+@every_shell
+def test_the_line_goes_where_stderr_of_the_command_goes(
+    shell: Shell, tmp_path: Path, at_prompt: Open
+) -> None:
+    terminal, file = at_prompt(shell), tmp_path / "said"
+    terminal.say("set -e CUDASWITCH_QUIET" if shell is FISH else "unset CUDASWITCH_QUIET")
+    words = ("use 10.1", "use 11.8", "use -", "off")
+    assert not any(TOLD in terminal.say(f"cudaswitch {word} 2>>'{file}'") for word in words)
+    lines = [line.removeprefix(TOLD) for line in file.read_text().splitlines()]
+    assert lines == ["CUDA 10.1", "CUDA 11.8", "CUDA 10.1", "no toolkit"]
+    assert f"{TOLD}CUDA 11.8" in terminal.say("cudaswitch use 11.8")
 
 
 def test_a_profile_that_zsh_reads_as_sh_does(person: Person, tree: Path, at_prompt: Open) -> None:
