@@ -23,24 +23,34 @@ function __cudaswitch_bundled
     test $found = yes
 end
 
+# $stack = the environments that the active one was stacked on and that are on PATH, downwards, as
+# `environments.stacked_on` lists them.
+function __cudaswitch_stack --no-scope-shadowing
+    set stack
+    set -l level $CONDA_SHLVL
+    string match --quiet --regex '^[1-9][0-9]?$' -- "$level"; or return 0
+    while test $level -gt 1
+        set -l stacked CONDA_STACKED_$level
+        set level (math $level - 1)
+        set -l below CONDA_PREFIX_$level
+        test -n "$$stacked"; and string match --quiet '/*' -- "$$below"; and contains -- "$$below/bin" $PATH
+        and set -a stack $$below
+    end
+    return 0
+end
+
 # Does the environment $argv bring its own CUDA, or one that it is stacked on, whose packages are in use?
 # Goes down as `bundled.reached` does: change both.
 function __cudaswitch_brought
     set -l env $argv
-    set -l level $CONDA_SHLVL
+    set -l stack
+    test "$argv" = "$CONDA_PREFIX"; and __cudaswitch_stack
     while not __cudaswitch_brings $env
         test -f $env/etc/cudaswitch/pin; and return 1
         test -z "$_CUDASWITCH_C" -a -e $env/bin/python; and return 1
-        set env
-        while test -z "$env"
-            test "$argv" = "$CONDA_PREFIX"; and string match --quiet --regex '^([2-9]|[1-9][0-9])$' -- "$level"
-            or return 1
-            set -l stacked CONDA_STACKED_$level
-            set level (math $level - 1)
-            set env CONDA_PREFIX_$level
-            set env $$env
-            test -n "$$stacked"; and contains -- "$env/bin" $PATH; or set env
-        end
+        set -q stack[1]; or return 1
+        set env $stack[1]
+        set -e stack[1]
         if test -n "$VIRTUAL_ENV" -a "$VIRTUAL_ENV" != "$__csw_left"
             if not __cudaswitch_before $env $VIRTUAL_ENV
                 __cudaswitch_brings $VIRTUAL_ENV

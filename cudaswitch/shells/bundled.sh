@@ -26,22 +26,38 @@ __cudaswitch_bundled() {
     case $__csw in n) return 1 ;; esac
 }
 
+# $__csw = the environments that the active one was stacked on and that are on PATH, downwards, each with
+# a colon behind it, as `environments.stacked_on` lists them.
+__cudaswitch_stack() {
+    \local _csw_level _csw_stacked _csw_env
+    __csw='' _csw_level=${CONDA_SHLVL:-0}
+    # Each switch without a deactivation adds a level, and none of these is stacked.
+    case ${CONDA_STACKED_2-}${CONDA_STACKED_3-}${CONDA_STACKED_4-}${CONDA_STACKED_5-}${CONDA_STACKED_6-}\
+${CONDA_STACKED_7-}${CONDA_STACKED_8-}${CONDA_STACKED_9-}:$_csw_level in
+        :? | *:*[!0-9]* | *:0* | *:???*) return 0 ;;
+    esac
+    while [ "$_csw_level" -gt 1 ]; do
+        \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
+        _csw_level=$((_csw_level - 1))
+        \eval "_csw_env=\${CONDA_PREFIX_$_csw_level-}"
+        case ${_csw_stacked:+$_csw_env:$PATH:} in
+            /*":$_csw_env/bin:"*) __csw=$__csw$_csw_env: ;;
+        esac
+    done
+}
+
 # Does the environment $1 bring its own CUDA, or one that it is stacked on, whose packages are in use? Goes
 # down as `bundled.reached` does: change both.
 __cudaswitch_brought() {
-    \local _csw_env _csw_level _csw_stacked
-    _csw_env=$1 _csw_level=${CONDA_SHLVL-}
+    \local _csw_env _csw_below
+    __csw=''
+    case $1 in "${CONDA_PREFIX-}") __cudaswitch_stack ;; esac
+    _csw_env=$1 _csw_below=$__csw
     until __cudaswitch_brings "$_csw_env"; do
         if [ -f "$_csw_env/etc/cudaswitch/pin" ]; then return 1; fi
         case ${_CUDASWITCH_C-} in '') if [ -e "$_csw_env/bin/python" ]; then return 1; fi ;; esac
-        _csw_env=''
-        until [ -n "$_csw_env" ]; do
-            case $1:$_csw_level in "${CONDA_PREFIX-}:"[2-9] | "${CONDA_PREFIX-}:"[1-9][0-9]) ;; *) return 1 ;; esac
-            \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
-            _csw_level=$((_csw_level - 1))
-            \eval "_csw_env=\${CONDA_PREFIX_$_csw_level-}"
-            case ${_csw_stacked:+:$PATH:} in *":$_csw_env/bin:"*) ;; *) _csw_env='' ;; esac
-        done
+        case $_csw_below in '') return 1 ;; esac
+        _csw_env=${_csw_below%%:*} _csw_below=${_csw_below#*:}
         case ${VIRTUAL_ENV-} in
             '' | "${_csw_left-}") ;;
             *)

@@ -223,23 +223,17 @@ end
 # entered: where one was left, conda itself runs the hook of the next one only, which may have none.
 function __cudaswitch_below
     set -l prefix $CONDA_PREFIX
-    set -l level $CONDA_SHLVL
-    string match --quiet --regex '^[0-9]{1,2}$' -- "$level"; or return
-    while test $level -gt 1
-        set -l stacked CONDA_STACKED_$level
-        set level (math $level - 1)
-        set -l env CONDA_PREFIX_$level
-        set -l hook $$env/etc/conda/activate.d/~~cudaswitch.fish
-        if test -n "$$stacked" -a -f "$hook"; and contains -- "$$env/bin" $PATH
-                and string match --quiet '/*' -- $$env
-            # What the one that was left had is for when conda has finished.
-            set -l undone $_cudaswitch_undone
-            set -g _cudaswitch_undone
-            set CONDA_PREFIX $$env
-            source $hook
-            set CONDA_PREFIX $prefix
-            set -g _cudaswitch_undone $undone
-            return
-        end
+    set -l stack
+    __cudaswitch_stack
+    for env in $stack
+        test -f $env/etc/conda/activate.d/~~cudaswitch.fish; or continue
+        # What the one that was left had is for when conda has finished.
+        set -l undone $_cudaswitch_undone
+        set -g _cudaswitch_undone
+        set CONDA_PREFIX $env
+        source $env/etc/conda/activate.d/~~cudaswitch.fish
+        set CONDA_PREFIX $prefix
+        set -g _cudaswitch_undone $undone
+        return
     end
 end

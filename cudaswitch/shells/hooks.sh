@@ -175,31 +175,20 @@ __cudaswitch_leave() {
 # Where conda says when it has finished this waits: other scripts of what is left take back what they
 # did.
 __cudaswitch_below() {
-    \local _csw_level _csw_stacked _csw_env _csw_hook _csw_prefix
-    _csw_level=${CONDA_SHLVL:-0} _csw_prefix=${CONDA_PREFIX-}
-    # Each switch without a deactivation adds a level, and none of these is stacked.
-    case ${CONDA_STACKED_2-}${CONDA_STACKED_3-}${CONDA_STACKED_4-}${CONDA_STACKED_5-}${CONDA_STACKED_6-}\
-${CONDA_STACKED_7-}${CONDA_STACKED_8-}${CONDA_STACKED_9-}:$_csw_level in
-        :? | *:*[!0-9]* | *:0* | *:???*) return 0 ;;
-    esac
-    while [ "$_csw_level" -gt 1 ]; do
-        \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
-        _csw_level=$((_csw_level - 1))
-        \eval "_csw_env=\${CONDA_PREFIX_$_csw_level-}"
-        _csw_hook="$_csw_env/etc/conda/activate.d/~~cudaswitch.sh"
-        case ${_csw_stacked:+$_csw_env:$PATH:} in
-            /*":$_csw_env/bin:"*)
-                if [ -f "$_csw_hook" ]; then
-                    CONDA_PREFIX=$_csw_env
-                    # shellcheck disable=SC1090  # found at run time
-                    \. "$_csw_hook"
-                    CONDA_PREFIX=$_csw_prefix
-                    # What it brings of its own is not all that the active one does.
-                    __cudaswitch_settle
-                    return 0
-                fi
-                ;;
-        esac
+    \local _csw_rest _csw_env _csw_prefix
+    __cudaswitch_stack
+    _csw_rest=$__csw _csw_prefix=${CONDA_PREFIX-}
+    while [ -n "$_csw_rest" ]; do
+        _csw_env=${_csw_rest%%:*} _csw_rest=${_csw_rest#*:}
+        if [ -f "$_csw_env/etc/conda/activate.d/~~cudaswitch.sh" ]; then
+            CONDA_PREFIX=$_csw_env
+            # shellcheck disable=SC1091  # found at run time
+            \. "$_csw_env/etc/conda/activate.d/~~cudaswitch.sh"
+            CONDA_PREFIX=$_csw_prefix
+            # What it brings of its own is not all that the active one does.
+            __cudaswitch_settle
+            return 0
+        fi
     done
 }
 

@@ -88,10 +88,11 @@ function __cudaswitch_environments
     if test -n "$_CUDASWITCH_C"
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C)
         test -f "$env/etc/conda/activate.d/~~cudaswitch.fish"; or set -e _CUDASWITCH_C
-        # Below a stacked environment this one is still active: its folder is on PATH.
+        # Below a stacked environment this one is still active.
         if test "$env" != "$CONDA_PREFIX"
-            test -n "$CONDA_PREFIX" -a "$CONDA_SHLVL" != 1; and contains -- $env/bin $PATH
-            or set -e _CUDASWITCH_C
+            set -l stack
+            __cudaswitch_stack
+            test -n "$CONDA_PREFIX"; and contains -- "$env" $stack; or set -e _CUDASWITCH_C
         end
     end
     # A relative one would be looked for in any directory.

@@ -111,10 +111,10 @@ __cudaswitch_environments() {
         && ! [ -f "${_csw_env##*:env=}/etc/conda/activate.d/~~cudaswitch.sh" ]; then
         \unset _CUDASWITCH_C
     elif [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${CONDA_PREFIX-}" ]; then
-        # Below a stacked environment this one is still active: its folder is on PATH.
-        case ${CONDA_SHLVL-}${CONDA_PREFIX:+:$PATH}: in
-            1:*) \unset _CUDASWITCH_C ;;
-            *":${_csw_env##*:env=}/bin:"*) ;;
+        # Below a stacked environment this one is still active.
+        __cudaswitch_stack
+        case ${CONDA_PREFIX:+:$__csw} in
+            *":${_csw_env##*:env=}:"*) ;;
             *) \unset _CUDASWITCH_C ;;
         esac
     fi

@@ -270,6 +270,23 @@ def test_a_pin_below_a_stack_of_any_depth_is_kept(
     assert homes == [None, *[str(person.kits[0].home)] * 2]
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+@pytest.mark.parametrize("level", [None, "2", "12"])
+def test_an_environment_that_is_entered_by_hand_stands_on_none(
+    shell: Shell, level: str | None, person: Person, tmp_path: Path
+) -> None:
+    """As conda-pack's script does, and programs that set both variables themselves."""
+    steps = []
+    for name in "ad":
+        prefix = str(conda_prefix(tmp_path / name))
+        enter = (shell.set("CONDA_PREFIX", prefix), shell.prepend("PATH", f"{prefix}/bin"))
+        steps.append("\n".join((*enter, shell.prompt)))
+    person.pin("10.1", tmp_path / "a")
+    result = person.play(shell, *steps, CONDA_SHLVL=level, CONDA_PREFIX_1="/base").check()
+    seen = [result.snaps[number].get("CUDA_HOME") for number in "012"]
+    assert seen == [None, str(person.kits[0].home), None]
+
+
 @pytest.mark.parametrize("conda", FULL, ids=str)
 @pytest.mark.parametrize(
     ("shell", "loaded"),
