@@ -8,9 +8,9 @@ import stat
 from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError, RequestError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.platforms import at_home, home_folder
+from cudaswitch.platforms import at_home
 from cudaswitch.regular import opening, read_regular
-from cudaswitch.sites import matching, names_of
+from cudaswitch.sites import matching
 from cudaswitch.versions import VERSION_FILE, VERSION_FILE_LIMIT, Request, parse_version_file
 
 TYPE_CHECKING = False
@@ -25,8 +25,6 @@ ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV
 """The variable that names the active environment of each kind: conda prefix, virtualenv."""
 WANT_LIMIT = 64 << 10
 """Bytes of a kept answer, which has two paths."""
-_LIST_LIMIT = 1 << 20
-"""Bytes of conda's list of environments that are read; some are of years."""
 
 
 class Environment(NamedTuple):
@@ -170,94 +168,6 @@ def stacked_on(variables: Mapping[str, str]) -> list[str]:
     stacked = [it for it in levels if variables.get(f"CONDA_STACKED_{it}")]
     below = [variables.get(f"CONDA_PREFIX_{it - 1}", "") for it in stacked]
     return [prefix for prefix in below if f"{prefix}/bin" in folders]
-
-
-def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
-    """Find an environment by conda's name for it, or virtualenvwrapper's.
-
-    Raises EnvironmentNotFoundError where none has it, or several that go by their paths.
-    """
-    known = known_environments(variables)
-    roots, folders = _places(variables)
-    folders += [f"{prefix}/envs" for prefix in known if _is_root(prefix)]
-    if name == "base":  # what is called so by its path alone conda means by no name
-        has_name = [prefix for prefix in known if os.path.dirname(prefix) in folders]
-        fitting = [*filter(_is_root, known), *(at for at in has_name if at.endswith("/base"))]
-    else:
-        fitting = [prefix for prefix in known if os.path.basename(prefix) == name]
-    if not fitting:
-        names = {"base" if _is_root(prefix) else os.path.basename(prefix) for prefix in known}
-        known_ones = f"known are {', '.join(sorted(names))}; " if names else ""
-        hint = f"{known_ones}name it with -p PREFIX"
-        raise EnvironmentNotFoundError(f"no environment `{name}` is known", hint)
-    named = [at for at in fitting if at in roots or os.path.dirname(at) in folders]
-    if not named and len({os.path.realpath(prefix) for prefix in fitting}) > 1:
-        paths = ", ".join(f"`{prefix}`" for prefix in fitting)
-        raise EnvironmentNotFoundError(f"`{name}` may be each of {paths}", "name one with -p")
-    return environment_at((named or fitting)[0])
-
-
-def known_environments(variables: Mapping[str, str]) -> list[str]:
-    """List the environments that conda and virtualenvwrapper know.
-
-    Those that have names of their own come before those that go by their paths.
-    """
-    found, folders = _places(variables)
-    for folder in folders:
-        found += [f"{folder}/{name}" for name in names_of(folder)]
-    for folder in _of_conda(variables):
-        try:
-            text = read_regular(f"{folder}/environments.txt", _LIST_LIMIT, head=True)
-        except OSError:
-            continue
-        noted = [_plain(os.fsdecode(line)) for line in text.splitlines() if line]
-        found += [*noted, *filter(None, map(_root_of, noted))]
-    # Others' folders, which may not be looked at, are named there too.
-    return [
-        prefix
-        for prefix in dict.fromkeys(found)
-        if os.path.isdir(f"{prefix}/conda-meta") or os.path.isfile(f"{prefix}/pyvenv.cfg")
-    ]
-
-
-def _places(variables: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Return the roots of conda and mamba, and the folders of environments that have names."""
-    roots = []
-    if variables.get("MAMBA_ROOT_PREFIX"):
-        roots.append(_plain(variables["MAMBA_ROOT_PREFIX"]))
-    if variables.get("CONDA_EXE"):
-        roots.append(os.path.dirname(os.path.dirname(_plain(variables["CONDA_EXE"]))))
-    else:  # nothing of conda's has run in this shell, but it may be there
-        above = (os.path.dirname(_plain(at)) for at in variables.get("PATH", "").split(os.pathsep))
-        roots += [at for at in above if at and os.path.isfile(f"{at}/condabin/conda")]
-    folders = [f"{root}/envs" for root in roots] + [f"{at}/envs" for at in _of_conda(variables)]
-    for name in ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH", "WORKON_HOME"):
-        folders += map(_plain, filter(None, variables.get(name, "").split(os.pathsep)))
-    return roots, folders
-
-
-def _plain(path: str) -> str:
-    """Spell a path as others spell it: without a slash at its end."""
-    return path.rstrip("/") or path
-
-
-def _of_conda(variables: Mapping[str, str]) -> list[str]:
-    """Return the folder that conda has in the person's home folder, none where none is known."""
-    home = home_folder(variables)
-    return [os.path.join(home, ".conda")] if home else []
-
-
-def _is_root(prefix: str) -> bool:
-    """Tell whether an environment is a base: conda may be installed in others, too."""
-    has = os.path.isdir(f"{prefix}/condabin") or os.path.isdir(f"{prefix}/envs")
-    return has and not _root_of(prefix)
-
-
-def _root_of(prefix: str) -> str:
-    """Return the base that an environment has its name from, "" where it goes by its path."""
-    root = os.path.dirname(os.path.dirname(prefix))
-    named = os.path.dirname(prefix) == f"{root}/envs" and os.path.isdir(f"{root}/conda-meta")
-    return root if named else ""
 
 
 def pin_of(environment: Environment) -> Request:

@@ -6,8 +6,9 @@ import os
 import stat
 
 from cudaswitch.decision import answer, toolkit_at
-from cudaswitch.environments import environment_at, known_environments, read_request
+from cudaswitch.environments import environment_at, read_request
 from cudaswitch.errors import CudaswitchError
+from cudaswitch.named import known_environments
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home, listed, real_path
 from cudaswitch.regular import read_json

@@ -116,6 +116,49 @@ def test_folders_that_a_person_names(stocked: Home, tmp_path: Path, variable: st
     assert meant(stocked, "torch", **{variable: str(tmp_path / "envs")}) == elsewhere
 
 
+@pytest.mark.parametrize("setting", ["envs_dirs: [~/envs]", "envs_path: $HOME/envs"])
+def test_folders_that_conda_is_told_of(
+    stocked: Home, conda: Path, tmp_path: Path, setting: str
+) -> None:
+    """In its own files: they come before those of the base, and before what was noted by path."""
+    own, of_base = stocked.path / "envs" / "torch", conda / "envs" / "torch"
+    for prefix in (own, of_base):
+        conda_prefix(prefix)
+    register(stocked, conda_prefix(tmp_path / "project" / "torch"))
+    exe = {"CONDA_EXE": str(conda / "bin" / "conda")}
+    assert meant(stocked, "torch", **exe) == of_base
+    (stocked.path / ".condarc").write_text(f"{setting}\n")
+    assert meant(stocked, "torch", **exe) == own
+    elsewhere = conda_prefix(tmp_path / "envs" / "torch")
+    assert meant(stocked, "torch", CONDA_ENVS_DIRS=str(tmp_path / "envs"), **exe) == elsewhere
+    (stocked.path / ".condarc").unlink()
+    # The base's own file, where nothing of conda's has run in this shell.
+    (conda / ".condarc").write_text(f"envs_dirs:\n- {tmp_path}/envs\n")
+    (conda / "condabin" / "conda").touch()
+    path = f"{conda}/condabin:{stocked.env['PATH']}"
+    assert meant(stocked, "torch", PATH=path) == elsewhere
+
+
+def test_a_file_of_conda_s_that_nobody_can_read_is_no_guess(stocked: Home, conda: Path) -> None:
+    conda_prefix(conda / "envs" / "torch")
+    register(stocked, conda)
+    (stocked.path / ".condarc").write_text("envs_dirs: [")
+    refused(stocked.run("pin", "10.1", "-n", "torch"), ".condarc", hint="conda config")
+
+
+def test_the_person_s_own_folder_comes_first_where_the_base_is_another_s(
+    stocked: Home, conda: Path
+) -> None:
+    own = conda_prefix(stocked.path / ".conda" / "envs" / "torch")
+    of_base = conda_prefix(conda / "envs" / "torch")
+    exe = {"CONDA_EXE": str(conda / "bin" / "conda")}
+    (conda / "conda-meta" / "history").touch()
+    assert meant(stocked, "torch", **exe) == of_base
+    # Root may write everywhere: conda, too, takes it for another's where there is none.
+    (conda / "conda-meta" / "history").unlink()
+    assert meant(stocked, "torch", **exe) == own
+
+
 @pytest.mark.parametrize("variable", ["VIRTUAL_ENV", "CONDA_PREFIX"])
 def test_an_active_one_that_is_gone_is_no_reason_to_pin_the_directory(
     stocked: Home, tmp_path: Path, variable: str

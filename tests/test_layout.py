@@ -79,6 +79,7 @@ ORDER = (
         "locking",
         "sources",
         "mirroring",
+        "named",
     ),
     *(
         "detect",

@@ -19,9 +19,9 @@ from cudaswitch.environments import (
     active_environment,
     entered,
     environment_at,
-    environment_named,
 )
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
+from cudaswitch.named import environment_named
 from cudaswitch.paths import home
 from cudaswitch.store import dealias
 from cudaswitch.toolkit import Toolkit

@@ -12,9 +12,10 @@ from cudaswitch import talk
 from cudaswitch.cli import options, output
 from cudaswitch.compat.compilers import Bounds
 from cudaswitch.detect.facts import facts_of
-from cudaswitch.environments import active_environment, environment_at, environment_named
+from cudaswitch.environments import active_environment, environment_at
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import bounds
+from cudaswitch.named import environment_named
 from cudaswitch.resolver import explain
 from cudaswitch.resolver import resolve as resolve_facts
 from cudaswitch.store import all_stores, compiles_here

@@ -1,4 +1,4 @@
-"""What people have set for conda already: channels, mirrors, proxies, certificates.
+"""What people have set for conda already: channels, mirrors, proxies, certificates, folders.
 
 Files, their order and how they are merged: conda's documentation, "Using the .condarc conda
 configuration file", section "Searching for .condarc". Lists and tables of several files are put
@@ -48,6 +48,7 @@ class Condarc:
     mirrored_channels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     access: Access = ANYBODY
     offline: bool = False
+    envs_dirs: tuple[str, ...] = ()
 
 
 NOTHING_SET = Condarc()
@@ -86,6 +87,7 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
             _certificate(found, variables),
         ),
         offline=found.get("offline") is True,
+        envs_dirs=tuple(at_home(each, variables) for each in _texts(found.get("envs_dirs"))),
     )
 
 
@@ -155,6 +157,7 @@ _ALIASES = {
     "verify_ssl": "ssl_verify",
     "client_cert": "client_ssl_cert",
     "client_cert_key": "client_ssl_cert_key",
+    "envs_path": "envs_dirs",
 }
 """conda's other names for the same."""
 

@@ -1,0 +1,141 @@
+"""Which environments there are, and which one a name means: by conda's own order, never a guess."""
+
+from __future__ import annotations
+
+import os
+
+from cudaswitch.environments import environment_at
+from cudaswitch.errors import EnvironmentNotFoundError
+from cudaswitch.platforms import home_folder
+from cudaswitch.regular import read_regular
+from cudaswitch.sites import names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cudaswitch.environments import Environment
+
+_LIST_LIMIT = 1 << 20
+"""Bytes of conda's list of environments that are read; some are of years."""
+
+
+def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
+    """Find an environment by conda's name for it, or virtualenvwrapper's.
+
+    Raises EnvironmentNotFoundError where none has it, or several that go by their paths, and
+    SourceError where a file of conda's is broken: it may say where environments are.
+    """
+    from cudaswitch.sources.condarc import read_condarc  # noqa: PLC0415  # slow to load
+
+    roots = _roots(variables)
+    base = next((root for root in roots if os.path.isfile(f"{root}/condabin/conda")), "")
+    configured = read_condarc({"CONDA_ROOT": base, **variables}).envs_dirs
+    folders = _folders(roots, variables, configured)
+    known = _environments([*roots, *_in(folders)], variables)
+    folders += [f"{prefix}/envs" for prefix in known if _is_root(prefix)]
+    if name == "base":  # what is called so by its path alone conda means by no name
+        has_name = [prefix for prefix in known if os.path.dirname(prefix) in folders]
+        fitting = [*filter(_is_root, known), *(at for at in has_name if at.endswith("/base"))]
+    else:
+        fitting = [prefix for prefix in known if os.path.basename(prefix) == name]
+    if not fitting:
+        names = {"base" if _is_root(prefix) else os.path.basename(prefix) for prefix in known}
+        known_ones = f"known are {', '.join(sorted(names))}; " if names else ""
+        hint = f"{known_ones}name it with -p PREFIX"
+        raise EnvironmentNotFoundError(f"no environment `{name}` is known", hint)
+    named = [at for at in fitting if at in roots or os.path.dirname(at) in folders]
+    if not named and len({os.path.realpath(prefix) for prefix in fitting}) > 1:
+        paths = ", ".join(f"`{prefix}`" for prefix in fitting)
+        raise EnvironmentNotFoundError(f"`{name}` may be each of {paths}", "name one with -p")
+    return environment_at((named or fitting)[0])
+
+
+def known_environments(variables: Mapping[str, str]) -> list[str]:
+    """List the environments that conda and virtualenvwrapper know.
+
+    Those that have names of their own come before those that go by their paths. What conda's own
+    files name beside that is not asked for: it has noted all that it has made.
+    """
+    roots = _roots(variables)
+    return _environments([*roots, *_in(_folders(roots, variables))], variables)
+
+
+def _environments(found: list[str], variables: Mapping[str, str]) -> list[str]:
+    """List what there is of what may be environments, and of those that conda has noted."""
+    for folder in _of_conda(variables):
+        try:
+            text = read_regular(f"{folder}/environments.txt", _LIST_LIMIT, head=True)
+        except OSError:
+            continue
+        noted = [_plain(os.fsdecode(line)) for line in text.splitlines() if line]
+        found += [*noted, *filter(None, map(_root_of, noted))]
+    # Others' folders, which may not be looked at, are named there too.
+    return [
+        prefix
+        for prefix in dict.fromkeys(found)
+        if os.path.isdir(f"{prefix}/conda-meta") or os.path.isfile(f"{prefix}/pyvenv.cfg")
+    ]
+
+
+def _in(folders: Iterable[str]) -> list[str]:
+    return [f"{folder}/{name}" for folder in folders for name in names_of(folder)]
+
+
+def _roots(variables: Mapping[str, str]) -> list[str]:
+    """Return the roots of mamba and conda, in this order."""
+    roots = []
+    if variables.get("MAMBA_ROOT_PREFIX"):
+        roots.append(_plain(variables["MAMBA_ROOT_PREFIX"]))
+    if variables.get("CONDA_EXE"):
+        roots.append(os.path.dirname(os.path.dirname(_plain(variables["CONDA_EXE"]))))
+    else:  # nothing of conda's has run in this shell, but it may be there
+        above = (os.path.dirname(_plain(at)) for at in variables.get("PATH", "").split(os.pathsep))
+        roots += [at for at in above if at and os.path.isfile(f"{at}/condabin/conda")]
+    return roots
+
+
+def _folders(
+    roots: Iterable[str], variables: Mapping[str, str], configured: Iterable[str] = ()
+) -> list[str]:
+    """Return the folders of environments that have names, in conda's order.
+
+    `configured` are those of its files. Source: conda's `context.envs_dirs`.
+    """
+    said = [variables.get(name, "") for name in ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH")]
+    folders = [at for each in said for at in each.split(os.pathsep) if at]
+    folders += configured
+    # A base whose history may not be written is somebody else's; micromamba's has none.
+    is_own = {
+        f"{root}/envs": os.access(f"{root}/conda-meta/history", os.W_OK)
+        or not os.path.isdir(f"{root}/conda-meta")
+        for root in roots
+    }
+    folders += filter(is_own.get, is_own)
+    folders += [*(f"{at}/envs" for at in _of_conda(variables)), *is_own]
+    folders += variables.get("WORKON_HOME", "").split(os.pathsep)
+    return list(dict.fromkeys(map(_plain, filter(None, folders))))
+
+
+def _plain(path: str) -> str:
+    """Spell a path as others spell it: without a slash at its end."""
+    return path.rstrip("/") or path
+
+
+def _of_conda(variables: Mapping[str, str]) -> list[str]:
+    """Return the folder that conda has in the person's home folder, none where none is known."""
+    home = home_folder(variables)
+    return [os.path.join(home, ".conda")] if home else []
+
+
+def _is_root(prefix: str) -> bool:
+    """Tell whether an environment is a base: conda may be installed in others, too."""
+    has = os.path.isdir(f"{prefix}/condabin") or os.path.isdir(f"{prefix}/envs")
+    return has and not _root_of(prefix)
+
+
+def _root_of(prefix: str) -> str:
+    """Return the base that an environment has its name from, "" where it goes by its path."""
+    root = os.path.dirname(os.path.dirname(prefix))
+    named = os.path.dirname(prefix) == f"{root}/envs" and os.path.isdir(f"{root}/conda-meta")
+    return root if named else ""
