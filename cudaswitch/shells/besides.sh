@@ -65,6 +65,7 @@ __cudaswitch_besides() {
             case ${LD_LIBRARY_PATH+x}$_csw_ld_set\|$_csw_ld in
                 "|" | x?*"|${LD_LIBRARY_PATH-}") ;;
                 "x|"*) \unset LD_LIBRARY_PATH ;;
+                x"$_csw_ld_set|" | "$_csw_ld_set|") __cudaswitch_emptied ;;
                 *) LD_LIBRARY_PATH=$_csw_ld ;;
             esac
             ;;
@@ -144,9 +145,10 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}\|${_CUDASWITCH_LIB:+${LD_LIBRARY_
     esac
     PATH=${PATH#*:} _cudaswitch_plain='' _cudaswitch_besides=''
     case ${_CUDASWITCH_OLD:+x} in x) _OLD_VIRTUAL_PATH=${_OLD_VIRTUAL_PATH#*:} ;; esac
-    case ${_CUDASWITCH_LIB:+x$_cudaswitch_ld_was_set} in
+    case ${_CUDASWITCH_LIB:+x$_cudaswitch_ld_was_set:$_cudaswitch_ld_was} in
         '') ;;
-        x) \unset LD_LIBRARY_PATH ;;
+        x:*) \unset LD_LIBRARY_PATH ;;
+        xset: | xexported:) __cudaswitch_emptied ;;
         *) LD_LIBRARY_PATH=$_cudaswitch_ld_was ;;
     esac
     case ${_CUDASWITCH_XLA:+x} in x) \unset XLA_FLAGS ;; esac

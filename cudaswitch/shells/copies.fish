@@ -68,7 +68,7 @@ end
 # replace, and bring it back (`OLD_LD_LIBRARY_PATH`). Those that name a version, or what a container
 # gets, are people's own, and `module` counts folders in lists of its own.
 function __cudaswitch_snapshots
-    set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDA_VISIBLE_DEVICES)'
+    set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDAToolkit_ROOT|CUDACXX|CUDA_VISIBLE_DEVICES)'
     # A person may have flags of several kinds.
     set -l flags '(?=.*(?:OLD|BACKUP|ORIG|SAVE)).*(?:CUDAHOSTCXX|NVCC_PREPEND_FLAGS|XLA_FLAGS)(?:_.*)?'
     set -l paths '(?:.*_)?OLDPATH|(?:.*OLD|.*BACKUP|.*BAK|.*PREV.*|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|BACKUP|BAK|PREV|ORIG|SAVE).*'

@@ -42,6 +42,7 @@ __cudaswitch_copies() {
         LD_LIBRARY_PATH) _csw_lower=ld_library_path ;;
         CUDA_HOME) _csw_lower=cuda_home ;;
         CUDA_PATH) _csw_lower=cuda_path ;;
+        CUDAToolkit_ROOT) _csw_lower=cudatoolkit_root ;;
         CUDACXX) _csw_lower=cudacxx ;;
         CUDA_VISIBLE_DEVICES) _csw_lower=cuda_visible_devices ;;
         CUDAHOSTCXX) _csw_lower=cudahostcxx ;;
@@ -95,6 +96,7 @@ __cudaswitch_snapshots() {
             _SINGULARITYENV_* | _APPTAINERENV_* | *_modshare_ | ___MODULES_* | ___LMOD_*) ;;
             _LD_LIBRARY_PATH_ | _CUDA_HOME_ | _CUDA_PATH_ | _CUDACXX_ | _CUDA_VISIBLE_DEVICES_) ;;
             _ld_library_path_ | _cuda_home_ | _cuda_path_ | _cudacxx_ | _cuda_visible_devices_) ;;
+            _CUDAToolkit_ROOT_ | _CUDATOOLKIT_ROOT_ | _cudatoolkit_root_) ;;
             _CUDAHOSTCXX_ | _NVCC_PREPEND_FLAGS_ | _NVCC_PREPEND_FLAGS_BACKUP_ | _XLA_FLAGS_) ;;
             _cudahostcxx_ | _nvcc_prepend_flags_ | _xla_flags_) ;;
             # A person may have flags of several kinds.
@@ -107,6 +109,7 @@ __cudaswitch_snapshots() {
                 esac
                 ;;
             *_LD_LIBRARY_PATH_* | *_CUDA_HOME_* | *_CUDA_PATH_* | *_CUDACXX_* | *_CUDA_VISIBLE_DEVICES_* \
+                | *_CUDAToolkit_ROOT_* | *_cudatoolkit_root_* \
                 | *OLD_PATH_ | *_PATH_OLD* | *BACKUP_PATH_ | *_PATH_BACKUP* | _ORIG*_PATH_ | *_PATH_ORIG* \
                 | _SAVE*_PATH_ | *_PATH_SAVE* | __ORIG*_PATH_ | __SAVE*_PATH_ \
                 | *_OLDPATH_ | *_PATH_BAK* | *_BAK_PATH_ | *_PATH_PREV* | *_PREV*_PATH_ \

@@ -159,8 +159,9 @@ function __cudaswitch_settled --no-scope-shadowing
         # Where nothing is applied any more it is about a PATH alone.
         test -n "$CONDA_PREFIX$VIRTUAL_ENV"
         and begin
-            test -n "$_CUDASWITCH_ON" -a "$CUDA_HOME|$CUDA_PATH|$CUDACXX|$LD_LIBRARY_PATH|" \
-                != "$home_was|$home_was|$cxx|$_cudaswitch_ld|"
+            test -n "$_CUDASWITCH_ON" \
+                -a "$CUDA_HOME|$CUDA_PATH|$CUDAToolkit_ROOT|$CUDACXX|$LD_LIBRARY_PATH|" \
+                != "$home_was|$home_was|$home_was|$cxx|$_cudaswitch_ld|"
             or __cudaswitch_path_kept
         end
         and set -g __csw_names (__cudaswitch_snapshots)

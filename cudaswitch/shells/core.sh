@@ -156,8 +156,8 @@ __cudaswitch_settled() {
         esac
         case ${_CUDASWITCH_CC-}${_CUDASWITCH_XLA-} in ?*) __cudaswitch_flags_same || _csw_cxx=/ ;; esac
         # Where nothing is applied any more a script may have kept a PATH that has.
-        __csw=${__csw%%:*} __csw=${_CUDASWITCH_ON:+$__csw|$__csw|$_csw_cxx|${_cudaswitch_ld-}}
-        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDACXX-}\|${LD_LIBRARY_PATH-} in
+        __csw=${__csw%%:*} __csw=${_CUDASWITCH_ON:+$__csw|$__csw|$__csw|$_csw_cxx|${_cudaswitch_ld-}}
+        case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDAToolkit_ROOT-}\|${CUDACXX-}\|${LD_LIBRARY_PATH-} in
             "|"*) ;;
             *"|${__csw:-none}")
                 if __cudaswitch_path_kept; then __cudaswitch_snapshots; fi
@@ -197,12 +197,20 @@ __cudaswitch_settled() {
 
     if [ "$_csw_search" != "${PATH-}" ]; then
         PATH=$_csw_search
-        # With `typeset -U` zsh keeps no second copy; what was there before is known all the same.
+        # With `typeset -U` zsh keeps no second copy, neither here nor of what is in LD_LIBRARY_PATH; what
+        # was there before is known all the same.
         case ${_CUDASWITCH_ON:+${_cudaswitch_path-}} in ?*) _cudaswitch_path=$PATH ;; esac
     fi
     if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
     if [ "$_csw_ld_set:$_csw_ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
-        case $_csw_ld_set in '') \unset LD_LIBRARY_PATH ;; *) LD_LIBRARY_PATH=$_csw_ld ;; esac
+        case $_csw_ld_set:$_csw_ld in
+            :*) \unset LD_LIBRARY_PATH ;;
+            set: | exported:) __cudaswitch_emptied ;;
+            *)
+                LD_LIBRARY_PATH=$_csw_ld
+                case ${_CUDASWITCH_ON:+${_cudaswitch_ld-}} in ?*) _cudaswitch_ld=$LD_LIBRARY_PATH ;; esac
+                ;;
+        esac
     fi
 }
 

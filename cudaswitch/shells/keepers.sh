@@ -15,6 +15,7 @@ __cudaswitch_keepers() {
             case $__csw:$_cudaswitch_then_ld in
                 "${LD_LIBRARY_PATH-}:"*) ;;
                 :unset) \unset LD_LIBRARY_PATH ;;
+                ":$_cudaswitch_then_ld") __cudaswitch_emptied ;;
                 *) LD_LIBRARY_PATH=$__csw ;;
             esac
             for _csw_want in ${_cudaswitch_then[@]+"${_cudaswitch_then[@]}"}; do

@@ -42,6 +42,15 @@ __cudaswitch_record() {
     done
 }
 
+# LD_LIBRARY_PATH is set and empty again. Behind an empty element of an array that zsh ties to it the
+# person's next folder would stand behind the working directory.
+__cudaswitch_emptied() {
+    LD_LIBRARY_PATH=''
+    case ${ZSH_VERSION-} in
+        ?*) \eval 'case ${(t)ld_library_path-} in array-tied*) ld_library_path=() ;; esac' ;;
+    esac
+}
+
 # Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
 __cudaswitch_before() {
     \local _csw_head

@@ -26,8 +26,9 @@ ${_CUDASWITCH_UNEXPORTED-}
             ;;
     esac
     PATH=${PATH#*:} _cudaswitch_plain=''
-    case $_cudaswitch_ld_was_set in
-        '') \unset LD_LIBRARY_PATH ;;
+    case $_cudaswitch_ld_was_set:$_cudaswitch_ld_was in
+        :*) \unset LD_LIBRARY_PATH ;;
+        set: | exported:) __cudaswitch_emptied ;;
         *) LD_LIBRARY_PATH=$_cudaswitch_ld_was ;;
     esac
     \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX \

@@ -134,6 +134,43 @@ def test_a_path_that_zsh_keeps_unique(where: str, session: Session, shell: Shell
         assert result.snaps[number]["PATH"] == path
 
 
+@pytest.mark.parametrize("shell", (ZSH,), ids=str)
+def test_a_list_that_zsh_keeps_unique(session: Session, shell: Shell) -> None:
+    person = session.person
+    own = person.kits[0].lib[0]
+    start = shell.quote(f"/a:{own}:/z")
+    tied = f"typeset -xUT LD_LIBRARY_PATH ld_library_path\nLD_LIBRARY_PATH={start}"
+    steps = [tied, "cudaswitch use 10.1", "cudaswitch use 11.8", "cudaswitch off"]
+    result = person.play(shell, *steps).check()
+    lists = [result.snaps[number]["LD_LIBRARY_PATH"].split(":") for number in "1234"]
+    assert lists[1] == [*person.kits[0].lib, "/a", "/z"]
+    assert lists[2] == [*person.kits[1].lib, "/a", own, "/z"]
+    assert lists[0] == lists[3] == ["/a", own, "/z"]
+
+
+@pytest.mark.parametrize("shell", (ZSH,), ids=str)
+@pytest.mark.parametrize("way", ["usual", "CUDA_HOME", "edited", "environment"])
+def test_a_list_that_zsh_ties_to_an_array_has_no_empty_element(
+    way: str, session: Session, shell: Shell, tmp_path: Path
+) -> None:
+    """Behind it a person's next `+=` would let the loader look into the working directory."""
+    person, conda = session.person, session.conda
+    start = "typeset -xT LD_LIBRARY_PATH ld_library_path"
+    steps = ["cudaswitch use 10.1", "cudaswitch use 11.8", "cudaswitch off"]
+    if way == "CUDA_HOME":
+        start += "\nexport CUDA_HOME=/own"
+    elif way == "edited":
+        steps.insert(1, "ld_library_path+=(/mine); ld_library_path[-1]=()")
+        steps.insert(3, "CUDA_PATH=/mine")
+    elif way == "environment":
+        prefix = conda_prefix(tmp_path / "pinned")
+        person.pin("10.1", prefix)
+        steps = [conda.activate(shell, prefix), conda.deactivate()]
+    count = 'echo "${#ld_library_path}"; ld_library_path+=(/x); echo "$LD_LIBRARY_PATH"'
+    result = session.play(start, *steps, count, load=True, LD_LIBRARY_PATH=None).check()
+    assert result.stdout == "0\n/x\n"
+
+
 def universal(own: dict[str, str]) -> tuple[str, str]:
     """Return what makes `own` universal variables, and what names those that globals hide."""
     made = [f"set -Ux {name} {FISH.quote(value)}" for name, value in own.items()]
