@@ -14,7 +14,11 @@ set _csw_levels = ()
 if ($?CONDA_SHLVL) then
     # It leaves them behind, and brings them back at the next environment.
     set _csw_levels = (0 1 2)
-    if ("${CONDA_SHLVL:q}" =~ {[3-9],[1-9][0-9]}) set _csw_levels = (`seq 0 $CONDA_SHLVL`)
+    if ("${CONDA_SHLVL:q}" =~ {[3-9],[1-9][0-9]}) then
+        while ($#_csw_levels <= $CONDA_SHLVL)
+            set _csw_levels = ($_csw_levels $#_csw_levels)
+        end
+    endif
 endif
 foreach _csw_level ($_csw_levels)
     foreach _csw_name (LD_LIBRARY_PATH $_csw_scalars CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS)

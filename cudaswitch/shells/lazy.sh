@@ -64,9 +64,15 @@ __cudaswitch_leave() {
     __cudaswitch_load && __cudaswitch_leave "$@"
 }
 
-# So does what conda calls when it has finished: see hooks.sh.
+# So does what conda and mamba call when they have finished: see hooks.sh.
 if \typeset -f __conda_hashr > /dev/null; then
     __conda_hashr() {
+        case ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+hook} in x) __cudaswitch_look || : ;; esac
+        \hash -r
+    }
+fi
+if \typeset -f __mamba_hashr > /dev/null; then
+    __mamba_hashr() {
         case ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+hook} in x) __cudaswitch_look || : ;; esac
         \hash -r
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from made_environments import Env
 from shells.conda import EMULATOR, Emulator, conda_prefix
 from shells.driver import BASH, DASH, FISH, ZSH, Shell
 from shells.kits import Person, foreign, switched
@@ -107,3 +108,17 @@ def test_what_it_keeps_of_ours(
     assert again == {name: snaps["2"].get(name) for name in own}
     left = {name: snaps["5"].get(name) or "" for name in ("PATH", *own)}
     assert left == {"PATH": snaps["1"]["PATH"], "CUDA_HOME": "", "LD_LIBRARY_PATH": ""}
+
+
+@pytest.mark.parametrize("conda", [Emulator(), *MAMBAS], ids=str)
+@pytest.mark.parametrize("shell", [BASH, ZSH], ids=str)
+def test_an_environment_without_a_pin_has_its_toolkit_on_the_line_that_enters_it(
+    shell: Shell, conda: Emulator, person: Person, tmp_path: Path
+) -> None:
+    """The first that a shell enters, too: no prompt comes before what follows."""
+    Env(conda_prefix(tmp_path / "b")).dist("cupy-cuda101", "7.8.0")
+    [enter] = Session(person, tmp_path, shell, conda).steps("b")
+    start = [conda.init(shell), shell.set("PATH", conda.base_path), person.load(shell)]
+    bare = Person(person.home, person.kits, {})
+    result = bare.play(shell, "\n".join((*start, shell.prompt)), enter).check()
+    assert result.snaps["2"].get("CUDA_HOME") == str(person.kits[0].home)

@@ -128,3 +128,16 @@ def test_the_package_moves_while_a_shell_is_open(
         said = f"cudaswitch: `{program}` is gone, and no other is on PATH\nhint: install cudaswitch"
         assert result.stderr.startswith(said)
         assert result.stdout == "127\n"
+
+
+def test_levels_of_conda_are_counted_without_a_process(person: Person, tmp_path: Path) -> None:
+    spy = tmp_path / "spy" / "seq"
+    spy.parent.mkdir()
+    spy.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    spy.chmod(0o755)
+    kept = f"setenv __CONDA_SHLVL_11_CUDA_HOME {TCSH.quote(str(person.kits[0].home))}"
+    path = f"{spy.parent}:{person.home.env['PATH']}"
+    steps = ["cudaswitch use 10.1", f"{kept}\nsetenv CUDA_HOME /mine", "cudaswitch off"]
+    result = person.play(TCSH, *steps, CONDA_SHLVL="11", PATH=path).check()
+    assert not (tmp_path / "started").exists()
+    assert "__CONDA_SHLVL_11_CUDA_HOME" not in result.snaps["3"]
