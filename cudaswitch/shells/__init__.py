@@ -309,8 +309,6 @@ def hook(
     quote = FAMILIES[family].quote
     # To a zsh with `rc_quotes` two single quotes in a row are one that is meant.
     said = (watched[0], _MARKS[owner], *watched[1:]) if watched else ()
-    # Who knows of no CUDA there looks.
-    said = ("", "", *said) if watched[1:] else said
     broken = '""'.join(quote(part) for part in re.findall(r"[^/]*/?", home) if part)
     values = {
         "owner": owner,

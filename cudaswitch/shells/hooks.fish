@@ -2,8 +2,7 @@
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
 # whether the request is `auto`, and what in the environment is older than the pin as long as there is
-# nothing new in it that might bring CUDA. Where it has brought something, that stands further on,
-# behind it what it was.
+# nothing new in it that might bring CUDA, and what it has brought before.
 function __cudaswitch_enter
     # What is active at the next prompt may be what was at the last, and this one left untold.
     test $argv[1] = V; and set -g _cudaswitch_seen
@@ -15,7 +14,6 @@ function __cudaswitch_enter
     set -l asked $argv[5]
     if set -q argv[7]
         set -l watched $argv[6..]
-        set -q argv[10]; and set watched $argv[8..]
         set -l pin $argv[2]/etc/cudaswitch/want
         set -l user $PYTHONUSERBASE
         test -n "$user"; or set user "$HOME/.local"
@@ -131,7 +129,6 @@ end
 # script of it changes.
 function __cudaswitch_leave
     set -l owner _CUDASWITCH_$argv[1]
-    test $argv[1] = A -o -n "$$owner"; or return 0
     set -l before $_CUDASWITCH_BIN
     if test $argv[1] != V
         set -g _cudaswitch_undone $_CUDASWITCH_ON

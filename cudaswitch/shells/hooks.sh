@@ -3,25 +3,23 @@
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options, whether
 # the request is `auto`, and what in the environment is older than the pin as long as there is nothing
-# new in it that might bring CUDA. Where it has brought something, that stands further on, behind it
-# what it was.
+# new in it that might bring CUDA, and what it has brought before.
 __cudaswitch_enter() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
-    # Not where it would be exported: to a shell that has no functions.
-    case ${_cudaswitch_here-}$- in 1* | *a*) ;; *) _cudaswitch_here=1 ;; esac
+    _cudaswitch_here=1
     # What is active at the next prompt may be what was at the last, and this one left untold.
     case $1${_cudaswitch_seen:+x} in Vx) _cudaswitch_seen=entered ;; esac
     # What is put before ours between this and that prompt stays there.
     case ${_cudaswitch_seen-} in ?*) _cudaswitch_entered=${CONDA_PREFIX-}\|${VIRTUAL_ENV-} ;; esac
     \local __csw _csw_tried _csw_auto _csw_plain _csw_brought _csw_search _csw_ld _csw_ld_set
     _csw_tried='' _csw_auto=${5-} _csw_plain='' _csw_brought=''
-    if [ -n "${6-}${8-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/${6:-${8-}}" ] \
-        && [ "$2/etc/cudaswitch/want" -nt "$2/${7:-${9-}}" ] \
-        && ! [ -e "${PYTHONUSERBASE:-${HOME-}/.local}/${6:-${8-}}" ]; then
+    if [ -n "${6-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/$6" ] \
+        && [ "$2/etc/cudaswitch/want" -nt "$2/$7" ] \
+        && ! [ -e "${PYTHONUSERBASE:-${HOME-}/.local}/$6" ]; then
         _csw_auto=''
-        case ${10-}${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+        case ${8-}${CONDA_PREFIX-}${VIRTUAL_ENV-} in
             "$2") _csw_plain=$2 ;;
-            "${10:-/}$2") _csw_brought=${10} ;;
+            "${8:-/}$2") _csw_brought=$8 ;;
         esac
     fi
     case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_OLD_VIRTUAL_PATH-}/} in
@@ -122,10 +120,6 @@ __cudaswitch_said() {
 __cudaswitch_leave() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local _csw_before _csw_now _csw_repaired __csw _csw_left _csw_path _csw_brought
-    case $1:${_CUDASWITCH_C:+C}${_CUDASWITCH_V:+V} in
-        C:C* | V:*V | A:*) ;;
-        *) return 0 ;;
-    esac
     # shellcheck disable=SC2034  # bundled.sh reads it
     _csw_left=$2 _csw_before=${_CUDASWITCH_BIN-} _csw_repaired='' _cudaswitch_gave='' _csw_brought=''
     _csw_path=$PATH
@@ -199,7 +193,7 @@ __cudaswitch_attend() {
     \local _csw_attends
     _csw_attends=''
     if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
-        case $- in *a*) ;; *) _cudaswitch_conda=1 ;; esac
+        _cudaswitch_conda=1
         __conda_hashr() {
             case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-}:${_cudaswitch_seen:+x} in
                 xx*) __cudaswitch_repair ;;

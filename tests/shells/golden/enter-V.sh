@@ -14,6 +14,6 @@ if
         *) \false ;;
     esac
 then
-    __cudaswitch_enter \V "$VIRTUAL_ENV" '/'""'srv/'""'a store/'""'toolkits/'""'10.1.243+cudnn7.6.5' 'lib=always:gpus=0,2' '' '' '' 'lib/python3.11/site-packages' 'pyvenv.cfg' 'yx'
+    __cudaswitch_enter \V "$VIRTUAL_ENV" '/'""'srv/'""'a store/'""'toolkits/'""'10.1.243+cudnn7.6.5' 'lib=always:gpus=0,2' '' 'lib/python3.11/site-packages' 'pyvenv.cfg' 'yx'
 fi
 case ${_cudaswitch_all-} in 1) \unset _cudaswitch_all && \set -a ;; esac
