@@ -94,6 +94,8 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
                 end
             else if test "$argv[2..]" = system
                 set want system
+            else if __cudaswitch_auto "$argv[2..]"
+                set want $__csw
             else
                 # Within parentheses it would not follow where stderr is sent to.
                 __cudaswitch_run want --for-use $argv[2..] | read --line want

@@ -115,6 +115,8 @@ __cudaswitch_command() {
                 esac
             elif [ "$#" -eq 2 ] && [ "$2" = system ]; then
                 __csw=system
+            elif [ "$#" -eq 2 ] && __cudaswitch_globbing __cudaswitch_auto "$2" ''; then
+                :
             else
                 shift
                 __csw=$(__cudaswitch_run want --for-use "$@") || return

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from made_environments import Env
 from shells.conda import conda_prefix
 from shells.driver import BASH, FISH, ZSH, Shell
 from shells.kits import Person
@@ -49,8 +50,8 @@ def started(shell: Shell, person: Person, commands: list[str]) -> dict[str, list
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_nothing_is_started(shell: Shell, person: Person, tmp_path: Path) -> None:
     session = Session(person, pinned_environments(person, tmp_path / "e"), shell, QuickConda())
-    for name in "bd":
-        conda_prefix(session.folder / name)
+    conda_prefix(session.folder / "b")
+    Env(conda_prefix(session.folder / "d")).dist("cupy-cuda101", "7.8.0")
     with_venv(tmp_path / "v")
     person.pin("11.8", tmp_path / "v")
     tree = tmp_path / "tree" / "in" / "it"
@@ -70,6 +71,7 @@ def test_nothing_is_started(shell: Shell, person: Person, tmp_path: Path) -> Non
     # So is a range, whatever environment without a pin is entered then.
     commands = [loading, *asking, *hot, f"cd {shell.quote(str(ranged))}", asking[0]]
     hot += [f"{step}  # in a range" for step in session.steps("d b d out b d")]
-    commands += hot[-6:]
+    hot.append("cudaswitch use auto")
+    commands += hot[-7:]
     found = started(shell, person, commands)
     assert {command: calls for command, calls in found.items() if command in hot} == {}
