@@ -16,18 +16,38 @@
 #   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset
 #   _CUDASWITCH_UNEXPORTED the names of what was set then and not exported
 #   _CUDASWITCH_PREVIOUS   what `use -` brings back; empty: no choice
-# The rest is not exported, and lives as long as this shell:
+# The rest is not exported, and lives as long as this shell. In any of them:
+#   _cudaswitch_here       our functions are defined in this very shell
+#   _cudaswitch_all        a hook has put `set -a` aside
+#   _cudaswitch_test       of fish: what knows `-nt`
 #   _cudaswitch_plain      CUDA_HOME:CUDA_PATH:CUDAToolkit_ROOT:CUDACXX as __cudaswitch_plainly has set
-#                          them, in _besides as __cudaswitch_besides has; empty: the long way undoes
-#   _cudaswitch_path ld    PATH and LD_LIBRARY_PATH as they were left then; with _was before that
-#   _cudaswitch_undone*    want, LIB, CC, XLA and KEPT of the conda environment that was just left, until
-#                          conda has finished; _gave, _was_NAME: what was given back then
-#   _cudaswitch_stood left conda goes on: there may be a pinned environment below; a hook has run
+#                          them; empty: another way undoes
+#   _cudaswitch_besides    the same of __cudaswitch_besides
+#   _cudaswitch_path       PATH as it was left then; _path_was: before that
+#   _cudaswitch_ld         LD_LIBRARY_PATH the same; _ld_was, and _ld_was_set: empty where it was unset
+#   _cudaswitch_under_NAME of fish: a universal variable was under ours
+#   _cudaswitch_undone     the want of the conda environment that was just left, until conda has finished;
+#                          _undone_lib, _cc, _xla, _kept: its LIB, CC, XLA and KEPT
+#   _cudaswitch_gave       something was given back then; _was_NAME: what
+#   _cudaswitch_stood      there may be a pinned environment below what was left
+#   _cudaswitch_left       a hook has left an environment, and conda goes on
+#   _cudaswitch_conda      __conda_hashr is ours
+# With the integration:
+#   _cudaswitch_root       the store; _program: the command; _scripts: texts that a `sh` runs; _rest: the
+#                          file of the integration that is not parsed yet
 #   _cudaswitch_seen       environments|directory|version at the last look; _entered: a hook settled for
-#   _cudaswitch_asked      what Python was asked last, _answer what it said, _unkept what it cannot keep
-#   _cudaswitch_told       what the prompt has said, _line in which words; _news: there is more to say
-#   _cudaswitch_keepers    who else keeps variables (direnv and the like), _then* what was applied then
-#   _cudaswitch_here conda our functions, and our __conda_hashr, are defined in this very shell
+#   _cudaswitch_file       the version file that decides; _text: what it holds
+#   _cudaswitch_asked      what Python was asked last; _answer: what it said; _unkept: the environment
+#                          whose answer it cannot keep
+#   _cudaswitch_gpus       the GPUs that who has started this shell has chosen
+#   _cudaswitch_pythons    an environment, and its folders of packages; _sites: of fish, the same
+#   _cudaswitch_told       what the prompt has said; _line: in which words; _news: there is more to say
+#   _cudaswitch_keepers    who else keeps variables (direnv and the like); _then: the wants that were
+#                          applied then, _then_bin, _lib, _ld, _NAME: what they set
+#   _cudaswitch_once       of bash: what stands in PROMPT_COMMAND until the first prompt; _others: what stands
+#                          before it; _trap: the trap on DEBUG
+#   _cudaswitch_alone      of bash: PROMPT_COMMAND was ours alone, and who comes behind wants the status
+#   _cudaswitch_fresh      of bash: no prompt has come yet
 
 # $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of
 # those that the want $2 had, whose values before are in _cudaswitch_was_NAME. $1 = note: remember

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
@@ -29,6 +30,7 @@ from shells.kits import Person
 from shells.pinned import Session
 from shells.test_virtualenv import activate, with_venv
 
+POSIX_AND_FISH = (".sh", ".bash", ".zsh", ".fish")
 GOLDEN = Path(__file__).with_name("golden")
 ROOT, PROGRAM = "/home/o'neill/a $store", '/opt/a "program"/cudaswitch'
 SCRIPTS = "/opt/a `share`"
@@ -197,6 +199,18 @@ class TestEveryShellReaches:
         bare = Person(person.home, person.kits, {})
         result = bare.play(shell, enter, **self.had).check()
         assert_golden("virtualenv.environment", changed(result, environments, person))
+
+
+def test_what_core_tells_of_the_state_is_all_of_it() -> None:
+    """It is the only map of what the texts keep in variables."""
+    folder = Path(shells.__file__).parent
+    told = (folder / "core.sh").read_text().partition("\n\n# $1 = set or give")[0]
+    known = {*re.findall(r"\b_(?:cudaswitch_|CUDASWITCH_)?([A-Za-z]+)", told)}
+    known |= {*re.findall(r"\b[A-Z]+\b", told)}
+    texts = [path.read_text() for path in folder.iterdir() if path.suffix in POSIX_AND_FISH]
+    named = re.compile(r"(?<![\w*])_(?:cudaswitch|CUDASWITCH)_([A-Za-z]+)")
+    used = {name for text in texts for name in named.findall(text)}
+    assert used - known == set()
 
 
 def test_tests_with_a_keyword() -> None:
