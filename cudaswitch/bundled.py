@@ -28,8 +28,8 @@ def bundles_cuda(
     """Name the file or folder that shows that an environment brings its own CUDA.
 
     A virtualenv that sees its base's packages has theirs too, and the user's, as a conda
-    environment has. The hooks look at the same places (`__cudaswitch_bundled`); both must
-    answer alike, so change them together.
+    environment has. The hooks look at the same places (`__cudaswitch_brings`), but for Windows'
+    `Lib` and a base of a version that is not told; both must answer alike, so change them together.
     """
     own, base = sites_of(prefix), _seen_base(prefix)
     prefixes, sites = [os.fspath(prefix)], own

@@ -17,7 +17,12 @@ _SITES = (
     "lib/pypy*/site-packages",
     "Lib/site-packages",
 )
-_DEBIAN_SITES = ("local/lib/python*/dist-packages", "lib/python3/dist-packages")
+_BASE_SITES = (
+    *_SITES,
+    *("local/lib/python*/dist-packages", "lib/python3/dist-packages"),
+    *("local/lib/python*/site-packages", "local/lib64/python*/site-packages"),
+)
+"""Debian's, and what root's pip fills there and on Fedora, besides."""
 
 
 def sites_of(prefix: str | PathLike[str], patterns: tuple[str, ...] = _SITES) -> list[str]:
@@ -56,7 +61,7 @@ def user_sites(sites: Iterable[str | PathLike[str]], variables: Mapping[str, str
         return []
     # conda-forge's lib/python3.1 is a link to python3.10 or later.
     pythons = dict.fromkeys(_real_python(site) for site in sites)
-    places = (f"{base}/lib/{name}/site-packages" for name in pythons if name[:7] == "python3")
+    places = (f"{base}/lib/{name}/site-packages" for name in pythons if name[:2] == "py")
     return [site for site in places if os.path.isdir(site)]
 
 
@@ -68,7 +73,7 @@ class Base(NamedTuple):
 
     def sites(self) -> list[str]:
         """List the site-packages that its Python reads: a folder may say for which one it is."""
-        found = sites_of(self.prefix, _SITES + _DEBIAN_SITES)
+        found = sites_of(self.prefix, _BASE_SITES)
         return [site for site in found if read_by(self.python, site)]
 
 

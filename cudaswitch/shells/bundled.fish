@@ -70,17 +70,21 @@ function __cudaswitch_brings
         # A match that fails empties what it names.
         set -l found
         while read --local line
-            string match --quiet --regex '^home *= *(?<found>.*?)(/bin)?$' -- $line
+            string match --quiet --regex '^\s*home\s*=\s*(?=\S)(?<found>.*?)(/bin)?/*\s*$' -- $line
             and set base $found
-            string match --quiet --regex '^version(_info)? *= *(?<found>[0-9]+\.[0-9]+)' -- $line
+            string match --quiet --regex '^\s*version(_info)?\s*=\s*(?<found>[0-9]+\.[0-9]+)' -- $line
             and set python $found
             string match --quiet --regex --ignore-case \
-                '^include-system-site-packages *= *true$' -- $line
+                '^\s*include-system-site-packages\s*=\s*true\s*$' -- $line
             and set shared yes
         end <$argv/pyvenv.cfg
+        # What stands in /bin has the root for its prefix.
+        set -q base[1]; and test -z "$base"; and set base /
         set -q shared[1]; or set base
     end
-    set -l sites $argv/lib/python*/site-packages
+    set -l sites $argv/lib/py*/site-packages
+    # A virtualenv's is a link to lib but on Fedora.
+    test -L $argv/lib64; or set -a sites $argv/lib64/python*/site-packages
     for site in $sites
         if test -e $site/tensorflow; or test -e $site/jaxlib
             set -l found $site/nvidia/cu*/nvvm/libdevice
@@ -94,13 +98,16 @@ function __cudaswitch_brings
         set -l user $PYTHONUSERBASE
         test -n "$user"; or set user $HOME/.local
         set -l tail
-        for site in $user/lib/python*/site-packages
-            string match --quiet --regex '(?<tail>/lib/python[^/]*/site-packages)$' -- $site
-            contains -- $argv$tail $sites; and set -a sites $site
+        for site in $user/lib/py*/site-packages
+            string match --quiet --regex '(?<tail>/py[^/]*/site-packages)$' -- $site
+            contains -- $argv/lib$tail $sites; or contains -- $argv/lib64$tail $sites
+            and set -a sites $site
         end
     end
     if test -n "$base"
-        set -a sites $base/lib/python$python/site-packages $base/lib/python3/dist-packages \
+        # 3.13t is the Python without its lock.
+        set -a sites $base/{,local/}lib{,64}/python$python{,t}/site-packages \
+            $base/lib/pypy$python/site-packages $base/lib/python3/dist-packages \
             $base/local/lib/python$python/dist-packages
     end
     for site in $sites

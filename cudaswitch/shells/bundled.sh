@@ -81,9 +81,16 @@ __cudaswitch_brings() {
         '') if [ -d "$1/conda-meta" ]; then _csw_user=${PYTHONUSERBASE:-${HOME-}/.local}; fi ;;
         /*) _csw_user=${PYTHONUSERBASE:-${HOME-}/.local} ;;
     esac
-    for _csw_file in "$1"/lib/python[23]*/site-packages; do
+    # Pythons and PyPys, with one look at what may be long.
+    for _csw_file in "$1"/lib/py[tp][hy]*/site-packages; do
         if [ -d "$_csw_file" ]; then __cudaswitch_sites "$1" "${_csw_file#"$1"}"; fi
     done
+    # A virtualenv's is a link to lib but on Fedora.
+    if [ -d "$1/lib64" ] && ! [ "$1/lib64" -ef "$1/lib" ]; then
+        for _csw_file in "$1"/lib64/python[23]*/site-packages; do
+            if [ -d "$_csw_file" ]; then __cudaswitch_sites "$1" "${_csw_file#"$1"}"; fi
+        done
+    fi
     case $_csw_brings:$_csw_base in
         1:*) return 0 ;;
         :) ;;
@@ -98,13 +105,20 @@ __cudaswitch_sites() {
         __cudaswitch_libdevice "$1" "$1$2" || _csw_xla=1
     fi
     if __cudaswitch_site "$1$2"; then _csw_brings=1
-    elif [ -n "$_csw_user" ] && __cudaswitch_site "$_csw_user$2"; then _csw_brings=1
+    elif [ -n "$_csw_user" ] && __cudaswitch_site "$_csw_user/lib/${2#/lib*/}"; then _csw_brings=1
     fi
 }
 
 # Does the base of a virtualenv bring CUDA?
 __cudaswitch_base_brings() {
-    for _csw_file in "lib/python$_csw_python/site-packages" lib/python3/dist-packages \
+    for _csw_file in lib lib64 local/lib local/lib64; do
+        _csw_file=$_csw_base/$_csw_file/python$_csw_python
+        if [ -d "$_csw_file" ] && __cudaswitch_site "$_csw_file/site-packages"; then return 0; fi
+        # 3.13t is the Python without its lock.
+        _csw_file=${_csw_file}t
+        if [ -d "$_csw_file" ] && __cudaswitch_site "$_csw_file/site-packages"; then return 0; fi
+    done
+    for _csw_file in "lib/pypy$_csw_python/site-packages" lib/python3/dist-packages \
         "local/lib/python$_csw_python/dist-packages"; do
         if __cudaswitch_site "$_csw_base/$_csw_file"; then return 0; fi
     done
@@ -114,18 +128,24 @@ __cudaswitch_base_brings() {
 # _csw_base = where the Python is from whose packages the virtualenv with the file $1 sees, empty
 # where it sees none; _csw_python = its version.
 __cudaswitch_base() {
-    \local _csw_line _csw_shared
+    \local _csw_key _csw_line _csw_shared
     _csw_shared='' _csw_python=''
-    while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
-        case $_csw_line in
-            home[\ =]*) _csw_base=${_csw_line#*=} ;;
-            include-system-site-packages[\ =]*[tT][rR][uU][eE]) _csw_shared=1 ;;
-            version[\ =]* | version_info[\ =]*) _csw_python=${_csw_line#*=} ;;
+    while IFS=' 	=' \read -r _csw_key _csw_line || [ -n "$_csw_key" ]; do
+        # Windows' line ends too.
+        _csw_line=${_csw_line%"${_csw_line##*[![:space:]]}"}
+        case $_csw_key in
+            home) _csw_base=$_csw_line ;;
+            include-system-site-packages) _csw_shared=$_csw_line ;;
+            version | version_info) _csw_python=$_csw_line ;;
         esac
     done < "$1"
-    if [ -z "$_csw_shared" ]; then _csw_base=''; fi
-    _csw_base=${_csw_base#"${_csw_base%%[! ]*}"} _csw_base=${_csw_base%/bin}
-    _csw_python=${_csw_python#"${_csw_python%%[! ]*}"}
+    case $_csw_shared:$_csw_base in
+        [tT][rR][uU][eE]:?*)
+            _csw_base=${_csw_base%"${_csw_base##*[!/]}"} _csw_base=${_csw_base%/bin}
+            _csw_base=${_csw_base:-/}
+            ;;
+        *) _csw_base='' ;;
+    esac
     case $_csw_python in *.*.*) _csw_python=${_csw_python%".${_csw_python#*.*.}"} ;; esac
 }
 

@@ -64,13 +64,22 @@ def __cudaswitch_any [folder, patterns] {
     $patterns | any {|pattern| try { %ls ($'($literal)/($pattern)' | into glob) | is-not-empty } catch { false } }
 }
 
+# The folders of packages of the environment itself. `ls` of a folder is what it holds, of a pattern the
+# folder itself.
+def __cudaswitch_sites [prefix] {
+    let literal = ($prefix | str replace --all --regex '[?*\[\]]' '[$0]')
+    ['lib/py[tp][hy]*' 'lib64/python[23]*']
+    | each {|at| try { %ls ($'($literal)/($at)/site-package[s]' | into glob) | get name } catch { [] } } | flatten
+}
+
 # Does the environment bring its own CUDA? Looks where `bundled` does: change both.
 def __cudaswitch_brings [prefix] {
     # A text with values in it would be taken for a pattern.
     let file = $'($prefix)/pyvenv.cfg'
-    let stated = (try { %open --raw $file | lines | parse --regex '^(?<key>[^ =]+) *= *(?<value>.*)$' | transpose --header-row --as-record } catch { {} })
-    let shared = ($stated | get --optional include-system-site-packages | default '') =~ '(?i)^true'
-    let base = if $shared { $stated | get --optional home | default '' | str replace --regex '/bin$' '' } else { '' }
+    let stated = (try { %open --raw $file | lines | parse --regex '^\s*(?<key>[^\s=]+)\s*=\s*(?<value>.*?)\s*$' | transpose --header-row --as-record } catch { {} })
+    let shared = ($stated | get --optional include-system-site-packages | default '') =~ '(?i)^true$'
+    let home = ($stated | get --optional home | default '')
+    let base = if $shared and $home != '' { $home | str replace --regex '(/bin)?/*$' '' | default --empty / } else { '' }
     let version = ($stated | get --optional version_info | default ($stated | get --optional version) | default '' | split row . | take 2 | str join .)
     # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
     let user = if ($env.PYTHONNOUSERSITE? | is-empty) and ($base != '' or (__cudaswitch_is_dir $'($prefix)/conda-meta')) {
@@ -78,24 +87,23 @@ def __cudaswitch_brings [prefix] {
     }
     let wheels = [nvidia/*/lib torch/lib/libtorch_cuda.so]
     let packages = ['conda-meta/cudatoolkit-[0-9]*.json' 'conda-meta/cuda-cudart-[0-9]*.json' 'conda-meta/libcublas-[0-9]*.json']
-    let pythons = (try { %ls ($'($prefix | str replace --all --regex '[?*\[\]]' '[$0]')/lib/python[23]*' | into glob) | get name | path basename } catch { [] })
-    let own = ($pythons | each { $'lib/($in)/site-packages' })
-    let shares = [$'lib/python($version)/site-packages' lib/python3/dist-packages $'local/lib/python($version)/dist-packages']
-    let places = [[folder patterns]; [$prefix $own] [$user $own] [$base $shares]]
+    let own = (__cudaswitch_sites $prefix | path relative-to $prefix)
+    let persons = ($own | str replace lib64/ lib/)
+    # 3.13t is the Python without its lock.
+    let pythons = ([lib lib64 local/lib local/lib64] | each {|at| [$'($at)/python($version)' $'($at)/python($version)t'] } | flatten)
+    let shares = [...($pythons ++ [$'lib/pypy($version)'] | each { $'($in)/site-packages' }) lib/python3/dist-packages $'local/lib/python($version)/dist-packages']
+    let places = [[folder patterns]; [$prefix $own] [$user $persons] [$base $shares]]
     let sites = ($places | update patterns { each {|site| $wheels | each {|one| $'($site)/($one)' } } | flatten })
     [...$sites {folder: $prefix patterns: $packages} {folder: $base patterns: $packages}]
     | where {|place| $place.folder | is-not-empty }
     | any {|place| __cudaswitch_any $place.folder $place.patterns }
 }
 
-# Has the environment a framework that looks for libdevice outside? `ls` of a folder is what it
-# holds, of a pattern the folder itself.
+# Has the environment a framework that looks for libdevice outside?
 def __cudaswitch_lacks_libdevice [prefix] {
     if $prefix == '' or (__cudaswitch_any $prefix ['nvvm/libdevic[e]']) { return false }
     let beside = ['nvidia/cuda_nvcc/nvvm/libdevic[e]' 'nvidia/cu[0-9]*/nvvm/libdevic[e]' 'jaxlib/cuda/nvvm/libdevic[e]']
-    let literal = ($prefix | str replace --all --regex '[?*\[\]]' '[$0]')
-    let sites = (try { %ls ($'($literal)/lib/python[23]*/site-package[s]' | into glob) | get name } catch { [] })
-    $sites | any {|site| (__cudaswitch_any $site ['tensorflo[w]' 'jaxli[b]']) and not (__cudaswitch_any $site $beside) }
+    __cudaswitch_sites $prefix | any {|site| (__cudaswitch_any $site ['tensorflo[w]' 'jaxli[b]']) and not (__cudaswitch_any $site $beside) }
 }
 
 # The compiler that is to be named for nvcc; it need not be there, and is empty where somebody

@@ -54,6 +54,13 @@ function global:__cudaswitch_inside {
     "$active"
 }
 
+# The folders of packages of an environment itself.
+function global:__cudaswitch_sites([string] $Prefix) {
+    $literal = [WildcardPattern]::Escape($Prefix)
+    Get-Item -Path "$literal/lib/py[tp][hy]*/site-packages", "$literal/lib64/python[23]*/site-packages" -ErrorAction Ignore |
+        ForEach-Object { "$Prefix/$($_.Parent.Parent.Name)/$($_.Parent.Name)/site-packages" }
+}
+
 # Does the active environment bring its own CUDA? Looks where `bundled` does: change both.
 function global:__cudaswitch_bundled {
     $active = __cudaswitch_inside
@@ -66,7 +73,10 @@ function global:__cudaswitch_bundled {
         }
     }
     $base = ''
-    if ($stated['include-system-site-packages'] -eq 'true') { $base = "$($stated['home'])" -replace '/bin$' }
+    if ($stated['include-system-site-packages'] -eq 'true' -and $stated['home']) {
+        $base = $stated['home'].TrimEnd('/') -creplace '/bin\z'
+        if (-not $base) { $base = '/' }
+    }
     $python = if ($stated['version_info']) { $stated['version_info'] } else { "$($stated['version'])" }
     $python = ($python.Split('.') | Select-Object -First 2) -join '.'
     # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
@@ -74,11 +84,14 @@ function global:__cudaswitch_bundled {
     if (-not $env:PYTHONNOUSERSITE -and ($base -or [IO.Directory]::Exists("$active/conda-meta"))) {
         $user = if ($env:PYTHONUSERBASE) { $env:PYTHONUSERBASE } else { "$env:HOME/.local" }
     }
-    $literal = [WildcardPattern]::Escape($active)
-    $own = @(Get-Item -Path "$literal/lib/python[23]*/site-packages" -ErrorAction Ignore |
-            ForEach-Object { "lib/$($_.Parent.Name)/site-packages" })
-    $shares = "lib/python$python/site-packages", 'lib/python3/dist-packages', "local/lib/python$python/dist-packages"
-    foreach ($place in @(@($active, $own), @($user, $own), @($base, $shares))) {
+    $own = @(__cudaswitch_sites $active | ForEach-Object { $_.Substring($active.Length + 1) })
+    $persons = @($own -creplace '\Alib64/', 'lib/')
+    # 3.13t is the Python without its lock.
+    $shares = @(foreach ($at in 'lib', 'lib64', 'local/lib', 'local/lib64') {
+            "$at/python$python/site-packages", "$at/python${python}t/site-packages"
+        })
+    $shares += "lib/pypy$python/site-packages", 'lib/python3/dist-packages', "local/lib/python$python/dist-packages"
+    foreach ($place in @(@($active, $own), @($user, $persons), @($base, $shares))) {
         $folder, $sites = $place
         if (-not $folder) { continue }
         $literal = [WildcardPattern]::Escape($folder)
@@ -102,9 +115,8 @@ function global:__cudaswitch_lacks_libdevice {
     $active = __cudaswitch_inside
     if (-not $active -or (Test-Path -LiteralPath "$active/nvvm/libdevice")) { return $false }
     foreach ($framework in 'tensorflow', 'jaxlib') {
-        $literal = [WildcardPattern]::Escape($active)
-        foreach ($at in Get-Item -Path "$literal/lib/python[23]*/site-packages/$framework" -ErrorAction Ignore) {
-            $site = [WildcardPattern]::Escape([IO.Path]::GetDirectoryName($at.FullName))
+        foreach ($at in __cudaswitch_sites $active | Where-Object { Test-Path -LiteralPath "$_/$framework" }) {
+            $site = [WildcardPattern]::Escape($at)
             $beside = 'nvidia/cuda_nvcc', 'nvidia/cu[0-9]*', 'jaxlib/cuda' |
                 Where-Object { Test-Path -Path "$site/$_/nvvm/libdevice" }
             if (-not $beside) { return $true }

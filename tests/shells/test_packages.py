@@ -346,11 +346,22 @@ def prefixes(folder: Path) -> dict[str, Path]:
         "old": {"conda-meta/cudatoolkit-10.1.243-h6bb024c_0.json": "{}"},
         "debian": {"lib/python3/dist-packages/torch/lib/libtorch_cuda.so": ""},
         "local": {"local/lib/python3.11/dist-packages/torch/lib/libtorch_cuda.so": ""},
-        "user": {"lib/python3.12/site-packages/torch/lib/libtorch_cuda.so": ""},
+        "lib64": {"lib64/python3.11/site-packages/torch/lib/libtorch_cuda.so": ""},
+        "local64": {"local/lib64/python3.11/site-packages/torch/lib/libtorch_cuda.so": ""},
+        "unlocked": {"lib/python3.11t/site-packages/torch/lib/libtorch_cuda.so": ""},
+        "pypy": {WHEEL.replace("python", "pypy"): ""},
+        "user": {
+            "lib/python3.12/site-packages/torch/lib/libtorch_cuda.so": "",
+            "lib/pypy3.9/site-packages/torch/lib/libtorch_cuda.so": "",
+        },
         "conda": {"conda-meta/history": "", f"{SITE}/module.py": ""},
         "conda sees user": {
             "conda-meta/history": "",
             "lib/python3.12/site-packages/module.py": "",
+        },
+        "conda sees user of PyPy": {
+            "conda-meta/history": "",
+            "lib/pypy3.9/site-packages/module.py": "",
         },
         "cudatoolkit-12.4": {"conda-meta/cuda-nvcc-12.4.131-0.json": "{}"},
         "virtualenv": {"pyvenv.cfg": f"home = {base}/bin\n", f"{SITE}/module.py": ""},
@@ -358,6 +369,10 @@ def prefixes(folder: Path) -> dict[str, Path]:
         "sees its conda": {"pyvenv.cfg": CONFIG.format(base=old)},
         "sees what Debian has": {"pyvenv.cfg": CONFIG.format(base=folder / "debian")},
         "sees what pip put there": {"pyvenv.cfg": CONFIG.format(base=folder / "local")},
+        "sees what Fedora has": {"pyvenv.cfg": CONFIG.format(base=folder / "lib64")},
+        "sees what pip put there on Fedora": {"pyvenv.cfg": CONFIG.format(base=folder / "local64")},
+        "sees a Python without its lock": {"pyvenv.cfg": CONFIG.format(base=folder / "unlocked")},
+        "sees PyPy": {"pyvenv.cfg": CONFIG.format(base=folder / "pypy")},
         "in another order": {
             "pyvenv.cfg": f"version_info = 3.11.2.final.0\ninclude-system-site-packages = TRUE\n"
             f"home = {base}/bin"
@@ -365,12 +380,21 @@ def prefixes(folder: Path) -> dict[str, Path]:
         "without blanks": {
             "pyvenv.cfg": f"home={base}/bin\ninclude-system-site-packages=true\nversion=3.11.2\n"
         },
+        "with blanks at ends": {"pyvenv.cfg": CONFIG.format(base=base).replace("\n", " \t\n")},
+        "with line ends of Windows": {"pyvenv.cfg": CONFIG.format(base=base).replace("\n", "\r\n")},
+        "with a slash at the end": {"pyvenv.cfg": CONFIG.format(base=base).replace("bin", "bin/")},
+        "indented": {"pyvenv.cfg": CONFIG.format(base=base).replace("home", " home")},
+        "nearly true": {"pyvenv.cfg": CONFIG.format(base=base).replace("true", "true-ish")},
         "sees no base": {"pyvenv.cfg": CONFIG.format(base=base).replace("true", "false")},
         "base of another Python": {"pyvenv.cfg": CONFIG.format(base=base).replace("11", "10")},
         "base elsewhere": {"pyvenv.cfg": CONFIG.format(base=folder / "none")},
         "sees user": {
             "pyvenv.cfg": CONFIG.format(base=folder / "none").replace("11", "12"),
             "lib/python3.12/site-packages/module.py": "",
+        },
+        "sees user, of the root's Python": {
+            "pyvenv.cfg": CONFIG.format(base="").replace("11", "12"),
+            "lib64/python3.12/site-packages/module.py": "",
         },
     }
     for number, (path, _) in enumerate(BUNDLES):
@@ -381,9 +405,9 @@ def prefixes(folder: Path) -> dict[str, Path]:
         found[name] = folder / name
         for path, text in content.items():
             (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name / path).write_text(text)
+            (folder / name / path).write_text(text, newline="")
     (folder / "conda sees user/lib/python3.1").symlink_to("python3.12")
-    beside = ("base", "old", "debian", "local", "user")
+    beside = ("base", "old", "debian", "local", "lib64", "local64", "unlocked", "pypy", "user")
     return {name: at for name, at in found.items() if name not in beside}
 
 
@@ -397,9 +421,10 @@ def test_every_shell_sees_what_python_sees(
     monkeypatch.setenv("PYTHONUSERBASE", user)
     monkeypatch.delenv("PYTHONNOUSERSITE", raising=False)
     rule = {name: bundles_cuda(at) is not None for name, at in found.items()}
-    others = ("base", "its conda", "user", "what Debian has", "what pip put there")
-    assert rule["conda sees user"] and all(rule[f"sees {name}"] for name in others)
-    assert not any(rule[name] for name in ("conda", "cudatoolkit-12.4", "virtualenv"))
+    silent = ("sees no base", "nearly true", "conda", "cudatoolkit-12.4", "virtualenv")
+    assert all(rule[name] for name in rule if "sees" in name and name not in silent)
+    assert all(rule[name] for name in rule if name.startswith("with")) and rule["indented"]
+    assert not any(rule[name] for name in silent)
     steps = []
     for at in found.values():
         named = ["VIRTUAL_ENV", "CONDA_PREFIX"]
