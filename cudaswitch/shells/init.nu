@@ -203,7 +203,10 @@ def --env __cudaswitch_look [] {
     if $venv != $now.1 or $venv == '' or not (__cudaswitch_pins $venv) {
         $env._CUDASWITCH_V = (__cudaswitch_pin $now.1)
     }
-    if $now.3 != ($seen | get --optional 3) or ($env._cudaswitch_again? | is-not-empty) {
+    let moved = ($seen | take 2) != ($now | take 2)
+    # `auto`, or a name for it, goes by the environment. What was refused is told once.
+    let moves = $moved and $'($now.3):($env._CUDASWITCH_X?)' =~ '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)'
+    if $now.3 != ($seen | get --optional 3) or ($env._cudaswitch_again? | is-not-empty) or $moves {
         $env._CUDASWITCH_X = null
         if $now.3 != '' {
             let want = (__cudaswitch_ready $now.3 | default { try { ^(__cudaswitch_program) want -- $now.3 } catch { '' } })
@@ -216,7 +219,6 @@ def --env __cudaswitch_look [] {
         __cudaswitch_directory
     }
     # Without a reason nothing is touched: people put their own folders before ours.
-    let moved = ($seen | take 2) != ($now | take 2)
     if $moved or ($env._CUDASWITCH_GONE? | is-not-empty) or (__cudaswitch_strongest) != ($before | str replace --regex ':nvcc$' '') {
         __cudaswitch_settle
     }

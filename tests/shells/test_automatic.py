@@ -136,7 +136,7 @@ def test_packages_that_bring_their_own_cuda_meanwhile(
     assert [set(kit.lib) <= set(folders) for folders in lists] == [True, False, True]
 
 
-@integrated
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 @pytest.mark.parametrize("name", ["auto", "mine"])
 def test_a_variable_that_goes_by_the_environment(
     shell: Shell, name: str, someone: Person, env: Env, tmp_path: Path
