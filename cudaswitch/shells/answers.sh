@@ -2,7 +2,8 @@
 # Answers that need no Python, for `cudaswitch init` in bash and zsh and for the shims.
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 
-# __csw = the ready answer to the version file $1; fails where Python must be asked.
+# __csw = the ready answer to the version file $1; fails where Python must be asked. A zero byte, which
+# Python refuses, `read` passes over but in zsh: to see it would take a process.
 __cudaswitch_read() {
     \local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_line _csw_key _csw_room
     _csw_cuda='' _csw_cudnn='' _csw_mode='' _csw_gpus='' _csw_room=4096

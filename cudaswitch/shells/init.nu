@@ -28,14 +28,14 @@ def __cudaswitch_ready [request] {
     if (__cudaswitch_is_dir ($want | split row : | first)) { $want }
 }
 
-# The text of a version file, null where it is another user's, or none that a person writes.
+# The text of a version file, null where it is another user's, or longer than Python takes.
 def __cudaswitch_text [file] {
     try {
         let own = (%ls --long --directory $'/proc/($nu.pid)' | get 0.user)
         let found = (%ls --long --directory ($file | path expand) | get 0)
         # A link leads to whatever file its owner likes.
         let owners = [$found.user (%ls --long --directory $file | get 0.user)]
-        if $found.type == file and ($owners | all {|it| $it in [$own root] }) and $found.size < 64kB { %open --raw $file | decode utf-8 }
+        if $found.type == file and ($owners | all {|it| $it in [$own root] }) and $found.size <= 4096b { %open --raw $file | decode utf-8 }
     } catch { null }
 }
 

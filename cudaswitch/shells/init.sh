@@ -29,7 +29,7 @@ __cudaswitch_content() {
     # It may be of any length, and bash takes for ever to cut a long one. Only zsh's `$(<)` is quick.
     if [ -z "${ZSH_VERSION-}" ]; then
         # This ends at a zero byte too, and then does not fail.
-        if IFS= \read -r -d '' -n 4096 __csw < "$1"; then __csw="$__csw more"; fi
+        if IFS= \read -r -d '' -n 4096 __csw < "$1"; then __csw=$__csw:more; fi
     elif [ -O "$1" ]; then
         __csw=$(< "$1")
     else
@@ -255,7 +255,11 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
                 # What nearly all of them hold is one version. Whose else it may be Python knows.
                 { [ -O "$_cudaswitch_file" ] && ! [ -L "$_cudaswitch_file" ] \
                     && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
-                    || __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_file" \
+                    || case $_cudaswitch_text in
+                        # `read` passes over a zero byte, on which Python has its word.
+                        *:more) false ;;
+                        *) __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_file" ;;
+                    esac \
                     || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
             elif [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_active \
                 && __cudaswitch_framework "$__csw"; then

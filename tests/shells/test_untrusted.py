@@ -52,6 +52,31 @@ def test_a_version_file_without_end_is_refused(
     assert "is longer than 4096 bytes" in result.stderr
 
 
+@every
+def test_a_version_file_is_too_long_by_one(shell: Shell, person: Person, tmp_path: Path) -> None:
+    for name, size in (("a", 4096), ("b", 4097)):
+        (tmp_path / name).mkdir()
+        text = "10.1\n#".ljust(size - 1, "x") + "\n"
+        (tmp_path / name / ".cuda-version").write_text(text)
+    result = person.play(shell, cd(shell, tmp_path / "a"), cd(shell, tmp_path / "b"))
+    assert homes(person, result) == "-1-"
+    assert result.stderr.count("is longer than 4096 bytes") == 1
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH, NU), ids=str)
+@pytest.mark.parametrize("said", [b"10\0.1\n", b"10.1\n\0", b"10.1\n# it is\0 \n"])
+def test_a_zero_byte_in_a_version_file(
+    shell: Shell, said: bytes, person: Person, tmp_path: Path
+) -> None:
+    """Python says what that means. The sh of tcsh and shims would need a process to see one."""
+    (tmp_path / ".cuda-version").write_bytes(said)
+    told = person.home.run("exec", "--", "printenv", "CUDA_HOME", cwd=tmp_path)
+    refused = "" if told.returncode == 0 else told.stderr.splitlines()[0]
+    result = person.play(shell, cd(shell, tmp_path))
+    assert homes(person, result) == ("--" if refused else "-1")
+    assert refused in result.stderr
+
+
 def test_a_shim_refuses_it_too(tmp_path: Path) -> None:
     person = make_person(tmp_path / "person")
     assert person.home.run("shims", "install").returncode == 0
