@@ -131,6 +131,7 @@ __cudaswitch_base() {
     \local _csw_key _csw_line _csw_shared
     _csw_shared='' _csw_python=''
     while IFS=' 	=' \read -r _csw_key _csw_line || [ -n "$_csw_key" ]; do
+        case $_csw_key in home | include* | version*) ;; *) continue ;; esac
         # Windows' line ends too.
         _csw_line=${_csw_line%"${_csw_line##*[![:space:]]}"}
         case $_csw_key in
