@@ -215,16 +215,21 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
         for copy in _copies(result)
         if _level(copy) >= _number(level) or not copy.endswith(theirs)
     ]
-    for name, record in _LISTS:
-        before = result.get(name)
-        entries = result.pop(_STATE + record, "")
-        if name == "PATH":
-            entries += ":" + result.pop(_STATE + "GONE", "")
+    records = {name: result.pop(_STATE + record, "") for name, record in _LISTS}
+    gone = result.pop(_STATE + "GONE", "")
+    # An activation that came after us took its snapshot with our entries in it.
+    records["_OLD_VIRTUAL_PATH"] = records["_OLD_VIRTUAL_PATH"] or records["PATH"]
+    left = not (result.get("_OLD_VIRTUAL_PATH") or result.get("VIRTUAL_ENV"))
+    for name, entries in records.items():
+        also = f":{gone}" if name == "PATH" else ""
         for copy in _of(name, copies):
-            result[copy] = _without(result[copy], entries)
+            result[copy] = _without(result[copy], entries + also)
+        before = result.get(name)
         if before is None:
             continue
-        after = _without(before, entries)
+        # A virtualenv that was left has brought back the PATH that it kept.
+        ours = records["_OLD_VIRTUAL_PATH"] if name == "PATH" and left else entries
+        after = _without(before, ours + also)
         if after == before:
             continue
         result[name] = after

@@ -235,10 +235,15 @@ function global:__cudaswitch_settle {
     # A person's strict mode, which what we call would inherit, has no unset variables.
     Set-StrictMode -Off
     $lists = [ordered] @{ PATH = 'BIN'; _OLD_VIRTUAL_PATH = 'OLD'; LD_LIBRARY_PATH = 'LIB' }
+    $old = $env:_CUDASWITCH_OLD, $env:_CUDASWITCH_BIN | Where-Object { $_ } | Select-Object -First 1
+    $left = -not $env:_OLD_VIRTUAL_PATH -and -not $env:VIRTUAL_ENV
     foreach ($name in $lists.Keys) {
         $before = __cudaswitch_get $name
         if ($null -eq $before) { continue }
         $record = __cudaswitch_get "_CUDASWITCH_$($lists[$name])"
+        # A virtualenv that was left has brought back the PATH that it kept, and one that came
+        # after us took its snapshot with our entries in it.
+        if ($name -ceq '_OLD_VIRTUAL_PATH' -or ($name -ceq 'PATH' -and $left)) { $record = $old }
         if ($name -ceq 'PATH') { $record = "$record`:$env:_CUDASWITCH_GONE" }
         $after = __cudaswitch_without $before $record
         if ($after -ceq $before) { continue }

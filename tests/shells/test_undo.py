@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from checks import succeeded
 from shells.conda import conda_prefix
 from shells.driver import (
     BASH,
@@ -17,10 +18,11 @@ from shells.driver import (
     TCSH,
     XONSH,
     ZSH,
+    Environment,
     Shell,
     run_shell,
 )
-from shells.kits import Person, foreign
+from shells.kits import STATE, Person, foreign
 
 every = pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
 posix = pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
@@ -49,6 +51,25 @@ METACHARACTERS = "/a b/$(touch x)`y`;&|*?[z]{q}~!#'\"\\"
 """An entry of the person's own that only quoting survives."""
 
 
+def as_mapping(lines: list[str]) -> Environment:
+    return dict(line.split("=", 1) for line in lines)
+
+
+def around_a_virtualenv(person: Person, story: str) -> Environment:
+    """Return what a shell is in where a virtualenv came and went, with a toolkit on PATH."""
+    kit = person.kits[0]
+    on = as_mapping(succeeded(person.home.run("exec", "10.1", "--", "env")))
+    given = {name: value for name, value in on.items() if name.startswith((STATE, "CUDA"))}
+    given |= {"PATH": f"{kit.bin}:{person.home.env['PATH']}", f"{STATE}U": str(kit.home)}
+    if story == "left":
+        return given | {f"{STATE}BIN": f"1{kit.bin}", f"{STATE}OLD": f"0{kit.bin}"}
+    return given | {"VIRTUAL_ENV": "/v", "_OLD_VIRTUAL_PATH": given["PATH"]}
+
+
+def assert_paths(seen: Environment, path: str) -> None:
+    assert (seen["PATH"], seen.get("_OLD_VIRTUAL_PATH", path)) == (path, path)
+
+
 class TestUndo:
     @pytest.mark.parametrize(
         "libraries",
@@ -72,6 +93,22 @@ class TestUndo:
         result = person.play(shell, person.use(shell, "11.8"), person.off(shell), PATH=path).check()
         assert result.snaps["1"]["PATH"] == f"{person.kits[1].bin}:{path}"
         assert result.snaps["2"]["PATH"] == path
+
+    @every
+    @pytest.mark.parametrize("story", ["left", "entered after us"])
+    def test_the_path_that_a_virtualenv_kept(
+        self, shell: Shell, person: Person, story: str
+    ) -> None:
+        """A left one has brought it back, with another count; one that came later kept ours."""
+        given = around_a_virtualenv(person, story)
+        result = person.play(shell, person.off(shell), **given).check()
+        assert_paths(result.snaps["1"], person.home.env["PATH"])
+
+    @pytest.mark.parametrize("story", ["left", "entered after us"])
+    def test_the_path_that_a_virtualenv_kept_for_exec(self, person: Person, story: str) -> None:
+        given = around_a_virtualenv(person, story)
+        ran = person.home.run("exec", "system", "--", "env", **given)
+        assert_paths(as_mapping(succeeded(ran)), person.home.env["PATH"])
 
     @every
     @pytest.mark.parametrize("copies", ["first", "last", "both"])
