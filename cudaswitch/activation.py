@@ -140,10 +140,7 @@ def change(
         folders = [f"{home}/{at}" for at in LIBRARY_FOLDERS if is_there(f"{home}/{at}")][:1]
         cupti = f"{home}/extras/CUPTI/lib64"
         libraries = (*folders, *([cupti] if is_there(cupti) else []))
-    variables = dict.fromkeys(HOMES, home)
-    if is_there(f"{home}/bin/nvcc"):
-        variables["CUDACXX"] = f"{home}/bin/nvcc"
-    variables |= gpu_variables(want.gpus)
+    variables = _scalars(want, has_nvcc=is_there(f"{home}/bin/nvcc"))
     before = undone(environment or {})
     flags = {}
     compiler = host_compiler(want, before, is_there)
@@ -199,6 +196,12 @@ def data_dir(home: str) -> str:
     return f'--{_DATA_DIR}="{home}"' if " " in home or "\t" in home else f"--{_DATA_DIR}={home}"
 
 
+def _scalars(want: Want, *, has_nvcc: bool) -> dict[str, str]:
+    """Return the variables that a toolkit sets whatever there was, each with its value."""
+    compiler = {"CUDACXX": f"{want.home}/bin/nvcc"} if has_nvcc else {}
+    return dict.fromkeys(HOMES, want.home) | compiler | gpu_variables(want.gpus)
+
+
 def gpu_variables(gpus: str | None) -> dict[str, str]:
     """Return the variables that let CUDA see only these GPUs, numbered as nvidia-smi does."""
     return {"CUDA_VISIBLE_DEVICES": gpus, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"} if gpus else {}
@@ -240,8 +243,7 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
     on = result.pop(_STATE + "ON", "")
     if on:
         words = {name: result.pop(_STATE + record, "") for name, record in _WORDS.items()}
-        plain = Want.parse(on)._replace(compiler=None)
-        values = change(plain, lambda _: on.endswith(":nvcc"), True).set
+        values = _scalars(Want.parse(on), has_nvcc=on.endswith(":nvcc"))
         if words["NVCC_PREPEND_FLAGS"]:
             values["CUDAHOSTCXX"] = words["NVCC_PREPEND_FLAGS"].removeprefix("-ccbin=")
         _give_back(result, values, copies)
