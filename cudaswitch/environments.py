@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}
 """The variable that names the active environment of each kind: conda prefix, virtualenv."""
-WANT_LIMIT = 64 << 10
+_WANT_LIMIT = 64 << 10
 """Bytes of a kept answer, which has two paths."""
 
 
@@ -71,11 +71,16 @@ class Environment(NamedTuple):
 
     def want_kept(self) -> Want | None:
         """Return what its hooks ask for, None where that is not known."""
+        text = self.want_text()
+        return None if text is None else Want.parse(text)
+
+    def want_text(self) -> str | None:
+        """Return that as the state variables spell it, None where it is not known."""
         try:
-            text = read_regular(self.want_file, WANT_LIMIT).decode()
+            text = read_regular(self.want_file, _WANT_LIMIT).decode()
         except (OSError, ValueError):
             return None
-        return Want.parse(text.rstrip("\n").replace("\n", "/"))
+        return text.rstrip("\n").replace("\n", "/")
 
     def changed_since(self, file: str) -> bool:
         """Tell by file times whether packages changed since a file was written.
@@ -99,7 +104,7 @@ class Environment(NamedTuple):
         """
         file = self.answer_file(folder)
         try:
-            prefix, want = read_regular(file, WANT_LIMIT).decode().split("\n")[:2]
+            prefix, want = read_regular(file, _WANT_LIMIT).decode().split("\n")[:2]
             is_current = prefix == self.prefix and not self.changed_since(file)
         except (OSError, ValueError):
             return None

@@ -17,9 +17,8 @@ from typing import Any
 
 from xonsh.built_ins import XSH
 
-from cudaswitch.environments import WANT_LIMIT, Environment, environment_at, pin_of
+from cudaswitch.environments import Environment, environment_at, pin_of
 from cudaswitch.errors import CudaswitchError
-from cudaswitch.regular import read_regular
 from cudaswitch.versions import VERSION_FILE_LIMIT, parse_version_file
 
 root: str = globals()["root"]
@@ -137,10 +136,11 @@ def pinned(prefix: str) -> str:
     """Return what an environment's pin wants, "" where there is none (see `want_file`)."""
     try:
         environment = environment_at(prefix)
-        text = read_regular(environment.want_file, WANT_LIMIT).decode()
     except (OSError, ValueError, CudaswitchError):
         return ""
-    text = text.rstrip("\n").replace("\n", "/")
+    text = environment.want_text()
+    if text is None:
+        return ""
     if is_outdated(environment):
         text = ask("--environment", prefix) or text
     home, colon, options = text.partition(":")
