@@ -122,44 +122,25 @@ def standing(state: dict[str, str]) -> list[str]:
 
 def look(**_: Any) -> None:
     """Drop what belongs to an environment that was left, take up what is asked for, settle."""
-    global again, seen, kept, deciding, told, news  # noqa: PLW0603  # a namespace of its own
+    global again, seen, told, news  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     before = variables()
     told = told or line_on(before)
     now, was = watched(), seen
+    version = now[-1]
     moved = was is None or was[:2] != now[:2]
+    is_new = was is None or was[-1] != version or again
     state = put_right(before) if moved else dict(before)
     if moved:
         asked.clear()
     if was and was[0] != now[0]:
-        # `vox deactivate` brings back the PATH of its activation.
-        gone = [record for record in (state.get("_CUDASWITCH_GONE"), was[0] and kept) if record]
-        state |= {"_CUDASWITCH_GONE": ":".join(gone)} if gone else {}
-        kept = before.get("_CUDASWITCH_BIN", "")
-    # Where there is a version, a hook's bash, which knows no integration, takes it for the pin's.
-    version = was[-1] if was else ""
-    doubted = (now[-1] or version) and (moved or now[-1] != version)
-    for owner, places in (("V", [state.get("VIRTUAL_ENV", "")]), ("C", standing(state))):
-        # An environment that is entered may have other packages since: its hook's bash asks nobody.
-        left = "" if doubted or again or moved else environment_of(state, owner)
-        known = state.pop(f"_CUDASWITCH_{owner}", None)
-        # A relative one would be looked for in any directory.
-        for place in filter(os.path.isabs, places):
-            if want := known if place == left and is_pinned(place) else pinned(place):
-                state[f"_CUDASWITCH_{owner}"] = want
-                break
-    # `auto`, or a name for it, goes by the environment. What was refused is told once.
-    name = now[-1] not in ("system", "latest") and re.fullmatch(r"[A-Za-z][\w.+-]*", now[-1])
-    moves = now[-1] == "auto" or (name and "_CUDASWITCH_X" in state)
-    if was is None or was[-1] != now[-1] or again or (moves and was[:2] != now[:2]):
-        take_version(state, now[-1])
+        note_virtualenv(state, left=was[0])
+    # A hook's bash, which knows no integration, takes a version for the pin's, and asks nobody
+    # whether the environment has other packages since.
+    take_pins(state, anew=moved or is_new)
+    if is_new or (moved and by_environment(state, version)):
+        take_version(state, version)
     again = False
-    if state.get("_CUDASWITCH_C") or state.get("_CUDASWITCH_V"):
-        state.pop("_CUDASWITCH_D", None)
-        deciding = None
-    elif not state.get("_CUDASWITCH_U"):
-        state.pop("_CUDASWITCH_D", None)
-        if want := directory(state) or "":
-            state["_CUDASWITCH_D"] = want
+    take_directory(state)
     on = before.get("_CUDASWITCH_ON", "")
     # Without a reason nothing is touched: people put their own folders before ours.
     if moved or state.get("_CUDASWITCH_GONE") or strongest(state) != on.removesuffix(":nvcc"):
@@ -168,6 +149,52 @@ def look(**_: Any) -> None:
     seen = watched()
     # That is for the prompt to tell: this and the hooks run in scripts as well.
     news = state
+
+
+def note_virtualenv(state: dict[str, str], left: str) -> None:
+    """Note what comes back: `vox deactivate` brings the PATH of its activation.
+
+    `left` is the virtualenv that was left, "" for none.
+    """
+    global kept  # noqa: PLW0603  # a namespace of its own, carried into xonsh
+    if left and kept:
+        gone = state.get("_CUDASWITCH_GONE")
+        state["_CUDASWITCH_GONE"] = f"{gone}:{kept}" if gone else kept
+    kept = state.get("_CUDASWITCH_BIN", "")
+
+
+def take_pins(state: dict[str, str], *, anew: bool) -> None:
+    """Let the pins of the active environments decide, read `anew` or where one was not known."""
+    for owner, places in (("V", [state.get("VIRTUAL_ENV", "")]), ("C", standing(state))):
+        stayed = "" if anew else environment_of(state, owner)
+        known = state.pop(f"_CUDASWITCH_{owner}", None)
+        # A relative one would be looked for in any directory.
+        for place in filter(os.path.isabs, places):
+            if want := known if place == stayed and is_pinned(place) else pinned(place):
+                state[f"_CUDASWITCH_{owner}"] = want
+                break
+
+
+def by_environment(state: dict[str, str], version: str) -> bool:
+    """Tell whether a version may mean another toolkit in another environment.
+
+    That is `auto`, or a name for it. What was refused is told once.
+    """
+    if version in ("auto", "system", "latest"):
+        return version == "auto"
+    return "_CUDASWITCH_X" in state and bool(re.fullmatch(r"[A-Za-z][\w.+-]*", version))
+
+
+def take_directory(state: dict[str, str]) -> None:
+    """Let the directory decide as it is now, where no environment and no choice does."""
+    global deciding  # noqa: PLW0603  # a namespace of its own, carried into xonsh
+    if state.get("_CUDASWITCH_C") or state.get("_CUDASWITCH_V"):
+        state.pop("_CUDASWITCH_D", None)
+        deciding = None
+    elif not state.get("_CUDASWITCH_U"):
+        state.pop("_CUDASWITCH_D", None)
+        if want := directory(state):
+            state["_CUDASWITCH_D"] = want
 
 
 def change_to(before: dict[str, str], after: dict[str, str]) -> None:
