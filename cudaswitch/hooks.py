@@ -245,8 +245,8 @@ def _edited_scripts(environment: Environment, *, put_in: bool) -> dict[Path, byt
         marked.refuse_half(before, path)
         after = _unhooked(before, family)
         if put_in:
-            leave = _leave(family).encode()
-            after = leave + after if path.name == family.leaver else _hooked(after, family)
+            leaves = path.name == family.leaver
+            after = _leave(family) + after if leaves else _hooked(after, family)
         if after != before:
             texts[path] = after
     return texts
@@ -254,16 +254,21 @@ def _edited_scripts(environment: Environment, *, put_in: bool) -> dict[Path, byt
 
 def _hooked(text: bytes, family: shells.Family) -> bytes:
     """Put the two guarded lines into an activate script that has none."""
-    leave = (family.leave or _leave(family)).encode()
-    opening = family.deactivate.encode()
+    opening, leave = family.deactivate.encode(), family.leave.encode()
     text = re.sub(opening, lambda match: match[0] + leave, text, count=1)
     return marked.put_in(text, family.source.format(half="on").encode())
 
 
-def _leave(family: shells.Family) -> str:
-    return family.source.format(half="off") + family.ending
+def _leave(family: shells.Family) -> bytes:
+    """Spell the line that a script of its own for `deactivate` begins with.
+
+    An earlier cudaswitch had it behind the opening in activate scripts, too.
+    """
+    return f"{family.source.format(half='off')}  # cudaswitch\n".encode()
 
 
 def _unhooked(text: bytes, family: shells.Family) -> bytes:
-    text = marked.taken_out(text).replace(_leave(family).encode(), b"")
-    return text.replace(family.leave.encode(), b"") if family.leave else text
+    text = marked.taken_out(text)
+    for leave in (_leave(family), family.leave.encode()):
+        text = text.replace(leave, b"")
+    return text

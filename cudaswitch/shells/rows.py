@@ -62,13 +62,11 @@ class Family(NamedTuple):
     deactivate: str
     """Pattern of what opens the command of that name in there."""
     source: str
-    """Runs a half of the hook where it is there; it goes behind that opening and to the end."""
-    ending: str = "  # cudaswitch\n"
-    """What ends it behind the opening."""
-    leave: str = ""
-    """What stands behind that opening where it is not `source`: it may be that of a quoted text."""
+    """Runs a half of the hook where it is there: at the end of that script the half that enters."""
+    leave: str
+    """Runs the half that leaves behind that opening, which may be that of a quoted text."""
     leaver: str = ""
-    """Name of a script of its own for `deactivate`, if any: its beginning is an opening too."""
+    """Name of a script of its own for `deactivate`, if any; it begins with `source`."""
     beside: tuple[str, ...] = ()
     """Texts that the core sources, each a file of its own beside it."""
 
