@@ -29,7 +29,7 @@ def _closing(owner: bytes) -> bytes:
 def _block(owner: bytes = OURS) -> re.Pattern[bytes]:
     start = _opening(owner)
     return re.compile(
-        rb"^[ \t]*%s(?P<note>%s|%s)?\r?\n(?:(?![ \t]*%s).*\n)*?[ \t]*%s(?:\r?\n|\Z)"
+        rb"^[ \t]*%s(?P<note>%s|%s)?(?P<end>\r?\n)(?:(?![ \t]*%s).*\n)*?[ \t]*%s(?:\r?\n|\Z)"
         % (start, _UNENDED, _NEW, start, _closing(owner)),
         re.MULTILINE,
     )
@@ -67,12 +67,14 @@ def refuse_half(text: bytes, path: object) -> None:
 
 def put_in(text: bytes, line: bytes, *, is_new: bool = False) -> bytes:
     """Put a line in at the end, or where our block was; `is_new` is a file that was not there."""
-    end = b"\n"
-    if re.search(rb"\A[^\n]*\r\n", text):
-        # To most shells the carriage return belongs to the last word, unless that is a comment.
-        end, line = b"\r\n", line + b" #"
-    block = end.join([line, _CLOSE, b""])
     first = _block().search(text)
+    # A block keeps its line ends: they tell what was put before it.
+    ended = first or re.search(rb"(?P<end>\r?\n)", text)
+    end = ended["end"] if ended else b"\n"
+    if end == b"\r\n":
+        # To most shells the carriage return belongs to the last word, unless that is a comment.
+        line += b" #"
+    block = end.join([line, _CLOSE, b""])
     if first:
         opened = _OPEN + (first["note"] or b"") + end
         return text[: first.start()] + opened + block + _block().sub(b"", text[first.end() :])
@@ -87,7 +89,7 @@ def taken_out(text: bytes) -> bytes:
     """Take our blocks out, and the line break that came with one."""
     match = _block().search(text)
     if match and match["note"] == _UNENDED and match.end() == len(text):
-        return text[: match.start()].removesuffix(b"\n").removesuffix(b"\r")
+        return text[: match.start()].removesuffix(match["end"])
     return _block().sub(b"", text)
 
 

@@ -71,6 +71,19 @@ def test_a_line_that_goes_on_takes_nothing_of_ours(last: str) -> None:
     assert marked.taken_out(after) == before
 
 
+@pytest.mark.parametrize(
+    ("before", "end"), [(b"x=1\ry=2\r", b"\n"), (b"x=1\r\ny=2\r", b"\r\n")], ids=repr
+)
+def test_a_block_keeps_its_line_ends(before: bytes, end: bytes) -> None:
+    """They tell what was put before it, also where the file's are others by then."""
+    once = marked.put_in(before, b"ours")
+    assert marked.put_in(once, b"ours") == once
+    assert marked.taken_out(once) == before
+    behind = marked.put_in(once + MINE, b"ours")
+    assert marked.put_in(behind, b"ours") == behind == once + MINE
+    assert marked.taken_out(behind) == before + end + MINE
+
+
 def test_only_the_blocks_that_are_asked_for_are_blanked() -> None:
     conda = b"# >>> conda initialize >>>\nx\n# <<< conda initialize <<<\n"
     assert marked.blanked(conda + MINE) == conda + MINE

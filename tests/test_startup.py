@@ -29,7 +29,7 @@ TEXTS = {
     "only blank": b"\n\n",
     "Windows": b"alias ll='ls -l'\r\nset -o vi\r\n",
     "Windows, no end": b"alias ll='ls -l'\r\nset -o vi",
-    "no text": b"\xff\xfe\x00\x80 not any encoding\n\x1b[31m\n",
+    "no text": b"\xff\xfe\x00\x80 no encoding, no line\r\x1b[31m\r",
     "others' markers": b"# >>> conda initialize >>>\nx\n# <<< conda initialize <<<\n",
 }
 
