@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from shlex import quote
 
 from cudaswitch.changing import OwnStore
 from cudaswitch.compose import compose
@@ -290,7 +291,7 @@ def adoption(
             raise StoreError(
                 f"`{path}` would be toolkit {present.name}, and that is there already, at"
                 f" `{present.path}`",
-                f"give this one another name: cudaswitch adopt {path} --as VERSION",
+                f"give this one another name: cudaswitch adopt {quote(str(path))} --as VERSION",
             )
     return made
 

@@ -26,10 +26,7 @@ def refuse_everybodys(folder: str) -> None:
     """Raise StoreError where everybody could replace what lies in `folder`."""
     for place in _spellings(folder):
         if _is_everybodys(place):
-            raise StoreError(
-                f"everybody may write the store `{place}`",
-                f"chmod o-w '{place}', or set CUDASWITCH_HOME to a folder elsewhere",
-            )
+            raise StoreError(f"everybody may write the store `{place}`", _closing(place))
 
 
 def tell_of_everybodys(folder: str) -> None:
@@ -43,8 +40,15 @@ def tell_of_everybodys(folder: str) -> None:
     for place in dict.fromkeys(above for one in _spellings(folder) for above in _above(one)):
         if _is_everybodys(place):
             say(f"everybody may write `{place}`, and so replace the store `{folder}`")
-            hint(f"chmod o-w '{place}', or set CUDASWITCH_HOME to a folder elsewhere")
+            hint(_closing(place))
             return
+
+
+def _closing(place: str) -> str:
+    """Return the hint for a folder that everybody may write."""
+    from shlex import quote  # noqa: PLC0415  # only refusals need it
+
+    return f"chmod o-w {quote(place)}, or set CUDASWITCH_HOME to a folder elsewhere"
 
 
 def _spellings(folder: str) -> Iterable[str]:

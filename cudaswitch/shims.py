@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 from cudaswitch import shells, talk
 from cudaswitch.changing import own_store
@@ -121,5 +122,5 @@ def _refuse_foreign_hands(folder: Path) -> None:
     if not mine or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise StoreError(
             f"`{folder}` cannot hold commands: others may write it, or it is no folder of yours",
-            f"chmod go-w '{folder}', or remove it",
+            f"chmod go-w {quote(str(folder))}, or remove it",
         )

@@ -201,10 +201,10 @@ def test_scan_asks_a_toolkit_once_for_its_version(home: Home, tmp_path: Path) ->
 
 
 def test_another_name_for_the_same_version(home: Home, tmp_path: Path) -> None:
-    one, two = toolkit(tmp_path / "one"), toolkit(tmp_path / "two")
+    one, two = toolkit(tmp_path / "one"), toolkit(tmp_path / "two (new)")
     succeeded(home.run("adopt", one))
     before = snapshot(home.store)
-    refused(home.run("adopt", two), "11.2.152", "already", str(one), hint=f"adopt {two} --as")
+    refused(home.run("adopt", two), "11.2.152", "already", str(one), hint=f"adopt '{two}' --as")
     assert snapshot(home.store) == before
     assert succeeded(home.run("adopt", two, "--as", "11.2.153")) == [f"11.2.153  {two}"]
     assert succeeded(home.run("exec", "11.2.153", "--", "printenv", "CUDA_HOME")) == [str(two)]

@@ -195,7 +195,7 @@ def test_a_store_that_everybody_may_write(patient: Patient) -> None:
     patient.adopt("12.4.131")
     (patient.home.path / ".cuda-version").write_text("12.4\n")
     patient.home.store.chmod(0o777)
-    assert told_as_current_does(patient)["fix"] == f"chmod o-w '{patient.home.store}'"
+    assert told_as_current_does(patient)["fix"] == f"chmod o-w {patient.home.store}"
 
 
 def test_lines_of_a_persons_behind_ours_are_no_finding(patient: Patient) -> None:

@@ -154,7 +154,7 @@ def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> N
         ["pin", "10.1", "--dir", home.path],
     ):
         done = home.run(*words)
-        refused(done, "everybody may write", f"`{home.store}`", hint=f"chmod o-w '{home.store}'")
+        refused(done, "everybody may write", f"`{home.store}`", hint=f"chmod o-w {home.store},")
     assert snapshot(home.store) == before
     assert not (home.path / ".cuda-version").exists()
     # To look at it is no harm.
@@ -167,13 +167,13 @@ def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> N
 def test_a_folder_above_is_told_of_unless_it_is_sticky(
     tmp_path: Path, pair: list[Path], mode: int
 ) -> None:
-    home = make_home(tmp_path / "above" / "person")
-    (tmp_path / "above").chmod(mode)
+    home = make_home(tmp_path / "my data" / "person")
+    (tmp_path / "my data").chmod(mode)
     done = home.run("install", *pair)
     succeeded(done)
-    told = f"everybody may write `{tmp_path}/above`, and so replace the store `{home.store}`"
+    told = f"everybody may write `{tmp_path}/my data`, and so replace the store `{home.store}`"
     assert done.stderr.count(told) == (mode == 0o777)
-    assert f"chmod o-w '{tmp_path}/above'" in done.stderr or mode != 0o777
+    assert f"chmod o-w '{tmp_path}/my data'," in done.stderr or mode != 0o777
     done = home.run("exec", "10.1", "--", "true")
     succeeded(done)
     assert done.stderr == ""

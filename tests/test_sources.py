@@ -44,9 +44,11 @@ def test_a_local_file_stays_in_its_place(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_folder_is_for_adopt(tmp_path: Path) -> None:
-    with pytest.raises(SourceError) as caught:
-        files.obtain(str(tmp_path), cache=tmp_path, workdir=tmp_path)
-    assert caught.value.hint == f"if a toolkit lies there: `cudaswitch adopt {tmp_path}`"
+    for name, word in (("cuda", f"{tmp_path}/cuda"), ("my cuda", f"'{tmp_path}/my cuda'")):
+        (tmp_path / name).mkdir()
+        with pytest.raises(SourceError) as caught:
+            files.obtain(str(tmp_path / name), cache=tmp_path, workdir=tmp_path)
+        assert caught.value.hint == f"if a toolkit lies there: `cudaswitch adopt {word}`"
 
 
 def test_a_url_keeps_its_file_name_and_loses_its_credentials(tmp_path: Path) -> None:

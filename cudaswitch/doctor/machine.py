@@ -19,6 +19,7 @@ from cudaswitch.doctor.spelling import (
     put_first,
     use_command,
     without,
+    word,
 )
 from cudaswitch.hostcompiler import majors_of_apt
 from cudaswitch.resolver.machine import check_driver
@@ -164,8 +165,8 @@ def _out(line: ConfLine) -> LinesOut:
 def _dangling(facts: Facts) -> Iterator[Found]:
     if facts.local_cuda:
         link, target = facts.local_cuda
-        versioned = [at for at in facts.other_kits if at != link]
-        fix = f"sudo ln -sfn {versioned[-1]} {link}" if versioned else f"sudo rm {link}"
+        made = [f"sudo ln -sfn {word(facts, at)} {link}" for at in facts.other_kits if at != link]
+        fix = made[-1] if made else f"sudo rm {link}"
         yield Found(f"`{link}` is a link to `{target}`, which is not there", fix)
 
 

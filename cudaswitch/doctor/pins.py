@@ -22,7 +22,7 @@ from cudaswitch.errors import printable
 from cudaswitch.versions import Request
 
 _COMMAND = re.compile(
-    r"(?:cudaswitch (?:install|remove|verify) [^;]+|chmod u\+r .+)$|chmod o-w '[^']+'(?=, or )"
+    r"(?:cudaswitch (?:install|remove|verify) [^;]+|chmod u\+r .+)$|chmod o-w .+(?=, or )"
 )
 """What hints begin with that mends; others tell what to think of."""
 _TRUSTED = re.compile(r"if you trust it: cudaswitch use (.+), or CUDASWITCH_VERSION=")

@@ -7,6 +7,7 @@ import stat
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from threading import Event
 from urllib.parse import urlsplit
 
@@ -97,7 +98,7 @@ def open_local(
     if stat.S_ISDIR(status.st_mode):
         raise SourceError(
             f"`{path}` is a folder, not an archive",
-            f"if a toolkit lies there: `cudaswitch adopt {path}`",
+            f"if a toolkit lies there: `cudaswitch adopt {quote(str(path))}`",
         )
     if not stat.S_ISREG(status.st_mode):
         raise SourceError(f"`{path}` is not a regular file", "name an archive")
