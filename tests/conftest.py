@@ -16,6 +16,7 @@ import tools
 from builders import cache
 from homes import HOSTILE_FOLDER, Home, make_home
 from made_environments import Env
+from shim_places import Place, made_place
 
 # On a loaded machine everything is slow; in CI the rest is what Hypothesis has for that.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -108,3 +109,9 @@ def hostile_folder(tmp_path: Path) -> Path:
 def require() -> Callable[[str], str]:
     """The function that finds a tool or skips (at home) or fails (in CI)."""
     return tools.require
+
+
+@pytest.fixture
+def place(hostile_home: Home, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """The shims of a store with awkward names; their `cudaswitch` notes that it was asked."""
+    return made_place(hostile_home, monkeypatch)

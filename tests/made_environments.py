@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from cudaswitch.detect.facts import facts_of
@@ -92,3 +93,33 @@ def build_info(shape: str, cuda: str | None, cudnn: str | None, gpu: bool = True
     if shape == DICT:
         return f"build_info = {pairs!r}\n"
     return f"import collections\n\nbuild_info = collections.OrderedDict({list(pairs.items())!r})\n"
+
+
+_TORCH = """
+import ctypes, glob, os
+here = os.path.dirname(os.path.abspath(__file__))
+def _preload_cuda_lib(lib_folder, lib_name):
+    ctypes.CDLL(glob.glob(os.path.join(here, "../nvidia", lib_folder, "lib", lib_name))[0])
+def _preload_cuda_deps():
+    cuda_libs = [
+        ("cuda_runtime", "libcudart.so.*[0-9]"),
+        ("nvjitlink", "libnvJitLink.so.*[0-9]"),
+        ("cusparse", "libcusparse.so.*[0-9]"),
+    ]
+    for lib_folder, lib_name in cuda_libs:
+        _preload_cuda_lib(lib_folder, lib_name)
+def _load_global_deps():
+    ctypes.CDLL(os.path.join(here, "lib/libtorch_global_deps.so"), mode=ctypes.RTLD_GLOBAL)
+    if "libcudart.so" in open("/proc/self/maps").read():
+        PRELOAD
+_load_global_deps()
+ctypes.CDLL(os.path.join(here, "lib/libtorch_cuda.so"))
+"""
+"""What PyTorch does when it is imported, with its own names and in its own order."""
+
+
+def torch_start(*, preloads: bool) -> str:
+    """Return the `__init__.py` of a PyTorch that loads its CUDA libraries by itself, or not."""
+    if preloads:
+        return _TORCH.replace("PRELOAD", "_preload_cuda_deps()")
+    return re.sub(r'\("\w+", "lib.*\),', "", _TORCH.replace("PRELOAD", "pass"))

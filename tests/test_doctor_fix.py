@@ -22,7 +22,7 @@ from doctoring import CASES, Patient
 from doctoring.environment import link
 from doctoring.startup import MINE, MINE_MENDED, RC
 from homes import HOSTILE_NAME
-from test_which import TORCH
+from made_environments import torch_start
 from tools import as_plain_user, console_script
 
 SAFE = ("CS072", "CS077", "CS078", "CS081", "CS083", "CS084")
@@ -296,9 +296,7 @@ def test_libraries_that_torch_loads_by_path_are_its_own(patient: Patient, preloa
     deps = "$ORIGIN/../../nvidia/cuda_runtime/lib:$ORIGIN/../../nvidia/cusparse/lib"
     link(lib / "libtorch_global_deps.so", runtime, runpath=deps)
     link(lib / "libtorch_cuda.so", cusparse, runpath=deps)
-    code = TORCH.replace("PRELOAD", "_preload_cuda_deps()" if preloads else "pass")
-    code = code if preloads else re.sub(r'\("\w+", "lib.*\),', "", code)
-    (lib.parent / "__init__.py").write_text(code)
+    (lib.parent / "__init__.py").write_text(torch_start(preloads=preloads))
     older = link(patient.work / "old/libnvJitLink.so.12")
     patient.activate(env)
     patient.env["LD_LIBRARY_PATH"] = str(older.parent)

@@ -246,6 +246,13 @@ def test_files_stay_small() -> None:
         assert path.read_text(encoding="utf-8").count("\n") < _MOST_LINES_OF_TESTS, path
 
 
+def test_no_test_module_has_what_another_one_uses() -> None:
+    """Fixtures are in `conftest.py`, helpers in modules that collect no tests."""
+    takes = re.compile(r"^\s*(?:from|import)\b.*\btest_\w+.*$", re.MULTILINE)
+    for path in (ROOT / "tests").rglob("*.py"):
+        assert not takes.findall(path.read_text(encoding="utf-8")), path
+
+
 def modules_of(*command: str) -> set[str]:
     """Run a command line in a real process and return all modules that it imported."""
     done = subprocess.run(

@@ -18,9 +18,7 @@ from cudaswitch.store import find
 from cudaswitch.versions import Version, parse_request
 from homes import Home
 from made_environments import Env
-from test_shims import Place, environment, executable, place
-
-__all__ = ["place"]
+from shim_places import Place, environment, executable
 
 RANGES = [">=11,<12", "!=12.4", "==11.8", "<=11", ">11.7,<12,!=11.9", ">=11.8,<12+cudnnnone"]
 

@@ -15,10 +15,8 @@ from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.store import find
 from cudaswitch.versions import parse_request
 from homes import Home
-from test_shims import Place, executable, place
+from shim_places import Place, executable
 from tools import console_script, require
-
-__all__ = ["place"]  # a fixture
 
 
 def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:

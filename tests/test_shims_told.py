@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from checks import succeeded
-from test_shims import Place, executable, place
+from shim_places import Place, executable
 from tools import as_plain_user
-
-__all__ = ["place"]  # a fixture
 
 
 def test_a_toolkit_without_the_tool_says_who_has_it(place: Place) -> None:

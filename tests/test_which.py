@@ -17,6 +17,7 @@ import builders
 from checks import refused, succeeded
 from homes import Home
 from loader_corpus import LOADER
+from made_environments import torch_start
 
 _LOAD = """
 import ctypes, os, sys
@@ -27,28 +28,6 @@ print(*(path for path in maps if os.path.basename(path).startswith(sys.argv[1]))
 """
 """A Python program: loads what its later arguments name, and prints which files named like
 its first are in the process."""
-
-TORCH = """
-import ctypes, glob, os
-here = os.path.dirname(os.path.abspath(__file__))
-def _preload_cuda_lib(lib_folder, lib_name):
-    ctypes.CDLL(glob.glob(os.path.join(here, "../nvidia", lib_folder, "lib", lib_name))[0])
-def _preload_cuda_deps():
-    cuda_libs = [
-        ("cuda_runtime", "libcudart.so.*[0-9]"),
-        ("nvjitlink", "libnvJitLink.so.*[0-9]"),
-        ("cusparse", "libcusparse.so.*[0-9]"),
-    ]
-    for lib_folder, lib_name in cuda_libs:
-        _preload_cuda_lib(lib_folder, lib_name)
-def _load_global_deps():
-    ctypes.CDLL(os.path.join(here, "lib/libtorch_global_deps.so"), mode=ctypes.RTLD_GLOBAL)
-    if "libcudart.so" in open("/proc/self/maps").read():
-        PRELOAD
-_load_global_deps()
-ctypes.CDLL(os.path.join(here, "lib/libtorch_cuda.so"))
-"""
-"""What PyTorch does when it is imported, with its own names and in its own order."""
 
 
 @pytest.fixture(scope="module")
@@ -200,10 +179,7 @@ def test_for_torch_as_it_loads_its_libraries(
     lib = site / "torch/lib"
     link(lib / "libtorch_global_deps.so", runtime, rpath="$ORIGIN/../../nvidia/cuda_runtime/lib")
     link(lib / "libtorch_cuda.so", cusparse, rpath="$ORIGIN/../../nvidia/cusparse/lib")
-    code = TORCH.replace("PRELOAD", "_preload_cuda_deps()" if preloads else "pass")
-    if not preloads:
-        code = re.sub(r'\("\w+", "lib.*\),', "", code)
-    (lib.parent / "__init__.py").write_text(code)
+    (lib.parent / "__init__.py").write_text(torch_start(preloads=preloads))
 
     variables = active(home, env, LD_LIBRARY_PATH=str(older.parent))
     told = which(home, "libnvJitLink.so.12", "--from", "torch", **variables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from shells.conda import Conda, RealConda
 from shells.driver import TCSH, Shell
 from shells.kits import Person, kits_in
 from shells.pinned import Session, pinned_environments
+from shells.terminal import Open, Terminal
 
 INTEGRATED = ("bash", "zsh", "fish", "tcsh", "xonsh", "nu")
 
@@ -69,3 +71,26 @@ def session(
     # What conda's own alias for tcsh hands on after the first word is expanded again.
     plain = shell is TCSH and isinstance(conda, RealConda)
     return Session(person, plain_folder if plain else pinned_folder, shell, conda)
+
+
+@pytest.fixture
+def at_prompt(person: Person, tmp_path: Path) -> Iterator[Open]:
+    """Open a shell; what is given as `before` stands in its rc file before our line."""
+    opened: list[Terminal] = []
+
+    def start(shell: Shell, before: str = "") -> Terminal:
+        opened.append(Terminal(shell, person, tmp_path, before))
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.child.close(force=True)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    folder = tmp_path / "tree (x) é"
+    (folder / "inner").mkdir(parents=True)
+    (folder / ".cuda-version").write_text("10.1\n")
+    (folder / "inner" / ".cuda-version").write_text("11.8\n")
+    return folder

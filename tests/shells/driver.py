@@ -206,6 +206,9 @@ POSIX_SHELLS = (BASH, ZSH, DASH)
 SHELLS = (*POSIX_SHELLS, FISH, TCSH)
 """The shells that every behaviour is tested in."""
 
+STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit"}
+"""Shell → the line that makes an unset variable and a failure its end, as careful scripts have."""
+
 Environment = dict[str, str]
 
 _OWN_BUSINESS = ("_", "LAST_EXIT_CODE", "CURRENT_FILE", "FILE_PWD", "PROCESS_PATH")

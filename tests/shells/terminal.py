@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pexpect
 
-from shells.driver import FISH, TCSH, Shell
-from shells.kits import Person
+from shells.driver import FISH, TCSH, Environment, Shell
+from shells.kits import Person, read_env
 from tools import require
 
 
@@ -62,3 +63,31 @@ class Terminal:
         self.child.sendline(f"echo {mark[:half]}''{mark[half:]}\"{status}\"")
         self.child.expect(mark + r"(\d+)\s")
         return str(self.child.before)
+
+
+Open = Callable[..., Terminal]
+"""Opens a shell at its prompt: the fixture `at_prompt`."""
+
+
+def home_of(terminal: Terminal) -> str:
+    found = terminal.say('echo "is""at"-"$CUDA_HOME"-"th""is"')
+    return found.rpartition("isat-")[2].partition("-this")[0]
+
+
+def cd(terminal: Terminal, folder: Path) -> str:
+    return terminal.say(f"cd {terminal.shell.quote(str(folder))}")
+
+
+def seen(terminal: Terminal) -> Environment:
+    """Return what a command typed now is given, but for what shells keep themselves."""
+    path = Path(terminal.directory) / "seen"
+    terminal.say(f"env -0 >{terminal.shell.quote(str(path))}")
+    own = ("SHLVL", "PWD", "OLDPWD", "_", "PS1", "USER", "LOGNAME", "LINES", "COLUMNS")
+    own += ("_CUDASWITCH_PREVIOUS",)
+    return {name: value for name, value in read_env(path).items() if name not in own}
+
+
+def printed(terminal: Terminal, command: str) -> list[str]:
+    """Type a command; return the lines it printed, without prompts and empty ones."""
+    lines = terminal.say(command).replace("ready> ", "").splitlines()
+    return [line.strip() for line in lines if line.strip()]

@@ -11,10 +11,10 @@ from made_environments import Env
 from shells.conda import CONDAS, Conda, conda_prefix, write_hook
 from shells.conftest import make_person
 from shells.driver import BASH, FISH, TCSH, ZSH, Shell
+from shells.frameworks import entered, left
 from shells.kits import Person, foreign
+from shells.moving import cd
 from shells.pinned import Session
-from shells.test_automatic import entered, left
-from shells.test_directory import cd
 
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 STACKED = ["conda", "stacked"]

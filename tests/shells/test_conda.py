@@ -24,6 +24,7 @@ from shells.driver import (
     FISH,
     POSIX_SHELLS,
     SHELLS,
+    STRICT,
     TCSH,
     ZSH,
     ShellResult,
@@ -38,7 +39,6 @@ KITS = (0, 2)
 """One that usual ways are enough for, and one that has no nvcc."""
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 
-STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit"}
 DIGITS = "IFS=/:0123456789"
 """A number that is not quoted is split, too."""
 

@@ -9,11 +9,7 @@ import pytest
 
 from shells.driver import BASH
 from shells.kits import Person
-from shells.terminal import Terminal
-from shells.test_interactive import Open, at_prompt, home_of, tree
-from shells.test_prompt_life import cd, printed
-
-__all__ = ["at_prompt", "tree"]  # fixtures
+from shells.terminal import Open, Terminal, cd, home_of, printed
 
 TIMER = """
 timer_start() {{ started=${{started:-$BASH_COMMAND}}; }}

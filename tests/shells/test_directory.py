@@ -16,8 +16,9 @@ from cudaswitch.errors import CudaswitchError
 from cudaswitch.versions import Version, parse_version_file
 from shells.conda import Conda, Emulator, conda_prefix
 from shells.conftest import make_person
-from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell, ShellResult
+from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
+from shells.moving import cd, homes
 from shells.quick_conda import QuickConda
 
 SHELLS = (BASH, ZSH, FISH, TCSH, XONSH, NU)
@@ -26,21 +27,6 @@ every = pytest.mark.parametrize("shell", SHELLS, ids=str)
 open_ones = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, NU), ids=str)
 
 HINTED = "hint: "
-
-
-def prompt(shell: Shell) -> str:
-    return shell.prompt
-
-
-def cd(shell: Shell, folder: Path) -> str:
-    return f"cd {shell.quote(str(folder))}\n{prompt(shell)}"
-
-
-def homes(person: Person, result: ShellResult) -> str:
-    """Return the number of the toolkit at each snap, `-` for none."""
-    numbers = {str(kit.home): str(n) for n, kit in enumerate(person.kits, 1)}
-    found = [result.snaps[str(n)].get("CUDA_HOME", "") for n in range(len(result.snaps))]
-    return "".join(numbers.get(home, "-") for home in found)
 
 
 @pytest.fixture
@@ -106,8 +92,8 @@ class TestFollowing:
                 person.pin(request, tmp_path / name)
         steps = [conda.init(shell), cd(shell, trees / "outer")]
         for name in ("pinned", "free", "system"):
-            steps.append(f"{conda.activate(shell, tmp_path / name)}\n{prompt(shell)}")
-        steps += [f"{conda.deactivate()}\n{prompt(shell)}"] * 3
+            steps.append(f"{conda.activate(shell, tmp_path / name)}\n{shell.prompt}")
+        steps += [f"{conda.deactivate()}\n{shell.prompt}"] * 3
         assert homes(person, person.play(shell, *steps).check()) == "--121-121"
 
     @pytest.mark.parametrize("conda", [Emulator(), QuickConda()], ids=str)
@@ -123,11 +109,11 @@ class TestFollowing:
         person.pin("11.8", pinned)
         steps = [conda.init(shell), cd(shell, trees / "outer/deep")]
         there = f"{conda.activate(shell, pinned, stack=True)}\n{conda.deactivate()}"
-        steps += [f"{conda.activate(shell, free)}\n{prompt(shell)}", f"{there}\n{prompt(shell)}"]
+        steps += [f"{conda.activate(shell, free)}\n{shell.prompt}", f"{there}\n{shell.prompt}"]
         # The same where it is below as well, and is taken up again.
         for prefix in (pinned, free):
-            steps.append(f"{conda.activate(shell, prefix, stack=True)}\n{prompt(shell)}")
-        steps.append(f"{there}\n{prompt(shell)}")
+            steps.append(f"{conda.activate(shell, prefix, stack=True)}\n{shell.prompt}")
+        steps.append(f"{there}\n{shell.prompt}")
         assert homes(person, person.play(shell, *steps).check()) == "--111222"
 
     def test_the_topmost_pin_of_a_stack(self, shell: Shell, person: Person, tmp_path: Path) -> None:
@@ -141,8 +127,8 @@ class TestFollowing:
         steps = [conda.init(shell)]
         for name in ("low", "high", "free", "low"):
             there = conda.activate(shell, tmp_path / name, stack=True)
-            steps.append(f"{there}\n{prompt(shell)}")
-        steps += [f"{conda.deactivate()}\n{prompt(shell)}"] * 4
+            steps.append(f"{there}\n{shell.prompt}")
+        steps += [f"{conda.deactivate()}\n{shell.prompt}"] * 4
         assert homes(person, person.play(shell, *steps).check()) == "--1221221-"
 
     def test_the_global_pin_is_the_weakest(self, shell: Shell, person: Person, trees: Path) -> None:
@@ -163,25 +149,25 @@ class TestFollowing:
 
     def test_the_variable(self, shell: Shell, person: Person, trees: Path) -> None:
         def variable(value: str) -> str:
-            return f"{shell.set('CUDASWITCH_VERSION', value)}\n{prompt(shell)}"
+            return f"{shell.set('CUDASWITCH_VERSION', value)}\n{shell.prompt}"
 
         steps = [variable("11.8"), cd(shell, trees / "outer"), variable("<12,>=11")]
         steps += ["cudaswitch use 12.4", "cudaswitch off", variable("12")]
-        steps += [f"{shell.unset('CUDASWITCH_VERSION')}\n{prompt(shell)}"]
+        steps += [f"{shell.unset('CUDASWITCH_VERSION')}\n{shell.prompt}"]
         assert homes(person, person.play(shell, *steps).check()) == "-2223231"
 
     def test_a_variable_that_nothing_can_be_found_for(
         self, shell: Shell, person: Person, trees: Path
     ) -> None:
         """It is told, and what was said before holds no more."""
-        said = [f"{shell.set('CUDASWITCH_VERSION', at)}\n{prompt(shell)}" for at in ("11.8", "9.9")]
+        said = [f"{shell.set('CUDASWITCH_VERSION', at)}\n{shell.prompt}" for at in ("11.8", "9.9")]
         steps = [*said, "cudaswitch use 10.1", "cudaswitch off", cd(shell, trees / "outer")]
         result = person.play(shell, *steps)
         assert result.stderr.count("9.9 is not installed") == 1
         assert homes(person, result) == "-2-1-1"
 
     def test_a_variable_that_only_use_knows(self, shell: Shell, person: Person) -> None:
-        said = f"{shell.set('CUDASWITCH_VERSION', '-')}\n{prompt(shell)}"
+        said = f"{shell.set('CUDASWITCH_VERSION', '-')}\n{shell.prompt}"
         result = person.play(shell, said)
         assert result.stderr.count("asked for by CUDASWITCH_VERSION") == 1
 
@@ -273,7 +259,7 @@ def test_a_broken_file_is_told_again_on_the_next_visit_and_seen_when_mended(
     file.write_text("nonsense here\n")
     mend = f"sh -c {shell.quote(f'echo 11.8 >{shlex.quote(str(file))}')}"
     steps = [cd(shell, trees / "none"), cd(shell, trees / "outer"), cd(shell, trees / "none")]
-    steps += [mend, cd(shell, trees / "none"), f"cd .\n{prompt(shell)}", cd(shell, trees)]
+    steps += [mend, cd(shell, trees / "none"), f"cd .\n{shell.prompt}", cd(shell, trees)]
     result = person.play(shell, *steps, cd(shell, trees / "none"))
     assert len([line for line in result.stderr.splitlines() if "cannot read" in line]) == 2
     assert homes(person, result)[-2:] == "-2"

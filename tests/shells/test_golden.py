@@ -28,7 +28,7 @@ from shells.conda import Emulator, conda_prefix
 from shells.driver import SHELLS, Shell, ShellResult
 from shells.kits import Person
 from shells.pinned import Session
-from shells.test_virtualenv import activate, with_venv
+from shells.venvs import activate, with_venv
 
 POSIX_AND_FISH = (".sh", ".bash", ".zsh", ".fish")
 GOLDEN = Path(__file__).with_name("golden")

@@ -12,7 +12,7 @@ from shells.driver import BASH, DASH, FISH, TCSH, ZSH, Shell, run_shell
 from shells.kits import Person
 from shells.pinned import Session
 from shells.quick_conda import CONDAS, QuickConda
-from shells.test_virtualenv import activate, with_venv
+from shells.venvs import activate, with_venv
 from tools import console_script
 
 CAPITALS = "; ".join(f"alias -g {letter}='| cat'" for letter in map(chr, range(65, 91)))

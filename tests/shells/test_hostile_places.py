@@ -12,9 +12,9 @@ from shells.conftest import make_person
 from shells.driver import BASH, FISH, SHELLS, TCSH, ZSH, Shell
 from shells.hostile import CANARY
 from shells.kits import Kit, Person, foreign
+from shells.moving import cd
 from shells.pinned import Session
-from shells.test_directory import cd, prompt
-from shells.test_virtualenv import activate, assert_as_before, assert_on, with_uv
+from shells.venvs import activate, assert_as_before, assert_on, with_uv
 
 every = pytest.mark.parametrize("shell", SHELLS, ids=str)
 integrated = pytest.mark.parametrize(
@@ -171,6 +171,6 @@ def test_a_home_like_that_with_its_store_elsewhere(shell: Shell, tmp_path: Path)
     init = home.path / "init"
     init.write_text(done.stdout)
     person = Person(moved, ((),) * 3, {shell.name: init})  # type: ignore[arg-type]  # none needed
-    result = person.play(shell, prompt(shell), "cudaswitch use system").check()
+    result = person.play(shell, shell.prompt, "cudaswitch use system").check()
     assert result.snaps["2"].get("_CUDASWITCH_U") == "system"
     assert not list(tmp_path.rglob(CANARY))

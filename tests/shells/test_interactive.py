@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,39 +11,9 @@ from shells.conda import conda_prefix
 from shells.driver import BASH, FISH, TCSH, ZSH, Shell
 from shells.kits import Person
 from shells.quick_conda import QuickConda
-from shells.terminal import Terminal
+from shells.terminal import Open, home_of
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-
-Open = Callable[..., Terminal]
-
-
-@pytest.fixture
-def at_prompt(person: Person, tmp_path: Path) -> Iterator[Open]:
-    """Open a shell; what is given as `before` stands in its rc file before our line."""
-    opened: list[Terminal] = []
-
-    def start(shell: Shell, before: str = "") -> Terminal:
-        opened.append(Terminal(shell, person, tmp_path, before))
-        return opened[-1]
-
-    yield start
-    for terminal in opened:
-        terminal.child.close(force=True)
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    folder = tmp_path / "tree (x) é"
-    (folder / "inner").mkdir(parents=True)
-    (folder / ".cuda-version").write_text("10.1\n")
-    (folder / "inner" / ".cuda-version").write_text("11.8\n")
-    return folder
-
-
-def home_of(terminal: Terminal) -> str:
-    found = terminal.say('echo "is""at"-"$CUDA_HOME"-"th""is"')
-    return found.rpartition("isat-")[2].partition("-this")[0]
 
 
 @every_shell

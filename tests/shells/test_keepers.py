@@ -11,13 +11,9 @@ import pytest
 
 from shells.driver import BASH, FISH, ZSH, Environment, Shell
 from shells.kits import Person
-from shells.terminal import Terminal
-from shells.test_interactive import Open, at_prompt
-from shells.test_prompt_life import cd, seen
-from shells.test_virtualenv import with_uv
+from shells.terminal import Open, Terminal, cd, seen
+from shells.venvs import with_uv
 from tools import require
-
-__all__ = ["at_prompt"]  # a fixture
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 

@@ -10,10 +10,7 @@ import pytest
 
 from shells.driver import FISH, TCSH, XONSH, Shell
 from shells.kits import Person
-from shells.terminal import Terminal
-from shells.test_interactive import Open, at_prompt
-
-__all__ = ["at_prompt"]  # a fixture
+from shells.terminal import Open, Terminal
 
 LATER = {
     "fish": "function later --on-event fish_prompt\n"

@@ -11,12 +11,10 @@ import pytest
 from cudaswitch import shells
 from shells.driver import BASH, FISH, ZSH, Shell
 from shells.kits import Person
-from shells.terminal import Terminal
-from shells.test_interactive import Open, at_prompt, every_shell, home_of, tree
+from shells.terminal import Open, Terminal, home_of
 from tools import require
 
-__all__ = ["at_prompt", "tree"]  # fixtures
-
+every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 WORDS = "builtin emulate eval export local printf read return set shift source test typeset unset"
 ALIASES = "; ".join(f"alias {word}=false" for word in WORDS.split())
 PARSING = {

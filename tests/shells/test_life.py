@@ -14,15 +14,7 @@ from shells.conda import CONDAS, Conda, Emulator, conda_prefix, write_hook
 from shells.driver import BASH, FISH, NU, POSIX_SHELLS, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
 from shells.kits import STATE, Person, foreign
 from shells.pinned import Session
-from shells.test_directory import prompt
-from shells.test_virtualenv import (
-    activate,
-    assert_as_before,
-    assert_on,
-    scripts,
-    with_uv,
-    with_venv,
-)
+from shells.venvs import activate, assert_as_before, assert_on, scripts, with_uv, with_venv
 from tools import console_script
 
 every = pytest.mark.parametrize("shell", SHELLS, ids=str)
@@ -385,8 +377,8 @@ class TestUnpinned:
         person.pin("10.1", prefix)
         unpin = f"{console_script()} unpin -p {shell.quote(str(prefix))} 2>/dev/null"
         session = Session(person, tmp_path, shell, conda)
-        steps = [f"{step}\n{prompt(shell)}" for step in session.steps("a b out out")]
-        steps.insert(1, f"{unpin}\n{prompt(shell)}")
+        steps = [f"{step}\n{shell.prompt}" for step in session.steps("a b out out")]
+        steps.insert(1, f"{unpin}\n{shell.prompt}")
         result = session.play(*steps, load=True).check()
         assert result.snaps["2"]["CUDA_HOME"] == str(person.kits[0].home)
         for number in ("4", "5", "6"):

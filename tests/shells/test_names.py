@@ -12,7 +12,7 @@ from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, ZSH, Shell
 from shells.kits import Kit, Person, foreign
 from shells.pinned import Session
-from shells.test_virtualenv import with_venv
+from shells.venvs import with_venv
 from tools import console_script
 
 _COMMON = """

@@ -15,12 +15,10 @@ from shells.conda import conda_prefix
 from shells.conftest import ready_file
 from shells.driver import BASH, FISH, ZSH, Environment, Shell
 from shells.kits import STATE, Person, foreign, read_env, switched
-from shells.terminal import Terminal
-from shells.test_interactive import every_shell, home_of, tree
+from shells.terminal import Terminal, home_of
 from tools import console_script, require
 
-__all__ = ["tree"]  # fixtures
-
+every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 REBUILT = "/usr/local/bin:/usr/bin:/bin"
 RC_FILES = {
     BASH: (".bash_profile",),

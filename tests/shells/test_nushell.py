@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,18 +12,13 @@ from cudaswitch.shells import ROWS
 from shells.conda import conda_prefix
 from shells.driver import BASH, FISH, NU, ZSH, Environment, Shell
 from shells.kits import Person, foreign, read_env, switched
+from shells.venvs import with_virtualenv
 from tools import console_script, require
 
 NAME = "my env [x] é"
 NUSHELLS_OWN = ("NU_VERSION", "CMD_DURATION_MS", "LAST_EXIT_CODE")
 NUSHELLS_OWN += ("CURRENT_FILE", "FILE_PWD", "PROCESS_PATH")
 LIBRARIES = pytest.mark.parametrize("libraries", [None, "", "/own lib:$x"], ids=repr)
-
-
-def with_virtualenv(prefix: Path) -> Path:
-    command = [sys.executable, "-m", "virtualenv", "--no-seed", "--quiet", prefix]
-    subprocess.run(command, check=True, capture_output=True)
-    return prefix
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +84,7 @@ class TestVirtualenv:
         assert foreign(result.snaps["5"]) == foreign(before)
 
     def test_pinned_and_unpinned_while_active(self, person: Person, tmp_path: Path) -> None:
-        prefix = with_virtualenv(tmp_path / "v")
+        with_virtualenv(prefix := tmp_path / "v")
         at = NU.quote(str(prefix))
         words = [f"cudaswitch {word} -p {at} err> /dev/null" for word in ("pin 11.8", "unpin")]
         result = person.play(NU, into(prefix), *words, OUT).check()
@@ -101,7 +94,7 @@ class TestVirtualenv:
         assert result.snaps["4"] == before
 
     def test_unpinned_in_another_terminal(self, person: Person, tmp_path: Path) -> None:
-        prefix = with_virtualenv(tmp_path / "v")
+        with_virtualenv(prefix := tmp_path / "v")
         person.pin("11.8", prefix)
         elsewhere = f"^{console_script()} unpin -p {NU.quote(str(prefix))} err> /dev/null"
         result = person.play(NU, into(prefix), elsewhere, f"cd /\n{NU.prompt}").check()
@@ -112,7 +105,7 @@ class TestVirtualenv:
     def test_a_pin_whose_toolkit_is_gone_changes_nothing(
         self, person: Person, tmp_path: Path
     ) -> None:
-        prefix = with_virtualenv(tmp_path / "v")
+        with_virtualenv(prefix := tmp_path / "v")
         person.pin("12.4", prefix)
         want = prefix / "etc" / "cudaswitch" / "want"
         want.write_text(want.read_text().replace("cuda-12.4", "cuda-99"))
@@ -155,7 +148,7 @@ def test_a_version_may_be_a_number(person: Person) -> None:
 def test_what_frameworks_need_is_known_until_packages_change(
     person: Person, tmp_path: Path
 ) -> None:
-    prefix = with_virtualenv(tmp_path / "v")
+    with_virtualenv(prefix := tmp_path / "v")
     ready = person.home.store / "auto" / str(prefix).replace("/", "%")
     ready.parent.mkdir(exist_ok=True)
     ready.write_text(f"{prefix}\n{person.kits[0].home}\n")
@@ -268,7 +261,7 @@ def test_a_release_that_is_too_old_is_told_so_and_left_alone(
 def test_what_a_person_calls_by_a_builtin_s_name_is_left_out(
     person: Person, tmp_path: Path
 ) -> None:
-    prefix = with_virtualenv(tmp_path / "v")
+    with_virtualenv(prefix := tmp_path / "v")
     site = next(prefix.glob("lib/python*/site-packages"))
     (site / "nvidia" / "cublas" / "lib").mkdir(parents=True)
     (tmp_path / ".cuda-version").write_text("11.8\n")

@@ -20,7 +20,7 @@ from shells.driver import BASH, DASH, Shell, run_shell
 from shells.hostile import BYTES, NAMED, pairs
 from shells.kits import STATE, Person, foreign, switched
 from shells.pinned import Session
-from shells.test_virtualenv import activate, assert_as_before, assert_on, with_venv
+from shells.venvs import activate, assert_as_before, assert_on, with_venv
 
 BUSYBOX = replace(DASH, name="busybox", options=("sh",))
 MKSH = replace(DASH, name="mksh", options=())

@@ -19,7 +19,7 @@ from shells.driver import BASH, DASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
-from shells.test_virtualenv import activate, with_venv
+from shells.venvs import activate, with_venv
 from tools import console_script
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)

@@ -17,11 +17,11 @@ from shells.conda import CONDAS as FULL
 from shells.conda import Conda, conda_prefix
 from shells.conftest import make_person
 from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
+from shells.frameworks import entered
 from shells.kits import Person, foreign, switched
+from shells.moving import cd, homes
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
-from shells.test_automatic import entered
-from shells.test_directory import cd, homes
 from tools import console_script
 
 CHANGING = (

@@ -14,7 +14,7 @@ from shells.driver import BASH, FISH, ZSH, Shell
 from shells.kits import Person
 from shells.pinned import Session, pinned_environments
 from shells.quick_conda import QuickConda
-from shells.test_virtualenv import activate, with_venv
+from shells.venvs import activate, with_venv
 from tools import require
 
 _TRACED = "clone,clone3,fork,vfork,execve,newfstatat,stat,faccessat,faccessat2,access"

@@ -7,22 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from shells.driver import BASH, FISH, ZSH, Environment, Shell
-from shells.kits import Person, read_env
-from shells.terminal import Terminal
-from shells.test_interactive import Open, at_prompt, home_of, tree
-
-__all__ = ["at_prompt", "tree"]  # fixtures
+from shells.driver import BASH, FISH, ZSH, Shell
+from shells.kits import Person
+from shells.terminal import Open, Terminal, cd, home_of, printed, seen
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 
-
 ASKED = 'exec cudaswitch "$@"\n'
-
-
-def cd(terminal: Terminal, folder: Path) -> str:
-    return terminal.say(f"cd {terminal.shell.quote(str(folder))}")
 
 
 def interrupt(terminal: Terminal) -> None:
@@ -30,21 +22,6 @@ def interrupt(terminal: Terminal) -> None:
     terminal.child.sendintr()
     time.sleep(0.3)
     terminal.say("")
-
-
-def seen(terminal: Terminal) -> Environment:
-    """Return what a command typed now is given, but for what shells keep themselves."""
-    path = Path(terminal.directory) / "seen"
-    terminal.say(f"env -0 >{terminal.shell.quote(str(path))}")
-    own = ("SHLVL", "PWD", "OLDPWD", "_", "PS1", "USER", "LOGNAME", "LINES", "COLUMNS")
-    own += ("_CUDASWITCH_PREVIOUS",)
-    return {name: value for name, value in read_env(path).items() if name not in own}
-
-
-def printed(terminal: Terminal, command: str) -> list[str]:
-    """Type a command; return the lines it printed, without prompts and empty ones."""
-    lines = terminal.say(command).replace("ready> ", "").splitlines()
-    return [line.strip() for line in lines if line.strip()]
 
 
 @pytest.fixture

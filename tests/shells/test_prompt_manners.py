@@ -8,11 +8,7 @@ import pytest
 
 from shells.driver import BASH, FISH, ZSH, Shell
 from shells.kits import Person
-from shells.terminal import Terminal
-from shells.test_interactive import Open, at_prompt, home_of, tree
-from shells.test_prompt_life import cd, printed, seen
-
-__all__ = ["at_prompt", "tree"]  # fixtures
+from shells.terminal import Open, Terminal, cd, home_of, printed, seen
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)

@@ -13,7 +13,7 @@ import cudaswitch
 from shells.driver import FISH
 from shells.kits import Person, foreign, switched
 from shells.terminal import Terminal
-from shells.test_virtualenv import activate, with_venv
+from shells.venvs import activate, with_venv
 
 BARE: dict[str, Path] = {}
 """Without the integration."""

@@ -12,7 +12,7 @@ from shells.conftest import make_person
 from shells.driver import BASH, FISH, ZSH, Shell, ShellResult
 from shells.kits import STATE, Kit, Person, foreign, read_env
 from shells.pinned import Session
-from shells.test_virtualenv import activate, bare, with_venv
+from shells.venvs import activate, bare, with_venv
 
 three = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 _UPPER = (

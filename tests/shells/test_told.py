@@ -14,7 +14,7 @@ from shells.kits import Kit, Person
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
 from shells.terminal import Terminal
-from shells.test_virtualenv import activate, with_venv
+from shells.venvs import activate, with_venv
 
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
 sourcing = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)

@@ -26,7 +26,7 @@ from shells.histories import Evening, Event, Stage, act, shrunk, world
 from shells.kits import foreign
 from shells.package_scripts import FISH_SCRIPTS, FOLDERS, SCRIPTS
 from shells.pinned import Session
-from shells.test_virtualenv import activate, with_venv
+from shells.venvs import activate, with_venv
 from shells.world import Place, World
 
 COUNT = int(os.environ.get("CUDASWITCH_HISTORIES", "600"))

@@ -13,7 +13,7 @@ from shells.conda import conda_prefix
 from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person
-from shells.test_directory import cd, homes
+from shells.moving import cd, homes
 
 every = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

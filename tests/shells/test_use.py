@@ -24,9 +24,9 @@ from shells.driver import (
     Shell,
     ShellResult,
 )
+from shells.frameworks import spied
 from shells.kits import Kit, Person, foreign, read_env, switched
-from shells.test_automatic import spied
-from shells.test_directory import cd
+from shells.moving import cd
 
 every = pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)

@@ -2,59 +2,32 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from shells.conda import conda_prefix
-from shells.driver import BASH, DASH, FISH, SHELLS, TCSH, ZSH, Environment, Shell, ShellResult
-from shells.kits import STATE, Kit, Person, foreign, switched
+from shells.driver import BASH, DASH, FISH, SHELLS, STRICT, TCSH, ZSH, Shell, ShellResult
+from shells.kits import STATE, Person, switched
 from shells.quick_conda import QuickConda
+from shells.venvs import (
+    MAKERS,
+    Maker,
+    activate,
+    assert_as_before,
+    assert_on,
+    bare,
+    scripts,
+    with_venv,
+)
 from tools import console_script
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 
-STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit"}
 NAME = "my env [x] é"
-
-
-def _run(*command: str | Path) -> None:
-    subprocess.run(command, check=True, capture_output=True)
-
-
-def with_venv(prefix: Path) -> None:
-    _run(sys.executable, "-m", "venv", "--without-pip", prefix)
-
-
-def with_virtualenv(prefix: Path) -> None:
-    _run(sys.executable, "-m", "virtualenv", "--no-seed", "--quiet", prefix)
-
-
-def with_uv(prefix: Path) -> None:
-    _run(sys.executable, "-m", "uv", "venv", "--quiet", "--offline", "-p", sys.executable, prefix)
-
-
-MAKERS = {"venv": with_venv, "virtualenv": with_virtualenv, "uv": with_uv}
-Maker = Callable[[Path], None]
-
-
-def activate(shell: Shell, prefix: Path) -> str:
-    suffix = "" if shell.suffix == "sh" else f".{shell.suffix}"
-    return shell.source(prefix / "bin" / f"activate{suffix}")
-
-
-def scripts(prefix: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (prefix / "bin").glob("*activate*")}
-
-
-def prompt(shell: Shell) -> str:
-    """Do what happens before each prompt."""
-    return shell.prompt
 
 
 @dataclass(frozen=True)
@@ -90,23 +63,6 @@ def made(maker: Maker, person: Person, folder: Path) -> Envs:
     person.pin("10.1", v)
     person.pin("11.8", x)
     return Envs(v, w, x, original)
-
-
-def bare(env: Environment) -> Environment:
-    """Leave out our bookkeeping and what the makers' own scripts keep."""
-    own = ("VIRTUAL_ENV", "_OLD_", "PS1", "PKG_CONFIG", "TCL_", "TK_", "OLDPWD")
-    return {name: value for name, value in foreign(env).items() if not name.startswith(own)}
-
-
-def assert_on(result: ShellResult, number: int, prefix: Path, kit: Kit) -> None:
-    before, now = result.snaps["0"], result.snaps[str(number)]
-    assert bare(now) == bare(switched(before | {"PATH": f"{prefix}/bin:{before['PATH']}"}, kit))
-
-
-def assert_as_before(result: ShellResult, number: int) -> None:
-    now = result.snaps[str(number)]
-    assert bare(now) == bare(result.snaps["0"])
-    assert not [name for name in now if name.startswith(STATE)]
 
 
 @every_shell
@@ -298,7 +254,7 @@ def test_unpinned_in_another_terminal(
         enter = conda.activate(shell, conda_prefix(prefix))
     person.pin("10.1", prefix)
     elsewhere = f"{console_script()} unpin -p {shell.quote(str(prefix))}"
-    steps = (f"{step}\n{prompt(shell)}" for step in (enter, elsewhere, "cd /"))
+    steps = (f"{step}\n{shell.prompt}" for step in (enter, elsewhere, "cd /"))
     result = person.play(shell, conda.init(shell), *steps)
     homes = [result.snaps[number].get("CUDA_HOME") for number in "234"]
     assert homes == [str(person.kits[0].home)] * 2 + [None]
@@ -312,8 +268,8 @@ class TestPrompt:
     def test_from_pinned_to_unpinned_without_deactivation(
         self, person: Person, shell: Shell, envs: Envs
     ) -> None:
-        steps = [f"{activate(shell, envs / name)}\n{prompt(shell)}" for name in "vwxwv"]
-        result = person.play(shell, *steps, f"deactivate\n{prompt(shell)}").check()
+        steps = [f"{activate(shell, envs / name)}\n{shell.prompt}" for name in "vwxwv"]
+        result = person.play(shell, *steps, f"deactivate\n{shell.prompt}").check()
         for number, prefix, kit in ((1, envs.v, 0), (3, envs.x, 1), (5, envs.v, 0)):
             assert_on(result, number, prefix, person.kits[kit])
         for number in (2, 4):
@@ -327,7 +283,7 @@ class TestPrompt:
         """As a build script does: at the prompt the same is active as at the one before."""
         v, w = (activate(shell, plain_envs / name) for name in "vw")
         steps = (f"{v}\n{w}\ndeactivate", w, f"{v}\n{w}", "deactivate")
-        result = person.play(shell, *(f"{step}\n{prompt(shell)}" for step in steps)).check()
+        result = person.play(shell, *(f"{step}\n{shell.prompt}" for step in steps)).check()
         for number in (1, 4):
             assert_as_before(result, number)
         assert bare(result.snaps["3"]) == bare(result.snaps["2"])
@@ -340,7 +296,7 @@ class TestPrompt:
         pinned = scripts(tmp_path / "v")
         with_venv(tmp_path / "v")
         assert scripts(tmp_path / "v") != pinned
-        steps = [activate(shell, tmp_path / "v"), prompt(shell), "deactivate", prompt(shell)]
+        steps = [activate(shell, tmp_path / "v"), shell.prompt, "deactivate", shell.prompt]
         result = person.play(shell, *steps).check()
         assert bare(result.snaps["1"]).get("CUDA_HOME") is None
         assert_on(result, 2, tmp_path / "v", person.kits[0])
@@ -349,8 +305,8 @@ class TestPrompt:
     def test_a_variable_alone_is_seen(self, person: Person, shell: Shell, plain_envs: Envs) -> None:
         """As direnv does it: no script runs at all."""
         steps = [
-            shell.set("VIRTUAL_ENV", str(plain_envs.v)) + "\n" + prompt(shell),
-            shell.unset("VIRTUAL_ENV") + "\n" + prompt(shell),
+            shell.set("VIRTUAL_ENV", str(plain_envs.v)) + "\n" + shell.prompt,
+            shell.unset("VIRTUAL_ENV") + "\n" + shell.prompt,
         ]
         result = person.play(shell, *steps).check()
         assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[0].home)

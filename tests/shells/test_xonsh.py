@@ -11,12 +11,12 @@ import pytest
 from made_environments import Env
 from shells.conda import Conda, conda_prefix
 from shells.driver import XONSH, ShellResult
+from shells.frameworks import NEW, OLD, later
 from shells.kits import Person, foreign, switched
+from shells.moving import homes
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
-from shells.test_automatic import NEW, OLD, later
-from shells.test_directory import homes
-from shells.test_virtualenv import with_venv
+from shells.venvs import with_venv
 from tools import console_script
 
 
