@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from homes import HOSTILE_FOLDER, Home, make_home
-from shells.conda import Conda, RealConda
+from shells.conda import Conda, RealConda, conda_prefix
 from shells.driver import TCSH, Shell
 from shells.kits import Person, kits_in
 from shells.pinned import Session, pinned_environments
@@ -61,6 +62,30 @@ def pinned_folder(person: Person, tmp_path_factory: pytest.TempPathFactory) -> P
 @pytest.fixture(scope="session")
 def plain_folder(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pinned_environments(person, tmp_path_factory.mktemp("plain"))
+
+
+@pytest.fixture(scope="module")
+def made_once(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Make pinned environments for all tests of a module: a pin takes longer than a history.
+
+    `variables` are what `conda env config vars set` has set in some of them, pinned or not;
+    `pins` are the words of those that are pinned after that.
+    """
+    made: dict[str, Path] = {}
+
+    def folder(variables: dict[str, dict[str, str]], **pins: tuple[str, ...]) -> Path:
+        key = json.dumps([variables, pins])
+        if key not in made:
+            made[key] = pinned_environments(person, tmp_path_factory.mktemp("once"))
+            for name, values in variables.items():
+                for at in (made[key], made[key] / "bare"):
+                    state = conda_prefix(at / name) / "conda-meta" / "state"
+                    state.write_text(json.dumps({"env_vars": values}))
+            for name, (request, *options) in pins.items():
+                person.pin(request, made[key] / name, *options)
+        return made[key]
+
+    return folder
 
 
 @pytest.fixture

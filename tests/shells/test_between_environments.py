@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
 from shells.driver import BASH, FISH, POSIX_SHELLS, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments, unpinned
+from shells.quick_conda import CONDAS as QUICK_AND_REAL
 
 every_shell = pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
 every_conda = pytest.mark.parametrize("conda", [Emulator(), *filter(None, [real_conda()])], ids=str)
@@ -24,7 +25,7 @@ def at_last(session: Session, words: str, **variables: str | None) -> dict[str, 
 
 
 @every_shell
-@every_conda
+@pytest.mark.parametrize("conda", QUICK_AND_REAL, ids=str)
 @pytest.mark.parametrize("name", ["c", "d"])
 @pytest.mark.parametrize(
     ("kept", "added"),
@@ -38,10 +39,18 @@ def at_last(session: Session, words: str, **variables: str | None) -> dict[str, 
     ],
 )
 def test_a_path_that_a_script_keeps(
-    shell: Shell, conda: Conda, name: str, kept: str, added: str, person: Person, tmp_path: Path
+    shell: Shell,
+    conda: Conda,
+    name: str,
+    kept: str,
+    added: str,
+    person: Person,
+    made_once: Callable[..., Path],
 ) -> None:
     """Under a name of its own, from before the hook of the environment that it is in."""
-    mine = Session(person, pinned_environments(person, tmp_path), shell, conda)
+    mine = Session(person, made_once({}), shell, conda)
+    for another in mine.folder.rglob("own.*"):
+        another.unlink()
     for at in (mine, unpinned(mine)):
         prefix = conda_prefix(at.folder / name)
         own = f"{prefix}/tools"
@@ -62,13 +71,15 @@ def test_a_path_that_a_script_keeps(
 @every_conda
 @pytest.mark.parametrize("had", [None, "/u"], ids=repr)
 def test_libraries_that_an_environment_has(
-    shell: Shell, conda: Conda, had: str | None, person: Person, tmp_path: Path
+    shell: Shell,
+    conda: Conda,
+    had: str | None,
+    person: Person,
+    made_once: Callable[..., Path],
 ) -> None:
     """conda keeps the toolkit's folders from before the hook of the environment that was left."""
-    mine = Session(person, pinned_environments(person, tmp_path), shell, conda)
-    for at in (mine, unpinned(mine)):
-        text = json.dumps({"env_vars": {"LD_LIBRARY_PATH": "/theirs"}})
-        (at.folder / "a" / "conda-meta" / "state").write_text(text)
+    folder = made_once({"a": {"LD_LIBRARY_PATH": "/theirs"}})
+    mine = Session(person, folder, shell, conda)
     long = f"{'c b ' * 6}a{' out' * 13}"  # conda counts its levels by two digits there
     for words in ("c a out out", "c b a out out out", "c b c a out out out out", long):
         last = (at_last(at, words, LD_LIBRARY_PATH=had) for at in (mine, unpinned(mine)))

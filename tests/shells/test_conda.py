@@ -7,6 +7,8 @@ one must be the other one with the toolkit added, and with nothing added once al
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,7 @@ from shells.driver import (
     ShellResult,
 )
 from shells.kits import STATE, Kit, Person, foreign, switched
-from shells.pinned import Session, pinned_environments, unpinned
+from shells.pinned import Session, unpinned
 from shells.quick_conda import CONDAS
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
@@ -193,17 +195,12 @@ def test_identical_entries_of_the_person_are_counted(session: Session) -> None:
 @pytest.mark.parametrize("pinned", [False, True], ids=["bare", "pinned"])
 @pytest.mark.parametrize("words", ["a d out out", "a +d c d out out out out"])
 def test_variables_of_an_environment(
-    session: Session, tmp_path: Path, own: str, pinned: bool, words: str
+    session: Session, made_once: Callable[..., Path], own: str, pinned: bool, words: str
 ) -> None:
     """What `conda env config vars` replaces is kept with our entries in it, and comes back."""
     variables = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib", "CUDACXX": "/vars/nvcc"}
-    folder = pinned_environments(session.person, tmp_path)
-    mine = Session(session.person, folder, session.shell, session.conda)
-    for at in (mine, unpinned(mine)):
-        prefix = conda_prefix(at.folder / "d")
-        (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
-    if pinned:
-        session.person.pin("12.4", mine.folder / "d")
+    folder = made_once({"d": variables}, **({"d": ("12.4",)} if pinned else {}))
+    mine = replace(session, folder=folder)
     last = str(len(words.split()) + 1)
     seen = mine.play(*mine.steps(words), **OWN[own]).snaps[last]
     plain = unpinned(mine)
@@ -241,23 +238,18 @@ def test_a_copy_that_conda_left_behind_is_not_ours(
 @pytest.mark.parametrize("number", KITS)
 @pytest.mark.parametrize("names", [("LD_LIBRARY_PATH",), ("LD_LIBRARY_PATH", "CUDA_HOME")])
 def test_a_copy_of_the_persons_own_stays(
-    session: Session, tmp_path: Path, words: str, number: int, names: tuple[str, ...]
+    session: Session,
+    made_once: Callable[..., Path],
+    words: str,
+    number: int,
+    names: tuple[str, ...],
 ) -> None:
     """Also where it names the toolkit that the environment is pinned to."""
     kit = session.person.kits[number]
     theirs = {"LD_LIBRARY_PATH": f"{kit.lib[0]}:/q", "CUDA_HOME": str(kit.home)}
     own = {name: theirs[name] for name in names}
     variables = dict.fromkeys(names, "/vars")
-    mine = Session(
-        session.person,
-        pinned_environments(session.person, tmp_path),
-        session.shell,
-        session.conda,
-    )
-    for at in (mine, unpinned(mine)):
-        prefix = conda_prefix(at.folder / "d")
-        (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
-    session.person.pin(kit.version, mine.folder / "d")
+    mine = replace(session, folder=made_once({"d": variables}, d=(kit.version,)))
     last = str(len(words.split()) + 1)
     seen = mine.play(*mine.steps(words), **own).snaps[last]
     plain = unpinned(mine)
@@ -280,23 +272,15 @@ def test_a_copy_of_the_persons_own_stays(
     ],
 )
 def test_a_variable_of_the_persons_own_is_no_sign_for_another(
-    session: Session, tmp_path: Path, words: str, own: str, second: str
+    session: Session, made_once: Callable[..., Path], words: str, own: str, second: str
 ) -> None:
     """Of one variable conda keeps what the person had, of another what we put there."""
     kit = session.person.kits[1]
     theirs = {"LD_LIBRARY_PATH": f"{kit.lib[0]}:/q", "CUDA_HOME": str(kit.home)}
     theirs |= {"CUDA_VISIBLE_DEVICES": "0,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-    mine = Session(
-        session.person,
-        pinned_environments(session.person, tmp_path),
-        session.shell,
-        session.conda,
-    )
-    for name, variable in (("d", own), ("c", second)):
-        for at in (mine, unpinned(mine)):
-            state = conda_prefix(at.folder / name) / "conda-meta" / "state"
-            state.write_text(json.dumps({"env_vars": {variable: f"/vars/{name}"}}))
-        session.person.pin(kit.version, mine.folder / name, "--gpus", "0,2")
+    variables = {"d": {own: "/vars/d"}, "c": {second: "/vars/c"}}
+    pin = (kit.version, "--gpus", "0,2")
+    mine = replace(session, folder=made_once(variables, d=pin, c=pin))
     last = str(len(words.split()) + 1)
     seen = mine.play(*mine.steps(words), **{own: theirs[own]}).snaps[last]
     plain = unpinned(mine)
