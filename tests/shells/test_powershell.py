@@ -27,27 +27,31 @@ def faults(node: Node) -> list[str]:
     return found + [fault for child in node.children for fault in faults(child)]
 
 
-def functions(text: str) -> dict[str, list[str]]:
-    """Name the functions of a text, each with the lines of its body as they stand, unindented."""
+def inside(node: Node, kind: str) -> Iterator[Node]:
+    """Find the nodes of a kind, `node` itself too, in the order of the text."""
+    if node.type == kind:
+        yield node
+    for child in node.children:
+        yield from inside(child, kind)
 
-    def found(node: Node) -> Iterator[Node]:
-        if node.type == "function_statement":
-            yield node
-        for child in node.children:
-            yield from found(child)
 
-    bodies = {}
-    for node in found(tree(text)):
-        lines = (node.text or b"").decode().splitlines()
-        bodies[lines[0].split()[1].partition("(")[0].removeprefix("global:")] = [
-            line.strip() for line in lines[1:-1]
-        ]
-    return bodies
+def written(node: Node) -> str:
+    return (node.text or b"").decode()
+
+
+def first_statement(block: Node) -> str:
+    """Return what a function or a script block does first."""
+    return written(next(inside(block, "statement_list")).named_children[0])
 
 
 @pytest.fixture
-def written(person: Person) -> dict[str, list[str]]:
-    return functions(person.home.run("init", "pwsh").stdout)
+def functions(person: Person) -> dict[str, Node]:
+    """The functions of the integration, by their names."""
+    text = person.home.run("init", "pwsh").stdout
+    return {
+        written(next(inside(node, "function_name"))).removeprefix("global:"): node
+        for node in inside(tree(text), "function_statement")
+    }
 
 
 def unquoted(text: str) -> str:
@@ -94,53 +98,28 @@ def test_any_value_comes_back(value: str) -> None:
     assert unquoted(shells.quote_pwsh(value)) == value
 
 
-def test_the_program_gets_the_words_as_they_were_typed(written: dict[str, list[str]]) -> None:
-    """With the first `--`, which functions never see, and lists with commas in one word."""
-    body = written["cudaswitch"]
-    assert [line for line in body if "$args" in line or "@args" in line] == [
-        "$words = @(__cudaswitch_words $args $MyInvocation)"
-    ]
-    assert sum("@words" in line for line in body) == 2
-    assert "if ($word -is [array]) { $word = $word -join ',' }" in written["__cudaswitch_words"]
-    assert "$words.Insert($at, '--')" in written["__cudaswitch_words"]
+def test_no_parameter_of_ours_takes_a_word_away(functions: dict[str, Node]) -> None:
+    """A function that declares some has PowerShell read `--gpus` and `-x` as their names."""
+    declared = ("function_parameter_declaration", "param_block")
+    found = {kind: [*inside(functions["cudaswitch"], kind)] for kind in declared}
+    assert found == {kind: [] for kind in declared}
+    # The same look finds those that do.
+    assert [*inside(functions["__cudaswitch_around"], declared[0])]
 
 
-def test_the_program_reads_what_is_piped_in(written: dict[str, list[str]]) -> None:
-    body = written["cudaswitch"]
-    at = body.index("if ($MyInvocation.ExpectingInput) {")
-    assert body[at + 1 : at + 4] == [
-        "$input | & (__cudaswitch_located) @words",
-        "} else {",
-        "& (__cudaswitch_located) @words",
-    ]
+PUBLIC = ("cudaswitch", "__cudaswitch_prompt", "__cudaswitch_look", "__cudaswitch_settle")
+"""What is called from outside."""
 
 
-def test_a_program_that_is_gone_is_no_success(written: dict[str, list[str]]) -> None:
-    body = written["cudaswitch"]
-    first = next(at for at, line in enumerate(body) if "& (__cudaswitch_located)" in line)
-    assert body.index("$global:LASTEXITCODE = 127") < first
-
-
-def test_a_strict_mode_of_the_profile_stays_outside(written: dict[str, list[str]]) -> None:
-    """Whatever is called from outside switches it off first, for itself and what it calls."""
-    for name in ("cudaswitch", "__cudaswitch_prompt", "__cudaswitch_look", "__cudaswitch_settle"):
-        assert next(line for line in written[name] if line[:1] != "#") == "Set-StrictMode -Off"
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_strict_mode_of_the_profile_stays_outside(functions: dict[str, Node], name: str) -> None:
+    """What is called from outside switches it off first, for itself and what it calls."""
+    assert first_statement(functions[name]).split() == ["Set-StrictMode", "-Off"]
 
 
 def test_the_prompt_of_the_person_sees_how_the_last_command_ended(
-    written: dict[str, list[str]],
+    functions: dict[str, Node],
 ) -> None:
-    assert written["__cudaswitch_around"] == [
-        "{",
-        "$ok = $?",
-        "__cudaswitch_prompt",
-        "if (-not $ok) { Write-Error '' -ErrorAction Ignore }",
-        "& $Prompt",
-        "}.GetNewClosure()",
-    ]
-
-
-def test_a_prompt_that_took_the_place_of_ours_is_taken_in(person: Person) -> None:
-    """No flag says that ours is there: another may have been defined since."""
-    text = person.home.run("init", "pwsh").stdout
-    assert "if (\"$function:prompt\" -cnotlike '*__cudaswitch_prompt*') {" in text.splitlines()
+    """Whatever a prompt of ours does before it looks at `$?` would change that."""
+    [block] = inside(functions["__cudaswitch_around"], "script_block_expression")
+    assert "$?" in first_statement(block)
