@@ -39,7 +39,7 @@ class Kit:
 
     @property
     def scalars(self) -> dict[str, str]:
-        """Return the variables of DESIGN section 5 that hold one value."""
+        """Return the variables that hold one value, as docs/switching.md has them."""
         values = dict.fromkeys(("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT"), str(self.home))
         return values | ({"CUDACXX": f"{self.bin}/nvcc"} if self.has_nvcc else {})
 
@@ -127,7 +127,7 @@ def foreign(env: Environment) -> Environment:
 
 
 def switched(env: Environment, kit: Kit, *, libraries: bool = True) -> Environment:
-    """Return `env` as DESIGN section 5 wants it with `kit`, bookkeeping left out."""
+    """Return `env` as docs/switching.md wants it with `kit`, bookkeeping left out."""
     lists = {"PATH": (kit.bin,), "LD_LIBRARY_PATH": kit.lib if libraries else ()}
     joined = {
         name: ":".join([*folders, *filter(None, [env.get(name)])])
