@@ -12,7 +12,7 @@ import ast
 import os
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -83,9 +83,18 @@ shells with integration keep."""
 
 def with_names_for_texts(text: str) -> str:
     """Put the name of each shipped text in the place of the text itself, and of their folder."""
+    for written, name in _names_of_texts():
+        text = text.replace(written, name)
+    return text.replace(str(files(shells)), "<texts>")
+
+
+@cache
+def _names_of_texts() -> list[tuple[str, str]]:
+    """Return every form that a shipped text is written in, with its name."""
     shipped = [at for at in files(shells).iterdir() if at.is_file() and not at.name.endswith(".py")]
     texts = {at.name: at.read_text(encoding="utf-8") for at in shipped}
     quotes = (lambda kept: f"'{kept}'", *(row.quote for row in ROWS.values()))
+    found = []
     # The longest first: one may be a part of another.
     for name, kept in sorted(texts.items(), key=lambda item: -len(item[1])):
         plain = shells.text_of(name)
@@ -93,12 +102,11 @@ def with_names_for_texts(text: str) -> str:
         comments = "".join(f"#:{line}\n" for line in plain.splitlines())
         forms = {kept: "", keyword: ", [[", plain: "", comments: ", #:"}
         for form, how in forms.items():
-            for quote in quotes:
-                text = text.replace(quote(form)[1:-1], f"<{name}{how}>\n")
+            found += [(quote(form)[1:-1], f"<{name}{how}>\n") for quote in quotes]
     for name in {part for row in ROWS.values() for part in (*row.core, *row.use, *row.init)}:
         if name.endswith(".py"):
-            text = text.replace(_as_carried(name), f"<{name}>")
-    return text.replace(str(files(shells)), "<texts>")
+            found.append((_as_carried(name), f"<{name}>"))
+    return found
 
 
 def _as_carried(module: str) -> str:
