@@ -344,7 +344,7 @@ OTHER_TERMINAL = "sh -c '{}'".format
 def test_a_range_for_the_user_is_changed_in_another_terminal(
     shell: Shell, tmp_path: Path, trees: Path
 ) -> None:
-    person = make_person(tmp_path / "account")
+    person = make_person(tmp_path / "account", (shell.name,))
     pins = [
         OTHER_TERMINAL(f'cudaswitch pin "{wanted}" --global') for wanted in (">=12", ">=11,<12")
     ]
@@ -357,7 +357,7 @@ def test_a_range_for_the_user_is_changed_in_another_terminal(
 def test_a_range_finds_what_another_terminal_brings(
     shell: Shell, tmp_path: Path, trees: Path
 ) -> None:
-    person = make_person(tmp_path / "account")
+    person = make_person(tmp_path / "account", (shell.name,))
     (trees / "outer" / ".cuda-version").write_text(">=11\n")
     (trees / "none" / ".cuda-version").write_text(">=13\n")
     (trees / "none" / "sub").mkdir()

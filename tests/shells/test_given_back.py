@@ -17,7 +17,7 @@ from shells.conda import (
     skip_conda_s_own_tcsh,
     write_hook,
 )
-from shells.conftest import INTEGRATED, make_person
+from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
 from shells.kits import Person, foreign
 from shells.pinned import Session
@@ -112,34 +112,40 @@ def test_what_a_script_keeps_where_it_is_set_is_unset_again(
     assert "CUDA_HOME" not in result.snaps["6"]
 
 
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """A person whose gcc the second toolkit's nvcc refuses."""
+    folder = tmp_path_factory.mktemp("refusing")
+    return make_person(folder / "person", compilers=folder)
+
+
+def gcc(person: Person) -> Path:
+    """Return the folder of the compilers."""
+    return person.kits[1].compiler.parent
+
+
 @pytest.mark.parametrize("had", [None, ""], ids=["unset", "empty"])
 @every
-def test_what_conda_s_nvcc_keeps_of_flags(shell: Shell, had: str | None, tmp_path: Path) -> None:
+def test_what_conda_s_nvcc_keeps_of_flags(shell: Shell, had: str | None, refusing: Person) -> None:
     """Its scripts keep the flags that there are while a toolkit of ours is active."""
-    (tmp_path / "compilers").mkdir()
-    integrated = (shell.name,) if shell.name in INTEGRATED else ()
-    person = make_person(tmp_path / "person", integrated, tmp_path / "compilers")
-    word = f"-ccbin={person.kits[1].compiler}"
+    word = f"-ccbin={refusing.kits[1].compiler}"
     keep = shell.set("NVCC_PREPEND_FLAGS_BACKUP", word)
     variables = {"NVCC_PREPEND_FLAGS": had}
-    path = f"{tmp_path}/compilers:{person.home.env['PATH']}"
-    steps = [person.use(shell, "11.8"), keep, person.off(shell)]
-    result = person.play(shell, *steps, PATH=path, **variables).check()
+    path = f"{gcc(refusing)}:{refusing.home.env['PATH']}"
+    steps = [refusing.use(shell, "11.8"), keep, refusing.off(shell)]
+    result = refusing.play(shell, *steps, PATH=path, **variables).check()
     assert result.snaps["1"]["NVCC_PREPEND_FLAGS"] == word
     names = ("NVCC_PREPEND_FLAGS", "NVCC_PREPEND_FLAGS_BACKUP")
     assert [result.snaps["3"].get(name) for name in names] == [had, had]
 
 
 @every
-def test_a_compiler_that_is_named_meanwhile_stays(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "compilers").mkdir()
-    integrated = (shell.name,) if shell.name in INTEGRATED else ()
-    person = make_person(tmp_path / "person", integrated, tmp_path / "compilers")
+def test_a_compiler_that_is_named_meanwhile_stays(shell: Shell, refusing: Person) -> None:
     named = shell.set("CUDAHOSTCXX", "/mine/g++")
-    steps = [person.use(shell, "11.8"), named, person.off(shell)]
-    path = f"{tmp_path}/compilers:{person.home.env['PATH']}"
-    result = person.play(shell, *steps, PATH=path).check()
-    assert result.snaps["1"]["CUDAHOSTCXX"] == str(person.kits[1].compiler)
+    steps = [refusing.use(shell, "11.8"), named, refusing.off(shell)]
+    path = f"{gcc(refusing)}:{refusing.home.env['PATH']}"
+    result = refusing.play(shell, *steps, PATH=path).check()
+    assert result.snaps["1"]["CUDAHOSTCXX"] == str(refusing.kits[1].compiler)
     assert result.snaps["3"]["CUDAHOSTCXX"] == "/mine/g++"
 
 
@@ -212,15 +218,16 @@ def test_a_shell_that_lists_no_names(person: Person, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("had", [None, "--xla_dump_to=/d"], ids=["unset", "own"])
 @told_apart
-def test_flags_that_a_script_keeps(shell: Shell, had: str | None, tmp_path: Path) -> None:
+def test_flags_that_a_script_keeps(
+    shell: Shell, had: str | None, refusing: Person, tmp_path: Path
+) -> None:
     """Those for XLA, as the package sleap does."""
-    person = make_person(tmp_path / "person", (shell.name,), tmp_path)
-    kit = person.kits[1]
+    kit = refusing.kits[1]
     (conda_prefix(tmp_path / "b") / "lib/python3.10/site-packages/tensorflow").mkdir(parents=True)
     names = {"name": "SLEAP_OLD_XLA_FLAGS", "var": "XLA_FLAGS"}
     enter, leave = (text.format(**names) for text in KEEPS[shell.suffix])
     with_scripts(conda_prefix(tmp_path / "a"), {shell.suffix: (enter, leave)})
-    session = Session(person, tmp_path, shell, Emulator())
+    session = Session(refusing, tmp_path, shell, Emulator())
     steps = [*session.steps("b"), "cudaswitch use 11.8", *session.steps("a")]
     steps += ["cudaswitch off", *session.steps("out out")]
     steps = [f"{step}\n{shell.prompt}" for step in steps]
@@ -243,16 +250,15 @@ def test_flags_that_a_script_keeps(shell: Shell, had: str | None, tmp_path: Path
 )
 @told_apart
 def test_flags_and_a_compiler_that_a_script_keeps(
-    shell: Shell, name: str, var: str, had: str | None, tmp_path: Path
+    shell: Shell, name: str, var: str, had: str | None, refusing: Person, tmp_path: Path
 ) -> None:
-    person = make_person(tmp_path / "person", (shell.name,), tmp_path)
     (conda_prefix(tmp_path / "b") / "lib/python3.10/site-packages/tensorflow").mkdir(parents=True)
     enter, leave = (text.format(name=name, var=var) for text in KEEPS[shell.suffix])
     with_scripts(conda_prefix(tmp_path / "a"), {shell.suffix: (enter, leave)})
-    session = Session(person, tmp_path, shell, Emulator())
+    session = Session(refusing, tmp_path, shell, Emulator())
     steps = [*session.steps("b"), "cudaswitch use 11.8", *session.steps("a"), "cudaswitch off"]
     steps = [f"{step}\n{shell.prompt}" for step in [*steps, *session.steps("out out")]]
-    path = f"{tmp_path}:{session.conda.base_path}"
+    path = f"{gcc(refusing)}:{session.conda.base_path}"
     result = session.play(*steps, load=True, PATH=path, **{var: had}).check()
     assert result.snaps["3"][var] not in ("", had)
     assert result.snaps[str(len(steps) + 1)].get(var, "") == (had or "")

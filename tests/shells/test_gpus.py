@@ -251,6 +251,18 @@ EVENINGS = {
 }
 
 
+@pytest.fixture(scope="module")
+def three(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Environments: `a` has variables, `b` nothing, `c` a pin."""
+    folder = tmp_path_factory.mktemp("three")
+    for name in "abc":
+        conda_prefix(folder / name)
+    state = json.dumps({"env_vars": {SEEN: "6", ORDER: "FASTEST_FIRST"}})
+    (folder / "a" / "conda-meta" / "state").write_text(state)
+    person.pin("10.1", folder / "c", "--gpus", "0")
+    return folder
+
+
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
 @pytest.mark.parametrize("words", EVENINGS.values(), ids=EVENINGS)
 @pytest.mark.parametrize(
@@ -261,16 +273,11 @@ EVENINGS = {
     ids=str,
 )
 def test_what_conda_keeps_while_they_are_chosen(
-    shell: Shell, words: str, own: str | None, conda: Conda, person: Person, tmp_path: Path
+    shell: Shell, words: str, own: str | None, conda: Conda, person: Person, three: Path
 ) -> None:
     """It keeps what the variables of an environment replace, and brings it back."""
     skip_conda_s_own_tcsh(shell, conda)
-    for name in "abc":
-        conda_prefix(tmp_path / name)
-    state = json.dumps({"env_vars": {SEEN: "6", ORDER: "FASTEST_FIRST"}})
-    (tmp_path / "a" / "conda-meta" / "state").write_text(state)
-    person.pin("10.1", tmp_path / "c", "--gpus", "0")
-    session = Session(person, tmp_path, shell, conda)
+    session = Session(person, three, shell, conda)
     said = {"use": "use 10.1 --gpus 0", "none": "use 10.1 --gpus none", "other": "use 11.8"}
     steps = [
         f"cudaswitch {said.get(word, word)}" if word in (*said, "off") else session.steps(word)[0]

@@ -99,17 +99,39 @@ def test_characters_of_history_in_tcsh(person: Person, tmp_path: Path, character
 
 
 SCRIPTS = {
-    "a choice, and its end": (None, "cudaswitch use 12.4", "cudaswitch off"),
-    "a choice, and another": (None, "cudaswitch use 10.1", "cudaswitch use 11.8"),
-    "a choice, and none": (None, "cudaswitch use 10.1", "cudaswitch use system"),
-    "a pin, and the end of a choice": ("10.1", "", "cudaswitch off"),
-    "a pin and a choice": ("10.1", "cudaswitch use 12.4", "cudaswitch off"),
-    "a pin, and a choice at the end": ("10.1", "", "cudaswitch use 11.8"),
-    "a pin, and other folders": ("10.1", "", "cd /; cd /tmp"),
-    "a folder that chooses, and another": (None, "cd {tree}", "cd /tmp"),
-    "a pin, and a folder that chooses": ("10.1", "", "cd {tree}; cd /tmp"),
+    "a choice, and its end": (False, "cudaswitch use 12.4", "cudaswitch off"),
+    "a choice, and another": (False, "cudaswitch use 10.1", "cudaswitch use 11.8"),
+    "a choice, and none": (False, "cudaswitch use 10.1", "cudaswitch use system"),
+    "a pin, and the end of a choice": (True, "", "cudaswitch off"),
+    "a pin and a choice": (True, "cudaswitch use 12.4", "cudaswitch off"),
+    "a pin, and a choice at the end": (True, "", "cudaswitch use 11.8"),
+    "a pin, and other folders": (True, "", "cd /; cd /tmp"),
+    "a folder that chooses, and another": (False, "cd {tree}", "cd /tmp"),
+    "a pin, and a folder that chooses": (True, "", "cd {tree}; cd /tmp"),
 }
-"""A pin, and what the two scripts of an environment do."""
+"""Whether there is a pin, and what the two scripts of an environment do."""
+
+
+@pytest.fixture(scope="module")
+def free(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Environments `a`, whose scripts each test writes, and `b` with a folder that chooses."""
+    return with_a_tree(tmp_path_factory.mktemp("free"))
+
+
+@pytest.fixture(scope="module")
+def pinned(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with `a` pinned."""
+    folder = with_a_tree(tmp_path_factory.mktemp("pinned"))
+    person.pin("10.1", folder / "a")
+    return folder
+
+
+def with_a_tree(folder: Path) -> Path:
+    conda_prefix(folder / "a")
+    tree = conda_prefix(folder / "b") / "tree"
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("12.4\n")
+    return folder
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
@@ -117,20 +139,16 @@ SCRIPTS = {
 @pytest.mark.parametrize("way", ["a b out out", "a again out", "b +a out out"])
 @pytest.mark.parametrize("words", SCRIPTS)
 def test_scripts_of_an_environment_that_choose(
-    shell: Shell, conda: Conda, words: str, way: str, person: Person, tmp_path: Path
+    shell: Shell, conda: Conda, words: str, way: str, person: Person, free: Path, pinned: Path
 ) -> None:
     """conda goes on to export a PATH from before them, and makes another environment active."""
-    request, *halves = SCRIPTS[words]
-    prefix = conda_prefix(tmp_path / "a")
-    tree = conda_prefix(tmp_path / "b") / "tree"
-    tree.mkdir()
-    (tree / ".cuda-version").write_text("12.4\n")
+    is_pinned, *halves = SCRIPTS[words]
+    folder = pinned if is_pinned else free
+    prefix, tree = folder / "a", folder / "b" / "tree"
     for half, text in zip(("activate", "deactivate"), halves, strict=True):
         said = text.format(tree=shell.quote(str(tree)))
         write_hook(prefix, half, f"own.{shell.suffix}", f"{said}\n")
-    if request:
-        person.pin(request, prefix)
-    session = Session(person, tmp_path, shell, conda)
+    session = Session(person, folder, shell, conda)
     steps = session.steps(way)
     if shell is FISH and "{tree}" in halves[0]:
         # It cannot tell which script goes elsewhere.

@@ -185,7 +185,7 @@ configured = pytest.mark.parametrize("shell", (replace(FISH, options=()),), ids=
 @pytest.mark.parametrize("way", ["use", "activate", "edited"])
 def test_universal_variables_show_again(way: str, shell: Shell, tmp_path: Path) -> None:
     """Given back as globals they would hide what the person says in another shell."""
-    person = make_person(tmp_path / "person", compilers=tmp_path)
+    person = make_person(tmp_path / "person", (shell.name,), tmp_path)
     prefix = conda_prefix(tmp_path / "a")
     (prefix / "lib/python3.11/site-packages/jaxlib").mkdir(parents=True)
     person.pin("11.8", prefix)

@@ -78,7 +78,7 @@ def test_a_zero_byte_in_a_version_file(
 
 
 def test_a_shim_refuses_it_too(tmp_path: Path) -> None:
-    person = make_person(tmp_path / "person")
+    person = make_person(tmp_path / "person", ())
     assert person.home.run("shims", "install").returncode == 0
     (tmp_path / ".cuda-version").write_text(LONG)
     shim = str(person.home.store / "shims" / "nvcc")
