@@ -364,11 +364,14 @@ def test_only_toolkits_of_use_here_are_proposed(patient: Patient) -> None:
     patient.run("pin", "10.1.243", "-p", env.prefix)
     shutil.rmtree(patient.work / "kits/10.1.243")
     found = {one["code"]: one["fix"] for one in _ask(patient)}
-    assert found["CS062"] == "cudaswitch remove 10.1.243"
+    # What is pinned to it has nothing to lose.
+    assert found["CS062"] == "cudaswitch remove --force 10.1.243"
     assert found["CS075"].startswith("cudaswitch pin 10.1.105 -p ")
     for pasted, use in (("11.0", "install 11"), ("12", "install 12"), ("10.1", "env 10.1")):
         told = patient.told(f"libcudart.so.{pasted}: cannot open shared object file")
         assert f"cudaswitch {use}" in told["fix"]
+    patient.run(*found["CS062"].split()[1:])
+    assert "CS062" not in [one["code"] for one in _ask(patient)]
 
 
 def test_a_choice_whose_toolkit_is_gone(patient: Patient) -> None:

@@ -224,7 +224,7 @@ def _lost(facts: Facts) -> Iterator[Found]:
     for name, pins in facts.lost.items():
         pinned = f"; pinned by {', '.join(pins)}" if pins else ""
         evidence = f"`{name}` was adopted, and its folder is gone{pinned}"
-        yield Found(evidence, f"cudaswitch remove {name}")
+        yield Found(evidence, f"cudaswitch remove {'--force ' if pins else ''}{name}")
 
 
 RULES = (
