@@ -170,8 +170,7 @@ KEEPS = {
         *(("old_ld_library_path", "LD_LIBRARY_PATH"), ("cuda_path_backup", "CUDA_PATH")),
         ("_LD_LIBRARY_PATH_BACKUP", "LD_LIBRARY_PATH"),
         ("_CONDA_SET_CUDA_HOME_OLD", "CUDA_HOME"),
-        ("_KEPT_CUDAToolkit_ROOT", "CUDAToolkit_ROOT"),
-        ("cudatoolkit_root_old", "CUDAToolkit_ROOT"),
+        *((kept, "CUDAToolkit_ROOT") for kept in ("_A_CUDAToolkit_ROOT", "cudatoolkit_root_old")),
     ],
 )
 @told_apart
