@@ -96,7 +96,7 @@ def _roots(variables: Mapping[str, str]) -> list[str]:
 
 
 def _folders(
-    roots: Iterable[str], variables: Mapping[str, str], configured: Iterable[str] = ()
+    roots: list[str], variables: Mapping[str, str], configured: Iterable[str] = ()
 ) -> list[str]:
     """Return the folders of environments that have names, in conda's order.
 
@@ -105,16 +105,17 @@ def _folders(
     said = [variables.get(name, "") for name in ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH")]
     folders = [at for each in said for at in each.split(os.pathsep) if at]
     folders += configured
-    # A base whose history may not be written is somebody else's; micromamba's has none.
-    is_own = {
-        f"{root}/envs": os.access(f"{root}/conda-meta/history", os.W_OK)
-        or not os.path.isdir(f"{root}/conda-meta")
-        for root in roots
-    }
-    folders += filter(is_own.get, is_own)
-    folders += [*(f"{at}/envs" for at in _of_conda(variables)), *is_own]
+    anothers = [root for root in roots if _is_anothers(root)]
+    folders += [f"{root}/envs" for root in roots if root not in anothers]
+    folders += [f"{at}/envs" for at in (*_of_conda(variables), *anothers)]
     folders += variables.get("WORKON_HOME", "").split(os.pathsep)
     return list(dict.fromkeys(map(_plain, filter(None, folders))))
+
+
+def _is_anothers(root: str) -> bool:
+    """Tell, as conda does, by the history of a base, which micromamba's has not."""
+    history = f"{root}/conda-meta/history"
+    return os.path.isdir(os.path.dirname(history)) and not os.access(history, os.W_OK)
 
 
 def _plain(path: str) -> str:
