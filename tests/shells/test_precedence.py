@@ -282,7 +282,9 @@ def test_an_environment_that_is_entered_by_hand_stands_on_none(
         enter = (shell.set("CONDA_PREFIX", prefix), shell.prepend("PATH", f"{prefix}/bin"))
         steps.append("\n".join((*enter, shell.prompt)))
     person.pin("10.1", tmp_path / "a")
-    result = person.play(shell, *steps, CONDA_SHLVL=level, CONDA_PREFIX_1="/base").check()
+    # Not that of a level that conda has not stacked, either.
+    levels = dict.fromkeys(("CONDA_PREFIX_1", "CONDA_PREFIX_11"), str(tmp_path / "a"))
+    result = person.play(shell, *steps, CONDA_SHLVL=level, **levels).check()
     seen = [result.snaps[number].get("CUDA_HOME") for number in "012"]
     assert seen == [None, str(person.kits[0].home), None]
 

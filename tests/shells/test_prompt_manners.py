@@ -73,10 +73,10 @@ def test_the_line_goes_where_stderr_of_the_command_goes(
 ) -> None:
     terminal, file = at_prompt(shell), tmp_path / "said"
     terminal.say("set -e CUDASWITCH_QUIET" if shell is FISH else "unset CUDASWITCH_QUIET")
-    words = ("use 10.1", "use 11.8", "use -", "off")
+    words = ("use 10.1", "use 10.1", "use 11.8", "use -", "off")
     assert not any(TOLD in terminal.say(f"cudaswitch {word} 2>>'{file}'") for word in words)
     lines = [line.removeprefix(TOLD) for line in file.read_text().splitlines()]
-    assert lines == ["CUDA 10.1", "CUDA 11.8", "CUDA 10.1", "no toolkit"]
+    assert lines == ["CUDA 10.1", "CUDA 10.1", "CUDA 11.8", "CUDA 10.1", "no toolkit"]
     assert f"{TOLD}CUDA 11.8" in terminal.say("cudaswitch use 11.8")
 
 
