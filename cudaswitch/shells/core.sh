@@ -44,8 +44,8 @@
 #   _cudaswitch_told       what the prompt has said; _line: in which words; _news: there is more to say
 #   _cudaswitch_keepers    who else keeps variables (direnv and the like); _then: the wants that were
 #                          applied then, _then_bin, _lib, _ld, _NAME: what they set
-#   _cudaswitch_once       of bash: what stands in PROMPT_COMMAND until the first prompt; _others: what stands
-#                          before it; _trap: the trap on DEBUG
+#   _cudaswitch_once       of bash: what stands in PROMPT_COMMAND until the first prompt; _ours: what stands
+#                          there then; _others: what stands before it; _trap: the trap on DEBUG
 #   _cudaswitch_alone      of bash: PROMPT_COMMAND was ours alone, and who comes behind wants the status
 #   _cudaswitch_fresh      of bash: no prompt has come yet
 

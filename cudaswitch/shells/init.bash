@@ -24,10 +24,10 @@ __cudaswitch_prompt_is() {
 # where there is one, ours and the last of the others become one command.
 __cudaswitch_prompt_once() {
     \local _csw_at _csw_last _csw_text _csw_ours
-    _csw_last='' _csw_text='' _cudaswitch_trap='' _csw_ours='__cudaswitch_prompt && :'
+    _csw_last='' _csw_text='' _cudaswitch_trap='' _csw_ours=$_cudaswitch_ours
     # Exported since, to shells that have no such function: those are to find nothing to run.
     if __cudaswitch_prompt_is x; then
-        _csw_ours='\eval "${__cudaswitch_prompt-}" && :'
+        _csw_ours=$'{\n\\eval "${__cudaswitch_prompt-}"\n} &&\ntrue'
     fi
     for _csw_at in "${!PROMPT_COMMAND[@]}"; do
         _csw_text=${PROMPT_COMMAND[_csw_at]}
@@ -37,7 +37,7 @@ __cudaswitch_prompt_once() {
     if [[ $_csw_text == *"$_cudaswitch_once"* ]]; then
         _cudaswitch_others=${_csw_text%%"$_cudaswitch_once"*}
         _csw_text=$_cudaswitch_others$_csw_ours${_csw_text#*"$_cudaswitch_once"}
-        if [[ -n $2 && $_csw_text == *"prompt && :" ]]; then
+        if [[ -n $2 && $_csw_text == *"$_cudaswitch_ours" ]]; then
             if [[ -z $_cudaswitch_others && -n $_csw_last ]]; then
                 \unset "PROMPT_COMMAND[$_csw_at]"
                 _csw_at=$_csw_last _cudaswitch_others=${PROMPT_COMMAND[_csw_last]}
@@ -71,6 +71,9 @@ __cudaswitch_prompts() {
             ;;
     esac
 }
+# Our part where there are others: in front of `&&` a status that is handed on is no failure. A trap on
+# DEBUG that goes through PROMPT_COMMAND by its lines finds each of our commands alone on one.
+_cudaswitch_ours=$'{\n__cudaswitch_prompt\n} &&\ntrue'
 _cudaswitch_once='__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\trap -p DEBUG)}" && :'
 # By this name a PROMPT_COMMAND that is exported asks whether the function is there.
 __cudaswitch_prompt=__cudaswitch_prompt
@@ -84,7 +87,7 @@ __cudaswitch_join() {
         *__vsc_prompt_cmd*) _csw_all+="|${__vsc_original_prompt_command[*]-}" ;;
     esac
     case ";$_csw_all;" in
-        *"__cudaswitch_prompt && :"* | *_cudaswitch_prompt-* | *_cudaswitch_prompt_once* | *__cudaswitch_prompts*) ;;
+        *"$_cudaswitch_ours"* | *_cudaswitch_prompt-* | *_cudaswitch_prompt_once* | *__cudaswitch_prompts*) ;;
         # Of a shell before this one, which has exported it.
         *__cudaswitch_prompt*) _cudaswitch_alone=1 ;;
         *)
@@ -106,7 +109,7 @@ __cudaswitch_join() {
                 precmd_functions+=(__cudaswitch_prompt)
             elif [[ ${PROMPT_COMMAND-} == __vsc_prompt_cmd || ${PROMPT_COMMAND-} == __vsc_prompt_cmd_original ]]; then
                 # VS Code's line in front of ours: so does what is not called from its own commands.
-                __vsc_original_prompt_command+="${__vsc_original_prompt_command:+$'\n'}__cudaswitch_prompt && :"
+                __vsc_original_prompt_command+="${__vsc_original_prompt_command:+$'\n'}$_cudaswitch_ours"
                 PROMPT_COMMAND=__vsc_prompt_cmd_original
             elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && __cudaswitch_prompt_is a && ((${#PROMPT_COMMAND[@]} != 1)); then
                 # To one entry alone it is added: that is all which VS Code takes for the prompt's.

@@ -9,7 +9,7 @@ __cudaswitch_guard() {
     for _csw_at in "${!PROMPT_COMMAND[@]}"; do
         _csw_text=${PROMPT_COMMAND[_csw_at]}
         case $_csw_text in *__cudaswitch_prompt*) ;; *) continue ;; esac
-        _csw_text=${_csw_text%%__cudaswitch_prompt*}"__cudaswitch_prompt && :"${_csw_text#*__cudaswitch_prompt}
+        _csw_text=${_csw_text%%__cudaswitch_prompt*}$_cudaswitch_ours${_csw_text#*__cudaswitch_prompt}
         case $_csw_at in 0) PROMPT_COMMAND=$_csw_text ;; *) PROMPT_COMMAND[_csw_at]=$_csw_text ;; esac
     done
     _cudaswitch_alone=''

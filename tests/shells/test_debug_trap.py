@@ -291,14 +291,14 @@ trap typed DEBUG
 def test_without_a_trap_it_is_an_entry_of_its_own(at_prompt: Open) -> None:
     terminal = at_prompt(BASH, "PROMPT_COMMAND='true'")
     said = printed(terminal, "declare -p PROMPT_COMMAND")
-    assert said == ["declare -- PROMPT_COMMAND=$'true\\n__cudaswitch_prompt && :'"]
+    assert said == ["declare -- PROMPT_COMMAND=$'true\\n{\\n__cudaswitch_prompt\\n} &&\\ntrue'"]
 
 
 def test_one_entry_stays_one(person: Person, at_prompt: Open) -> None:
     """VS Code keeps the first for its own to evaluate, and takes others for what is typed."""
     terminal = at_prompt(BASH, "PROMPT_COMMAND=(true)")
     said = printed(terminal, "declare -p PROMPT_COMMAND")
-    assert said == ["declare -a PROMPT_COMMAND=([0]=$'true\\n__cudaswitch_prompt && :')"]
+    assert said == ["declare -a PROMPT_COMMAND=([0]=$'true\\n{\\n__cudaswitch_prompt\\n} &&\\ntrue')"]
 
 
 def test_a_prompt_command_that_somebody_keeps_asks_once(
@@ -326,3 +326,35 @@ def test_a_timer_that_comes_with_a_startup_file_that_is_read_again(
     cd(terminal, tree)
     assert home_of(terminal) == str(person.kits[0].home)
     assert printed(terminal, "echo started by $started") == ["started by echo started by $started"]
+
+
+PIECES = """
+prompts_own() {
+    local IFS=$'\\n;' piece pieces
+    read -rd '' -a pieces <<<"${PROMPT_COMMAND[*]:-}"
+    for piece in "${pieces[@]}"; do [[ $piece == "$1" ]] && return; done
+    return 1
+}
+typed() { prompts_own "$BASH_COMMAND" || echo "$BASH_COMMAND" >>"$seen"; }
+precmd() { [[ $(trap -p DEBUG) ]] || trap typed DEBUG; }
+PROMPT_COMMAND="${PROMPT_COMMAND:+$PROMPT_COMMAND
+}precmd"
+"""
+"""What JetBrains' terminals do behind a startup file; the trap comes with their first prompt."""
+
+
+@pytest.mark.parametrize("before", ["unset PROMPT_COMMAND", "PROMPT_COMMAND=true"])
+def test_what_takes_pieces_of_the_prompt_command_for_its_commands(
+    before: str, person: Person, tree: Path, tmp_path: Path
+) -> None:
+    seen = tmp_path / "seen"
+    (tmp_path / "terminal").mkdir()
+    text = f"{before}; seen='{seen}'\n{person.load(BASH)}\n{PIECES}"
+    terminal = Terminal(BASH, replace(person, init={}), tmp_path / "terminal", text)
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert printed(terminal, "(exit 3)\necho $?") == ["3"]
+    terminal.say("")
+    typed = seen.read_text().splitlines()
+    assert any(line.startswith("cd ") for line in typed)
+    assert [line for line in typed if "cudaswitch" in line or line in (":", "true")] == []
