@@ -6,6 +6,7 @@
 # new in it that might bring CUDA, and what it has brought before.
 __cudaswitch_enter() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
+    case $- in *a*) __cudaswitch_apart __cudaswitch_enter "$@" && return ;; esac
     _cudaswitch_here=1
     # What is active at the next prompt may be what was at the last, and this one left untold.
     case $1${_cudaswitch_seen:+x} in Vx) _cudaswitch_seen=entered ;; esac
@@ -119,6 +120,7 @@ __cudaswitch_said() {
 # script of it changes.
 __cudaswitch_leave() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
+    case $- in *a*) __cudaswitch_apart __cudaswitch_leave "$@" && return ;; esac
     \local _csw_before _csw_now _csw_repaired __csw _csw_left _csw_path _csw_brought
     # shellcheck disable=SC2034  # bundled.sh reads it
     _csw_left=$2 _csw_before=${_CUDASWITCH_BIN-} _csw_repaired='' _cudaswitch_gave='' _csw_brought=''

@@ -189,6 +189,50 @@ ${_CUDASWITCH_CC-}${_CUDASWITCH_KEPT-}${_CUDASWITCH_UNEXPORTED-} in
     _cudaswitch_besides=$_csw_home:$_csw_home:$_csw_home:$_csw_home/bin/nvcc
 }
 
+# See what is another than at the last look beside the folder, or may be: $_csw_moved is empty where what
+# is applied stays. Is called by __cudaswitch_look alone.
+__cudaswitch_surroundings() {
+    case ${_cudaswitch_seen-}:$_csw_before in :?*) __cudaswitch_inherited ;; esac
+    # Who has started this shell may have chosen its GPUs, as Slurm does.
+    case ${_cudaswitch_gpus+x}$_csw_before: in
+        x* | *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;
+        *:gpus=*) _cudaswitch_gpus=${CUDA_VISIBLE_DEVICES-} ;;
+    esac
+    \: "${_cudaswitch_gpus=}"
+    case ${_cudaswitch_seen-} in
+        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|finished") __cudaswitch_lost || _csw_moved='' ;;
+        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
+        *)
+            # `auto`, or a name for it, goes by the environment.
+            case ${_cudaswitch_asked-} in */.cuda-version:[0-9\<\>=~!]*) ;; *) _cudaswitch_asked='' ;; esac
+            # Has a hook settled for these?
+            case ${_cudaswitch_entered-} in "${CONDA_PREFIX-}|${VIRTUAL_ENV-}") _csw_moved='' ;; esac
+            case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend || : ;; esac
+            ;;
+    esac
+    # mise sets anew what it has of a tree, or PATH alone, and says nothing of it.
+    case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-} in
+        "${_cudaswitch_keepers-}") ;;
+        *) __cudaswitch_keepers ;;
+    esac
+    case ${_cudaswitch_undone-} in ?*) __cudaswitch_finished ;; esac
+    case ${_CUDASWITCH_V-}${_CUDASWITCH_C-}${VIRTUAL_ENV-}${CONDA_PREFIX-} in
+        ?*) __cudaswitch_environments ;;
+    esac
+    case ${_cudaswitch_seen%\|finished} in
+        "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|${CUDASWITCH_VERSION-}") ;;
+        *"|${CUDASWITCH_VERSION-}")
+            # `auto`, or a name for it, goes by the environment. What was refused is told once.
+            case ${CUDASWITCH_VERSION-}:${_CUDASWITCH_X-} in
+                auto:*) __cudaswitch_version ;;
+                system:* | latest:* | [!A-Za-z]* | *[!A-Za-z0-9._+-]*:* | *:) ;;
+                *) __cudaswitch_version ;;
+            esac
+            ;;
+        *) __cudaswitch_version ;;
+    esac
+}
+
 # Take up what the environment, the directory or the user asks for, and settle.
 __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
@@ -199,47 +243,7 @@ __cudaswitch_look() {
     case ${_cudaswitch_gpus+x}\|${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}\
 ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_cudaswitch_keepers-}\|${_cudaswitch_seen-} in
         "x|||||||/"*"|") _csw_moved='' ;;
-        *)
-            case ${_cudaswitch_seen-}:$_csw_before in :?*) __cudaswitch_inherited ;; esac
-            # Who has started this shell may have chosen its GPUs, as Slurm does.
-            case ${_cudaswitch_gpus+x}$_csw_before: in
-                x* | *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;
-                *:gpus=*) _cudaswitch_gpus=${CUDA_VISIBLE_DEVICES-} ;;
-            esac
-            \: "${_cudaswitch_gpus=}"
-            case ${_cudaswitch_seen-} in
-                "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|finished") __cudaswitch_lost || _csw_moved='' ;;
-                "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
-                *)
-                    # `auto`, or a name for it, goes by the environment.
-                    case ${_cudaswitch_asked-} in */.cuda-version:[0-9\<\>=~!]*) ;; *) _cudaswitch_asked='' ;; esac
-                    # Has a hook settled for these?
-                    case ${_cudaswitch_entered-} in "${CONDA_PREFIX-}|${VIRTUAL_ENV-}") _csw_moved='' ;; esac
-                    case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend || : ;; esac
-                    ;;
-            esac
-            # mise sets anew what it has of a tree, or PATH alone, and says nothing of it.
-            case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-} in
-                "${_cudaswitch_keepers-}") ;;
-                *) __cudaswitch_keepers ;;
-            esac
-            case ${_cudaswitch_undone-} in ?*) __cudaswitch_finished ;; esac
-            case ${_CUDASWITCH_V-}${_CUDASWITCH_C-}${VIRTUAL_ENV-}${CONDA_PREFIX-} in
-                ?*) __cudaswitch_environments ;;
-            esac
-            case ${_cudaswitch_seen%\|finished} in
-                "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|${CUDASWITCH_VERSION-}") ;;
-                *"|${CUDASWITCH_VERSION-}")
-                    # `auto`, or a name for it, goes by the environment. What was refused is told once.
-                    case ${CUDASWITCH_VERSION-}:${_CUDASWITCH_X-} in
-                        auto:*) __cudaswitch_version ;;
-                        system:* | latest:* | [!A-Za-z]* | *[!A-Za-z0-9._+-]*:* | *:) ;;
-                        *) __cudaswitch_version ;;
-                    esac
-                    ;;
-                *) __cudaswitch_version ;;
-            esac
-            ;;
+        *) __cudaswitch_surroundings ;;
     esac
     case ${_CUDASWITCH_C-}${_CUDASWITCH_V-}:${_CUDASWITCH_U-} in
         :)
