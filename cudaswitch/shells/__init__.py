@@ -300,8 +300,8 @@ def hook(
 
     With `automatic` it looks whether packages have changed since the answer was written. `watched`
     (see `bundled.watched`) tells what the environment brings as long as they have not; () leaves
-    that to be looked at. No kind of ksh has `local`: nothing is better there than half. Many who use
-    zsh have made something of a capital letter that stands by itself, such as the owner.
+    that to be looked at. No kind of ksh has `local`: nothing is better there than half. Many who
+    use zsh have made something of a capital letter that stands by itself, such as the owner.
 
     The toolkit's path is broken after each slash: cloning an environment replaces its old
     prefix in every text file, and must not find it at the head of another path.

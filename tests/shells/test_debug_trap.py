@@ -288,17 +288,20 @@ trap typed DEBUG
     assert typed[1] == "__cudaswitch_prompts"
 
 
+ENTRY = r"$'true\n{\n__cudaswitch_prompt\n} &&\ntrue'"
+
+
 def test_without_a_trap_it_is_an_entry_of_its_own(at_prompt: Open) -> None:
     terminal = at_prompt(BASH, "PROMPT_COMMAND='true'")
     said = printed(terminal, "declare -p PROMPT_COMMAND")
-    assert said == ["declare -- PROMPT_COMMAND=$'true\\n{\\n__cudaswitch_prompt\\n} &&\\ntrue'"]
+    assert said == [f"declare -- PROMPT_COMMAND={ENTRY}"]
 
 
 def test_one_entry_stays_one(person: Person, at_prompt: Open) -> None:
     """VS Code keeps the first for its own to evaluate, and takes others for what is typed."""
     terminal = at_prompt(BASH, "PROMPT_COMMAND=(true)")
     said = printed(terminal, "declare -p PROMPT_COMMAND")
-    assert said == ["declare -a PROMPT_COMMAND=([0]=$'true\\n{\\n__cudaswitch_prompt\\n} &&\\ntrue')"]
+    assert said == [f"declare -a PROMPT_COMMAND=([0]={ENTRY})"]
 
 
 def test_a_prompt_command_that_somebody_keeps_asks_once(
