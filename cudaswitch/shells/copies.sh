@@ -232,6 +232,8 @@ __cudaswitch_theirs() {
         CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER; do
         _csw_level=${CONDA_SHLVL:-0}
         \eval "__csw=:\${${_csw_name}_CONDA_NVCC_BACKUP-}"
+        # Other than conda its script leaves no copy behind.
+        case $__csw: in :"$_csw_home":) _csw_theirs=$_csw_theirs:${_csw_name}_CONDA_NVCC_BACKUP ;; esac
         while [ "$_csw_level" -gt 0 ]; do
             _csw_level=$((_csw_level - 1))
             \eval "__csw=\$__csw:\${__CONDA_SHLVL_${_csw_level}_$_csw_name-}"
@@ -246,14 +248,21 @@ __cudaswitch_theirs() {
     case $_csw_theirs in ?*) \export "_CUDASWITCH_KEPT=${CONDA_SHLVL:-0}$_csw_theirs" ;; esac
 }
 
-# Has conda brought back the value $2 of the variable $1, which it kept before we set the same? It
-# leaves its copies behind.
+# Has conda brought back the value $2 of the variable $1, which it, or its nvcc, kept before we set the
+# same? It leaves its copies behind.
 __cudaswitch_regained() {
+    \local _csw_set
     case ${_csw_theirs-}: in *":$1:"*) ;; *) return 1 ;; esac
     # Some shells work out what they compare as a number.
     case ${CONDA_SHLVL:-0}:${_csw_theirs%%:*} in *[!0-9:]* | *: | *:*:*) return 1 ;; esac
     if [ "${CONDA_SHLVL:-0}" -ge "${_csw_theirs%%:*}" ]; then return 1; fi
     \eval "__csw=\${__CONDA_SHLVL_${CONDA_SHLVL:-0}_$1-}"
+    case $_csw_theirs: in
+        *":$1_CONDA_NVCC_BACKUP:"*)
+            \eval "_csw_set=\${$1_CONDA_NVCC_BACKUP+x}"
+            case $_csw_set in '') __csw=$2 ;; esac
+            ;;
+    esac
     [ -n "$2" ] && [ "$__csw" = "$2" ]
 }
 

@@ -10,7 +10,8 @@
 #                          COUNT/dir:COUNT/dir, COUNT = copies that were there before us
 #   _CUDASWITCH_LD         `unset` when LD_LIBRARY_PATH was
 #   _CUDASWITCH_KEPT       CONDA_SHLVL then, and behind it, each behind a colon, the variables of which
-#                          conda kept the same value or folder aside: the person's
+#                          conda kept the same value or folder aside: the person's; with
+#                          _CONDA_NVCC_BACKUP, its nvcc did
 #   _CUDASWITCH_CC XLA     the word that it put into NVCC_PREPEND_FLAGS, and XLA_FLAGS
 #   _CUDASWITCH_GONE       what a PATH computed earlier may bring back, in the form of BIN
 #   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset

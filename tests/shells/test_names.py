@@ -287,6 +287,13 @@ fi
 """What conda-forge's nvcc_linux-64 does about these two variables; its scripts are for sh."""
 
 
+def install_nvcc(environment: Path) -> None:
+    for half, text in NVCC.items():
+        folder = environment / "etc/conda" / f"{half}.d"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "nvcc_linux-64.sh").write_text(text)
+
+
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 @pytest.mark.parametrize("had", [None, "/opt/mine"])
 @pytest.mark.parametrize(
@@ -302,10 +309,7 @@ def test_what_the_nvcc_of_conda_keeps_aside(
     session: Session, shell: Shell, had: str | None, words: str, after: list[int | None]
 ) -> None:
     """It would bring back a toolkit that was in use when it was activated."""
-    for half, text in NVCC.items():
-        folder = session.folder / "b" / "etc/conda" / f"{half}.d"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "nvcc_linux-64.sh").write_text(text)
+    install_nvcc(session.folder / "b")
     enter, leave = (f"{step}\n__cudaswitch_prompt" for step in session.steps("b out"))
     switch = [f"cudaswitch {'off' if word == 'off' else f'use {word}'}" for word in words.split()]
     steps = ["cudaswitch use 11.8", enter, *switch, leave, "cudaswitch off"]
@@ -319,6 +323,25 @@ def test_what_the_nvcc_of_conda_keeps_aside(
     for name in ("CUDA_HOME", "CUDA_PATH"):
         assert [env.get(name) for env in in_the_end] == expected
     assert foreign(in_the_end[-1]).get("CUDACXX") is None
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+@pytest.mark.parametrize("end", ["after", "before"])
+def test_a_toolkit_of_the_person_that_the_nvcc_of_conda_keeps(
+    session: Session, shell: Shell, end: str
+) -> None:
+    """It brings back what is in use by then, also where its own value was before that."""
+    install_nvcc(session.folder / "b")
+    file = session.folder / "b/etc/conda/activate.d/nvcc_linux-64.sh"
+    names = "CUDA_HOME=/usr/local/cuda CUDA_PATH=/usr/local/cuda"
+    file.write_text(f"{file.read_text()}export {names}\n")
+    enter, leave = session.steps("b out")
+    use, off = session.person.use(shell, "12.4"), session.person.off(shell)
+    steps = [enter, use, leave, off] if end == "after" else [enter, use, off, leave]
+    mine = str(session.person.kits[2].home)
+    result = session.play(*steps, load=True, CUDA_HOME=mine, CUDA_PATH=mine).check()
+    last = result.snaps[str(len(result.snaps) - 1)]
+    assert (last["CUDA_HOME"], last["CUDA_PATH"]) == (mine, mine)
 
 
 def test_every_local_of_ours_has_a_prefix() -> None:
