@@ -163,6 +163,50 @@ $_CUDASWITCH_KEPT$_CUDASWITCH_UNEXPORTED"
     set -g _cudaswitch_besides $home:$home:$home:$home/bin/nvcc
 end
 
+# See what is another than at the last look beside the folder, or may be: $__csw_moved is set where what
+# is applied does not stay, whatever is asked for. Is called by __cudaswitch_look alone, with its $before.
+function __cudaswitch_surroundings --no-scope-shadowing
+    test -z "$_cudaswitch_seen" -a -n "$before"; and __cudaswitch_inherited
+    # Who has started this shell may have chosen its GPUs, as Slurm does.
+    if not set -q _cudaswitch_gpus
+        set -g _cudaswitch_gpus
+        string match --quiet '*:gpus=*' -- $before:
+        and not string match --quiet "*:gpus=$CUDA_VISIBLE_DEVICES:*" -- $before:
+        and set -g _cudaswitch_gpus "$CUDA_VISIBLE_DEVICES"
+    end
+    set -l said $_cudaswitch_seen[4]
+    if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
+        # A hook may have settled for these.
+        test "$CONDA_PREFIX $VIRTUAL_ENV" = "$_cudaswitch_entered"; or set __csw_moved moved
+        # `auto`, or a name for it, goes by the environment. What was refused is told once.
+        string match --quiet --regex '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)' -- "$CUDASWITCH_VERSION:$_CUDASWITCH_X"
+        and set -e said
+        string match --quiet --regex '/\.cuda-version:[0-9<>=~!]' -- "$_cudaswitch_asked"
+        or set -g _cudaswitch_asked
+        test -n "$_cudaswitch_undone"; and __cudaswitch_finished
+    else if set -q _cudaswitch_seen[5]; and test -n "$CONDA_PREFIX"; and __cudaswitch_lost
+        set __csw_moved moved
+    end
+    if test "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" != "$_cudaswitch_keepers"
+        __cudaswitch_keepers
+    else if test -n "$__MISE_DIFF"; and __cudaswitch_lost kept
+        # mise sets anew what it has of a tree at each step in it.
+        set __csw_moved moved
+    end
+    test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
+    if not set -q said[1]; or test "$CUDASWITCH_VERSION" != $said
+        if test -z "$CUDASWITCH_VERSION"
+            set -e _CUDASWITCH_X
+        else if __cudaswitch_ready $CUDASWITCH_VERSION
+                or __cudaswitch_auto $CUDASWITCH_VERSION
+                or set -g __csw (__cudaswitch_run want -- $CUDASWITCH_VERSION)
+            set -gx _CUDASWITCH_X $__csw
+        else
+            set -e _CUDASWITCH_X
+        end
+    end
+end
+
 # Take up what the environment, the directory or the user asks for, and settle.
 function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
@@ -172,45 +216,7 @@ function __cudaswitch_look
             or test "$CONDA_PREFIX$VIRTUAL_ENV$CUDASWITCH_VERSION$_CUDASWITCH_C$_CUDASWITCH_V$_cudaswitch_undone|\
 $DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV|$_cudaswitch_keepers|\
 $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
-        test -z "$_cudaswitch_seen" -a -n "$before"; and __cudaswitch_inherited
-        # Who has started this shell may have chosen its GPUs, as Slurm does.
-        if not set -q _cudaswitch_gpus
-            set -g _cudaswitch_gpus
-            string match --quiet '*:gpus=*' -- $before:
-            and not string match --quiet "*:gpus=$CUDA_VISIBLE_DEVICES:*" -- $before:
-            and set -g _cudaswitch_gpus "$CUDA_VISIBLE_DEVICES"
-        end
-        set -l said $_cudaswitch_seen[4]
-        if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
-            # A hook may have settled for these.
-            test "$CONDA_PREFIX $VIRTUAL_ENV" = "$_cudaswitch_entered"; or set __csw_moved moved
-            # `auto`, or a name for it, goes by the environment. What was refused is told once.
-            string match --quiet --regex '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)' -- "$CUDASWITCH_VERSION:$_CUDASWITCH_X"
-            and set -e said
-            string match --quiet --regex '/\.cuda-version:[0-9<>=~!]' -- "$_cudaswitch_asked"
-            or set -g _cudaswitch_asked
-            test -n "$_cudaswitch_undone"; and __cudaswitch_finished
-        else if set -q _cudaswitch_seen[5]; and test -n "$CONDA_PREFIX"; and __cudaswitch_lost
-            set __csw_moved moved
-        end
-        if test "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" != "$_cudaswitch_keepers"
-            __cudaswitch_keepers
-        else if test -n "$__MISE_DIFF"; and __cudaswitch_lost kept
-            # mise sets anew what it has of a tree at each step in it.
-            set __csw_moved moved
-        end
-        test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
-        if not set -q said[1]; or test "$CUDASWITCH_VERSION" != $said
-            if test -z "$CUDASWITCH_VERSION"
-                set -e _CUDASWITCH_X
-            else if __cudaswitch_ready $CUDASWITCH_VERSION
-                    or __cudaswitch_auto $CUDASWITCH_VERSION
-                    or set -g __csw (__cudaswitch_run want -- $CUDASWITCH_VERSION)
-                set -gx _CUDASWITCH_X $__csw
-            else
-                set -e _CUDASWITCH_X
-            end
-        end
+        __cudaswitch_surroundings
     end
     set -g __csw
     if test -z "$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_U"
