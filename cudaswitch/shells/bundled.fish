@@ -28,6 +28,10 @@ end
 function __cudaswitch_stack --no-scope-shadowing
     set stack
     set -l level $CONDA_SHLVL
+    # Most stack none, and `math` takes longer than the rest.
+    test -z "$CONDA_STACKED_2$CONDA_STACKED_3$CONDA_STACKED_4$CONDA_STACKED_5$CONDA_STACKED_6\
+$CONDA_STACKED_7$CONDA_STACKED_8$CONDA_STACKED_9"
+    and contains -- "$level" 1 2 3 4 5 6 7 8 9; and return 0
     string match --quiet --regex '^[1-9][0-9]?$' -- "$level"; or return 0
     while test $level -gt 1
         set -l stacked CONDA_STACKED_$level

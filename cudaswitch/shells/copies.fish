@@ -76,31 +76,41 @@ function __cudaswitch_snapshots
         | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$flags|$paths)\$"
 end
 
-# Does conda keep anything aside of the variables that a toolkit, or the want $argv, sets? $__csw_kept is
-# that.
+# Does conda keep anything aside of the variables that a toolkit, or the want $argv, sets? Where GPUs are
+# among them it may.
 function __cudaswitch_kept
     test -n "$CONDA_SHLVL"; or return 1
-    set -l kept "$__CONDA_SHLVL_0_CUDA_HOME$__CONDA_SHLVL_0_CUDA_PATH$__CONDA_SHLVL_0_CUDACXX"
-    set -a kept "$__CONDA_SHLVL_1_CUDA_HOME$__CONDA_SHLVL_1_CUDA_PATH$__CONDA_SHLVL_1_CUDACXX"
-    set -a kept "$__CONDA_SHLVL_2_CUDA_HOME$__CONDA_SHLVL_2_CUDA_PATH$__CONDA_SHLVL_2_CUDACXX"
-    set -a kept "$__CONDA_SHLVL_0_CUDAToolkit_ROOT$__CONDA_SHLVL_0_LD_LIBRARY_PATH"
-    set -a kept "$__CONDA_SHLVL_1_CUDAToolkit_ROOT$__CONDA_SHLVL_1_LD_LIBRARY_PATH"
-    set -a kept "$__CONDA_SHLVL_2_CUDAToolkit_ROOT$__CONDA_SHLVL_2_LD_LIBRARY_PATH"
-    # Below more environments than two.
-    if not contains -- "$CONDA_SHLVL" 0 1 2
-        for copy in (set --names --export | string match --regex '^__CONDA_SHLVL_[0-9]+_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDAToolkit_ROOT)$')
-            set -a kept "$$copy"
-        end
+    string match --quiet '*:gpus=*' -- "$_CUDASWITCH_ON$_cudaswitch_undone$argv"; and return 0
+    test -n "$__CONDA_SHLVL_0_CUDA_HOME$__CONDA_SHLVL_0_CUDA_PATH$__CONDA_SHLVL_0_CUDACXX\
+$__CONDA_SHLVL_0_CUDAToolkit_ROOT$__CONDA_SHLVL_0_LD_LIBRARY_PATH\
+$__CONDA_SHLVL_1_CUDA_HOME$__CONDA_SHLVL_1_CUDA_PATH$__CONDA_SHLVL_1_CUDACXX\
+$__CONDA_SHLVL_1_CUDAToolkit_ROOT$__CONDA_SHLVL_1_LD_LIBRARY_PATH\
+$__CONDA_SHLVL_2_CUDA_HOME$__CONDA_SHLVL_2_CUDA_PATH$__CONDA_SHLVL_2_CUDACXX\
+$__CONDA_SHLVL_2_CUDAToolkit_ROOT$__CONDA_SHLVL_2_LD_LIBRARY_PATH"
+    and return 0
+    # Each switch without a deactivation adds a level.
+    contains -- "$CONDA_SHLVL" 0 1 2; and return 1
+    test -n "$__CONDA_SHLVL_3_CUDA_HOME$__CONDA_SHLVL_3_CUDA_PATH$__CONDA_SHLVL_3_CUDACXX\
+$__CONDA_SHLVL_3_CUDAToolkit_ROOT$__CONDA_SHLVL_3_LD_LIBRARY_PATH\
+$__CONDA_SHLVL_4_CUDA_HOME$__CONDA_SHLVL_4_CUDA_PATH$__CONDA_SHLVL_4_CUDACXX\
+$__CONDA_SHLVL_4_CUDAToolkit_ROOT$__CONDA_SHLVL_4_LD_LIBRARY_PATH\
+$__CONDA_SHLVL_5_CUDA_HOME$__CONDA_SHLVL_5_CUDA_PATH$__CONDA_SHLVL_5_CUDACXX\
+$__CONDA_SHLVL_5_CUDAToolkit_ROOT$__CONDA_SHLVL_5_LD_LIBRARY_PATH\
+$__CONDA_SHLVL_6_CUDA_HOME$__CONDA_SHLVL_6_CUDA_PATH$__CONDA_SHLVL_6_CUDACXX\
+$__CONDA_SHLVL_6_CUDAToolkit_ROOT$__CONDA_SHLVL_6_LD_LIBRARY_PATH\
+$__CONDA_SHLVL_7_CUDA_HOME$__CONDA_SHLVL_7_CUDA_PATH$__CONDA_SHLVL_7_CUDACXX\
+$__CONDA_SHLVL_7_CUDAToolkit_ROOT$__CONDA_SHLVL_7_LD_LIBRARY_PATH\
+$__CONDA_SHLVL_8_CUDA_HOME$__CONDA_SHLVL_8_CUDA_PATH$__CONDA_SHLVL_8_CUDACXX\
+$__CONDA_SHLVL_8_CUDAToolkit_ROOT$__CONDA_SHLVL_8_LD_LIBRARY_PATH\
+$__CONDA_SHLVL_9_CUDA_HOME$__CONDA_SHLVL_9_CUDA_PATH$__CONDA_SHLVL_9_CUDACXX\
+$__CONDA_SHLVL_9_CUDAToolkit_ROOT$__CONDA_SHLVL_9_LD_LIBRARY_PATH"
+    and return 0
+    contains -- "$CONDA_SHLVL" 3 4 5 6 7 8 9; and return 1
+    string match --quiet --regex '^[0-9]{1,2}$' -- "$CONDA_SHLVL"; or return 0
+    for copy in (set --names --export | string match --regex '^__CONDA_SHLVL_[0-9]+_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDAToolkit_ROOT)$')
+        test -n "$$copy"; and return 0
     end
-    set -g __csw_kept "$kept"
-    # The GPUs that conda keeps of each level, behind a `:gpus=`.
-    if string match --quiet '*:gpus=*' -- "$_CUDASWITCH_ON$_cudaswitch_undone$argv"
-        for copy in (set --names --export | string match --regex '^__CONDA_SHLVL_[0-9]+_CUDA_VISIBLE_DEVICES$')
-            set __csw_kept "$__csw_kept:gpus=$$copy:"
-        end
-        return 0
-    end
-    string match --quiet --regex '[^ ]' -- "$kept"; or not string match --quiet --regex '^[0-9]{1,2}$' -- "$CONDA_SHLVL"
+    return 1
 end
 
 # _CUDASWITCH_KEPT for the toolkit $argv[1] and the GPUs of the want $argv[2], where conda keeps them
