@@ -142,7 +142,13 @@ function __cudaswitch_regained
     and string match --quiet --regex '^[0-9]*$' -- "$CONDA_SHLVL"
     and test "0$CONDA_SHLVL" -lt $level; or return
     set -l kept __CONDA_SHLVL_"$CONDA_SHLVL"_$argv[1]
-    test -n "$$kept" -a "$$kept" = "$$argv[1]"
+    test -n "$$kept" -a -n "$$argv[1]"; or return
+    test "$$kept" = "$$argv[1]"; and return
+    # Behind that come the scripts of the environment that is active again, which may add to the list.
+    # Where ours stands beside what conda keeps, or all is as we left it, nothing has been brought back.
+    test $argv[1] = LD_LIBRARY_PATH -a "$LD_LIBRARY_PATH" != "$_cudaswitch_ld"; or return
+    set -l rest (string replace -- ":$$kept:" : ":$LD_LIBRARY_PATH:"); or return
+    not contains -- (string replace --regex '^[0-9]+([^:]*).*' '$1' -- "$_CUDASWITCH_LIB") (string split : -- $rest)
 end
 
 # Does a script of the environment keep a PATH? These are the names that are met, as in copies.sh.

@@ -251,7 +251,7 @@ __cudaswitch_theirs() {
 # Has conda brought back the value $2 of the variable $1, which it, or its nvcc, kept before we set the
 # same? It leaves its copies behind.
 __cudaswitch_regained() {
-    \local _csw_set
+    \local _csw_set _csw_rest
     case ${_csw_theirs-}: in *":$1:"*) ;; *) return 1 ;; esac
     # Some shells work out what they compare as a number.
     case ${CONDA_SHLVL:-0}:${_csw_theirs%%:*} in *[!0-9:]* | *: | *:*:*) return 1 ;; esac
@@ -263,7 +263,18 @@ __cudaswitch_regained() {
             case $_csw_set in '') __csw=$2 ;; esac
             ;;
     esac
-    [ -n "$2" ] && [ "$__csw" = "$2" ]
+    case ${2:+$__csw} in '') return 1 ;; esac
+    if [ "$__csw" = "$2" ]; then return 0; fi
+    # Behind that come the scripts of the environment that is active again, which may add to the list.
+    # Where ours stands beside what conda keeps, or all is as we left it, nothing has been brought back.
+    _csw_rest=:$2:
+    case $1$_csw_rest in
+        LD_LIBRARY_PATH:"${_cudaswitch_ld-}":) return 1 ;;
+        LD_LIBRARY_PATH*":$__csw:"*) ;;
+        *) return 1 ;;
+    esac
+    _csw_rest=${_csw_rest%%":$__csw:"*}:${_csw_rest#*":$__csw:"} __csw=${_CUDASWITCH_LIB%%:*}
+    case $_csw_rest in *":/${__csw#*/}:"*) return 1 ;; esac
 }
 
 # The variable $1 = __csw, unset where that is empty, which is the same to conda.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
-from shells.driver import BASH, FISH, POSIX_SHELLS, Shell
+from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments, unpinned
 from shells.quick_conda import CONDAS as QUICK_AND_REAL
@@ -85,6 +85,57 @@ def test_libraries_that_an_environment_has(
         last = (at_last(at, words, LD_LIBRARY_PATH=had) for at in (mine, unpinned(mine)))
         after, expected = (one.get("LD_LIBRARY_PATH", "") for one in last)
         assert after == expected, words
+
+
+ADDS = {
+    "sh": "export LD_LIBRARY_PATH={list}\n",
+    "fish": "set -gx LD_LIBRARY_PATH {list}\n",
+}
+TAKES_OUT = {
+    "sh": """
+own_list=:$LD_LIBRARY_PATH: own_head=${own_list%%":$CONDA_PREFIX/own:"*}
+if [ "$own_head" != "$own_list" ]; then
+    own_list=$own_head:${own_list#"$own_head:$CONDA_PREFIX/own:"}
+    own_list=${own_list#:} LD_LIBRARY_PATH=${own_list%:}
+fi
+unset own_list own_head
+""",
+    "fish": """
+set -l at (contains --index $CONDA_PREFIX/own $LD_LIBRARY_PATH)
+and set -e LD_LIBRARY_PATH[$at]
+""",
+}
+
+
+@every_shell
+@every_conda
+@pytest.mark.parametrize("own_is", ["first", "last"])
+@pytest.mark.parametrize("had", ["{ours}", "/u:{ours}:/w"])
+@pytest.mark.parametrize("words", ["a +d out out", "b a +d out +b out out out", "a d out out"])
+def test_the_person_s_own_toolkit_where_a_script_adds_to_the_list(
+    shell: Shell,
+    conda: Conda,
+    own_is: str,
+    had: str,
+    words: str,
+    person: Person,
+    made_once: Callable[..., Path],
+) -> None:
+    """conda brings back what it kept, and then runs the scripts of the environment below."""
+    mine = Session(person, made_once({"d": {"LD_LIBRARY_PATH": "/theirs"}}), shell, conda)
+    pieces = ["$CONDA_PREFIX/own", "$LD_LIBRARY_PATH"]
+    glue = " " if shell is FISH else ":"
+    listed = glue.join(pieces if own_is == "first" else reversed(pieces))
+    add = ADDS[shell.suffix].format(list=listed if shell is FISH else f'"{listed}"')
+    loaded, last = shell is not DASH, []
+    for at in (mine, unpinned(mine)):
+        write_hook(at.folder / "a", "activate", f"own.{shell.suffix}", add)
+        write_hook(at.folder / "a", "deactivate", f"own.{shell.suffix}", TAKES_OUT[shell.suffix])
+        steps = [f"{step}\n{shell.prompt if loaded else ''}" for step in at.steps(words)]
+        before = had.format(ours=person.kits[0].lib[0])
+        snaps = at.play(*steps, load=loaded, LD_LIBRARY_PATH=before).snaps
+        last.append(snaps[str(len(steps) + 1)]["LD_LIBRARY_PATH"].replace(f"{at.folder}/", ""))
+    assert last[0] == last[1]
 
 
 @every_conda
