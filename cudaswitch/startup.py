@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
-from io import FileIO
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from cudaswitch import marked, ready, shells
-from cudaswitch.durable import sweep_beside, write_all, write_atomically
+from cudaswitch.durable import sweep_beside
 from cudaswitch.errors import (
     ChoiceError,
     CudaswitchError,
@@ -21,14 +19,19 @@ from cudaswitch.errors import (
     hint_for,
     printable,
 )
+from cudaswitch.locks import held
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home
 from cudaswitch.platforms import home_folder
 from cudaswitch.regular import read_regular
+from cudaswitch.rewriting import rewrite
+from cudaswitch.staging import require_writable, written
 from cudaswitch.toolkit import refuse_unsafe_path
 
 _LIMIT = 4 << 20
 """Bytes of a startup file; real ones have thousands."""
+_PATIENCE = 10.0
+"""Seconds to wait for another, which takes a part of one; the setting `wait` may be broken."""
 _BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"]?\s+|/)init\b", re.MULTILINE)
 _END = re.compile(rb"^(?:return\b|exec +(?:-[a-z]+ +)*(?!\d*[<>])[\w/$\"']).*", re.MULTILINE)
 """What ends a startup file where it stands in no block, as its place tells."""
@@ -127,7 +130,10 @@ def startup_file(shell: shells.Shell, variables: Mapping[str, str]) -> Path:
 def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     """Work out the edit that lets a shell load its ready file when it starts."""
     refuse_unsafe_path(str(home().root))
-    path = startup_file(shell, variables)
+    return _installing(shell, startup_file(shell, variables))
+
+
+def _installing(shell: shells.Shell, path: Path) -> Edit:
     target, before = _read(path, f"put into what makes it: {ready.loading(shell, there=True)}")
     line = shell.source.format(file=shell.quote(str(ready.path_of(shell)))).encode()
     marked.refuse_half(before or b"", path)
@@ -139,7 +145,10 @@ def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     """Work out the edit that gives a startup file back as it was."""
     # Which file a shell reads may have changed since: the one that has the line counts.
     ours = filter(_has_line, _places(shell, variables))
-    path = next(ours, startup_file(shell, variables))
+    return _removing(next(ours, startup_file(shell, variables)))
+
+
+def _removing(path: Path) -> Edit:
     target, before = _read(path, "take the marked lines out of what makes it")
     if before is None:
         return Edit(path, target, None, None)
@@ -200,14 +209,17 @@ def install(shell: shells.Shell, edit: Edit) -> Path:
 
     Where the line cannot be written, a file that was not there before goes again.
     """
-    was_ready = os.path.isfile(ready.path_of(shell))
-    path = ready.write(shell)
-    try:
-        apply(edit)
-    except CudaswitchError:
-        if not was_ready:
-            ready.remove(shell)
-        raise
+    require_writable(home())
+    with _alone():
+        edit = _as_it_is(edit, _installing(shell, edit.path))
+        was_ready = os.path.isfile(ready.path_of(shell))
+        path = ready.write(shell)
+        try:
+            apply(edit)
+        except CudaswitchError:
+            if not was_ready and not _has_line(edit.target):
+                ready.remove(shell)
+            raise
     return path
 
 
@@ -217,15 +229,43 @@ def remove(shell: shells.Shell, edit: Edit) -> None:
     What was killed in between the next run finishes, as there still is a line. Where there is none
     the file stays, which another startup file may load, by ZDOTDIR or from another HOME.
     """
-    was_ready = os.path.isfile(ready.path_of(shell))
-    if edit.before != edit.after:
-        ready.remove(shell)
-    try:
+    if edit.before == edit.after:
         apply(edit)
-    except CudaswitchError:
-        if was_ready:
-            ready.write(shell)
-        raise
+        return
+    with _alone():
+        edit = _as_it_is(edit, _removing(edit.path))
+        was_ready = os.path.isfile(ready.path_of(shell))
+        if edit.before != edit.after:
+            ready.remove(shell)
+        try:
+            apply(edit)
+        except CudaswitchError:
+            if was_ready:
+                ready.write(shell)
+            raise
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Be the only one to change ready files and the lines that load them, where there is a store.
+
+    Nobody may be asked anything meanwhile.
+    """
+    with contextlib.ExitStack() as stack:
+        if os.path.isdir(home().locks):
+            with written(home()):
+                stack.enter_context(held(home().locks / "init.lock", "init", _PATIENCE))
+        yield
+
+
+def _as_it_is(shown: Edit, now: Edit) -> Edit:
+    """Return the edit that is left to make: the one that was shown, or none.
+
+    Raises StoreError where it would be another one by now.
+    """
+    if now != shown and now.before != now.after:
+        raise _changed(shown)
+    return now
 
 
 def apply(edit: Edit) -> None:
@@ -234,18 +274,26 @@ def apply(edit: Edit) -> None:
     if edit.before == edit.after:
         return
     try:
-        if edit.before != (edit.target.read_bytes() if os.path.exists(edit.target) else None):
-            raise StoreError(f"`{edit.path}` was changed in the meantime", "do it again")
+        found = edit.target.read_bytes() if os.path.exists(edit.target) else None
+        # Without locks, another may have made it.
+        if found == edit.after:
+            return
+        if found != edit.before:
+            raise _changed(edit)
         if edit.after is None:
             edit.target.unlink(missing_ok=True)
         else:
             edit.target.parent.mkdir(parents=True, exist_ok=True)
-            _write(edit.target, edit.after)
+            rewrite(edit.target, edit.after)
     except OSError as error:
         raise StoreError(
             f"cannot write `{edit.path}`: {error.strerror}",
             hint_for(error, "see who may write it"),
         ) from None
+
+
+def _changed(edit: Edit) -> StoreError:
+    return StoreError(f"`{edit.path}` was changed in the meantime", "do it again")
 
 
 def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -326,43 +374,3 @@ def _read(path: Path, instead: str) -> tuple[Path, bytes | None]:
 
 def _refused(path: Path, why: str, instead: str) -> StoreError:
     return StoreError(f"cannot edit `{path}`: {why}", instead)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole, as it was in everything but its content."""
-    try:
-        before = path.stat()
-    except FileNotFoundError:
-        write_atomically(path, content)
-        return
-    # Other names of the file must change with it, and what no new file may have must stay.
-    if before.st_nlink > 1 or not os.access(path.parent, os.W_OK):
-        _overwrite(path, content)
-        return
-    try:
-        write_all({path: content}, kept=True)
-    except OSError as error:
-        # A container may have it mounted: there no other file can take its place.
-        if error.errno != errno.EBUSY:
-            raise
-        _overwrite(path, content)
-
-
-def _overwrite(path: Path, content: bytes) -> None:
-    with path.open("r+b", buffering=0) as file:
-        before = file.read()
-        try:
-            _put(file, content)
-        except OSError:
-            with contextlib.suppress(OSError):
-                _put(file, before)
-            raise
-
-
-def _put(file: FileIO, content: bytes) -> None:
-    file.seek(0)
-    rest = content
-    while rest:
-        rest = rest[file.write(rest) :]
-    file.truncate(len(content))
-    os.fsync(file.fileno())

@@ -62,6 +62,7 @@ ORDER = (
         "settings",
         "ownership",
         "durable",
+        "rewriting",
         "locks",
         "configuring",
         "paths",

@@ -1,0 +1,51 @@
+"""Somebody's file with other content: its names, mode, group and mount stay."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from io import FileIO
+from pathlib import Path
+
+from cudaswitch.durable import write_all, write_atomically
+
+
+def rewrite(path: Path, content: bytes) -> None:
+    """Write a file whole, as it was in everything but its content. Raises OSError."""
+    try:
+        before = path.stat()
+    except FileNotFoundError:
+        write_atomically(path, content)
+        return
+    # Other names of the file must change with it, and what no new file may have must stay.
+    if before.st_nlink > 1 or not os.access(path.parent, os.W_OK):
+        _overwrite(path, content)
+        return
+    try:
+        write_all({path: content}, kept=True)
+    except OSError as error:
+        # A container may have it mounted: there no other file can take its place.
+        if error.errno != errno.EBUSY:
+            raise
+        _overwrite(path, content)
+
+
+def _overwrite(path: Path, content: bytes) -> None:
+    with path.open("r+b", buffering=0) as file:
+        before = file.read()
+        try:
+            _put(file, content)
+        except OSError:
+            with contextlib.suppress(OSError):
+                _put(file, before)
+            raise
+
+
+def _put(file: FileIO, content: bytes) -> None:
+    file.seek(0)
+    rest = content
+    while rest:
+        rest = rest[file.write(rest) :]
+    file.truncate(len(content))
+    os.fsync(file.fileno())
