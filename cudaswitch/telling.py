@@ -199,9 +199,11 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     is_tool = not is_library(name) and os.sep not in name
     if is_tool and (closed := why_closed(name, search_path(os.environ))):
         return ToolMissingError(*closed)
-    having = [kit.name for kit in all_toolkits() if _has(kit.path, name)]
+    having = [kit for kit in all_toolkits() if _has(kit.path, name)]
+    decision = _asking_for(having) if having else None
+    kit = decision.toolkit if decision else having[-1] if having else None
     why = f"`{name}` is not found in this shell"
-    hint = f"cudaswitch use {having[-1]}" if having else None
+    hint = f"cudaswitch use {kit.name}" if kit else None
     environment = active_environment(os.environ)
     # There LD_LIBRARY_PATH is left alone.
     if is_library(name) and environment and bundles_cuda(environment.prefix):
@@ -215,7 +217,20 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
             hint = f"cudaswitch which {quote(name)} --from {quote(found[1])}"
         elif hint:
             hint += " --libraries always"
+    elif decision and kit and (instead := _instead_of(kit.path)):
+        asked = talk.near(f"CUDA {kit.name} (asked for by {decision.origin})")
+        why += f", which has {instead}: {asked} has it"
+        hint = _mend(decision, kit)
     return ToolMissingError(why, hint)
+
+
+def _asking_for(kits: Sequence[Toolkit]) -> Decision | None:
+    """Return who asks for one of these toolkits, None where nobody does."""
+    try:
+        decision = decide(os.environ, working_directory(os.environ))
+    except CudaswitchError:
+        return None
+    return decision if decision.toolkit in kits else None
 
 
 def _has(home: str, name: str) -> bool:
