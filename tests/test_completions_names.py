@@ -1,0 +1,54 @@
+"""TAB at a real prompt, where the names of environments are strange."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from cudaswitch.completion import SCRIPTS
+from homes import Home
+from tools import require
+
+_FOLDER = Path(__file__).parent.parent / "completions"
+START = {"bash": ["--norc", "--noprofile", "-i"], "zsh": ["-f", "-i"]}
+LOAD = {
+    "bash": "bind 'set enable-bracketed-paste off'",
+    "zsh": "unset zle_bracketed_paste; autoload -Uz compinit; compinit -u -D",
+}
+shells = pytest.mark.parametrize("shell", START)
+
+
+def typed(home: Home, shell: str, line: str, *options: str) -> str:
+    """Type a line, and return what came until the command had run: its words in brackets."""
+    env = home.env | {"PS1": "", "TERM": "dumb"}
+    with pexpect.spawn(
+        require(shell), START[shell], env=env, cwd=str(home.path), timeout=30, encoding="utf-8"
+    ) as child:
+        for text in (
+            *(LOAD[shell], f". {shlex.quote(str(_FOLDER / SCRIPTS[shell]))}"),
+            "cudaswitch() { printf '<%s>' \"$@\"; echo ' done'; }",
+            *(*options, "echo begun''"),
+        ):
+            child.sendline(text)
+        child.expect("begun\r")
+        child.sendline(line)
+        child.expect(re.escape("> done"))
+        said = f"{child.before}>"
+        child.sendline("exit")
+    return said
+
+
+def environments(home: Home, *names: str) -> None:
+    for name in names:
+        (home.path / ".conda" / "envs" / name / "conda-meta").mkdir(parents=True)
+
+
+@shells
+@pytest.mark.parametrize("name", ["G\\b", "G:b", "G\\:b", "G b", "G'b", "G$b", "G\\", "G\\\\b"])
+def test_a_name_comes_as_it_is(home: Home, shell: str, name: str) -> None:
+    environments(home, name)
+    assert typed(home, shell, "cudaswitch pin 1 -n G\t").endswith(f"<pin><1><-n><{name}>")
