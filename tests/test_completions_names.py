@@ -1,4 +1,4 @@
-"""TAB at a real prompt, where the names of environments are strange."""
+"""TAB at a real prompt, where names of environments or the shell are strange."""
 
 from __future__ import annotations
 
@@ -52,3 +52,15 @@ def environments(home: Home, *names: str) -> None:
 def test_a_name_comes_as_it_is(home: Home, shell: str, name: str) -> None:
     environments(home, name)
     assert typed(home, shell, "cudaswitch pin 1 -n G\t").endswith(f"<pin><1><-n><{name}>")
+
+
+@shells
+def test_without_a_home_in_a_strict_shell(home: Home, shell: str) -> None:
+    environments(home, "G")
+    for variable in ("CUDASWITCH_HOME", "XDG_DATA_HOME"):
+        del home.env[variable]
+    lines = ("cudaswitch pin 1 -n G\t", "cudaswitch use lat\t")
+    for line, words in zip(lines, ("<pin><1><-n><G>", "<use><latest>"), strict=True):
+        said = typed(home, shell, line, "set -u", "unset HOME")
+        assert said.endswith(words)
+        assert not re.search("unbound|not set", said), said

@@ -19,7 +19,7 @@ _cudaswitch_add() {
 # stores = the folders of all stores, the person's own first.
 _cudaswitch_find_stores() {
     local rest=${CUDASWITCH_STORES-}
-    stores=("${CUDASWITCH_HOME:-${_cudaswitch_root:-${XDG_DATA_HOME:-$HOME/.local/share}/cudaswitch}}")
+    stores=("${CUDASWITCH_HOME:-${_cudaswitch_root:-${XDG_DATA_HOME:-${HOME-}/.local/share}/cudaswitch}}")
     # What config.toml says is noted there.
     if [[ -z $rest && -r ${stores[0]}/requests/.stores ]]; then
         IFS= read -r rest < "${stores[0]}/requests/.stores"
@@ -157,7 +157,7 @@ _cudaswitch_tools() {
 }
 
 _cudaswitch_environments() {
-    local roots=() folders=("$HOME/.conda/envs") found=() path rest seen=:
+    local roots=() folders=("${HOME-}/.conda/envs") found=() path rest seen=:
     if [[ -n ${MAMBA_ROOT_PREFIX-} ]]; then roots+=("$MAMBA_ROOT_PREFIX"); fi
     if [[ ${CONDA_EXE-} == */*/* ]]; then roots+=("${CONDA_EXE%/*/*}"); fi
     rest=${CONDA_ENVS_DIRS-}:${CONDA_ENVS_PATH-}:
@@ -166,10 +166,10 @@ _cudaswitch_environments() {
         rest=${rest#*:}
     done
     if [[ -n ${WORKON_HOME-} ]]; then folders+=("$WORKON_HOME"); fi
-    if [[ -f $HOME/.conda/environments.txt ]]; then
+    if [[ -f ${HOME-}/.conda/environments.txt ]]; then
         while IFS= read -r path || [[ -n $path ]]; do
             found+=("$path")
-        done < "$HOME/.conda/environments.txt"
+        done < "${HOME-}/.conda/environments.txt"
     fi
     for path in ${roots[@]+"${roots[@]}"}; do
         found+=("$path")
