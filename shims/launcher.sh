@@ -99,7 +99,8 @@ if [ -z "$_cudaswitch_origin" ]; then
 fi
 
 __csw=${__csw%%:*}
-if [ -n "${__csw#system}" ] && [ -x "$__csw/bin/$_cudaswitch_tool" ]; then
+if [ -n "${__csw#system}" ] && [ -f "$__csw/bin/$_cudaswitch_tool" ] \
+    && [ -x "$__csw/bin/$_cudaswitch_tool" ]; then
     exec "$__csw/bin/$_cudaswitch_tool" "$@"
 fi
 
@@ -123,7 +124,7 @@ __cudaswitch_survey() {
             if [ -f "$at" ] && IFS= \read -r at < "$at"; then
                 at=${at%%:*}
                 if [ "$at" = "$__csw" ]; then _cudaswitch_name=$kit; fi
-                if [ -x "$at/bin/$_cudaswitch_tool" ]; then
+                if [ -f "$at/bin/$_cudaswitch_tool" ] && [ -x "$at/bin/$_cudaswitch_tool" ]; then
                     _cudaswitch_having="${_cudaswitch_having:+$_cudaswitch_having, }$kit"
                 fi
             fi

@@ -28,5 +28,9 @@ fi
 __csw=${__csw%%:*}
 # nvcc looks for its parts beside the path that it is called by.
 case $__csw in
-    /*) if [ -x "$__csw/bin/$_cudaswitch_tool" ]; then exec "$__csw/bin/$_cudaswitch_tool" "$@"; fi ;;
+    /*)
+        if [ -f "$__csw/bin/$_cudaswitch_tool" ] && [ -x "$__csw/bin/$_cudaswitch_tool" ]; then
+            exec "$__csw/bin/$_cudaswitch_tool" "$@"
+        fi
+        ;;
 esac

@@ -35,6 +35,23 @@ def test_a_tool_that_may_not_be_executed_is_not_missing(place: Place) -> None:
     ]
 
 
+@pytest.mark.parametrize("who", ["CUDASWITCH_VERSION", "_CUDASWITCH_U", "file"])
+def test_a_folder_of_that_name_is_no_tool(place: Place, who: str) -> None:
+    (place.new / "bin/nvcc").unlink()
+    (place.new / "bin/nvcc").mkdir()
+    variables = {"CUDASWITCH_VERSION": {who: "12.4"}, "_CUDASWITCH_U": {who: str(place.new)}}
+    if who == "file":
+        (place.home.path / ".cuda-version").write_text("12.4\n")
+    done = place.call("nvcc", **variables.get(who, {}))
+    assert (done.returncode, done.stdout) == (127, "")
+    said, hint = done.stderr.splitlines()
+    assert said.startswith("cudaswitch: `nvcc` is not in CUDA 12.4 (asked for by ")
+    assert hint == "hint: it is in 11.8"
+    assert not place.python_was_asked
+    told = place.home.run("which", "nvcc", "--json", **place.env(**variables.get(who, {})))
+    assert json.loads("\n".join(succeeded(told)))["runs"] is None
+
+
 @pytest.mark.parametrize("names", [["~/theirs"], ["~/nobody's", "~/theirs/../theirs"]], ids=len)
 def test_it_names_those_of_stores_in_the_settings(place: Place, names: list[str]) -> None:
     """Which the shim reads from a file of the store's, with `~` expanded."""

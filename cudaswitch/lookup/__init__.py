@@ -120,7 +120,7 @@ def _behind_shim(
         return None, (f"the shim would fail: {error.message}",)
     if decision.want.home != "system":
         tool = f"{decision.want.home}/bin/{name}"
-        if os.access(tool, os.X_OK):
+        if is_program(tool):
             return tool, (f"that is what {decision.origin} asks for",)
         closed = why_closed(tool, "")
         return None, (f"the shim would fail: {closed[0] if closed else f'`{tool}` is not there'}",)
