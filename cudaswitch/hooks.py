@@ -30,21 +30,13 @@ _MISREAD = re.compile(r'["`]|\$[\w!#$(*+=?@\[^{~-]|\\[\\$\n]')
 _AUTOMATIC = r"(?m)^ *__cudaswitch_enter .* 'auto'(?: |$)"
 
 
-def misread(environment: Environment) -> StoreError | None:
-    """Say why an environment cannot hold hooks, None where it can.
+def misread(environment: Environment) -> list[str]:
+    """Return what in a conda environment's path conda has a POSIX shell misread.
 
-    conda escapes nothing in the names of scripts that it has a shell read: at some it breaks, or
-    runs a command, and enters such an environment only as long as that has no script.
+    It escapes nothing in the names of scripts: at some the shell ends, and what stands in backticks
+    is run. Such an environment can be activated as long as it has no script.
     """
-    found = _MISREAD.findall(environment.prefix + "/") if environment.owner == "C" else []
-    if not found:
-        return None
-    shown = " ".join(sorted(set(map(repr, found))))
-    return StoreError(
-        f"`{environment.prefix}` cannot hold hooks: its path has {shown}, which conda would"
-        " misread",
-        "have it in a plain folder, or pin a directory with --dir",
-    )
+    return _MISREAD.findall(environment.prefix + "/") if environment.owner == "C" else []
 
 
 def hook_files(environment: Environment, half: str) -> dict[str, Path]:
@@ -163,11 +155,8 @@ def write_pin(
     """Write the pin and the hooks, the half that undoes before the half that does.
 
     `seen` is when the environment was looked at, in ns since the epoch: packages that are
-    newer than that are not in `want`. `noted` are files that are written with them. Raises
-    StoreError.
+    newer than that are not in `want`. `noted` are files that are written with them.
     """
-    if unfit := misread(environment):
-        raise unfit
     sweep_leftovers(environment)
     hooks = hook_texts(environment, request, want, watched(environment.prefix))
     texts: dict[Path, str | bytes | None] = {**hooks}
@@ -190,14 +179,12 @@ def write_pin(
 def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bool:
     """Take pin and hook away; return False when there was none.
 
-    The half that undoes stays, inert, for shells that are activated now, but not where conda breaks
-    at it. `noted` are files that are written with it.
+    The half that undoes stays, inert, for shells that are activated now. `noted` are files that
+    are written with it.
     """
     sweep_leftovers(environment)
     enter = hook_files(environment, "enter").values()
     texts: dict[Path, str | bytes | None] = dict.fromkeys(enter)
-    if misread(environment):
-        texts[hook_files(environment, "leave")["sh"]] = None
     try:
         if not any(map(is_there, (Path(environment.pin_file), *enter))):
             return False

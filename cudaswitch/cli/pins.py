@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import click
 
-from cudaswitch import pins, talk
+from cudaswitch import hooks, pins, talk
 from cudaswitch.bundled import bundles_cuda
 from cudaswitch.cli import options, output
 from cudaswitch.decision import working_directory
@@ -120,6 +120,11 @@ def pin(
         talk.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
     if kit:
         output.tell_of_building(kit, decision.want.compiler)
+    if unfit := hooks.misread(place):
+        talk.say(
+            f"conda misreads its path ({' '.join(map(repr, unfit))}) once it has scripts there"
+        )
+        talk.hint("have it in a folder without these, or pin a directory with --dir")
     talk.caution(decision.caution)
     if bundled and asked.libraries is None and not decision.caution:
         talk.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")

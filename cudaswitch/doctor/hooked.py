@@ -24,7 +24,6 @@ from cudaswitch.hooks import (
     half_hooked_scripts,
     holds,
     hook_texts,
-    misread,
     shared_texts,
     unhooked_scripts,
     watched_since,
@@ -52,10 +51,6 @@ def pinned(variables: Mapping[str, str]) -> list[Environment]:
 def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
     """Look at the hooks of each."""
     for environment in environments:
-        if unfit := misread(environment):
-            # What is to be done is what unreadable pins need: to be taken away.
-            yield Hook(environment, None, refused=unfit.message)
-            continue
         try:
             request = pin_of(environment)
         except CudaswitchError as error:

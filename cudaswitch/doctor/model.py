@@ -103,8 +103,7 @@ class Setting(NamedTuple):
 class Hook(NamedTuple):
     """A pinned environment: what its pin asks for and in which state its hooks are.
 
-    `request` is None, and `refused` says why, where the pin cannot be read, or its
-    environment cannot hold hooks.
+    `request` is None, and `refused` says why, where the pin cannot be read.
     `gone` is the toolkit in its hooks that is not there any more, `behind` the newer answer,
     `missing`, `edited` and `old` are files, the last an earlier cudaswitch's, `unhooked` and
     `halved` activate scripts without our lines and with some of them, `closed` a file that is there

@@ -181,8 +181,8 @@ RULES = (
     Rule(
         "CS075",
         "error",
-        "An environment is pinned to what it cannot have",
-        "its pin has no answer, or conda would misread the names of its hooks",
+        "An environment is pinned to what is not installed",
+        "its pin has no answer",
         ("tensorflow/tensorflow#22441", "run-ai/genv#11"),
         _refused,
     ),
