@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
-from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, Shell
+from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, ZSH, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments, unpinned
 from shells.quick_conda import CONDAS as QUICK_AND_REAL
@@ -136,6 +136,25 @@ def test_the_person_s_own_toolkit_where_a_script_adds_to_the_list(
         snaps = at.play(*steps, load=loaded, LD_LIBRARY_PATH=before).snaps
         last.append(snaps[str(len(steps) + 1)]["LD_LIBRARY_PATH"].replace(f"{at.folder}/", ""))
     assert last[0] == last[1]
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@every_conda
+def test_a_copy_that_conda_left_behind_brings_nothing_back(
+    shell: Shell, conda: Conda, person: Person, made_once: Callable[..., Path]
+) -> None:
+    """It is that of an environment that was left before the toolkit came."""
+    mine = Session(person, made_once({"d": {"LD_LIBRARY_PATH": "/theirs"}}), shell, conda)
+    another = conda.activate(shell, mine.folder / "bare" / "a", stack=True)
+    steps = [
+        *mine.steps("b +d out"),
+        shell.unset("LD_LIBRARY_PATH"),
+        *(another, person.use(shell, "10.1"), *mine.steps("out"), person.off(shell)),
+    ]
+    had = str(person.kits[0].lib[0])
+    snaps = mine.play(*steps, load=True, LD_LIBRARY_PATH=had).check().snaps
+    assert snaps["8"]["LD_LIBRARY_PATH"] == ":".join(person.kits[0].lib)
+    assert "LD_LIBRARY_PATH" not in snaps["9"]
 
 
 @every_conda
