@@ -15,7 +15,7 @@ from homes import Home
 from startup_files import install, remove
 from tools import console_script
 
-ROUNDS = 6
+ROUNDS = 3
 CHANGED = "was changed in the meantime"
 
 

@@ -109,9 +109,13 @@ and set -e LD_LIBRARY_PATH[$at]
 
 @every_shell
 @every_conda
-@pytest.mark.parametrize("own_is", ["first", "last"])
-@pytest.mark.parametrize("had", ["{ours}", "/u:{ours}:/w"])
-@pytest.mark.parametrize("words", ["a +d out out", "b a +d out +b out out out", "a d out out"])
+@pytest.mark.parametrize(
+    ("own_is", "had", "words"),
+    [
+        ("last", "{ours}", "a +d out out"),
+        ("first", "/u:{ours}:/w", "b a +d out +b out out out"),
+    ],
+)
 def test_the_person_s_own_toolkit_where_a_script_adds_to_the_list(
     shell: Shell,
     conda: Conda,
