@@ -149,6 +149,8 @@ def test_a_copy_that_conda_left_behind_brings_nothing_back(
 ) -> None:
     """It is that of an environment that was left before the toolkit came."""
     mine = Session(person, made_once({"d": {"LD_LIBRARY_PATH": "/theirs"}}), shell, conda)
+    for script in mine.folder.rglob("own.*"):
+        script.unlink()
     another = conda.activate(shell, mine.folder / "bare" / "a", stack=True)
     steps = [
         *mine.steps("b +d out"),
