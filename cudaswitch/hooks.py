@@ -36,7 +36,7 @@ def misread(environment: Environment) -> list[str]:
     It escapes nothing in the names of scripts: at some the shell ends, and what stands in backticks
     is run. Such an environment can be activated as long as it has no script.
     """
-    return _MISREAD.findall(environment.prefix + "/") if environment.owner == "C" else []
+    return _MISREAD.findall(environment.prefix) if environment.owner == "C" else []
 
 
 def hook_files(environment: Environment, half: str) -> dict[str, Path]:

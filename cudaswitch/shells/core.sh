@@ -19,7 +19,7 @@
 #   _CUDASWITCH_PREVIOUS   what `use -` brings back; empty: no choice
 # The rest is not exported, and lives as long as this shell. In any of them:
 #   _cudaswitch_here       our functions are defined in this very shell
-#   _cudaswitch_all        a hook has put `set -a` aside
+#   _cudaswitch_all        `set -a` is put aside while these functions are read
 #   _cudaswitch_test       of fish: what knows `-nt`
 #   _cudaswitch_plain      CUDA_HOME:CUDA_PATH:CUDAToolkit_ROOT:CUDACXX as __cudaswitch_plainly has set
 #                          them; empty: another way undoes

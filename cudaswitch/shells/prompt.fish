@@ -3,9 +3,10 @@ function __cudaswitch_prompt --on-event fish_prompt
     if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION$_CUDASWITCH_GONE|$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" \
             != "$_cudaswitch_seen|$_cudaswitch_keepers"
         __cudaswitch_look
-    else if set -q _cudaswitch_news
-        # A `cd` since the last prompt has looked.
-    else if test -n "$_cudaswitch_file" -o -f .cuda-version; and __cudaswitch_edited
+    # Where there are news, a `cd` has just looked.
+    else if not set -q _cudaswitch_news
+            and test -n "$_cudaswitch_file" -o -f .cuda-version
+            and __cudaswitch_edited
         __cudaswitch_look
     end
     if set -q _cudaswitch_news
