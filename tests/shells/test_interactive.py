@@ -82,9 +82,9 @@ def test_a_prompt_hook_that_comes_later_sees_the_exit_status(
     last = "${#PROMPT_COMMAND[@]} - 1"
     terminal.say(f"PROMPT_COMMAND[{last}]+=$'\\nother'")
     for folder in (tree, tree.parent):
-        terminal.child.sendline(f"cd {BASH.quote(str(folder))}; sh -c 'exit 5'")
-        terminal.say("")
-        assert seen.read_text().split()[-3] == "5"
+        seen.write_text("")
+        terminal.say(f"cd {BASH.quote(str(folder))}; sh -c 'exit 5'")
+        assert "5\n" in seen.read_text()
 
 
 @pytest.mark.parametrize("way", ["{}", "({})"], ids=["bash", "bash-array"])
