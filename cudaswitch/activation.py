@@ -335,7 +335,11 @@ def _without(value: str, record: str) -> str:
         count, _, rest = item.partition("/")
         folder = f"/{rest}"
         if count.isascii() and count.isdigit() and elements.count(folder) > int(count):
-            elements.remove(folder)
+            place = elements.index(folder)
+            del elements[place]
+            # A last element that is empty is the colon of a folder that a script has taken out.
+            if elements[place:] == [""]:
+                del elements[place:]
     return ":".join(elements)
 
 

@@ -27,7 +27,11 @@ def __cudaswitch_without [record] {
     let items = ($record | default '' | split row : | parse --regex '(?s)^(?<count>\d+)(?<dir>/.*)$')
     $items | reduce --fold $path {|item, rest|
         let places = ($rest | enumerate | where item == $item.dir | get index)
-        if ($places | length) > ($item.count | into int) { $rest | drop nth $places.0 } else { $rest }
+        if ($places | length) > ($item.count | into int) {
+            let left = ($rest | drop nth $places.0)
+            # A last element that is empty is the colon of a folder that a script has taken out.
+            if ($left | skip $places.0) == [''] { $left | drop 1 } else { $left }
+        } else { $rest }
     }
 }
 

@@ -23,7 +23,11 @@ function global:__cudaswitch_without([string] $List, [string] $Record) {
         $folder = $Matches[2]
         $before = [int] $Matches[1]
         $copies = @($folders | Where-Object { $_ -ceq $folder }).Count
-        if ($copies -gt $before) { [void] $folders.Remove($folder) }
+        if ($copies -le $before) { continue }
+        $place = $folders.IndexOf($folder)
+        $folders.RemoveAt($place)
+        # A last element that is empty is the colon of a folder that a script has taken out.
+        if ($place -eq $folders.Count - 1 -and $folders[$place] -eq '') { $folders.RemoveAt($place) }
     }
     $folders -join ':'
 }

@@ -18,7 +18,12 @@ __cudaswitch_without() {
             esac
         done
         case $_csw_seen in
-            *":$_csw_dir:"*) __csw=${__csw%%":$_csw_dir:"*}:${__csw#*":$_csw_dir:"} ;;
+            *":$_csw_dir:"*)
+                _csw_seen=${__csw#*":$_csw_dir:"}
+                # A last element that is empty is the colon of a folder that a script has taken out.
+                case $_csw_seen in :) _csw_seen='' ;; esac
+                __csw=${__csw%%":$_csw_dir:"*}:$_csw_seen
+                ;;
         esac
     done
     __csw=${__csw#:} __csw=${__csw%:}

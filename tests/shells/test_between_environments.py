@@ -187,3 +187,44 @@ def test_where_unset_is_an_error(conda: Conda, way: str, person: Person, tmp_pat
         found.append(at.play("set -u", *typed, load=True).check().snaps)
     assert found[0]["5"]["CUDA_HOME"] == str(person.kits[0].home)
     assert [snaps["6"]["LD_LIBRARY_PATH"] for snaps in found] == ["", ""]
+
+
+COLONS = {
+    "sh": (
+        'export LD_LIBRARY_PATH="$CONDA_PREFIX/own:$LD_LIBRARY_PATH"\n',
+        'export LD_LIBRARY_PATH="$(echo "$LD_LIBRARY_PATH" | sed "s#$CONDA_PREFIX/own:##")"\n',
+        'export LD_LIBRARY_PATH="$CONDA_PREFIX/own${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n',
+    ),
+    "fish": (
+        'set -gx LD_LIBRARY_PATH "$CONDA_PREFIX/own:$LD_LIBRARY_PATH"\n',
+        'set -gx LD_LIBRARY_PATH (string replace "$CONDA_PREFIX/own:" "" "$LD_LIBRARY_PATH")\n',
+        'set -gx LD_LIBRARY_PATH $CONDA_PREFIX/own"$(test -n "$LD_LIBRARY_PATH"; '
+        'and echo ":$LD_LIBRARY_PATH")"\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@every_conda
+def test_a_colon_of_a_script_that_the_toolkit_keeps(
+    shell: Shell, conda: Conda, person: Person, made_once: Callable[..., Path]
+) -> None:
+    """Behind the toolkit it would be the working directory, once another folder comes in front."""
+    mine = Session(person, made_once({"d": {"CUDASWITCH_TEST": "1"}}), shell, conda)
+    for script in mine.folder.rglob("own.*"):
+        script.unlink()
+    first, another = (conda_prefix(mine.folder / "bare" / name) for name in ("a", "b"))
+    put, take, add = COLONS[shell.suffix]
+    write_hook(first, "activate", f"own.{shell.suffix}", put)
+    write_hook(first, "deactivate", f"own.{shell.suffix}", take)
+    write_hook(another, "activate", f"own.{shell.suffix}", add)
+    steps = [
+        conda.activate(shell, first),
+        person.use(shell, "10.1"),
+        f"{conda.activate(shell, another)}\n{shell.prompt}",
+        person.off(shell),
+    ]
+    snaps = mine.play(*steps, load=True).check().snaps
+    toolkit = ":".join(person.kits[0].lib)
+    assert snaps["4"]["LD_LIBRARY_PATH"] == f"{toolkit}:{another}/own"
+    assert snaps["5"]["LD_LIBRARY_PATH"] == f"{another}/own"

@@ -185,6 +185,17 @@ class TestUndo:
         result = person.play(shell, *steps, LD_LIBRARY_PATH=own).check()
         assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
 
+    @pytest.mark.parametrize("shell", (*POSIX_SHELLS, FISH, XONSH, NU), ids=str)
+    def test_a_colon_that_a_script_has_left_behind_ours_goes_with_it(
+        self, shell: Shell, person: Person
+    ) -> None:
+        """Without us its list would be empty, and no colon would come of it."""
+        later = ":".join(["/later", *person.kits[0].lib, ""])
+        edit = shell.set("LD_LIBRARY_PATH", later)
+        steps = [person.use(shell, "10.1"), edit, person.off(shell)]
+        result = person.play(shell, *steps, LD_LIBRARY_PATH=None).check()
+        assert result.snaps["3"]["LD_LIBRARY_PATH"] == "/later"
+
     @told_apart
     @pytest.mark.parametrize(
         ("names", "others"),
