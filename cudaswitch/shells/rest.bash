@@ -2,17 +2,21 @@
 # What becomes of PROMPT_COMMAND behind init.bash: most shells never need it, and do not parse it.
 
 # Somebody has come to our one word, and is to get the status from now on, which must not look like a
-# failure. Where that cannot be written there is none.
+# failure. Where that cannot be written there is none. Who has come before it alone may have a trap on
+# DEBUG that reckons with it: the next prompt asks.
 __cudaswitch_guard() {
-    \local _csw_at _csw_text
+    \local _csw_at _csw_text _csw_ours
     if __cudaswitch_prompt_is r; then return 0; fi
+    _csw_ours=$_cudaswitch_ours
+    case ${PROMPT_COMMAND[*]} in *[!_]__cudaswitch_prompt) _csw_ours=$_cudaswitch_once ;; esac
     for _csw_at in "${!PROMPT_COMMAND[@]}"; do
         _csw_text=${PROMPT_COMMAND[_csw_at]}
         case $_csw_text in *__cudaswitch_prompt*) ;; *) continue ;; esac
-        _csw_text=${_csw_text%%__cudaswitch_prompt*}$_cudaswitch_ours${_csw_text#*__cudaswitch_prompt}
+        _csw_text=${_csw_text%%__cudaswitch_prompt*}$_csw_ours${_csw_text#*__cudaswitch_prompt}
         case $_csw_at in 0) PROMPT_COMMAND=$_csw_text ;; *) PROMPT_COMMAND[_csw_at]=$_csw_text ;; esac
     done
     _cudaswitch_alone=''
+    \unset _cudaswitch_trap
 }
 
 # Does the trap $1, or the function that it calls, take the last command of $_cudaswitch_others for the

@@ -361,3 +361,38 @@ def test_what_takes_pieces_of_the_prompt_command_for_its_commands(
     typed = seen.read_text().splitlines()
     assert any(line.startswith("cd ") for line in typed)
     assert [line for line in typed if "cudaswitch" in line or line in (":", "true")] == []
+
+
+FLAGGED = """
+typed() {{ [ -n "$at_prompt" ] || return; at_prompt=; echo "$BASH_COMMAND" >>'{seen}'; }}
+trap typed DEBUG
+shown() {{ code=$?; at_prompt=1; }}
+{hook}
+"""
+"""What takes the first command behind its own for what is typed: hishtory's, and many by hand."""
+IN_FRONT = {
+    "string": 'PROMPT_COMMAND="shown; $PROMPT_COMMAND"',
+    "lines": "PROMPT_COMMAND=$'shown\\n'$PROMPT_COMMAND",
+    "array": 'PROMPT_COMMAND=(shown "${{PROMPT_COMMAND[@]}}")',
+}
+
+
+@pytest.mark.parametrize("hook", IN_FRONT)
+def test_what_comes_in_front_of_ours_with_a_trap(
+    hook: str, person: Person, tree: Path, tmp_path: Path
+) -> None:
+    """Behind us in the startup file; from the third prompt on ours is not typed."""
+    seen = tmp_path / "seen"
+    (tmp_path / "terminal").mkdir()
+    behind = FLAGGED.format(seen=seen, hook=IN_FRONT[hook].format())
+    text = f"unset PROMPT_COMMAND\n{person.load(BASH)}\n{behind}"
+    terminal = Terminal(BASH, replace(person, init={}), tmp_path / "terminal", text)
+    terminal.say("")
+    seen.unlink(missing_ok=True)
+    for folder, kit in ((tree, str(person.kits[0].home)), (tree.parent, "")):
+        cd(terminal, folder)
+        assert home_of(terminal) == kit
+    assert printed(terminal, "sh -c 'exit 3'\necho $code") == ["3"]
+    typed = seen.read_text().splitlines()
+    assert [line for line in typed if "cudaswitch" in line] == []
+    assert len([line for line in typed if line.startswith("cd ")]) == 2
