@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
+_FOR_CLICK = ("-", "")
+"""How a word begins that the short way leaves to click."""
+
+
 def entry() -> int:
     """Run the command line and end the process; the entry point.
 
@@ -76,7 +80,7 @@ def _run_plainly(arguments: list[str]) -> bool:
     """Run the plainest forms of what is called most; False leaves a command line to click.
 
     What click's commands call is called here without the time that click takes to load. A
-    word that might be an option, of ours or mistyped, is for click to judge.
+    word that might be an option, of ours or mistyped, is for click to judge, and an empty one.
     """
     match arguments:
         case ["list"] | ["list", "--json"]:
@@ -87,21 +91,21 @@ def _run_plainly(arguments: list[str]) -> bool:
             from cudaswitch.telling import current  # noqa: PLC0415  # the same
 
             current(as_json=len(arguments) > 1)
-        case ["init", shell] if not shell.startswith("-"):
+        case ["init", shell] if shell[:1] not in _FOR_CLICK:
             from cudaswitch.integration import show  # noqa: PLC0415  # the same
 
             show(shell)
-        case ["which", name] if not name.startswith("-"):
+        case ["which", name] if name[:1] not in _FOR_CLICK:
             from cudaswitch.telling import which  # noqa: PLC0415  # the same
 
             which(name)
-        case ["env", request] if not request.startswith("-"):
+        case ["env", request] if request[:1] not in _FOR_CLICK:
             from cudaswitch.formats import show_change  # noqa: PLC0415  # the same
             from cudaswitch.running import asked  # noqa: PLC0415  # the same
 
             show_change(asked(request))
-        case ["exec", "--", _, *_] | ["exec", _, "--", _, *_] if arguments[1][:1] != "-" or (
-            arguments[1] == "--"
+        case ["exec", "--", _, *_] | ["exec", _, "--", _, *_] if (
+            arguments[1] == "--" or arguments[1][:1] not in _FOR_CLICK
         ):
             from cudaswitch.running import run  # noqa: PLC0415  # the same
 

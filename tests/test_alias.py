@@ -46,7 +46,7 @@ def test_aliases(stocked: Home, tmp_path: Path) -> None:
     [
         ("10", "10.1"), ("../x", "10.1"), ("latest", "10.1"), ("auto", "10.1"), ("a b", "10.1"),
         ("x", "thesis"), ("x", "x"), ("x", "x+cudnn7"), ("x", "$(id)"), ("x", "10.1+nccl2"),
-        ("", "10.1"),
+        (" ", "10.1"),
     ],
 )  # fmt: skip
 def test_odd_aliases(stocked: Home, name: str, request_text: str) -> None:

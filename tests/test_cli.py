@@ -96,6 +96,58 @@ def test_a_fault_in_a_file_is_named_with_its_own_line(home: Home, line: str) -> 
     assert message.endswith("(asked for by ./.cuda-version:3)")
 
 
+EMPTY = {
+    "a hash": (["install", "./x.whl", "--sha256", ""], "`--sha256`"),
+    "behind =": (["install", "./x.whl", "--sha256="], "`--sha256`"),
+    "one of several": (["install", "13.0", ""], "`WHAT`"),
+    "a mirror": (["install", "13.0", "--from", "pypi", "--mirror", ""], "`--mirror`"),
+    "a channel": (["search", "12", "--channel", "nvidia", "--channel", ""], "`--channel`"),
+    "a choice": (["install", "13.0", "--platform", ""], "`--platform`"),
+    "a search": (["search", ""], "`REQUEST`"),
+    "a path": (["adopt", ""], "`PATH`"),
+    "a version": (["adopt", "/usr/local/cuda", "--as", ""], "`--as`"),
+    "an environment": (["pin", "10.1", "-n", ""], "`--name`"),
+    "its path": (["pin", "-p", "", "10.1"], "`--prefix`"),
+    "a folder": (["pin", "10.1", "--dir", ""], "`--dir`"),
+    "a folder to write to": (["download", "-d", "", "13.0"], "`--directory`"),
+    "a lock file": (["sync", "--lock", ""], "`--lock`"),
+    "a shell": (["env", "10.1", "--shell", ""], "`--shell`"),
+    "a shell's name": (["init", ""], "`SHELL`"),
+    "a shell with completions": (["completion", ""], "`SHELL`"),
+    "a request": (["env", ""], "`REQUEST`"),
+    "a request before a command": (["exec", "", "--", "true"], "`REQUEST`"),
+    "a request without --": (["exec", "", "true"], "`REQUEST`"),
+    "a choice of this shell": (["want", "--for-use", ""], "`REQUEST`"),
+    "a tool": (["which", ""], "`TOOL|LIB`"),
+    "a setting": (["config", "get", ""], "`NAME`"),
+    "a setting to set": (["config", "set", "", "5"], "`NAME`"),
+    "behind --": (["remove", "--", ""], "`TOOLKIT`"),
+}
+
+
+@pytest.mark.parametrize("case", EMPTY)
+def test_an_empty_word_is_no_value(home: Home, case: str) -> None:
+    """A variable that is not set must not switch a check off or mean the working directory."""
+    words, name = EMPTY[case]
+    before = sorted(home.path.iterdir())
+    command = " ".join(words[: 2 if words[0] == "config" else 1]).replace("want", "use")
+    message = refused(home.run(*words), code=2, hint=f"cudaswitch {command} --help")
+    assert message.startswith(f"cudaswitch: {name} is empty")
+    assert sorted(home.path.iterdir()) == before
+
+
+def test_an_empty_word_too_many_is_shown(home: Home) -> None:
+    message = refused(home.run("list", ""), code=2, hint="cudaswitch list --help")
+    assert message.startswith("cudaswitch: Got unexpected extra argument ('')")
+    refused(home.run("config", ""), "No such command ''", code=2, hint="config --help")
+
+
+def test_a_command_may_have_empty_words(home: Home) -> None:
+    for options in ([], ["--gpus", "0"]):
+        done = home.run("exec", *options, "--", "printf", "<%s>", "", "a", "")
+        assert succeeded(done) == ["<><a><>"]
+
+
 def test_a_typo_names_what_was_meant(home: Home) -> None:
     message = refused(home.run("instal", "13.0"), "instal", code=2, hint="")
     assert message.splitlines()[0].endswith("No such command 'instal'. Did you mean 'install'?")
@@ -203,7 +255,7 @@ def test_which(lent: Home, tmp_path: Path) -> None:
     refused(lent.run("which", "nothing-of-it"), "is not found", code=127, hint=None)
     missing = lent.run("which", "libcudnn.so.7")
     refused(missing, "`libcudnn.so.7` is not found", code=127, hint=f"use {FULL}")
-    for odd in ("../../etc/passwd", "", ".", "/etc/passwd", "a\nb"):
+    for odd in ("../../etc/passwd", ".", "/etc/passwd", "a\nb"):
         refused(lent.run("which", odd), "is not found", code=127, hint=None)
 
 
@@ -241,7 +293,6 @@ def test_init_of_an_unknown_shell(home: Home) -> None:
 
 PINS = {
     "no environment of that name": (["pin", "10.1", "-n", "none"], "no environment `none`"),
-    "an empty name": (["pin", "10.1", "-n", ""], "no environment ``"),
     "no environment there": (["pin", "10.1", "-p", "none"], "is not there"),
     "no such folder": (["pin", "10.1", "--dir", "none"], "is no directory"),
     "not installed": (["pin", "11.0", "--dir", "."], "CUDA 11.0 is not installed"),

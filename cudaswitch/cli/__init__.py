@@ -63,7 +63,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
-            return super().resolve_command(ctx, args)
+            name, command, words = super().resolve_command(ctx, args)
         except click.UsageError as error:
             from difflib import get_close_matches  # noqa: PLC0415  # few mistype
 
@@ -73,6 +73,11 @@ class _Commands(click.Group):
             # In the words that click has for options.
             message = f"{error.message.rstrip('.')}. Did you mean {meant[0]!r}?"
             raise click.UsageError(message, ctx) from None
+        if name and command and any(not word or word.endswith("=") for word in words):
+            from cudaswitch.cli.empty import refuse_empty  # noqa: PLC0415  # few have one
+
+            refuse_empty(command, name, words, ctx)
+        return name, command, words
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
