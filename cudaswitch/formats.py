@@ -28,7 +28,7 @@ def show_change(wanted: Want, shell: str | None = None, form: str | None = None)
         spelled = FORMATS[form] if form else _FINISHED[name]
         talk.script(spelled(change_here(wanted), os.environ))
         return
-    row = shells.shell_named(name, tuple(shells.ROWS))
+    row = shells.shell_named(name)
     talk.script(shells.use(row, str(wanted)))
 
 

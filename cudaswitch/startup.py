@@ -111,7 +111,8 @@ def shell_of(name: str | None, variables: Mapping[str, str], option: str) -> she
     rows = {row.name: row for row in shells.SHELLS.values() if row.startup}
     if row := rows.get(shells.SAME.get(asked, asked)):
         return row
-    shells.refuse_ksh(name or "")
+    if name and shells.SAME.get(name, name) in shells.TYPED:
+        return shells.integrated(name)  # says what there is instead
     person = variables.get("SHELL")
     theirs = f"the shell of $SHELL (`{person}`)" if person else f"no $SHELL is set, and `{asked}`"
     said = f"`{asked}`" if name else theirs

@@ -286,9 +286,24 @@ def test_use_without_the_integration_says_how_to_get_it(lent: Home) -> None:
     refused(lent.run("use", "11.0"), "CUDA 11.0 is not installed", hint="install 11.0")
 
 
+@pytest.mark.parametrize("options", [[], ["--install"], ["--remove"]])
+@pytest.mark.parametrize("shell", ["sh", "dash", "elvish", "cmd"])
+def test_init_of_a_shell_for_which_there_is_env_alone(
+    home: Home, shell: str, options: list[str]
+) -> None:
+    hint = f"cudaswitch env VERSION --shell {'sh' if shell == 'dash' else shell}"
+    done = home.run("init", *options, shell)
+    message = refused(done, f"`{shell}` has no integration", code=2, hint=hint)
+    assert "known" not in message
+
+
 def test_init_of_an_unknown_shell(home: Home) -> None:
-    refused(home.run("init", "cmd"), "no shell `cmd`", code=2, hint="one of bash")
-    refused(home.run("init", "dash"), "has no integration", hint="bash")
+    refused(home.run("init", "rc"), "no shell `rc`", code=2, hint="one of bash")
+
+
+def test_a_shell_may_go_by_another_name(home: Home) -> None:
+    for name, other in ("nushell", "nu"), ("powershell", "pwsh"), ("csh", "tcsh"):
+        assert succeeded(home.run("init", name)) == succeeded(home.run("init", other))
 
 
 PINS = {

@@ -20,7 +20,7 @@ from contextlib import suppress
 from functools import cache
 
 from cudaswitch.environments import ENVIRONMENT_VARIABLE
-from cudaswitch.errors import ChoiceError, RequestError
+from cudaswitch.errors import ChoiceError
 from cudaswitch.shells.rows import FAMILIES as FAMILIES
 from cudaswitch.shells.rows import ROWS as ROWS
 from cudaswitch.shells.rows import SHELLS as SHELLS
@@ -33,7 +33,7 @@ from cudaswitch.shells.rows import quote_pwsh as quote_pwsh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from typing import Literal
 
@@ -60,7 +60,7 @@ KSHES = ("ksh", "ksh93", "lksh", "mksh", "oksh", "pdksh", "rksh")
 
 SAME = {
     **dict.fromkeys(("dash", "ash", "busybox", "yash"), "sh"),
-    **{"csh": "tcsh", "powershell": "pwsh"},
+    **{"csh": "tcsh", "powershell": "pwsh", "nushell": "nu"},
     **dict.fromkeys(KSHES, "ksh"),
 }
 """Shells that go by another's row."""
@@ -82,14 +82,35 @@ _NO_KSH = "no kind of ksh can be switched, for want of `local`"
 _IN_KSH = TYPED["ksh"].evaluate.format(request="VERSION")
 
 
-def shell_named(name: str, offered: Sequence[str] = tuple(SHELLS)) -> Shell:
-    """Return the row of a shell; where it is unknown, ChoiceError names those that are offered."""
+def shell_named(name: str) -> Shell:
+    """Return the row of a shell that runs texts of ours.
+
+    Where it is unknown, ChoiceError names those that `env` has something for.
+    """
     refuse_ksh(name)
     try:
         return SHELLS[SAME.get(name, name)]
     except KeyError:
-        hint = f"one of {', '.join(offered)}"
-        raise ChoiceError(f"no shell `{name}` is known", hint) from None
+        raise _unknown(name, ROWS) from None
+
+
+def integrated(name: str) -> Shell:
+    """Return the row of a shell that `init` has something for.
+
+    Where there is none, ChoiceError says what there is instead.
+    """
+    refuse_ksh(name)
+    row = ROWS.get(SAME.get(name, name))
+    if row is None:
+        raise _unknown(name, INTEGRATED)
+    if not row.init:
+        instead = row.evaluate.format(request="VERSION")
+        raise ChoiceError(f"`{name}` has no integration", instead)
+    return row
+
+
+def _unknown(name: str, offered: Iterable[str]) -> ChoiceError:
+    return ChoiceError(f"no shell `{name}` is known", f"one of {', '.join(offered)}")
 
 
 def refuse_ksh(name: str) -> None:
@@ -196,9 +217,6 @@ def init(
     the shell's completion script, "" where there is none, `texts` the folder with what a shell
     without functions sources.
     """
-    if not shell.init:
-        hint = f"there is one for {', '.join(INTEGRATED)}"
-        raise RequestError(f"`{shell.name}` has no integration", hint)
     if shell.core:
         from cudaswitch.shells.carrying import carried  # noqa: PLC0415  # slow to load
 
