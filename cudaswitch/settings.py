@@ -57,6 +57,19 @@ def _is_url(value: Any) -> bool:
         return False
 
 
+def _is_folder(value: Any) -> bool:
+    # A relative one would be another folder in each directory.
+    return _is_text(value) and (os.path.isabs(value) or value.startswith("~"))
+
+
+def _is_index(value: Any) -> bool:
+    return _is_url(value) or (_is_text(value) and os.path.isabs(value))
+
+
+def _are_folders(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_folder, value))
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(map(_is_text, value))
 
@@ -83,11 +96,14 @@ def _number(text: str, kind: type[int] | type[float]) -> Value:
         return text
 
 
-TEXT = Kind("a text", _is_text, str)
-URL = Kind("a URL", _is_url, str)
+FOLDER = Kind("a folder in full, or from `~` on", _is_folder, str)
+URL = Kind("a URL of https, http or file", _is_url, str)
+INDEX = Kind("a URL of https, http or file, or a folder in full", _is_index, str)
 NAMES = Kind("a list of texts", _is_list, lambda text: tuple(text.replace(",", " ").split()))
 PATHS = Kind(
-    "a list of folders", _is_list, lambda text: tuple(filter(None, text.split(os.pathsep)))
+    "a list of folders, each in full or from `~` on",
+    _are_folders,
+    lambda text: tuple(filter(None, text.split(os.pathsep))),
 )
 FLAG = Kind("true or false", lambda value: isinstance(value, bool), _flag)
 COUNT = Kind("a number from 1 to 64", _is_count, lambda text: _number(text, int))
@@ -108,7 +124,7 @@ SETTINGS = {
     # No variable: what shells have ready must not differ from one shell to the next.
     "libraries": Setting(MODE, "auto", None, "Whether toolkits go on LD_LIBRARY_PATH"),
     "stores": Setting(PATHS, (), "CUDASWITCH_STORES", "Shared stores, searched after your own"),
-    "cache": Setting(TEXT, None, "CUDASWITCH_CACHE", "The folder of downloads"),
+    "cache": Setting(FOLDER, None, "CUDASWITCH_CACHE", "The folder of downloads"),
     "offline": Setting(FLAG, False, "CUDASWITCH_OFFLINE", "Use only what is on this machine"),
     "jobs": Setting(COUNT, 4, "CUDASWITCH_JOBS", "Files downloaded at once"),
     "timeout": Setting(SECONDS, 30, "CUDASWITCH_TIMEOUT", "Seconds to wait for a server"),
@@ -118,7 +134,7 @@ SETTINGS = {
         URL, None, "CUDASWITCH_CHANNEL_ALIAS", "Where channels with plain names lie"
     ),
     "mirrors.nvidia": Setting(URL, None, "CUDASWITCH_NVIDIA_URL", "A mirror of NVIDIA's server"),
-    "mirrors.pypi": Setting(TEXT, None, "PIP_INDEX_URL", "The package index that pip asks"),
+    "mirrors.pypi": Setting(INDEX, None, "PIP_INDEX_URL", "The package index that pip asks"),
 }
 
 

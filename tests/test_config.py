@@ -92,6 +92,11 @@ BAD = (
     ("timeout", "1e30"),
     ("wait", "long"),
     ("cache", "/big\x1b[2Jcache"),
+    ("cache", "cache"),
+    ("cache", "./cache"),
+    ("stores", "lab/store"),
+    ("mirrors.pypi", "ftp://mirror.example/simple"),
+    ("mirrors.pypi", "mirror.example/simple"),
     ("mirrors.conda", "mirror.example"),
     ("mirrors.nvidia", "ftp://mirror.example"),
     ("mirrors.nvidia", "http://[::1"),
@@ -171,8 +176,17 @@ def test_what_is_not_of_the_kind_is_refused(person: Person, name: str, text: str
         said = person.refused("config", "list", **{variable: text})
         assert f"as {variable} sets it" in said
         assert said.endswith(f"hint: unset {variable}\n")
-    person.write(f'{name} = "{text}"\n')
-    assert str(person.file) in person.refused("config", "list")
+    person.write(f"{name} = {json.dumps([text] if name == 'stores' else text)}\n")
+    said = person.refused("config", "list")
+    assert f"`{name}` in `{person.file}` must be " in said
+
+
+def test_a_folder_may_begin_with_the_home_folder(person: Person) -> None:
+    person.says("config", "set", "cache", "~/big")
+    person.says("config", "set", "stores", "/lab", "~/lab")
+    refused(person.run("config", "set", "stores", "/lab", "lab"), "`stores` must be a list of")
+    assert person.setting("cache")["value"] == "~/big"
+    assert person.setting("stores")["value"] == ["/lab", "~/lab"]
 
 
 @pytest.mark.parametrize("name", [name for name, row in SETTINGS.items() if row.variable])
