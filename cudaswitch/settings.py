@@ -27,6 +27,8 @@ _LIMIT = 1 << 20
 """Bytes of `config.toml`; real ones have a few hundred."""
 
 Value = str | int | float | bool | tuple[str, ...]
+_EMPTY = ("", ("",), [""])
+"""What a word without content comes to, in the file and before it."""
 _read: dict[str, dict[str, Value]] = {}
 """What has been read of each file."""
 
@@ -204,7 +206,8 @@ def checked(name: str, found: Any, where: str = "", variable: str = "") -> Value
     if not kind.is_right(found):
         # Without the value, in which there may be a password.
         hint = f"unset {variable}" if variable else f"cudaswitch config set {name} VALUE"
-        raise RequestError(f"`{name}`{where} must be {kind.what}", hint)
+        must = "not be empty" if found in _EMPTY else f"be {kind.what}"
+        raise RequestError(f"`{name}`{where} must {must}", hint)
     return tuple(found) if isinstance(found, list) else found
 
 

@@ -181,6 +181,15 @@ def test_what_is_not_of_the_kind_is_refused(person: Person, name: str, text: str
     assert f"`{name}` in `{person.file}` must be " in said
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_nothing_is_no_value(person: Person, name: str) -> None:
+    refused(person.run("config", "set", name, ""), f"`{name}` must not be empty")
+    empty = '[""]' if name in ("stores", "channels") else '""'
+    person.write(f"{name} = {empty}\n")
+    said = f"`{name}` in `{person.file}` must not be empty"
+    refused(person.run("config", "list"), said, hint=f"config set {name} VALUE")
+
+
 def test_a_folder_may_begin_with_the_home_folder(person: Person) -> None:
     person.says("config", "set", "cache", "~/big")
     person.says("config", "set", "stores", "/lab", "~/lab")
