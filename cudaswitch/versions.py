@@ -18,6 +18,7 @@ LIBRARIES = ("auto", "always", "never")
 NO_GPUS = "-1"
 """The value of CUDA_VISIBLE_DEVICES that `none` stands for: no index, so CUDA sees no GPU."""
 _LONGEST_RANGE = 200
+LONGEST_NAME = 64
 VERSION_FILE = ".cuda-version"
 VERSION_FILE_LIMIT = 4096
 """Bytes of a version file that are read; a longer one is refused."""
@@ -140,7 +141,7 @@ def _is_number(text: str, digits: int) -> bool:
 
 def _is_name(text: str) -> bool:
     plain = text.replace("_", "").replace("-", "")
-    return text.isascii() and len(text) <= 64 and text[:1].isalpha() and plain.isalnum()
+    return text.isascii() and len(text) <= LONGEST_NAME and text[:1].isalpha() and plain.isalnum()
 
 
 def _range_part(text: str) -> tuple[str, Version] | None:

@@ -55,6 +55,12 @@ def test_odd_aliases(stocked: Home, name: str, request_text: str) -> None:
     assert snapshot(stocked.store) == before
 
 
+def test_the_length_of_a_name_has_a_limit(stocked: Home) -> None:
+    succeeded(stocked.run("alias", "a" * 64, "10.1"))
+    message = refused(stocked.run("alias", "a" * 300, "10.1"), hint="at most 64")
+    assert message == f"cudaswitch: `{'a' * 60}…{'a' * 40}` cannot be an alias"
+
+
 HOME_OF = ("--", "printenv", "CUDA_HOME")
 
 

@@ -12,13 +12,19 @@ import click
 from cudaswitch import talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import output
-from cudaswitch.errors import CudaswitchError, NotInstalledError, RequestError, StoreError
+from cudaswitch.errors import (
+    CudaswitchError,
+    NotInstalledError,
+    RequestError,
+    StoreError,
+    brief,
+)
 from cudaswitch.holders import holders
 from cudaswitch.paths import real_path
 from cudaswitch.processes import users_of
 from cudaswitch.store import Store, all_stores, dealias, find, followed
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import TAKEN, is_alias_name, parse_request, quote_request
+from cudaswitch.versions import LONGEST_NAME, TAKEN, is_alias_name, parse_request, quote_request
 
 
 def bring_up_to_date() -> None:
@@ -161,7 +167,8 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
         if name in TAKEN:
             raise RequestError(f"`{name}` means something already", "choose another name")
         raise RequestError(
-            f"`{name}` cannot be an alias", "begin with a letter; then letters, digits, `_` and `-`"
+            f"`{brief(name)}` cannot be an alias",
+            f"begin with a letter; then letters, digits, `_` and `-`: at most {LONGEST_NAME}",
         )
     if delete:
         if name not in store.aliases():
