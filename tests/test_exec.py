@@ -110,6 +110,13 @@ def test_a_command_without_the_dashes_before_it(home: Home, typed: str, meant: s
     assert done.stderr.endswith(f"cudaswitch exec {meant}\n")
 
 
+def test_a_command_that_cannot_be_shown_is_not_spelt_as_another(home: Home) -> None:
+    done = home.run("exec", "10.1", "a\nb")
+    refused(done, "name the command behind `--`", code=2, hint="cudaswitch exec 10.1 -- CMD...")
+    assert "x0a" not in done.stderr
+    assert home.run("exec", "a\nb").stderr.endswith("hint: cudaswitch exec -- CMD...\n")
+
+
 @pytest.mark.parametrize("typed", ["10.1", "10.1 --bogus", "--bogus make", "auto"])
 def test_a_line_of_exec_without_a_command(home: Home, typed: str) -> None:
     refused(home.run("exec", *typed.split()), code=2, hint="cudaswitch exec --help")

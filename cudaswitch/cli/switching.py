@@ -54,10 +54,10 @@ class _Exec(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" not in args and (begins := self._command_in(args)) is not None:
-            meant = [*args[:begins], "--", *args[begins:]]
-            raise ChoiceError(
-                "name the command behind `--`", f"cudaswitch exec {shlex.join(meant)}"
-            )
+            # Spelt out for a message, a line break would be another word.
+            named = shlex.join(args[begins:]) if "".join(args[begins:]).isprintable() else "CMD..."
+            meant = " ".join(["cudaswitch exec", *map(shlex.quote, args[:begins]), "--", named])
+            raise ChoiceError("name the command behind `--`", meant)
         at = args.index("--") if "--" in args else len(args)
         ctx.meta["command"] = args[at + 1 :]
         return super().parse_args(ctx, args[:at])
