@@ -90,6 +90,8 @@ def test_what_is_not_known(home: Home, arguments: list[str], message: str, hint:
 def test_another_framework(home: Home, name: str) -> None:
     said = f"`{name}` is none of the frameworks known here: bitsandbytes, cntk"
     refused(home.run("compat", name), said, code=2, hint="compat --help")
+    more = "Got unexpected extra arguments (c d)"
+    refused(home.run("compat", name, "b", "c", "d"), more, code=2, hint="compat --help")
 
 
 @pytest.mark.parametrize(

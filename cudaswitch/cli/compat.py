@@ -24,16 +24,20 @@ else:
 
 
 class _Framework(_Choice):
-    """A framework by its name here, its title, or a package: `torch`, `PyTorch`, `pytorch`."""
+    """Names to complete; which framework a word means is told when there are no words too many."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        text = value.lower().replace("_", "-")
-        for one in frameworks().values():
-            named = text in (one.name, one.title.lower(), *one.conda)
-            if named or one.rank(text) is not None:
-                return one.name
-        known = ", ".join(sorted(frameworks()))
-        raise click.UsageError(f"`{brief(value)}` is none of the frameworks known here: {known}")
+        return value
+
+
+def _named(text: str) -> str:
+    """Return a framework's name here for that, its title, or a package: `torch`, `PyTorch`."""
+    low = text.lower().replace("_", "-")
+    for one in frameworks().values():
+        if low in (one.name, one.title.lower(), *one.conda) or one.rank(low) is not None:
+            return one.name
+    known = ", ".join(sorted(frameworks()))
+    raise click.UsageError(f"`{brief(text)}` is none of the frameworks known here: {known}")
 
 
 @click.command(
@@ -57,7 +61,7 @@ def compat(framework: str | None, version: str | None, as_json: bool) -> None:
         titles = ("CUDA", "driver", "came with", "on Windows", "GPUs", "gcc")
         keys = ("cuda", "driver", "came_with", "driver_windows", "cc", "gcc")
     else:
-        rows = [_built(build) for build in _builds(framework, version)]
+        rows = [_built(build) for build in _builds(_named(framework), version)]
         titles = ("release", "CUDA", "cuDNN", "system", "build", "source")
         keys = ("version", "cuda", "cudnn", "os", "tag", "source")
     if as_json:
