@@ -162,7 +162,7 @@ function __cudaswitch_complete_options
             printf '%s\t%s\n' -h 'Show help' --help 'Show help' --version 'Show the version'
         case 'install'
             printf '%s\t%s\n' \
-                --cudnn 'cuDNN to install with it, such as 7.6' \
+                --cudnn 'cuDNN to install with it, such as 7.6, or none' \
                 --from 'Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before' \
                 --mirror 'With --from: a mirror of that source' \
                 --channel 'A conda channel: a name, URL or path' \
@@ -229,7 +229,7 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'sync'
             printf '%s\t%s\n' \
-                --lock 'What a lock file names: by default ./cuda.lock' \
+                --lock 'What the lock file FILE names: by default ./cuda.lock' \
                 --from-dir 'Look for the packages below DIR first, such as one made by download' \
                 --offline 'Use only what is on this machine' \
                 --force 'Replace toolkits of the same name' \
@@ -244,7 +244,7 @@ function __cudaswitch_complete_options
                 --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
                 --platform 'For which platform; several may be named' \
                 --offline 'Use only what is on this machine' \
-                --lock 'What a lock file names: by default ./cuda.lock' \
+                --lock 'What the lock file FILE names: by default ./cuda.lock' \
                 -d 'The folder to fill' \
                 --directory 'The folder to fill' \
                 -h 'Show help' \
@@ -258,7 +258,7 @@ function __cudaswitch_complete_options
                 --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
                 --platform 'For which platform; several may be named' \
                 --offline 'Use only what is on this machine' \
-                --lock 'What a lock file names: by default ./cuda.lock' \
+                --lock 'What the lock file FILE names: by default ./cuda.lock' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'alias'
@@ -360,7 +360,7 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'init'
             printf '%s\t%s\n' \
-                --install 'Add a line to your startup file instead' \
+                --install 'Print nothing: add a line to your startup file' \
                 --remove 'Take that line out again' \
                 --yes 'Do not ask' \
                 -h 'Show help' \

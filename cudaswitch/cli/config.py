@@ -11,7 +11,9 @@ from cudaswitch.cli import output
 from cudaswitch.settings import SETTINGS, Value
 
 
-@click.group(epilog=output.examples("cudaswitch config set channels conda-forge nvidia"))
+@click.group(
+    cls=output.Group, epilog=output.examples("cudaswitch config set channels conda-forge nvidia")
+)
 def config() -> None:
     """Settings that hold in every shell, kept in config.toml.
 

@@ -24,7 +24,7 @@ from cudaswitch.toolkit import Toolkit
     epilog=output.examples("cudaswitch install 13.0", "cudaswitch install ./cudatoolkit-*.tar.bz2")
 )
 @click.argument("what", nargs=-1, required=True, metavar="WHAT...")
-@click.option("--cudnn", metavar="V", help="cuDNN to install with it, such as 7.6.")
+@click.option("--cudnn", metavar="V", help="cuDNN to install with it, such as 7.6, or none.")
 @options.source
 @options.mirror
 @options.channels

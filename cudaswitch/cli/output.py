@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
 
 
+class Group(click.Group):
+    """A command that has commands: `--help` lists them as it does all, without full stops."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        shown = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, one.get_short_help_str(200).rstrip(".")) for name, one in shown if one]
+            )
+
+
 def examples(*commands: str) -> str:
     """Return what ends a command's help: each example whole, on a line of its own."""
     # What stands behind \b is not filled.

@@ -14,7 +14,7 @@ from cudaswitch.shims import install, installed
 from cudaswitch.store import all_toolkits
 
 
-@click.group(epilog=output.examples("cudaswitch shims install"))
+@click.group(cls=output.Group, epilog=output.examples("cudaswitch shims install"))
 def shims() -> None:
     """Keep one command per CUDA tool (nvcc, ptxas, nsys, ...) in a folder for PATH.
 
