@@ -107,9 +107,9 @@ _cudaswitch_consumers() {
 
 # By itself readline offers files only where nothing else fits.
 _cudaswitch_files_too() {
-    if [[ -n $cur && ${#COMPREPLY[@]} -gt 0 ]]; then
+    if [[ ${#COMPREPLY[@]} -gt 0 ]]; then
         local path
-        for path in "$cur"*; do
+        for path in "${cur#"$named"}"*; do
             if [[ -e $path ]]; then _cudaswitch_add "$path"; fi
         done
     else

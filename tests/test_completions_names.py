@@ -1,4 +1,4 @@
-"""TAB at a real prompt, where names of environments or the shell are strange."""
+"""TAB where names of environments or the shell are strange, and files beside words."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from cudaswitch.completion import SCRIPTS
 from homes import Home
+from test_completions import offers
 from tools import require
 
 _FOLDER = Path(__file__).parent.parent / "completions"
@@ -64,3 +65,15 @@ def test_without_a_home_in_a_strict_shell(home: Home, shell: str) -> None:
         said = typed(home, shell, line, "set -u", "unset HOME")
         assert said.endswith(words)
         assert not re.search("unbound|not set", said), said
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_files_are_offered_beside_words(home: Home, shell: str) -> None:
+    """Readline would offer them only where no word fits."""
+    (home.path / "torch a").touch()
+    lines = ("which x --from ", "which x --from=", "which x --from to", "install ")
+    found = offers(shell, home, *(f"cudaswitch {line}" for line in lines))
+    said = [{word.removeprefix("--from=").replace("\\", "") for word in words} for words in found]
+    assert [words & {"torch", "latest", "torch a"} for words in said] == [
+        *([{"torch", "torch a"}] * 3), {"latest", "torch a"},
+    ]  # fmt: skip
