@@ -223,8 +223,8 @@ function __cudaswitch_complete_options
                 --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
                 --platform 'For which platform; several may be named' \
                 --offline 'Use only what is on this machine' \
-                -o 'Where to; else cuda.lock beside the .cuda-version, or here' \
-                --output 'Where to; else cuda.lock beside the .cuda-version, or here' \
+                -o 'Where to, - for stdout; else cuda.lock beside the .cuda-version, or here' \
+                --output 'Where to, - for stdout; else cuda.lock beside the .cuda-version, or here' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'sync'

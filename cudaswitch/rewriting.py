@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from io import FileIO
 from pathlib import Path
 
@@ -29,6 +30,19 @@ def rewrite(path: Path, content: bytes) -> None:
         if error.errno != errno.EBUSY:
             raise
         _overwrite(path, content)
+
+
+def write_where_named(path: str | Path, content: bytes) -> None:
+    """Write where somebody says: a link is followed, what is no file is written into as it stands.
+
+    Raises OSError.
+    """
+    if not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode):
+        rewrite(Path(os.path.realpath(path)), content)
+        return
+    # Nothing is made here: what was there may be gone by now.
+    with open(os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY), "wb") as file:
+        file.write(content)
 
 
 def _overwrite(path: Path, content: bytes) -> None:

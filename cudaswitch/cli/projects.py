@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from cudaswitch.install import Artifact, install
 from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock, read_lock
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
+from cudaswitch.rewriting import write_where_named
 from cudaswitch.sources.exact import bring_exactly, of_locked
 from cudaswitch.sources.licences import tell_of_locked
 from cudaswitch.store import Store
@@ -33,28 +36,64 @@ from cudaswitch.versions import Version
     "-o",
     "--output",
     "target",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     metavar="FILE",
-    help=f"Where to; else {NAME} beside the `.cuda-version`, or here.",
+    help=f"Where to, - for stdout; else {NAME} beside the `.cuda-version`, or here.",
 )
-def lock(asked: Asked, target: Path | None) -> None:
+def lock(asked: Asked, target: str | None) -> None:
     """Write down the exact packages for WHAT, each with its URL and sha256.
 
     WHAT is as for `install`; without it, what the project's `.cuda-version` says. Nothing is
     downloaded where the source states hashes.
     """
+    path = _default_place(asked) if target is None else _named_place(target)
     asked.use_mirror()
     with workplace(cache()) as work:
         answers = choose(asked, work)
-    file = project_file()
-    path = target or (file.with_name(NAME) if file and not asked.what else Path(NAME))
-    text = _checked([answer.kit for answer in answers], path)
-    try:
-        write_atomically(path, text)
-    except OSError as error:
-        raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
+    text = _checked([answer.kit for answer in answers], Path(path))
+    if _is_stdout(path):
+        talk.script(text)
+        path = "stdout"
+    else:
+        try:
+            write_where_named(path, os.fsencode(text))
+        except OSError as error:
+            raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
     for answer in answers:
         talk.say(f"{path}: {_told(answer.kit)}")
+
+
+def _named_place(target: str) -> str:
+    """Return where a lock file is to go. Raises RequestError where none can be."""
+    if not target:
+        raise RequestError("-o names no file: it is empty", f"-o {NAME}, or -o - for stdout")
+    if os.path.isdir(target) or target.endswith("/"):
+        file = shlex.quote(os.path.join(target, NAME))
+        raise RequestError(f"`{target}` is a folder", f"name a file in it: -o {file}")
+    return target
+
+
+def _default_place(asked: Asked) -> str:
+    """Return where a project has its lock file. Raises RequestError where something else is there.
+
+    That may have come with the project: a link to any file of the person's, or a pipe.
+    """
+    file = None if asked.what else project_file()
+    path = str(file.with_name(NAME)) if file else NAME
+    is_other = os.path.exists(path) and not os.path.isfile(path)
+    if is_other or not os.path.realpath(path).endswith(NAME):
+        raise RequestError(f"`{path}` is no lock file", "move it away, or say where to: -o FILE")
+    return path
+
+
+def _is_stdout(path: str) -> bool:
+    """Tell whether a name stands for stdout, as /dev/stdout does, which may be a socket or file."""
+    if path == "-":
+        return True
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno()))
+    except OSError:
+        return False
 
 
 def _checked(kits: Sequence[LockedToolkit], path: Path) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import signal
+import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from folder_server import FolderServer
 from homes import Home
 from preloaded import preloaded
 from projects.stored import KIT, archive, manifests
+from tools import console_script
 
 
 def damaged(file: Path) -> bytes:
@@ -244,3 +248,79 @@ def test_sync_joins_no_pieces(home: Home, tmp_path: Path) -> None:
     succeeded(home.run("remove", name))
     assert succeeded(home.run("sync", "--lock", lock)) == [name]
     assert succeeded(home.run("sync", "--lock", lock)) == [name]
+
+
+def test_lock_writes_where_a_link_leads(home: Home, tmp_path: Path, pair: list[Path]) -> None:
+    """As dotfiles and shared folders have it; the file keeps its mode."""
+    shared = tmp_path / "shared/cuda.lock"
+    shared.parent.mkdir()
+    shared.write_text("version = 1\n")
+    shared.chmod(0o640)
+    for name, target in (("link", shared), ("dangling", tmp_path / "shared/other")):
+        link = tmp_path / name
+        link.symlink_to(target)
+        assert succeeded(home.run("lock", pair[0], "-o", link)) == []
+        assert link.readlink() == target
+        assert len(read_lock(target)) == 1
+    assert shared.stat().st_mode & 0o777 == 0o640
+
+
+def test_lock_writes_into_what_is_no_file(home: Home, tmp_path: Path, pair: list[Path]) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        succeeded(home.run("lock", pair[0], "-o", fifo, timeout=20))
+        assert stat.S_ISFIFO(fifo.stat().st_mode)
+        text = reader.read()
+    (tmp_path / "link").symlink_to("/proc/self/fd/2")
+    done = home.run("lock", pair[0], "-o", tmp_path / "link")
+    assert succeeded(done) == []
+    assert done.stderr.startswith(text)
+    assert text.startswith("# The exact packages")
+
+
+@pytest.mark.parametrize("name", ["-", "/proc/self/fd/1"])
+def test_lock_on_stdout(home: Home, tmp_path: Path, pair: list[Path], name: str) -> None:
+    done = home.run("lock", pair[0], "-o", name, cwd=tmp_path)
+    succeeded(done)
+    (tmp_path / "kept.lock").write_text(done.stdout)
+    assert len(read_lock(tmp_path / "kept.lock")) == 1
+    assert done.stderr == "cudaswitch: stdout: files for linux-64: 1 package\n"
+    # A file that others write into as well.
+    script = f'{{ "$1" lock "$2" -o {name}; echo end; }} > out'
+    words = ["sh", "-c", script, "sh", console_script(), pair[0]]
+    subprocess.run(words, cwd=tmp_path, env=home.env, check=True, capture_output=True)
+    assert (tmp_path / "out").read_text() == done.stdout + "end\n"
+    assert not (tmp_path / "-").exists()
+
+
+def test_where_lock_cannot_write(home: Home, tmp_path: Path, channel: FolderServer) -> None:
+    """It is told before anybody is asked."""
+    words = ("lock", "10.1", "--channel", f"{channel.url}/lab", "-o")
+    for name, said, hint in (
+        ("", "-o names no file", "-o -"),
+        (".", "`.` is a folder", "-o ./cuda.lock"),
+        (f"{tmp_path}/a b/", f"`{tmp_path}/a b/` is a folder", f"-o '{tmp_path}/a b/cuda.lock'"),
+    ):
+        refused(home.run(*words, name), said, hint=hint)
+    assert channel.asked == []
+
+
+def test_what_a_project_has_in_place_of_a_lock_file(
+    machines: list[Home], project: Path, channel: FolderServer
+) -> None:
+    """Nothing of the person's is overwritten through it, and nothing is waited for."""
+    words = ("lock", "--channel", f"{channel.url}/lab")
+    lock, precious = project / "cuda.lock", project.parent / "precious"
+    precious.write_text("mine\n")
+    lock.symlink_to(precious)
+    refused(machines[0].run(*words, cwd=project), f"`{lock}` is no lock file", hint="-o FILE")
+    assert precious.read_text() == "mine\n"
+    lock.unlink()
+    os.mkfifo(lock)
+    refused(machines[0].run(*words, cwd=project, timeout=20), f"`{lock}` is no lock file")
+    assert channel.asked == []
+    lock.unlink()
+    lock.symlink_to("locks-cuda.lock")
+    succeeded(machines[0].run(*words, cwd=project))
+    assert len(read_lock(project / "locks-cuda.lock")) == 1
