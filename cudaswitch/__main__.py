@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 
@@ -11,11 +12,22 @@ from cudaswitch.errors import CudaswitchError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
+    from typing import Any
 
 
 _FOR_CLICK = ("-", "")
 """How a word begins that the short way leaves to click."""
+
+
+class _Untroubled(io.FileIO):
+    """Stderr whose reader may leave, or whose disk may be full: what was done stays done."""
+
+    def write(self, data: Any) -> int:
+        try:
+            written = super().write(data)
+        except OSError:
+            written = None
+        return memoryview(data).nbytes if written is None else written
 
 
 def entry() -> int:
@@ -23,12 +35,16 @@ def entry() -> int:
 
     What memory holds is left to the system to free, which takes Python as long as a tenth of all.
     """
+    if sys.stderr is not None:
+        raw = _Untroubled(sys.stderr.fileno(), "w", closefd=False)
+        sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=True)
     code = main()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            _write_nowhere(stream)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _stop_printing()
+    if sys.stderr is not None:
+        sys.stderr.flush()
     threading = sys.modules.get("threading")
     # For other threads Python waits.
     if threading is None or threading.active_count() == 1:
@@ -196,12 +212,8 @@ def _is_nowhere() -> bool:
 
 def _stop_printing() -> int:
     # The reader has what it wanted; a flush at exit must not complain either.
-    _write_nowhere(sys.stdout)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-
-
-def _write_nowhere(stream: TextIO) -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _interrupted(error: KeyboardInterrupt) -> int:
@@ -216,12 +228,9 @@ def _fail(error: BaseException, message: str, hint: str | None, code: int) -> in
         import traceback  # noqa: PLC0415  # only for who asks for it
 
         traceback.print_exception(error)
-    try:
-        talk.say(message)
-        if hint:
-            print(f"hint: {hint}", file=sys.stderr)
-    except OSError:  # the terminal has gone, or the disk is full
-        _write_nowhere(sys.stderr)
+    talk.say(message)
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr)
     return code
 
 

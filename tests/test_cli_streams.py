@@ -122,6 +122,17 @@ def test_an_error_that_cannot_be_told_keeps_its_code(home: Home) -> None:
         assert done.returncode == code
 
 
+def test_what_cannot_be_told_was_done_all_the_same(lent: Home, tmp_path: Path) -> None:
+    file = tmp_path / "tree" / ".cuda-version"
+    file.parent.mkdir()
+    for command in ("pin 10.1", "unpin"):
+        was_there = file.exists()
+        line = f"'{console_script()}' {command} --dir {file.parent} 2> /dev/full"
+        done = subprocess.run(["sh", "-c", line], env=lent.env, check=False)
+        assert done.returncode == 0
+        assert file.exists() != was_there
+
+
 @pytest.mark.parametrize("known", [True, False], ids=["PWD", "no PWD"])
 def test_without_a_working_directory(lent: Home, tmp_path: Path, known: bool) -> None:
     gone = tmp_path / "gone"
