@@ -13,8 +13,16 @@ from cudaswitch.activation import Want
 from cudaswitch.changing import own_store
 from cudaswitch.decision import Decision, answer
 from cudaswitch.durable import write_all
-from cudaswitch.environments import Environment, environment_at, pin_of, read_request
-from cudaswitch.errors import CudaswitchError, StoreError, hint_for
+from cudaswitch.environments import (
+    Environment,
+    another_file,
+    environment_at,
+    leads_elsewhere,
+    pin_of,
+    read_request,
+    sudo_caller,
+)
+from cudaswitch.errors import CudaswitchError, RequestError, StoreError, hint_for
 from cudaswitch.holders import Record, records
 from cudaswitch.hooks import (
     is_automatic,
@@ -51,13 +59,32 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
     require_writable(home())
     try:
         with own_store().pinning():
-            write_all({**_note(path, None), path: pin_text(request)}, kept=True)
+            write_all({**_note(path, None), _written(path): pin_text(request)}, kept=True)
     except OSError as error:
         raise StoreError(
             f"cannot write `{error.filename}`: {error.strerror}",
             hint_for(error, "pin a directory that you may write"),
         ) from None
     return kit
+
+
+def _written(path: Path) -> Path:
+    """Return the file that a version file's text is written into: where a link of one's own leads.
+
+    Raises RequestError where that is no place for a version.
+    """
+    if not os.path.islink(path):
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise RequestError(f"`{path}` is not a regular file", "move it away")
+        return path
+    if os.lstat(path).st_uid not in {os.geteuid(), sudo_caller()}:
+        return path
+    target = Path(os.path.realpath(path))
+    if leads_elsewhere(path) or (os.path.exists(target) and not os.path.isfile(target)):
+        raise another_file(str(path))
+    if not os.path.isdir(target.parent):
+        raise RequestError(f"`{path}` is a link to `{target}`, whose folder is gone", "remove it")
+    return target
 
 
 def wanted_by(environment: Environment) -> Want | None:
@@ -108,7 +135,8 @@ def unpin_file(path: Path) -> bool:
         with own_store().pinning():
             was_there = os.path.isfile(path)
             # The note last: it is what holds the toolkit while the pin is there.
-            write_all({path: None, _record_of(path): None})
+            texts: dict[Path, str | None] = {path: None} if was_there else {}
+            write_all({**texts, _record_of(path): None})
     except OSError as error:
         raise StoreError(
             f"cannot remove `{error.filename}`: {error.strerror}",

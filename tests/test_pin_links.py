@@ -1,0 +1,61 @@
+"""`pin --dir` where `.cuda-version` is a link, or no file at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from checks import refused, succeeded
+from homes import Home
+
+
+def test_a_version_file_that_is_a_link_is_written_where_it_leads(
+    stocked: Home, tmp_path: Path
+) -> None:
+    kept, tree = tmp_path / "kept", tmp_path / "tree"
+    kept.mkdir()
+    tree.mkdir()
+    link = tree / ".cuda-version"
+    link.symlink_to("../kept/dot-cuda-version")
+    for had in (None, "11.8\n"):
+        if had:
+            (kept / "dot-cuda-version").write_text(had)
+        succeeded(stocked.run("pin", "10.1", "--dir", tree))
+        assert link.is_symlink()
+        assert (kept / "dot-cuda-version").read_text() == "10.1\n"
+    succeeded(stocked.run("unpin", "--dir", tree))
+    assert not os.path.lexists(link)
+    assert (kept / "dot-cuda-version").exists()
+
+
+@pytest.mark.parametrize(
+    ("leads", "said"),
+    [
+        ("../mine", "is a link to a file of another kind"),
+        ("../pipe/cuda-version", "is a link to a file of another kind"),
+        ("../gone/cuda-version", "whose folder is gone"),
+        (None, "is not a regular file"),
+    ],
+)
+def test_what_is_no_place_for_a_version(
+    stocked: Home, tmp_path: Path, leads: str | None, said: str
+) -> None:
+    """A link may have come with a project."""
+    tree = tmp_path / "tree"
+    for folder in (tree, tmp_path / "pipe"):
+        folder.mkdir()
+    (tmp_path / "mine").write_text("mine\n")
+    os.mkfifo(tmp_path / "pipe/cuda-version")
+    file = tree / ".cuda-version"
+    if leads:
+        file.symlink_to(leads)
+    else:
+        os.mkfifo(file)
+    refused(stocked.run("pin", "10.1", "--dir", tree), f"`{file}`", said)
+    stocked.run("unpin", "--dir", tree)
+    assert (tmp_path / "mine").read_text() == "mine\n"
+    assert stat.S_ISFIFO((tmp_path / "pipe/cuda-version").stat().st_mode)
+    assert os.path.lexists(file) == (leads != "../mine")
