@@ -360,7 +360,7 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'init'
             printf '%s\t%s\n' \
-                --install 'Print nothing: add a line to your startup file' \
+                --install 'Print nothing; add a line to your startup file' \
                 --remove 'Take that line out again' \
                 --yes 'Do not ask' \
                 -h 'Show help' \

@@ -11,7 +11,7 @@ import pytest
 
 from cudaswitch.completion import SCRIPTS
 from homes import Home
-from test_completions import offers
+from offered import offers
 from tools import require
 
 _FOLDER = Path(__file__).parent.parent / "completions"

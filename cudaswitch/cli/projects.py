@@ -65,8 +65,6 @@ def lock(asked: Asked, target: str | None) -> None:
 
 def _named_place(target: str) -> str:
     """Return where a lock file is to go. Raises RequestError where none can be."""
-    if not target:
-        raise RequestError("-o names no file: it is empty", f"-o {NAME}, or -o - for stdout")
     if os.path.isdir(target) or target.endswith("/"):
         file = shlex.quote(os.path.join(target, NAME))
         raise RequestError(f"`{target}` is a folder", f"name a file in it: -o {file}")

@@ -298,7 +298,6 @@ def test_where_lock_cannot_write(home: Home, tmp_path: Path, channel: FolderServ
     """It is told before anybody is asked."""
     words = ("lock", "10.1", "--channel", f"{channel.url}/lab", "-o")
     for name, said, hint in (
-        ("", "-o names no file", "-o -"),
         (".", "`.` is a folder", "-o ./cuda.lock"),
         (f"{tmp_path}/a b/", f"`{tmp_path}/a b/` is a folder", f"-o '{tmp_path}/a b/cuda.lock'"),
     ):
