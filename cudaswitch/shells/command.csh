@@ -18,7 +18,7 @@ endif
 foreach _cswc_word ($argv:q)
     if ("$_cswc_word:q" == "--help" || "$_cswc_word:q" == "-h") set _cswc_way = plain
 end
-if ($_cswc_way == off && $#argv > 1) set _cswc_way = plain
+if ($_cswc_way == off && "$argv:q" != off && "$argv:q" != "off --") set _cswc_way = plain
 
 if ($_cswc_way == use || $_cswc_way == off) then
     set _cswc_want = ""

@@ -104,7 +104,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             end
             __cudaswitch_choose $want
         case off
-            if test (count $argv) -gt 1
+            if set -q argv[2]; and test "$argv[2..]" != --
                 __cudaswitch_run $argv
                 return
             end

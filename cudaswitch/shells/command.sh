@@ -124,11 +124,10 @@ __cudaswitch_command() {
             __cudaswitch_choose "$__csw"
             ;;
         off)
-            if [ "$#" -gt 1 ]; then
-                __cudaswitch_run "$@"
-                return
-            fi
-            __cudaswitch_choose ''
+            case $#${2-} in
+                1 | 2--) __cudaswitch_choose '' ;;
+                *) __cudaswitch_run "$@" ;;
+            esac
             ;;
         *)
             # What failed has perhaps come halfway, and what was refused has been told.

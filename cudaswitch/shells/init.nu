@@ -280,7 +280,7 @@ def --env --wrapped cudaswitch [...args: string] {
     let input = $in
     let command = ($args | get --optional 0)
     let rest = ($args | skip 1)
-    let own = $command in [use pin unpin] or $args == [off]
+    let own = $command in [use pin unpin] or $args in [[off] [off --]]
     if not $own or ($args | any {|arg| $arg in [-h --help] }) {
         # What these print goes on down a pipeline; the prompt looks at what they have changed.
         let changing = [pin unpin install adopt remove alias sync gc

@@ -318,7 +318,7 @@ def change_here(
     global again  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     if arguments[0] == "use":
         return use(arguments[1:], stderr)
-    if arguments == ["off"]:
+    if arguments in (["off"], ["off", "--"]):
         choose("", stderr)
         return 0
     try:

@@ -123,6 +123,11 @@ class TestRefusal:
         assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
 
     @integrated
+    def test_off_takes_the_end_of_options(self, shell: Shell, person: Person) -> None:
+        result = person.play(shell, "cudaswitch use 10.1", "cudaswitch off --").check()
+        assert foreign(result.snaps["2"]) == foreign(result.snaps["0"])
+
+    @integrated
     @pytest.mark.parametrize("word", ["-h", "--help"])
     def test_who_asks_for_help_gets_nothing_else(
         self, shell: Shell, person: Person, word: str
