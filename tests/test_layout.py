@@ -96,7 +96,7 @@ ORDER = (
         "lookup",
     ),
     *("integration", "ready", "startup", "doctor", "helptexts", "telling", "running", "formats"),
-    *("check", "postponed", "cli", "__main__"),
+    *("answering", "check", "postponed", "cli", "__main__"),
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""
 

@@ -1,0 +1,76 @@
+"""What shells are told behind `use`, pins and version files, where there is no ready answer."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from cudaswitch import automatic, lent, ready, running, settings, talk
+from cudaswitch.activation import Want
+from cudaswitch.changing import own_store
+from cudaswitch.decision import NOTHING, answer, answer_to
+from cudaswitch.environments import (
+    Environment,
+    active_environment,
+    environment_at,
+    environment_pinned_by,
+    pin_of,
+    read_request,
+)
+from cudaswitch.pins import wanted_by
+from cudaswitch.versions import Request, parse_request
+
+
+def of_file(file: Path) -> None:
+    """Print the want of a version file or pin, "" where it asks for nothing."""
+    began = _begun()
+    pinned = environment_pinned_by(file)
+    found = answer(pin_of(pinned), pinned) if pinned else answer_to(str(file))
+    talk.line(str(found.want) if found is not NOTHING else "")
+    _remember(pin_of(pinned) if pinned else read_request(file), found.want, began, pinned)
+
+
+def of_environment(prefix: Path) -> None:
+    """Print the want of an environment whose packages have changed, "" where there is none."""
+    _begun()
+    talk.line(str(wanted_by(environment_at(prefix)) or ""))
+
+
+def of_request(
+    request: str,
+    cudnn: str | None = None,
+    libraries: str | None = None,
+    gpus: str | None = None,
+    *,
+    for_use: bool,
+) -> None:
+    """Print the want of what somebody asks for: by `use`, else by CUDASWITCH_VERSION."""
+    began = _begun()
+    origin = "" if for_use else "CUDASWITCH_VERSION"
+    chosen = running.asked(request, cudnn, libraries, gpus, origin)
+    if for_use:
+        running.change_here(chosen)  # for its warning; the shell makes the change
+    talk.line(str(chosen))
+    _remember(parse_request(request, cudnn), chosen, began)
+
+
+def _begun() -> int:
+    """Return the time in nanoseconds: what changes from now on is looked at again the next time."""
+    ready.refresh()  # the next shell may find an older cudaswitch's
+    return time.time_ns()
+
+
+def _remember(request: Request, want: Want, began: int, pinned: Environment | None = None) -> None:
+    """Have a ready answer the next time: to a range, to `auto` here, and to what is lent.
+
+    `want` is what was told, looked up at `began`, in nanoseconds.
+    """
+    environment = pinned or active_environment(os.environ)
+    usual = settings.usual_libraries()
+    if request.text == "auto" and environment:
+        automatic.recall(environment)
+    elif want.home in {kit.path for kit in own_store().present()}:
+        own_store().remember(request)
+    elif usual != "always" and want.home != "system":
+        lent.keep(request, want._replace(libraries=usual, gpus=None), began)
