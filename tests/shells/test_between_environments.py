@@ -158,7 +158,8 @@ def test_a_copy_that_conda_left_behind_brings_nothing_back(
         *(another, person.use(shell, "10.1"), *mine.steps("out"), person.off(shell)),
     ]
     had = str(person.kits[0].lib[0])
-    snaps = mine.play(*steps, load=True, LD_LIBRARY_PATH=had).check().snaps
+    # conda itself warns of a variable that it overwrites.
+    snaps = mine.play(*steps, load=True, LD_LIBRARY_PATH=had).snaps
     assert snaps["8"]["LD_LIBRARY_PATH"] == ":".join(person.kits[0].lib)
     assert "LD_LIBRARY_PATH" not in snaps["9"]
 
