@@ -120,17 +120,12 @@ def _run_plainly(arguments: list[str]) -> bool:
             from cudaswitch.running import asked  # noqa: PLC0415  # the same
 
             show_change(asked(request))
-        case ["want", ("--" | "--for-use" | "--file" | "--environment") as of, what] if (
-            what[:1] not in _FOR_CLICK
+        case ["want", "--" | "--for-use" | "--file" | "--environment", asked_of] if (
+            asked_of[:1] not in _FOR_CLICK
         ):
-            from pathlib import Path  # noqa: PLC0415  # the same
+            from cudaswitch.answering import FORMS  # noqa: PLC0415  # the same
 
-            from cudaswitch import answering  # noqa: PLC0415  # the same
-
-            if of in ("--file", "--environment"):
-                (answering.of_file if of == "--file" else answering.of_environment)(Path(what))
-            else:
-                answering.of_request(what, for_use=of == "--for-use")
+            FORMS[arguments[1]](asked_of)
         case ["exec", "--", _, *_] | ["exec", _, "--", _, *_] if (
             arguments[1] == "--" or arguments[1][:1] not in _FOR_CLICK
         ):

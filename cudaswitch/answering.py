@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
+from functools import partial
 
 from cudaswitch import automatic, lent, ready, running, settings, talk
 from cudaswitch.activation import Want
@@ -21,17 +21,21 @@ from cudaswitch.environments import (
 from cudaswitch.pins import wanted_by
 from cudaswitch.versions import Request, parse_request
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def of_file(file: Path) -> None:
+
+def of_file(file: str) -> None:
     """Print the want of a version file or pin, "" where it asks for nothing."""
     began = _begun()
     pinned = environment_pinned_by(file)
-    found = answer(pin_of(pinned), pinned) if pinned else answer_to(str(file))
+    found = answer(pin_of(pinned), pinned) if pinned else answer_to(file)
     talk.line(str(found.want) if found is not NOTHING else "")
     _remember(pin_of(pinned) if pinned else read_request(file), found.want, began, pinned)
 
 
-def of_environment(prefix: Path) -> None:
+def of_environment(prefix: str) -> None:
     """Print the want of an environment whose packages have changed, "" where there is none."""
     _begun()
     talk.line(str(wanted_by(environment_at(prefix)) or ""))
@@ -53,6 +57,15 @@ def of_request(
         running.change_here(chosen)  # for its warning; the shell makes the change
     talk.line(str(chosen))
     _remember(parse_request(request, cudnn), chosen, began)
+
+
+FORMS: dict[str, Callable[[str], None]] = {
+    "--": partial(of_request, for_use=False),
+    "--for-use": partial(of_request, for_use=True),
+    "--file": of_file,
+    "--environment": of_environment,
+}
+"""The word that a shell asks with → what answers the one behind it."""
 
 
 def _begun() -> int:

@@ -187,6 +187,11 @@ def test_shell_text_is_printed_without_click(stocked: Home, arguments: list[str]
     assert not _loaded(stocked, arguments) & _HEAVY
 
 
+@pytest.mark.parametrize("asked", ["--", "--for-use"])
+def test_shells_are_answered_without_click(stocked: Home, asked: str) -> None:
+    assert "click" not in _loaded(stocked, ["want", asked, ">=10"])
+
+
 def test_settings_cost_no_library(stocked: Home) -> None:
     """What `config set` writes is read without one, and what only the library reads as well."""
     for setting in (

@@ -74,7 +74,7 @@ class _Commands(click.Group):
             message = f"{error.message.rstrip('.')}. Did you mean {meant[0]!r}?"
             raise click.UsageError(message, ctx) from None
         if name and command and any(not word or word.endswith("=") for word in words):
-            from cudaswitch.cli.empty import refuse_empty  # noqa: PLC0415  # few have one
+            from cudaswitch.cli.empty import refuse_empty  # noqa: PLC0415  # few lines have one
 
             refuse_empty(command, name, words, ctx)
         return name, command, words

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from cudaswitch import answering
 from cudaswitch.cli import options
 from cudaswitch.cli.switching import use
 
-_ANY_PATH = click.Path(readable=False, path_type=Path)
+_ANY_PATH = click.Path(readable=False)
 """What cannot be read is told as everywhere else, not as a wrong option."""
 
 
@@ -37,8 +35,8 @@ class _Want(click.Command):
 def want(
     request: str | None,
     for_use: bool,
-    file: Path | None,
-    environment: Path | None,
+    file: str | None,
+    environment: str | None,
     cudnn: str | None,
     libraries: str | None,
     gpus: str | None,

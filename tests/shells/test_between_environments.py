@@ -211,7 +211,7 @@ def test_a_colon_of_a_script_that_the_toolkit_keeps(
     shell: Shell, conda: Conda, person: Person, made_once: Callable[..., Path]
 ) -> None:
     """Behind the toolkit it would be the working directory, once another folder comes in front."""
-    mine = Session(person, made_once({"d": {"CUDASWITCH_TEST": "1"}}), shell, conda)
+    mine = Session(person, made_once({}), shell, conda)
     for script in mine.folder.rglob("own.*"):
         script.unlink()
     first, another = (conda_prefix(mine.folder / "bare" / name) for name in ("a", "b"))
