@@ -59,3 +59,18 @@ def test_what_is_no_place_for_a_version(
     assert (tmp_path / "mine").read_text() == "mine\n"
     assert stat.S_ISFIFO((tmp_path / "pipe/cuda-version").stat().st_mode)
     assert os.path.lexists(file) == (leads != "../mine")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+def test_a_link_of_somebody_else_is_not_followed(stocked: Home, tmp_path: Path) -> None:
+    """Its owner may let it lead to any file of the person's that has such a name."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tmp_path / "cuda-version").write_text("11.8\n")
+    file = tree / ".cuda-version"
+    file.symlink_to("../cuda-version")
+    os.chown(file, 65534, 65534, follow_symlinks=False)
+    succeeded(stocked.run("pin", "10.1", "--dir", tree))
+    assert not file.is_symlink()
+    assert file.read_text() == "10.1\n"
+    assert (tmp_path / "cuda-version").read_text() == "11.8\n"

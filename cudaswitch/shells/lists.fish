@@ -15,7 +15,7 @@ function __cudaswitch_without
         if test $more -lt 0
             set -e __csw[$place]
             # A last element that is empty is the colon of a folder that a script has taken out.
-            test $place -gt 1 -a (count $__csw) = $place -a -z "$__csw[$place]"
+            test (count $__csw) = $place -a -z "$__csw[$place]"
             and set -e __csw[$place]
         end
     end

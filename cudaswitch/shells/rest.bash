@@ -16,7 +16,6 @@ __cudaswitch_guard() {
         case $_csw_at in 0) PROMPT_COMMAND=$_csw_text ;; *) PROMPT_COMMAND[_csw_at]=$_csw_text ;; esac
     done
     _cudaswitch_alone=''
-    \unset _cudaswitch_trap
 }
 
 # Does the trap $1, or the function that it calls, take the last command of $_cudaswitch_others for the
