@@ -1,4 +1,4 @@
-# Defines `conda` for tcsh; see conda_emulator.py for what it emulates. conda's alias, too, is
+# Defines `conda` for tcsh; see conda_transitions.py for what it emulates. conda's alias, too, is
 # the very file that defines it. Source it with CONDA_EXE (conda_emulator.py) and
 # CONDA_PYTHON_EXE set and exported.
 

@@ -1,4 +1,4 @@
-# Defines `conda` for fish; see conda_emulator.py for what it emulates.
+# Defines `conda` for fish; see conda_transitions.py for what it emulates.
 # Source it with CONDA_EXE (that file) and CONDA_PYTHON_EXE set and exported.
 
 set -q CONDA_SHLVL; or set -gx CONDA_SHLVL 0

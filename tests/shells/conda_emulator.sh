@@ -1,4 +1,4 @@
-# Defines `conda` for bash, zsh and dash; see conda_emulator.py for what it emulates.
+# Defines `conda` for bash, zsh and dash; see conda_transitions.py for what it emulates.
 # Source it with CONDA_EXE (that file) and CONDA_PYTHON_EXE set and exported.
 
 export CONDA_SHLVL="${CONDA_SHLVL:-0}"

@@ -1,4 +1,4 @@
-# Defines `conda` for bash, zsh and dash: the transitions of conda_emulator.py, in its order,
+# Defines `conda` for bash, zsh and dash: the transitions of conda_transitions.py, in its order,
 # in the shell itself, so that thousands of them take seconds. Elements of PATH must be
 # normalised already, and prefixes absolute.
 

@@ -1,4 +1,4 @@
-# Defines `conda` for xonsh: the transitions of conda_emulator.py, in its order. As conda's
+# Defines `conda` for xonsh: the transitions of conda_transitions.py, in its order. As conda's
 # own integration does, it hands each script to `source-bash`, so every one runs in a bash of
 # its own, whose environment comes back.
 from xonsh.tools import unthreadable
