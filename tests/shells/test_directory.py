@@ -380,13 +380,15 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
     words = ["10.1", "11.8.0", "12.4", "cuda", "cudnn", "libraries", "none", "never", "auto"]
     words += ["=", " ", "\t", "\n", "\n", "#", "x", " = ", "\r", "+cudnnnone", "==", "é", "cuda: "]
     words += ["\f", "\v", "\u2028"]
-    texts = ["".join(dice.choices(words, k=dice.randint(1, 7))) for _ in range(700)]
+    # Nushell takes twenty times as long for one.
+    count = 350 if shell is NU else 700
+    texts = ["".join(dice.choices(words, k=dice.randint(1, 7))) for _ in range(count)]
     texts += ["cuda: 12.4", "12.4\nlibraries: never"]
     ranges = [">=10.2,<12.4", "<12", "==11.8", "!=12.4", ">10,<12.4,!=10.1"]
     for asked in ranges:
         succeeded(person.home.run("want", "--", asked))
     words = ["cuda", "=", " ", ", ", ",", "<", "12", "\n", "libraries never", *ranges]
-    texts += ["".join(dice.choices(words, k=dice.randint(1, 4))) for _ in range(300)]
+    texts += ["".join(dice.choices(words, k=dice.randint(1, 4))) for _ in range(count // 2)]
     texts += [f"cuda{sign}{it.replace(',', ', ')}" for it in ranges for sign in ("=", " ", " = ")]
     lines = []
     for number, text in enumerate(texts):
@@ -423,4 +425,4 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
         ready[request.is_range] += 1
         assert request.cudnn in (None, "none"), text
         assert options == (f"lib={request.libraries}" if request.libraries else ""), text
-    assert min(ready.values()) > 10
+    assert min(ready.values()) > count // 70

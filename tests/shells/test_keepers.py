@@ -125,11 +125,14 @@ def test_direnv(shell: Shell, first: str, person: Person, tmp_path: Path, at_pro
 @every_shell
 @orders
 @pytest.mark.parametrize(
-    ("keeper", "own"),
-    [(DIRENV, ""), (DIRENV, "CUDA_HOME"), (DIRENV, "CUDACXX"), (MISE, "")],
+    ("keeper", "own", "evening"),
+    [
+        *((DIRENV, own, evening) for own in ("", "CUDA_HOME") for evening in EVENINGS),
+        *((MISE, "", evening) for evening in EVENINGS),
+        *((DIRENV, "CUDACXX", evening) for evening in ("used inside", "another inside")),
+    ],
     ids=lambda value: getattr(value, "name", value),
 )
-@pytest.mark.parametrize("evening", EVENINGS)
 def test_what_they_bring_back(
     shell: Shell,
     first: str,
