@@ -9,7 +9,7 @@ from functools import partial
 from cudaswitch import automatic, lent, ready, running, settings, talk
 from cudaswitch.activation import Want
 from cudaswitch.changing import own_store
-from cudaswitch.decision import NOTHING, answer, answer_to
+from cudaswitch.decision import NOTHING, answer_to, answer_to_pin
 from cudaswitch.environments import (
     Environment,
     active_environment,
@@ -30,7 +30,7 @@ def of_file(file: str) -> None:
     """Print the want of a version file or pin, "" where it asks for nothing."""
     began = _begun()
     pinned = environment_pinned_by(file)
-    found = answer(pin_of(pinned), pinned) if pinned else answer_to(file)
+    found = answer_to_pin(pinned) if pinned else answer_to(file)
     talk.line(str(found.want) if found is not NOTHING else "")
     _remember(pin_of(pinned) if pinned else read_request(file), found.want, began, pinned)
 

@@ -60,7 +60,7 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
         return answer(parse_request(version, origin="CUDASWITCH_VERSION"), variables=variables)
     pinned = pinned_environment(variables)
     if pinned:
-        return answer(pin_of(pinned), pinned)
+        return answer_to_pin(pinned)
     file = version_file(directory, variables)
     if file:
         return answer_to(file, variables)
@@ -85,6 +85,24 @@ def answer_to(file: str, variables: Mapping[str, str] = os.environ) -> Decision:
     ):
         return NOTHING
     return answer(request, variables=variables)
+
+
+def answer_to_pin(environment: Environment) -> Decision:
+    """Return what the pin of an environment asks for.
+
+    Hooks that are another person's give what that one's store had for it, and so it is what shells
+    have, as long as it is there for us.
+    """
+    request = pin_of(environment)
+    given = environment.want_kept()
+    if (
+        given
+        and not environment.is_own()
+        and toolkit_at(given.home) is None
+        and os.path.isdir(given.home)
+    ):
+        return Decision(given, request.origin)
+    return answer(request, environment)
 
 
 def answer(

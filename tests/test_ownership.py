@@ -429,3 +429,21 @@ def test_nothing_is_written_through_somebody_else_s_links(
     assert snapshot(ours) == before
     held = json.loads("\n".join(succeeded(stocked.run("list", "--json"))))["toolkits"]
     assert noted or str(theirs) not in {who for kit in held for who in kit["pinned_by"]}
+
+
+@root_only
+def test_doctor_leaves_somebody_s_pin_to_them(tmp_path: Path, pair: list[Path]) -> None:
+    """What their hooks lead to may be seen by them alone, and who is asked cannot mend it."""
+    theirs, person = make_home(tmp_path / "theirs"), make_home(tmp_path / "person")
+    environment = tmp_path / "env"
+    (environment / "conda-meta").mkdir(parents=True)
+    for home in (theirs, person):
+        succeeded(home.run("install", *pair))
+    succeeded(theirs.run("pin", "10.1", "-p", environment))
+    given_away(environment)
+    theirs.store.rename(tmp_path / "elsewhere")
+    active = {"CONDA_PREFIX": str(environment), "PATH": f"{environment}/bin:{person.env['PATH']}"}
+    inside = Home(person.path, person.store, person.env | active)
+    found = json.loads(unprivileged(inside, console_script(), "doctor", "--json").stdout)
+    # Its variables alone are there: nothing of it has run.
+    assert {one["code"] for one in found["findings"] if one["code"][:4] == "CS07"} == {"CS076"}

@@ -62,7 +62,7 @@ def run(*arguments: str, stderr: Any = None, **streams: Any) -> subprocess.Compl
 
 
 def ask(*arguments: str, stderr: Any = None) -> str | None:
-    """Return Python's answer, None when it refuses, which it says itself."""
+    """Return Python's answer, None when it refuses, which it says itself: to `stderr`, if given."""
     done = run("want", *arguments, stdout=subprocess.PIPE, stderr=stderr)
     return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
 
@@ -145,6 +145,10 @@ def pinned(prefix: str) -> str:
         text = ask("--environment", prefix) or text
     home, colon, options = text.partition(":")
     if home != "system" and not os.path.isdir(home):
+        # Somebody else may have pinned it, and this person's store have what answers it.
+        other = ask("--file", environment.pin_file, stderr=subprocess.DEVNULL) or ""
+        if other == "system" or os.path.isdir(other.partition(":")[0]):
+            return f"{other}:env={prefix}"
         if sys.stderr.isatty():
             print(
                 f"cudaswitch: `{home}` is gone, so nothing is switched (pinned by `{prefix}`)",

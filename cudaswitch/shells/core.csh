@@ -54,9 +54,9 @@ set _csw_recall = 0
 if ($_csw_do == enter) then
     set _csw_asks = "${_csw_home:q}"
     if ("${_csw_options:q}" != "") set _csw_asks = "${_csw_home:q}:${_csw_options:q}"
+    set _csw_program = ""
+    if ($?_cudaswitch_program) eval 'set _csw_program = "${_cudaswitch_program:q}"'
     if ("${_csw_auto:q}" != "") then
-        set _csw_program = ""
-        if ($?_cudaswitch_program) eval 'set _csw_program = "${_cudaswitch_program:q}"'
         set _csw_text = 'for f in packages bundled flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; if ! __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then exit; fi; if [ -x "$3" ]; then exec "$3" want --environment "$2"; fi; if [ -t 2 ]; then printf "cudaswitch: \`%s\` may have other packages than when it was pinned\nhint: cudaswitch pin auto\n" "$2" >&2; fi'
         set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_env:q $_csw_program:q'
         set _csw_value = "`$_csw_words`"
@@ -69,8 +69,10 @@ if ($_csw_do == enter) then
         set _csw_words = ($_csw_words[1]:q)
         eval "$_csw_join"
         if (! -d "${_csw_value:q}/.") then
-            if (-t 2) /bin/sh -c 'printf "cudaswitch: \`%s\` is gone, so nothing is switched (pinned by \`%s\`)\n" "$@" >&2' sh "${_csw_value:q}" "${_csw_env:q}"
-            set _csw_asks = gone
+            # Somebody else may have pinned it, and this person's store have what answers it.
+            set _csw_text = 'if [ -x "$3" ] && o=$("$3" want --file "$2/etc/cudaswitch/pin" 2> /dev/null); then case $o in system) echo system; exit ;; /*) if [ -d "${o%%:*}/." ]; then printf "%s\n" "$o"; exit; fi ;; esac; fi; if [ -t 2 ]; then printf "cudaswitch: \`%s\` is gone, so nothing is switched (pinned by \`%s\`)\n" "$1" "$2" >&2; fi; echo gone'
+            set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_value:q $_csw_env:q $_csw_program:q'
+            set _csw_asks = "`$_csw_words`"
         endif
     endif
     set _csw_$_csw_owner = "${_csw_asks:q}:env=${_csw_env:q}"

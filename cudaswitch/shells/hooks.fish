@@ -75,11 +75,18 @@ function __cudaswitch_entered
     set -l home
     string match --quiet --regex '^(?<home>[^:]*)' -- "$want"
     if test "$home" != system; and not test -d "$home/."
-        if isatty stderr
-            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
-                $home $argv[2] >&2
+        # Somebody else may have pinned it, and this person's store have what answers it.
+        set -l own
+        test -x "$_cudaswitch_program"
+        and set want ($_cudaswitch_program want --file $argv[2]/etc/cudaswitch/pin 2>/dev/null)
+        and string match --quiet --regex '^(?<own>/[^:]*|system$)' -- "$want"
+        if test "$own" != system; and test -z "$own" -o ! -d "$own/."
+            if isatty stderr
+                printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
+                    $home $argv[2] >&2
+            end
+            set want gone
         end
-        set want gone
     end
     # The conda environment that was left had a toolkit, and this one has variables of its own.
     if test $argv[1] = C -a -n "$_cudaswitch_undone"

@@ -81,11 +81,8 @@ __cudaswitch_entered() {
         loaded) \unset _CUDASWITCH_X ;;
     esac
     if [ "$_csw_home" != system ] && ! [ -d "${_csw_home%%:*}/." ]; then
-        if [ -t 2 ]; then
-            printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
-                "${_csw_home%%:*}" "$2" >&2
-        fi
-        _csw_home=gone
+        __cudaswitch_otherwise "$_csw_home" "$2"
+        _csw_home=$__csw
     fi
     # The conda environment that was left had a toolkit, and this one has variables of its own.
     _csw_flags=${_cudaswitch_undone_cc-}${_cudaswitch_undone_xla-}
@@ -95,6 +92,23 @@ __cudaswitch_entered() {
     esac
     \export "_CUDASWITCH_$1=${_csw_home}:env=$2"
     __cudaswitch_settle
+}
+
+# __csw = what answers the pin of the environment $2, whose want is $1, where that toolkit is not there:
+# somebody else may have pinned it, and this person's store have another. Else it is `gone`.
+__cudaswitch_otherwise() {
+    __csw=''
+    if [ -x "${_cudaswitch_program-}" ]; then
+        __csw=$("$_cudaswitch_program" want --file "$2/etc/cudaswitch/pin" 2> /dev/null) || __csw=''
+    fi
+    case $__csw in
+        system) return 0 ;;
+        /*) if [ -d "${__csw%%:*}/." ]; then return 0; fi ;;
+    esac
+    if [ -t 2 ]; then
+        printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' "${1%%:*}" "$2" >&2
+    fi
+    __csw=gone
 }
 
 # __csw = the ready answer to CUDASWITCH_VERSION, which is stronger than a pin: in a script nobody

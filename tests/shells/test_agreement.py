@@ -10,7 +10,7 @@ import pytest
 from made_environments import Env
 from shells.conda import CONDAS, Conda, conda_prefix, write_hook
 from shells.conftest import make_person
-from shells.driver import BASH, FISH, TCSH, ZSH, Shell
+from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.frameworks import entered, left
 from shells.kits import Person, foreign
 from shells.moving import cd
@@ -145,6 +145,48 @@ def test_an_environment_of_somebody_else(standing: Standing) -> None:
         os.chown(path, 12345, 12345)
     pin = env.prefix / "etc" / "cudaswitch" / "pin"
     standing.agree_on(0, pin, standing.enter(env))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("own", [True, False], ids=["one of one's own", "none of one's own"])
+@every_conda
+def test_one_pinned_to_a_toolkit_of_their_store(standing: Standing, own: bool) -> None:
+    """What its hooks give is what the pin asks for, and not another one's answer."""
+    theirs = make_person(standing.folder / "theirs", ())
+    env = standing.made("conda")
+    theirs.pin("10.1", env.prefix)
+    for path in (env.prefix, *env.prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    if not own:
+        assert standing.person.home.run("remove", "--force", "10.1").returncode == 0
+    pin, home = env.prefix / "etc" / "cudaswitch" / "pin", theirs.kits[0].home
+    told = 'cudaswitch current\ncudaswitch exec -- nvcc\n"$CUDASWITCH_HOME/shims/nvcc"'
+    session = Session(standing.person, standing.folder, BASH, standing.conda)
+    store = {"CUDASWITCH_HOME": str(standing.person.home.store)}
+    result = session.play(standing.enter(env), BASH.prompt, told, load=True, **store).check()
+    assert result.snaps["2"]["CUDA_HOME"] == str(home)
+    assert result.stdout.splitlines() == [
+        f"{home} (asked for by {pin}:1)", str(home), *["nvcc of 10.1.243"] * 2
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_one_pinned_to_a_toolkit_that_this_person_does_not_see(
+    shell: Shell, tmp_path: Path
+) -> None:
+    """A pin is a request, and their own store has what answers it."""
+    theirs, person = make_person(tmp_path / "a", ()), make_person(tmp_path / "b", (shell.name,))
+    env = Env(tmp_path / "venv")
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    theirs.pin("10.1", env.prefix, "--gpus", "1")
+    wants = env.prefix / "etc" / "cudaswitch" / "want"
+    before = wants.read_text()
+    theirs.kits[0].home.rename(tmp_path / "elsewhere")
+    result = person.play(shell, entered(shell, env), left(shell)).check()
+    assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[0].home)
+    assert result.snaps["1"]["CUDA_VISIBLE_DEVICES"] == "1"
+    assert "CUDA_HOME" not in result.snaps["2"]
+    assert wants.read_text() == before
 
 
 @pytest.mark.parametrize("conda", CONDAS[:1], ids=str)

@@ -109,6 +109,7 @@ class TestVirtualenv:
         person.pin("12.4", prefix)
         want = prefix / "etc" / "cudaswitch" / "want"
         want.write_text(want.read_text().replace("cuda-12.4", "cuda-99"))
+        want.with_name("pin").write_text("99\n")
         result = person.play(NU, into(prefix), OUT).check()
         assert bare(result.snaps["1"]) == inside(result.snaps["0"], prefix)
 
