@@ -95,12 +95,7 @@ def answer_to_pin(environment: Environment) -> Decision:
     """
     request = pin_of(environment)
     given = environment.want_kept()
-    if (
-        given
-        and not environment.is_own()
-        and toolkit_at(given.home) is None
-        and os.path.isdir(given.home)
-    ):
+    if given and os.path.isdir(given.home) and not environment.is_own():
         return Decision(given, request.origin)
     return answer(request, environment)
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from cudaswitch.activation import Want
-from cudaswitch.decision import answer_to_pin
+from cudaswitch.decision import answer, answer_to_pin
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.doctor.model import Hook, Kernel, Script
 from cudaswitch.doctor.scripts import exit_in, settings_of
@@ -57,12 +57,13 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
             yield Hook(environment, None, refused=error.message)
             continue
         try:
-            want = answer_to_pin(environment).want
+            # What is another person's they alone can mend, and it leads where their store has it.
+            if not environment.is_own() and not os.access(environment.folder, os.W_OK):
+                answer_to_pin(environment)
+                continue
+            want = answer(request, environment).want
         except CudaswitchError as error:
             yield Hook(environment, request, refused=error.message)
-            continue
-        # What is another person's they alone can mend, and it leads where their store has it.
-        if not environment.is_own() and not os.access(environment.folder, os.W_OK):
             continue
         try:
             yield _compare(environment, request, want)
