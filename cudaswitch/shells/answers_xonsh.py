@@ -146,8 +146,8 @@ def pinned(prefix: str) -> str:
     home, colon, options = text.partition(":")
     if home != "system" and not os.path.isdir(home):
         # Somebody else may have pinned it, and this person's store have what answers it.
-        other = ask("--file", environment.pin_file, stderr=subprocess.DEVNULL) or ""
-        if other == "system" or os.path.isdir(other.partition(":")[0]):
+        other = ask("--file", environment.pin_file, stderr=subprocess.DEVNULL)
+        if other:
             return f"{other}:env={prefix}"
         if sys.stderr.isatty():
             print(

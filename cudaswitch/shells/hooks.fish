@@ -76,11 +76,9 @@ function __cudaswitch_entered
     string match --quiet --regex '^(?<home>[^:]*)' -- "$want"
     if test "$home" != system; and not test -d "$home/."
         # Somebody else may have pinned it, and this person's store have what answers it.
-        set -l own
-        test -x "$_cudaswitch_program"
-        and set want ($_cudaswitch_program want --file $argv[2]/etc/cudaswitch/pin 2>/dev/null)
-        and string match --quiet --regex '^(?<own>/[^:]*|system$)' -- "$want"
-        if test "$own" != system; and test -z "$own" -o ! -d "$own/."
+        if not test -x "$_cudaswitch_program"
+                or not set want ($_cudaswitch_program want --file $argv[2]/etc/cudaswitch/pin 2>/dev/null)
+                or not string match --quiet --regex '^(/|system$)' -- "$want"
             if isatty stderr
                 printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' \
                     $home $argv[2] >&2

@@ -101,10 +101,7 @@ __cudaswitch_otherwise() {
     if [ -x "${_cudaswitch_program-}" ]; then
         __csw=$("$_cudaswitch_program" want --file "$2/etc/cudaswitch/pin" 2> /dev/null) || __csw=''
     fi
-    case $__csw in
-        system) return 0 ;;
-        /*) if [ -d "${__csw%%:*}/." ]; then return 0; fi ;;
-    esac
+    case $__csw in system | /*) return 0 ;; esac
     if [ -t 2 ]; then
         printf 'cudaswitch: `%s` is gone, so nothing is switched (pinned by `%s`)\n' "${1%%:*}" "$2" >&2
     fi

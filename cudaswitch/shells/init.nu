@@ -168,9 +168,7 @@ def __cudaswitch_pin [prefix] {
     if $home == system or (__cudaswitch_is_dir $home) { return $'($want):env=($prefix)' }
     # Somebody else may have pinned it, and this person's store have what answers it.
     let other = (try { ^(__cudaswitch_program) want --file $pin e> /dev/null | collect | str trim --right --char "\n" } catch { '' })
-    if $other == system or ($other starts-with / and (__cudaswitch_is_dir ($other | split row : | first))) {
-        return $'($other):env=($prefix)'
-    }
+    if $other == system or $other starts-with / { return $'($other):env=($prefix)' }
     if (is-terminal --stderr) {
         print --stderr $'cudaswitch: `($home)` is gone, so nothing is switched (char lparen)pinned by `($prefix)`(char rparen)'
     }

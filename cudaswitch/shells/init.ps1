@@ -133,8 +133,7 @@ function global:__cudaswitch_pinned([string] $Prefix) {
     if ($toolkit -cne 'system' -and -not [IO.Directory]::Exists($toolkit)) {
         # Somebody else may have pinned it, and this person's store have what answers it.
         $other = "$(& (__cudaswitch_located) want --file "$Prefix/etc/cudaswitch/pin" 2> $null)"
-        $there = $other -ceq 'system' -or [IO.Directory]::Exists($other.Split(':')[0])
-        $want = if ($there) { $other } else { 'gone' + $want.Substring($toolkit.Length) }
+        $want = if ($other -cmatch '^(/|system$)') { $other } else { 'gone' + $want.Substring($toolkit.Length) }
     }
     "$want`:env=$Prefix"
 }

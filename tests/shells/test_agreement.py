@@ -181,12 +181,28 @@ def test_one_pinned_to_a_toolkit_that_this_person_does_not_see(
     theirs.pin("10.1", env.prefix, "--gpus", "1")
     wants = env.prefix / "etc" / "cudaswitch" / "want"
     before = wants.read_text()
+    if os.geteuid() == 0:
+        for path in (env.prefix, *env.prefix.rglob("*")):
+            os.chown(path, 12345, 12345)
     theirs.kits[0].home.rename(tmp_path / "elsewhere")
-    result = person.play(shell, entered(shell, env), left(shell)).check()
+    steps = [entered(shell, env), "cudaswitch exec -- nvcc", left(shell)]
+    result = person.play(shell, *steps).check()
     assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[0].home)
     assert result.snaps["1"]["CUDA_VISIBLE_DEVICES"] == "1"
-    assert "CUDA_HOME" not in result.snaps["2"]
+    assert "nvcc of 10.1.243" in result.stdout
+    assert "CUDA_HOME" not in result.snaps["3"]
     assert wants.read_text() == before
+
+
+def test_a_pin_of_one_s_own_that_was_edited_is_what_it_says(tmp_path: Path) -> None:
+    """Its hooks hold the toolkit of before, and another command writes them anew."""
+    person, env = make_person(tmp_path / "person", ()), Env(tmp_path / "venv")
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    person.pin("10.1", env.prefix)
+    (env.prefix / "etc" / "cudaswitch" / "pin").write_text("11.8\n")
+    active = {"VIRTUAL_ENV": str(env.prefix), "PATH": f"{env.prefix}/bin:{person.home.env['PATH']}"}
+    done = person.home.run("exec", "--", "nvcc", **active)
+    assert done.stdout == "nvcc of 11.8.0\n"
 
 
 @pytest.mark.parametrize("conda", CONDAS[:1], ids=str)
