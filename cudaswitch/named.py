@@ -26,11 +26,12 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
     Raises EnvironmentNotFoundError where none has it, or several that go by their paths, and
     SourceError where a file of conda's is broken: it may say where environments are.
     """
-    from cudaswitch.sources.condarc import read_condarc  # noqa: PLC0415  # slow to load
+    from cudaswitch.sources.condarc import folders_of_environments  # noqa: PLC0415  # slow to load
 
     roots = _roots(variables)
     base = next((root for root in roots if os.path.isfile(f"{root}/condabin/conda")), "")
-    configured = read_condarc({"CONDA_ROOT": base, **variables}).envs_dirs
+    mambas = _root_of_mamba(variables)
+    configured = folders_of_environments({"CONDA_ROOT": base, **variables}, mambas)
     folders = _folders(roots, variables, configured)
     known = _environments([*roots, *_in(folders)], variables)
     folders += [f"{prefix}/envs" for prefix in known if _is_root(prefix)]
@@ -39,12 +40,15 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
         fitting = [*filter(_is_root, known), *(at for at in has_name if at.endswith("/base"))]
     else:
         fitting = [prefix for prefix in known if os.path.basename(prefix) == name]
+    named = [at for at in fitting if at in roots or os.path.dirname(at) in folders]
+    active = variables.get("CONDA_PREFIX", "")
+    if not named and variables.get("CONDA_DEFAULT_ENV") == name and os.path.isdir(active):
+        return environment_at(active)
     if not fitting:
         names = {"base" if _is_root(prefix) else os.path.basename(prefix) for prefix in known}
         known_ones = f"known are {', '.join(sorted(names))}; " if names else ""
         hint = f"{known_ones}name it with -p PREFIX"
         raise EnvironmentNotFoundError(f"no environment `{name}` is known", hint)
-    named = [at for at in fitting if at in roots or os.path.dirname(at) in folders]
     if not named and len({os.path.realpath(prefix) for prefix in fitting}) > 1:
         paths = ", ".join(f"`{prefix}`" for prefix in fitting)
         raise EnvironmentNotFoundError(f"`{name}` may be each of {paths}", "name one with -p")
@@ -69,7 +73,9 @@ def _environments(found: list[str], variables: Mapping[str, str]) -> list[str]:
         except OSError:
             continue
         noted = [_plain(os.fsdecode(line)) for line in text.splitlines() if line]
-        found += [*noted, *filter(None, map(_root_of, noted))]
+        bases = dict.fromkeys(filter(None, map(_root_of, noted)))
+        bases |= dict.fromkeys(filter(_is_root, noted))
+        found += [*noted, *bases, *_in(f"{base}/envs" for base in bases)]
     # Others' folders, which may not be looked at, are named there too.
     return [
         prefix
@@ -85,14 +91,27 @@ def _in(folders: Iterable[str]) -> list[str]:
 def _roots(variables: Mapping[str, str]) -> list[str]:
     """Return the roots of mamba and conda, in this order."""
     roots = []
-    if variables.get("MAMBA_ROOT_PREFIX"):
-        roots.append(_plain(variables["MAMBA_ROOT_PREFIX"]))
     if variables.get("CONDA_EXE"):
         roots.append(os.path.dirname(os.path.dirname(_plain(variables["CONDA_EXE"]))))
     else:  # nothing of conda's has run in this shell, but it may be there
         above = (os.path.dirname(_plain(at)) for at in variables.get("PATH", "").split(os.pathsep))
         roots += [at for at in above if at and os.path.isfile(f"{at}/condabin/conda")]
+    if mambas := _root_of_mamba(variables):
+        # One that nobody has named may be a leftover beside the conda of this shell.
+        roots.insert(0 if variables.get("MAMBA_ROOT_PREFIX") else len(roots), mambas)
     return roots
+
+
+def _root_of_mamba(variables: Mapping[str, str]) -> str:
+    """Return micromamba's root, "" where there is none. Source: `get_root_prefix` of libmamba."""
+    if told := variables.get("MAMBA_ROOT_PREFIX"):
+        return _plain(told)
+    home = home_folder(variables) or ""
+    data = variables.get("XDG_DATA_HOME") or (home and f"{home}/.local/share")
+    places = ((home, "micromamba"), (data, "mamba"))
+    usual = [f"{folder}/{name}" for folder, name in places if folder]
+    marks = ("pkgs", "conda-meta", "envs")
+    return next((at for at in usual if any(os.path.exists(f"{at}/{one}") for one in marks)), "")
 
 
 def _folders(

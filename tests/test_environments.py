@@ -189,3 +189,85 @@ def test_an_unknown_name_tells_those_that_are_known(stocked: Home, conda: Path) 
     conda_prefix(conda / "envs" / "torch")
     done = stocked.run("pin", "10.1", "-n", "trch", CONDA_EXE=str(conda / "bin" / "conda"))
     refused(done, "no environment `trch` is known", hint="known are base, torch")
+
+
+def test_where_micromamba_has_its_root_unless_it_is_told(stocked: Home, tmp_path: Path) -> None:
+    """The older place is taken where it is a root already, even without a base."""
+    stocked.env["XDG_DATA_HOME"] = str(tmp_path / "data")
+    newer, older = tmp_path / "data" / "mamba", stocked.path / "micromamba"
+    torch = conda_prefix(newer / "envs" / "torch")
+    older.mkdir()
+    assert meant(stocked, "torch") == torch
+    conda_prefix(newer)
+    assert meant(stocked, "base") == newer
+    told = conda_prefix(tmp_path / "told" / "envs" / "torch")
+    assert meant(stocked, "torch", MAMBA_ROOT_PREFIX=str(tmp_path / "told")) == told
+    own = conda_prefix(older / "envs" / "torch")
+    assert meant(stocked, "torch") == own
+    conda = conda_prefix(tmp_path / "conda" / "envs" / "torch").parents[1]
+    assert meant(stocked, "torch", CONDA_EXE=f"{conda}/bin/conda") == conda / "envs" / "torch"
+    refused(stocked.run("pin", "10.1", "-n", "base"), "no environment `base` is known")
+    del stocked.env["XDG_DATA_HOME"]
+    (older / "envs").rename(tmp_path / "moved")
+    usual = conda_prefix(stocked.path / ".local" / "share" / "mamba" / "envs" / "torch")
+    assert meant(stocked, "torch") == usual
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        *("~/.mambarc", "~/.mamba/.mambarc", "~/.mamba/mambarc", "~/.mamba/mambarc.d/a.yml"),
+        *("~/.config/mamba/.mambarc", "~/.config/mamba/mambarc", "~/.config/mamba/mambarc.d/a.yml"),
+        *("$ROOT/.mambarc", "$ROOT/.condarc", "$ROOT/condarc", "$MAMBARC"),
+    ],
+)
+def test_folders_that_micromamba_is_told_of(stocked: Home, tmp_path: Path, file: str) -> None:
+    own = conda_prefix(stocked.path / "envs" / "torch")
+    root = tmp_path / "root"
+    of_root = conda_prefix(root / "envs" / "torch")
+    stocked.env.pop("XDG_CONFIG_HOME", None)
+    variables = {"MAMBA_ROOT_PREFIX": str(root), "MAMBARC": str(tmp_path / "my.mambarc")}
+    place = file.replace("~", str(stocked.path)).replace("$ROOT", str(root))
+    at = Path(place.replace("$MAMBARC", variables["MAMBARC"]))
+    assert meant(stocked, "torch", **variables) == of_root
+    at.parent.mkdir(parents=True, exist_ok=True)
+    at.write_text("envs_dirs: [~/envs]\n")
+    assert meant(stocked, "torch", **variables) == own
+    at.write_text("envs_dirs: [")
+    hint = "conda config" if "condarc" in file else "mend it"
+    refused(stocked.run("pin", "10.1", "-n", "torch", **variables), f"`{at}`", hint=hint)
+
+
+def test_micromamba_s_files_come_before_conda_s_as_it_has_it(stocked: Home, tmp_path: Path) -> None:
+    stocked.env["XDG_CONFIG_HOME"] = str(stocked.path / "settings")
+    places = (".condarc", "settings/mamba/mambarc", ".mamba/mambarc", ".mambarc")
+    for place in places:  # the weakest first
+        folder = tmp_path / place.replace("/", "-")
+        torch = conda_prefix(folder / "torch")
+        (stocked.path / place).parent.mkdir(parents=True, exist_ok=True)
+        (stocked.path / place).write_text(f"envs_dirs: [{folder}]\n")
+        assert meant(stocked, "torch") == torch
+
+
+def test_those_beside_one_that_conda_has_noted_are_known(stocked: Home, conda: Path) -> None:
+    torch, other = (conda_prefix(conda / "envs" / name) for name in ("torch", "other"))
+    register(stocked, torch)
+    assert meant(stocked, "other") == other
+    register(stocked, conda)
+    assert meant(stocked, "other") == other
+
+
+def test_the_active_one_is_known_by_its_name(stocked: Home, conda: Path, tmp_path: Path) -> None:
+    """Wherever it is; where another has the name in conda's order, that is what conda means."""
+    active, other = (conda_prefix(tmp_path / at / "torch") for at in ("active", "other"))
+    variables = {"CONDA_PREFIX": str(active), "CONDA_DEFAULT_ENV": "torch"}
+    refused(stocked.run("pin", "10.1", "-n", "torch"), "no environment `torch` is known")
+    assert meant(stocked, "torch", **variables) == active
+    assert meant(stocked, "called", **(variables | {"CONDA_DEFAULT_ENV": "called"})) == active
+    register(stocked, other, active)
+    assert meant(stocked, "torch", **variables) == active
+    by_name = conda_prefix(conda / "envs" / "torch")
+    exe = {"CONDA_EXE": str(conda / "bin" / "conda")}
+    assert meant(stocked, "torch", **variables, **exe) == by_name
+    gone = variables | {"CONDA_PREFIX": str(tmp_path / "gone")}
+    refused(stocked.run("pin", "10.1", "-n", "torch", **gone), "may be each of", hint="-p")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from cudaswitch.platforms import at_home, home_folder
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import names_of
 
+_SYSTEM = (Path("/etc/conda"), Path("/var/lib/conda"))
 _NAMES = (".condarc", "condarc", "condarc.d")
 _VARIABLES = ("channel_alias", "ssl_verify", "offline", "client_ssl_cert", "client_ssl_cert_key")
 """Settings that `CONDA_<NAME>` overrides."""
@@ -48,7 +49,6 @@ class Condarc:
     mirrored_channels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     access: Access = ANYBODY
     offline: bool = False
-    envs_dirs: tuple[str, ...] = ()
 
 
 NOTHING_SET = Condarc()
@@ -56,9 +56,7 @@ NOTHING_SET = Condarc()
 
 def read_condarc(variables: Mapping[str, str]) -> Condarc:
     """Read conda's files, and the variables that go with them. SourceError where one is broken."""
-    found: dict[str, Any] = {}
-    for path in _files(variables):
-        found = _merged(_table(path, variables), found)
+    found = _read(_places(variables), variables)
     for name in _VARIABLES:
         if text := variables.get(f"CONDA_{name.upper()}"):
             try:
@@ -87,14 +85,48 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
             _certificate(found, variables),
         ),
         offline=found.get("offline") is True,
-        envs_dirs=tuple(at_home(each, variables) for each in _texts(found.get("envs_dirs"))),
     )
 
 
-def _files(variables: Mapping[str, str]) -> Iterator[Path]:
-    """Yield conda's files that are there, the weakest first."""
+def folders_of_environments(variables: Mapping[str, str], root: str) -> tuple[str, ...]:
+    """Return the `envs_dirs` of conda's files and micromamba's, whose root is `root`, or "".
+
+    Source: `compute_default_rc_sources` of libmamba, which reads conda's files too. SourceError
+    where one is broken.
+    """
     home = home_folder(variables)
-    folders = [Path("/etc/conda"), Path("/var/lib/conda")]
+    of_all = [*_SYSTEM, *([Path(root)] if root else [])]
+    places = [folder / name for folder in of_all for name in (*_NAMES, ".mambarc")]
+    places += _places(variables)
+    config = variables.get("XDG_CONFIG_HOME") or (home and f"{home}/.config")
+    own = [Path(above, name) for above, name in ((config, "mamba"), (home, ".mamba")) if above]
+    places += [folder / name for folder in own for name in (".mambarc", "mambarc", "mambarc.d")]
+    if home:
+        places.append(Path(home, ".mambarc"))
+    if chosen := variables.get("MAMBARC"):
+        places.append(Path(at_home(chosen, variables)))
+    found = _texts(_read(places, variables).get("envs_dirs"))
+    return tuple(at_home(each, variables) for each in found)
+
+
+def _read(places: Iterable[Path], variables: Mapping[str, str]) -> dict[str, Any]:
+    """Read and merge those that are there, the weakest first; of folders, what is in them."""
+    found: dict[str, Any] = {}
+    for place in dict.fromkeys(places):
+        paths = [place] if os.path.isfile(place) else []
+        if os.path.isdir(place):
+            # conda, too, passes over one that is closed to it.
+            inner = (place / name for name in names_of(place))
+            paths = [path for path in inner if path.suffix in (".yml", ".yaml")]
+        for path in paths:
+            found = _merged(_table(path, variables), found)
+    return found
+
+
+def _places(variables: Mapping[str, str]) -> list[Path]:
+    """List where conda's files may be, the weakest first."""
+    home = home_folder(variables)
+    folders = [*_SYSTEM]
     if root := variables.get("CONDA_ROOT") or _root(variables.get("CONDA_EXE", "")):
         folders.append(Path(root))
     if config := variables.get("XDG_CONFIG_HOME"):
@@ -108,13 +140,7 @@ def _files(variables: Mapping[str, str]) -> Iterator[Path]:
         places += [Path(prefix) / name for name in _NAMES]
     if chosen := variables.get("CONDARC"):
         places.append(Path(at_home(chosen, variables)))
-    for place in dict.fromkeys(places):
-        if os.path.isdir(place):
-            # conda, too, passes over one that is closed to it.
-            paths = (place / name for name in names_of(place))
-            yield from (path for path in paths if path.suffix in (".yml", ".yaml"))
-        elif os.path.isfile(place):
-            yield place
+    return places
 
 
 def _root(executable: str) -> str:
@@ -132,6 +158,7 @@ def _parsed(text: str) -> Any:
 
 
 def _table(path: Path, variables: Mapping[str, str]) -> dict[str, Any]:
+    mend = "mend it" if "mambarc" in str(path) else "conda config --validate"
     try:
         text = read_regular(path, _LIMIT).decode()
         # Reading what is deep takes the square of the depth.
@@ -142,13 +169,11 @@ def _table(path: Path, variables: Mapping[str, str]) -> dict[str, Any]:
         raise SourceError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
     except _BROKEN:
         # Without the library's words, which quote the line, and there may be a token in it.
-        raise SourceError(
-            f"`{path}` is no YAML, as conda's settings are", "conda config --validate"
-        ) from None
+        raise SourceError(f"`{path}` is no YAML, as conda's settings are", mend) from None
     if table is None:
         return {}
     if not isinstance(table, dict):
-        raise SourceError(f"`{path}` has no settings of conda", "conda config --validate")
+        raise SourceError(f"`{path}` has no settings of conda", mend)
     return {_ALIASES.get(str(name), str(name)): value for name, value in table.items()}
 
 
