@@ -160,6 +160,11 @@ _cudaswitch_environments() {
     local roots=() folders=("${HOME-}/.conda/envs") found=() path rest seen=:
     if [[ -n ${MAMBA_ROOT_PREFIX-} ]]; then roots+=("$MAMBA_ROOT_PREFIX"); fi
     if [[ ${CONDA_EXE-} == */*/* ]]; then roots+=("${CONDA_EXE%/*/*}"); fi
+    if [[ -z ${MAMBA_ROOT_PREFIX-} ]]; then
+        for path in "${HOME-}/micromamba" "${XDG_DATA_HOME:-${HOME-}/.local/share}/mamba"; do
+            if [[ -d $path/envs ]]; then roots+=("$path"); break; fi
+        done
+    fi
     rest=${CONDA_ENVS_DIRS-}:${CONDA_ENVS_PATH-}:
     while [[ -n $rest ]]; do
         if [[ -n ${rest%%:*} ]]; then folders+=("${rest%%:*}"); fi

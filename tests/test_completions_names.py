@@ -77,3 +77,14 @@ def test_files_are_offered_beside_words(home: Home, shell: str) -> None:
     assert [words & {"torch", "latest", "torch a"} for words in said] == [
         *([{"torch", "torch a"}] * 3), {"latest", "torch a"},
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_micromamba_s_own_places(home: Home, shell: str) -> None:
+    """Without MAMBA_ROOT_PREFIX: the older one where it is there, else the person's data folder."""
+    data = home.path / "some data"
+    home.env["XDG_DATA_HOME"] = str(data)
+    for name, root in (("newer", data / "mamba"), ("older", home.path / "micromamba")):
+        (root / "envs" / name / "conda-meta").mkdir(parents=True)
+        [found] = offers(shell, home, "cudaswitch pin 1 -n ")
+        assert set(found) == {name}

@@ -92,6 +92,13 @@ function __cudaswitch_complete_environments
     set -l roots $MAMBA_ROOT_PREFIX
     string match --quiet '*/*/*' -- "$CONDA_EXE"
     and set -a roots (string replace --regex '/[^/]*/[^/]*$' '' -- $CONDA_EXE)
+    if test -z "$MAMBA_ROOT_PREFIX"
+        set -l data ~/.local/share
+        test -n "$XDG_DATA_HOME"; and set data $XDG_DATA_HOME
+        for prefix in ~/micromamba $data/mamba
+            test -d $prefix/envs; and set -a roots $prefix; and break
+        end
+    end
     set -l folders ~/.conda/envs (string split --no-empty : -- $CONDA_ENVS_DIRS $CONDA_ENVS_PATH) \
         $WORKON_HOME $roots/envs
     set -l found $roots
