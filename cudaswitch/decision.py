@@ -119,7 +119,7 @@ def answer(
         decision = Decision(_want(find(request), request), request.origin)
     if request.gpus and decision.want.home == "system":
         raise RequestError(
-            "GPUs are chosen together with a toolkit, and none is active here",
+            f"GPUs are chosen together with a toolkit, and `{request.text}` brings none",
             f"export CUDA_VISIBLE_DEVICES={request.gpus}",
         )
     return decision
