@@ -123,7 +123,9 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     if gone:
         kit, store = gone[-1]
         keeper = f"tell who keeps the store `{store.home.folder}`, or ask for another toolkit"
-        hint = f"cudaswitch remove {kit.name}" if store is searched[0] else keeper
+        # A pin that asks for it holds it.
+        force = "--force " if request.origin else ""
+        hint = f"cudaswitch remove {force}{kit.name}" if store is searched[0] else keeper
         raise NotInstalledError(f"toolkit `{kit.ground}` is gone{asked}", hint)
     extra = ""
     if request.cudnn:

@@ -196,10 +196,13 @@ def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(home: Home, tmp_pa
     succeeded(home.run("adopt", place))
     [name] = succeeded(home.run("install", cudnn))
     succeeded(home.run("verify", name))
+    succeeded(home.run("pin", name, "--global"))
     place.rename(moved)
     gone = f"toolkit `{place}` is gone"
     for command in (["exec", "11.2", "--", "true"], ["env", "11.2"], ["exec", name, "--", "true"]):
         refused(home.run(*command), gone, hint=f"remove {name}")
+    # What is pinned goes by force alone.
+    refused(home.run("current"), gone, hint=f"remove --force {name}")
     listed = succeeded(home.run("list"))
     assert [f"`{place}` is gone" in row for row in listed] == [True, True]
     done = home.run("verify")
