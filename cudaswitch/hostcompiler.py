@@ -16,7 +16,7 @@ from pathlib import Path
 from cudaswitch.activation import COMPILER_OPTIONS
 from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.programs import is_program
+from cudaswitch.programs import conda_program, is_program
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
@@ -229,8 +229,8 @@ def bringing(accepted: Bounds | None) -> tuple[str, ...]:
     most = accepted.gcc_max
     majors = [major for major in majors_of_apt("g++-") if accepted.accepts("gcc", major)]
     apt = (f"apt install g++-{max(majors)}",) if majors else ()
-    conda = (f"conda install -c conda-forge gxx_linux-64={most}",) if most >= _OF_CONDA else ()
-    return (*apt, *conda)
+    conda = f"{conda_program(os.environ)} install -c conda-forge gxx_linux-64={most}"
+    return (*apt, conda) if most >= _OF_CONDA else apt
 
 
 def majors_of_apt(start: str) -> set[int]:

@@ -31,6 +31,14 @@ def find_program(name: str, path: str) -> str | None:
     return next(filter(is_program, _places(name, path)), None)
 
 
+def conda_program(variables: Mapping[str, str]) -> str:
+    """Name what installs conda's packages: micromamba, where a shell has that alone."""
+    mamba = variables.get("MAMBA_EXE")
+    if not mamba or variables.get("CONDA_EXE") or find_program("conda", search_path(variables)):
+        return "conda"
+    return "mamba" if os.path.basename(mamba) == "mamba" else "micromamba"
+
+
 def why_closed(name: str, path: str) -> tuple[str, str] | None:
     """Say why the first file of that name may not be executed, and what to do.
 

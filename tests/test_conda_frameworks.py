@@ -8,11 +8,15 @@ from cudaswitch.resolver import explain
 from made_environments import ORDERED, build_info
 
 
-def test_an_older_cudnn_of_conda(env):
+def test_an_older_cudnn_of_conda(env, monkeypatch):
     env.dist("tensorflow", "2.6.0")
     env.conda("cudatoolkit", "11.2.2", "hbe64b41_10")
     env.conda("cudnn", "8.0.5.39", "h1_0")
     assert env.resolve().hint == f"`conda install -p '{env.prefix}' \"cudnn>=8.1,<9\"`"
+    monkeypatch.setenv("MAMBA_EXE", "/m/micromamba")
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("CONDA_EXE", raising=False)
+    assert env.resolve().hint == f"`micromamba install -p '{env.prefix}' \"cudnn>=8.1,<9\"`"
 
 
 CONDA = [

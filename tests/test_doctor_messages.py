@@ -28,6 +28,16 @@ MESSAGES = json.loads((Path(__file__).parent / "pasted_messages.json").read_text
 """Thread → the message as people met it, and words of the cause and of the command."""
 
 
+def test_nccl_comes_by_what_the_shell_has(patient: Patient) -> None:
+    prefix = patient.work / "env"
+    (prefix / "conda-meta").mkdir(parents=True)
+    patient.env |= {"CONDA_PREFIX": str(prefix), "PATH": f"{prefix}/bin:{patient.path}"}
+    pasted = "libnccl.so.2: cannot open shared object file"
+    for program in ("conda", "micromamba"):
+        assert patient.told(pasted)["fix"] == f"{program} install -c conda-forge nccl"
+        patient.env["MAMBA_EXE"] = "/m/micromamba"
+
+
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
     """A machine with nothing installed, whatever this one has."""

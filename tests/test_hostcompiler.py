@@ -156,6 +156,28 @@ def test_none_fits_says_which_package_brings_one(tmp_path: Path) -> None:
     assert "`conda install -c conda-forge gxx_linux-64=9`" in (found.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("variables", "program"),
+    [
+        ({}, "conda"),
+        ({"MAMBA_EXE": "/m/micromamba"}, "micromamba"),
+        ({"MAMBA_EXE": "/m/micromamba-2.3"}, "micromamba"),
+        ({"MAMBA_EXE": "/c/bin/mamba"}, "mamba"),
+        ({"MAMBA_EXE": "/m/micromamba", "CONDA_EXE": "/c/bin/conda"}, "conda"),
+        ({"MAMBA_EXE": "/m/micromamba", "PATH": "{bin}"}, "conda"),
+    ],
+    ids=str,
+)
+def test_what_installs_it_is_what_the_shell_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], program: str
+) -> None:
+    (tmp_path / "conda").touch(0o755)
+    for name, value in ({"PATH": "/nowhere", "CONDA_EXE": "", "MAMBA_EXE": ""} | variables).items():
+        monkeypatch.setenv(name, value.format(bin=tmp_path))
+    [*_, last] = hostcompiler.bringing(Bounds(None, 9, None, None, "x"))
+    assert last == f"{program} install -c conda-forge gxx_linux-64=9"
+
+
 def test_the_system_is_asked_what_it_has() -> None:
     require("apt-cache")
     said = subprocess.run(

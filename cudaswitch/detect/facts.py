@@ -15,7 +15,7 @@ from cudaswitch.detect.packages import Dist, Layer, Record, layers, newest_of
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
 from cudaswitch.platforms import PLATFORMS, current_platform
-from cudaswitch.programs import is_program
+from cudaswitch.programs import conda_program, is_program
 from cudaswitch.resolver import Carried, Compiler, Facts
 from cudaswitch.resolver.needs import release_of
 from cudaswitch.versions import Version
@@ -57,6 +57,7 @@ def facts_of(
         cc_source="--cc" if asked_cc else machine.cc_source,
         gcc=(asked_gcc,) if asked_gcc is not None else machine.gcc,
         glibc=machine.glibc,
+        conda=conda_program(os.environ),
     )
 
 

@@ -23,6 +23,7 @@ from cudaswitch.doctor.spelling import (
     without,
     word,
 )
+from cudaswitch.programs import conda_program
 from cudaswitch.resolver.machine import check_driver
 from cudaswitch.versions import Request, Version
 
@@ -137,7 +138,7 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
 
 def _nccl(facts: Facts, _: str) -> str:
     if facts.environment and facts.environment.owner == "C":
-        return "conda install -c conda-forge nccl"
+        return f"{conda_program(facts.variables)} install -c conda-forge nccl"
     needs, in_use = facts.resolution, _in_use(facts)
     cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
     return f"{pip(facts)} install nvidia-nccl-cu{cuda.major}"

@@ -80,7 +80,8 @@ class Facts(NamedTuple):
     majors of the host compilers, the default one first. `brings` names what shows that the
     environment brings CUDA, because of which LD_LIBRARY_PATH is left alone there, and
     `lib_on_path` tells that activation, or this shell, has the `lib` of that conda prefix in it.
-    `notes` are findings on the way: what could not be read and why.
+    `conda` names what installs conda's packages here. `notes` are findings on the way: what could
+    not be read and why.
     """
 
     platform: str
@@ -96,6 +97,7 @@ class Facts(NamedTuple):
     cc_source: str = ""
     gcc: tuple[int, ...] = ()
     glibc: str | None = None
+    conda: str = "conda"
     notes: tuple[Reason, ...] = ()
 
     @property

@@ -347,7 +347,7 @@ def _too_old(
             wanted = f'"{part.name}>={built.minor},<{built.major + 1}"'
             command = "pip install"
             if part.kind == "conda":
-                command = f"conda install -p {shlex.quote(str(facts.prefix))}"
+                command = f"{facts.conda} install -p {shlex.quote(str(facts.prefix))}"
             once = f"{part.name} is {built.minor} or newer"
             lack = Lack(reasons[-1], once, f"`{command} {wanted}`")
     return reasons, lack
