@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2128,SC2178,SC2179  # PROMPT_COMMAND is an array or not, and is evaluated
 __cudaswitch_prompt() {
     \set -- "$?"
-    \unset _cudaswitch_fresh
+    case ${_cudaswitch_fresh-} in ?*) __cudaswitch_first ;; esac
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-} != "|${_cudaswitch_keepers-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
@@ -128,5 +128,5 @@ __cudaswitch_join() {
     esac
 }
 # Until a prompt has come.
-if __cudaswitch_join; then _cudaswitch_fresh=1; fi
+if __cudaswitch_join; then _cudaswitch_fresh=bash; fi
 __cudaswitch_look

@@ -2,11 +2,12 @@
 # file is as it was is seen here, without the call of a function, which takes zsh longer than the rest.
 __cudaswitch_prompt() {
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
-        || ${_CUDASWITCH_GONE-}\|${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-} != "|${_cudaswitch_keepers-}" ]] \
+        || ${_CUDASWITCH_GONE-}${_cudaswitch_fresh-}\|${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-} != "|${_cudaswitch_keepers-}" ]] \
         || { [[ (-n ${_cudaswitch_file-} || -f .cuda-version) \
             && (${_cudaswitch_file-} != "$PWD/.cuda-version" && -f .cuda-version \
             || ! -f "$_cudaswitch_file" || ! -r "$_cudaswitch_file" || ! -O "$_cudaswitch_file" \
             || "$(< "$_cudaswitch_file")" != "$_cudaswitch_text") ]] && __cudaswitch_edited; }; then
+        case ${_cudaswitch_fresh-} in ?*) __cudaswitch_first && __cudaswitch_prompt && return ;; esac
         __cudaswitch_look || :
     fi
     # powerlevel10k warns of what is printed while its instant prompt is shown: it waits for the next.
@@ -28,4 +29,6 @@ case " ${(j: :)precmd_functions[@]} " in
         chpwd_functions+=(__cudaswitch_moved)
         ;;
 esac
+# Until a prompt has come.
+\typeset -g _cudaswitch_fresh=zsh
 __cudaswitch_look

@@ -65,15 +65,28 @@ __cudaswitch_leave() {
 }
 
 # So does what conda and mamba call when they have finished: see hooks.sh.
-if \typeset -f __conda_hashr > /dev/null; then
-    __conda_hashr() {
-        case ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+hook} in x) __cudaswitch_look || : ;; esac
-        \hash -r
-    }
-fi
-if \typeset -f __mamba_hashr > /dev/null; then
-    __mamba_hashr() {
-        case ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+hook} in x) __cudaswitch_look || : ;; esac
-        \hash -r
-    }
-fi
+__cudaswitch_attend() {
+    {
+        if \typeset -f __conda_hashr; then
+            __conda_hashr() {
+                case ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+hook} in x) __cudaswitch_look || : ;; esac
+                \hash -r
+            }
+        fi
+        if \typeset -f __mamba_hashr; then
+            __mamba_hashr() {
+                case ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+hook} in x) __cudaswitch_look || : ;; esac
+                \hash -r
+            }
+        fi
+    } > /dev/null
+}
+__cudaswitch_attend
+
+# Before the first prompt: their lines in the startup file may stand behind ours.
+__cudaswitch_first() {
+    if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
+    case $- in *a*) __cudaswitch_unaliased __cudaswitch_first && return ;; esac
+    \unset _cudaswitch_fresh
+    __cudaswitch_attend || :
+}

@@ -40,7 +40,7 @@ __cudaswitch_unprompted() {
     # In a startup file no prompt has come yet, with `bash -ic` none comes, and a subshell has none.
     if [[ $- != *i* || -n ${BASH_EXECUTION_STRING-} || $BASH_SUBSHELL != 0 || " ${FUNCNAME[*]} " == *' source '* \
         || ${PROMPT_COMMAND[*]-} == *__cudaswitch_prompt* ]]; then return 0; fi
-    \unset _cudaswitch_fresh
+    __cudaswitch_first
     if __cudaswitch_join && [[ -z ${CUDASWITCH_QUIET-} ]]; then
         printf 'cudaswitch: PROMPT_COMMAND has been set anew, so nothing was switched at the prompt until now\n' >&2
         printf 'hint: put the line that loads cudaswitch last in the startup file\n' >&2

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from made_environments import Env
-from shells.conda import EMULATOR, Emulator, conda_prefix
+from shells.conda import CONDAS, EMULATOR, Conda, Emulator, conda_prefix
 from shells.driver import BASH, DASH, FISH, ZSH, Shell
 from shells.kits import Person, foreign, switched
 from shells.pinned import Session, pinned_environments
+from shells.terminal import Open
 
 
 @dataclass(frozen=True)
@@ -122,3 +123,17 @@ def test_an_environment_without_a_pin_has_its_toolkit_on_the_line_that_enters_it
     bare = Person(person.home, person.kits, {})
     result = bare.play(shell, "\n".join((*start, shell.prompt)), enter).check()
     assert result.snaps["2"].get("CUDA_HOME") == str(person.kits[0].home)
+
+
+@pytest.mark.parametrize("behind", ["", "cudaswitch off"], ids=["lazy", "parsed"])
+@pytest.mark.parametrize("conda", [*CONDAS, *MAMBAS], ids=str)
+@pytest.mark.parametrize("shell", [BASH, ZSH], ids=str)
+def test_so_it_has_where_conda_s_lines_stand_behind_ours(
+    shell: Shell, conda: Conda, behind: str, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """conda and mamba put theirs at the end of a startup file, whatever stands there."""
+    Env(conda_prefix(tmp_path / "b")).dist("cupy-cuda101", "7.8.0")
+    lines = (person.load(shell), behind, conda.init(shell), "return")
+    enter = conda.activate(shell, tmp_path / "b")
+    said = at_prompt(shell, "\n".join(lines)).say(f'{enter}; echo "is:$CUDA_HOME"')
+    assert f"is:{person.kits[0].home}" in said
