@@ -42,7 +42,8 @@
 #                          whose answer it cannot keep
 #   _cudaswitch_gpus       the GPUs that who has started this shell has chosen
 #   _cudaswitch_pythons    an environment, and its folders of packages; _sites: of fish, the same
-#   _cudaswitch_told       what the prompt has said; _line: in which words; _news: there is more to say
+#   _cudaswitch_told       what the prompt has said; _line: in which words; _news: there is more to say,
+#                          or a look has begun
 #   _cudaswitch_keepers    who else keeps variables (direnv and the like); _then: the wants that were
 #                          applied then, _then_bin, _lib, _ld, _NAME: what they set
 #   _cudaswitch_once       of bash: what stands in PROMPT_COMMAND until the first prompt; _ours: what stands

@@ -80,7 +80,7 @@ __cudaswitch_ask_once() {
     esac
     if [ "$_csw_about" != "${_cudaswitch_asked-}" ]; then
         shift
-        _cudaswitch_asked=interrupted
+        _cudaswitch_asked=interrupted _cudaswitch_news=''
         # zsh asks in a subshell too, whose complaint would be another each time.
         if _cudaswitch_answer=$(
             case $_csw_level in [1-9]*) \exec 2> /dev/null ;; esac
@@ -152,6 +152,8 @@ __cudaswitch_lost() {
 
 # Take up what CUDASWITCH_VERSION asks for.
 __cudaswitch_version() {
+    # Whom Ctrl-C keeps from asking asks again.
+    _cudaswitch_news=''
     if [ -n "${CUDASWITCH_VERSION-}" ] && { __cudaswitch_ready "$CUDASWITCH_VERSION" \
         || __cudaswitch_lent "$CUDASWITCH_VERSION" \
         || __cudaswitch_globbing __cudaswitch_auto "$CUDASWITCH_VERSION" '' \
@@ -238,7 +240,7 @@ __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_look && return ;; esac
     \local __csw _csw_before _csw_moved _csw_brought
-    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_left=''
+    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_left='' _cudaswitch_news=begun
     # Usually a folder is all that is another.
     case ${_cudaswitch_gpus+x}\|${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}\
 ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_cudaswitch_keepers-}\|${_cudaswitch_seen-} in

@@ -161,3 +161,23 @@ def test_another_shell_takes_its_place(
     assert home_of(terminal) == str(person.kits[1].home)
     terminal.say("cudaswitch off")
     assert seen(terminal) == before
+
+
+@pytest.mark.parametrize(
+    "fault", ["declare -i CUDA_PATH", "readonly PATH", "readonly LD_LIBRARY_PATH"]
+)
+@pytest.mark.parametrize("gone", ["", "_CUDASWITCH_GONE=0/gone"], ids=["plain", "gone"])
+def test_a_switch_that_throws_bash_back_to_its_prompt_is_tried_once(
+    fault: str, gone: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    """It drops whatever it was doing, and asks PROMPT_COMMAND again: that may have no end."""
+    terminal = at_prompt(BASH)
+    terminal.say("cudaswitch off")
+    terminal.say(f"{fault}; {gone}")
+    # What has no end is printed without one.
+    terminal.child.timeout = 10
+    said = terminal.say(f"cd {BASH.quote(str(tree))}; export VIRTUAL_ENV=/x") + terminal.say("echo a''live")
+    assert "alive" in said
+    assert said.count("bash: ") == 1
+    terminal.say("cd /; VIRTUAL_ENV=/y")
+    assert "alive" in terminal.say("echo a''live")
