@@ -5,12 +5,12 @@
 # __csw = the ready answer to the version file $1; fails where Python must be asked. A zero byte, which
 # Python refuses, `read` passes over but in zsh: to see it would take a process.
 __cudaswitch_read() {
-    \local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_line _csw_key _csw_room
-    _csw_cuda='' _csw_cudnn='' _csw_mode='' _csw_gpus='' _csw_room=4096
+    \local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_line _csw_key _csw_room IFS
+    _csw_cuda='' _csw_cudnn='' _csw_mode='' _csw_gpus='' _csw_room=4096 IFS=''
     if ! { [ -f "$1" ] && [ -O "$1" ] && [ -r "$1" ]; }; then return 1; fi
     # In a folder of somebody else a link is theirs, whose file it may lead to.
     if [ -L "$1" ] && ! [ -O "${1%/*}/." ]; then return 1; fi
-    while IFS= \read -r _csw_line || [ -n "$_csw_line" ]; do
+    while \read -r _csw_line || [ -n "$_csw_line" ]; do
         # What is longer Python refuses, and here a line takes its time.
         _csw_room=$((_csw_room - ${#_csw_line} - 1)) _csw_key=cuda
         case $_csw_room in -*) return 1 ;; esac
@@ -43,16 +43,16 @@ __cudaswitch_read() {
 # __csw = what a shared store answers to the request $1, which was kept: it holds as long as nobody has
 # changed those stores, or which there are. Where there is a ready answer that one counts.
 __cudaswitch_lent() {
-    \local _csw_file _csw_said _csw_folders
-    _csw_file=$_cudaswitch_root/lent/$1 _csw_said=${CUDASWITCH_STORES-}
+    \local _csw_file _csw_said _csw_folders IFS
+    _csw_file=$_cudaswitch_root/lent/$1 _csw_said=${CUDASWITCH_STORES-} IFS=''
     case $1 in '' | [.-]* | *[!A-Za-z0-9._+'<>=!,'-]*) return 1 ;; esac
     if ! [ -f "$_csw_file" ] || [ -f "$_cudaswitch_root/requests/$1" ]; then return 1; fi
     if [ -z "$_csw_said" ] && [ -f "$_cudaswitch_root/requests/.stores" ]; then
-        IFS= \read -r _csw_said < "$_cudaswitch_root/requests/.stores"
+        \read -r _csw_said < "$_cudaswitch_root/requests/.stores"
     fi
     {
-        IFS= \read -r __csw && [ "$__csw" = "$_csw_said" ] \
-            && IFS= \read -r _csw_folders && IFS= \read -r __csw
+        \read -r __csw && [ "$__csw" = "$_csw_said" ] \
+            && \read -r _csw_folders && \read -r __csw
     } < "$_csw_file" || return 1
     while [ -n "$_csw_folders" ]; do
         # shellcheck disable=SC3013  # dash, busybox, bash and zsh have `-nt`
@@ -133,15 +133,15 @@ __cudaswitch_active() {
 # __csw = the ready answer to what the frameworks of the environment $1 need, empty where
 # they need nothing; fails where Python must be asked, because packages have changed since.
 __cudaswitch_automatic() {
-    \local _csw_file _csw_rest
-    _csw_file='' _csw_rest=${1#/}/
+    \local _csw_file _csw_rest IFS
+    _csw_file='' _csw_rest=${1#/}/ IFS=''
     while [ -n "$_csw_rest" ]; do
         _csw_file=$_csw_file%${_csw_rest%%/*} _csw_rest=${_csw_rest#*/}
     done
     _csw_file=$_cudaswitch_root/auto/$_csw_file
     if ! [ -f "$_csw_file" ]; then return 1; fi
     if __cudaswitch_newer "$1" "$_csw_file"; then return 2; fi
-    { IFS= \read -r _csw_rest && IFS= \read -r __csw; } < "$_csw_file" || return 1
+    { \read -r _csw_rest && \read -r __csw; } < "$_csw_file" || return 1
     if [ "$_csw_rest" != "$1" ]; then return 1; fi
     [ -z "$__csw" ] || [ -d "${__csw%%:*}/." ]
 }

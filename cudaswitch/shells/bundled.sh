@@ -128,9 +128,9 @@ __cudaswitch_base_brings() {
 # _csw_base = where the Python is from whose packages the virtualenv with the file $1 sees, empty
 # where it sees none; _csw_python = its version.
 __cudaswitch_base() {
-    \local _csw_key _csw_line _csw_shared
-    _csw_shared='' _csw_python=''
-    while IFS=' 	=' \read -r _csw_key _csw_line || [ -n "$_csw_key" ]; do
+    \local _csw_key _csw_line _csw_shared IFS
+    _csw_shared='' _csw_python='' IFS=' 	='
+    while \read -r _csw_key _csw_line || [ -n "$_csw_key" ]; do
         case $_csw_key in home | include* | version*) ;; *) continue ;; esac
         # Windows' line ends too.
         _csw_line=${_csw_line%"${_csw_line##*[![:space:]]}"}

@@ -164,12 +164,12 @@ __cudaswitch_changes() {
 # Forget what the hook of an active environment of the owner $1, C or V, asks for where its pin is
 # another now: that hook runs again then.
 __cudaswitch_reread() {
-    \local _csw_was _csw_env _csw_now
+    \local _csw_was _csw_env _csw_now IFS
     \eval "_csw_was=\${_CUDASWITCH_$1-}"
     case $_csw_was in '') return 0 ;; esac
-    _csw_env=${_csw_was##*:env=} _csw_now=''
+    _csw_env=${_csw_was##*:env=} _csw_now='' IFS=''
     if [ -f "$_csw_env/etc/cudaswitch/want" ]; then
-        IFS= \read -r -d '' _csw_now < "$_csw_env/etc/cudaswitch/want" || :
+        \read -r -d '' _csw_now < "$_csw_env/etc/cudaswitch/want" || :
     fi
     # Each slash is a line break there.
     _csw_now=${_csw_now%$'\n'}

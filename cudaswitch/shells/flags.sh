@@ -102,13 +102,13 @@ __cudaswitch_flags_give() {
 # NVCC_PREPEND_FLAGS_BACKUP as the script of conda-forge's cuda-nvcc keeps that there were no flags:
 # by the word UNSET, without which it leaves its own behind, or, before September 2025, not at all.
 __cudaswitch_flags_unkept() {
-    \local _csw_level _csw_script _csw_line _csw_kept
-    _csw_level=${CONDA_SHLVL:-0} _csw_script=${CONDA_PREFIX-} _csw_kept=''
+    \local _csw_level _csw_script _csw_line _csw_kept IFS
+    _csw_level=${CONDA_SHLVL:-0} _csw_script=${CONDA_PREFIX-} _csw_kept='' IFS=''
     case $_csw_level in *[!0-9]* | 0?* | ???*) _csw_script='' ;; esac
     while [ -n "$_csw_script" ]; do
         _csw_script="$_csw_script/etc/conda/deactivate.d/~cuda-nvcc_deactivate.sh"
         if [ -f "$_csw_script" ] && [ -r "$_csw_script" ]; then
-            while IFS= \read -r _csw_line; do
+            while \read -r _csw_line; do
                 case $_csw_line in *UNSET*) _csw_kept=1 ;; esac
             done < "$_csw_script"
             break

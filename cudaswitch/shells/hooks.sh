@@ -113,8 +113,8 @@ __cudaswitch_otherwise() {
 # __csw = the ready answer to CUDASWITCH_VERSION, which is stronger than a pin: in a script nobody
 # else follows it. Where there is none it is $1.
 __cudaswitch_said() {
-    \local _csw_file
-    __csw=$1
+    \local _csw_file IFS
+    __csw=$1 IFS=''
     # As paths.home has it, but for `~user`, which is Python's to know, and what is relative, which
     # would be looked for in any directory.
     case ${XDG_DATA_HOME-} in /*) _csw_file=$XDG_DATA_HOME ;; *) _csw_file=${HOME-}/.local/share ;; esac
@@ -123,7 +123,7 @@ __cudaswitch_said() {
     case $_csw_file in /*) ;; *) return 0 ;; esac
     case $CUDASWITCH_VERSION in .* | -* | *[!A-Za-z0-9._+'<>=!,'-]*) return 0 ;; esac
     _csw_file=$_csw_file/requests/$CUDASWITCH_VERSION
-    if [ -f "$_csw_file" ] && IFS= \read -r _csw_file < "$_csw_file" \
+    if [ -f "$_csw_file" ] && \read -r _csw_file < "$_csw_file" \
         && [ -d "${_csw_file%%:*}/." ]; then
         __csw=$_csw_file
     fi

@@ -33,7 +33,10 @@ __cudaswitch_content() {
     elif [ -O "$1" ]; then
         __csw=$(< "$1")
     else
-        IFS= \read -r -u 0 -k 4096 __csw < "$1" || :
+        # What stands before the call of a function stays in zsh, and somebody may have one named `read`.
+        \local IFS
+        IFS=''
+        \read -r -u 0 -k 4096 __csw < "$1" || :
     fi
 }
 

@@ -243,3 +243,30 @@ def test_a_hook_that_ran_says_nothing_of_a_later_visit(
     result = person.play(shell, *steps).check()
     first = [result.snaps[number]["PATH"].split(":")[0] for number in "49"]
     assert first == [str(person.kits[0].bin)] * 2
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_a_function_by_the_name_of_read(
+    shell: Shell, person: Person, tree: Path, tmp_path: Path
+) -> None:
+    """What stands before its call stays in zsh, where it reads words as sh does."""
+    with_venv(tmp_path / "v")
+    person.pin("auto", tmp_path / "v")
+    pinned = conda_prefix(tmp_path / "c")
+    person.pin("10.1", pinned)
+    (tree / ".cuda-version").write_text("cuda = 10.1\n")
+    conda = QuickConda()
+    steps = [
+        conda.init(shell),
+        'read() { builtin read "$@"; }',
+        f"cd {shell.quote(str(tree))}\n{shell.prompt}",
+        f"cd /\n{activate(shell, tmp_path / 'v')}\n{shell.prompt}",
+        f"deactivate; CUDASWITCH_VERSION=11.8\n{conda.activate(shell, pinned)}",
+        f"cudaswitch pin 11.8 --prefix {shell.quote(str(pinned))} 2>/dev/null",
+        "__cudaswitch_lent 12 || :; __cudaswitch_flags_unkept",
+    ]
+    steps = [f'{step}\nprintf "is:%s\\n" "${{#IFS}}"' for step in steps]
+    result = person.play(shell, *steps).check()
+    assert len({line for line in result.stdout.splitlines() if line.startswith("is:")}) == 1
+    assert not any("IFS" in snap for snap in result.snaps.values())
+    assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[0].home)
