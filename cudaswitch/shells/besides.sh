@@ -35,12 +35,15 @@ __cudaswitch_besides() {
         "${_csw_plain-}") ;;
         *) if __cudaswitch_bundled; then _csw_alone=1; fi ;;
     esac
-    if [ -n "$_csw_xla" ] && [ -e "$1/nvvm/libdevice" ]; then
-        case ${XLA_FLAGS+x}$1 in
-            *[' 	']* | x*) return 1 ;;
-        esac
-        \export "_CUDASWITCH_XLA=--xla_gpu_cuda_data_dir=$1" "XLA_FLAGS=--xla_gpu_cuda_data_dir=$1"
-    fi
+    if [ -n "$_csw_xla" ] && ! [ -e "$1/nvvm/libdevice" ]; then _csw_xla=''; fi
+    case ${_csw_xla:+${XLA_FLAGS+x}$1} in
+        *[' 	']* | x*) return 1 ;;
+    esac
+    # First: where it is read-only this ends here, with nothing set.
+    PATH=$1/bin${_csw_search:+:$_csw_search} _CUDASWITCH_BIN=0$1/bin
+    case $_csw_xla in
+        ?*) \export "_CUDASWITCH_XLA=--xla_gpu_cuda_data_dir=$1" "XLA_FLAGS=--xla_gpu_cuda_data_dir=$1" ;;
+    esac
     case $_csw_cc in
         ?*)
             \export "_CUDASWITCH_CC=-ccbin=$_csw_cc" "CUDAHOSTCXX=$_csw_cc" \
@@ -80,8 +83,7 @@ __cudaswitch_besides() {
     esac
     case ${CUDACXX+x} in x) \export "_CUDASWITCH_WAS_CUDACXX=$CUDACXX" ;; esac
     _cudaswitch_path='' _cudaswitch_plain='' _cudaswitch_besides=$1:$1:$1:$1/bin/nvcc
-    \export "_CUDASWITCH_ON=$2:nvcc" "_CUDASWITCH_BIN=0$1/bin" \
-        "PATH=$1/bin${_csw_search:+:$_csw_search}" \
+    \export "_CUDASWITCH_ON=$2:nvcc" _CUDASWITCH_BIN \
         "CUDA_HOME=$1" "CUDA_PATH=$1" "CUDAToolkit_ROOT=$1" "CUDACXX=$1/bin/nvcc"
 }
 

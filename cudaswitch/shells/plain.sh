@@ -67,6 +67,8 @@ __cudaswitch_plainly() {
     if [ -d "$1/extras/CUPTI/lib64" ]; then
         set -- "$1" "$2" :"$1/extras/CUPTI/lib64" :0"$1/extras/CUPTI/lib64"
     fi
+    # First: where it is read-only this ends here, with nothing set.
+    PATH=$1/bin${_csw_search:+:$_csw_search}
     case ${_CUDASWITCH_LD-}:$_csw_ld_set${_csw_unset-} in
         unset:*) ;;
         : | *unset) \export "_CUDASWITCH_LD=unset" ;;
@@ -80,7 +82,7 @@ __cudaswitch_plainly() {
     _cudaswitch_path='' _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set \
         _cudaswitch_ld=$1/lib64${3-}${_csw_ld:+:$_csw_ld} _cudaswitch_plain=$1:$1:$1:$1/bin/nvcc \
         _CUDASWITCH_ON=$2:nvcc _CUDASWITCH_BIN=0$1/bin _CUDASWITCH_LIB=0$1/lib64${4-} \
-        PATH=$1/bin${_csw_search:+:$_csw_search} LD_LIBRARY_PATH=$_cudaswitch_ld \
+        LD_LIBRARY_PATH=$_cudaswitch_ld \
         CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
 }
 

@@ -176,7 +176,9 @@ def test_a_switch_that_throws_bash_back_to_its_prompt_is_tried_once(
     terminal.say(f"{fault}; {gone}")
     # What has no end is printed without one.
     terminal.child.timeout = 10
-    said = terminal.say(f"cd {BASH.quote(str(tree))}; export VIRTUAL_ENV=/x") + terminal.say("echo a''live")
+    said = terminal.say(f"cd {BASH.quote(str(tree))}; export VIRTUAL_ENV=/x") + terminal.say(
+        "echo a''live"
+    )
     assert "alive" in said
     assert said.count("bash: ") == 1
     terminal.say("cd /; VIRTUAL_ENV=/y")

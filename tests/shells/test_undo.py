@@ -22,6 +22,7 @@ from shells.driver import (
     run_shell,
 )
 from shells.kits import STATE, Person, foreign
+from shells.terminal import Open, seen
 from tools import console_script
 
 every = pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
@@ -286,3 +287,21 @@ class TestStrictShells:
         half = len(result.stdout) // 2
         assert result.stdout[:half] == result.stdout[half:]
         assert foreign(result.snaps["4"]) == foreign(result.snaps["0"])
+
+
+@pytest.mark.parametrize("before", ["", "CUDA_HOME=/own"], ids=["plain", "besides"])
+@pytest.mark.parametrize("name", ["PATH", "LD_LIBRARY_PATH"])
+@bash_and_zsh
+def test_a_list_that_cannot_be_set(
+    shell: Shell, name: str, before: str, person: Person, at_prompt: Open
+) -> None:
+    """Others would find an empty CUDA_HOME, and an LD_LIBRARY_PATH that is the working directory."""
+    terminal = at_prompt(shell)
+    terminal.say(f"cudaswitch off; export {before}; readonly {name}")
+    was = seen(terminal)
+    terminal.say("cudaswitch use 10.1")
+    if name == "PATH":
+        assert seen(terminal) | {"_CUDASWITCH_U": ""} == was | {"_CUDASWITCH_U": ""}
+    terminal.say("cudaswitch off")
+    assert seen(terminal)["PATH"] == was["PATH"]
+    assert name != "PATH" or seen(terminal) == was
