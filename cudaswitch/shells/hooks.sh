@@ -218,9 +218,9 @@ __cudaswitch_attend() {
         }
         _csw_attends=1
     fi
-    # Beside conda mamba is looked for only where it says that it is there.
-    case $_csw_attends${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-} in
-        1) ;;
+    # Beside conda mamba is looked for where it says that it is there, or no prompt would make up for it.
+    case $_csw_attends${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-}${_cudaswitch_root:+:} in
+        1:) ;;
         *) __cudaswitch_mamba ;;
     esac
     [ -n "$_csw_attends" ]

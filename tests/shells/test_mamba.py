@@ -65,13 +65,22 @@ class Both(Mamba):
     """A shell that has conda too; its own function stands there, and nobody calls it."""
 
     name: str = "both"
+    says_so: str = "export MAMBA_ROOT_PREFIX=/mamba"
 
     def init(self, shell: Shell) -> str:
-        return f"{super().init(shell)}\n__conda_hashr() {{ :; }}\nexport MAMBA_ROOT_PREFIX=/mamba"
+        return f"{super().init(shell)}\n__conda_hashr() {{ :; }}\n{self.says_so}"
 
 
-@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
-@pytest.mark.parametrize("conda", [*MAMBAS, Both()], ids=str)
+LEFT = [(conda, loaded) for conda in (*MAMBAS, Both()) for loaded in (True, False)]
+LEFT.append((Both(name="both untold", says_so=""), False))
+"""Where neither says that it is there, and the integration is loaded, the prompt repairs."""
+
+
+@pytest.mark.parametrize(
+    ("conda", "loaded"),
+    LEFT,
+    ids=[f"{conda}-{'loaded' * loaded or 'alone'}" for conda, loaded in LEFT],
+)
 @pytest.mark.parametrize("shell", [BASH, ZSH, DASH], ids=str)
 def test_nothing_stays_on_path(
     shell: Shell, conda: Mamba, person: Person, pinned_folder: Path, loaded: bool

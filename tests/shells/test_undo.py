@@ -295,7 +295,7 @@ class TestStrictShells:
 def test_a_list_that_cannot_be_set(
     shell: Shell, name: str, before: str, person: Person, at_prompt: Open
 ) -> None:
-    """Others would find an empty CUDA_HOME, and an LD_LIBRARY_PATH that is the working directory."""
+    """Others would find an empty CUDA_HOME, and the working directory in LD_LIBRARY_PATH."""
     terminal = at_prompt(shell)
     terminal.say(f"cudaswitch off; export {before}; readonly {name}")
     was = seen(terminal)
