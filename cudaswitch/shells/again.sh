@@ -18,11 +18,11 @@ __cudaswitch_again() {
         _cudaswitch_rest=''
         \eval "$_csw_text"
     fi
-    if [ -z "$_cudaswitch_rest" ]; then return 0; fi
+    if [ -z "$_cudaswitch_rest" ]; then \return 0; fi
     printf 'cudaswitch: `%s` is gone, so this shell switches nothing\n' "$_cudaswitch_rest" >&2
     __cudaswitch_look() { :; }
-    __cudaswitch_edited() { return 1; }
+    __cudaswitch_edited() { \return 1; }
     _cudaswitch_alone=''
     \unset -f cudaswitch __cudaswitch_settle __cudaswitch_enter __cudaswitch_leave
-    return 1
+    \return 1
 }

@@ -6,10 +6,10 @@
 __cudaswitch_file() {
     __csw=${PWD-}
     # It is `.` in a zsh that was started where the folder is gone, and has no end upward.
-    case $__csw in /*) ;; *) return 1 ;; esac
-    case ${HOME-} in */) set -- "${HOME%/}" ;; *) set -- "${HOME-}" ;; esac
+    case $__csw in /*) ;; *) \return 1 ;; esac
+    case ${HOME-} in */) \set -- "${HOME%/}" ;; *) \set -- "${HOME-}" ;; esac
     until [ -f "$__csw/.cuda-version" ]; do
-        case $__csw in '' | "$1") return 1 ;; esac
+        case $__csw in '' | "$1") \return 1 ;; esac
         __csw=${__csw%/*}
     done
     __csw=$__csw/.cuda-version

@@ -15,7 +15,7 @@ __cudaswitch_prompt() {
     case ${_cudaswitch_alone:+${PROMPT_COMMAND[*]-}} in
         __cudaswitch_prompt) ;;
         *__cudaswitch_prompt*) { __cudaswitch_load && __cudaswitch_guard; } || : ;;
-        *) return "$1" ;;
+        *) \return "$1" ;;
     esac
 }
 # Has PROMPT_COMMAND the attribute $1, as `declare` has it? Before 4.4 nothing tells.
@@ -60,7 +60,7 @@ __cudaswitch_prompt_once() {
         case $_csw_at in 0) PROMPT_COMMAND=$_csw_text ;; *) PROMPT_COMMAND[_csw_at]=$_csw_text ;; esac
     fi
     __cudaswitch_prompt || :
-    return "$1"
+    \return "$1"
 }
 __cudaswitch_prompts() {
     case $_cudaswitch_others in
@@ -107,7 +107,7 @@ __cudaswitch_join() {
                     printf 'cudaswitch: PROMPT_COMMAND is read-only here, so nothing is switched at the prompt\n' >&2
                     printf 'hint: cudaswitch use VERSION\n' >&2
                 fi
-                return 1
+                \return 1
             elif [[ $_csw_all == *__bp_install* || $_csw_all == *__bp_precmd_invoke_cmd* ]]; then
                 # bash-preexec, which atuin has: what runs behind its own commands counts as typed.
                 precmd_functions+=(__cudaswitch_prompt)

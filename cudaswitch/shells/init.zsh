@@ -7,7 +7,7 @@ __cudaswitch_prompt() {
             && (${_cudaswitch_file-} != "$PWD/.cuda-version" && -f .cuda-version \
             || ! -f "$_cudaswitch_file" || ! -r "$_cudaswitch_file" || ! -O "$_cudaswitch_file" \
             || "$(< "$_cudaswitch_file")" != "$_cudaswitch_text") ]] && __cudaswitch_edited; }; then
-        case ${_cudaswitch_fresh-} in ?*) __cudaswitch_first && __cudaswitch_prompt && return ;; esac
+        case ${_cudaswitch_fresh-} in ?*) __cudaswitch_first && __cudaswitch_prompt && \return ;; esac
         __cudaswitch_look || :
     fi
     # powerlevel10k warns of what is printed while its instant prompt is shown: it waits for the next.
@@ -17,10 +17,10 @@ __cudaswitch_prompt() {
 }
 # Not in a script of an environment that conda leaves: until it has finished that is active still.
 __cudaswitch_moved() {
-    [[ -n ${_cudaswitch_left-} || ${CONDA_PREFIX:+${funcfiletrace[*]}} == */deactivate.d/* ]] && return
+    [[ -n ${_cudaswitch_left-} || ${CONDA_PREFIX:+${funcfiletrace[*]}} == */deactivate.d/* ]] && \return
     __cudaswitch_look || :
 }
-typeset -ga precmd_functions chpwd_functions
+\typeset -ga precmd_functions chpwd_functions
 # Not by its index: what a login shell reads as sh does, /etc/profile, has 0 for the first.
 case " ${(j: :)precmd_functions[@]} " in
     *' __cudaswitch_prompt '*) ;;

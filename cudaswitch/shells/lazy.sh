@@ -17,12 +17,12 @@ __cudaswitch_unaliased() {
     "$@" || _csw_code=$?
     if [ -n "$_csw_aliases" ]; then \shopt -s expand_aliases; fi
     if [ -n "$_csw_all" ]; then \set -a; fi
-    return "$_csw_code"
+    \return "$_csw_code"
 }
 
 __cudaswitch_look() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
-    case $- in *a*) __cudaswitch_unaliased __cudaswitch_look && return ;; esac
+    case $- in *a*) __cudaswitch_unaliased __cudaswitch_look && \return ;; esac
     \local __csw
     # What a shell is born with is no news to it.
     \: "${_cudaswitch_told=${_CUDASWITCH_ON-}|${_CUDASWITCH_LIB-}}" "${_cudaswitch_line=}" \
@@ -33,18 +33,19 @@ __cudaswitch_look() {
         && ! __cudaswitch_file; then
         _cudaswitch_seen="||$PWD|" _cudaswitch_keepers=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}
         _cudaswitch_then_bin='' _cudaswitch_then_lib='' _cudaswitch_then_ld='' _cudaswitch_then=()
-        return 0
+        \return 0
     fi
     __cudaswitch_load && __cudaswitch_look
 }
 
 # There is a version file where none was at the last look.
-__cudaswitch_edited() { return 0; }
+__cudaswitch_edited() { \return 0; }
 
 # Some have an alias for the command, which must not get into this, nor come before it. In bash there
-# is a way without a redirection, which takes its time; in zsh an alias may stand for any word.
+# is a way without a redirection, which takes its time, and in quotes, for `set -k` takes assignments
+# out of a command; in zsh an alias may stand for any word.
 case ${ZSH_VERSION-} in
-    '') \alias cudaswitch='' && \unalias cudaswitch ;;
+    '') \alias 'cudaswitch=' && \unalias cudaswitch ;;
     *) \unalias cudaswitch 2> /dev/null || : ;;
 esac
 function cudaswitch {
@@ -86,7 +87,7 @@ __cudaswitch_attend
 # Before the first prompt: their lines in the startup file may stand behind ours.
 __cudaswitch_first() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
-    case $- in *a*) __cudaswitch_unaliased __cudaswitch_first && return ;; esac
+    case $- in *a*) __cudaswitch_unaliased __cudaswitch_first && \return ;; esac
     \unset _cudaswitch_fresh
     __cudaswitch_attend || :
 }

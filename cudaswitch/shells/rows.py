@@ -196,7 +196,7 @@ class Shell(NamedTuple):
 _DEFERRED = "__cudaswitch_load() {{ __cudaswitch_unaliased \\eval {text}; }}\n"
 
 
-_NO_OTHER = "case ${BASH_VERSION-}${ZSH_VERSION-} in\n'') return 0 ;;\nesac\n"
+_NO_OTHER = "case ${BASH_VERSION-}${ZSH_VERSION-} in\n'') \\return 0 ;;\nesac\n"
 """/bin/sh reads `.profile` at a login, and with it `.bashrc`; at a word it cannot parse it ends."""
 
 
@@ -235,7 +235,7 @@ SHELLS = {
             "sh",
             quote_posix,
             export="\\export {name}={value}",
-            local="typeset -g {name}={value}",
+            local="\\typeset -g {name}={value}",
             unset="unset {name}",
             evaluate='eval "$(cudaswitch env {request} --shell zsh)"',
             lazy=("ready.sh", "answers.sh", "keepers.sh", "init.sh", "command.sh"),

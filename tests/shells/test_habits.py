@@ -270,3 +270,28 @@ def test_a_function_by_the_name_of_read(
     assert len({line for line in result.stdout.splitlines() if line.startswith("is:")}) == 1
     assert not any("IFS" in snap for snap in result.snaps.values())
     assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[0].home)
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+@pytest.mark.parametrize("word", ["return", "set", "typeset", "local", "export", "unset", "eval"])
+def test_an_alias_for_a_word_of_ours_before_our_line(
+    shell: Shell, word: str, person: Person, tree: Path
+) -> None:
+    bare = Person(person.home, person.kits, {})
+    expand = "shopt -s expand_aliases\n" if shell is BASH else ""
+    there = f"cd {shell.quote(str(tree))}\n{shell.prompt}"
+    aliased = f"{expand}alias {word}='echo {word}'\n{person.load(shell)}\n\\unalias {word}"
+    result = bare.play(shell, aliased, there, f"cd /\n{shell.prompt}").check()
+    assert result.stdout == ""
+    homes = [result.snaps[number].get("CUDA_HOME") for number in ("2", "3")]
+    assert homes == [str(person.kits[0].home), None]
+
+
+@pytest.mark.parametrize("option", ["-k", "-ek"])
+def test_assignments_that_count_anywhere_in_a_command(
+    option: str, person: Person, tree: Path
+) -> None:
+    there = f"cd {BASH.quote(str(tree))}\n{BASH.prompt}"
+    bare = Person(person.home, person.kits, {})
+    result = bare.play(BASH, f"set {option}\n{person.load(BASH)}\nset +e", there).check()
+    assert (result.stdout, result.snaps["2"]["CUDA_HOME"]) == ("", str(person.kits[0].home))

@@ -1,7 +1,7 @@
-typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
-typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
-typeset -g _cudaswitch_scripts='/opt/a `share`'
-typeset -g _cudaswitch_seen=''
+\typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
+\typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
+\typeset -g _cudaswitch_scripts='/opt/a `share`'
+\typeset -g _cudaswitch_seen=''
 __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <bundled.sh, [[>
 <copies.sh, [[>

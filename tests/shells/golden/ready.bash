@@ -1,5 +1,5 @@
 case ${BASH_VERSION-}${ZSH_VERSION-} in
-'') return 0 ;;
+'') \return 0 ;;
 esac
 _cudaswitch_root='/home/o'\''neill/a $store'
 _cudaswitch_program='/opt/a "program"/cudaswitch'

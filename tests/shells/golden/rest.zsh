@@ -13,4 +13,4 @@
 <keepers.sh, [[>
 <init.sh, [[>
 <command.sh, [[>
-typeset -g _cudaswitch_rest=''
+\typeset -g _cudaswitch_rest=''
