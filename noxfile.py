@@ -99,6 +99,6 @@ def test_wheel(session: nox.Session) -> None:
     session.install(str(wheel))
     # `pytest`, never `python -m pytest`: that one would import the checkout.
     installed = {"CUDASWITCH_TEST_INSTALLED": "1"}
-    # Two more than there are cores: tests wait for disks, servers and terminals.
-    workers = ["-n", str((os.cpu_count() or 1) + 2)]
+    # One more than there are cores: tests wait for disks, servers and terminals.
+    workers = ["-n", str((os.cpu_count() or 1) + 1)]
     session.run("pytest", *(session.posargs or workers), env=installed)

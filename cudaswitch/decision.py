@@ -95,9 +95,12 @@ def answer_to_pin(environment: Environment) -> Decision:
     """
     request = pin_of(environment)
     given = environment.want_kept()
-    if given and os.path.isdir(given.home) and not environment.is_own():
-        return Decision(given, request.origin)
-    return answer(request, environment)
+    if given is None or not os.path.isdir(given.home) or environment.is_own():
+        return answer(request, environment)
+    # They ask anew what `auto` means where packages have come since.
+    if dealias(request).text == "auto" and environment.changed_since(environment.want_file):
+        return answer(request, environment)
+    return Decision(given, request.origin)
 
 
 def answer(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -192,6 +194,23 @@ def test_one_pinned_to_a_toolkit_that_this_person_does_not_see(
     assert "nvcc of 10.1.243" in result.stdout
     assert "CUDA_HOME" not in result.snaps["3"]
     assert wants.read_text() == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_one_of_somebody_else_to_auto_whose_packages_are_other_ones(tmp_path: Path) -> None:
+    """Hooks ask anew then, and so does everything else."""
+    person, env = make_person(tmp_path / "person", ()), Env(tmp_path / "venv")
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    dist = env.dist("cupy-cuda101", "7.8.0")
+    person.pin("auto", env.prefix)
+    for path in (env.prefix, *env.prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    active = {"VIRTUAL_ENV": str(env.prefix), "PATH": f"{env.prefix}/bin:{person.home.env['PATH']}"}
+    assert person.home.run("exec", "--", "nvcc", **active).stdout == "nvcc of 10.1.243\n"
+    time.sleep(0.02)
+    shutil.rmtree(dist.parent)
+    env.dist("cupy-cuda11x", "11.0.0")
+    assert person.home.run("exec", "--", "nvcc", **active).stdout == "nvcc of 11.8.0\n"
 
 
 def test_a_pin_of_one_s_own_that_was_edited_is_what_it_says(tmp_path: Path) -> None:
