@@ -240,7 +240,8 @@ def test_folders_that_micromamba_is_told_of(stocked: Home, tmp_path: Path, file:
 
 def test_micromamba_s_files_come_before_conda_s_as_it_has_it(stocked: Home, tmp_path: Path) -> None:
     stocked.env["XDG_CONFIG_HOME"] = str(stocked.path / "settings")
-    places = (".condarc", "settings/mamba/mambarc", ".mamba/mambarc", ".mambarc")
+    stocked.env["MAMBA_ROOT_PREFIX"] = str(stocked.path / "root")
+    places = ("root/.mambarc", ".condarc", "settings/mamba/mambarc", ".mamba/mambarc", ".mambarc")
     for place in places:  # the weakest first
         folder = tmp_path / place.replace("/", "-")
         torch = conda_prefix(folder / "torch")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import Conda, Emulator, conda_prefix, write_hook
+from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, TCSH, ZSH, Shell, run_shell
 from shells.kits import Person
 from shells.pinned import Session
@@ -295,3 +296,15 @@ def test_assignments_that_count_anywhere_in_a_command(
     bare = Person(person.home, person.kits, {})
     result = bare.play(BASH, f"set {option}\n{person.load(BASH)}\nset +e", there).check()
     assert (result.stdout, result.snaps["2"]["CUDA_HOME"]) == ("", str(person.kits[0].home))
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_separators_that_a_request_ends_in(shell: Shell, tmp_path: Path) -> None:
+    """What `read` takes for one at the end of a line it drops."""
+    person = make_person(tmp_path / "person", (shell.name,))
+    for name, version in (("la", "11.8"), ("lab", "10.1")):
+        assert person.home.run("alias", name, version).returncode == 0
+    (tmp_path / ".cuda-version").write_text("cuda lab\n")
+    there = f"cd {shell.quote(str(tmp_path))}\n{shell.prompt}"
+    result = person.play(shell, f"IFS=b\n{there}").check()
+    assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[0].home)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from made_environments import Env
 from shells.driver import BASH, FISH, ZSH, Shell
+from shells.frameworks import entered
 from shells.kits import Person
 from shells.terminal import Open, Terminal, cd, home_of, printed, seen
 
@@ -22,6 +24,17 @@ def interrupt(terminal: Terminal) -> None:
     terminal.child.sendintr()
     time.sleep(0.3)
     terminal.say("")
+
+
+def interrupt_asking(terminal: Terminal, line: str, asking: Path) -> None:
+    """Type a line, and press Ctrl-C when the program of `asking` has been asked because of it."""
+    terminal.child.sendline(line)
+    deadline = time.monotonic() + 20
+    while not asking.with_name("asked").exists():
+        assert time.monotonic() < deadline, "the program is not asked"
+        time.sleep(0.02)
+    time.sleep(0.3)  # the program has begun to sleep
+    interrupt(terminal)
 
 
 @pytest.fixture
@@ -48,13 +61,7 @@ def test_an_interrupted_look_round_is_made_up_for(
     program = asking.with_name("program")
     assign = "set -g {} {}" if shell is FISH else "{}={}"
     terminal.say(assign.format("_cudaswitch_program", program))
-    terminal.child.sendline(f"cd {asking}")
-    deadline = time.monotonic() + 20
-    while not asking.with_name("asked").exists():
-        assert time.monotonic() < deadline, "the program is not asked"
-        time.sleep(0.02)
-    time.sleep(0.3)  # the program has begun to sleep
-    interrupt(terminal)
+    interrupt_asking(terminal, f"cd {asking}", asking)
     started = time.monotonic()
     terminal.say("")
     assert time.monotonic() - started < 10, "the shell waits for what was interrupted"
@@ -64,6 +71,29 @@ def test_an_interrupted_look_round_is_made_up_for(
     assert home_of(terminal) == str(person.kits[1].home)
     cd(terminal, asking.parent)
     assert home_of(terminal) == ""
+
+
+@every_shell
+@pytest.mark.parametrize("asker", ["a variable", "a pin to auto"])
+def test_so_is_one_that_no_folder_asks_for(
+    shell: Shell, asker: str, person: Person, asking: Path, at_prompt: Open
+) -> None:
+    """At the next prompt, without another change."""
+    env = Env(asking.with_name("v"))
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    env.dist("cupy-cuda101", "7.8.0")
+    person.pin("auto", env.prefix)
+    time.sleep(0.02)
+    env.dist("later", "1.0")
+    steps = {
+        "a variable": shell.set("CUDASWITCH_VERSION", ">=11,<12,!=9.9"),
+        "a pin to auto": entered(shell, env).removesuffix(f"\n{shell.prompt}"),
+    }
+    terminal = at_prompt(shell)
+    terminal.say(shell.set("_cudaswitch_program", str(asking.with_name("program"))))
+    interrupt_asking(terminal, steps[asker].replace("\n", "; "), asking)
+    terminal.say("")
+    assert home_of(terminal) == str(person.kits[1].home)
 
 
 @every_shell
