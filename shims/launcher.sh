@@ -154,15 +154,35 @@ if [ -n "${__csw#system}" ]; then
     __cudaswitch_fail "toolkit \`$__csw\` is gone (asked for by $_cudaswitch_origin)"
 fi
 
-_cudaswitch_asked=$__csw _cudaswitch_rest=$PATH:
-while [ -n "$_cudaswitch_rest" ]; do
-    __csw=${_cudaswitch_rest%%:*}/$_cudaswitch_tool _cudaswitch_rest=${_cudaswitch_rest#*:}
-    case $__csw in /*) ;; *) continue ;; esac
-    if [ -f "$__csw" ] && [ -x "$__csw" ] && ! [ -e "${__csw%/*}/.cudaswitch-shims" ] \
-        && ! [ "$__csw" -ef "$0" ]; then
-        exec "$__csw" "$@"
-    fi
-done
+# __csw = the tool behind the file $1 on PATH, else the first one; fails where there is none.
+__cudaswitch_next() {
+    \local rest first behind
+    rest=$PATH: first='' behind=''
+    while [ -n "$rest" ]; do
+        __csw=${rest%%:*}/$_cudaswitch_tool rest=${rest#*:}
+        case $__csw in /*) ;; *) continue ;; esac
+        if [ "$__csw" -ef "$1" ]; then
+            behind=1
+        elif [ -f "$__csw" ] && [ -x "$__csw" ] && ! [ -e "${__csw%/*}/.cudaswitch-shims" ] \
+            && ! [ "$__csw" -ef "$0" ]; then
+            if [ -n "$behind" ]; then return 0; fi
+            first=${first:-$__csw}
+        fi
+    done
+    __csw=$first
+    [ -n "$first" ]
+}
+
+_cudaswitch_asked=$__csw
+# ccache and its like, which stand for the tool on PATH, look there for one that they are not, and
+# find the shim: before it on PATH, or behind it.
+case ${_cudaswitch_last%%:*} in
+    "$$" | "$PPID") __cudaswitch_next "${_cudaswitch_last#*:}" ;;
+    *) __cudaswitch_next "$0" ;;
+esac && {
+    \export "_CUDASWITCH_SHIMS=$_cudaswitch_count:$$:$__csw"
+    exec "$__csw" "$@"
+}
 __cudaswitch_survey
 if [ -n "$_cudaswitch_asked" ]; then
     __cudaswitch_lined

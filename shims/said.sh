@@ -9,11 +9,15 @@
 # Whatever is still set at `exec` reaches the tool where the caller had exported a variable
 # of that name, so all names but those of locals are ours.
 
-# Shims that call each other without end, through a wrapper on PATH, are stopped.
-case ${_CUDASWITCH_SHIMS-} in '' | 0* | *[!0-9]* | ????*) _CUDASWITCH_SHIMS=0 ;; esac
-\export "_CUDASWITCH_SHIMS=$((_CUDASWITCH_SHIMS + 1))"
-if [ "$_CUDASWITCH_SHIMS" -gt 32 ]; then
+# Shims that call each other without end, through wrappers on PATH, are stopped. Behind the count
+# stand the process and the program that one became where nothing asked for a toolkit.
+_cudaswitch_last=${_CUDASWITCH_SHIMS-} _cudaswitch_count=${_CUDASWITCH_SHIMS%%:*}
+case $_cudaswitch_count in '' | 0* | *[!0-9]* | ????*) _cudaswitch_count=0 ;; esac
+_cudaswitch_count=$((_cudaswitch_count + 1)) _cudaswitch_last=${_cudaswitch_last#*:}
+\export "_CUDASWITCH_SHIMS=$_cudaswitch_count:$_cudaswitch_last"
+if [ "$_cudaswitch_count" -gt 32 ]; then
     printf 'cudaswitch: `%s` on PATH calls its shim again and again\n' "$_cudaswitch_tool" >&2
+    printf 'hint: cudaswitch which %s\n' "$_cudaswitch_tool" >&2
     exit 127
 fi
 

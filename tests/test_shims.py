@@ -186,7 +186,7 @@ def test_the_environment_arrives_as_it_was(place: Place, owner: str, tmp_path: P
         check=True,
     ).stdout
     found = dict(item.split("=", 1) for item in shown.decode().split("\0") if item)
-    assert found.pop("_CUDASWITCH_SHIMS") == "1"
+    assert found.pop("_CUDASWITCH_SHIMS").startswith("1:")
     changed = {name for name in found | variables if found.get(name) != variables.get(name)}
     strange = {name for name in changed if not name.startswith(("__csw", "_cudaswitch_"))}
     assert strange <= {"PWD", "OLDPWD", "SHLVL", "_"}
@@ -255,12 +255,55 @@ def test_it_never_calls_itself(
         assert done.stdout == f"{system}\0", done.stderr
 
 
-def test_a_wrapper_that_calls_the_shim_is_stopped(place: Place, tmp_path: Path) -> None:
-    executable(tmp_path / "nvcc", '#!/bin/sh\nexec nvcc "$@"\n')
-    done = place.call("nvcc", PATH=f"{place.home.store}/shims:{tmp_path}:/usr/bin:/bin")
+def wrapper(folder: Path, how: str) -> Path:
+    """Stand for nvcc as ccache does, and start the first on PATH that one is not."""
+    return executable(
+        folder / "nvcc",
+        "#!/bin/sh\nIFS=:\nfor folder in $PATH; do\n"
+        f'if [ "$folder" != {folder} ] && [ -x "$folder/nvcc" ]; then\n'
+        f'{how} "$folder/nvcc" "$@"; exit\nfi\ndone\n',
+    )
+
+
+@pytest.mark.parametrize("how", ["exec", "command"])
+@pytest.mark.parametrize("order", ["cache shims system", "shims cache system", "shims one two system"])
+def test_the_compiler_behind_a_wrapper_runs(
+    place: Place, tmp_path: Path, order: str, how: str
+) -> None:
+    """Where nothing asks for a toolkit it is what runs without shims."""
+    system = executable(tmp_path / "system/nvcc")
+    folders = {"shims": place.home.store / "shims", "system": system.parent}
+    for name in {"cache", "one", "two"} & set(order.split()):
+        folders[name] = wrapper(tmp_path / name, how).parent
+    path = ":".join(str(folders[name]) for name in order.split())
+    done = place.call("nvcc", "a b", PATH=f"{path}:/usr/bin:/bin")
+    assert (done.stdout, done.stderr) == (f"{system}\0a b\0", "")
+
+
+def test_a_tool_that_starts_itself_anew_finds_the_first(place: Place, tmp_path: Path) -> None:
+    """What it ran in between is no wrapper: the shim chooses as it did before."""
+    first = executable(
+        tmp_path / "first/nvcc",
+        '#!/bin/sh\ncase $1 in again) echo first ;; *) sh -c "nvcc again; :" ;; esac\n',
+    )
+    second = executable(tmp_path / "second/nvcc")
+    path = f"{place.home.store}/shims:{first.parent}:{second.parent}:/usr/bin:/bin"
+    assert place.call("nvcc", PATH=path).stdout == "first\n"
+
+
+def test_wrappers_that_call_the_shim_without_end_are_stopped(place: Place, tmp_path: Path) -> None:
+    one, two = (wrapper(tmp_path / name, "exec").parent for name in ("one", "two"))
+    path = f"{place.home.store}/shims:{one}"
+    done = place.call("nvcc", PATH=f"{path}:/usr/bin:/bin")
     assert done.returncode == 127
-    assert "calls its shim again and again" in done.stderr
-    for foreign in ("x", "08", "1+1", "a[$(id)]", "99999"):
+    assert "`nvcc` is not on PATH, and no toolkit is asked for here" in done.stderr
+    done = place.call("nvcc", PATH=f"{path}:{two}:/usr/bin:/bin")
+    assert done.returncode == 127
+    assert done.stderr == (
+        "cudaswitch: `nvcc` on PATH calls its shim again and again\n"
+        "hint: cudaswitch which nvcc\n"
+    )
+    for foreign in ("x", "08", "1+1", "a[$(id)]", "99999", ":", "1:$(id):/x"):
         done = place.call("nvcc", CUDASWITCH_VERSION="12", _CUDASWITCH_SHIMS=foreign)
         assert (done.returncode, done.stderr) == (0, "")
 
