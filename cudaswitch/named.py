@@ -6,7 +6,7 @@ import os
 
 from cudaswitch.environments import environment_at
 from cudaswitch.errors import EnvironmentNotFoundError
-from cudaswitch.platforms import home_folder
+from cudaswitch.platforms import at_home, home_folder, with_variables
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import names_of
 
@@ -35,9 +35,9 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
     folders = _folders(roots, variables, configured)
     known = _environments([*roots, *_in(folders)], variables)
     folders += [f"{prefix}/envs" for prefix in known if _is_root(prefix)]
-    if name == "base":  # what is called so by its path alone conda means by no name
+    if name in ("base", "root"):  # what is called so by its path alone conda means by no name
         has_name = [prefix for prefix in known if os.path.dirname(prefix) in folders]
-        fitting = [*filter(_is_root, known), *(at for at in has_name if at.endswith("/base"))]
+        fitting = [*filter(_is_root, known), *(at for at in has_name if at.endswith(f"/{name}"))]
     else:
         fitting = [prefix for prefix in known if os.path.basename(prefix) == name]
     named = [at for at in fitting if at in roots or os.path.dirname(at) in folders]
@@ -122,7 +122,8 @@ def _folders(
     `configured` are those of its files. Source: conda's `context.envs_dirs`.
     """
     said = [variables.get(name, "") for name in ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH")]
-    folders = [at for each in said for at in each.split(os.pathsep) if at]
+    told = [with_variables(at, variables) for each in said for at in each.split(os.pathsep) if at]
+    folders = [at_home(at, variables) for at in told]
     folders += configured
     anothers = [root for root in roots if _is_anothers(root)]
     folders += [f"{root}/envs" for root in roots if root not in anothers]

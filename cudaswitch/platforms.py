@@ -66,6 +66,16 @@ def at_home(path: str, variables: Mapping[str, str] = os.environ) -> str:
     return path if folder is None else folder.rstrip("/") + path[1:] or "/"
 
 
+def with_variables(text: str, variables: Mapping[str, str]) -> str:
+    """Put in the variables that a text names, as os.path.expandvars does, and conda."""
+    if "$" not in text:
+        return text
+    import re  # noqa: PLC0415  # slow to load, and seldom needed
+
+    pattern = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
+    return pattern.sub(lambda at: variables.get(at[1] or at[2], at[0]), text)
+
+
 def expanded(path: str) -> str:
     """Return the absolute path of what may begin so; StoreError where that is not known."""
     found = at_home(path)

@@ -110,7 +110,7 @@ def test_files_in_their_order(tmp_path: Path) -> None:
         ".conda/.condarc": "channels: [two]\ncustom_channels: {x: http://two, y: http://two}",
         ".condarc": "channels: [three]\ncustom_channels: {x: http://three}",
         "env/.condarc": "channels: [four, one]",
-        "chosen": "channels: five\nverify_ssl: /five",
+        "chosen.yml": "channels: five\nverify_ssl: /five",
         ".config/conda/condarc.d/not.txt": "channels: [never]",
     }
     for name, text in places_.items():
@@ -119,7 +119,7 @@ def test_files_in_their_order(tmp_path: Path) -> None:
     variables = {
         "HOME": str(tmp_path),
         "CONDA_PREFIX": str(tmp_path / "env"),
-        "CONDARC": str(tmp_path / "chosen"),
+        "CONDARC": str(tmp_path / "chosen.yml"),
     }
     found = read_condarc(variables)
     assert found.custom_channels == {"x": "http://three", "y": "http://two"}
@@ -153,8 +153,15 @@ def test_a_file_holds_the_variables_of_whoever_is_asked_for(tmp_path: Path) -> N
     assert found.channels == ("lab/a", "lab/b", "$NOBODY/$")
     assert found.access.verify == f"{home}/ca.pem"
     assert found.access.certificate == (f"{home}/mine.pem", "/lab/key")
-    (home / "more").write_text("channels: more")
-    assert read_condarc(variables | {"CONDARC": "~/more"}).channels == ("more",)
+    for name, read in (
+        ("more.yaml", True),
+        ("condarc", True),
+        ("more", False),
+        ("a.yml.old", False),
+    ):
+        (home / name).write_text("channels: more")
+        channels = read_condarc(variables | {"CONDARC": f"~/{name}"}).channels
+        assert ("more" in channels) == read, name
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_the_base_where_nothing_of_conda_s_has_run(
     inner = root(conda / "envs" / "c")
     called = conda_prefix(tmp_path / "project" / "base")
     register(stocked, called, inner)
-    assert meant(stocked, "base") == conda
+    assert meant(stocked, "base") == meant(stocked, "root") == conda
     register(stocked, called)
     refused(stocked.run("pin", "10.1", "-n", "base"), "no environment `base` is known", hint="-p")
     (conda / "condabin").mkdir(exist_ok=True)
@@ -114,6 +114,15 @@ def test_folders_that_a_person_names(stocked: Home, tmp_path: Path, variable: st
     elsewhere = conda_prefix(tmp_path / "envs" / "torch")
     register(stocked, conda_prefix(tmp_path / "project" / "torch"))
     assert meant(stocked, "torch", **{variable: str(tmp_path / "envs")}) == elsewhere
+
+
+@pytest.mark.parametrize("folder", ["~/envs", "$HOME/envs", "/nowhere:${HOME}/envs"])
+def test_folders_that_a_person_names_by_the_home(
+    stocked: Home, tmp_path: Path, folder: str
+) -> None:
+    elsewhere = conda_prefix(stocked.path / "envs" / "torch")
+    register(stocked, conda_prefix(tmp_path / "project" / "torch"))
+    assert meant(stocked, "torch", CONDA_ENVS_DIRS=folder) == elsewhere
 
 
 @pytest.mark.parametrize("setting", ["envs_dirs: [~/envs]", "envs_path: $HOME/envs"])

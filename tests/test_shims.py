@@ -266,7 +266,9 @@ def wrapper(folder: Path, how: str) -> Path:
 
 
 @pytest.mark.parametrize("how", ["exec", "command"])
-@pytest.mark.parametrize("order", ["cache shims system", "shims cache system", "shims one two system"])
+@pytest.mark.parametrize(
+    "order", ["cache shims system", "shims cache system", "shims one two system"]
+)
 def test_the_compiler_behind_a_wrapper_runs(
     place: Place, tmp_path: Path, order: str, how: str
 ) -> None:
@@ -300,8 +302,7 @@ def test_wrappers_that_call_the_shim_without_end_are_stopped(place: Place, tmp_p
     done = place.call("nvcc", PATH=f"{path}:{two}:/usr/bin:/bin")
     assert done.returncode == 127
     assert done.stderr == (
-        "cudaswitch: `nvcc` on PATH calls its shim again and again\n"
-        "hint: cudaswitch which nvcc\n"
+        "cudaswitch: `nvcc` on PATH calls its shim again and again\nhint: cudaswitch which nvcc\n"
     )
     for foreign in ("x", "08", "1+1", "a[$(id)]", "99999", ":", "1:$(id):/x"):
         done = place.call("nvcc", CUDASWITCH_VERSION="12", _CUDASWITCH_SHIMS=foreign)

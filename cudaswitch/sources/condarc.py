@@ -9,7 +9,6 @@ together, what comes from the stronger file first. Not read: the marks `#!final`
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,16 +16,15 @@ from typing import Any
 
 from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.errors import SourceError
-from cudaswitch.platforms import at_home, home_folder
+from cudaswitch.platforms import at_home, home_folder, with_variables
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import names_of
 
 _SYSTEM = (Path("/etc/conda"), Path("/var/lib/conda"))
 _NAMES = (".condarc", "condarc", "condarc.d")
+_SUFFIXES = (".yml", ".yaml")
 _VARIABLES = ("channel_alias", "ssl_verify", "offline", "client_ssl_cert", "client_ssl_cert_key")
 """Settings that `CONDA_<NAME>` overrides."""
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
-"""A variable in a file, as os.path.expandvars knows it."""
 _TRUSTED_STORE = "truststore"
 _LIMIT = 64 << 10
 """Bytes of a file; real ones have a few hundred."""
@@ -117,7 +115,7 @@ def _read(places: Iterable[Path], variables: Mapping[str, str]) -> dict[str, Any
         if os.path.isdir(place):
             # conda, too, passes over one that is closed to it.
             inner = (place / name for name in names_of(place))
-            paths = [path for path in inner if path.suffix in (".yml", ".yaml")]
+            paths = [path for path in inner if path.suffix in _SUFFIXES]
         for path in paths:
             found = _merged(_table(path, variables), found)
     return found
@@ -139,7 +137,10 @@ def _places(variables: Mapping[str, str]) -> list[Path]:
     if prefix := variables.get("CONDA_PREFIX"):
         places += [Path(prefix) / name for name in _NAMES]
     if chosen := variables.get("CONDARC"):
-        places.append(Path(at_home(chosen, variables)))
+        place = Path(at_home(chosen, variables))
+        # conda takes others for no files of its own.
+        if place.name in _NAMES or place.suffix in _SUFFIXES or os.path.isdir(place):
+            places.append(place)
     return places
 
 
@@ -199,7 +200,7 @@ def _expanded(value: Any, variables: Mapping[str, str], left: Iterator[int]) -> 
     if isinstance(value, list):
         return [_expanded(each, variables, left) for each in value]
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda at: variables.get(at[1] or at[2], at[0]), value)
+        return with_variables(value, variables)
     return value
 
 
