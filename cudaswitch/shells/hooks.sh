@@ -205,39 +205,37 @@ __cudaswitch_below() {
 # is none. `export -f` may bring it, without ours, to a child shell, where what is not exported is not
 # set. (zsh before 5.3 knows `command -v` only without a backslash.)
 __cudaswitch_attend() {
-    \local _csw_attends
-    _csw_attends=''
     if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
         _cudaswitch_conda=1
         __conda_hashr() {
-            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-}:${_cudaswitch_seen:+x} in
+            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-}:\
+${_cudaswitch_seen:+x}${_CUDASWITCH_C:+${_cudaswitch_entered:+hook}} in
                 xx*) __cudaswitch_repair ;;
                 *:x) __cudaswitch_hashed ;;
                 *) \hash -r ;;
             esac
         }
-        _csw_attends=1
+        # Beside conda mamba is looked for where it says that it is there, or no prompt would make up for it.
+        case ${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-}${_cudaswitch_root:+:} in
+            :) ;;
+            *) __cudaswitch_mamba || : ;;
+        esac
+    else
+        __cudaswitch_mamba
     fi
-    # Beside conda mamba is looked for where it says that it is there, or no prompt would make up for it.
-    case $_csw_attends${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-}${_cudaswitch_root:+:} in
-        1:) ;;
-        *) __cudaswitch_mamba ;;
-    esac
-    [ -n "$_csw_attends" ]
 }
 
 # mamba's __conda_hashr has a name of its own. Its own hook sets no variable; its installer does.
 __cudaswitch_mamba() {
-    if command -v __mamba_hashr > /dev/null; then
-        __mamba_hashr() {
-            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-}:${_cudaswitch_seen:+x} in
-                xx*) __cudaswitch_repair ;;
-                *:x) __cudaswitch_hashed ;;
-                *) \hash -r ;;
-            esac
-        }
-        _csw_attends=1
-    fi
+    command -v __mamba_hashr > /dev/null || return 1
+    __mamba_hashr() {
+        case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-}:\
+${_cudaswitch_seen:+x}${_CUDASWITCH_C:+${_cudaswitch_entered:+hook}} in
+            xx*) __cudaswitch_repair ;;
+            *:x) __cudaswitch_hashed ;;
+            *) \hash -r ;;
+        esac
+    }
 }
 
 # conda has finished, and no hook of an environment that is left has run. What has none is looked at
