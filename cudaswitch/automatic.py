@@ -72,13 +72,14 @@ def ask(environment: Environment) -> Answer:
 def recall(environment: Environment) -> Answer:
     """Return the answer that was kept, else ask and keep it.
 
-    A refusal is told to who has to ask, and then kept as no answer: shells look here
-    (`__cudaswitch_automatic`) each time that the environment is entered. One for the store is not
-    kept: it mends without a change of what is installed, after which answers are forgotten.
+    A refusal is told to who has to ask, and then kept as no answer, for who asks for its reason:
+    shells look here (`__cudaswitch_automatic`) each time that the environment is entered. One for
+    the store is not kept: it mends without a change of what is installed, after which answers are
+    forgotten.
     """
     kept = environment.answer_kept(home().at("auto"))
-    if kept is not None:
-        return Answer(Want.parse(kept) if kept else None)
+    if kept:
+        return Answer(Want.parse(kept[0]) if kept[0] else None)
     # What changes while it is looked at is looked at again the next time.
     began = time.time_ns()
     answer = ask(environment)
@@ -103,8 +104,17 @@ def _keep(environment: Environment, answer: Answer, began: int) -> None:
         require_writable(home())
         file.parent.mkdir(exist_ok=True)
         # It can be worked out again.
-        write_atomically(file, f"{environment.prefix}\n{answer.want or ''}\n", lasting=False)
+        lines = [environment.prefix, str(answer.want or "")]
+        if answer.refusal:
+            lines += [answer.refusal.message, answer.refusal.hint or ""]
+        write_atomically(file, "".join(f"{line}\n" for line in lines), lasting=False)
         os.utime(file, ns=(began, began))
+
+
+def refused(environment: Environment) -> CudaswitchError | None:
+    """Return the reason that was kept why an environment has no answer, None where there is none."""
+    _, *why = environment.answer_kept(home().at("auto")) or [""]
+    return CudaswitchError(*why) if why else None
 
 
 def forget() -> None:

@@ -94,22 +94,25 @@ class Environment(NamedTuple):
         return any(os.stat(at).st_mtime_ns > written for at in folders if os.path.isdir(at))
 
     def answer_file(self, folder: str) -> str:
-        """Where `folder` keeps what the frameworks need: the prefix, and a want or nothing."""
+        """Where `folder` keeps what the frameworks need: the prefix, and a want or nothing.
+
+        Behind nothing stand the reason and the hint, where there are.
+        """
         return os.path.join(folder, self.prefix.replace("/", "%"))
 
-    def answer_kept(self, folder: str) -> str | None:
-        """Return the want of the frameworks, as `folder` keeps it, "" for none.
+    def answer_kept(self, folder: str) -> list[str] | None:
+        """Return what `folder` keeps behind the prefix: the want of the frameworks, "" for none.
 
         None where it is not there, packages have changed since or the toolkit is gone.
         """
         file = self.answer_file(folder)
         try:
-            prefix, want = read_regular(file, _WANT_LIMIT).decode().split("\n")[:2]
+            prefix, *kept = read_regular(file, _WANT_LIMIT).decode().removesuffix("\n").split("\n")
             is_current = prefix == self.prefix and not self.changed_since(file)
-        except (OSError, ValueError):
+            home = kept[0].partition(":")[0]
+        except (OSError, ValueError, IndexError):
             return None
-        home = want.partition(":")[0]
-        return want if is_current and (not want or os.path.isdir(home)) else None
+        return kept if is_current and (not home or os.path.isdir(home)) else None
 
 
 def environment_at(prefix: str | PathLike[str]) -> Environment:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cudaswitch import talk
+from cudaswitch import automatic, talk
 from cudaswitch.activation import applied, chosen
 from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
 from cudaswitch.environments import (
@@ -49,8 +49,8 @@ def current(as_json: bool = False) -> None:
     if path is None:
         asked = talk.near(f"system (asked for by {decision.origin})")
         talk.line(asked if decision is not NOTHING else "none")
-        if decision is NOTHING and (compiler := _own_compiler()):
-            talk.say(f"`{compiler}` is the environment's own, and nobody asks for another")
+        if decision is NOTHING:
+            _why_none()
     else:
         talk.line(talk.near(f"{kit.name if kit else path} (asked for by {decision.origin})"))
         talk.line(path)
@@ -64,11 +64,15 @@ def current(as_json: bool = False) -> None:
         talk.hint(_mend(decision, kit))
 
 
-def _own_compiler() -> str | None:
-    """Name the nvcc of the active conda environment, because of which `auto` may ask for none."""
+def _why_none() -> None:
+    """Tell what the active environment has, or lacks, where nobody asks for a toolkit."""
     environment = active_environment(os.environ)
-    nvcc = f"{environment.prefix}/bin/nvcc" if environment and environment.owner == "C" else ""
-    return nvcc if os.access(nvcc, os.X_OK) else None
+    if environment is None:
+        return
+    nvcc = f"{environment.prefix}/bin/nvcc" if environment.owner == "C" else ""
+    if os.access(nvcc, os.X_OK):
+        talk.say(f"`{nvcc}` is the environment's own, and nobody asks for another")
+    talk.caution(automatic.refused(environment))
 
 
 def _instead_of(wanted: str) -> str | None:

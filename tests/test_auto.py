@@ -172,3 +172,18 @@ def test_conda_s_own_nvcc_is_left_alone(stocked: Home, tmp_path: Path) -> None:
     assert succeeded(asked) == [f"{home}:"]
     pinned = stocked.run("pin", "auto", "-p", env.prefix)
     assert pinned.stderr.startswith(f"cudaswitch: `{env.prefix}` is pinned to `auto`, and nothing")
+
+
+def test_current_tells_why_there_is_none(stocked: Home, env: Env) -> None:
+    """Who was told so once, in another terminal, finds it here."""
+    env.dist("cupy-cuda92", "8.6.0")
+    active = {"VIRTUAL_ENV": str(env.prefix)}
+    for _ in range(2):
+        done = stocked.run("current", **active)
+        assert succeeded(done) == ["none"]
+        assert done.stderr == (
+            f"cudaswitch: `{env.prefix}` needs CUDA 9.2, which is not installed\n"
+            "hint: cudaswitch install 9.2\n"
+        )
+    succeeded(stocked.run("pin", "system", "--global"))
+    assert stocked.run("current", **active).stderr == ""

@@ -106,8 +106,8 @@ def answer(file: Path, content: bytes | None) -> str | None:
 
 def framework(environment: Environment) -> str | None:
     """Return what the frameworks in an environment need; Python is asked once in it."""
-    want = environment.answer_kept(os.path.join(root, "auto"))
-    return ask_once(Path(environment.prefix), None, "--environment") if want is None else want
+    kept = environment.answer_kept(os.path.join(root, "auto"))
+    return kept[0] if kept else ask_once(Path(environment.prefix), None, "--environment")
 
 
 def is_outdated(environment: Environment) -> bool:
