@@ -112,7 +112,7 @@ def _keep(environment: Environment, answer: Answer, began: int) -> None:
 
 
 def refused(environment: Environment) -> CudaswitchError | None:
-    """Return the reason that was kept why an environment has no answer, None where there is none."""
+    """Return the kept reason why an environment has no answer, None where there is none."""
     _, *why = environment.answer_kept(home().at("auto")) or [""]
     return CudaswitchError(*why) if why else None
 
