@@ -15,7 +15,14 @@ from cudaswitch.paths import MANIFEST, Home, listed, stores
 from cudaswitch.platforms import current_platform
 from cudaswitch.regular import read_json, read_regular
 from cudaswitch.toolkit import Package, Toolkit
-from cudaswitch.versions import Request, Version, is_alias_name, parse_request, quote_request
+from cudaswitch.versions import (
+    Request,
+    Version,
+    is_alias_name,
+    parse_request,
+    quote_request,
+    written_here,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,7 +204,8 @@ def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
             )
             raise NotInstalledError(
                 f"no alias `{name}` is known{asked}",
-                hint if is_alias_name(name) else "`system` stands for no toolkit",
+                written_here(name)
+                or (hint if is_alias_name(name) else "`system` stands for no toolkit"),
             )
         if name in passed:
             raise RequestError(

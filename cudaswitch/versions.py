@@ -192,14 +192,31 @@ def parse_request(
     _check("libraries", libraries, where)
     is_range = len(base) <= _LONGEST_RANGE and all(map(_range_part, parts))
     if not (is_version(base) or _is_name(base) or is_range):
+        hint = "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system"
+        if base.startswith(("/", "~", ".")) and not base.startswith("~="):
+            hint = "cudaswitch adopt FOLDER takes up a toolkit that is there"
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",
-            "cudaswitch adopt FOLDER takes up a toolkit that is there"
-            if base.startswith(("/", "~", ".")) and not base.startswith("~=")
-            else "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system",
+            written_here(base) or hint,
         )
     mode: Libraries | None = libraries  # type: ignore[assignment]  # checked above
     return Request(base, cudnn, mode, origin, parse_gpus(gpus, where) if gpus is not None else None)
+
+
+def written_here(text: str) -> str | None:
+    """Return the hint for a version that is spelled as elsewhere, None for what is none.
+
+    `cuda-11.8` and `cuda>=12,<13` are conda's, `cu118` and `cu12` those of wheels.
+    """
+    rest = text.lower().replace(" ", "") if len(text) <= LONGEST_NAME else ""
+    for word in ("cudatoolkit", "cuda", "cu", "v"):
+        rest = rest.removeprefix(word)
+    rest = rest.lstrip("-_=").removeprefix("v").removesuffix(".x").removesuffix(".*")
+    # Before CUDA 10 wheels had a digit for the minor too: cu75 to cu92.
+    if rest.isdigit() and 70 < int(rest) < 1000:  # noqa: PLR2004
+        rest = f"{rest[:-1]}.{rest[-1]}"
+    known = is_version(rest) or all(map(_range_part, rest.split(",")))
+    return f"write it as {quote_request(rest)}" if known and rest != text else None
 
 
 def _check(key: str, value: str | None, where: str) -> None:
@@ -284,7 +301,10 @@ def parse_version_file(text: str, origin: str) -> Request:
         if not line.isascii() or (len(value.split()) > 1 and "," not in value):
             raise RequestError(
                 f"cannot read `{brief(line)}` at {where}",
-                "one request a line: `10.1`, or `cuda 10.1` and `cudnn 7.6`",
+                # An older PowerShell writes two bytes for each letter.
+                "save it as UTF-8"
+                if "\0" in line
+                else "one request a line: `10.1`, or `cuda 10.1` and `cudnn 7.6`",
             )
         if key in found:
             raise RequestError(f"a second `{key}` line at {where}", "keep one of them")

@@ -376,6 +376,11 @@ def test_a_broken_version_file(lent: Home, tmp_path: Path, text: str) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_a_version_file_of_an_older_powershell(lent: Home, tmp_path: Path) -> None:
+    (tmp_path / ".cuda-version").write_bytes("10.1\r\n".encode("utf-16"))
+    refused(lent.run("current", cwd=tmp_path), "cannot read", hint="save it as UTF-8")
+
+
 def test_the_json_that_is_documented(stocked: Home) -> None:
     """Every key is, and what is documented is there."""
     text = (Path(__file__).parent.parent / "docs" / "scripts.md").read_text()

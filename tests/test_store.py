@@ -144,6 +144,19 @@ REQUESTS = {
 }
 
 
+SPELLED = {
+    **dict.fromkeys(("cuda-11.8", "CUDA11.8", "v11.8", "cudatoolkit=11.8", "cu118"), "11.8"),
+    **{"cuda==11.8": "11.8", "11.x": "11", "12.4.*": "12.4", "cu12": "12", "cuda_92": "9.2"},
+    "cuda>=12, <13": "'>=12,<13'",
+}
+
+
+@pytest.mark.parametrize("text", SPELLED)
+def test_what_others_call_a_version_is_understood_by_the_hint(home: Home, text: str) -> None:
+    done = home.run("exec", text, "--", "true")
+    refused(done, text.partition(",")[0], hint=f"write it as {SPELLED[text]}")
+
+
 @pytest.mark.parametrize("case", REQUESTS)
 def test_a_bad_request_is_one_line_and_changes_nothing(home: Home, case: str) -> None:
     arguments, word = REQUESTS[case]
