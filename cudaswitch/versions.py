@@ -208,12 +208,14 @@ def written_here(text: str) -> str | None:
 
     `cuda-11.8` and `cuda>=12,<13` are conda's, `cu118` and `cu12` those of wheels.
     """
-    rest = text.lower().replace(" ", "") if len(text) <= LONGEST_NAME else ""
+    if len(text) > LONGEST_NAME or not text.isascii():
+        return None
+    rest = text.lower().replace(" ", "")
     for word in ("cudatoolkit", "cuda", "cu", "v"):
         rest = rest.removeprefix(word)
     rest = rest.lstrip("-_=").removeprefix("v").removesuffix(".x").removesuffix(".*")
     # Before CUDA 10 wheels had a digit for the minor too: cu75 to cu92.
-    if rest.isdigit() and 70 < int(rest) < 1000:  # noqa: PLR2004
+    if rest.isdigit() and 70 < int(rest) < 1000:
         rest = f"{rest[:-1]}.{rest[-1]}"
     known = is_version(rest) or all(map(_range_part, rest.split(",")))
     return f"write it as {quote_request(rest)}" if known and rest != text else None

@@ -138,6 +138,7 @@ REQUESTS = {
     "auto without an environment": (["install", "auto"], "needs an active environment"),
     "odd cuDNN": (["install", "10.1", "--cudnn", "new"], "`new` is not a cuDNN version"),
     "control characters": (["install", "1\x1b[2J\n"], "\\x1b"),
+    "a digit above": (["exec", "cu²", "--", "true"], "`cu²` is not a CUDA version"),
     "blank": (["install", " "], "is not a CUDA version"),
     "a URL offline": (["install", "--offline", "http://127.0.0.1:9/x.conda"], "127.0.0.1"),
     "another protocol": (["install", "ftp://127.0.0.1/x.conda"], "ftp"),
