@@ -7,7 +7,12 @@ __cudaswitch_prompt() {
             && (${_cudaswitch_file-} != "$PWD/.cuda-version" && -f .cuda-version \
             || ! -f "$_cudaswitch_file" || ! -r "$_cudaswitch_file" || ! -O "$_cudaswitch_file" \
             || "$(< "$_cudaswitch_file")" != "$_cudaswitch_text") ]] && __cudaswitch_edited; }; then
-        case ${_cudaswitch_fresh-} in ?*) __cudaswitch_first && __cudaswitch_prompt && \return ;; esac
+        case ${_cudaswitch_fresh-} in
+            ?*)
+                __cudaswitch_tab
+                __cudaswitch_first && __cudaswitch_prompt && \return
+                ;;
+        esac
         __cudaswitch_look || :
     fi
     # powerlevel10k warns of what is printed while its instant prompt is shown: it waits for the next.

@@ -37,9 +37,13 @@ def evaluated(shell: Shell) -> str:
 
 def typed(shell: Shell, person: Person, folder: Path, *lines: str) -> str:
     """Return what came when `cudaswitch unp`, TAB and `--help` were typed."""
+    return started(shell, person, folder, PROMPTS[shell], *lines)
+
+
+def started(shell: Shell, person: Person, folder: Path, *lines: str) -> str:
     require(shell.name)
     rc = folder / "rc"
-    rc.write_text("\n".join((PROMPTS[shell], *lines)) + "\n")
+    rc.write_text("\n".join(lines) + "\n")
     shutil.copy(rc, folder / ".zshrc")
     options = {
         BASH: ["--noprofile", "--rcfile", str(rc), "-i"],
@@ -81,6 +85,15 @@ def test_in_strict_shells(shell: Shell, person: Person, tmp_path: Path) -> None:
     assert typed(shell, person, tmp_path, *lines).endswith("Usage: cudaswitch unpin")
 
 
+@pytest.mark.parametrize("strict", ["", STRICT[ZSH]])
+def test_compinit_may_come_later(person: Person, tmp_path: Path, strict: str) -> None:
+    """Behind our line, or at the first prompt, as frameworks have it that start fast."""
+    loaded = person.load(ZSH)
+    late = (f"later() {{ {PROMPTS[ZSH]} }}; precmd_functions=(later)", loaded, strict)
+    for lines in ((loaded, PROMPTS[ZSH], strict), late):
+        assert started(ZSH, person, tmp_path, *lines).endswith("Usage: cudaswitch unpin")
+
+
 @pytest.mark.parametrize("shell", OWN, ids=str)
 def test_what_somebody_has_already_stays(shell: Shell, person: Person, tmp_path: Path) -> None:
     lines = (OWN[shell], person.load(shell))
@@ -114,7 +127,7 @@ def test_fish_looks_in_that_folder_once(person: Person) -> None:
 
 
 def test_zsh_without_completion_is_left_alone(person: Person, tmp_path: Path) -> None:
-    """Where compinit comes later, or never, there is nothing to be told."""
+    """Where compinit never comes there is nothing to be told."""
     require("zsh")
     rc = tmp_path / ".zshrc"
     rc.write_text(f"PS1='ready> '; unsetopt prompt_sp\n{person.load(ZSH)}\nprint rc=$?=\n")
