@@ -162,6 +162,9 @@ def test_a_file_holds_the_variables_of_whoever_is_asked_for(tmp_path: Path) -> N
         (home / name).write_text("channels: more")
         channels = read_condarc(variables | {"CONDARC": f"~/{name}"}).channels
         assert ("more" in channels) == read, name
+    (home / "several").mkdir()
+    (home / "several/one.yml").write_text("channels: one")
+    assert read_condarc(variables | {"CONDARC": "~/several"}).channels[0] == "one"
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,13 @@ def test_the_compiler_behind_a_wrapper_runs(
     assert (done.stdout, done.stderr) == (f"{system}\0a b\0", "")
 
 
+def test_the_next_is_the_one_behind_it(place: Place, tmp_path: Path) -> None:
+    before, behind = (executable(tmp_path / name / "nvcc") for name in ("before", "behind"))
+    path = f"{before.parent}:{place.home.store}/shims"
+    assert place.call("nvcc", PATH=f"{path}:{behind.parent}:/usr/bin").stdout == f"{behind}\0"
+    assert place.call("nvcc", PATH=f"{path}:/usr/bin").stdout == f"{before}\0"
+
+
 def test_a_tool_that_starts_itself_anew_finds_the_first(place: Place, tmp_path: Path) -> None:
     """What it ran in between is no wrapper: the shim chooses as it did before."""
     first = executable(

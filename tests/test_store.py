@@ -158,6 +158,11 @@ def test_what_others_call_a_version_is_understood_by_the_hint(home: Home, text: 
     refused(done, text.partition(",")[0], hint=f"write it as {SPELLED[text]}")
 
 
+def test_a_hint_is_no_longer_than_what_people_type(home: Home) -> None:
+    text = "cuda" + ",".join([">=11"] * 99)
+    refused(home.run("exec", text, "--", "true"), hint="for example 10.1")
+
+
 @pytest.mark.parametrize("case", REQUESTS)
 def test_a_bad_request_is_one_line_and_changes_nothing(home: Home, case: str) -> None:
     arguments, word = REQUESTS[case]
