@@ -31,7 +31,7 @@ __cudaswitch_prompt_once() {
     _csw_last='' _csw_text='' _cudaswitch_trap='' _csw_ours=$_cudaswitch_ours
     # Exported since, to shells that have no such function: those are to find nothing to run.
     if __cudaswitch_prompt_is x; then
-        _csw_ours=$'{\n\\eval "${__cudaswitch_prompt-}"\n} &&\ntrue'
+        _csw_ours=$'{\n\\eval "${__cudaswitch_prompt-}"\n} &&\ntrue cudaswitch'
     fi
     for _csw_at in "${!PROMPT_COMMAND[@]}"; do
         _csw_text=${PROMPT_COMMAND[_csw_at]}
@@ -76,8 +76,9 @@ __cudaswitch_prompts() {
     esac
 }
 # Our part where there are others: in front of `&&` a status that is handed on is no failure. A trap on
-# DEBUG that goes through PROMPT_COMMAND by its lines finds each of our commands alone on one.
-_cudaswitch_ours=$'{\n__cudaswitch_prompt\n} &&\ntrue'
+# DEBUG that goes through PROMPT_COMMAND by its lines finds each of our commands alone on one, and
+# takes none for ours that people type.
+_cudaswitch_ours=$'{\n__cudaswitch_prompt\n} &&\ntrue cudaswitch'
 _cudaswitch_once='__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\trap -p DEBUG)}" && :'
 # By this name a PROMPT_COMMAND that is exported asks whether the function is there.
 __cudaswitch_prompt=__cudaswitch_prompt

@@ -288,7 +288,35 @@ trap typed DEBUG
     assert typed[1] == "__cudaswitch_prompts"
 
 
-ENTRY = r"$'true\n{\n__cudaswitch_prompt\n} &&\ntrue'"
+BY_LINES = """
+typed() {{
+    local line
+    while read -r line; do [ "$line" = "$BASH_COMMAND" ] && return; done <<< "$PROMPT_COMMAND"
+    echo "$BASH_COMMAND" >>'{seen}'
+}}
+PROMPT_COMMAND=$'other\\n'"$PROMPT_COMMAND"$'\\n:'
+other() {{ trap typed DEBUG; }}
+"""
+"""What bash-preexec does where it comes behind us: each line of PROMPT_COMMAND is none of theirs."""
+
+
+def test_what_people_type_is_no_line_of_ours(person: Person, tree: Path) -> None:
+    """`while true; do nvidia-smi; done` has its title and its time."""
+    (tree.parent / "terminal").mkdir()
+    seen = tree.parent / "seen"
+    before = f"{person.load(BASH)}\n{BY_LINES.format(seen=seen)}"
+    terminal = Terminal(BASH, replace(person, init={}), tree.parent / "terminal", before)
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    seen.unlink()
+    for line in ("true", "while true; do break; done"):
+        terminal.say(line)
+    typed = seen.read_text().splitlines()
+    assert typed.count("true") == 2
+    assert not any("cudaswitch" in line for line in typed), typed
+
+
+ENTRY = r"$'true\n{\n__cudaswitch_prompt\n} &&\ntrue cudaswitch'"
 
 
 def test_without_a_trap_it_is_an_entry_of_its_own(at_prompt: Open) -> None:
