@@ -125,6 +125,8 @@ end
 
 # The same for $want and its $home, whatever there is already.
 function __cudaswitch_settled --no-scope-shadowing
+    # What was tried before may have erased it, and others are to see it.
+    set -g __csw
     set -l --path old $_OLD_VIRTUAL_PATH
     set -l old_was "$old"
     set -l was_unset $_CUDASWITCH_LD

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import conda_prefix
+from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, SHELLS, STRICT, TCSH, ZSH, Shell, ShellResult
 from shells.kits import STATE, Person, switched
 from shells.quick_conda import QuickConda
@@ -346,6 +347,20 @@ class TestUseInside:
         use, off = "cudaswitch use 10.1", "cudaswitch off"
         result = person.play(shell, use, into, own, use, "deactivate", off).check()
         assert bare(result.snaps["6"]) == bare(result.snaps["0"])
+
+
+@every_shell
+def test_a_host_compiler_beside_flags_of_ones_own(shell: Shell, tmp_path: Path) -> None:
+    """It goes the long way, on which the PATH that the environment keeps has the toolkit too."""
+    (tmp_path / "compilers").mkdir()
+    refused = make_person(tmp_path / "person", compilers=tmp_path / "compilers")
+    (refused.kits[1].home / "lib64").symlink_to("targets/x86_64-linux/lib")
+    with_venv(tmp_path / "env")
+    refused.pin("11.8", tmp_path / "env")
+    steps = [activate(shell, tmp_path / "env"), "deactivate"]
+    result = refused.play(shell, *steps, NVCC_PREPEND_FLAGS="-O2").check()
+    assert result.snaps["1"]["CUDA_HOME"] == str(refused.kits[1].home)
+    assert_as_before(result, 2)
 
 
 @every_shell
