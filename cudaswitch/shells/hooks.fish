@@ -185,8 +185,13 @@ function __cudaswitch_leave
     function __cudaswitch_repair --on-variable PATH --on-variable CONDA_SHLVL
         if test "$argv[3]" = CONDA_SHLVL
             functions --erase __cudaswitch_repair
-            # mamba has made its copies by now, and takes them away when it brings them back.
-            set -q MAMBA_SHLVL; and test -n "$_cudaswitch_undone"; and __cudaswitch_finished
+            # mamba has made its copies by now, and takes them away when it brings them back. conda, where
+            # both are loaded, is still to make its own.
+            set -l undone $_cudaswitch_undone
+            if set -q MAMBA_SHLVL; and test -n "$undone"
+                __cudaswitch_finished
+                set -g _cudaswitch_undone $undone
+            end
             # What was taken up from below may have been seen on PATH as what conda has taken off.
             set -l env
             string match --quiet --regex ':env=(?<env>.*)' -- "$_CUDASWITCH_C"

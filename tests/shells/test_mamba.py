@@ -120,6 +120,27 @@ def test_what_it_keeps_of_ours(
     assert left == {"PATH": snaps["1"]["PATH"], "CUDA_HOME": "", "LD_LIBRARY_PATH": ""}
 
 
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
+def test_conda_beside_it_keeps_nothing_of_ours(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path, loaded: bool
+) -> None:
+    """Its hook for fish exports MAMBA_SHLVL, in a shell where conda is used, and below it."""
+    pinned_environments(person, tmp_path)
+    own = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
+    state = conda_prefix(tmp_path / "d") / "conda-meta" / "state"
+    state.write_text(json.dumps({"env_vars": own}))
+    session = Session(person, tmp_path, shell, conda)
+    steps = map(shell.hush, session.steps("a d out out"))
+    # conda tells what its variables overwrite.
+    snaps = session.play(*steps, load=loaded, MAMBA_SHLVL="0").snaps
+    inside = {name: snaps["3"].get(name) for name in (*own, "CUDACXX")}
+    assert inside == {**own, "CUDACXX": None}
+    left = {name: snaps["5"].get(name) or "" for name in ("PATH", *own)}
+    assert left == {"PATH": snaps["1"]["PATH"], "CUDA_HOME": "", "LD_LIBRARY_PATH": ""}
+
+
 @pytest.mark.parametrize("conda", [Emulator(), *MAMBAS], ids=str)
 @pytest.mark.parametrize("shell", [BASH, ZSH], ids=str)
 def test_an_environment_without_a_pin_has_its_toolkit_on_the_line_that_enters_it(
