@@ -12,7 +12,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from cudaswitch import settings
-from cudaswitch.durable import sweep_beside, write_atomically
+from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.errors import RequestError, StoreError, hint_for
 from cudaswitch.locks import passing
 from cudaswitch.platforms import expanded
@@ -49,9 +49,18 @@ def change(name: str, value: Value | None) -> None:
 
 
 def _write(path: Path, name: str, value: Value | None) -> None:
-    """Edit the file as it is when nobody else does."""
+    """Edit the file as it is when nobody else does.
+
+    One that is there keeps its mode and group, for several may read it, unless a password comes in.
+    """
     with passing(path.parent, path.name, _PATIENCE):
-        write_atomically(path, _edited(path, name, value)[1], _PRIVATE)
+        text = _edited(path, name, value)[1]
+        is_shared = os.path.exists(path) and not _holds_password(value)
+        write_all({path: text}, _PRIVATE, kept=is_shared)
+
+
+def _holds_password(value: Value | None) -> bool:
+    return isinstance(value, str) and "@" in value.partition("://")[2].partition("/")[0]
 
 
 def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:

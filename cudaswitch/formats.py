@@ -77,10 +77,12 @@ def _dotenv(made: EnvironmentChange | None, before: Variables) -> str:
 def _quoted(value: str) -> str:
     """Quote only where need be: to Docker quotes are part of a value.
 
+    To zsh a `=` begins a command's name, at the head of a word and behind a colon.
+
     In double quotes python-dotenv keeps the backslash of a dollar or a backtick; in single ones it
     takes a backslash before another, or before their end, for an escape, which no shell does.
     """
-    if re.fullmatch(r"[\w+./:=@%,-]*", value, re.ASCII):
+    if re.fullmatch(r"[\w+./:=@%,-]*", value, re.ASCII) and not re.search(r"(^|:)=", value):
         return value
     if not re.search(r"'|\\\\|\\\Z", value):
         return f"'{value}'"

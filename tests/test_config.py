@@ -216,7 +216,20 @@ def test_the_file_stays_as_people_wrote_it(person: Person) -> None:
     assert person.file.read_text() == text.replace("jobs = 2", "jobs = 6")
     person.says("config", "set", "mirrors.nvidia", "https://c/d")
     assert person.file.read_text().startswith(text.replace("jobs = 2", "jobs = 6"))
-    assert person.file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_is_private_unless_people_made_it_readable(person: Person) -> None:
+    """A lab has one for all, by CUDASWITCH_CONFIG. In a mirror's URL may be a password."""
+
+    def mode_after(*words: str) -> int:
+        person.says("config", "set", *words)
+        return person.file.stat().st_mode & 0o777
+
+    assert mode_after("jobs", "6") == 0o600
+    person.file.chmod(0o664)
+    assert mode_after("jobs", "2") == 0o664
+    assert mode_after("mirrors.conda", "https://a/b@c") == 0o664
+    assert mode_after("mirrors.nvidia", "https://me:secret@a/b") == 0o600
 
 
 def test_settings_that_are_set_at_the_same_time_are_all_there(person: Person) -> None:

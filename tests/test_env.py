@@ -44,10 +44,10 @@ def test_env_as_json(lent: Home) -> None:
     assert str(lent.store) not in json.dumps(back)
 
 
-def read_by_a_shell(file: Path) -> dict[str, str | None]:
+def read_by_a_shell(file: Path, *shell: str) -> dict[str, str | None]:
     script = f"set -a; . ./{file.name}; set +a; /usr/bin/env -0"
     read = subprocess.run(
-        ["/bin/sh", "-euc", script],
+        [*(shell or ["/bin/sh"]), "-euc", script],
         env={},
         cwd=file.parent,
         capture_output=True,
@@ -58,16 +58,21 @@ def read_by_a_shell(file: Path) -> dict[str, str | None]:
     return {name: value for name, _, value in pairs}
 
 
+def read_by_zsh(file: Path) -> dict[str, str | None]:
+    return read_by_a_shell(file, require("zsh"), "-f")
+
+
 def read_by_python_dotenv(file: Path) -> dict[str, str | None]:
     values: dict[str, str | None] = pytest.importorskip("dotenv").dotenv_values(file)
     return values
 
 
-@pytest.mark.parametrize("read", [read_by_a_shell, read_by_python_dotenv])
+@pytest.mark.parametrize("read", [read_by_a_shell, read_by_zsh, read_by_python_dotenv])
 @pytest.mark.parametrize(
     "value",
     [
         "/usr/lib:/o+t_h.e-r@1%,2",
+        "/usr/lib:=ls/lib",
         '/a b:~/c#d:!e"f&(g)[h]{i}*?<j>|\\k è',
         '/t $wo`x`$(touch trap)"',
         "/o'ne\"",

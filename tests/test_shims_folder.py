@@ -42,6 +42,18 @@ def test_what_a_toolkit_has_that_is_away_stays(place: Place) -> None:
     assert not (place.home.store / "shims" / "cuda-memcheck").exists()
 
 
+def test_a_folder_that_others_may_write_stops_nothing_else(place: Place) -> None:
+    """What was asked for is done; the shims wait until that is mended."""
+    folder = place.home.store / "shims"
+    folder.chmod(0o775)
+    executable(place.home.path / "third/bin/nvcc")
+    done = place.home.run("adopt", place.home.path / "third", "--as", "10.2")
+    assert succeeded(done)[0].startswith("10.2")
+    assert f"`{folder}` cannot hold commands" in done.stderr
+    assert "hint: chmod go-w" in done.stderr
+    refused(place.home.run("shims", "install"), "cannot hold commands", hint="chmod go-w")
+
+
 def test_toolkits_without_tools_are_no_missing_toolkits(home: Home, tmp_path: Path) -> None:
     done = home.run("shims", "install")
     succeeded(done)

@@ -36,7 +36,11 @@ def bring_up_to_date() -> None:
 
     own_store().settle()
     pins.refresh()
-    shims.refresh()
+    try:
+        shims.refresh()
+    except StoreError as error:
+        # What was asked for is done.
+        talk.caution(error)
     ready.refresh()
 
 

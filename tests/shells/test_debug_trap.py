@@ -297,7 +297,7 @@ typed() {{
 PROMPT_COMMAND=$'other\\n'"$PROMPT_COMMAND"$'\\n:'
 other() {{ trap typed DEBUG; }}
 """
-"""What bash-preexec does where it comes behind us: each line of PROMPT_COMMAND is none of theirs."""
+"""What bash-preexec does where it comes behind us: no line of PROMPT_COMMAND is typed."""
 
 
 def test_what_people_type_is_no_line_of_ours(person: Person, tree: Path) -> None:
