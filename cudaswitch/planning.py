@@ -146,17 +146,12 @@ class Holdings(NamedTuple):
             if self.force:
                 return group
             raise _taken(kit.name, kit.path)
-        parts = self._parts(kit)
         ids = {package.id for package in group}
-        if self.exact and (self.force or ids == {part.id for part in parts}):
-            return group
         if self.exact:
-            others = sorted(ids ^ {part.id for part in parts})
-            raise StoreError(
-                f"toolkit {name} is there already, of other packages ({others[0]}"
-                + (f" and {len(others) - 1} more differ)" if others[1:] else " differs)"),
-                f"cudaswitch remove {name}, or give --force",
-            )
+            if not self.force:
+                self._refuse_others(kits, ids)
+            return group
+        parts = self._parts(kit)
         if ids <= set(kit.packages):
             return parts
         if whole:
@@ -165,6 +160,20 @@ class Holdings(NamedTuple):
             raise _taken(kit.name, kit.packages[0])
         replaced = {package.component for package in group}
         return [*group, *(part for part in parts if part.component not in replaced)]
+
+    def _refuse_others(self, kits: Sequence[Toolkit], ids: set[str]) -> None:
+        """Raise StoreError where some of these are made of other packages than `ids`."""
+        differing = {kit.name: ids ^ {part.id for part in self._parts(kit)} for kit in kits}
+        names = [name for name, others in differing.items() if others]
+        if not names:
+            return
+        first, *more = sorted(differing[names[0]])
+        several, are = ("s", "are") if names[1:] else ("", "is")
+        raise StoreError(
+            f"toolkit{several} {', '.join(names)} {are} there already, of other packages ({first}"
+            + (f" and {len(more)} more differ)" if more else " differs)"),
+            f"cudaswitch remove {' '.join(names)}, or give --force",
+        )
 
     def _parts(self, kit: Toolkit) -> list[Package]:
         """Return the packages of a composed toolkit without its cuDNN."""

@@ -160,6 +160,25 @@ def test_sync_makes_exactly_that(
     succeeded(home.run("verify"))
 
 
+def test_sync_names_what_is_in_the_way(
+    machines: list[Home], locked: Path, project: Path, tmp_path: Path, pair: list[Path]
+) -> None:
+    """Also one with cuDNN, beside one of that version for another platform."""
+    home, tree = machines[0], {"lib/libcudart.so.10.1": b"another one"}
+    other = builders.conda_package(tmp_path, "cudatoolkit", "10.1.243", "h_9", "linux-64", tree)
+    succeeded(home.run("install", other, pair[1]))
+    windows = builders.cudatoolkit_10_1(tmp_path, "win-64")
+    succeeded(home.run("install", windows, "--platform", "win-64"))
+    both = f"cudaswitch remove 10.1.243 {KIT}, or give --force"
+    said = f"toolkits 10.1.243, {KIT} are there already"
+    refused(home.run("sync", cwd=project), said, hint=both)
+    succeeded(home.run("remove", "10.1.243"))
+    rest = f"hint: cudaswitch remove {KIT}, or give --force"
+    refused(home.run("sync", cwd=project), f"toolkit {KIT} is there already", hint=rest)
+    succeeded(home.run("remove", KIT))
+    assert succeeded(home.run("sync", cwd=project)) == [KIT]
+
+
 def test_from_a_folder_without_network(
     machines: list[Home], locked: Path, project: Path, channel: FolderServer, tmp_path: Path
 ) -> None:
