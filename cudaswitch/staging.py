@@ -24,10 +24,13 @@ from cudaswitch.durable import (
 from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.ownership import refuse_everybodys, refuse_sudo, tell_of_everybodys
 from cudaswitch.paths import CONTENTS, MANIFEST, Home
+from cudaswitch.regular import read_regular
 from cudaswitch.toolkit import refuse_unsafe_path
 
 LAYOUT = "1"
 """Version of the store's layout; a store that says another one is not written to."""
+
+_LAYOUT_BYTES = 64
 
 REMOVED = "removed"
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
@@ -60,12 +63,13 @@ def require_writable(home: Home) -> None:
                 folder.mkdir(parents=True, exist_ok=True)
             if not os.path.exists(home.layout):
                 write_atomically(home.layout, LAYOUT + "\n")
-        found = home.layout.read_text(encoding="utf-8").strip()
+        text = read_regular(home.layout, _LAYOUT_BYTES, head=True)
     except OSError as error:
         raise StoreError(
             f"cannot write the store `{home.folder}`: {error.strerror}",
             hint_for(error, "set CUDASWITCH_HOME to a folder of yours"),
         ) from None
+    found = text.decode(errors="replace").strip()
     if found != LAYOUT:
         raise StoreError(
             f"the store `{home.folder}` has layout {found}, this cudaswitch writes {LAYOUT}",

@@ -231,6 +231,14 @@ def test_a_store_of_another_layout_is_not_written(stocked: Home, tmp_path: Path)
     assert snapshot(stocked.store) == before
 
 
+@pytest.mark.parametrize("layout", [b"\xff\xfe", b"1" * 9999])
+def test_a_layout_that_is_none_is_another_one(home: Home, layout: bytes) -> None:
+    home.store.mkdir()
+    (home.store / "layout").write_bytes(layout)
+    message = refused(home.run("alias", "zz", "13"), "has layout", hint="newer cudaswitch")
+    assert len(message) < 500
+
+
 def test_a_store_that_is_a_file(home: Home, pair: list[Path]) -> None:
     home.store.write_text("mine")
     refused(home.run("install", pair[0]), "cannot write the store", str(home.store))
