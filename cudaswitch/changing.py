@@ -19,6 +19,7 @@ from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import MANIFEST, Home, listed, stores
 from cudaswitch.platforms import current_platform, expanded
+from cudaswitch.regular import read_regular
 from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
 from cudaswitch.store import Store, compiler_for, find, rank, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit
@@ -28,6 +29,7 @@ FINGERPRINT = ".fingerprint"
 """A digest of what is offered, beside the ready answers: where it changes, shells ask again."""
 _MOST_RANGES = 50
 """Ranges with an answer, which are all dropped then: each is looked up when the store changes."""
+_ANSWER_BYTES = 64 << 10
 _STORES = ".stores"
 """The stores that config.toml names, with colons between, for shims and completion."""
 
@@ -125,7 +127,7 @@ class OwnStore(Store):
             require_writable(self.home)
             with self.lock("store", 0), written(self.home):
                 kit = find(request, [self])
-                ranges = [name for name in listed(self.home.requests) if _is_range(name)]
+                ranges = self._ranges()
                 # Some script may ask for ever new ones.
                 for name in ranges if len(ranges) >= _MOST_RANGES else ():
                     (self.home.requests / name).unlink(missing_ok=True)
@@ -181,10 +183,17 @@ class OwnStore(Store):
         """Return the answers that are ready, by name; others may be at work on them."""
         found = {}
         for name in listed(self.home.requests):
-            with contextlib.suppress(FileNotFoundError):
-                path = self.home.requests / name
-                found[name] = path.read_text(encoding="utf-8", errors="replace")
+            # What is no file is no answer.
+            with contextlib.suppress(OSError):
+                text = read_regular(self.home.at("requests", name), _ANSWER_BYTES, head=True)
+                found[name] = text.decode(errors="replace")
         return found
+
+    def _ranges(self) -> list[str]:
+        """List the ranges that have been asked for."""
+        folder = self.home.at("requests")
+        names = filter(_is_range, listed(folder))
+        return [name for name in names if os.path.isfile(f"{folder}/{name}")]
 
     def _answers(self) -> dict[str, Toolkit]:
         """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias.
@@ -202,7 +211,7 @@ class OwnStore(Store):
                     rival = answers.get(version + library)
                     if rival is None or rank(kit, *words) >= rank(rival, *words):
                         answers[version + library] = kit
-        ranges = {name: name for name in filter(_is_range, listed(self.home.requests))}
+        ranges = {name: name for name in self._ranges()}
         for name, text in {**self.aliases(), **ranges}.items():
             with contextlib.suppress(CudaswitchError):
                 answers[name] = find(parse_request(text), [self])

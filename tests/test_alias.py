@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,20 @@ def test_a_name_for_another(stocked: Home, tmp_path: Path) -> None:
     succeeded(stocked.run("list"))
     succeeded(stocked.run("alias", "--delete", "lab"))
     refused(stocked.run("exec", "mine", "--", "true"), "no alias `lab` is known")
+
+
+def test_what_is_no_answer_is_passed_over(stocked: Home) -> None:
+    """Nothing waits for the writer of a pipe, and a folder is no range that was asked for."""
+    requests = stocked.store / "requests"
+    succeeded(stocked.run("want", "--for-use", ">=10"))
+    (requests / "10.1").unlink()
+    for name in ("10.1", "pipe", ">=8"):
+        os.mkfifo(requests / name)
+    (requests / ">=1").mkdir()
+    succeeded(stocked.run("alias", "mine", "10.1", timeout=20))
+    for name in ("10.1", "mine"):
+        assert (requests / name).read_text().rstrip("\n").endswith(f"/{FULL}")
+    assert {path.name for path in requests.iterdir()} >= {"pipe", ">=8", ">=1", ">=10"}
 
 
 def test_nothing_else_goes_with_delete(home: Home) -> None:
