@@ -7,7 +7,6 @@ under a mark; what is locked or marked is left alone. Killed at any moment, the 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -16,15 +15,16 @@ from pathlib import Path
 from cudaswitch.changing import OwnStore
 from cudaswitch.download.cache import WORK, Part, idle
 from cudaswitch.durable import abandoned, sweep
-from cudaswitch.environments import environment_pinned_by
+from cudaswitch.environments import WANT_LIMIT, environment_pinned_by
 from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.healing import leftovers
-from cudaswitch.holders import may_pin
+from cudaswitch.holders import NOTE_BYTES, may_pin
 from cudaswitch.hooks import left_behind
 from cudaswitch.locks import Lock
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import MANIFEST, listed
 from cudaswitch.processes import may_be_in, since, users_of
+from cudaswitch.regular import read_json, read_regular
 from cudaswitch.staging import require_writable
 from cudaswitch.toolkit import is_sha256
 
@@ -154,7 +154,8 @@ def _answers(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     found = []
     for path in _inside(store.home.automatic):
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            prefix = path.read_text(encoding="utf-8").partition("\n")[0]
+            line = read_regular(path, WANT_LIMIT, head=True).partition(b"\n")[0]
+            prefix = line.decode()
             if path.name.startswith("%") and not os.path.isdir(prefix):
                 found.append(_take("answer", path, dry_run))
     return found
@@ -173,7 +174,7 @@ def _hooks(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
 
 def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
     try:
-        row = json.loads(note.read_text(encoding="utf-8"))
+        row = read_json(note, NOTE_BYTES)
         pin, left = str(row["path"]), since(row.get("left"), note.stat().st_mtime)
         there = may_pin(pin)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

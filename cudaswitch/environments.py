@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT_VARIABLE: dict[Owner, str] = {"C": "CONDA_PREFIX", "V": "VIRTUAL_ENV"}
 """The variable that names the active environment of each kind: conda prefix, virtualenv."""
-_WANT_LIMIT = 64 << 10
+WANT_LIMIT = 64 << 10
 """Bytes of a kept answer, which has two paths."""
 
 
@@ -77,7 +77,7 @@ class Environment(NamedTuple):
     def want_text(self) -> str | None:
         """Return that as the state variables spell it, None where it is not known."""
         try:
-            text = read_regular(self.want_file, _WANT_LIMIT).decode()
+            text = read_regular(self.want_file, WANT_LIMIT).decode()
         except (OSError, ValueError):
             return None
         return text.rstrip("\n").replace("\n", "/")
@@ -107,7 +107,7 @@ class Environment(NamedTuple):
         """
         file = self.answer_file(folder)
         try:
-            prefix, *kept = read_regular(file, _WANT_LIMIT).decode().removesuffix("\n").split("\n")
+            prefix, *kept = read_regular(file, WANT_LIMIT).decode().removesuffix("\n").split("\n")
             is_current = prefix == self.prefix and not self.changed_since(file)
             home = kept[0].partition(":")[0]
         except (OSError, ValueError, IndexError):

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_NOTE_BYTES = 64 << 10
+NOTE_BYTES = 64 << 10
 """Bytes of a note; it has two paths."""
 
 
@@ -65,7 +65,7 @@ def records() -> list[Record]:
         if name.startswith("."):
             continue
         try:
-            row = read_json(f"{folder}/{name}", _NOTE_BYTES)
+            row = read_json(f"{folder}/{name}", NOTE_BYTES)
             written = os.stat(f"{folder}/{name}").st_mtime_ns
             path, hooked = row["path"], row["hooked"]
             # A number would be a file that is open.
