@@ -270,7 +270,6 @@ def test_offline_it_tells_what_was_seen_before(sources: tuple[Home, FolderServer
         (["auto"], ["`auto` cannot be searched for"], "version"),
         (["cudnn", "soon"], ["`soon` is not a version"], "10.1.243"),
         (["12", "4"], ["`12 4` is not a CUDA version"], "for example"),
-        (["12.4", "--mirror", NOWHERE], ["--mirror needs the source"], "--from"),
         (["--from", "nvidia", "--channel", "main"], ["`nvidia` has no channels"], "conda"),
     ],
 )
@@ -278,6 +277,20 @@ def test_what_cannot_be_answered(
     sources: tuple[Home, FolderServer], arguments: list[str], words: list[str], hint: str
 ) -> None:
     refused(sources[0].run("search", *arguments), *words, hint=hint)
+
+
+@pytest.mark.parametrize("command", ["search", "install", "lock", "download", "mirror www"])
+@pytest.mark.parametrize("source", ["pypi", "nvidia", "conda", "runfile"])
+def test_a_mirror_that_is_none(home: Home, command: str, source: str) -> None:
+    """The flag is blamed, once, whatever variables there are; no password is shown."""
+    words = [*command.split(), "12.4", "--mirror"]
+    for text, shown in (("foo", "foo"), ("htp://me:hunter2@x/y", "htp://")):
+        done = home.run(*words, text, "--from", source, PIP_NO_INDEX="1", cwd=home.path)
+        message = refused(done, f"`--mirror {shown}", "a URL of https, http or file", hint=None)
+        assert "hunter2" not in message
+        assert len(done.stderr.splitlines()) <= 2
+    needs = home.run(*words, "foo", cwd=home.path)
+    refused(needs, "--mirror needs the source", code=2, hint="--from SOURCE")
 
 
 def test_a_mirror_by_flag(sources: tuple[Home, FolderServer]) -> None:

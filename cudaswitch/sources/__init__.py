@@ -8,8 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from cudaswitch.errors import RequestError
+from cudaswitch.errors import ChoiceError, RequestError, brief
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.settings import SETTINGS
 from cudaswitch.versions import Request, Version, parse_request
 
 if TYPE_CHECKING:  # what names the sources, or looks at what is here, downloads nothing
@@ -120,24 +121,32 @@ NAMES = ("pypi", "nvidia", "conda", "runfile")
 """The sources that a version can be asked of; each is the module of that name."""
 
 MIRRORS = {
-    "pypi": "PIP_INDEX_URL",
-    "nvidia": "CUDASWITCH_NVIDIA_URL",
-    "conda": "CUDASWITCH_CHANNEL_ALIAS",
-    "runfile": "CUDASWITCH_NVIDIA_URL",
+    "pypi": "mirrors.pypi",
+    "nvidia": "mirrors.nvidia",
+    "conda": "mirrors.conda",
+    "runfile": "mirrors.nvidia",
 }
-"""Source → the variable that names another place for what its maker's server has."""
+"""Source → the setting that names another place for what its maker's server has."""
 
 
 def use_mirror(name: str | None, url: str | None) -> None:
     """Take what the source `name` has from `url`, for this process and its children.
 
-    Raises RequestError where a URL comes without a source.
+    Raises ChoiceError where a URL comes without a source, and RequestError where it is none.
     """
     if url is None:
         return
     if name is None:
-        raise RequestError("--mirror needs the source that it is one of", "add --from SOURCE")
-    os.environ[MIRRORS[name]] = url
+        raise ChoiceError("--mirror needs the source that it is one of", "add --from SOURCE")
+    setting = SETTINGS[MIRRORS[name]]
+    if not setting.kind.is_right(url):
+        from cudaswitch.download.urls import redact  # noqa: PLC0415  # only refusals need it
+
+        # What stands before an @ may be a password.
+        shown = brief(redact(url).rpartition("@")[2])
+        hint = "such as --mirror https://HOST/PATH or --mirror file:///FOLDER"
+        raise RequestError(f"`--mirror {shown}` must be {setting.kind.what}", hint)
+    os.environ[str(setting.variable)] = url
 
 
 def index(name: str, channels: Sequence[str] = ()) -> Index:
