@@ -269,7 +269,7 @@ def test_offline_it_tells_what_was_seen_before(sources: tuple[Home, FolderServer
         (["12.7"], ["no source has 12.7"], "cudaswitch search"),
         (["auto"], ["`auto` cannot be searched for"], "version"),
         (["cudnn", "soon"], ["`soon` is not a version"], "10.1.243"),
-        (["12", "4"], ["`12 4` is not a CUDA version"], "for example"),
+        (["12", "4"], ["`12 4` is not a CUDA version"], "write it as 12.4"),
         (["--from", "nvidia", "--channel", "main"], ["`nvidia` has no channels"], "conda"),
     ],
 )
