@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 import builders
-from checks import refused
 from cudaswitch.download.access import ANYBODY
 from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.sources import Delivery
-from cudaswitch.sources.channels import places, usual_channels
+from cudaswitch.sources.channels import CHANNELS, places, usual_channels
 from cudaswitch.sources.conda import Channels
 from cudaswitch.sources.condarc import read_condarc
 from cudaswitch.versions import parse_request
@@ -198,7 +197,14 @@ def test_without_a_home_folder_there_are_no_files_in_it(tmp_path: Path) -> None:
         NO_HOME, console_script(), "search", "10.1", "--from", "conda", "--offline",
         cwd=tmp_path, env=os.environ | {"CUDASWITCH_HOME": str(tmp_path / "store")},
     )  # fmt: skip
-    refused(done, "no source has 10.1", hint="cudaswitch search")
+    *named, last, hint = done.stderr.splitlines()
+    assert [line.partition(": no CUDA is known of offline")[0] for line in named] == [
+        f"cudaswitch: conda ({name})" for name in CHANNELS
+    ]
+    assert (last, hint) == (
+        "cudaswitch: no source could be asked",
+        "hint: run the command once without --offline",
+    )
 
 
 @pytest.mark.parametrize(

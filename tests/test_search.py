@@ -263,6 +263,29 @@ def test_offline_it_tells_what_was_seen_before(sources: tuple[Home, FolderServer
     assert server.statuses("/redist/cuda/redist/redistrib_12.4.1.json") == [200, 304]
 
 
+def test_offline_an_index_that_was_never_seen_is_told(sources: tuple[Home, FolderServer]) -> None:
+    home, server = sources
+    words = ("search", "12.4", "--from", "conda", "--offline")
+    done = home.run(*words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        *(
+            f"cudaswitch: conda ({name}): no CUDA is known of offline:"
+            f" of `{name}` there is no index in the cache"
+            for name in ("main", "label")
+        ),
+        "cudaswitch: no source could be asked",
+        "hint: run the command once without --offline",
+    ]
+    assert not server.asked
+    search(home, "12.4", "--channel", "label")
+    some = home.run(*words)
+    assert "12.4.1" in "\n".join(succeeded(some))
+    assert some.stderr.splitlines() == done.stderr.splitlines()[:1]
+    cudnn = home.run("search", "cudnn", "--channel", "main", "--offline")
+    assert cudnn.stderr.startswith("cudaswitch: conda (main): no cuDNN is known of offline")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words", "hint"),
     [

@@ -96,14 +96,18 @@ class Channels:
     def listed(self, sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
         """List what the channels have of what is sought, each version in its newest build."""
         found: dict[tuple[str, ...], tuple[Record, Listed]] = {}
-        for channel in self._channels(platform, offline):
+        channels = list(self._channels(platform, offline))
+        for channel in channels:
             for record in _sought_in(channel, sought):
                 listed = _listed(record, channel, platform)
                 key = (channel.name, record.name, str(record.version), listed.cuda or "")
                 rival = found.get(key)
                 if rival is None or record.rank > rival[0].rank:
                     found[key] = record, listed
-        return [listed for _, listed in found.values() if _is_sought(listed, sought)]
+        fitting = [listed for _, listed in found.values() if _is_sought(listed, sought)]
+        if not fitting:
+            refuse_unread("CUDA" if "cuda" in sought.components else "cuDNN", channels)
+        return fitting
 
     def _channels(self, platform: str, offline: bool) -> Iterable[Channel]:
         return chosen_channels(self.names, platform, offline=offline)
