@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from cudaswitch.download.urls import file_name, redact
@@ -132,6 +133,8 @@ def read_lock(path: Path) -> tuple[LockedToolkit, ...]:
         raise CudaswitchError(f"no file `{path}`", "cudaswitch lock writes one") from None
     except OSError as error:
         hint = "see who owns it, or run cudaswitch lock again"
+        if isinstance(error, IsADirectoryError):
+            hint = f"name a file in it: --lock {quote(str(path / NAME))}"
         raise CudaswitchError(f"cannot read `{path}`: {error.strerror}", hint) from None
     return parse_lock(content, path)
 

@@ -199,6 +199,13 @@ def test_from_a_folder_without_network(
     assert succeeded(online.run("sync", "--offline", "--lock", usb / "cuda.lock")) == [KIT]
 
 
+def test_a_folder_is_no_lock_file(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "a b").mkdir()
+    file = f"--lock '{tmp_path}/a b/cuda.lock'"
+    for command in (("sync",), ("download",), ("mirror", tmp_path / "www")):
+        refused(home.run(*command, "--lock", tmp_path / "a b"), "Is a directory", hint=file)
+
+
 def test_a_file_has_one_url_however_its_folder_was_named(
     home: Home, tmp_path: Path, pair: list[Path]
 ) -> None:
