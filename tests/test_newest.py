@@ -127,4 +127,29 @@ def test_odd_options_are_told_whatever_is_there(stocked: Home, lab: Path, reques
     odd = stocked.run("install", request_, "--from", "nvidia", "--channel", "lab")
     refused(odd, "`nvidia` has no channels", hint="--from conda")
     assert snapshot(stocked.store) == before
-    assert installed(stocked, "10.1.243", "--components", "full") == ([FULL], [])
+
+
+def test_options_that_change_nothing_are_told(
+    stocked: Home, lab: Path, pair: list[Path], tmp_path: Path
+) -> None:
+    succeeded(stocked.run("adopt", adoptable(tmp_path / "mine", "11.2.152")))
+    before = snapshot(stocked.store)
+    anew = "hint: --force brings it anew"
+    told = [f"cudaswitch: CUDA {BARE} is there, from a file", anew]
+    for request in ("10.1", "10.1.243", "10.1+cudnn7"):
+        for given in (("--components", "full"), ("--components", "build"), ("--from", "conda")):
+            assert installed(stocked, request, *given) == ([FULL], told)
+    assert installed(stocked, "10.1.243", "--channel", str(lab)) == ([FULL], told)
+    assert installed(stocked, "10.1.243", "--components", "full", "--offline") == ([FULL], told)
+    adopted = ["cudaswitch: CUDA 11.2.152 is there, adopted", anew]
+    assert installed(stocked, "11.2.152", "--from", "runfile") == (["11.2.152"], adopted)
+    assert snapshot(stocked.store) == before
+    assert installed(stocked, "10.1.243", "--from", "conda", "--force") == ([BARE, FULL], [])
+    assert installed(stocked, "10.1.243", "--from", "conda") == ([FULL], [])
+    offer(lab, *pair, cudnn(tmp_path, "7.6.6"))
+    cudnn_alone = ("10.1.243", "--cudnn", "7.6.6", "--from", "conda")
+    told = [f"cudaswitch: CUDA {BARE} is there, from conda", anew]
+    assert installed(stocked, *cudnn_alone, "--components", "full") == (
+        [f"{BARE}+cudnn7.6.6"],
+        told,
+    )

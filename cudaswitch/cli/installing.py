@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import replace
 
 import click
+from click.core import ParameterSource
 
 from cudaswitch import sources, talk
 from cudaswitch.changing import own_store
@@ -49,7 +50,8 @@ def install(
 
     WHAT is a version (13.0), `auto` for what the active environment needs, a file (conda
     package, cuDNN or component archive, wheel, runfile) or a URL. Several at once: pieces of one
-    toolkit belong together in one command. Installing what is there changes nothing.
+    toolkit belong together in one command. Installing what is there changes nothing, whatever
+    --from and --components say; --force brings it anew.
     """
     are_files = [files.names_file(each) for each in what]
     if sha256 and are_files != [True]:
@@ -57,6 +59,8 @@ def install(
     if cudnn and all(are_files):
         raise click.UsageError("--cudnn goes with a version: name the file of cuDNN instead")
     refuse_words(what)
+    said_by = click.get_current_context().get_parameter_source("components")
+    are_named = said_by is not ParameterSource.DEFAULT
     sources.use_mirror(source, mirror)
     store = own_store()
     made: dict[str, Toolkit] = {}
@@ -74,7 +78,8 @@ def install(
                 continue
             request = wanted(each, cudnn)
             order = Order(source, channels, components, platform, offline, work, anew=force)
-            got = replace(order, fitting=means_auto(each)).supply(request)
+            order = replace(order, fitting=means_auto(each), names_components=are_named)
+            got = order.supply(request)
             if isinstance(got, sources.Delivery):
                 bundles.append(got)
                 continue

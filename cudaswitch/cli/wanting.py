@@ -93,6 +93,7 @@ class Order:
 
     With `anew` it does not matter what is there. With `fitting` it is enough that something
     fits; else a version that is not given in full means the newest that there is.
+    `names_components` says that the components are not just the usual ones.
     """
 
     source: str | None
@@ -103,9 +104,18 @@ class Order:
     work: Path
     anew: bool = False
     fitting: bool = False
+    names_components: bool = False
 
     def supply(self, request: Request) -> Toolkit | sources.Delivery:
         """Return the installed toolkit that will do, or else what the source brings for one."""
+        got = self._supplied(request)
+        if isinstance(got, Toolkit):
+            source, why = self._source(request)
+            # Where nobody has named the source there is a reason to tell.
+            self._tell_unheeded(got, is_elsewhere=why is None and got.source != source)
+        return got
+
+    def _supplied(self, request: Request) -> Toolkit | sources.Delivery:
         # Whatever is there, a source that cannot be is told.
         sources.require(self._source(request)[0], self.channels)
         if self.anew or self.platform:
@@ -135,7 +145,15 @@ class Order:
             offline=self.offline,
         )
         _tell(why)
+        self._tell_unheeded(ground)
         return found
+
+    def _tell_unheeded(self, kit: Toolkit, is_elsewhere: bool = False) -> None:
+        """Say that a toolkit stays as it is, where the options ask for another one."""
+        if is_elsewhere or self.names_components:
+            whence = {"system": "adopted", "file": "from a file"}
+            talk.say(f"CUDA {kit.version} is there, {whence.get(kit.source, f'from {kit.source}')}")
+            talk.hint("--force brings it anew")
 
     def _refuse_odd_components(self, request: Request) -> None:
         try:
