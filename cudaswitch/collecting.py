@@ -149,7 +149,7 @@ def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     return found
 
 
-def _answers(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
+def _answers(store: OwnStore, dry_run: bool, _say: Say) -> list[Waste]:
     """Answers kept for environments that are gone."""
     found = []
     for path in _inside(store.home.automatic):
@@ -200,7 +200,7 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
 
 
 def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste]:
-    """What killed processes left in the cache; with `downloads`, all that it has."""
+    """What killed processes left in the cache; with `downloads`, what was downloaded too."""
     found = []
     with idle(cache) as nobody:
         if not nobody:
