@@ -88,7 +88,7 @@ def serve(folder: Path, size: int) -> tuple[subprocess.Popen[bytes], str]:
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    size = (int(sys.argv[3]) if len(sys.argv) > 3 else 363) << 20
+    size = (int(sys.argv[3]) if len(sys.argv) > 3 else 350) << 20
     tools = {name: tool for name, tool in TOOLS.items() if shutil.which(tool[0])}
     results: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory() as name:
