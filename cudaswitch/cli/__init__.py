@@ -51,7 +51,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"cudaswitch.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"), None) or getattr(
+        command: click.Command = getattr(module, cmd_name, None) or getattr(
             module, f"{cmd_name}_command"
         )
         # What is loaded stays; it need not be looked through again and again.
