@@ -38,7 +38,8 @@ def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:
     """Lay packages out in DIR as a tree of plain files that any web server serves.
 
     One download then does for a whole lab: `install --channel` and `install --mirror` take from
-    there what they take from the makers' servers. A tree can be added to.
+    there what they take from the makers' servers. A tree can be added to. WHAT is as for
+    `install`; without it, what ./cuda.lock names.
     """
     if asked.what and lock_file:
         raise click.UsageError("name WHAT or give --lock, not both")
