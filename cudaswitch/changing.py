@@ -146,7 +146,7 @@ class OwnStore(Store):
         usual = settings.usual_libraries()
         wants = {path: str(Want(path, usual, compiler=at)) for path, at in compilers.items()}
         wanted = {name: wants[kit.path] + "\n" for name, kit in self._ready(answers).items()}
-        if shared := settings.in_file("stores"):
+        if shared := settings.stores_in_file():
             wanted[_STORES] = os.pathsep.join(map(expanded, shared)) + "\n"
         failure: OSError | None = None
         found = self._published()

@@ -53,8 +53,8 @@ def keep(request: Request, want: Want, asked_ns: int) -> None:
 
 def _said() -> str:
     """Return what shells can see of the shared stores without Python."""
-    written = settings.in_file("stores") or ()
-    return os.environ.get("CUDASWITCH_STORES") or os.pathsep.join(map(expanded, written))
+    written = os.pathsep.join(map(expanded, settings.stores_in_file()))
+    return os.environ.get("CUDASWITCH_STORES") or written
 
 
 def forget() -> None:

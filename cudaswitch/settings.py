@@ -172,9 +172,10 @@ def asked(name: str) -> Set:
     return Set(setting.default, "default")
 
 
-def in_file(name: str) -> Any:
-    """Return what the file says of a setting, None where it says nothing."""
-    return _of_file(config_file()).get(name)
+def stores_in_file() -> tuple[str, ...]:
+    """Return the shared stores that the file names."""
+    found: Any = _of_file(config_file()).get("stores", ())
+    return tuple(found)
 
 
 def value(name: str) -> Any:
