@@ -184,7 +184,7 @@ def test_a_terminal_cannot_be_driven_by_names(home: Home, tmp_path: Path) -> Non
 def test_names_that_are_no_text(home: Home, tmp_path: Path) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.conda")
     refused(home.run("install", name), "no file", hint="")
-    refused(home.run("adopt", name), "no toolkit", hint="")
+    refused(home.run("adopt", name), "there is no `", hint="")
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     folder.mkdir()
     file = builders.cudatoolkit_10_1(folder)
