@@ -53,14 +53,15 @@ def lock(asked: Asked, target: str | None) -> None:
     text = _checked([answer.kit for answer in answers], Path(path))
     if _is_stdout(path):
         talk.script(text)
-        path = "stdout"
+        place = "stdout"
     else:
+        place = f"`{path}`"
         try:
             write_where_named(path, os.fsencode(text))
         except OSError as error:
             raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
     for answer in answers:
-        talk.say(f"{path}: {_told(answer.kit)}")
+        talk.say(f"{place}: {_told(answer.kit)}")
 
 
 def _named_place(target: str) -> str:

@@ -35,7 +35,8 @@ def test_lock_downloads_nothing_and_says_it_the_same_again(
     options = ("lock", "--channel", f"{channel.url}/lab")
     done = machines[0].run(*options, cwd=project)
     assert succeeded(done) == []
-    assert "CUDA 10.1 with cuDNN 7.6 for linux-64: 2 packages" in done.stderr
+    told = f"`{project / 'cuda.lock'}`: CUDA 10.1 with cuDNN 7.6 for linux-64: 2 packages"
+    assert f"cudaswitch: {told}\n" in done.stderr
     assert not [path for path, _ in channel.asked if path.endswith(".tar.bz2")]
     [kit] = read_lock(project / "cuda.lock")
     assert [(row.name, row.version) for row in kit.packages] == [
