@@ -21,6 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from present import is_present
+
 LIMIT = "20m"
 """Bytes a second for each connection to the limited server."""
 OURS = """
@@ -89,7 +91,7 @@ def serve(folder: Path, size: int) -> tuple[subprocess.Popen[bytes], str]:
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     size = (int(sys.argv[3]) if len(sys.argv) > 3 else 350) << 20
-    tools = {name: tool for name, tool in TOOLS.items() if shutil.which(tool[0])}
+    tools = {name: tool for name, tool in TOOLS.items() if name == "cudaswitch" or is_present(name)}
     results: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

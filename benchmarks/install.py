@@ -21,7 +21,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
+
+from present import is_present
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -77,8 +80,8 @@ def pip(archive: Path, to: Path) -> list[str]:
 
 
 RIVALS: dict[str, dict[str, Command]] = {
-    "tar.bz2": {"tar": tar("j"), "cph": cph, "rattler": python(RATTLER)},
-    "conda": {"cph": cph, "rattler": python(RATTLER)},
+    "tar.bz2": {"tar": tar("j"), "cph": cph, "py-rattler": python(RATTLER)},
+    "conda": {"cph": cph, "py-rattler": python(RATTLER)},
     "whl": {"uv": uv, "pip": pip},
     "tar.xz": {"tar": tar("J")},
 }
@@ -113,15 +116,12 @@ def run(command: list[str]) -> dict[str, float]:
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     results: dict[str, dict[str, dict[str, list[float]]]] = {}
+    present = {rival for rival in dict.fromkeys(chain(*RIVALS.values())) if is_present(rival)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for form, archive in corpus(folder).items():
-            tools = {"cudaswitch": python(OURS), **RIVALS[form]}
-            tools = {
-                tool: command
-                for tool, command in tools.items()
-                if tool != "uv" or shutil.which("uv")
-            }
+            rivals = {tool: command for tool, command in RIVALS[form].items() if tool in present}
+            tools = {"cudaswitch": python(OURS), **rivals}
             of_form = results[form] = {tool: {} for tool in tools}
             for _ in range(runs):
                 for tool, command in tools.items():
