@@ -60,7 +60,8 @@ def _write(path: Path, name: str, value: Value | None) -> None:
 
 
 def _holds_password(value: Value | None) -> bool:
-    return isinstance(value, str) and "@" in value.partition("://")[2].partition("/")[0]
+    texts = value if isinstance(value, tuple) else (value,)
+    return any("@" in str(text).partition("://")[2].partition("/")[0] for text in texts)
 
 
 def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:

@@ -161,13 +161,12 @@ __cudaswitch_next() {
     while [ -n "$rest" ]; do
         __csw=${rest%%:*}/$_cudaswitch_tool rest=${rest#*:}
         case $__csw in /*) ;; *) continue ;; esac
-        if [ "$__csw" -ef "$1" ]; then
-            behind=1
-        elif [ -f "$__csw" ] && [ -x "$__csw" ] && ! [ -e "${__csw%/*}/.cudaswitch-shims" ] \
+        if [ -f "$__csw" ] && [ -x "$__csw" ] && ! [ -e "${__csw%/*}/.cudaswitch-shims" ] \
             && ! [ "$__csw" -ef "$0" ]; then
-            if [ -n "$behind" ]; then return 0; fi
+            if [ -n "$behind" ] && ! [ "$__csw" -ef "$1" ]; then return 0; fi
             first=${first:-$__csw}
         fi
+        if [ "$__csw" -ef "$1" ]; then behind=1; fi
     done
     __csw=$first
     [ -n "$first" ]

@@ -289,28 +289,33 @@ def test_the_next_is_the_one_behind_it(place: Place, tmp_path: Path) -> None:
     assert place.call("nvcc", PATH=f"{path}:/usr/bin").stdout == f"{before}\0"
 
 
-def test_a_tool_that_starts_itself_anew_finds_the_first(place: Place, tmp_path: Path) -> None:
-    """What it ran in between is no wrapper: the shim chooses as it did before."""
+@pytest.mark.parametrize(
+    ("call", "behind"), [("nvcc again", False), ('sh -c "nvcc again; :"', True)]
+)
+def test_a_tool_that_starts_itself_anew_finds_the_first(
+    place: Place, tmp_path: Path, call: str, behind: bool
+) -> None:
+    """What it ran in between is no wrapper, nor is it one where there is no other."""
     first = executable(
         tmp_path / "first/nvcc",
-        '#!/bin/sh\ncase $1 in again) echo first ;; *) sh -c "nvcc again; :" ;; esac\n',
+        f"#!/bin/sh\ncase $1 in again) echo first ;; *) {call}; exit ;; esac\n",
     )
-    second = executable(tmp_path / "second/nvcc")
-    path = f"{place.home.store}/shims:{first.parent}:{second.parent}:/usr/bin:/bin"
+    path = f"{place.home.store}/shims:{first.parent}:/usr/bin:/bin"
+    if behind:
+        path += f":{executable(tmp_path / 'second/nvcc').parent}"
     assert place.call("nvcc", PATH=path).stdout == "first\n"
 
 
 def test_wrappers_that_call_the_shim_without_end_are_stopped(place: Place, tmp_path: Path) -> None:
     one, two = (wrapper(tmp_path / name, "exec").parent for name in ("one", "two"))
     path = f"{place.home.store}/shims:{one}"
-    done = place.call("nvcc", PATH=f"{path}:/usr/bin:/bin")
-    assert done.returncode == 127
-    assert "`nvcc` is not on PATH, and no toolkit is asked for here" in done.stderr
-    done = place.call("nvcc", PATH=f"{path}:{two}:/usr/bin:/bin")
-    assert done.returncode == 127
-    assert done.stderr == (
-        "cudaswitch: `nvcc` on PATH calls its shim again and again\nhint: cudaswitch which nvcc\n"
-    )
+    for folders in (path, f"{path}:{two}"):
+        done = place.call("nvcc", PATH=f"{folders}:/usr/bin:/bin")
+        assert done.returncode == 127
+        assert done.stderr == (
+            "cudaswitch: `nvcc` on PATH calls its shim again and again\n"
+            "hint: cudaswitch which nvcc\n"
+        )
     for foreign in ("x", "08", "1+1", "a[$(id)]", "99999", ":", "1:$(id):/x"):
         done = place.call("nvcc", CUDASWITCH_VERSION="12", _CUDASWITCH_SHIMS=foreign)
         assert (done.returncode, done.stderr) == (0, "")
