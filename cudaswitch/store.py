@@ -21,7 +21,7 @@ from cudaswitch.versions import (
     is_alias_name,
     parse_request,
     quote_request,
-    written_here,
+    spelling_hint,
 )
 
 TYPE_CHECKING = False
@@ -204,7 +204,7 @@ def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
             )
             raise NotInstalledError(
                 f"no alias `{name}` is known{asked}",
-                written_here(name)
+                spelling_hint(name)
                 or (hint if is_alias_name(name) else "`system` stands for no toolkit"),
             )
         if name in passed:

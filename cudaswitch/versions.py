@@ -197,13 +197,13 @@ def parse_request(
             hint = "cudaswitch adopt FOLDER takes up a toolkit that is there"
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",
-            written_here(base) or hint,
+            spelling_hint(base) or hint,
         )
     mode: Libraries | None = libraries  # type: ignore[assignment]  # checked above
     return Request(base, cudnn, mode, origin, parse_gpus(gpus, where) if gpus is not None else None)
 
 
-def written_here(text: str) -> str | None:
+def spelling_hint(text: str) -> str | None:
     """Return the hint for a version that is spelled as elsewhere, None for what is none.
 
     `cuda-11.8` and `cuda>=12,<13` are conda's, `cu118` and `cu12` those of wheels.

@@ -231,7 +231,7 @@ def test_a_file_is_private_unless_people_made_it_readable(person: Person) -> Non
     assert mode_after("mirrors.conda", "https://a/b@c") == 0o664
     assert mode_after("mirrors.nvidia", "https://me:secret@a/b") == 0o600
     person.file.chmod(0o644)
-    assert mode_after("channels", "conda-forge", "https://me:secret@a/b") == 0o600
+    assert mode_after("channels", "https://a/b", "https://me:secret@a/b") == 0o600
 
 
 def test_settings_that_are_set_at_the_same_time_are_all_there(person: Person) -> None:

@@ -96,6 +96,13 @@ def test_env_as_dotenv_is_read_alike_by_those_who_take_it(
     assert not (tmp_path / "trap").exists()
 
 
+def test_zsh_reads_what_is_given_back(lent: Home, tmp_path: Path) -> None:
+    words = [console_script(), "env", "system", "--format", "dotenv"]
+    done = lent.run("exec", "10.1", "--", *words, LD_LIBRARY_PATH="=ls/lib")
+    (tmp_path / ".env").write_text("\n".join(succeeded(done)))
+    assert read_by_zsh(tmp_path / ".env")["LD_LIBRARY_PATH"] == "=ls/lib"
+
+
 def test_env_for_github(lent: Home) -> None:
     lines = succeeded(lent.run("env", "10.1", "--format", "github", **BEFORE))
     assert dict(line.split("=", 1) for line in lines) == expected(lent)

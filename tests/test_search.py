@@ -307,7 +307,8 @@ def test_what_cannot_be_answered(
 def test_a_mirror_that_is_none(home: Home, command: str, source: str) -> None:
     """The flag is blamed, once, whatever variables there are; no password is shown."""
     words = [*command.split(), "12.4", "--mirror"]
-    for text, shown in (("foo", "foo"), ("htp://me:hunter2@x/y", "htp://")):
+    passwords = (("htp://me:hunter2@x/y", "htp://"), ("me:hunter2@x/y", "x/y"))
+    for text, shown in (("foo", "foo"), *passwords):
         done = home.run(*words, text, "--from", source, PIP_NO_INDEX="1", cwd=home.path)
         message = refused(done, f"`--mirror {shown}", "a URL of https, http or file", hint=None)
         assert "hunter2" not in message

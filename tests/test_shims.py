@@ -260,14 +260,15 @@ def wrapper(folder: Path, how: str) -> Path:
     return executable(
         folder / "nvcc",
         "#!/bin/sh\nIFS=:\nfor folder in $PATH; do\n"
-        f'if [ "$folder" != {folder} ] && [ -x "$folder/nvcc" ]; then\n'
+        'if [ -x "$folder/nvcc" ] && ! [ "$folder/nvcc" -ef "$0" ]; then\n'
         f'{how} "$folder/nvcc" "$@"; exit\nfi\ndone\n',
     )
 
 
 @pytest.mark.parametrize("how", ["exec", "command"])
 @pytest.mark.parametrize(
-    "order", ["cache shims system", "shims cache system", "shims one two system"]
+    "order",
+    ["cache shims system", "shims cache system", "shims one two system", "shims cache link system"],
 )
 def test_the_compiler_behind_a_wrapper_runs(
     place: Place, tmp_path: Path, order: str, how: str
@@ -277,6 +278,10 @@ def test_the_compiler_behind_a_wrapper_runs(
     folders = {"shims": place.home.store / "shims", "system": system.parent}
     for name in {"cache", "one", "two"} & set(order.split()):
         folders[name] = wrapper(tmp_path / name, how).parent
+    if "link" in order:
+        folders["link"] = tmp_path / "link"
+        folders["link"].mkdir()
+        (folders["link"] / "nvcc").symlink_to(tmp_path / "cache/nvcc")
     path = ":".join(str(folders[name]) for name in order.split())
     done = place.call("nvcc", "a b", PATH=f"{path}:/usr/bin:/bin")
     assert (done.stdout, done.stderr) == (f"{system}\0a b\0", "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from made_environments import Env
 from shells.conda import CONDAS, EMULATOR, Conda, Emulator, conda_prefix
-from shells.driver import BASH, DASH, FISH, ZSH, Shell
+from shells.driver import BASH, DASH, FISH, ZSH, Environment, Shell
 from shells.kits import Person, foreign, switched
 from shells.pinned import Session, pinned_environments
 from shells.terminal import Open
@@ -98,47 +99,52 @@ def test_nothing_stays_on_path(
         assert seen == {name: must.get(name) for name in seen}, number
 
 
+OWN = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
+
+
+@pytest.fixture
+def varied(person: Person, tmp_path: Path) -> Path:
+    """Return a folder with pinned environments, and with `d`, which has variables of its own."""
+    pinned_environments(person, tmp_path)
+    state = conda_prefix(tmp_path / "d") / "conda-meta" / "state"
+    state.write_text(json.dumps({"env_vars": OWN}))
+    return tmp_path
+
+
+def assert_nothing_stays(snaps: Mapping[str, Environment]) -> None:
+    """Check what came of `a d out out`."""
+    inside = {name: snaps["3"].get(name) for name in (*OWN, "CUDACXX")}
+    assert inside == {**OWN, "CUDACXX": None}
+    left = {name: snaps["5"].get(name) or "" for name in ("PATH", *OWN)}
+    assert left == {"PATH": snaps["1"]["PATH"], "CUDA_HOME": "", "LD_LIBRARY_PATH": ""}
+
+
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
 @pytest.mark.parametrize("conda", MAMBAS, ids=str)
 @pytest.mark.parametrize("shell", [BASH, ZSH, DASH, FISH], ids=str)
 def test_what_it_keeps_of_ours(
-    shell: Shell, conda: Mamba, person: Person, tmp_path: Path, loaded: bool
+    shell: Shell, conda: Mamba, person: Person, varied: Path, loaded: bool
 ) -> None:
     """It keeps what variables of an environment replace, and gives it back, all by itself."""
-    pinned_environments(person, tmp_path)
-    own = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
-    state = conda_prefix(tmp_path / "d") / "conda-meta" / "state"
-    state.write_text(json.dumps({"env_vars": own}))
-    session = Session(person, tmp_path, shell, conda)
+    session = Session(person, varied, shell, conda)
     steps = session.steps("a d out out")
     snaps = session.play(*steps, load=loaded).check().snaps
-    inside = {name: snaps["3"].get(name) for name in (*own, "CUDACXX")}
-    assert inside == {**own, "CUDACXX": None}
-    again = {name: snaps["4"].get(name) for name in own}
-    assert again == {name: snaps["2"].get(name) for name in own}
-    left = {name: snaps["5"].get(name) or "" for name in ("PATH", *own)}
-    assert left == {"PATH": snaps["1"]["PATH"], "CUDA_HOME": "", "LD_LIBRARY_PATH": ""}
+    assert_nothing_stays(snaps)
+    again = {name: snaps["4"].get(name) for name in OWN}
+    assert again == {name: snaps["2"].get(name) for name in OWN}
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
 @pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
 def test_conda_beside_it_keeps_nothing_of_ours(
-    shell: Shell, conda: Conda, person: Person, tmp_path: Path, loaded: bool
+    shell: Shell, conda: Conda, person: Person, varied: Path, loaded: bool
 ) -> None:
     """Its hook for fish exports MAMBA_SHLVL, in a shell where conda is used, and below it."""
-    pinned_environments(person, tmp_path)
-    own = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
-    state = conda_prefix(tmp_path / "d") / "conda-meta" / "state"
-    state.write_text(json.dumps({"env_vars": own}))
-    session = Session(person, tmp_path, shell, conda)
+    session = Session(person, varied, shell, conda)
     steps = map(shell.hush, session.steps("a d out out"))
     # conda tells what its variables overwrite.
-    snaps = session.play(*steps, load=loaded, MAMBA_SHLVL="0").snaps
-    inside = {name: snaps["3"].get(name) for name in (*own, "CUDACXX")}
-    assert inside == {**own, "CUDACXX": None}
-    left = {name: snaps["5"].get(name) or "" for name in ("PATH", *own)}
-    assert left == {"PATH": snaps["1"]["PATH"], "CUDA_HOME": "", "LD_LIBRARY_PATH": ""}
+    assert_nothing_stays(session.play(*steps, load=loaded, MAMBA_SHLVL="0").snaps)
 
 
 @pytest.mark.parametrize("conda", [Emulator(), *MAMBAS], ids=str)
