@@ -1,4 +1,4 @@
-# shellcheck shell=dash disable=SC2034,SC2154  # core.sh sets them
+# shellcheck shell=dash disable=SC2034,SC2119,SC2120,SC2154  # core.sh sets them; plain.sh says who is left
 # The short ways of core.sh where there is something besides: variables that were set before, the
 # PATH that a virtualenv keeps, an environment that brings its own CUDA or whose framework wants
 # XLA_FLAGS, a host compiler for nvcc. $_cudaswitch_besides is what the variables hold then.
@@ -120,7 +120,7 @@ __cudaswitch_any_private() {
 }
 
 # Undo what either short way did, where nobody has touched it. Where it is not so this fails with
-# nothing done.
+# nothing done. $1 as for __cudaswitch_restore.
 __cudaswitch_retrace() {
     case ${_CUDASWITCH_GONE-}${_CUDASWITCH_KEPT+x}${_CUDASWITCH_UNEXPORTED-}:${CUDA_HOME-}:\
 ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}\|${_CUDASWITCH_LIB:+${LD_LIBRARY_PATH-}} in
@@ -139,8 +139,9 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}\|${_CUDASWITCH_LIB:+${LD_LIBRARY_
         :0 | "${_CUDASWITCH_OLD:-/}:${_CUDASWITCH_OLD-}:"*) ;;
         *) return 1 ;;
     esac
-    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
-        ?*)
+    case ${1-}${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
+        '' | C*) ;;
+        *)
             __cudaswitch_kept
             case $__csw in ?*) return 1 ;; esac
             ;;

@@ -31,7 +31,8 @@
 #                          _undone_lib, _cc, _xla, _kept: its LIB, CC, XLA and KEPT
 #   _cudaswitch_gave       something was given back then; _was_NAME: what
 #   _cudaswitch_stood      there may be a pinned environment below what was left
-#   _cudaswitch_left       a hook has left an environment, and conda goes on
+#   _cudaswitch_left       a hook has left an environment, and conda goes on; in the form of BIN: what may
+#                          be on PATH again then
 #   _cudaswitch_conda      __conda_hashr is ours
 # With the integration:
 #   _cudaswitch_root       the store; _program: the command; _scripts: texts that a `sh` runs; _rest: the

@@ -146,7 +146,7 @@ __cudaswitch_leave() {
     # empty: that it is where the integration is not loaded.
     _cudaswitch_seen=${_cudaswitch_seen:+left}
     \unset "_CUDASWITCH_$1"
-    __cudaswitch_restore || __cudaswitch_settle
+    __cudaswitch_restore "$1" || __cudaswitch_settle
     case $1:${CONDA_SHLVL-}:${CONDA_STACKED_2-} in
         # What counts no levels, such as conda-pack, computes no PATH ahead.
         V:* | [CA]::* | [CA]:0:*) return 0 ;;
@@ -154,24 +154,33 @@ __cudaswitch_leave() {
         *) _cudaswitch_stood=x ;;
     esac
     # Where nothing tells when conda has finished, the next hook or prompt repairs instead.
-    if __cudaswitch_attend; then _csw_repaired=1 _cudaswitch_left=x; fi
+    if __cudaswitch_attend; then _csw_repaired=1 _cudaswitch_left=${_cudaswitch_left:-x}; fi
     case $_csw_repaired$_cudaswitch_stood in x) __cudaswitch_below ;; esac
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is
-    # applied now, which it takes away. Only where nobody repairs, and no prompt does, it matters
-    # which it is: on a mere deactivation the environment's folder, and not ours, is gone already.
-    case $_csw_repaired${_cudaswitch_root:+1}:$PATH:\|:$_csw_path: in
-        1*:* | *":$2/bin:"*\|*) ;;
-        *\|*":/${_csw_before#*/}:"*) _csw_before='' ;;
+    # applied now, which it takes away. On a mere deactivation the environment's folder, and not ours, is
+    # gone from PATH already, and nothing comes back.
+    case $_csw_repaired${_cudaswitch_root:+1} in
+        '')
+            case :$PATH:\|:$_csw_path: in
+                *":$2/bin:"*\|*) ;;
+                *\|*":/${_csw_before#*/}:"*) _csw_before='' ;;
+            esac
+            ;;
     esac
     _csw_now=${_CUDASWITCH_BIN-}
     case $_csw_now:$_csw_before in
         :) return 0 ;;
         :*)
             __csw=/${_csw_before#*/}
-            case :$PATH: in
+            case $_csw_repaired:$PATH: in
                 *":$__csw:"*) __cudaswitch_record "$PATH" "$__csw" ;;
-                *) __csw=0$__csw ;;
+                [!1]* | *":$2/bin:"*) __csw=0$__csw ;;
+                # Nor is that folder there where a login shell began PATH anew: who repairs can tell.
+                *)
+                    _cudaswitch_left=0$__csw
+                    return 0
+                    ;;
             esac
             ;;
         *) __cudaswitch_record "$PATH" "${_csw_before:+/${_csw_before#*/}:}/${_csw_now#*/}" ;;
@@ -208,7 +217,7 @@ __cudaswitch_attend() {
     if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
         _cudaswitch_conda=1
         __conda_hashr() {
-            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-}:\
+            case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left:+x}:\
 ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+${_cudaswitch_entered:+hook}} in
                 xx*) __cudaswitch_repair ;;
                 *:x) __cudaswitch_hashed ;;
@@ -229,7 +238,7 @@ ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+${_cudaswitch_entered:+hook}} in
 __cudaswitch_mamba() {
     command -v __mamba_hashr > /dev/null || return 1
     __mamba_hashr() {
-        case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left-}:\
+        case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left:+x}:\
 ${_cudaswitch_seen:+x}${_CUDASWITCH_C:+${_cudaswitch_entered:+hook}} in
             xx*) __cudaswitch_repair ;;
             *:x) __cudaswitch_hashed ;;
@@ -284,6 +293,15 @@ __cudaswitch_unsaid() {
     __cudaswitch_settle
 }
 
+# What was left is on PATH. It has come back, unless what is active now has put it there.
+__cudaswitch_returned() {
+    __cudaswitch_record "$PATH" "${_cudaswitch_left#0}"
+    case $__csw:/${_CUDASWITCH_BIN#*/} in
+        "1${_cudaswitch_left#0}:${_cudaswitch_left#0}") ;;
+        *) \export "_CUDASWITCH_GONE=${_CUDASWITCH_GONE:+$_CUDASWITCH_GONE:}$_cudaswitch_left" ;;
+    esac
+}
+
 # conda has finished, and what a PATH of its own brought back goes. Usually nothing did.
 __cudaswitch_repair() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
@@ -296,6 +314,9 @@ __cudaswitch_repair() {
         *) __cudaswitch_finished ;;
     esac
     case ${_cudaswitch_stood-}${_CUDASWITCH_C-} in x) __cudaswitch_below ;; esac
+    case ${_cudaswitch_left-}:$PATH: in
+        0*":${_cudaswitch_left#0}:"*) __cudaswitch_returned ;;
+    esac
     _cudaswitch_stood='' _cudaswitch_left=''
     case ${_CUDASWITCH_X-} in ?*) __cudaswitch_unsaid ;; esac
     case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_OLD_VIRTUAL_PATH-}/} in

@@ -134,4 +134,6 @@ __cudaswitch_join() {
 }
 # Until a prompt has come.
 if __cudaswitch_join; then _cudaswitch_fresh=bash; fi
+# What hooks call is here; not where that would be exported.
+case $- in *a*) ;; *) _cudaswitch_here=1 ;; esac
 __cudaswitch_look

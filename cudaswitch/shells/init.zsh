@@ -36,4 +36,6 @@ case " ${(j: :)precmd_functions[@]} " in
 esac
 # Until a prompt has come.
 \typeset -g _cudaswitch_fresh=zsh
+# What hooks call is here; not where that would be exported.
+case $- in *a*) ;; *) \typeset -g _cudaswitch_here=1 ;; esac
 __cudaswitch_look

@@ -2,10 +2,7 @@
 if
     case ${_CUDASWITCH_@owner@:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
         'x1') ;;
-        'x')
-            command -v __cudaswitch_settle > /dev/null \
-                || { [ -f "$@env@/etc/cudaswitch/core.sh" ] && \. "$@env@/etc/cudaswitch/core.sh"; }
-            ;;
+        'x') [ -f "$@env@/etc/cudaswitch/core.sh" ] && \. "$@env@/etc/cudaswitch/core.sh" ;;
         *) \false ;;
     esac
 then

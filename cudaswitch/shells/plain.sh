@@ -2,7 +2,8 @@
 # The short ways of core.sh: what is usual, a toolkit where nobody else has set anything, in and out.
 
 # Undo what __cudaswitch_plainly did, where nobody has touched it and nobody asks for anything.
-# Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time.
+# Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time. $1 = C: a conda
+# environment is left, and since it was entered, which has looked at it, conda keeps nothing more.
 __cudaswitch_restore() {
     __csw=${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_CUDASWITCH_D-}
     __csw=$__csw${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_KEPT+x}\
@@ -12,15 +13,16 @@ ${_CUDASWITCH_UNEXPORTED-}
         ":${_cudaswitch_plain:-none}|${_cudaswitch_ld:-none}") ;;
         *)
             case ${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_CUDASWITCH_D-} in
-                '') __cudaswitch_retrace ;;
+                '') __cudaswitch_retrace "$@" ;;
                 *) return 1 ;;
             esac
             return
             ;;
     esac
     case 0${PATH-} in "${_CUDASWITCH_BIN-}:"*) ;; *) return 1 ;; esac
-    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
-        ?*)
+    case ${1-}${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in
+        '' | C*) ;;
+        *)
             __cudaswitch_kept
             case $__csw in ?*) return 1 ;; esac
             ;;

@@ -12,6 +12,7 @@ from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, ZSH, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments, unpinned
 from shells.quick_conda import CONDAS as QUICK_AND_REAL
+from shells.venvs import with_virtualenv
 
 every_shell = pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
 every_conda = pytest.mark.parametrize("conda", [Emulator(), *filter(None, [real_conda()])], ids=str)
@@ -65,6 +66,81 @@ def test_a_path_that_a_script_keeps(
     for words in (f"a {name} out out", f"a {name} a out out out", f"a c a {name} out out out out"):
         after, expected = (at_last(at, words)["PATH"] for at in (mine, unpinned(mine)))
         assert after == expected, words
+
+
+@every_shell
+@pytest.mark.parametrize("conda", QUICK_AND_REAL, ids=str)
+@pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])
+@pytest.mark.parametrize(("words", "number"), [("b", None), ("c", 1), ("again", 0), ("c b", None)])
+def test_a_path_that_was_begun_anew(
+    shell: Shell,
+    conda: Conda,
+    load: bool,
+    words: str,
+    number: int | None,
+    person: Person,
+    made_once: Callable[..., Path],
+) -> None:
+    """As in a pane of tmux: the toolkit is on it by the time, the environment's folder is not."""
+    mine = Session(person, made_once({}), shell, conda)
+    control = unpinned(mine)
+    bins, last = [kit.bin for kit in person.kits], str(len(words.split()) + 3)
+    snaps = [
+        at.play(
+            *at.steps("a"),
+            shell.set("PATH", before + conda.base_path),
+            *at.steps(words),
+            load=load and shell.name in person.init,
+        ).snaps[last]["PATH"]
+        for at, before in ((mine, f"{bins[0]}:"), (control, ""))
+    ]
+    expected = snaps[1].replace(str(control.folder), str(mine.folder))
+    assert snaps[0] == (f"{bins[number]}:" if number is not None else "") + expected
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("conda", QUICK_AND_REAL, ids=str)
+@pytest.mark.parametrize("words", ["off", "use 11.8"])
+def test_a_script_that_chooses_where_path_was_begun_anew(
+    shell: Shell, conda: Conda, words: str, person: Person, tmp_path: Path
+) -> None:
+    """It runs behind the hook of the environment that is left."""
+    folder = pinned_environments(person, tmp_path)
+    write_hook(folder / "a", "deactivate", f"own.{shell.suffix}", f"cudaswitch {words}\n")
+    mine = Session(person, folder, shell, conda)
+    begun = shell.set("PATH", f"{person.kits[0].bin}:{conda.base_path}")
+    path = mine.play(*mine.steps("a"), begun, *mine.steps("b"), load=True).snaps["4"]["PATH"]
+    chosen = f"{person.kits[1].bin}:" if words.startswith("use") else ""
+    assert path == f"{chosen}{folder}/b/bin:{conda.base_path}"
+
+
+@every_shell
+@every_conda
+@pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])
+def test_what_conda_keeps_while_a_pinned_one_is_below_another(
+    shell: Shell, conda: Conda, load: bool, person: Person, made_once: Callable[..., Path]
+) -> None:
+    """Its variables replace those of the toolkit, whose copies conda never deletes."""
+    variables = {"CUDA_HOME": "/theirs", "LD_LIBRARY_PATH": "/theirs/lib"}
+    mine = Session(person, made_once({"d": variables}), shell, conda)
+    steps = mine.steps("a +d out out")
+    after = mine.play(*steps, load=load and shell.name in person.init).snaps["5"]
+    kept = {name: value for name, value in after.items() if name.startswith("__CONDA_SHLVL_")}
+    assert [name for name, value in kept.items() if str(person.kits[0].home) in value] == []
+
+
+@pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
+@every_conda
+def test_what_conda_keeps_while_a_virtualenv_is_active(
+    shell: Shell, conda: Conda, person: Person, made_once: Callable[..., Path], tmp_path: Path
+) -> None:
+    mine = Session(person, made_once({"d": {"CUDA_HOME": "/theirs"}}), shell, conda)
+    with_virtualenv(tmp_path / "venv")
+    person.pin("10.1", tmp_path / "venv")
+    enter = shell.source(tmp_path / "venv" / "bin" / "activate")
+    after = mine.play(*mine.steps("b"), enter, *mine.steps("d out"), "deactivate").snaps["6"]
+    kept = {name: value for name, value in after.items() if name.startswith("__CONDA_SHLVL_")}
+    assert [name for name, value in kept.items() if str(person.kits[0].home) in value] == []
 
 
 @every_shell

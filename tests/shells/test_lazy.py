@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cudaswitch import shells
+from shells.conda import conda_prefix
 from shells.driver import BASH, FISH, ZSH, Shell
 from shells.kits import Person
 from shells.terminal import Open, Terminal, home_of
@@ -64,6 +65,20 @@ def test_nothing_more_is_parsed_until_something_asks(
     terminal.say(f"cd {shell.quote(str(tree))}")
     assert home_of(terminal) == str(person.kits[0].home)
     assert is_parsed(terminal)
+
+
+@every_shell
+def test_hooks_take_what_is_there(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """An environment's own copy of it may be that of another version, and takes its time."""
+    prefix = conda_prefix(tmp_path / "env")
+    person.pin("10.1", prefix)
+    core = prefix / "etc" / "cudaswitch" / f"core.{shell.suffix}"
+    core.write_text("echo read\n")
+    hook = prefix / "etc" / "conda" / "activate.d" / f"~~cudaswitch.{shell.suffix}"
+    steps = f"{shell.set('CONDA_PREFIX', str(prefix))}\n{shell.source(hook)}"
+    result = person.play(shell, steps).check()
+    assert result.stdout == ""
+    assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[0].home)
 
 
 @every_shell

@@ -99,6 +99,16 @@ def test_what_has_everything_exported(session: Session, shell: Shell, way: str) 
         assert [name for name in snap if name.startswith(ours)] == []
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_what_a_child_does_not_have(session: Session, shell: Shell) -> None:
+    """`set -a` was on when we were loaded; the child is a script, and loads nothing."""
+    words = [session.conda.init(shell), *session.steps("a"), "echo $CUDA_HOME"]
+    child = f"{shell.name} -c {shell.quote(chr(10).join(words))}"
+    load = session.person.load(shell)
+    result = session.play(f"set -a\n{load}\nset +a", child).check()
+    assert result.stdout == f"{session.person.kits[0].home}\n"
+
+
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
 def test_quotes_that_are_doubled_in_zsh(session: Session, shell: Shell) -> None:
     """`rc_quotes` makes one quote of two that meet within quotes."""

@@ -241,5 +241,12 @@ def test_the_rest_that_changed_since_the_shell_started(
             assert "cudaswitch" not in behind
         # The one on PATH is a program like any other then.
         assert __version__ in terminal.say("cudaswitch --version")
+        # And hooks bring what they need themselves.
+        prefix = conda_prefix(tmp_path / "env")
+        person.pin("10.1", prefix)
+        hook = prefix / "etc" / "conda" / "activate.d" / f"~~cudaswitch.{shell.suffix}"
+        terminal.say(f"cd {shell.quote(str(tmp_path))}")
+        terminal.say(f"{shell.set('CONDA_PREFIX', str(prefix))}; {shell.source(hook)}")
+        assert home_of(terminal) == str(person.kits[0].home)
     finally:
         terminal.child.close(force=True)

@@ -2,10 +2,7 @@
 if
     case ${VIRTUAL_ENV:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
         'x1') ;;
-        'x')
-            command -v __cudaswitch_settle > /dev/null \
-                || { [ -f "$VIRTUAL_ENV/etc/cudaswitch/core.sh" ] && \. "$VIRTUAL_ENV/etc/cudaswitch/core.sh"; }
-            ;;
+        'x') [ -f "$VIRTUAL_ENV/etc/cudaswitch/core.sh" ] && \. "$VIRTUAL_ENV/etc/cudaswitch/core.sh" ;;
         *) \false ;;
     esac
 then

@@ -2,10 +2,7 @@
 if
     case ${_CUDASWITCH_C:+x}${KSH_VERSION:+k}${_cudaswitch_here-} in
         'x1') ;;
-        'x')
-            command -v __cudaswitch_settle > /dev/null \
-                || { [ -f "$CONDA_PREFIX/etc/cudaswitch/core.sh" ] && \. "$CONDA_PREFIX/etc/cudaswitch/core.sh"; }
-            ;;
+        'x') [ -f "$CONDA_PREFIX/etc/cudaswitch/core.sh" ] && \. "$CONDA_PREFIX/etc/cudaswitch/core.sh" ;;
         *) \false ;;
     esac
 then
