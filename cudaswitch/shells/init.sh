@@ -242,7 +242,7 @@ __cudaswitch_surroundings() {
 __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_look && return ;; esac
-    \local __csw _csw_before _csw_moved _csw_brought
+    \local __csw _csw_before _csw_moved _csw_brought _csw_search _csw_ld _csw_ld_set
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_left='' _cudaswitch_news=begun
     # Usually a folder is all that is another.
     case ${_cudaswitch_gpus+x}\|${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}\
@@ -304,6 +304,14 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
             case $__csw:${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-} in
                 :) ;;
                 :*) __cudaswitch_restore || __cudaswitch_settle ;;
+                # As __cudaswitch_settle begins.
+                *:)
+                    _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
+                    case ${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
+                        '') __cudaswitch_plainly "${__csw%%:*}" "$__csw" ;;
+                        *) \false ;;
+                    esac || __cudaswitch_settle "$__csw"
+                    ;;
                 *) __cudaswitch_settle "$__csw" ;;
             esac
             ;;
