@@ -25,8 +25,14 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """How the system says that there is no room for more."""
 
 
+class SudoError(PermissionError):
+    """What `sudo` would leave to root in a folder of who has called it."""
+
+
 def hint_for(error: OSError, usual: str) -> str:
-    """Return the hint for what cannot be written: `usual`, unless there is no room for it."""
+    """Return the hint for what cannot be written: `usual`, where nothing better is known."""
+    if isinstance(error, SudoError):
+        return "run it without sudo"
     return "make room there" if error.errno in FULL else usual
 
 

@@ -15,6 +15,7 @@ from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.environments import Environment
 from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.regular import is_there, read_regular
+from cudaswitch.staging import plain_modes
 from cudaswitch.store import dealias
 from cudaswitch.versions import Request
 
@@ -165,6 +166,10 @@ def write_pin(
         texts[Path(environment.want_file)] = str(want).replace("/", "\n") + "\n"
         # A pin that is not noted holds nothing; a note that is ahead of the hooks keeps them old.
         is_new = not os.path.exists(environment.pin_file)
+        # Packages that others of its group install have scripts beside ours.
+        with plain_modes(Path(environment.prefix)):
+            for path in hooks:
+                path.parent.mkdir(parents=True, exist_ok=True)
         texts[Path(environment.pin_file)] = pin_text(request)
         note = noted or {}
         write_all({**note, **texts} if is_new else {**texts, **note}, kept=True)

@@ -11,7 +11,7 @@ import os
 import stat
 
 from cudaswitch.environments import sudo_caller
-from cudaswitch.errors import StoreError
+from cudaswitch.errors import StoreError, SudoError
 from cudaswitch.talk import hint, say
 
 TYPE_CHECKING = False
@@ -72,9 +72,9 @@ def _is_everybodys(place: str) -> bool:
     return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
 
 
-def is_anothers(folder: str) -> bool:
-    """Tell whether a folder is there and another user's."""
-    return os.path.isdir(folder) and os.stat(folder).st_uid != os.geteuid()
+def is_anothers(path: str | os.PathLike[str]) -> bool:
+    """Tell whether something is there, where a link leads, and another user's."""
+    return os.path.exists(path) and os.stat(path).st_uid != os.geteuid()
 
 
 def refuse_sudo(folder: str) -> None:
@@ -85,6 +85,6 @@ def refuse_sudo(folder: str) -> None:
     folder = os.path.abspath(folder)
     there = next(filter(os.path.exists, (folder, *_above(folder))))
     if os.stat(there).st_uid == caller:
-        raise PermissionError(
+        raise SudoError(
             errno.EPERM, "it is not root's, and `sudo` would leave files of root", there
         )

@@ -33,6 +33,7 @@ from cudaswitch.hooks import (
     sweep_leftovers,
     write_pin,
 )
+from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import home
 from cudaswitch.processes import moment
 from cudaswitch.staging import require_writable
@@ -57,6 +58,7 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
     """Pin a directory (its `.cuda-version`) or the user to a request."""
     kit = None if dealias(request).text == "auto" else answer(request).toolkit
     require_writable(home())
+    anothers = is_anothers(path)
     try:
         with own_store().pinning():
             write_all({**_note(path, None), _written(path): pin_text(request)}, kept=True)
@@ -65,6 +67,8 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
             f"cannot write `{error.filename}`: {error.strerror}",
             hint_for(error, "pin a directory that you may write"),
         ) from None
+    if anothers:
+        say(f"`{path}` was another user's, and is yours now")
     return kit
 
 
@@ -134,6 +138,7 @@ def unpin_file(path: Path) -> bool:
     try:
         with own_store().pinning():
             was_there = os.path.isfile(path)
+            anothers = is_anothers(path)
             # The note last: it is what holds the toolkit while the pin is there.
             texts: dict[Path, str | None] = {path: None} if was_there else {}
             write_all({**texts, _record_of(path): None})
@@ -142,6 +147,8 @@ def unpin_file(path: Path) -> bool:
             f"cannot remove `{error.filename}`: {error.strerror}",
             hint_for(error, "see who may write there"),
         ) from None
+    if anothers:
+        say(f"`{path}` was another user's")
     return was_there
 
 

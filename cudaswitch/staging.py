@@ -37,12 +37,12 @@ _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
 
 
 @contextlib.contextmanager
-def plain_modes(store: Path | None = None) -> Iterator[None]:
+def plain_modes(within: Path | None = None) -> Iterator[None]:
     """Let folders have the mode 0755 and files 0644, whatever the umask.
 
-    In a store that its group may write, the group may write what is made, too.
+    Within a store or environment that its group may write, the group may write what is made, too.
     """
-    groups = store and os.path.isdir(store) and store.stat().st_mode & stat.S_IWGRP
+    groups = within and os.path.isdir(within) and within.stat().st_mode & stat.S_IWGRP
     before = os.umask(0o002 if groups else 0o022)
     try:
         yield

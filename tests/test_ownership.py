@@ -127,19 +127,16 @@ def test_a_groups_store_leaves_environments_and_directories_their_owners(
     assert not [str(path) for path in written if path.stat().st_mode & 0o022]
 
 
-@root_only
-def test_what_was_anothers_is_nobodys_to_write_when_it_is_ours(
-    home: Home, pair: list[Path]
-) -> None:
-    """Ours decides; theirs did not."""
+def test_a_groups_environment_stays_the_groups(home: Home, pair: list[Path]) -> None:
+    """What its people install has scripts beside ours."""
     succeeded(home.run("install", *pair))
-    file = home.path / ".cuda-version"
-    file.write_text("11\n")
-    os.chown(file, OTHER, OTHER)
-    file.chmod(0o666)
-    succeeded(home.run("pin", "10.1", "--dir", home.path))
-    status = file.stat()
-    assert (status.st_uid, stat.S_IMODE(status.st_mode)) == (0, 0o644)
+    environment = conda_prefix(home.path / "env")
+    shutil.rmtree(environment / "etc")
+    environment.chmod(0o2775)
+    succeeded(with_umask(home, "022", "pin", "10.1", "-p", environment))
+    folders = [at for at in (environment / "etc").rglob("*") if at.is_dir()]
+    assert {at.name for at in folders} == {"conda", "activate.d", "deactivate.d", "cudaswitch"}
+    assert {stat.S_IMODE(at.stat().st_mode) for at in folders} == {0o2775}
 
 
 def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> None:
@@ -302,6 +299,7 @@ def test_sudo_leaves_nothing_in_its_callers_folders(
         assert done.returncode == 1, (words, done.stdout, done.stderr)
         assert "`sudo` would leave files of root" in done.stderr, (words, done.stderr)
         assert "Traceback" not in done.stderr
+        assert "without sudo" in done.stderr or words[0] not in {"pin", "unpin"}
     assert (snapshot(home.path), snapshot(home.store)) == before
     left = [path for path in tmp_path.rglob("*") if path.lstat().st_uid == 0]
     assert sorted(left) == sorted(pair)

@@ -42,6 +42,23 @@ COMMANDS = {
 }
 """Command → (module that holds it, its line in `--help`; hidden when empty)."""
 
+_ELSEWHERE = {
+    **dict.fromkeys(("activate", "load", "set", "switch"), "use"),
+    **dict.fromkeys(("deactivate", "system", "unload", "unset", "unuse"), "off"),
+    **dict.fromkeys(("delete", "rm", "unadopt", "uninstall"), "remove"),
+    **dict.fromkeys(("active", "info", "status", "version"), "current"),
+    **dict.fromkeys(("available", "list-remote", "ls-remote"), "search"),
+    **dict.fromkeys(("installed", "ls", "versions"), "list"),
+    **dict.fromkeys(("default", "global"), "pin --global"),
+    **dict.fromkeys(("link", "register"), "adopt"),
+    **dict.fromkeys(("clean", "prune"), "gc"),
+    "help": "--help",
+    "local": "pin",
+    "rehash": "shims install",
+    "run": "exec",
+}
+"""What such tools call theirs → what it is called here."""
+
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -67,11 +84,12 @@ class _Commands(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches  # noqa: PLC0415  # few mistype
 
-            meant = get_close_matches(args[0], self.list_commands(ctx), 1)
+            near = get_close_matches(args[0], self.list_commands(ctx), 1)
+            meant = _ELSEWHERE.get(args[0]) or next(iter(near), None)
             if not meant:
                 raise
             # In the words that click has for options.
-            message = f"{error.message.rstrip('.')}. Did you mean {meant[0]!r}?"
+            message = f"{error.message.rstrip('.')}. Did you mean {meant!r}?"
             raise click.UsageError(message, ctx) from None
         if name and command and any(not word or word.endswith("=") for word in words):
             from cudaswitch.cli.empty import refuse_empty  # noqa: PLC0415  # few lines have one
