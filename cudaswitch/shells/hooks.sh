@@ -23,6 +23,7 @@ __cudaswitch_enter() {
             "${8:-/}$2") _csw_brought=$8 ;;
         esac
     fi
+    case ${_cudaswitch_left-} in 0*) __cudaswitch_returned ;; esac
     case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_OLD_VIRTUAL_PATH-}/} in
         /) if __cudaswitch_ungone; then _csw_tried=ungone; fi ;;
     esac
@@ -146,7 +147,12 @@ __cudaswitch_leave() {
     # empty: that it is where the integration is not loaded.
     _cudaswitch_seen=${_cudaswitch_seen:+left}
     \unset "_CUDASWITCH_$1"
-    __cudaswitch_restore "$1" || __cudaswitch_settle
+    # It is looked at again on the way back from an environment above, unless it was unpinned meanwhile.
+    if [ -f "$2/etc/conda/activate.d/~~cudaswitch.sh" ]; then
+        __cudaswitch_restore "$1"
+    else
+        __cudaswitch_restore
+    fi || __cudaswitch_settle
     case $1:${CONDA_SHLVL-}:${CONDA_STACKED_2-} in
         # What counts no levels, such as conda-pack, computes no PATH ahead.
         V:* | [CA]::* | [CA]:0:*) return 0 ;;
@@ -293,13 +299,16 @@ __cudaswitch_unsaid() {
     __cudaswitch_settle
 }
 
-# What was left is on PATH. It has come back, unless what is active now has put it there.
+# Is what was left on PATH? It has come back, unless what is active now has put it there.
 __cudaswitch_returned() {
+    \local _csw_bin
+    _csw_bin=${_CUDASWITCH_BIN-}
     __cudaswitch_record "$PATH" "${_cudaswitch_left#0}"
-    case $__csw:/${_CUDASWITCH_BIN#*/} in
-        "1${_cudaswitch_left#0}:${_cudaswitch_left#0}") ;;
+    case $__csw:/${_csw_bin#*/} in
+        0/* | "1${_cudaswitch_left#0}:${_cudaswitch_left#0}") ;;
         *) \export "_CUDASWITCH_GONE=${_CUDASWITCH_GONE:+$_CUDASWITCH_GONE:}$_cudaswitch_left" ;;
     esac
+    _cudaswitch_left=x
 }
 
 # conda has finished, and what a PATH of its own brought back goes. Usually nothing did.
@@ -314,8 +323,8 @@ __cudaswitch_repair() {
         *) __cudaswitch_finished ;;
     esac
     case ${_cudaswitch_stood-}${_CUDASWITCH_C-} in x) __cudaswitch_below ;; esac
-    case ${_cudaswitch_left-}:$PATH: in
-        0*":${_cudaswitch_left#0}:"*) __cudaswitch_returned ;;
+    case ${_cudaswitch_left-} in
+        0*) case :$PATH: in *":${_cudaswitch_left#0}:"*) __cudaswitch_returned ;; esac ;;
     esac
     _cudaswitch_stood='' _cudaswitch_left=''
     case ${_CUDASWITCH_X-} in ?*) __cudaswitch_unsaid ;; esac

@@ -197,6 +197,8 @@ ${_CUDASWITCH_CC-}${_CUDASWITCH_KEPT-}${_CUDASWITCH_UNEXPORTED-} in
 # See what is another than at the last look beside the folder, or may be: $_csw_moved is empty where what
 # is applied stays. Is called by __cudaswitch_look alone.
 __cudaswitch_surroundings() {
+    case ${_cudaswitch_left-} in 0*) __cudaswitch_returned ;; esac
+    _cudaswitch_left=''
     case ${_cudaswitch_seen-}:$_csw_before in :?*) __cudaswitch_inherited ;; esac
     # Who has started this shell may have chosen its GPUs, as Slurm does.
     case ${_cudaswitch_gpus+x}$_csw_before: in
@@ -243,7 +245,7 @@ __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_look && return ;; esac
     \local __csw _csw_before _csw_moved _csw_brought _csw_search _csw_ld _csw_ld_set
-    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_left='' _cudaswitch_news=begun
+    _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_news=begun
     # Usually a folder is all that is another.
     case ${_cudaswitch_gpus+x}\|${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}\
 ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_cudaswitch_keepers-}\|${_cudaswitch_seen-} in

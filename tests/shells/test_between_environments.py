@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, ZSH, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments, unpinned
 from shells.quick_conda import CONDAS as QUICK_AND_REAL
+from shells.quick_conda import QuickConda
 from shells.venvs import with_virtualenv
+from tools import console_script
 
 every_shell = pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
 every_conda = pytest.mark.parametrize("conda", [Emulator(), *filter(None, [real_conda()])], ids=str)
@@ -71,11 +74,13 @@ def test_a_path_that_a_script_keeps(
 @every_shell
 @pytest.mark.parametrize("conda", QUICK_AND_REAL, ids=str)
 @pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])
+@pytest.mark.parametrize("strict", ["", "set -eu"])
 @pytest.mark.parametrize(("words", "number"), [("b", None), ("c", 1), ("again", 0), ("c b", None)])
 def test_a_path_that_was_begun_anew(
     shell: Shell,
     conda: Conda,
     load: bool,
+    strict: str,
     words: str,
     number: int | None,
     person: Person,
@@ -84,9 +89,10 @@ def test_a_path_that_was_begun_anew(
     """As in a pane of tmux: the toolkit is on it by the time, the environment's folder is not."""
     mine = Session(person, made_once({}), shell, conda)
     control = unpinned(mine)
-    bins, last = [kit.bin for kit in person.kits], str(len(words.split()) + 3)
+    bins, last = [kit.bin for kit in person.kits], str(len(words.split()) + 4)
     snaps = [
         at.play(
+            strict if shell in POSIX_SHELLS else "",
             *at.steps("a"),
             shell.set("PATH", before + conda.base_path),
             *at.steps(words),
@@ -96,6 +102,30 @@ def test_a_path_that_was_begun_anew(
     ]
     expected = snaps[1].replace(str(control.folder), str(mine.folder))
     assert snaps[0] == (f"{bins[number]}:" if number is not None else "") + expected
+
+
+@every_shell
+@pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])
+def test_a_path_that_was_begun_anew_and_nobody_says_when_conda_has_finished(
+    shell: Shell, load: bool, person: Person, made_once: Callable[..., Path]
+) -> None:
+    """As `eval "$(conda shell.bash activate b)"` does: the next hook or prompt tells."""
+    mine = Session(person, made_once({}), shell, QuickConda())
+    kits, base, prefix = person.kits, mine.conda.base_path, mine.folder / "b"
+    hook = mine.folder / "a" / "etc" / "conda" / "deactivate.d" / f"~~cudaswitch.{shell.suffix}"
+    evaluated = (
+        shell.source(hook),
+        shell.set("PATH", f"{prefix}/bin:{kits[0].bin}:{base}"),
+        shell.set("CONDA_PREFIX", str(prefix)),
+        shell.set("CONDA_SHLVL", "2"),
+    )
+    load = load and shell.name in person.init
+    begun = shell.set("PATH", f"{kits[0].bin}:{base}")
+    then = [shell.prompt if load else "", *mine.steps("c")]
+    snaps = mine.play(*mine.steps("a"), begun, "\n".join(evaluated), *then, load=load).snaps
+    if load:
+        assert snaps["5"]["PATH"] == f"{prefix}/bin:{base}"
+    assert snaps["6"]["PATH"] == f"{kits[1].bin}:{mine.folder}/c/bin:{base}"
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
@@ -125,6 +155,21 @@ def test_what_conda_keeps_while_a_pinned_one_is_below_another(
     mine = Session(person, made_once({"d": variables}), shell, conda)
     steps = mine.steps("a +d out out")
     after = mine.play(*steps, load=load and shell.name in person.init).snaps["5"]
+    kept = {name: value for name, value in after.items() if name.startswith("__CONDA_SHLVL_")}
+    assert [name for name, value in kept.items() if str(person.kits[0].home) in value] == []
+
+
+@every_shell
+@every_conda
+def test_what_conda_keeps_of_one_that_is_unpinned_below_another(
+    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    """conda runs its deactivate script, which stays, and no activate script on the way back."""
+    mine = Session(person, pinned_environments(person, tmp_path), shell, conda)
+    state = {"env_vars": {"CUDA_HOME": "/theirs"}}
+    (conda_prefix(tmp_path / "d") / "conda-meta" / "state").write_text(json.dumps(state))
+    unpin = " ".join(map(shell.quote, (str(console_script()), "unpin", "-p", f"{tmp_path}/a")))
+    after = mine.play(*mine.steps("a +d"), unpin, *mine.steps("out out")).snaps["6"]
     kept = {name: value for name, value in after.items() if name.startswith("__CONDA_SHLVL_")}
     assert [name for name, value in kept.items() if str(person.kits[0].home) in value] == []
 
