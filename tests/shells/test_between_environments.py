@@ -104,28 +104,39 @@ def test_a_path_that_was_begun_anew(
     assert snaps[0] == (f"{bins[number]}:" if number is not None else "") + expected
 
 
-@every_shell
-@pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])
+@pytest.mark.parametrize(
+    ("shell", "load"),
+    [*((shell, False) for shell in POSIX_SHELLS), *((shell, True) for shell in (BASH, ZSH, FISH))],
+    ids=str,
+)
 def test_a_path_that_was_begun_anew_and_nobody_says_when_conda_has_finished(
     shell: Shell, load: bool, person: Person, made_once: Callable[..., Path]
 ) -> None:
     """As `eval "$(conda shell.bash activate b)"` does: the next hook or prompt tells."""
     mine = Session(person, made_once({}), shell, QuickConda())
-    kits, base, prefix = person.kits, mine.conda.base_path, mine.folder / "b"
-    hook = mine.folder / "a" / "etc" / "conda" / "deactivate.d" / f"~~cudaswitch.{shell.suffix}"
-    evaluated = (
-        shell.source(hook),
-        shell.set("PATH", f"{prefix}/bin:{kits[0].bin}:{base}"),
-        shell.set("CONDA_PREFIX", str(prefix)),
-        shell.set("CONDA_SHLVL", "2"),
-    )
-    load = load and shell.name in person.init
-    begun = shell.set("PATH", f"{kits[0].bin}:{base}")
-    then = [shell.prompt if load else "", *mine.steps("c")]
-    snaps = mine.play(*mine.steps("a"), begun, "\n".join(evaluated), *then, load=load).snaps
+    old, new = (kit.bin for kit in person.kits[:2])
+    base, hook = mine.conda.base_path, f"~~cudaswitch.{shell.suffix}"
+
+    def evaluated(name: str, path: str, level: str) -> list[str]:
+        return [
+            shell.set("PATH", f"{mine.folder}/{name}/bin:{path}"),
+            shell.set("CONDA_PREFIX", f"{mine.folder}/{name}"),
+            shell.set("CONDA_SHLVL", level),
+        ]
+
+    leave = shell.source(mine.folder / "a" / "etc" / "conda" / "deactivate.d" / hook)
+    enter = shell.source(mine.folder / "c" / "etc" / "conda" / "activate.d" / hook)
+    snaps = mine.play(
+        *mine.steps("a"),
+        shell.set("PATH", f"{old}:{base}"),
+        "\n".join([leave, *evaluated("b", f"{old}:{base}", "2")]),
+        shell.prompt if load else "",
+        "\n".join([*evaluated("c", base if load else f"{old}:{base}", "3"), enter]),
+        load=load,
+    ).snaps
     if load:
-        assert snaps["5"]["PATH"] == f"{prefix}/bin:{base}"
-    assert snaps["6"]["PATH"] == f"{kits[1].bin}:{mine.folder}/c/bin:{base}"
+        assert snaps["5"]["PATH"] == f"{mine.folder}/b/bin:{base}"
+    assert snaps["6"]["PATH"] == f"{new}:{mine.folder}/c/bin:{base}"
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
