@@ -46,7 +46,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("activate", "load", "set", "switch"), "use"),
     **dict.fromkeys(("deactivate", "system", "unload", "unset", "unuse"), "off"),
     **dict.fromkeys(("delete", "rm", "unadopt", "uninstall"), "remove"),
-    **dict.fromkeys(("active", "info", "status", "version"), "current"),
+    **dict.fromkeys(("active", "info", "status"), "current"),
     **dict.fromkeys(("available", "list-remote", "ls-remote"), "search"),
     **dict.fromkeys(("installed", "ls", "versions"), "list"),
     **dict.fromkeys(("default", "global"), "pin --global"),
@@ -56,6 +56,7 @@ _ELSEWHERE = {
     "local": "pin",
     "rehash": "shims install",
     "run": "exec",
+    "version": "--version",
 }
 """What such tools call theirs → what it is called here."""
 
