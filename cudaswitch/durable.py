@@ -52,12 +52,14 @@ def write_all(
     *,
     kept: bool = False,
     lasting: bool = True,
+    folders_within: contextlib.AbstractContextManager[None] | None = None,
 ) -> None:
     """Write small files in their order, or take them away (None); folders are made for them.
 
     All are on disk under other names before the first is replaced. When one fails, those before
     it are put back. Their mode is `mode` less the umask; with `kept`, a file that is replaced
-    hands on its mode and group. Raises OSError that names a file.
+    hands on its mode and group. What `folders_within` sets holds while folders are made. Raises
+    OSError that names a file.
     """
     for path in texts:
         refuse_sudo(str(path.parent))
@@ -66,8 +68,9 @@ def write_all(
     folders = list(dict.fromkeys(path.parent for path in texts))
     stack = contextlib.ExitStack
     with stack() as made, stack() as temporaries, stack() as undo:
-        for folder in folders:
-            make_folders(folder, made, lasting=lasting)
+        with folders_within or contextlib.nullcontext():
+            for folder in folders:
+                make_folders(folder, made, lasting=lasting)
         fresh = {
             path: temporaries.enter_context(
                 _temporary(path, text, mode, kept=kept, lasting=lasting)

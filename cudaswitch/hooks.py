@@ -166,13 +166,12 @@ def write_pin(
         texts[Path(environment.want_file)] = str(want).replace("/", "\n") + "\n"
         # A pin that is not noted holds nothing; a note that is ahead of the hooks keeps them old.
         is_new = not os.path.exists(environment.pin_file)
-        # Packages that others of its group install have scripts beside ours.
-        with plain_modes(Path(environment.prefix)):
-            for path in hooks:
-                path.parent.mkdir(parents=True, exist_ok=True)
         texts[Path(environment.pin_file)] = pin_text(request)
         note = noted or {}
-        write_all({**note, **texts} if is_new else {**texts, **note}, kept=True)
+        # Packages that others of its group install have scripts beside ours.
+        modes = plain_modes(Path(environment.prefix))
+        texts = {**note, **texts} if is_new else {**texts, **note}
+        write_all(texts, kept=True, folders_within=modes)
         os.utime(environment.want_file, ns=(seen, seen))
     except OSError as error:
         raise StoreError(

@@ -148,7 +148,7 @@ def unpin_file(path: Path) -> bool:
             hint_for(error, "see who may write there"),
         ) from None
     if anothers:
-        say(f"`{path}` was another user's")
+        say(f"`{path}` was another user's, and is gone")
     return was_there
 
 

@@ -127,16 +127,19 @@ def test_a_groups_store_leaves_environments_and_directories_their_owners(
     assert not [str(path) for path in written if path.stat().st_mode & 0o022]
 
 
-def test_a_groups_environment_stays_the_groups(home: Home, pair: list[Path]) -> None:
-    """What its people install has scripts beside ours."""
+@root_only
+def test_what_was_anothers_is_ours_once_it_is_written(home: Home, pair: list[Path]) -> None:
+    """Ours decides; theirs did not, and they are told of."""
     succeeded(home.run("install", *pair))
-    environment = conda_prefix(home.path / "env")
-    shutil.rmtree(environment / "etc")
-    environment.chmod(0o2775)
-    succeeded(with_umask(home, "022", "pin", "10.1", "-p", environment))
-    folders = [at for at in (environment / "etc").rglob("*") if at.is_dir()]
-    assert {at.name for at in folders} == {"conda", "activate.d", "deactivate.d", "cudaswitch"}
-    assert {stat.S_IMODE(at.stat().st_mode) for at in folders} == {0o2775}
+    file = home.path / ".cuda-version"
+    file.write_text("11\n")
+    os.chown(file, OTHER, OTHER)
+    file.chmod(0o666)
+    said = home.run("pin", "10.1", "--dir", home.path).stderr
+    assert f"`{file}` was another user's, and is yours now" in said
+    assert (file.stat().st_uid, stat.S_IMODE(file.stat().st_mode)) == (0, 0o644)
+    os.chown(file, OTHER, OTHER)
+    assert "another user's, and is gone" in home.run("unpin", "--dir", home.path).stderr
 
 
 def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> None:
@@ -295,11 +298,7 @@ def test_sudo_leaves_nothing_in_its_callers_folders(
         ["gc"],
         ["install", "10.1", "--from", "conda", "--channel", home.path / "none"],
     ):
-        done = home.run(*words, **called)
-        assert done.returncode == 1, (words, done.stdout, done.stderr)
-        assert "`sudo` would leave files of root" in done.stderr, (words, done.stderr)
-        assert "Traceback" not in done.stderr
-        assert "without sudo" in done.stderr or words[0] not in {"pin", "unpin"}
+        refused(home.run(*words, **called), "`sudo` would leave files of root", hint=None)
     assert (snapshot(home.path), snapshot(home.store)) == before
     left = [path for path in tmp_path.rglob("*") if path.lstat().st_uid == 0]
     assert sorted(left) == sorted(pair)
@@ -309,6 +308,8 @@ def test_sudo_leaves_nothing_in_its_callers_folders(
         os.chown(path, 0, 0)
     os.chown(tmp_path, 0, 0)
     succeeded(roots.run("install", *pair, **called))
+    refused(roots.run("pin", "10.1", "-p", environment, **called), hint="run it without sudo")
+    assert snapshot(home.path) == before[0]
     package = builders.cudnn_archive(tmp_path / "files", "7.2-8.3.0", "7.5.0.56", "10.1")
     succeeded(roots.run("install", package, SUDO_UID="0"))
 

@@ -1,4 +1,4 @@
-"""`pin --dir` where `.cuda-version` is a link, another user's, or no file at all."""
+"""`pin --dir` where `.cuda-version` is a link, or no file at all."""
 
 from __future__ import annotations
 
@@ -74,23 +74,3 @@ def test_a_link_of_somebody_else_is_not_followed(stocked: Home, tmp_path: Path) 
     assert not file.is_symlink()
     assert file.read_text() == "10.1\n"
     assert (tmp_path / "cuda-version").read_text() == "11.8\n"
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_what_was_anothers_is_nobodys_to_write_when_it_is_ours(
-    stocked: Home, tmp_path: Path
-) -> None:
-    """Ours decides; theirs did not, and they are told of."""
-    file = tmp_path / ".cuda-version"
-    for words in (["pin", "10.1"], ["unpin"]):
-        file.write_text("11.8\n")
-        os.chown(file, 65534, 65534)
-        file.chmod(0o666)
-        done = stocked.run(*words, "--dir", tmp_path)
-        succeeded(done)
-        assert f"`{file}` was another user's" in done.stderr
-        assert file.exists() is (words != ["unpin"])
-        if file.exists():
-            status = file.stat()
-            assert (status.st_uid, stat.S_IMODE(status.st_mode)) == (0, 0o644)
-            assert "user's" not in stocked.run("pin", "10.1", "--dir", tmp_path).stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 
@@ -243,6 +244,17 @@ def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -
     finally:
         for folder in shut:
             folder.chmod(0o755)
+
+
+def test_a_groups_environment_stays_the_groups(stocked: Home, tmp_path: Path) -> None:
+    """What its people install has scripts beside ours."""
+    environment = conda_prefix(tmp_path / "env")
+    shutil.rmtree(environment / "etc")
+    environment.chmod(0o2775)
+    succeeded(stocked.run("pin", "10.1", "-p", environment))
+    folders = [at for at in (environment / "etc").rglob("*") if at.is_dir()]
+    assert {at.name for at in folders} == {"conda", "activate.d", "deactivate.d", "cudaswitch"}
+    assert {stat.S_IMODE(at.stat().st_mode) for at in folders} == {0o2775}
 
 
 def test_a_pin_is_as_old_as_the_look_that_it_tells_of(stocked: Home, tmp_path: Path) -> None:

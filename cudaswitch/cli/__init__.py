@@ -42,7 +42,7 @@ COMMANDS = {
 }
 """Command → (module that holds it, its line in `--help`; hidden when empty)."""
 
-_ELSEWHERE = {
+_SYNONYMS = {
     **dict.fromkeys(("activate", "load", "set", "switch"), "use"),
     **dict.fromkeys(("deactivate", "system", "unload", "unset", "unuse"), "off"),
     **dict.fromkeys(("delete", "rm", "unadopt", "uninstall"), "remove"),
@@ -58,7 +58,7 @@ _ELSEWHERE = {
     "run": "exec",
     "version": "--version",
 }
-"""What such tools call theirs → what it is called here."""
+"""Word of a like tool → what it is called here."""
 
 
 class _Commands(click.Group):
@@ -86,7 +86,7 @@ class _Commands(click.Group):
             from difflib import get_close_matches  # noqa: PLC0415  # few mistype
 
             near = get_close_matches(args[0], self.list_commands(ctx), 1)
-            meant = _ELSEWHERE.get(args[0]) or next(iter(near), None)
+            meant = _SYNONYMS.get(args[0]) or next(iter(near), None)
             if not meant:
                 raise
             # In the words that click has for options.

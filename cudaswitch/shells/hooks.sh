@@ -147,7 +147,8 @@ __cudaswitch_leave() {
     # empty: that it is where the integration is not loaded.
     _cudaswitch_seen=${_cudaswitch_seen:+left}
     \unset "_CUDASWITCH_$1"
-    # It is looked at again on the way back from an environment above, unless it was unpinned meanwhile.
+    # On the way back from an environment above its hook has asked again what conda keeps, unless it was
+    # unpinned meanwhile.
     if [ -f "$2/etc/conda/activate.d/~~cudaswitch.sh" ]; then
         __cudaswitch_restore "$1"
     else

@@ -306,7 +306,7 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
             case $__csw:${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-} in
                 :) ;;
                 :*) __cudaswitch_restore || __cudaswitch_settle ;;
-                # As __cudaswitch_settle begins.
+                # As __cudaswitch_settle begins, without the call of it.
                 *:)
                     _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
                     case ${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
-from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, ZSH, Shell
+from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, STRICT, ZSH, Environment, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments, unpinned
 from shells.quick_conda import CONDAS as QUICK_AND_REAL
@@ -26,6 +26,12 @@ def at_last(session: Session, words: str, **variables: str | None) -> dict[str, 
     snaps = session.play(*session.steps(words), **variables).snaps
     last = foreign(snaps[str(len(words.split()) + 1)])
     return {name: value.replace(f"{session.folder}/", "") for name, value in last.items()}
+
+
+def kept_of(person: Person, seen: Environment) -> list[str]:
+    """Name what conda keeps aside of the first toolkit."""
+    home = str(person.kits[0].home)
+    return [name for name in seen if name.startswith("__CONDA_SHLVL_") and home in seen[name]]
 
 
 @every_shell
@@ -74,13 +80,13 @@ def test_a_path_that_a_script_keeps(
 @every_shell
 @pytest.mark.parametrize("conda", QUICK_AND_REAL, ids=str)
 @pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])
-@pytest.mark.parametrize("strict", ["", "set -eu"])
+@pytest.mark.parametrize("strict", [False, True], ids=["", "strict"])
 @pytest.mark.parametrize(("words", "number"), [("b", None), ("c", 1), ("again", 0), ("c b", None)])
 def test_a_path_that_was_begun_anew(
     shell: Shell,
     conda: Conda,
     load: bool,
-    strict: str,
+    strict: bool,
     words: str,
     number: int | None,
     person: Person,
@@ -92,7 +98,7 @@ def test_a_path_that_was_begun_anew(
     bins, last = [kit.bin for kit in person.kits], str(len(words.split()) + 4)
     snaps = [
         at.play(
-            strict if shell in POSIX_SHELLS else "",
+            STRICT.get(shell.name, "") if strict else "",
             *at.steps("a"),
             shell.set("PATH", before + conda.base_path),
             *at.steps(words),
@@ -157,17 +163,23 @@ def test_a_script_that_chooses_where_path_was_begun_anew(
 
 @every_shell
 @every_conda
+@pytest.mark.parametrize("before", [0, 2, 5])
 @pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])
 def test_what_conda_keeps_while_a_pinned_one_is_below_another(
-    shell: Shell, conda: Conda, load: bool, person: Person, made_once: Callable[..., Path]
+    shell: Shell,
+    conda: Conda,
+    load: bool,
+    before: int,
+    person: Person,
+    made_once: Callable[..., Path],
 ) -> None:
     """Its variables replace those of the toolkit, whose copies conda never deletes."""
     variables = {"CUDA_HOME": "/theirs", "LD_LIBRARY_PATH": "/theirs/lib"}
     mine = Session(person, made_once({"d": variables}), shell, conda)
-    steps = mine.steps("a +d out out")
-    after = mine.play(*steps, load=load and shell.name in person.init).snaps["5"]
-    kept = {name: value for name, value in after.items() if name.startswith("__CONDA_SHLVL_")}
-    assert [name for name, value in kept.items() if str(person.kits[0].home) in value] == []
+    steps = mine.steps("b c b c b "[: 2 * before] + "a +d out out" + " out" * before)
+    loaded = load and shell.name in person.init
+    after = mine.play(*steps, load=loaded).snaps[str(len(steps) + 1)]
+    assert kept_of(person, after) == []
 
 
 @every_shell
@@ -181,8 +193,7 @@ def test_what_conda_keeps_of_one_that_is_unpinned_below_another(
     (conda_prefix(tmp_path / "d") / "conda-meta" / "state").write_text(json.dumps(state))
     unpin = " ".join(map(shell.quote, (str(console_script()), "unpin", "-p", f"{tmp_path}/a")))
     after = mine.play(*mine.steps("a +d"), unpin, *mine.steps("out out")).snaps["6"]
-    kept = {name: value for name, value in after.items() if name.startswith("__CONDA_SHLVL_")}
-    assert [name for name, value in kept.items() if str(person.kits[0].home) in value] == []
+    assert kept_of(person, after) == []
 
 
 @pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
@@ -195,8 +206,7 @@ def test_what_conda_keeps_while_a_virtualenv_is_active(
     person.pin("10.1", tmp_path / "venv")
     enter = shell.source(tmp_path / "venv" / "bin" / "activate")
     after = mine.play(*mine.steps("b"), enter, *mine.steps("d out"), "deactivate").snaps["6"]
-    kept = {name: value for name, value in after.items() if name.startswith("__CONDA_SHLVL_")}
-    assert [name for name, value in kept.items() if str(person.kits[0].home) in value] == []
+    assert kept_of(person, after) == []
 
 
 @every_shell
