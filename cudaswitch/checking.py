@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeVar
 from cudaswitch.compose import place, replaced
 from cudaswitch.contents import Contents, read_contents, walk
 from cudaswitch.errors import StoreError
-from cudaswitch.paths import CONTENTS, MANIFEST
+from cudaswitch.paths import CONTENTS, MANIFEST, listed
 from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import Entry, Package, Toolkit
 
@@ -132,11 +132,8 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
 
 
 def names_in(folder: Path) -> list[str]:
-    """List what is in one of the store's folders."""
-    try:
-        return sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
-    except FileNotFoundError:
-        return []
+    """List what is in one of the store's folders, as `listed` does."""
+    return [name for name in listed(folder) if not name.startswith(".")]
 
 
 def _settled(folder: Path, look: Callable[[], list[Finding]]) -> list[Finding]:

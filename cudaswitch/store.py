@@ -14,6 +14,7 @@ from cudaswitch.ownership import refuse_everybodys
 from cudaswitch.paths import MANIFEST, Home, listed, stores
 from cudaswitch.platforms import current_platform
 from cudaswitch.regular import read_json, read_regular
+from cudaswitch.talk import caution
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import (
     Request,
@@ -32,24 +33,27 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     _Kind = TypeVar("_Kind", Package, Toolkit)
+    _Result = TypeVar("_Result")
 
 _RECORD_BYTES = 64 << 20
 """Bytes of a record; that of a package lists its files, and has a few MiB."""
 _SMALL_BYTES = 4096
 """Bytes of an alias, and of a ready answer."""
 
+_told: set[str] = set()
+"""What was passed over: people are told once, however often it is looked at."""
+
 
 class Store:
-    """One store on disk."""
+    """One store on disk. What others share and this person may not read is told, and left out."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, *, shared: bool = False) -> None:
         self.home = home
+        self.shared = shared
 
     def toolkits(self) -> list[Toolkit]:
         """List the toolkits, oldest version first, the bare one before those with cuDNN."""
-        folder = self.home.at("toolkits")
-        found = (read_toolkit(f"{folder}/{name}") for name in listed(folder))
-        kits = list(filter(None, found))
+        kits = self._records("toolkits", read_toolkit)
         return sorted(kits, key=lambda kit: (kit.platform, kit.version, kit.cudnn or Version("0")))
 
     def present(self) -> list[Toolkit]:
@@ -58,8 +62,24 @@ class Store:
 
     def packages(self) -> list[Package]:
         """List the packages with their files, by name."""
-        folder = self.home.at("packages")
-        return list(filter(None, (read_package(f"{folder}/{name}") for name in listed(folder))))
+        return self._records("packages", read_package)
+
+    def _records(self, kind: str, read: Callable[[str], _Kind | None]) -> list[_Kind]:
+        folder = self.home.at(kind)
+        names = self._tried(listed, folder) or []
+        return list(filter(None, (self._tried(read, f"{folder}/{name}") for name in names)))
+
+    def _tried(self, read: Callable[[str], _Result], path: str) -> _Result | None:
+        try:
+            return read(path)
+        except StoreError as error:
+            if not self.shared:
+                raise
+            if error.message not in _told:
+                _told.add(error.message)
+                passed = f"{error.message}, so it is passed over"
+                caution(StoreError(passed, f"tell who keeps the store `{self.home.folder}`"))
+            return None
 
     def tree(self, package: Package) -> Path:
         """Return the folder that holds a package's files."""
@@ -70,7 +90,7 @@ class Store:
         folder = self.home.at("aliases")
         return {
             name: _first_of(f"{folder}/{name}").strip()
-            for name in listed(folder)
+            for name in self._tried(listed, folder) or ()
             if is_alias_name(name) and os.path.isfile(f"{folder}/{name}")
         }
 
@@ -106,7 +126,8 @@ def compiles_here(kit: Toolkit) -> bool:
 
 def all_stores() -> list[Store]:
     """Return the person's own store and the shared ones behind it."""
-    return [Store(home) for home in stores()]
+    own, *shared = stores()
+    return [Store(own), *(Store(home, shared=True) for home in shared)]
 
 
 def all_toolkits() -> list[Toolkit]:

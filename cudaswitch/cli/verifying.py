@@ -13,6 +13,7 @@ from cudaswitch.changing import own_store
 from cudaswitch.checking import Finding, Report, check, names_in
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date, one_anywhere
+from cudaswitch.errors import StoreError
 from cudaswitch.store import Store, all_stores
 
 
@@ -36,7 +37,16 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
     for name in toolkits:
         at, found = _named(stores, name)
         names.setdefault(at, []).append(found)
-    reports = {one: check(one, some) for one, some in names.items()}
+    reports: dict[Store, Report] = {}
+    unread = None
+    for one, some in names.items():
+        try:
+            reports[one] = check(one, some)
+        except StoreError as error:
+            if not one.shared:
+                raise
+            unread = StoreError(error.message, f"tell who keeps the store `{one.home.folder}`")
+            talk.caution(unread)
     mended: list[Finding] = []
     if repair and store in reports and reports[store].findings:
         mended = reports[store].findings
@@ -47,7 +57,7 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
     elif repair:
         bring_up_to_date()
     _tell(store, reports, mended, as_json)
-    if any(report.findings for report in reports.values()):
+    if unread or any(report.findings for report in reports.values()):
         raise click.exceptions.Exit(1)
 
 

@@ -1,0 +1,109 @@
+"""A shared store that its keeper has closed, or damaged: people go on with what is their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from adoptable import toolkit
+from checks import refused, succeeded
+from homes import Home, make_home
+from stock import BARE, FULL
+from tools import console_script, require
+
+ORDINARY = ["--bounding-set=-all", "--inh-caps=-all"]
+WORK = (
+    ("list",),
+    ("exec", "12.6", "--", "printenv", "CUDA_HOME"),
+    ("current",),
+    ("shims", "install"),
+    ("compat", "tensorflow"),
+    ("alias",),
+    ("gc", "--dry-run"),
+)
+
+
+@pytest.fixture
+def mine(stocked: Home, tmp_path: Path) -> Home:
+    """A person with a toolkit of their own, and the store of others behind it."""
+    (tmp_path / "person").mkdir()
+    home = make_home(tmp_path / "person")
+    succeeded(home.run("adopt", str(toolkit(tmp_path / "cuda-12.6", "12.6.3"))))
+    home.env["CUDASWITCH_STORES"] = str(stocked.store)
+    return home
+
+
+def ordinary(home: Home, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the command so that permissions hold for it, also where the tests run as root."""
+    prefix = [require("setpriv"), *ORDINARY] if os.geteuid() == 0 else []
+    return subprocess.run(
+        [*prefix, console_script(), *arguments],
+        env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+@contextmanager
+def closed(folder: Path) -> Iterator[None]:
+    before = folder.stat().st_mode
+    folder.chmod(0)
+    try:
+        yield
+    finally:
+        folder.chmod(before)
+
+
+@pytest.mark.parametrize("below", ["", "toolkits", f"toolkits/{BARE}"])
+def test_what_is_closed_is_told_once_and_passed_over(stocked: Home, mine: Home, below: str) -> None:
+    with closed(stocked.store / below):
+        done = ordinary(mine, "list")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split()[0] == "12.6.3"
+        said = done.stderr.splitlines()
+        assert len(said) == 2, said
+        assert "Permission denied, so it is passed over" in said[0]
+        assert said[0].startswith(f"cudaswitch: cannot read `{stocked.store / 'toolkits'}")
+        assert said[1] == f"hint: tell who keeps the store `{stocked.store}`"
+
+
+@pytest.mark.parametrize("arguments", WORK, ids=lambda each: each[0])
+def test_work_goes_on_with_ones_own(stocked: Home, mine: Home, arguments: tuple[str, ...]) -> None:
+    with closed(stocked.store):
+        done = ordinary(mine, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("cannot read") <= 2, done.stderr
+
+
+def test_doctor_looks_at_the_rest(stocked: Home, mine: Home) -> None:
+    with closed(stocked.store):
+        done = ordinary(mine, "doctor")
+    assert "passed over" in done.stderr
+    assert "CS" in done.stdout or "nothing" in done.stdout + done.stderr
+
+
+def test_a_damaged_record_of_others_stops_nobody(stocked: Home, mine: Home, tmp_path: Path) -> None:
+    record = stocked.store / "toolkits" / BARE / "cudaswitch.json"
+    record.write_text("{")
+    done = mine.run("exec", "12.6", "--", "printenv", "CUDA_HOME")
+    assert succeeded(done) == [str(tmp_path / "cuda-12.6")]
+    done = mine.run("list")
+    assert "is damaged, so it is passed over" in done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["12.6.3", FULL]
+
+
+def test_ones_own_store_is_not_passed_over(stocked: Home) -> None:
+    with closed(stocked.store / "toolkits"):
+        done = ordinary(stocked, "list")
+    refused(done, f"cannot read `{stocked.store / 'toolkits'}`: Permission denied", hint="owns it")
+
+
+def test_verify_checks_ones_own_and_fails(stocked: Home, mine: Home) -> None:
+    with closed(stocked.store / "toolkits"):
+        done = ordinary(mine, "verify", "--json")
+    assert done.returncode == 1
+    assert '"12.6.3"' in done.stdout
+    assert "cannot read" in done.stderr
