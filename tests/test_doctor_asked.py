@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -166,6 +167,26 @@ def test_one_cause_is_one_finding(patient: Patient) -> None:
     codes = list(found(patient))
     assert "CS075" in codes
     assert "CS079" not in codes
+
+
+def test_a_pin_to_an_alias_that_was_deleted(patient: Patient) -> None:
+    """It gets what it stood for again, though there is a newer one; where that is gone, none."""
+    patient.adopt("11.8.89")
+    patient.adopt("12.4.131")
+    env = patient.virtualenv()
+    for name, meant in (("inner", "11.8"), ("thesis", "inner")):
+        patient.run("alias", name, meant)
+    patient.run("pin", "thesis", "-p", env.prefix)
+    for name in ("inner", "thesis"):
+        patient.run("alias", "--delete", name)
+        fix = found(patient)["CS075"]["fix"]
+        assert fix == f"cudaswitch alias {name} 11.8.89 && cudaswitch pin thesis -p {env.prefix}"
+        for command in fix.split(" && "):
+            patient.run(*shlex.split(command)[1:])
+        assert "CS075" not in found(patient)
+    patient.run("alias", "--delete", "thesis")
+    patient.run("remove", "--force", "11.8.89")
+    assert found(patient)["CS075"]["fix"] == f"cudaswitch unpin -p {env.prefix}"
 
 
 def test_a_toolkit_that_is_gone_names_its_pins(patient: Patient, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ _COMMAND = re.compile(
 )
 """What hints begin with that mends; others tell what to think of."""
 _TRUSTED = re.compile(r"if you trust it: cudaswitch use (.+), or CUDASWITCH_VERSION=")
+_LOST_ALIAS = re.compile(r"no alias `(.+?)` is known")
 _ANOTHERS = "CUDASWITCH_VERSION"
 """What hints name for files that only others may change."""
 
@@ -87,10 +88,22 @@ def _refused(facts: Facts) -> Iterator[Found]:
         near = _same_release(facts, hook.request) if hook.request else None
         if hook.request and near:
             fix = pin_command(facts, hook._replace(request=hook.request._replace(text=near)))
+        elif lost := _LOST_ALIAS.match(hook.refused):
+            fix = _named_again(facts, hook, lost[1])
         elif hook.request:
             install = f"cudaswitch install {what_to_install(facts, hook.request)}"
             fix = chain(facts, install, fix)
         yield Found(hook.refused, fix)
+
+
+def _named_again(facts: Facts, hook: Hook, alias: str) -> str:
+    """Give the alias what it stood for, as far as the hooks tell; else the pin means nothing."""
+    kept = hook.environment.want_kept()
+    kits = [kit for kit in facts.installed if kept and kit.path == kept.home]
+    if not kits:
+        return pin_command(facts, hook._replace(request=None))
+    again = f"cudaswitch alias {word(facts, alias)} {word(facts, kits[0].name)}"
+    return chain(facts, again, pin_command(facts, hook))
 
 
 def _unanswered(facts: Facts) -> Iterator[Found]:
