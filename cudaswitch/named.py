@@ -9,6 +9,7 @@ from cudaswitch.errors import EnvironmentNotFoundError
 from cudaswitch.platforms import at_home, home_folder, with_variables
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import names_of
+from cudaswitch.talk import some_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,13 +47,20 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
         return environment_at(active)
     if not fitting:
         names = {"base" if _is_root(prefix) else os.path.basename(prefix) for prefix in known}
-        known_ones = f"known are {', '.join(sorted(names))}; " if names else ""
-        hint = f"{known_ones}name it with -p PREFIX"
-        raise EnvironmentNotFoundError(f"no environment `{name}` is known", hint)
+        raise EnvironmentNotFoundError(f"no environment `{name}` is known", _meant(name, names))
     if not named and len({os.path.realpath(prefix) for prefix in fitting}) > 1:
         paths = ", ".join(f"`{prefix}`" for prefix in fitting)
         raise EnvironmentNotFoundError(f"`{name}` may be each of {paths}", "name one with -p")
     return environment_at((named or fitting)[0])
+
+
+def _meant(name: str, names: set[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  # few mistype
+
+    if near := get_close_matches(name, sorted(names), 1):
+        return f"did you mean `{near[0]}`? Else name it with -p PREFIX"
+    known = f"known are {some_of(sorted(names))}; " if names else ""
+    return f"{known}name it with -p PREFIX"
 
 
 def known_environments(variables: Mapping[str, str]) -> list[str]:

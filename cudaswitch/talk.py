@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+_FEW = 5
+"""Names that a line of prose can hold."""
+
 
 def data(value: Any) -> None:
     """Print a value as JSON."""
@@ -49,6 +52,12 @@ def near(text: str) -> str:
     for folder in spellings:
         text = text.replace(asker(folder.rstrip("/")), asker("."))
     return text
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Name the first few of many, and how many more there are."""
+    left = len(names) - _FEW
+    return f"{', '.join(names[:_FEW])} and {left} more" if left > 1 else ", ".join(names)
 
 
 def show(text: str) -> None:

@@ -295,7 +295,7 @@ def installed(as_json: bool = False) -> None:
 
 def _state(kit: Toolkit, holders: Sequence[str]) -> str:
     gone = [] if os.path.isdir(kit.ground) else [f"`{kit.ground}` is gone"]
-    return ", ".join(gone + ([f"pinned by {', '.join(holders)}"] if holders else []))
+    return ", ".join(gone + ([f"pinned by {talk.some_of(holders)}"] if holders else []))
 
 
 def _active_path() -> str | None:

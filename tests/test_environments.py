@@ -194,10 +194,21 @@ def test_an_active_one_that_is_gone_is_no_reason_to_pin_the_directory(
     assert (tmp_path / ".cuda-version").exists()
 
 
-def test_an_unknown_name_tells_those_that_are_known(stocked: Home, conda: Path) -> None:
+def test_an_unknown_name_tells_what_may_be_meant(stocked: Home, conda: Path) -> None:
     conda_prefix(conda / "envs" / "torch")
-    done = stocked.run("pin", "10.1", "-n", "trch", CONDA_EXE=str(conda / "bin" / "conda"))
-    refused(done, "no environment `trch` is known", hint="known are base, torch")
+
+    def hint(name: str) -> str:
+        done = stocked.run("pin", "10.1", "-n", name, CONDA_EXE=str(conda / "bin" / "conda"))
+        refused(done, f"no environment `{name}` is known")
+        return done.stderr.splitlines()[1]
+
+    assert hint("trch") == "hint: did you mean `torch`? Else name it with -p PREFIX"
+    assert hint("x") == "hint: known are base, torch; name it with -p PREFIX"
+    for number in range(4):
+        conda_prefix(conda / "envs" / f"e{number}")
+    assert "known are base, e0, e1, e2, e3, torch; " in hint("x")
+    conda_prefix(conda / "envs" / "e4")
+    assert "known are base, e0, e1, e2, e3 and 2 more; " in hint("x")
 
 
 def test_where_micromamba_has_its_root_unless_it_is_told(stocked: Home, tmp_path: Path) -> None:

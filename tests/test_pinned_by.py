@@ -41,10 +41,13 @@ def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> No
 
 
 def test_many_are_told_in_their_order(stocked: Home, tmp_path: Path) -> None:
-    prefixes = [str(conda_prefix(tmp_path / name)) for name in "abcdef"]
+    """`list` has lines for people, which name a few; `remove` names all that are in the way."""
+    prefixes = [str(conda_prefix(tmp_path / name)) for name in "abcdefg"]
     for prefix in prefixes:
         succeeded(stocked.run("pin", "10.1", "-p", prefix))
     refused(stocked.run("remove", FULL), f"pinned by {', '.join(prefixes)}", hint="--force")
+    [line] = [one for one in succeeded(stocked.run("list")) if "pinned by" in one]
+    assert line.endswith(f"pinned by {', '.join(prefixes[:5])} and 2 more")
 
 
 def test_an_environment_has_one_pin_however_its_path_is_spelled(
