@@ -9,7 +9,7 @@ from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError, RequestError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import at_home
-from cudaswitch.regular import opening, read_regular
+from cudaswitch.regular import opening, read_regular, why_no_folder
 from cudaswitch.sites import matching
 from cudaswitch.versions import VERSION_FILE, VERSION_FILE_LIMIT, Request, parse_version_file
 
@@ -122,10 +122,11 @@ def environment_at(prefix: str | PathLike[str]) -> Environment:
         return Environment(folder, "C")
     if any(os.path.isfile(f"{folder}/{mark}") for mark in ("pyvenv.cfg", "bin/activate_this.py")):
         return Environment(folder, "V")
-    what = "holds no conda-meta and no pyvenv.cfg" if os.path.isdir(folder) else "is not there"
+    without_marks = ("holds no conda-meta and no pyvenv.cfg", "create it first")
+    what, hint = why_no_folder(folder) or without_marks
     raise EnvironmentNotFoundError(
         f"`{folder}` is no conda environment or virtualenv: it {what}",
-        "create it first, or name another with -n or -p",
+        f"{hint}, or name another with -n or -p",
     )
 
 

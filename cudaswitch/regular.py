@@ -43,6 +43,19 @@ def is_there(path: str | os.PathLike[str]) -> bool:
     return True
 
 
+def why_no_folder(path: str | os.PathLike[str]) -> tuple[str, str] | None:
+    """Say why nothing is found in what should be a folder, and what to do; None where it can be."""
+    try:
+        os.stat(os.path.join(path, "."))
+    except FileNotFoundError:
+        return "is not there", "create it first"
+    except NotADirectoryError:
+        return "is no directory", "name a directory"
+    except OSError as error:
+        return f"cannot be looked into ({error.strerror})", "see who owns it"
+    return None
+
+
 def opening(path: str | os.PathLike[str], instead: str) -> str:
     """Return the hint for a file that may not be read; `instead` is what to do with another's."""
     from shlex import quote  # noqa: PLC0415  # only refusals need it

@@ -320,7 +320,7 @@ def test_a_shell_may_go_by_another_name(home: Home) -> None:
 PINS = {
     "no environment of that name": (["pin", "10.1", "-n", "none"], "no environment `none`"),
     "no environment there": (["pin", "10.1", "-p", "none"], "is not there"),
-    "no such folder": (["pin", "10.1", "--dir", "none"], "is no directory"),
+    "no such folder": (["pin", "10.1", "--dir", "none"], "is not there"),
     "not installed": (["pin", "11.0", "--dir", "."], "CUDA 11.0 is not installed"),
     "no version": (["pin", "$(id)", "--dir", "."], "is not a CUDA version"),
     "nothing to unpin": (["unpin", "--dir", "."], "holds no pin"),

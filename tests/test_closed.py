@@ -44,6 +44,21 @@ def closed(folder: Path) -> Iterator[None]:
         folder.chmod(0o755)
 
 
+@pytest.mark.parametrize(
+    "command", [("pin", "10.1", "-p"), ("pin", "10.1", "--dir"), ("adopt",)], ids=" ".join
+)
+def test_what_is_named_and_closed_is_not_told_as_missing(
+    stocked: Home, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    shut = tmp_path / "shut"
+    inner = conda_prefix(shut / "env")
+    with closed(shut):
+        done = run(stocked, *command, str(inner))
+    refused(done, f"`{inner}`", "Permission denied")
+    assert "not there" not in done.stderr
+    assert "there is no" not in done.stderr
+
+
 def run(
     home: Home, *arguments: str, cwd: Path | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +13,8 @@ from adoptable import toolkit
 from checks import refused, succeeded
 from homes import Home, make_home
 from stock import BARE, FULL
-from tools import console_script, require
+from tools import as_plain_user, console_script
 
-ORDINARY = ["--bounding-set=-all", "--inh-caps=-all"]
 WORK = (
     ("list",),
     ("exec", "12.6", "--", "printenv", "CUDA_HOME"),
@@ -40,9 +38,8 @@ def mine(stocked: Home, tmp_path: Path) -> Home:
 
 def ordinary(home: Home, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the command so that permissions hold for it, also where the tests run as root."""
-    prefix = [require("setpriv"), *ORDINARY] if os.geteuid() == 0 else []
     return subprocess.run(
-        [*prefix, console_script(), *arguments],
+        as_plain_user(console_script(), *arguments),
         env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ from cudaswitch.environments import (
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.named import environment_named
 from cudaswitch.paths import home
+from cudaswitch.regular import why_no_folder
 from cudaswitch.store import dealias
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import parse_request
@@ -65,17 +66,17 @@ def chosen_place(
     if not directory and (active := _active()):
         return active
     folder = directory.absolute() if directory else Path(working_directory(os.environ))
-    if not os.path.isdir(folder):
-        raise EnvironmentNotFoundError(f"`{folder}` is no directory", "create it first")
+    if told := why_no_folder(folder):
+        raise EnvironmentNotFoundError(f"`{folder}` {told[0]}", told[1])
     return pins.directory_pin(Path(os.path.normpath(folder)))
 
 
 def _active() -> Environment | None:
     """Return the active environment. Where the one that was entered last is gone none steps in."""
     last = next(iter(entered(os.environ)), None)
-    if last and not os.path.isdir(last):
+    if last and (told := why_no_folder(last)):
         raise EnvironmentNotFoundError(
-            f"`{last}`, the active environment, is not there",
+            f"`{last}`, the active environment, {told[0]}",
             "deactivate it, or say where: --dir ., -n ENV or -p PREFIX",
         )
     return active_environment(os.environ)

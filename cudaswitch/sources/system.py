@@ -36,7 +36,9 @@ def resolved(path: Path) -> Path:
     try:
         real = Path(at_home(str(path))).resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        if not os.path.lexists(at_home(str(path))):
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not os.path.lexists(
+            at_home(str(path))
+        ):
             raise SourceError(f"there is no `{path}`", "cudaswitch adopt --scan") from None
         reason = getattr(error, "strerror", None) or "it cannot be resolved"
         raise SourceError(f"`{path}` is no toolkit: {reason}", "cudaswitch adopt --scan") from None
