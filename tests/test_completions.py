@@ -271,6 +271,22 @@ def test_bash_quotes_what_it_offers(home: Home, tmp_path: Path) -> None:
     assert offers("bash", home, "cudaswitch pin -n ") == [{name: ""}]
 
 
+def test_zsh_without_compinit_is_told_so(home: Home) -> None:
+    text = f"source {shlex.quote(str(_FOLDER / SCRIPTS['zsh']))}; echo on"
+    done = subprocess.run(
+        [require("zsh"), "-f", "-c", text],
+        env=home.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "on\n"
+    assert done.stderr.splitlines() == [
+        "cudaswitch: completion needs what compinit defines",
+        "hint: autoload -Uz compinit && compinit",
+    ]
+
+
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_the_command_prints_the_script_that_is_checked_in(home: Home, shell: str) -> None:
     text = (_FOLDER / SCRIPTS[shell]).read_text(encoding="utf-8")

@@ -88,3 +88,30 @@ def test_micromamba_s_own_places(home: Home, shell: str) -> None:
         (root / "envs" / name / "conda-meta").mkdir(parents=True)
         [found] = offers(shell, home, "cudaswitch pin 1 -n ")
         assert set(found) == {name}
+
+
+@shells
+@pytest.mark.parametrize(
+    ("typing", "words"),
+    [
+        ("use '10.1.243+c\t", "<use><10.1.243+cudnn7.6.5>"),
+        ('use "sy\t', "<use><system>"),
+        ("\"unp\t -n 'my\t", "<unpin><-n><my env>"),
+        ("unpin -n 'my\t", "<unpin><-n><my env>"),
+        ("unpin --name='my\t", "<unpin><--name=my env>"),
+        ("use --libraries='al\t 'lat\t", "<use><--libraries=always><latest>"),
+        ("which x --from='to\t", "<which><x><--from=torch>"),
+    ],
+)
+def test_behind_an_opening_quote(stocked: Home, shell: str, typing: str, words: str) -> None:
+    environments(stocked, "my env")
+    assert typed(stocked, shell, f"cudaswitch {typing}").endswith(words)
+
+
+@shells
+@pytest.mark.parametrize("name", ["G\\b", "G:b", "G b", "G$b", "G`b", 'G"b', "G=b", "G!b"])
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_name_behind_an_opening_quote(home: Home, shell: str, name: str, quote: str) -> None:
+    environments(home, name)
+    line = f"cudaswitch pin 1 -n {quote}G\t"
+    assert typed(home, shell, line, "set +H").endswith(f"<pin><1><-n><{name}>")

@@ -7,12 +7,30 @@ _cudaswitch_add() {
     for word; do
         word=$named$word
         # What is typed may be quoted already.
-        if [[ $word == "$cur"* || $cur == *\\* ]]; then
-            printf -v quoted %q "$word"
-            if [[ $word == "$cur"* || $quoted == "$cur"* ]]; then
+        if [[ $word == "$cur"* || $quote$cur == *[\\\'\"]* ]]; then
+            _cudaswitch_quoted "$word"
+            if [[ -z $quote && $word == "$cur"* || $quoted == "$cur"* ]]; then
                 COMPREPLY+=("${quoted#"$kept"}")
             fi
         fi
+    done
+}
+
+# quoted = $1 as it stands on the line; behind an opening quote readline adds the other one.
+_cudaswitch_quoted() {
+    local rest=$1
+    if [[ -z $quote ]]; then
+        printf -v quoted %q "$rest"
+        return
+    fi
+    quoted=''
+    while [[ -n $rest ]]; do
+        case $quote${rest:0:1} in
+            "''") quoted+=\'\\\'\' ;;
+            \"[\"\\\$\`]) quoted+=\\${rest:0:1} ;;
+            *) quoted+=${rest:0:1} ;;
+        esac
+        rest=${rest:1}
     done
 }
 
@@ -229,15 +247,19 @@ _cudaswitch() {
 
 _cudaswitch_complete() {
     local cur=${COMP_WORDS[COMP_CWORD]} line=${COMP_LINE:0:COMP_POINT} last=$COMP_CWORD
-    local kept='' named='' command='' option='' index word count=1
+    local kept='' named='' command='' option='' index word typed quote='' count=1
     COMPREPLY=()
     # What stands behind the cursor is no part of what is asked for.
     while [[ -n $cur && $line != *"$cur" ]]; do cur=${cur%?}; done
+    typed=$cur
     # bash takes words apart at $COMP_WORDBREAKS, and puts what is offered behind the last of these.
-    if [[ -n $cur && $COMP_WORDBREAKS == *"${cur:${#cur}-1}"* ]]; then kept=$cur; fi
+    case $cur in
+        [\'\"]*) quote=${cur:0:1} cur=${cur:1} ;;
+        *) if [[ -n $cur && $COMP_WORDBREAKS == *"${cur:${#cur}-1}"* ]]; then kept=$cur; fi ;;
+    esac
     while word=${COMP_WORDS[last - 1]} && ((last > 1)) \
-        && [[ $word != [\<\>\|\&]* && $line == *"$word$cur" ]]; do
-        cur=$word$cur kept=$word$kept last=$((last - 1))
+        && [[ $word != [\<\>\|\&]* && $line == *"$word$typed" ]]; do
+        typed=$word$typed cur=$word$cur kept=$word$kept last=$((last - 1))
     done
     # It replaces an @ with what stands behind it.
     kept=${kept%@}
