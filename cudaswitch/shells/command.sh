@@ -80,7 +80,7 @@ __cudaswitch_command() {
     if ! __cudaswitch_changes "$@"; then
         # That is what they tell of, and no prompt may have come since `cd`, or packages be other
         # ones. What is wrong they say themselves.
-        case ${_cudaswitch_fresh-}${1-} in bashcurrent | bashwhich | bashdoctor) __cudaswitch_unprompted ;; esac
+        case ${BASH_VERSION:+bash}${1-} in bashcurrent | bashwhich | bashdoctor) __cudaswitch_unprompted ;; esac
         case ${1-} in
             current | which | doctor) __cudaswitch_leaving || __cudaswitch_look 2> /dev/null || : ;;
         esac

@@ -37,12 +37,29 @@ __cudaswitch_marked() {
 
 # Somebody has set it anew since, as a line of the startup file behind ours: they ask now what is active.
 __cudaswitch_unprompted() {
+    \local _csw_held IFS
+    IFS=$' \n'
     # In a startup file no prompt has come yet, with `bash -ic` none comes, and a subshell has none.
     if [[ $- != *i* || -n ${BASH_EXECUTION_STRING-} || $BASH_SUBSHELL != 0 || " ${FUNCNAME[*]} " == *' source '* \
         || ${PROMPT_COMMAND[*]-} == *__cudaswitch_prompt* ]]; then return 0; fi
+    # Once a prompt has come, who puts aside what stood there (starship, bash-preexec) may run that.
+    case ${_cudaswitch_fresh-} in
+        '')
+            if __cudaswitch_prompt_is r; then return 0; fi
+            # shellcheck disable=SC2046  # names
+            _csw_held=$(
+                \unset __cudaswitch_prompt _cudaswitch_once _cudaswitch_others _cudaswitch_ours
+                \declare -p
+                \declare -f $(\compgen -A function -X '__cudaswitch_*')
+            ) 2> /dev/null
+            case $_csw_held in *__cudaswitch_prompt*) return 0 ;; esac
+            _csw_held='add to it instead, with PROMPT_COMMAND+='
+            ;;
+        *) _csw_held='put the line that loads cudaswitch last in the startup file' ;;
+    esac
     __cudaswitch_first
     if __cudaswitch_join && [[ -z ${CUDASWITCH_QUIET-} ]]; then
         printf 'cudaswitch: PROMPT_COMMAND has been set anew, so nothing was switched at the prompt until now\n' >&2
-        printf 'hint: put the line that loads cudaswitch last in the startup file\n' >&2
+        printf 'hint: %s\n' "$_csw_held" >&2
     fi
 }

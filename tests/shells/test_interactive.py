@@ -143,6 +143,47 @@ def test_a_prompt_command_that_is_assigned_behind_us(
     assert "history -a" in terminal.say("declare -p PROMPT_COMMAND")
 
 
+@pytest.mark.parametrize("name", ["current", "which nvcc", "doctor"])
+@pytest.mark.parametrize("ifs", ["$IFS", "c"])
+def test_a_prompt_command_that_is_typed_anew(
+    name: str, ifs: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(BASH, f"CUDASWITCH_QUIET=\nIFS={ifs}")
+    terminal.say(":")
+    quiet = terminal.say("PROMPT_COMMAND='history -a'") + terminal.say(
+        f"cd {BASH.quote(str(tree))}"
+    )
+    assert home_of(terminal) == ""
+    said = terminal.say(f"cudaswitch {name}")
+    assert "set anew" not in quiet
+    assert said.count("cudaswitch: PROMPT_COMMAND has been set anew") == 1
+    assert "hint: add to it instead" in said
+    terminal.say(f"cd {BASH.quote(str(tree / 'inner'))}")
+    assert home_of(terminal) == str(person.kits[1].home)
+    assert "set anew" not in terminal.say(f"cudaswitch {name}")
+    assert "history -a" in terminal.say("declare -p PROMPT_COMMAND")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        'kept=$PROMPT_COMMAND; PROMPT_COMMAND=own; own() { eval "$kept"; }',
+        'eval "own() { $PROMPT_COMMAND; }"; PROMPT_COMMAND=own',
+        "mine=(__cudaswitch_prompt); own() { ${mine[0]}; }; PROMPT_COMMAND=own",
+    ],
+    ids=["variable", "function", "array"],
+)
+def test_who_has_put_us_aside_runs_us(
+    typed: str, person: Person, tree: Path, at_prompt: Open
+) -> None:
+    terminal = at_prompt(BASH, "CUDASWITCH_QUIET=")
+    terminal.say(typed)
+    terminal.say(f"cd {BASH.quote(str(tree))}")
+    assert home_of(terminal) == str(person.kits[0].home)
+    assert "set anew" not in terminal.say("cudaswitch current")
+    assert '"own"' in terminal.say("declare -p PROMPT_COMMAND")
+
+
 @pytest.mark.parametrize(
     "behind",
     [
