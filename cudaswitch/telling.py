@@ -57,11 +57,24 @@ def current(as_json: bool = False) -> None:
     if path is not None and not os.path.isdir(path):
         talk.say("that is gone")
         # Versions are looked up among what is there: only a choice of this shell holds a path.
-        bare = _bare()
-        talk.hint(bare.evaluate.format(request="system") if bare else "cudaswitch off")
+        talk.hint(_way_out())
     elif instead:
         talk.say(f"this shell has {instead}")
         talk.hint(_mend(decision, kit))
+
+
+def removed(kit: Toolkit) -> None:
+    """Tell that a toolkit was removed, and the way out of it where this shell has it."""
+    talk.say(f"removed {kit.name}")
+    on = applied(os.environ)
+    if on and on.home == kit.path:
+        talk.hint(f"this shell has it still: {_way_out()}")
+
+
+def _way_out() -> str:
+    """Name what takes a toolkit out of the shell that has called us."""
+    bare = _bare()
+    return bare.evaluate.format(request="system") if bare else "cudaswitch off"
 
 
 def _why_none() -> None:

@@ -207,3 +207,20 @@ def test_an_adopted_one_that_was_deleted_is_passed_over(home: Home, tmp_path: Pa
     assert succeeded(home.run("exec", "12", "--", "printenv", "CUDA_HOME")) == [
         str(tmp_path / "12.7.0")
     ]
+
+
+def test_a_shell_that_has_it_is_told_the_way_out(stocked: Home) -> None:
+    """No other: what a shell has, only it and what it starts can see."""
+    script = (
+        'eval "$(cudaswitch init bash)"; cudaswitch use "$1"; cudaswitch remove "$2"\n'
+        'cudaswitch off; echo "${CUDA_HOME-unset}"'
+    )
+    for used, removed in ((FULL, BARE), (FULL, FULL)):
+        argv = ["bash", "-c", script, "-", used, removed]
+        done = subprocess.run(
+            argv, env=stocked.env, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert f"cudaswitch: removed {removed}\n" in done.stderr
+        told = "hint: this shell has it still: cudaswitch off\n" in done.stderr
+        assert told == (used == removed), done.stderr
+        assert done.stdout == "unset\n"

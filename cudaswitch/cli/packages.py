@@ -76,6 +76,8 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
 
     Refuses while something pins a toolkit or a running process maps its files, and says who.
     """
+    from cudaswitch import telling  # noqa: PLC0415  # as for `list`
+
     store = own_store()
     try:
         chosen = list(dict.fromkeys(one_installed(name) for name in toolkits))
@@ -96,7 +98,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
         for kit in chosen:
             # Who came to use it since has its files open where they are then.
             store.remove(kit, (lambda _: None) if force else partial(_refuse_used, [kit.name]))
-            talk.say(f"removed {kit.name}")
+            telling.removed(kit)
 
 
 def _refuse_used(names: list[str], folders: list[Path]) -> None:

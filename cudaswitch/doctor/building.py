@@ -9,7 +9,7 @@ from pathlib import Path
 from cudaswitch.activation import HOMES, chosen_compiler
 from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import Facts, Found, Kit, Relist, Rule
-from cudaswitch.doctor.spelling import install_command, put_first, setting, word
+from cudaswitch.doctor.spelling import install_command, off_command, put_first, setting, word
 from cudaswitch.hostcompiler import bringing
 from cudaswitch.versions import Request
 
@@ -41,9 +41,22 @@ def _kit_of(facts: Facts, name: str, part: str) -> Kit | None:
     return facts.homes.get(f"{name}:{part}")
 
 
+def _left_here(facts: Facts) -> list[str]:
+    """List what this shell still has of its toolkit where that is gone."""
+    home = facts.applied
+    if home is None or os.path.isdir(home):
+        return []
+    held = {**dict.fromkeys(HOMES, home), "CUDACXX": f"{home}/bin/nvcc"}
+    return [name for name, value in held.items() if facts.get(name) == value]
+
+
 def _nowhere(facts: Facts) -> Iterator[Found]:
+    left = _left_here(facts)
+    if left:
+        evidence = f"the toolkit of this shell is gone: {', '.join(left)} of `{facts.applied}`"
+        yield Found(evidence, off_command(facts))
     for name in HOMES:
-        value = facts.get(name)
+        value = "" if name in left else facts.get(name)
         if value and not _is_list(value) and name not in facts.homes and not _inside(value):
             yield Found(f"{name} is `{value}`", setting(facts, name, ""))
 
@@ -110,7 +123,7 @@ def _no_nvcc(facts: Facts) -> Iterator[Found]:
 
 def _compiler_variable(facts: Facts) -> Iterator[Found]:
     value, home = facts.get("CUDACXX"), facts.homes.get("CUDA_HOME")
-    if not value:
+    if not value or "CUDACXX" in _left_here(facts):
         return
     if "CUDACXX" in facts.hosts:
         nvcc = f"{facts.get('CUDA_HOME')}/bin/nvcc" if home and "bin/nvcc" in home.has else ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from cudaswitch import ready
-from cudaswitch.activation import data_dir
+from cudaswitch.activation import chosen, data_dir
 from cudaswitch.doctor.folders import DATA_DIR
 from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
 from cudaswitch.environments import Environment
@@ -180,6 +180,12 @@ def use_command(facts: Facts, request: str, options: str = "") -> str:
     # There `off` undoes what `use` does, and nothing what `env` prints.
     loaded = facts.integration and facts.integration.loads
     return f"cudaswitch use {asked}" if loaded else ready.loading(row)
+
+
+def off_command(facts: Facts) -> str:
+    """Spell a command that takes what is active out of this shell."""
+    loaded = chosen(facts.variables) or (facts.integration and facts.integration.loads)
+    return "cudaswitch off" if TYPED[facts.shell].init and loaded else use_command(facts, "system")
 
 
 def what_to_install(facts: Facts, request: Request) -> str:

@@ -21,6 +21,7 @@ from cudaswitch.doctor.spelling import (
     activate_command,
     by_hand,
     chain,
+    off_command,
     use_command,
     word,
 )
@@ -147,8 +148,7 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
     if mine is None or mine.loads or mine.shell != facts.shell:
         name = next((kit.name for kit in facts.installed if kit.path == home), None)
         if name is None and home != "system":
-            off = "cudaswitch off" if row.init else use_command(facts, "system")
-            yield Found(f"{origin} asks for `{home}`, which is gone", off)
+            yield Found(f"{origin} asks for `{home}`, which is gone", off_command(facts))
         else:
             yield Found(evidence, use_command(facts, name or "system"))
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from shells.conda import conda_prefix
 from shells.conftest import make_person
 from shells.driver import BASH, FISH, TCSH, XONSH, ZSH, Shell
-from shells.kits import Kit, Person
+from shells.kits import Kit, Person, foreign
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
 from shells.terminal import Terminal
@@ -211,3 +212,29 @@ def test_in_tcsh_a_subshell_says_nothing(person: Person, tmp_path: Path) -> None
     assert (result.stdout.splitlines(), result.stderr) == (homes, "")
     told = person.play(TCSH, steps[0], there, "precmd", "precmd", CUDASWITCH_QUIET=None)
     assert told.stderr.splitlines() == [FIRST]
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+def test_where_the_toolkit_was_deleted_the_doctor_names_one_way_out(
+    shell: Shell, tmp_path: Path
+) -> None:
+    person = make_person(tmp_path)
+    kit, found = person.kits[0], tmp_path / "found"
+
+    def ask(number: int) -> str:
+        return f"cudaswitch doctor --json > {shell.quote(f'{found}{number}')}"
+
+    commands = (
+        person.use(shell, "10.1"),
+        f"mv {shell.quote(str(kit.home))} {shell.quote(str(tmp_path / 'away'))}\n{ask(1)}",
+        f"cudaswitch off\n{ask(2)}",
+    )
+    result = person.play(shell, *commands)
+    first, second = (json.loads(Path(f"{found}{n}").read_text())["findings"] for n in (1, 2))
+    of_shell = [one for one in first if one["code"] in ("CS005", "CS006", "CS022", "CS028")]
+    assert [one["fix"] for one in of_shell if one["code"] in ("CS022", "CS028")] == [
+        "cudaswitch off"
+    ]
+    assert str(kit.home) in of_shell[0]["evidence"]
+    assert not {one["code"] for one in second} & {"CS005", "CS006", "CS022", "CS028"}
+    assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
