@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
 from cudaswitch.decision import answer, toolkit_at
 from cudaswitch.environments import environment_at, read_request
@@ -39,18 +40,51 @@ class Record(NamedTuple):
         return "you (--global)" if _place(self.path) == _place(home().at("global")) else self.path
 
 
+class Holding(NamedTuple):
+    """A pin and the path of the toolkit that it gets.
+
+    That may be gone, and is None where nothing that is installed answers, or none is asked for.
+    """
+
+    file: str
+    holder: str
+    home: str | None
+
+    @property
+    def request(self) -> str | None:
+        """What it asks for, None where it cannot be read."""
+        with suppress(CudaswitchError):
+            return str(read_request(self.file))
+        return None
+
+
+def holdings() -> list[Holding]:
+    """List all pins that are still there."""
+    return [_holding(record) for record in records()]
+
+
+def _holding(record: Record) -> Holding:
+    path = record.hooked
+    if path is None:
+        with suppress(CudaswitchError):
+            path = answer(read_request(record.path)).want.home
+    return Holding(record.path, record.shown, None if path == "system" else path)
+
+
 def holders() -> dict[str, list[str]]:
     """Map the real paths of toolkits to those who pin them: environments, directories, the user.
 
     Hooks may have been written under another spelling of the store's path.
     """
+    return held_by(holdings())
+
+
+def held_by(holdings: Iterable[Holding]) -> dict[str, list[str]]:
+    """Do the work of `holders`, with the pins."""
     found: dict[str, list[str]] = {}
-    for record in records():
-        try:
-            path = record.hooked or answer(read_request(record.path)).want.home
-        except CudaswitchError:
-            continue
-        found.setdefault(real_path(path), []).append(record.shown)
+    for one in holdings:
+        if one.home:
+            found.setdefault(real_path(one.home), []).append(one.holder)
     return {path: sorted(each) for path, each in found.items()}
 
 

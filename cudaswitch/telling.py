@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cudaswitch.activation import Want
+    from cudaswitch.holders import Holding
     from cudaswitch.shells import Shell
 
 
@@ -256,11 +257,12 @@ def _has(home: str, name: str) -> bool:
 
 def installed(as_json: bool = False) -> None:
     """Tell what is installed, which toolkit is active, and who pins it."""
-    from cudaswitch.holders import holders as pinned  # noqa: PLC0415  # this alone needs it
+    from cudaswitch.holders import held_by, holdings  # noqa: PLC0415  # this alone needs it
 
     active = _active_path()
     kits = all_toolkits()
-    holders = pinned()
+    pins = holdings()
+    holders = held_by(pins)
     if as_json:
         rows = [
             {
@@ -286,12 +288,15 @@ def installed(as_json: bool = False) -> None:
             for store in all_stores()
             for package in store.packages()
         ]
-        talk.data({"toolkits": rows, "packages": packages})
+        asked = [
+            {"holder": one.holder, "file": one.file, "request": one.request, "path": one.home}
+            for one in pins
+        ]
+        talk.data({"toolkits": rows, "packages": packages, "pins": asked})
         return
     if not kits:
         talk.say("no toolkit is installed")
         talk.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
-        return
     talk.table(
         [
             (
@@ -304,6 +309,16 @@ def installed(as_json: bool = False) -> None:
             for kit in kits
         ]
     )
+    _without_toolkit(pins, kits)
+
+
+def _without_toolkit(pins: Sequence[Holding], kits: Sequence[Toolkit]) -> None:
+    """Tell of the pins that no line of `list` has: to what is not installed, or to none."""
+    held = {real_path(kit.path) for kit in kits}
+    others = [one for one in pins if one.home is None or real_path(one.home) not in held]
+    if others:
+        named = [f"{one.holder} ({one.request or 'which cannot be read'})" for one in others]
+        talk.say(f"pinned to none of these: {talk.some_of(named)}")
 
 
 def _state(kit: Toolkit, holders: Sequence[str]) -> str:

@@ -404,6 +404,7 @@ def test_the_json_that_is_documented(stocked: Home) -> None:
         "config list": "",
         "compat FRAMEWORK": "jax",
     }
+    succeeded(stocked.run("pin", "10.1", "--global"))
     for name, argument in commands.items():
         words = [*name.removesuffix("FRAMEWORK").split(), *argument.split(), "--json"]
         told = json.loads(stocked.run(*words).stdout)

@@ -101,7 +101,9 @@ def test_list_of_nothing(home: Home, pair: list[Path]) -> None:
     told = "cudaswitch: no toolkit is installed\nhint: cudaswitch install"
     assert done.stderr.startswith(told)
     done = home.run("list", "--json")
-    assert json.loads("\n".join(succeeded(done))) == {"toolkits": [], "packages": []}
+    assert json.loads("\n".join(succeeded(done))) == {
+        key: [] for key in ("toolkits", "packages", "pins")
+    }
     assert not home.store.exists()
     # A cuDNN that waits for its toolkit is something, and no toolkit.
     succeeded(home.run("install", pair[1]))

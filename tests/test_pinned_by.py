@@ -50,6 +50,35 @@ def test_many_are_told_in_their_order(stocked: Home, tmp_path: Path) -> None:
     assert line.endswith(f"pinned by {', '.join(prefixes[:5])} and 2 more")
 
 
+def test_pins_without_a_toolkit_are_listed_too(stocked: Home, tmp_path: Path) -> None:
+    """Else who removes toolkits first never learns which environments have hooks still."""
+    prefixes = {name: str(conda_prefix(tmp_path / name)) for name in ("auto", "system", "gone")}
+    (tmp_path / "tree").mkdir()
+    for name, request in (("auto", "auto"), ("system", "system"), ("gone", BARE)):
+        succeeded(stocked.run("pin", request, "-p", prefixes[name]))
+    succeeded(stocked.run("pin", BARE, "--cudnn", "none", "--dir", tmp_path / "tree"))
+    succeeded(stocked.run("remove", "--force", BARE, FULL))
+    done = stocked.run("list")
+    assert done.returncode == 0
+    told = done.stderr.partition("pinned to none of these: ")[2]
+    shown = [*prefixes.values(), f"{tmp_path}/tree/.cuda-version"]
+    assert all(f"{one} (" in told for one in shown), done.stderr
+    assert f"{prefixes['auto']} (auto)" in told
+    assert f"{tmp_path}/tree/.cuda-version ({BARE}+cudnnnone)" in told
+    rows = {row["holder"]: row for row in json.loads(stocked.run("list", "--json").stdout)["pins"]}
+    assert set(rows) == set(shown)
+    assert rows[prefixes["system"]] == {
+        "holder": prefixes["system"],
+        "file": f"{prefixes['system']}/etc/cudaswitch/pin",
+        "request": "system",
+        "path": None,
+    }
+    for holder in shown:
+        option = "--dir" if holder.endswith(".cuda-version") else "-p"
+        succeeded(stocked.run("unpin", option, holder.removesuffix("/.cuda-version")))
+    assert "pinned" not in stocked.run("list").stderr
+
+
 def test_an_environment_has_one_pin_however_its_path_is_spelled(
     stocked: Home, tmp_path: Path
 ) -> None:
