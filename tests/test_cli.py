@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -172,6 +173,23 @@ def test_what_shells_ask_proposes_the_options_of_use(home: Home) -> None:
         assert not {"'--for-use'?", "'--file'?"} & set(re.split(r"[\s,]+", message))
     message = refused(home.run("want", "--for-use", "--gpu", "0"), code=2, hint="use --help")
     assert message.endswith("Did you mean '--gpus'?")
+
+
+@pytest.mark.parametrize("option", ["-n", "--dir", "--global"])
+def test_who_wants_to_pin_with_use_is_told_so(home: Home, option: str) -> None:
+    done = home.run("want", "--for-use", "10.1", option, "x")
+    refused(done, "this shell alone", code=2, hint=f"cudaswitch pin VERSION {option}")
+
+
+def test_a_range_without_quotes_is_a_redirection(home: Home) -> None:
+    refused(home.run("want", "--for-use"), "a range in quotes: '>=11.2'", code=2, hint="use --help")
+
+
+def test_who_wants_to_be_rid_of_shims_is_told_the_folder(home: Home) -> None:
+    [folder] = succeeded(home.run("shims", "path"))
+    for word in ("remove", "uninstall"):
+        done = home.run("shims", word)
+        refused(done, f"no `shims {word}`", code=2, hint=f"rm -r {shlex.quote(folder)}")
 
 
 def test_without_arguments_it_tells_what_it_can(home: Home) -> None:

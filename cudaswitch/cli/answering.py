@@ -7,9 +7,14 @@ import click
 from cudaswitch import answering
 from cudaswitch.cli import options
 from cudaswitch.cli.switching import use
+from cudaswitch.errors import ChoiceError
 
 _ANY_PATH = click.Path(readable=False)
 """What cannot be read is told as everywhere else, not as a wrong option."""
+
+
+_PLACES = ("-n", "--name", "-p", "--prefix", "--dir", "--global")
+"""What says to `pin` where."""
 
 
 class _Want(click.Command):
@@ -19,6 +24,11 @@ class _Want(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
+            if error.option_name in _PLACES:
+                raise ChoiceError(
+                    f"`use` is for this shell alone, and takes no {error.option_name}",
+                    f"cudaswitch pin VERSION {error.option_name} ...",
+                ) from None
             given = {name for option in use.params for name in option.opts}
             near = [one for one in error.possibilities or () if one in given]
             raise click.NoSuchOption(error.option_name, possibilities=near, ctx=ctx) from None
@@ -47,7 +57,7 @@ def want(
     elif environment is not None:
         answering.of_environment(environment)
     elif request is None:
-        raise click.UsageError("name a version, such as 10.1")
+        raise click.UsageError("name a version, such as 10.1, or a range in quotes: '>=11.2'")
     elif request == "-" and for_use:
         raise click.UsageError("`-` brings back the earlier choice as it was: it takes no options")
     else:

@@ -66,4 +66,5 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
             talk.say(f"`{edit.path}` still loads cudaswitch, in line {at[0]}")
             talk.hint("take that line out, too")
         else:
-            talk.say(f"`{edit.path}` does not load cudaswitch")
+            still = " any more" if edit.before != edit.after else ""
+            talk.say(f"`{edit.path}` does not load cudaswitch{still}")

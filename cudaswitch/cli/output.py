@@ -56,8 +56,9 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
     if compiler is None:
         return
     found = host_compiler(Path(kit.path), kit.version, {"PATH": os.environ.get("PATH", os.defpath)})
-    talk.say(str(found))
-    if not os.path.exists(Path(compiler)) and found.hint:
+    is_there = os.path.exists(Path(compiler))
+    talk.say(f"{found}, so nvcc is told to use it" if is_there and found.better else str(found))
+    if not is_there and found.hint:
         talk.hint(found.hint)
 
 

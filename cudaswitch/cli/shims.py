@@ -8,13 +8,27 @@ import click
 
 from cudaswitch import shells, talk
 from cudaswitch.cli import output
-from cudaswitch.errors import StoreError
+from cudaswitch.errors import ChoiceError, StoreError
 from cudaswitch.paths import home
 from cudaswitch.shims import install, installed
 from cudaswitch.store import all_toolkits
 
+_REMOVALS = ("delete", "remove", "rm", "uninstall")
 
-@click.group(cls=output.Group, epilog=output.examples("cudaswitch shims install"))
+
+class _Shims(output.Group):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in _REMOVALS:
+            row, folder = shells.running_row(os.environ), str(home().shims)
+            raise ChoiceError(
+                f"there is no `shims {args[0]}`: they are a folder", f"rm -r {row.quote(folder)}"
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Shims, epilog=output.examples("cudaswitch shims install"))
 def shims() -> None:
     """Keep one command per CUDA tool (nvcc, ptxas, nsys, ...) in a folder for PATH.
 

@@ -26,8 +26,16 @@ def refuse_unknown(components: str) -> None:
     if unknown := sorted(names - known):
         raise RequestError(
             f"no component `{'`, `'.join(unknown)}` is known",
-            f"there are {', '.join(sorted(known))}",
+            _instead(unknown[0], sorted(known)),
         )
+
+
+def _instead(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  # few mistype
+
+    near = get_close_matches(name, known, 1)
+    meant = [f"did you mean `{near[0]}`?"] if near else []
+    return "; ".join([*meant, f"there are {', '.join(known)}"])
 
 
 def chosen(components: str, offered: Collection[str], release: str) -> set[str]:
@@ -45,6 +53,6 @@ def chosen(components: str, offered: Collection[str], release: str) -> set[str]:
     if unknown := sorted(names - set(offered)):
         raise RequestError(
             f"{release} has no component `{'`, `'.join(unknown)}`",
-            f"there are {', '.join((*SETS, FULL, *sorted(offered)))}",
+            _instead(unknown[0], [*SETS, FULL, *sorted(offered)]),
         )
     return names

@@ -290,7 +290,8 @@ def test_pins_and_version_files_say_it_too(compilers: Path, tmp_path: Path) -> N
     kit, path = person.kits[1], f"{compilers}:{person.home.env['PATH']}"
     prefix = conda_prefix(tmp_path / "env")
     done = person.home.run("pin", "11.8", "--prefix", prefix, PATH=path)
-    assert "gcc 13 is newer than CUDA 11.8 accepts (11): g++-11 fits" in done.stderr
+    told = "gcc 13 is newer than CUDA 11.8 accepts (11): g++-11 fits, so nvcc is told to use it"
+    assert told in done.stderr
     want = f"{kit.home}:cc={kit.compiler}"
     folder = tmp_path / "project"
     folder.mkdir()
