@@ -181,6 +181,15 @@ def test_who_wants_to_pin_with_use_is_told_so(home: Home, option: str) -> None:
     refused(done, "this shell alone", code=2, hint=f"cudaswitch pin VERSION {option}")
 
 
+def test_what_init_takes_out_does_not_load_it_any_more(home: Home) -> None:
+    for done, more in (
+        ("--install", ""),
+        ("--remove", " any more\n"),
+        ("--remove", "cudaswitch\n"),
+    ):
+        assert home.run("init", done, "bash", "--yes").stderr.endswith(more)
+
+
 def test_a_range_without_quotes_is_a_redirection(home: Home) -> None:
     refused(home.run("want", "--for-use"), "a range in quotes: '>=11.2'", code=2, hint="use --help")
 

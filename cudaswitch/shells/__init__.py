@@ -227,7 +227,7 @@ def init(
     before = _defined(shell)
     if shell.lazy:
         before = shell.deferred.format(text=shell.quote(before + _spelled(shell, shell.lazy)))
-    return _assigned(shell, values) + before + _spelled(shell, shell.init)
+    return _assigned(shell, values) + before + _late(shell) + _spelled(shell, shell.init)
 
 
 def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) -> str:
@@ -236,7 +236,8 @@ def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) ->
     if not shell.again:
         return init(shell, root=root, program=program, scripts=scripts, texts=at)
     values = _values(root, program, scripts) | {"_cudaswitch_rest": str(at / _REST)}
-    return shell.guard + _assigned(shell, values) + _spelled(shell, (shell.again, *shell.init))
+    texts = _late(shell) + _spelled(shell, (shell.again, *shell.init))
+    return shell.guard + _assigned(shell, values) + texts
 
 
 def beside(shell: Shell, file: Path) -> dict[Path, str]:
@@ -297,6 +298,10 @@ def _out_of_ksh(text: str) -> str:
 
 def _defined(shell: Shell) -> str:
     return _spelled(shell, _core(shell.family)) if shell.defines else ""
+
+
+def _late(shell: Shell) -> str:
+    return shell.late.format(text=shell.quote(_spelled(shell, shell.joining)))
 
 
 def _spelled(shell: Shell, names: tuple[str, ...]) -> str:

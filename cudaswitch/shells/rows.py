@@ -168,6 +168,10 @@ class Shell(NamedTuple):
     """Name of the text that does that in a ready file, from a file beside it."""
     guard: str = ""
     """What a ready file begins with: any other shell leaves it there."""
+    late: str = ""
+    """Defines what is parsed when it is first called, from the text of `joining`."""
+    joining: tuple[str, ...] = ()
+    """Texts of how the prompt hook comes to those that are there."""
     core: tuple[str, ...] = ()
     """What has the change, in place of the family's core."""
     use: tuple[str, ...] = ()
@@ -194,6 +198,7 @@ class Shell(NamedTuple):
 
 
 _DEFERRED = "__cudaswitch_load() {{ __cudaswitch_unaliased \\eval {text}; }}\n"
+_LATE = "__cudaswitch_join() {{ __cudaswitch_unaliased \\eval {text} && __cudaswitch_join; }}\n"
 
 
 _NO_OTHER = "case ${BASH_VERSION-}${ZSH_VERSION-} in\n'') \\return 0 ;;\nesac\n"
@@ -220,10 +225,15 @@ SHELLS = {
             local="{name}={value}",
             unset="unset {name}",
             evaluate='eval "$(cudaswitch env {request} --shell bash)"',
-            lazy=("ready.sh", "answers.sh", "keepers.sh", "init.sh", "command.sh", "rest.bash"),
+            lazy=(
+                *("ready.sh", "answers.sh", "keepers.sh", "init.sh", "command.sh"),
+                *("join.bash", "rest.bash"),
+            ),
             deferred=_DEFERRED,
             again="again.sh",
             guard=_NO_OTHER,
+            late=_LATE,
+            joining=("join.bash",),
             init=("file.sh", "lazy.sh", "tab.bash", "init.bash"),
             load='eval "$(cudaswitch init bash)"',
             startup=("{HOME}/.bashrc",),

@@ -17,8 +17,11 @@ __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <keepers.sh, [[>
 <init.sh, [[>
 <command.sh, [[>
+<join.bash>
 <rest.bash>
 '; }
+__cudaswitch_join() { __cudaswitch_unaliased \eval '<join.bash>
+' && __cudaswitch_join; }
 <file.sh, [[>
 <lazy.sh, [[>
 <tab.bash>

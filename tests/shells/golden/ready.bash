@@ -6,6 +6,8 @@ _cudaswitch_program='/opt/a "program"/cudaswitch'
 _cudaswitch_scripts='/opt/a `share`'
 _cudaswitch_rest='/home/o'\''neill/a $store/init/.bash/rest'
 _cudaswitch_seen=''
+__cudaswitch_join() { __cudaswitch_unaliased \eval '<join.bash>
+' && __cudaswitch_join; }
 <again.sh, [[>
 <file.sh, [[>
 <lazy.sh, [[>

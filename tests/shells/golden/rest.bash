@@ -13,5 +13,6 @@
 <keepers.sh, [[>
 <init.sh, [[>
 <command.sh, [[>
+<join.bash>
 <rest.bash>
 _cudaswitch_rest=''
