@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -198,7 +197,7 @@ def test_who_wants_to_be_rid_of_shims_is_told_the_folder(home: Home) -> None:
     [folder] = succeeded(home.run("shims", "path"))
     for word in ("remove", "uninstall"):
         done = home.run("shims", word)
-        refused(done, f"no `shims {word}`", code=2, hint=f"rm -r {shlex.quote(folder)}")
+        refused(done, f"no `shims {word}`", code=2, hint=f"rm -r '{folder}'")
 
 
 def test_without_arguments_it_tells_what_it_can(home: Home) -> None:
