@@ -45,7 +45,6 @@ __cudaswitch_unprompted() {
     # Once a prompt has come, who puts aside what stood there (starship, bash-preexec) may run that.
     case ${_cudaswitch_fresh-} in
         '')
-            if __cudaswitch_prompt_is r; then return 0; fi
             # shellcheck disable=SC2046  # names
             _csw_held=$(
                 \unset __cudaswitch_prompt _cudaswitch_once _cudaswitch_others _cudaswitch_ours

@@ -164,6 +164,17 @@ def test_a_prompt_command_that_is_typed_anew(
     assert "history -a" in terminal.say("declare -p PROMPT_COMMAND")
 
 
+def test_a_prompt_command_that_is_made_read_only_later(tree: Path, at_prompt: Open) -> None:
+    """Whoever asks what is active is told as long as that is so."""
+    terminal = at_prompt(BASH, "CUDASWITCH_QUIET=")
+    terminal.say("PROMPT_COMMAND=:; readonly PROMPT_COMMAND")
+    assert "is read-only" not in terminal.say(f"cd {BASH.quote(str(tree))}")
+    for _ in range(2):
+        said = terminal.say("cudaswitch current")
+        assert said.count("cudaswitch: PROMPT_COMMAND is read-only here") == 1
+        assert "readonly variable" not in said
+
+
 @pytest.mark.parametrize(
     "typed",
     [
