@@ -72,10 +72,10 @@ def ask(environment: Environment) -> Answer:
 def recall(environment: Environment) -> Answer:
     """Return the answer that was kept, else ask and keep it.
 
-    A refusal is told to who has to ask, and then kept as no answer, for who asks for its reason:
-    shells look here (`__cudaswitch_automatic`) each time that the environment is entered. One for
-    the store is not kept: it mends without a change of what is installed, after which answers are
-    forgotten.
+    A refusal is raised once, then kept as "no answer" with its reason: shells read what is kept
+    (`__cudaswitch_automatic`) at each activation, and must not start Python again. A refusal of the
+    store itself is not kept: it can be mended without a change of what is installed, which is when
+    answers are forgotten.
     """
     kept = environment.answer_kept(home().at("auto"))
     if kept:

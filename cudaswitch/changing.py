@@ -28,7 +28,7 @@ from cudaswitch.versions import OPERATORS, Request, Version, parse_request
 FINGERPRINT = ".fingerprint"
 """A digest of what is offered, beside the ready answers: where it changes, shells ask again."""
 _MOST_RANGES = 50
-"""Ranges with an answer, which are all dropped then: each is looked up when the store changes."""
+"""Answers for ranges that are kept. Beyond that all go: each is computed anew at each change."""
 _ANSWER_BYTES = 64 << 10
 _STORES = ".stores"
 """The stores that config.toml names, with colons between, for shims and completion."""
@@ -174,7 +174,7 @@ class OwnStore(Store):
                     failure = failure or error
         if failure:
             raise failure
-        # Where the first that was to be offered failed, nothing is left of it.
+        # Where the first change of an empty store failed, no fingerprint stays behind.
         is_bare = not (offered or aliases or FINGERPRINT in found)
         if found.get(FINGERPRINT) != fingerprint and not is_bare:
             write_atomically(self.home.requests / FINGERPRINT, fingerprint, lasting=False)
@@ -221,7 +221,7 @@ class OwnStore(Store):
         return answers if self._ready_at_all() else {}
 
     def _ready_at_all(self) -> bool:
-        """Tell whether shells may have any: of libraries that are forced the command warns."""
+        """Tell whether answers may be published: with `libraries = always` the command warns."""
         return settings.usual_libraries() != "always"
 
     def publish_anew(self) -> None:
@@ -258,7 +258,7 @@ class OwnStore(Store):
             for name, text in published.items()
             if not name.startswith(".")
         }
-        # What has no ready answer goes by the setting too.
+        # The fingerprint records the setting too, which no answer may tell.
         mode = settings.value("libraries")
         is_told = published.get(FINGERPRINT, mode).rstrip("\n").endswith(mode)
         if staged or found != wanted or not is_told:
@@ -266,7 +266,7 @@ class OwnStore(Store):
 
     @contextlib.contextmanager
     def held(self, *, heals: bool = True) -> Iterator[None]:
-        """Hold the store alone for a change of something that nobody asks for by name.
+        """Hold the store's lock for a change that affects no ready answer, such as of packages.
 
         What killed runs left is removed first (`heals`), what is discarded last.
         """

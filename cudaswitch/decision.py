@@ -90,8 +90,8 @@ def answer_to(file: str, variables: Mapping[str, str] = os.environ) -> Decision:
 def answer_to_pin(environment: Environment) -> Decision:
     """Return what the pin of an environment asks for.
 
-    Hooks that are another person's give what that one's store had for it, and so it is what shells
-    have, as long as it is there for us.
+    If the hooks belong to another user, that is the toolkit recorded in them, as long as we can see
+    it: it is what shells get.
     """
     request = pin_of(environment)
     given = environment.want_kept()
@@ -149,7 +149,7 @@ def _automatic(request: Request, environment: Environment | None) -> Decision:
     if request.cudnn and (kit := toolkit_at(want.home)):
         # The same CUDA, with the cuDNN that was named.
         want = want._replace(home=find(request._replace(text=str(kit.version))).path)
-    # Who has said what is to become of LD_LIBRARY_PATH need not be told.
+    # No caution where the person chose what happens to LD_LIBRARY_PATH.
     caution = None if libraries in ("always", "never") else found.caution
     return Decision(want, request.origin, caution)
 

@@ -102,13 +102,13 @@ def records() -> list[Record]:
             row = read_json(f"{folder}/{name}", NOTE_BYTES)
             written = os.stat(f"{folder}/{name}").st_mtime_ns
             path, hooked = row["path"], row["hooked"]
-            # A number would be a file that is open.
+            # os.stat would take a number for a file descriptor.
             if isinstance(path, str) and may_pin(path) and (hooked is None or real_path(hooked)):
                 noted.append((written, Record(path, hooked)))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             # A damaged note is as good as none: what counts is the pin itself, where it is.
             continue
-    # Of one that was pinned by two spellings of its path the last note is right.
+    # If an environment was pinned under two spellings of its path, the newest note wins.
     noted.sort()
     found = {_place(record.path): record for _, record in noted}
     there = sorted(found.values())

@@ -32,10 +32,10 @@ _AUTOMATIC = r"(?m)^ *__cudaswitch_enter .* 'auto'(?: |$)"
 
 
 def misread(environment: Environment) -> list[str]:
-    """Return what in a conda environment's path conda has a POSIX shell misread.
+    """Return the characters in a conda environment's path that conda's `. "FILE"` does not escape.
 
-    It escapes nothing in the names of scripts: at some the shell ends, and what stands in backticks
-    is run. Such an environment can be activated as long as it has no script.
+    A POSIX shell expands them: some end it, and what stands in backticks is run. Such an
+    environment can be activated only as long as it has no script.
     """
     return _MISREAD.findall(environment.prefix) if environment.owner == "C" else []
 
@@ -118,10 +118,10 @@ def _entering(environment: Environment) -> str:
 
 
 def unhooked_scripts(environment: Environment) -> tuple[list[Path], list[Path]]:
-    """List the activate scripts of a virtualenv that do not run its hooks.
+    """Return the activate scripts of a virtualenv without our lines, and those with older ones.
 
-    Behind them those that do, in the words of an earlier cudaswitch. Raises StoreError where one
-    of them has half a block of ours.
+    Older lines are an earlier cudaswitch's, and run the hooks all the same. Raises StoreError where
+    a script has half a block of ours.
     """
     lacking: list[Path] = []
     worded: list[Path] = []
@@ -151,7 +151,7 @@ def write_pin(
     request: Request,
     want: Want,
     seen: int,
-    noted: Mapping[Path, str] | None = None,
+    noted: Mapping[Path, str],
 ) -> None:
     """Write the pin and the hooks, the half that undoes before the half that does.
 
@@ -167,10 +167,9 @@ def write_pin(
         # A pin that is not noted holds nothing; a note that is ahead of the hooks keeps them old.
         is_new = not os.path.exists(environment.pin_file)
         texts[Path(environment.pin_file)] = pin_text(request)
-        note = noted or {}
         # Packages that others of its group install have scripts beside ours.
         modes = plain_modes(Path(environment.prefix))
-        texts = {**note, **texts} if is_new else {**texts, **note}
+        texts = {**noted, **texts} if is_new else {**texts, **noted}
         write_all(texts, kept=True, folders_within=modes)
         os.utime(environment.want_file, ns=(seen, seen))
     except OSError as error:

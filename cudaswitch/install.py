@@ -29,8 +29,8 @@ class Artifact(NamedTuple):
     """A file to install and where it came from, without credentials.
 
     `source` is its source's name; None where a person named the file, whose kind then tells.
-    `sha256` is what it must have when it is unpacked, None where nobody has said it: what was
-    looked at before may be another file by then.
+    `sha256` must match when it is unpacked, since the file may have been replaced after it was
+    inspected; None if it is not known.
     """
 
     path: Path
@@ -63,8 +63,8 @@ def install(
     that is there becomes part of a toolkit too. Returns for each the toolkits that can now be used.
     Nothing is changed where one file cannot be installed.
 
-    cuDNN goes with the toolkits of shared stores too; one that they have is put in again only
-    where it is `force`d, or goes with more here.
+    cuDNN is combined with toolkits of shared stores too. One that a shared store already has is
+    installed here again only with `force`, or if it fits more toolkits here.
     """
 
     def planned(bundle: _Bundle, known: Mapping[str, Package]) -> list[Recipe]:
@@ -249,8 +249,8 @@ def unpacked(path: Path, stage: Path) -> Package:
 def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None = None) -> Toolkit:
     """Register a toolkit in its place, and compose it with every cuDNN that fits.
 
-    `cudnn` is the one that was copied into it. One that was adopted before it was there, or as
-    another version, gets the name that it has now, and takes what was composed with it along.
+    `cudnn` is the one that was copied into it. A toolkit that was adopted already, without that
+    cuDNN or as another version, is renamed, and what was composed from it is composed anew.
     """
     _refuse_place(store, path)
     require_writable(store.home)

@@ -161,8 +161,8 @@ def refresh() -> None:
     """Bring hooks and kept answers up to date after a change of what is installed.
 
     A pin is a request: `10.1` means the newest 10.1 installed, with the newest cuDNN. A
-    hook that has no answer any more stays as it is, and so, said aloud, does one that cannot be
-    rewritten. After an update hooks get the texts of this cudaswitch.
+    hook that has no answer any more stays as it is; so does one that cannot be rewritten, with a
+    message. After an update hooks get the texts of this cudaswitch.
     """
     automatic.forget()
     lent.forget()
@@ -199,7 +199,7 @@ def _refresh(noted: list[Record]) -> None:
 
 
 def _refuse_others(environment: Environment) -> None:
-    """Raise StoreError where somebody else might choose what is written."""
+    """Raise StoreError if the environment is somebody else's, who could decide what we write."""
     if not environment.is_own():
         raise StoreError(
             f"the hooks of `{environment.prefix}` stay as they are: they are not yours"

@@ -135,10 +135,10 @@ def _program(tool: str, path: str, kit: Toolkit | None) -> str:
 
 
 def _as_activated(tool: str) -> Mapping[str, str]:
-    """Return the variables as they would be with a program's environment active: by these it goes.
+    """Return the variables as if the environment that a program lies in were active.
 
     cron, systemd, IDEs and kernels of Jupyter name an environment's python and activate nothing.
-    The program gets none of this.
+    These variables decide; the program itself does not get them.
     """
     variables = os.environ
     program = find_program(tool, search_path(variables))
@@ -151,8 +151,8 @@ def _as_activated(tool: str) -> Mapping[str, str]:
     except EnvironmentNotFoundError:
         return variables
     active = next(standing_environments(variables), None)
-    # A name is looked for on PATH, where other environments may lie too; and launchers, such as
-    # conda's, lie in one that needs nothing.
+    # While another one is active only an explicit path counts: a bare name may be found in any
+    # environment on PATH. Launchers, such as conda's, lie in one that needs nothing.
     if active and (
         os.sep not in tool
         or os.path.samefile(active.prefix, environment.prefix)
@@ -161,7 +161,7 @@ def _as_activated(tool: str) -> Mapping[str, str]:
         return variables
     path = os.pathsep.join([folder, search_path(variables)])
     name = ENVIRONMENT_VARIABLE[environment.owner]
-    # It is stacked on nothing.
+    # Level 1: nothing below it is active.
     return variables | {name: environment.prefix, "PATH": path, "CONDA_SHLVL": "1"}
 
 

@@ -166,16 +166,16 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
 
 
 def rank(kit: Toolkit, version: str, cudnn: str | None) -> tuple[bool, Version, bool, Version]:
-    """Order toolkits that are named by the beginnings of their versions: the last is meant.
+    """Return the sort key of toolkits that a version prefix names: the greatest is meant.
 
-    One of just that version goes before longer ones, or it could not be named at all.
+    An exact match is greater than longer versions, or it could never be named.
     """
     library = kit.cudnn or Version("0")
     return (str(kit.version) == version, kit.version, str(kit.cudnn) == cudnn, library)
 
 
 def taken(searched: Sequence[Store], fits: Callable[[Toolkit], bool]) -> list[Toolkit]:
-    """Return those that fit of the first store that has any: to be run, not just shown.
+    """Return the toolkits that fit, of the first store that has any, to run something of them.
 
     Raises StoreError where everybody may change what is in that store.
     """

@@ -57,7 +57,7 @@ def current(as_json: bool = False) -> None:
         talk.line(path)
     if path is not None and not os.path.isdir(path):
         talk.say("that is gone")
-        # Versions are looked up among what is there: only a choice of this shell holds a path.
+        # Only `use` stores a path; other requests are resolved among toolkits that are there.
         talk.hint(_way_out())
     elif instead:
         talk.say(f"this shell has {instead}")
@@ -94,23 +94,32 @@ def _instead_of(wanted: str) -> str | None:
     on = applied(os.environ)
     if wanted == "system":
         return on.home if on else None
-    folders = [os.path.join(at, "") for at in os.environ.get("PATH", "").split(os.pathsep) if at]
-    ours, home = f"{wanted}/bin/", os.environ.get("CUDA_HOME")
-    compilers = [at for at in folders if os.path.exists(f"{at}nvcc") and not is_shim(f"{at}nvcc")]
-    compiles = os.path.exists(f"{ours}nvcc")
-    wins = compilers[:1] == [ours] if compiles else ours in folders
-    if home == wanted and wins:
+    folders = [at for at in os.environ.get("PATH", "").split(os.pathsep) if at]
+    ours, home = f"{wanted}/bin", os.environ.get("CUDA_HOME")
+    compilers = [
+        at for at in map("{}/nvcc".format, folders) if os.path.exists(at) and not is_shim(at)
+    ]
+    compiles = os.path.exists(f"{ours}/nvcc")
+    # A link to a toolkit, as /usr/local/cuda is one, leads to the same.
+    first = compilers[0].removesuffix("/nvcc") if compiles and compilers else ""
+    wins = _same(first, ours) if compiles else any(_same(at, ours) for at in folders)
+    is_home = home is not None and _same(home, wanted)
+    if is_home and wins:
         return None
-    if home != wanted and (on is None or on.home != wanted):
+    if not is_home and (on is None or on.home != wanted):
         return on.home if on else home or "no toolkit"
     # It was put in, and somebody has changed something since.
     found = []
-    if home != wanted:
+    if not is_home:
         found.append("no CUDA_HOME" if home is None else f"CUDA_HOME={home}")
     if not wins:
         other = compiles and compilers
-        found.append(f"{compilers[0]}nvcc first on PATH" if other else f"no {ours} on PATH")
+        found.append(f"{compilers[0]} first on PATH" if other else f"no {ours}/ on PATH")
     return " and ".join(found)
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or real_path(one) == real_path(other)
 
 
 def _mend(decision: Decision, kit: Toolkit | None) -> str:

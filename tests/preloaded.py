@@ -6,8 +6,6 @@ import subprocess
 from pathlib import Path
 from typing import Literal
 
-STEPS = ("rename", "mkdir", "link", "symlink", "unlink")
-
 _SOURCE = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -30,7 +30,14 @@ def test_aliases(stocked: Home, tmp_path: Path) -> None:
     assert "next" not in answers(stocked)
     succeeded(stocked.run("install", toolkit(tmp_path, "14.0.1")))
     assert answers(stocked)["next"] == "14.0.1"
-    succeeded(stocked.run("alias", "--delete", "thesis"))
+    succeeded(stocked.run("pin", "thesis", "--dir", tmp_path))
+    told = stocked.run("alias", "--delete", "thesis")
+    assert succeeded(told) == []
+    assert told.stderr.splitlines() == [
+        f"cudaswitch: `thesis` is asked for by {tmp_path}/.cuda-version",
+        "hint: cudaswitch alias thesis VERSION",
+    ]
+    succeeded(stocked.run("unpin", "--dir", tmp_path))
     assert succeeded(stocked.run("alias")) == ["next  14"]
     assert "thesis" not in answers(stocked)
     refused(stocked.run("alias", "--delete", "thesis"), "no alias `thesis`")

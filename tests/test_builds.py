@@ -215,6 +215,7 @@ def test_the_gpus_that_a_release_has_code_for(env, case):
     answer = env.resolve(cc=cc)
     assert answer.runs is runs
     assert hint is None or hint in answer.hint
+    assert answer.reasons
     assert all(reason.source for reason in answer.reasons)
 
 

@@ -132,10 +132,11 @@ def test_a_crowd_comes_to_a_good_end(home: Home, crowd: list[Person]) -> None:
     assert not list((home.store / ".staging").iterdir())
     assert succeeded(home.run("install", *crowd[0].files))
     succeeded(home.run("verify"))
-    answers = (
+    answers = [
         path.read_text().strip().partition(":")[0]
         for path in (home.store / "requests").glob("[!.]*")
-    )
+    ]
+    assert answers
     assert all(Path(text).is_dir() for text in answers)
 
 

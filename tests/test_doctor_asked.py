@@ -136,7 +136,7 @@ def test_shells_follow_a_weaker_request_than_the_variable(patient: Patient) -> N
 def test_what_is_no_file(patient: Patient) -> None:
     file = patient.home.store / "global"
     file.mkdir(parents=True)
-    assert told_as_current_does(patient)["fix"] == f"mv {file} {file}.bak"
+    assert told_as_current_does(patient)["fix"] == f"mv --backup=numbered {file} {file}.bak"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

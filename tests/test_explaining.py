@@ -26,6 +26,7 @@ def test_every_reason_says_where_it_was_read():
         facts(need, driver_source="/sys", cc=("7.0",), gcc=(12,), prefix="/env"),
         [toolkit("10.1.243")],
     )
+    assert answer.reasons
     assert all(reason.source for reason in answer.reasons)
 
 

@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from checks import succeeded
 from homes import Home, make_home
 from shells.conda import conda_prefix
@@ -162,3 +164,21 @@ def test_what_list_calls_active_current_does_too(stocked: Home, tmp_path: Path) 
     succeeded(stocked.run("shims", "install"))
     shims = stocked.store / "shims"
     assert told(*bare, "env", f"PATH={shims}:{nvcc.parent}:{stocked.env['PATH']}") == ([BARE], [])
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+def test_a_link_to_a_toolkit_is_that_toolkit(stocked: Home, tmp_path: Path, end: str) -> None:
+    """As /usr/local/cuda is one, where a startup file names it."""
+    link = tmp_path / "cuda"
+    link.symlink_to(kit(stocked, BARE))
+    succeeded(stocked.run("pin", BARE, "--cudnn", "none", "--global"))
+    mine = {"CUDA_HOME": f"{link}{end}", "PATH": f"{link}/bin{end}:{stocked.env['PATH']}"}
+    done = stocked.run("current", **mine)
+    assert (succeeded(done)[0].split()[0], done.stderr) == (BARE, "")
+    starred = [line.split()[1] for line in succeeded(stocked.run("list", **mine)) if line[0] == "*"]
+    assert starred == [BARE]
+    assert "CS076" not in stocked.run("doctor", **mine).stdout
+    link.unlink()
+    link.symlink_to(kit(stocked, FULL))
+    assert "this shell has" in stocked.run("current", **mine).stderr
+    assert "CS076" in stocked.run("doctor", **mine).stdout

@@ -128,5 +128,6 @@ def test_what_was_there_already_is_gone_when_it_writes(home: Home) -> None:
     install(home, "bash")
     for _ in range(ROUNDS):
         install(home, "bash")
-        at_once(home, "--install", "--remove", "--install")
+        said = at_once(home, "--install", "--remove", "--install")
+        assert all(code == 0 or CHANGED in told for code, told in said), said
         assert parts(home) in {(True, True), (False, False)}

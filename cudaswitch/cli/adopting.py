@@ -79,7 +79,7 @@ def _scanned(store: Store) -> list[Toolkit]:
 
 
 def _adopted(store: OwnStore, found: Sequence[Toolkit]) -> Iterator[Toolkit]:
-    """Adopt toolkits, and say of each that cannot be why."""
+    """Adopt each toolkit; say why of those that cannot be."""
     for kit in found:
         words = (store, Path(kit.path), kit.version, kit.cudnn)
         try:

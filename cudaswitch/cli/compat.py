@@ -24,7 +24,7 @@ else:
 
 
 class _Framework(_Choice):
-    """Names to complete; which framework a word means is told when there are no words too many."""
+    """Completes names of frameworks; unlike click's, it leaves it to the command to refuse one."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return value
@@ -129,10 +129,11 @@ def _others(found: Framework) -> str:
 
 
 def _of_release(found: Framework, wanted: Version) -> Iterator[Build]:
-    """Yield the rows that hold for a release on either system, the nearest of each kind.
+    """Yield the rows that hold for a release, on Linux and on Windows, the nearest of each kind.
 
-    Where some are of that release itself, of the others only what a plain install gives. Where
-    rows hold onward, all that say until when do, and of the others for one CUDA the newest.
+    If some rows are of exactly that release, only the default builds of the others follow. In
+    tables whose rows hold for later releases too: all rows that have an end, and of those without
+    one the newest for each CUDA.
     """
     for os in ("linux", "win"):
         builds = found.builds_of(wanted, os)

@@ -77,7 +77,7 @@ def _change(name: str, value: Value | None) -> None:
     change(name, value)
     if name in SETTINGS:
         _tell_of_variable(name)
-    # What was no setting may have kept another from coming true.
+    # Taking out an unknown key may make a file valid whose settings did not count until now.
     if name == "libraries" or name not in SETTINGS:
         # Ready answers hold only where nothing is set, and hooks have it written into them.
         bring_up_to_date()

@@ -106,9 +106,7 @@ def _mend(findings: list[Finding], yes: bool) -> None:
             if _agreed(finding, yes):
                 talk.say(step.do())
         except CudaswitchError as error:
-            talk.say(error.message)
-            if error.hint:
-                talk.hint(error.hint)
+            talk.caution(error)
     left = [finding for finding in findings if finding.found.safe is None]
     if left:
         talk.say("in your shell, or as somebody who may:")

@@ -19,7 +19,7 @@ from cudaswitch.errors import (
     StoreError,
     brief,
 )
-from cudaswitch.holders import holders
+from cudaswitch.holders import holders, holdings
 from cudaswitch.paths import real_path
 from cudaswitch.processes import users_of
 from cudaswitch.store import Store, all_stores, dealias, find, followed
@@ -82,7 +82,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     try:
         chosen = list(dict.fromkeys(one_installed(name) for name in toolkits))
     except NotInstalledError:
-        # It may be gone because a run was killed behind the removal itself.
+        # A run that was killed may have removed it without bringing hooks up to date.
         bring_up_to_date()
         raise
     if not force:
@@ -96,7 +96,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
         _refuse_used([kit.name for kit in chosen], store.folders_of(chosen))
     with brought_up_to_date():
         for kit in chosen:
-            # Who came to use it since has its files open where they are then.
+            # A process that has begun to use it meanwhile is found where the files are by then.
             store.remove(kit, (lambda _: None) if force else partial(_refuse_used, [kit.name]))
             telling.removed(kit)
 
@@ -157,6 +157,14 @@ def _named(store: Store, name: str) -> list[Toolkit]:
     ]
 
 
+def _tell_of_askers(alias: str) -> None:
+    """Tell who asks by a name that is gone."""
+    asking = [one.holder for one in holdings() if (one.request or "").partition("+")[0] == alias]
+    if asking:
+        talk.say(f"`{alias}` is asked for by {talk.some_of(asking)}")
+        talk.hint(f"cudaswitch alias {alias} VERSION")
+
+
 @click.command(epilog=output.examples("cudaswitch alias thesis 10.1+cudnn7.6"))
 @click.argument("name", required=False)
 @click.argument("request", required=False)
@@ -181,6 +189,7 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
             raise NotInstalledError(f"no alias `{name}` is known", "cudaswitch alias")
         store.set_alias(name, None)
         bring_up_to_date()
+        _tell_of_askers(name)
         return
     if request is None:
         raise click.UsageError("name what the alias stands for")

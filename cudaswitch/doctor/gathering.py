@@ -33,7 +33,7 @@ from cudaswitch.platforms import home_folder
 from cudaswitch.programs import why_closed
 from cudaswitch.regular import read_regular
 from cudaswitch.resolver import resolve
-from cudaswitch.store import all_stores, dealias, find
+from cudaswitch.store import all_stores, all_toolkits, dealias, find
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, parse_request
 
@@ -54,7 +54,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     environment = active_environment(variables)
     prefix = Path(environment.prefix) if environment else None
     needs = facts_of(prefix)
-    kits = [kit for store in all_stores() for kit in store.toolkits()]
+    kits = all_toolkits()
     lost = [kit for kit in kits if not os.path.isdir(kit.ground)]
     # What is proposed must be of use here.
     usable = [kit for kit in kits if kit.platform == needs.platform and kit not in lost]

@@ -57,7 +57,7 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
             yield Hook(environment, None, refused=error.message)
             continue
         try:
-            # What is another person's they alone can mend, and it leads where their store has it.
+            # Another user's hooks are not ours to mend: only look whether they have an answer.
             if not environment.is_own() and not os.access(environment.folder, os.W_OK):
                 answer_to_pin(environment)
                 continue
@@ -82,7 +82,7 @@ def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     old = [path for path in edited if path in shared] + worded
     missing = [path for path in texts if path not in there]
     if old:
-        # It may have had fewer files beside the core, and other halves.
+        # An older cudaswitch wrote fewer files and other texts: report that, not each difference.
         edited = []
         missing = [path for path in missing if path not in shared or path.stem == "core"]
     hook = Hook(

@@ -282,8 +282,8 @@ Safe = LinesOut | Aside | Repin | Install | WrapKernel
 class Relist(NamedTuple):
     """A mend of a list of folders: what becomes of its elements, `before` being run first.
 
-    Not yet a command: made of what earlier mends have left, it does not bring back what they
-    have taken out.
+    It is spelled as a command only later, from the list that earlier mends have left, so that it
+    does not bring back what they took out.
     """
 
     name: str

@@ -64,7 +64,7 @@ def by_hand(facts: Facts, file: str, number: int) -> str:
 
 def aside(facts: Facts, path: str) -> str:
     """Spell a command that puts what is in the way under another name."""
-    return f"mv {word(facts, path)} {word(facts, f'{path}.bak')}"
+    return f"mv --backup=numbered {word(facts, path)} {word(facts, f'{path}.bak')}"
 
 
 def without(name: str, *leave: Folder) -> Relist:
@@ -88,10 +88,10 @@ def with_data_dir(facts: Facts, home: str) -> str:
 
 
 def together(found: Sequence[Found]) -> list[Found]:
-    """Let each that takes lines out of a file take out all that is to go there.
+    """Merge all edits of one file into each finding that edits it.
 
-    Once one of them was done, the numbers of the others would be those of other lines. A text alone
-    would not do: a startup file often has a line twice. So each says which lines go with its own.
+    After the first `sed` the line numbers of the others would be wrong, and the text of a line does
+    not do instead: a startup file often has a line twice.
     """
     files: dict[str, LinesOut] = {}
     for out in (one.mend for one in found):

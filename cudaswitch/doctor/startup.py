@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from cudaswitch.doctor.model import (
 )
 from cudaswitch.doctor.spelling import (
     activate_command,
+    aside,
     by_hand,
     chain,
     off_command,
@@ -116,8 +118,7 @@ def _environment_scripts(facts: Facts) -> Iterator[Found]:
             continue
         if "/activate.d/" in script.file or "/deactivate.d/" in script.file:
             shown = f"`{script.file}`:{settings[0].number} `{settings[0].text.strip()}`"
-            aside = f"mv {word(facts, script.file)} {word(facts, script.file + '.bak')}"
-            yield Found(shown, aside, Aside(script.file))
+            yield Found(shown, aside(facts, script.file), Aside(script.file))
         else:
             yield _removal(facts, script.file, settings, "added to an activate script")
 
@@ -125,8 +126,8 @@ def _environment_scripts(facts: Facts) -> Iterator[Found]:
 def _ending_scripts(facts: Facts) -> Iterator[Found]:
     for script in facts.scripts:
         if script.exits is not None:
-            aside = f"mv {word(facts, script.file)} {word(facts, script.file + '.bak')}"
-            yield Found(f"`{script.file}`:{script.exits}", aside, Aside(script.file))
+            fix = aside(facts, script.file)
+            yield Found(f"`{script.file}`:{script.exits}", fix, Aside(script.file))
 
 
 def _not_loaded(facts: Facts) -> Iterator[Found]:
@@ -134,7 +135,10 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
     if facts.decided is None:
         return
     home, origin = facts.decided
-    if home == (facts.applied or "system"):
+    held = facts.homes.get("CUDA_HOME")
+    if home == (facts.applied or "system") or (
+        facts.applied is None and held and held.home == os.path.realpath(home)
+    ):
         return
     has = f"`{facts.applied}`" if facts.applied else "none"
     evidence = f"{origin} asks for `{home}`, this shell has {has}"

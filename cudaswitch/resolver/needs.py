@@ -79,7 +79,7 @@ class Need(NamedTuple):
 
     @property
     def telling(self) -> tuple[str, ...]:
-        """Of those the runtime's, and the one that other releases of the major do not have."""
+        """The SONAMEs that tell whether a toolkit serves: the runtime's, and the most telling."""
         if self.built is None or self.own:
             return ()
         names = soname("cudart", self.built), bound(self.framework, self.built)
@@ -266,7 +266,7 @@ def _refine_cuda(
 def _refine_cudnn(
     found: FoundFramework, rows: list[Build], cudnn: Version | None, reasons: list[Reason]
 ) -> Version | None:
-    """The same for cuDNN, from the nearest row that knows it, where another is not as near."""
+    """The same for cuDNN, from the nearest row that states one, unless others as near disagree."""
     row = next((row for row in rows if row.cudnn), None)
     if row is None or row.cudnn is None:
         return cudnn

@@ -15,13 +15,11 @@ SETS: Mapping[str, tuple[str, ...]] = {
 }
 """Named choices, in the words of `cuda-toolkit`'s extras on PyPI."""
 FULL = "full"
-ALL = "all"
-"""The same in the words of `cuda-toolkit`."""
 
 
 def refuse_unknown(components: str) -> None:
     """Raise RequestError for a component that nobody has, where no release is looked at."""
-    known = {*SETS, FULL, ALL, *COMPONENTS.values()} - {"cuda", "cudnn"}
+    known = {*SETS, FULL, *COMPONENTS.values()} - {"cuda", "cudnn"}
     names = {name.strip() for name in components.split(",")}
     if unknown := sorted(names - known):
         raise RequestError(

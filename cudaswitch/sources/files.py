@@ -74,7 +74,7 @@ def obtain(
 
 
 def remember(what: str, delivery: Delivery, cache: Path) -> None:
-    """Hold a URL to the file that it delivered, which has been taken in; a path to nothing."""
+    """Record the sha256 that a URL delivered (trust on first use); paths are not recorded."""
     [artifact] = delivery.artifacts
     if is_url(what) and not what.lower().startswith("file:") and artifact.sha256:
         first_use.remember(cache, what, artifact.sha256)

@@ -69,7 +69,7 @@ def _map(value: object) -> dict[Any, Any]:
 def _place(url: str, base: object) -> str:
     place = urljoin(url, f"{base}".rstrip("/") + "/" if base else "")
     if urlsplit(place).scheme not in (urlsplit(url).scheme, "https"):
-        raise ValueError("its shards are not reached as it is")
+        raise ValueError("its shards are on a less secure scheme than the channel")
     return place
 
 

@@ -86,6 +86,7 @@ def test_one_that_is_too_old_is_left_alone(
     steps = [activate(FISH, pinned), f"cd {tmp_path}; emit fish_prompt", "deactivate"]
     for init in (BARE, {FISH.name: printed}):
         result = replace(person, init=init).play(FISH, *steps).check()
+        assert sorted(result.snaps) == ["0", "1", "2", "3"]
         assert all("CUDA_HOME" not in snap for snap in result.snaps.values())
 
 
