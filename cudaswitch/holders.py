@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 
 from cudaswitch.decision import answer, toolkit_at
 from cudaswitch.environments import environment_at, read_request
@@ -53,9 +52,10 @@ class Holding(NamedTuple):
     @property
     def request(self) -> str | None:
         """What it asks for, None where it cannot be read."""
-        with suppress(CudaswitchError):
+        try:
             return str(read_request(self.file))
-        return None
+        except CudaswitchError:
+            return None
 
 
 def holdings() -> list[Holding]:
@@ -64,10 +64,10 @@ def holdings() -> list[Holding]:
 
 
 def _holding(record: Record) -> Holding:
-    path = record.hooked
-    if path is None:
-        with suppress(CudaswitchError):
-            path = answer(read_request(record.path)).want.home
+    try:
+        path = record.hooked or answer(read_request(record.path)).want.home
+    except CudaswitchError:
+        path = "system"
     return Holding(record.path, record.shown, None if path == "system" else path)
 
 

@@ -111,7 +111,7 @@ def listed(folder: str | PathLike[str]) -> list[str]:
     """
     try:
         return sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return []
     except OSError as error:
         raise StoreError(f"cannot read `{folder}`: {error.strerror}", "see who owns it") from None

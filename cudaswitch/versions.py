@@ -203,6 +203,10 @@ def parse_request(
     return Request(base, cudnn, mode, origin, parse_gpus(gpus, where) if gpus is not None else None)
 
 
+_OTHER_WORDS = dict.fromkeys(("last", "newest", "stable"), "latest")
+"""Keywords of other tools, and ours."""
+
+
 def spelling_hint(text: str) -> str | None:
     """Return the hint for a version that is spelled as elsewhere, None for what is none.
 
@@ -210,9 +214,19 @@ def spelling_hint(text: str) -> str | None:
     """
     if len(text) > LONGEST_NAME or not text.isascii():
         return None
-    rest = text.lower().replace(" ", "")
+    import re  # noqa: PLC0415  # slow to load, and only mistakes need it
+
+    rest = text.lower().strip()
+    if meant := _OTHER_WORDS.get(rest):
+        return f"write it as {meant}"
+    if cudnn := re.fullmatch(r"cudnn[-_= ]*([0-9.]*)", rest):
+        return f"cuDNN goes with a toolkit: VERSION --cudnn {cudnn[1] or 'VERSION'}"
     for word in ("cudatoolkit", "cuda", "cu", "v"):
-        rest = rest.removeprefix(word)
+        rest = rest.removeprefix(word).lstrip()
+    # Two versions make no third.
+    if re.search(r"\.[0-9]+ +[0-9]", rest):
+        return None
+    rest = rest.replace(" ", "")
     rest = rest.lstrip("-_=").removeprefix("v").removesuffix(".x").removesuffix(".*")
     # Before CUDA 10 wheels had a digit for the minor too: cu75 to cu92.
     if rest.isdigit() and 70 < int(rest) < 1000:

@@ -212,7 +212,7 @@ def test_another_name_for_the_same_version(home: Home, tmp_path: Path) -> None:
 
 BAD = {
     "nothing there": (lambda at: None, "there is no `"),
-    "a file": (lambda at: write(at, "x"), "no CUDA toolkit"),
+    "a file": (lambda at: write(at, "x"), "is a file"),
     "an empty folder": (lambda at: at.mkdir(), "neither bin/nvcc nor libcudart"),
     "a folder of programs with a wrapper": (
         lambda at: write(at / "bin/nvcc", "#!/bin/sh\necho V13.0.48\n", 0o755),

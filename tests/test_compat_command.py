@@ -86,12 +86,25 @@ def test_what_is_not_known(home: Home, arguments: list[str], message: str, hint:
     refused(home.run("compat", *arguments), message, hint=hint)
 
 
-@pytest.mark.parametrize("name", ["caffe", "12.4", "tensorflow-hub"])
+@pytest.mark.parametrize("name", ["caffe", "tensorflow-hub"])
 def test_another_framework(home: Home, name: str) -> None:
     said = f"`{name}` is none of the frameworks known here: bitsandbytes, cntk"
     refused(home.run("compat", name), said, code=2, hint="compat --help")
     more = "Got unexpected extra arguments (c d)"
     refused(home.run("compat", name, "b", "c", "d"), more, code=2, hint="compat --help")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "hint"),
+    [
+        ("12.4", "`12.4` is no framework", "cudaswitch compat"),
+        ("cuda", "`cuda` is no framework", "cudaswitch compat"),
+        ("torch==2.5", "`torch==2.5` is one word", "cudaswitch compat torch 2.5"),
+        ("torch=v2.5.1", "`torch=v2.5.1` is one word", "cudaswitch compat torch 2.5.1"),
+    ],
+)
+def test_what_else_may_be_asked(home: Home, asked: str, said: str, hint: str) -> None:
+    refused(home.run("compat", asked), said, code=2, hint=hint)
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_odd_options_are_told_whatever_is_there(stocked: Home, lab: Path, reques
     before = snapshot(stocked.store)
     odd = ("install", request_, "--components", "nvcc,bogus")
     refused(stocked.run(*odd), "components cannot be chosen", hint="--from nvidia")
-    refused(stocked.run(*odd, "--offline"), "no component `bogus` is known", hint="there are all")
+    refused(stocked.run(*odd, "--offline"), "no component `bogus` is known", hint="there are build")
     near = [word.replace("bogus", "minimum") for word in odd]
     refused(stocked.run(*near, "--offline"), "`minimum` is known", hint="did you mean `minimal`?")
     odd = stocked.run("install", request_, "--from", "nvidia", "--channel", "lab")

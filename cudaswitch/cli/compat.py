@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ from cudaswitch.compat.compilers import host_compilers
 from cudaswitch.compat.drivers import corresponding, releases, required
 from cudaswitch.compat.frameworks import Build, Framework, frameworks
 from cudaswitch.compat.tables import cite
-from cudaswitch.errors import CudaswitchError, brief
-from cudaswitch.versions import Version
+from cudaswitch.errors import ChoiceError, CudaswitchError, brief
+from cudaswitch.versions import Version, is_version
 
 if TYPE_CHECKING:
     _Choice = click.Choice[str]
@@ -32,6 +33,14 @@ class _Framework(_Choice):
 
 def _named(text: str) -> str:
     """Return a framework's name here for that, its title, or a package: `torch`, `PyTorch`."""
+    if is_version(text) or text.lower() in ("cuda", "cudnn"):
+        raise ChoiceError(
+            f"`{text}` is no framework", "cudaswitch compat, with a line for each CUDA"
+        )
+    if parts := re.fullmatch(r"([A-Za-z][\w-]*)==?v?([0-9][\w.+]*)", text):
+        raise ChoiceError(
+            f"`{brief(text)}` is one word", f"cudaswitch compat {parts[1]} {parts[2]}"
+        )
     low = text.lower().replace("_", "-")
     for one in frameworks().values():
         if low in (one.name, one.title.lower(), *one.conda) or one.rank(low) is not None:

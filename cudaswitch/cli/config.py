@@ -58,7 +58,10 @@ def set_(name: str, values: tuple[str, ...]) -> None:
     many = kind in (settings.NAMES, settings.PATHS)
     if len(values) > 1 and not many:
         raise click.UsageError(f"{name} takes one value")
-    _change(name, settings.checked(name, values if many else kind.from_text(values[0])))
+    # In one word too, as a variable has them.
+    each = [kind.from_text(value) for value in values]
+    parts = tuple(part for one in each if isinstance(one, tuple) for part in one)
+    _change(name, settings.checked(name, parts or values if many else each[0]))
 
 
 @config.command("unset", epilog=output.examples("cudaswitch config unset channels"))

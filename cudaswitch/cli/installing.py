@@ -59,6 +59,8 @@ def install(
     if cudnn and all(are_files):
         raise click.UsageError("--cudnn goes with a version: name the file of cuDNN instead")
     refuse_words(what)
+    # Each is looked at before any of them is downloaded.
+    requests = {each: wanted(each, cudnn) for each in what if not files.names_file(each)}
     said_by = click.get_current_context().get_parameter_source("components")
     are_named = said_by is not ParameterSource.DEFAULT
     sources.use_mirror(source, mirror)
@@ -73,10 +75,7 @@ def install(
         # Files on one command line belong together, whatever their number.
         named = [artifact for delivery in deliveries.values() for artifact in delivery.artifacts]
         bundles = [sources.Delivery(tuple(named))] if named else []
-        for each in what:
-            if files.names_file(each):
-                continue
-            request = wanted(each, cudnn)
+        for each, request in requests.items():
             order = Order(source, channels, components, platform, offline, work, anew=force)
             order = replace(order, fitting=means_auto(each), names_components=are_named)
             got = order.supply(request)

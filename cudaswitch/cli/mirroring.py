@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -9,12 +10,12 @@ import click
 from cudaswitch import talk
 from cudaswitch.cli import output
 from cudaswitch.cli.choosing import Answer, Asked, asking, choose, lock_option
-from cudaswitch.cli.projects import find_lock
+from cudaswitch.cli.projects import find_lock, locked_in
 from cudaswitch.download.cache import workplace
-from cudaswitch.locking import read_lock
 from cudaswitch.mirroring import Item, lay_out, require_indexer
 from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_locked
+from cudaswitch.versions import is_version
 
 _HINTS = {
     "conda": "cudaswitch install VERSION --channel URL/conda",
@@ -41,6 +42,8 @@ def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:
     there what they take from the makers' servers. A tree can be added to. WHAT is as for
     `install`; without it, what ./cuda.lock names.
     """
+    if is_version(str(folder)) and not os.path.isdir(folder):
+        raise click.UsageError(f"DIR comes first: cudaswitch mirror DIR {folder}")
     if asked.what and lock_file:
         raise click.UsageError("name WHAT or give --lock, not both")
     asked.use_mirror()
@@ -48,7 +51,7 @@ def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:
         if asked.what:
             answers = choose(asked, work)
         else:
-            answers = [Answer(kit) for kit in read_lock(find_lock(lock_file))]
+            answers = [Answer(kit) for kit in locked_in(find_lock(lock_file))]
         rows = [(row, one.kit) for one in answers for row in (*one.kit.packages, *one.beside)]
         if any(row.source == "conda" for row, _ in rows):
             require_indexer()

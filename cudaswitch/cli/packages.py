@@ -21,6 +21,7 @@ from cudaswitch.errors import (
 )
 from cudaswitch.holders import holders, holdings
 from cudaswitch.paths import real_path
+from cudaswitch.platforms import at_home
 from cudaswitch.processes import users_of
 from cudaswitch.store import Store, all_stores, dealias, find, followed
 from cudaswitch.toolkit import Toolkit
@@ -148,7 +149,8 @@ def _only(name: str, fitting: list[Toolkit]) -> Toolkit:
 
 def _named(store: Store, name: str) -> list[Toolkit]:
     kits = store.toolkits()
-    exactly = [kit for kit in kits if kit.name == name]
+    path = real_path(at_home(name)) if name.startswith(("/", "~", ".")) else None
+    exactly = [kit for kit in kits if kit.name == name or real_path(kit.path) == path]
     if exactly:
         return exactly
     request = dealias(parse_request(name))

@@ -131,9 +131,7 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
     """
     path = find_lock(lock_file, folder)
     platform = current_platform()
-    locked = read_lock(path)
-    if not locked:
-        raise CudaswitchError(f"`{path}` names no toolkit", "cudaswitch lock")
+    locked = locked_in(path)
     mine = [kit for kit in locked if kit.platform == platform]
     if not mine:
         there = ", ".join(sorted({kit.platform for kit in locked}))
@@ -168,6 +166,14 @@ def find_lock(named: Path | None, folder: Path | None = None) -> Path:
         if os.path.isfile(place / NAME):
             return place / NAME
     raise RequestError(f"there is no {NAME} here", "cudaswitch lock writes one")
+
+
+def locked_in(path: Path) -> tuple[LockedToolkit, ...]:
+    """Read a lock file; raises CudaswitchError where it names nothing, as that of another tool."""
+    locked = read_lock(path)
+    if not locked:
+        raise CudaswitchError(f"`{path}` names no toolkit", "cudaswitch lock")
+    return locked
 
 
 def bring(
@@ -223,7 +229,7 @@ def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
         if asked.what:
             kits: Sequence[LockedToolkit] = [one.kit for one in choose(asked, work)]
         else:
-            kits = read_lock(find_lock(lock_file))
+            kits = locked_in(find_lock(lock_file))
         text = _checked(kits, folder / NAME)
         try:
             folder.mkdir(parents=True, exist_ok=True)

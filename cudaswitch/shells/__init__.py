@@ -87,6 +87,7 @@ def shell_named(name: str) -> Shell:
 
     Where it is unknown, ChoiceError names those that `env` has something for.
     """
+    name = name.rpartition("/")[2]
     refuse_ksh(name)
     try:
         return SHELLS[SAME.get(name, name)]
@@ -99,6 +100,7 @@ def integrated(name: str) -> Shell:
 
     Where there is none, ChoiceError says what there is instead.
     """
+    name = name.rpartition("/")[2]
     refuse_ksh(name)
     row = ROWS.get(SAME.get(name, name))
     if row is None:

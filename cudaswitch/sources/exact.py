@@ -21,6 +21,8 @@ from cudaswitch.toolkit import Package
 
 _PYPI = re.compile(r"pypi:([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)", re.ASCII)
 
+_WAY = "where there is a network: cudaswitch download -d DIR, then sync with --from-dir DIR"
+
 
 @dataclass(frozen=True)
 class Exact:
@@ -67,9 +69,12 @@ def bring_exactly(
         if each.sha256 not in found and (path := store.find(each.sha256)):
             found[each.sha256] = path
     missing = [each for each in wanted if each.sha256 not in found]
+    lacking = [one for one in missing if not one.origin.startswith(("file:", "/"))]
+    if folder is not None and lacking and offline:
+        raise _incomplete(folder, lacking)
     found |= _from_pip([one for one in missing if _PYPI.fullmatch(one.origin)], workdir, offline)
     plain = [one for one in missing if not _PYPI.fullmatch(one.origin)]
-    found |= _fetched(plain, offline, folder)
+    found |= _fetched(plain, offline)
     return tuple(
         Artifact(
             named(found[each.sha256], each.name, workdir),
@@ -103,7 +108,20 @@ def _in_folder(folder: Path, wanted: Sequence[Exact]) -> dict[str, Path]:
     return found
 
 
-def _fetched(wanted: Sequence[Exact], offline: bool, folder: Path | None) -> dict[str, Path]:
+def _incomplete(folder: Path, missing: Sequence[Exact]) -> SourceError:
+    """Tell what a folder lacks: a file that is another one, cut short perhaps, or not there."""
+    names = {name: Path(above) / name for above, _, files in os.walk(folder) for name in files}
+    others = [names[each.name] for each in missing if each.name in names]
+    if others:
+        told = f"`{others[0]}` is another file than what was locked"
+    else:
+        first, *more = (one.name or one.origin for one in missing)
+        told = f"{first} {f'and {len(more)} more are' if more else 'is'} neither in `{folder}`"
+        told += " nor in the cache"
+    return NotFoundError(f"{told}, and offline nothing is downloaded", _WAY)
+
+
+def _fetched(wanted: Sequence[Exact], offline: bool) -> dict[str, Path]:
     from cudaswitch.sources.places import with_credentials  # noqa: PLC0415  # loads conda's settings
 
     todo = []
@@ -116,12 +134,11 @@ def _fetched(wanted: Sequence[Exact], offline: bool, folder: Path | None) -> dic
     except NotFoundError:
         if not offline:
             raise
-        where = f"neither in `{folder}` nor in the cache" if folder else "not in the cache"
         names = [each.name for each in wanted if not each.origin.startswith(("file:", "/"))]
         raise NotFoundError(
-            f"{', '.join(names)} {'are' if names[1:] else 'is'} {where}, and offline nothing"
-            " is downloaded",
-            "where there is a network: cudaswitch download -d DIR, then sync with --from-dir DIR",
+            f"{', '.join(names)} {'are' if names[1:] else 'is'} not in the cache, and offline"
+            " nothing is downloaded",
+            _WAY,
         ) from None
     return {each.sha256: path for each, path in zip(wanted, paths, strict=True)}
 

@@ -62,6 +62,7 @@ def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = 
     """
     command, *rest = arguments
     searched = ["--no-index"] if offline else []
+    os.getcwd()  # pip would only say that something is not there
     try:
         pip = subprocess.Popen(
             [*pip_command(), command, *searched, *rest],

@@ -8,6 +8,7 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from shlex import quote
 
 from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
@@ -39,9 +40,13 @@ def resolved(path: Path) -> Path:
         if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not os.path.lexists(
             at_home(str(path))
         ):
-            raise SourceError(f"there is no `{path}`", "cudaswitch adopt --scan") from None
+            is_link = re.match(r"(?:https?|file|ftp):/", str(path))
+            hint = "a URL is for cudaswitch install" if is_link else "cudaswitch adopt --scan"
+            raise SourceError(f"there is no `{path}`", hint) from None
         reason = getattr(error, "strerror", None) or "it cannot be resolved"
         raise SourceError(f"`{path}` is no toolkit: {reason}", "cudaswitch adopt --scan") from None
+    if os.path.isfile(real):
+        raise SourceError(f"`{path}` is a file", f"cudaswitch install {quote(str(path))}")
     if not _is_toolkit(real):
         raise SourceError(
             f"`{path}` is no CUDA toolkit: it has neither bin/nvcc nor libcudart",

@@ -359,7 +359,7 @@ def store(name: str, content: bytes | str | Callable[[Arena], object]) -> Make:
         else:
             arena.write(content, f"lab/{name}")
 
-    return placed(put, "CUDASWITCH_STORES=WORK/lab", "list")
+    return placed(put, "CUDASWITCH_HOME=WORK/lab", "list")
 
 
 KIT = "toolkits/11.0.1/cudaswitch.json"

@@ -1,0 +1,96 @@
+"""What people type who have not read the documentation: each answer names what does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checks import refused, succeeded
+from homes import Home
+from stock import BARE
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "hint"),
+    [
+        (["search", "12.4 13.0"], "`12.4 13.0` is not a CUDA version", "for example"),
+        (["install", "12 4"], "is not a CUDA version", "write it as 12.4"),
+        (["install", "newest"], "no alias `newest`", "write it as latest"),
+        (["install", "cudnn8"], "no alias `cudnn8`", "VERSION --cudnn 8"),
+        (["install", "cudnn"], "cuDNN goes with a version", "VERSION --cudnn VERSION"),
+        (["adopt", "https://example.com/x.run"], "there is no", "for cudaswitch install"),
+        (["init", "/bin/rc"], "no shell `rc` is known", "one of"),
+    ],
+)
+def test_what_a_beginner_types(home: Home, words: list[str], said: str, hint: str) -> None:
+    done = home.run(*words)
+    message = refused(done, said, code=done.returncode, hint=hint)
+    assert "12.413" not in message
+
+
+def test_a_file_that_is_to_be_adopted(home: Home, tmp_path: Path) -> None:
+    runfile = tmp_path / "cuda 12.run"
+    runfile.touch()
+    refused(home.run("adopt", runfile), "is a file", hint=f"cudaswitch install '{runfile}'")
+
+
+def test_the_shell_may_be_named_as_in_its_variable(lent: Home) -> None:
+    assert succeeded(lent.run("env", "10.1", "--shell", "/bin/fish")) == succeeded(
+        lent.run("env", "10.1", "--shell", "fish")
+    )
+
+
+def test_a_toolkit_goes_by_its_path_too(stocked: Home) -> None:
+    path = stocked.store / "toolkits" / BARE
+    succeeded(stocked.run("verify", path))
+    succeeded(stocked.run("remove", f"{path}/"))
+    assert not path.exists()
+
+
+def test_a_store_that_is_a_file_is_told(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for command in ("list", "doctor"):
+        done = home.run(command, CUDASWITCH_HOME=str(tmp_path / "file"))
+        refused(done, "Not a directory", hint="see who owns it")
+
+
+def test_a_mirror_has_its_folder_first(home: Home, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    done = home.run("mirror", "12.4", cwd=work)
+    refused(done, "DIR comes first: cudaswitch mirror DIR 12.4", code=2, hint="mirror --help")
+    assert list(work.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [("sync",), ("download",), ("mirror", "tree")], ids=" ".join)
+def test_the_lock_file_of_another_tool(
+    home: Home, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """As uv.lock is one: nobody may carry an empty folder to a machine without network."""
+    lock = tmp_path / "work" / "uv.lock"
+    lock.parent.mkdir()
+    lock.write_text('version = 1\n\n[[package]]\nname = "a"\nversion = "1"\n')
+    done = home.run(*command, "--lock", lock, cwd=lock.parent)
+    refused(done, f"`{lock}` names no toolkit", hint="cudaswitch lock")
+    assert list(lock.parent.iterdir()) == [lock]
+
+
+@pytest.mark.parametrize("written", [("/a:/b",), ("/a", "/b"), ("/a:", "/b")])
+def test_stores_are_a_list_however_it_is_written(home: Home, written: tuple[str, ...]) -> None:
+    succeeded(home.run("config", "set", "stores", *written))
+    assert succeeded(home.run("config", "get", "stores")) == ["/a", "/b"]
+
+
+@pytest.mark.parametrize(
+    "written", [("conda-forge,nvidia",), ("conda-forge nvidia",), ("conda-forge", "nvidia")]
+)
+def test_channels_are_a_list_however_it_is_written(home: Home, written: tuple[str, ...]) -> None:
+    succeeded(home.run("config", "set", "channels", *written))
+    assert succeeded(home.run("config", "get", "channels")) == ["conda-forge", "nvidia"]
+
+
+def test_every_word_is_looked_at_before_anything_is_fetched(home: Home, tmp_path: Path) -> None:
+    """An index that fails would be told of first."""
+    words = ("install", "13.0", "--components", "nvcc", "cudart", "--offline")
+    refused(home.run(*words, cwd=tmp_path), "no alias `cudart` is known")
