@@ -286,7 +286,10 @@ def test_usage(home: Home, tmp_path: Path) -> None:
 def test_a_folder_is_one_toolkit_whatever_it_was_before(home: Home, tmp_path: Path) -> None:
     place = toolkit(tmp_path / "cuda-11.2")
     succeeded(home.run("adopt", place))
-    succeeded(home.run("adopt", place, "--as", "11.2.2"))
+    done = home.run("adopt", place, "--as", "11.2.2")
+    assert succeeded(done) == [f"11.2.2  {place}"]
+    assert "cudaswitch: `11.2.152` is 11.2.2 from now on\n" in done.stderr
+    assert "from now on" not in home.run("adopt", place, "--as", "11.2.2").stderr
     assert names(home) == [("11.2.2", None)]
     asked = home.run("exec", "11.2", "--", "printenv", "CUDA_HOME")
     assert succeeded(asked) == [str(place)]

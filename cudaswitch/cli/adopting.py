@@ -41,8 +41,11 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         real = system.resolved(path)
         system.refuse_environment(real)
         detected = Version(version) if version else system.version_of(real)
+        before = {kit.path: kit.name for kit in store.toolkits()}.get(str(real))
         with brought_up_to_date():
             kits = [adopt_toolkit(store, real, detected, system.cudnn_of(real))]
+        if before and before != kits[0].name:
+            talk.say(f"`{before}` is {kits[0].name} from now on")
     else:
         kits = _scanned(store)
         if yes:

@@ -24,6 +24,8 @@ _HINTS = {
     "files": "cudaswitch install URL/files/NAME",
 }
 """Part of the tree → how it is used, with the URL that the tree has on a server."""
+_OF_LOCK = {"simple": "cudaswitch config set mirrors.pypi URL/simple, then cudaswitch sync"}
+"""The same where it has just what a lock file names: without a list of releases."""
 
 
 @click.command(
@@ -63,5 +65,6 @@ def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:
         ]
         parts = lay_out(folder, items)
     talk.line(str(folder))
+    hints = _HINTS if asked.what else _HINTS | _OF_LOCK
     for part in parts:
-        talk.hint(_HINTS[part])
+        talk.hint(hints[part])

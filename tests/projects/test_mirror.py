@@ -25,7 +25,7 @@ from cudaswitch.locks import Lock
 from cudaswitch.mirroring import Item, lay_out
 from cudaswitch.platforms import current_platform
 from folder_server import FolderServer
-from homes import Home
+from homes import Home, make_home
 from projects.stored import FOLDER, KIT, archive, manifests
 
 
@@ -198,6 +198,16 @@ def test_wheels_from_a_folder_and_a_mirrored_index(machines: list[Home], tmp_pat
         assert hashes[0] == hashes[1]
         assert succeeded(second.run("sync", "--lock", lock, **index)) == [name]
     assert manifests(first) == manifests(second)
+    # One of a lock file has no list of releases, and serves `sync`.
+    done = first.run("mirror", tmp_path / "locked", "--lock", lock, **no_index(wheels))
+    assert (
+        "hint: cudaswitch config set mirrors.pypi URL/simple, then cudaswitch sync" in done.stderr
+    )
+    third = make_home(tmp_path / "third")
+    with plain_server(tmp_path / "locked") as url:
+        succeeded(third.run("config", "set", "mirrors.pypi", f"{url}/simple"))
+        assert succeeded(third.run("sync", "--lock", lock, **pip)) == [name]
+    assert manifests(third) == manifests(first)
     shutil.rmtree(second.store)
     # pip's wheels were kept, so that neither it nor a network is needed again.
     assert succeeded(second.run("sync", "--offline", "--lock", lock)) == [name]
