@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 _FOR_CLICK = ("-", "")
 """How a word begins that the short way leaves to click."""
+_INSTEAD = {
+    "cudaswitch doctor": "cudaswitch doctor < FILE explains a message",
+    "cudaswitch pin": "cudaswitch pin VERSION -n ENV, with -p PREFIX or --dir DIR",
+    "cudaswitch sync": "cudaswitch sync --lock FILE, or --from-dir DIR",
+    "cudaswitch unpin": "cudaswitch unpin -n ENV, with -p PREFIX or --dir DIR",
+}
+"""Command → what is meant, where it has a word more than it takes."""
 
 
 class _Untroubled(io.FileIO):
@@ -192,7 +199,10 @@ def _run_with_click() -> int:
         # What the shell asks for `use` is a command that nobody types.
         path = path.replace("cudaswitch want", "cudaswitch use")
         message = " ".join(error.format_message().split())
-        return _fail(error, message.rstrip("."), f"{path} --help", 2)
+        hint = f"{path} --help"
+        if message.startswith("Got unexpected extra argument"):
+            hint = _INSTEAD.get(path, hint)
+        return _fail(error, message.rstrip("."), hint, 2)
     except click.ClickException as error:
         return _fail(error, error.format_message().rstrip("."), None, 1)
     except click.Abort:

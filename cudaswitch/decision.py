@@ -135,9 +135,8 @@ def _want(kit: Toolkit, request: Request) -> Want:
 
 def _automatic(request: Request, environment: Environment | None) -> Decision:
     if environment is None:
-        asked = f" (asked for by {request.origin})" if request.origin else ""
         raise EnvironmentNotFoundError(
-            f"`auto` needs an active environment{asked}", "activate one, or name a version"
+            f"`auto` needs an active environment{request.asked}", "activate one, or name a version"
         )
     found = automatic.ask(environment)
     if found.refusal:

@@ -40,9 +40,9 @@ class Record(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """A pin and the path of the toolkit that it gets.
+    """A pin and what it gets: the path of a toolkit, which may be gone, or `system`.
 
-    That may be gone, and is None where nothing that is installed answers, or none is asked for.
+    None where nothing that is installed answers.
     """
 
     file: str
@@ -67,8 +67,8 @@ def _holding(record: Record) -> Holding:
     try:
         path = record.hooked or answer(read_request(record.path)).want.home
     except CudaswitchError:
-        path = "system"
-    return Holding(record.path, record.shown, None if path == "system" else path)
+        path = None
+    return Holding(record.path, record.shown, path)
 
 
 def holders() -> dict[str, list[str]]:
@@ -83,7 +83,7 @@ def held_by(holdings: Iterable[Holding]) -> dict[str, list[str]]:
     """Do the work of `holders`, with the pins."""
     found: dict[str, list[str]] = {}
     for one in holdings:
-        if one.home:
+        if one.home and one.home != "system":
             found.setdefault(real_path(one.home), []).append(one.holder)
     return {path: sorted(each) for path, each in found.items()}
 

@@ -39,10 +39,18 @@ def install() -> list[str]:
         store.home.shims.mkdir(mode=0o755, exist_ok=True)
     _refuse_foreign_hands(store.home.shims)
     with store.lock("shims"), written(store.home):
-        if not installed():
-            write_atomically(store.home.shims / MARKER, "")
-        kits = all_toolkits()
-        tools = [tool for tool in sorted({*_tools_of(kits)}) if _written(store.home, tool)]
+        is_new = not installed()
+        try:
+            if is_new:
+                write_atomically(store.home.shims / MARKER, "")
+            kits = all_toolkits()
+            tools = [tool for tool in sorted({*_tools_of(kits)}) if _written(store.home, tool)]
+        except BaseException:
+            # Without its mark nobody takes the folder for one with shims.
+            made = [*_shims_in(store.home.shims), store.home.shims / MARKER] if is_new else []
+            for path in made:
+                path.unlink(missing_ok=True)
+            raise
         # What one of them has that is away, on a disk that is not mounted, say, is not known.
         if all(os.path.isdir(kit.path) for kit in kits):
             for path in _shims_in(store.home.shims):

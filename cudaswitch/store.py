@@ -147,20 +147,19 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     if fitting:
         return sorted(fitting, key=lambda kit: rank(kit, request.text, request.cudnn))[-1]
     gone = [(kit, store) for store in searched for kit in store.toolkits() if _fits(kit, request)]
-    asked = f" (asked for by {request.origin})" if request.origin else ""
     if gone:
         kit, store = gone[-1]
         keeper = f"tell who keeps the store `{store.home.folder}`, or ask for another toolkit"
         # A pin that asks for it holds it.
         force = "--force " if request.origin else ""
         hint = f"cudaswitch remove {force}{kit.name}" if store is searched[0] else keeper
-        raise NotInstalledError(f"toolkit `{kit.ground}` is gone{asked}", hint)
+        raise NotInstalledError(f"toolkit `{kit.ground}` is gone{request.asked}", hint)
     extra = ""
     if request.cudnn:
         extra = " without cuDNN" if request.cudnn == "none" else f" with cuDNN {request.cudnn}"
-    option = f" --cudnn {request.cudnn}" if request.cudnn not in (None, "none") else ""
+    option = f" --cudnn {request.library}" if request.library else ""
     raise NotInstalledError(
-        f"CUDA {request.text}{extra} is not installed{asked}",
+        f"CUDA {request.text}{extra} is not installed{request.asked}",
         f"cudaswitch install {quote_request(request.text)}{option}",
     )
 
@@ -214,7 +213,7 @@ def dealias(request: Request, searched: Sequence[Store] | None = None) -> Reques
 
 def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
     """Do the work of `dealias`, with the aliases of each store."""
-    asked = f" (asked for by {request.origin})" if request.origin else ""
+    asked = request.asked
     passed: list[str] = []
     while request.is_alias:
         name = request.text

@@ -298,7 +298,12 @@ def installed(as_json: bool = False) -> None:
             for package in store.packages()
         ]
         asked = [
-            {"holder": one.holder, "file": one.file, "request": one.request, "path": one.home}
+            {
+                "holder": one.holder,
+                "file": one.file,
+                "request": one.request,
+                "path": one.home if one.home != "system" else None,
+            }
             for one in pins
         ]
         talk.data({"toolkits": rows, "packages": packages, "pins": asked})
@@ -322,12 +327,12 @@ def installed(as_json: bool = False) -> None:
 
 
 def _without_toolkit(pins: Sequence[Holding], kits: Sequence[Toolkit]) -> None:
-    """Tell of the pins that no line of `list` has: to what is not installed, or to none."""
-    held = {real_path(kit.path) for kit in kits}
-    others = [one for one in pins if one.home is None or real_path(one.home) not in held]
+    """Tell of the pins whose toolkit no line of `list` has."""
+    held = {"system", *(real_path(kit.path) for kit in kits)}
+    others = [one for one in pins if one.home is None or not {one.home, real_path(one.home)} & held]
     if others:
         named = [f"{one.holder} ({one.request or 'which cannot be read'})" for one in others]
-        talk.say(f"pinned to none of these: {talk.some_of(named)}")
+        talk.say(f"pinned to what is not installed: {talk.some_of(named)}")
 
 
 def _state(kit: Toolkit, holders: Sequence[str]) -> str:

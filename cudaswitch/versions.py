@@ -125,6 +125,16 @@ class Request(NamedTuple):
             return version is None
         return version is not None and version.starts_with(Version(self.cudnn))
 
+    @property
+    def library(self) -> str | None:
+        """The cuDNN that is asked for, None where none is, or nothing was said."""
+        return None if self.cudnn == "none" else self.cudnn
+
+    @property
+    def asked(self) -> str:
+        """Who asked, as messages end with it; "" where that need not be told."""
+        return f" (asked for by {self.origin})" if self.origin else ""
+
     def __str__(self) -> str:
         return f"{self.text}+cudnn{self.cudnn}" if self.cudnn else self.text
 
@@ -227,7 +237,9 @@ def spelling_hint(text: str) -> str | None:
     if re.search(r"\.[0-9]+ +[0-9]", rest):
         return None
     rest = rest.replace(" ", "")
-    rest = rest.lstrip("-_=").removeprefix("v").removesuffix(".x").removesuffix(".*")
+    rest = rest.lstrip("-_=").removeprefix("v").removesuffix(".x").removesuffix(".*").rstrip(".")
+    if not any(sign in rest for sign in "<>=!"):
+        rest = re.sub("(?<=[0-9])[,_-](?=[0-9])", ".", rest)
     # Before CUDA 10 wheels had a digit for the minor too: cu75 to cu92.
     if rest.isdigit() and 70 < int(rest) < 1000:
         rest = f"{rest[:-1]}.{rest[-1]}"

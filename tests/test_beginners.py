@@ -16,6 +16,8 @@ from stock import BARE
     [
         (["search", "12.4 13.0"], "`12.4 13.0` is not a CUDA version", "for example"),
         (["install", "12 4"], "is not a CUDA version", "write it as 12.4"),
+        *((["install", f"12{sign}4"], "is not a CUDA", "write it as 12.4") for sign in ",_-"),
+        (["install", "12.4."], "is not a CUDA", "write it as 12.4"),
         (["install", "newest"], "no alias `newest`", "write it as latest"),
         (["install", "cudnn8"], "no alias `cudnn8`", "VERSION --cudnn 8"),
         (["install", "cudnn"], "cuDNN goes with a version", "VERSION --cudnn VERSION"),
@@ -94,3 +96,16 @@ def test_every_word_is_looked_at_before_anything_is_fetched(home: Home, tmp_path
     """An index that fails would be told of first."""
     words = ("install", "13.0", "--components", "nvcc", "cudart", "--offline")
     refused(home.run(*words, cwd=tmp_path), "no alias `cudart` is known")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["pin", "thesis", "10.1"], "cudaswitch pin VERSION -n ENV"),
+        (["doctor", "error.txt"], "cudaswitch doctor < FILE"),
+        (["sync", "cuda.lock"], "cudaswitch sync --lock FILE"),
+        (["off", "10.1"], "cudaswitch off --help"),
+    ],
+)
+def test_a_word_too_many(home: Home, words: list[str], hint: str) -> None:
+    refused(home.run(*words), "Got unexpected extra argument", code=2, hint=hint)

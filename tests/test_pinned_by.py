@@ -60,13 +60,13 @@ def test_pins_without_a_toolkit_are_listed_too(stocked: Home, tmp_path: Path) ->
     succeeded(stocked.run("remove", "--force", BARE, FULL))
     done = stocked.run("list")
     assert done.returncode == 0
-    told = done.stderr.partition("pinned to none of these: ")[2]
-    shown = [*prefixes.values(), f"{tmp_path}/tree/.cuda-version"]
-    assert all(f"{one} (" in told for one in shown), done.stderr
-    assert f"{prefixes['auto']} (auto)" in told
-    assert f"{tmp_path}/tree/.cuda-version ({BARE}+cudnnnone)" in told
+    tree = f"{tmp_path}/tree/.cuda-version"
+    told = f"{prefixes['gone']} ({BARE}), {tree} ({BARE}+cudnnnone)\n"
+    assert done.stderr.endswith(f"cudaswitch: pinned to what is not installed: {told}")
+    shown = [*prefixes.values(), tree]
     rows = {row["holder"]: row for row in json.loads(stocked.run("list", "--json").stdout)["pins"]}
     assert set(rows) == set(shown)
+    assert [rows[prefixes[name]]["request"] for name in prefixes] == ["auto", "system", BARE]
     assert rows[prefixes["system"]] == {
         "holder": prefixes["system"],
         "file": f"{prefixes['system']}/etc/cudaswitch/pin",

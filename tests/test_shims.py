@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from adoptable import toolkit
 from builders import HELLO_CU, real_toolkit, runtime_number
+from checks import refused
 from cudaswitch import install as installing
 from cudaswitch import shims
 from cudaswitch.automatic import recall
@@ -23,7 +25,7 @@ from cudaswitch.versions import Version
 from homes import HOSTILE_NAME, Home
 from made_environments import Env
 from shim_places import Place, environment, executable
-from tools import require
+from tools import console_script, require
 
 
 def test_it_decides_as_the_command_does(place: Place, tmp_path: Path) -> None:
@@ -384,3 +386,15 @@ def test_the_real_nvcc_compiles_through_its_shim(home: Home, tmp_path: Path) -> 
     subprocess.run(["nvcc", "hello.cu", "-o", "hello"], cwd=tmp_path, env=env, check=True)
     shown = subprocess.run([tmp_path / "hello"], capture_output=True, text=True, check=True).stdout
     assert str(runtime_number()) in shown
+
+
+def test_what_cannot_be_written_leaves_no_mark(stocked: Home, tmp_path: Path) -> None:
+    """Else `refresh` and each install after it would go on with shims that nobody has."""
+    assert stocked.run("adopt", toolkit(tmp_path / "cuda-11.2")).returncode == 0
+    command = ["sh", "-c", 'ulimit -f 0; exec "$1" shims install', "sh", console_script()]
+    done = subprocess.run(
+        command, env=stocked.env, capture_output=True, text=True, check=False, timeout=60
+    )
+    refused(done, "File too large", hint=None)
+    assert list((stocked.store / "shims").iterdir()) == []
+    refused(stocked.run("shims", "refresh"), "no shims are installed")

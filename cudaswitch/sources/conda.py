@@ -68,8 +68,8 @@ class Channels:
         else:
             release = toolkit.version
             records, beside = split.pieces_of(release, channel, components, platform, workdir)
-        if request.cudnn not in (None, "none"):
-            libraries = cudnn_records(str(request.cudnn), toolkit.version, channels)
+        if request.library:
+            libraries = cudnn_records(request.library, toolkit.version, channels)
             kept, empty = _with_files(libraries)
             records += kept
             beside += empty
@@ -173,13 +173,12 @@ def _first(request: Request, channels: Sequence[Channel]) -> tuple[Channel, Reco
             return channel, max(
                 fitting, key=lambda one: (one.version, one.name == SINGLE, *one.rank)
             )
-    asked = f" (asked for by {request.origin})" if request.origin else ""
     there = sorted(
         {one.version for channel in channels for one in _toolkits(channel)}, reverse=True
     )
     refuse_unread(f"CUDA {request.text}", channels)
     raise SourceError(
-        f"no CUDA {request.text} in {named(channels)}{asked}",
+        f"no CUDA {request.text} in {named(channels)}{request.asked}",
         f"there is {', '.join(map(str, there))}" if there else "check the names of the channels",
     )
 

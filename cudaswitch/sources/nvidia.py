@@ -84,8 +84,8 @@ def _offers(
     offers = [index.offer(at, platform, major) for name in sorted(names) for at in pieces[name]]
     if not offers:
         raise SourceError(f"NVIDIA's CUDA {index.release} has no {components} for {platform}")
-    if request.cudnn not in (None, "none"):
-        offers.append(_cudnn(str(request.cudnn), index.release, platform, offline)[1])
+    if request.library:
+        offers.append(_cudnn(request.library, index.release, platform, offline)[1])
     return offers, index.release
 
 
@@ -220,19 +220,20 @@ def _releases(product: str, offline: bool) -> list[Version]:
 
 
 def _newest(request: Request, offline: bool) -> Index:
-    asked = f" (asked for by {request.origin})" if request.origin else ""
     offered = available(offline=offline)
     fitting = [release for release in offered if request.accepts(release)]
     if fitting:
         return next(_indexes("cuda", fitting, offline))
     if request.prefix and request.prefix < FIRST:
         raise SourceError(
-            f"NVIDIA's index has no toolkit before CUDA {FIRST}, so no CUDA {request.text}{asked}",
+            f"NVIDIA's index has no toolkit before CUDA {FIRST}, so no CUDA {request.text}"
+            f"{request.asked}",
             "try --from runfile, or --from conda for its libraries alone",
         )
     there = ", ".join(map(str, offered))
     raise SourceError(
-        f"NVIDIA's index has no CUDA {request.text}{asked}", f"there is {there}" if there else None
+        f"NVIDIA's index has no CUDA {request.text}{request.asked}",
+        f"there is {there}" if there else None,
     )
 
 

@@ -97,8 +97,8 @@ def _pins(
         say(f"no nvcc: PyPI has none before CUDA {_FIRST_NVCC}; for building use --from nvidia")
     [meta] = _download({_META: SpecifierSet(f"=={release}")}, workdir, platform, offline)
     pins = parse_pins(_metadata(meta), components, platform, f"CUDA {release}")
-    if request.cudnn not in (None, "none"):
-        pins |= _cudnn_pin(str(request.cudnn), release)
+    if request.library:
+        pins |= _cudnn_pin(request.library, release)
     return release, pins
 
 
@@ -242,10 +242,9 @@ def choose_release(request: Request, offered: Iterable[Version]) -> Version:
     for release in offered:
         if request.accepts(release):
             return release
-    asked = f" (asked for by {request.origin})" if request.origin else ""
     there = ", ".join(str(release) for release in offered)
     raise SourceError(
-        f"PyPI has no CUDA {request.text}{asked}", f"there is {there}" if there else None
+        f"PyPI has no CUDA {request.text}{request.asked}", f"there is {there}" if there else None
     )
 
 

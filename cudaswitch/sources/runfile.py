@@ -46,7 +46,7 @@ def choose(
     offline: bool = False,
 ) -> Chosen:
     """Tell what `obtain` would bring; nobody is asked."""
-    if request.cudnn not in (None, "none"):
+    if request.library:
         raise SourceError(_NO_CUDNN, _THEN)
     if components not in (*SETS, FULL):
         raise RequestError(
@@ -64,9 +64,10 @@ def _chosen(request: Request, platform: str) -> Runfile:
         )
     found = next((each for each in runfiles() if request.accepts(each.cuda)), None)
     if found is None:
-        asked = f" (asked for by {request.origin})" if request.origin else ""
         there = ", ".join(str(each.cuda) for each in runfiles())
-        raise SourceError(f"no runfile of CUDA {request.text} is known{asked}", f"there is {there}")
+        raise SourceError(
+            f"no runfile of CUDA {request.text} is known{request.asked}", f"there is {there}"
+        )
     return found
 
 
