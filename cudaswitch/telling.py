@@ -308,9 +308,6 @@ def installed(as_json: bool = False) -> None:
         ]
         talk.data({"toolkits": rows, "packages": packages, "pins": asked})
         return
-    if not kits:
-        talk.say("no toolkit is installed")
-        talk.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
     talk.table(
         [
             (
@@ -324,6 +321,9 @@ def installed(as_json: bool = False) -> None:
         ]
     )
     _without_toolkit(pins, kits)
+    if not kits:
+        talk.say("no toolkit is installed")
+        talk.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
 
 
 def _without_toolkit(pins: Sequence[Holding], kits: Sequence[Toolkit]) -> None:
