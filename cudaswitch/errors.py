@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 def printable(text: str) -> str:
     """Return `text` with characters spelt out that drive a terminal or hide, such as ESC."""
@@ -23,6 +27,13 @@ def brief(text: str) -> str:
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """How the system says that there is no room for more."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the one of the known words that a mistyped one may have meant."""
+    from difflib import get_close_matches  # noqa: PLC0415  # slow to load, and few mistype
+
+    return next(iter(get_close_matches(word, list(known), 1)), None)
 
 
 class SudoError(PermissionError):

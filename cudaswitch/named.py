@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cudaswitch.environments import environment_at
-from cudaswitch.errors import EnvironmentNotFoundError
+from cudaswitch.errors import EnvironmentNotFoundError, nearest
 from cudaswitch.platforms import at_home, home_folder, with_variables
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import names_of
@@ -55,10 +55,8 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
 
 
 def _meant(name: str, names: set[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  # few mistype
-
-    if near := get_close_matches(name, sorted(names), 1):
-        return f"did you mean `{near[0]}`? Else name it with -p PREFIX"
+    if near := nearest(name, sorted(names)):
+        return f"did you mean `{near}`? Else name it with -p PREFIX"
     known = f"known are {some_of(sorted(names))}; " if names else ""
     return f"{known}name it with -p PREFIX"
 

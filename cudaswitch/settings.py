@@ -10,7 +10,7 @@ import os
 import sys
 
 from cudaswitch import plaintoml
-from cudaswitch.errors import RequestError
+from cudaswitch.errors import RequestError, nearest
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import at_home, user_folder
 from cudaswitch.regular import opening, read_regular
@@ -219,13 +219,11 @@ def known(name: str, where: str = "") -> str:
     """
     if name in SETTINGS:
         return name
-    from difflib import get_close_matches  # noqa: PLC0415  # only mistakes need it
-
-    near = get_close_matches(name, SETTINGS, 1)
-    hint = f"did you mean `{near[0]}`?" if near else "cudaswitch config list names them all"
+    near = nearest(name, SETTINGS)
+    hint = f"did you mean `{near}`?" if near else "cudaswitch config list names them all"
     if not where:
         raise RequestError(f"`{name}` is no setting", hint)
-    from shlex import quote  # noqa: PLC0415  # the same
+    from shlex import quote  # noqa: PLC0415  # only mistakes need it
 
     # No other command runs as long as it is there.
     out = f"cudaswitch config unset {'-- ' if name.startswith('-') else ''}{quote(name)}"

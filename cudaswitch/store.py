@@ -56,6 +56,11 @@ class Store:
         kits = self._records("toolkits", read_toolkit)
         return sorted(kits, key=lambda kit: (kit.platform, kit.version, kit.cudnn or Version("0")))
 
+    def names(self) -> list[str]:
+        """List the names of the toolkits, also of those whose records are damaged."""
+        names = self._tried(listed, self.home.at("toolkits")) or []
+        return [name for name in names if not name.startswith(".")]
+
     def present(self) -> list[Toolkit]:
         """List the toolkits that are there: what was adopted may have been deleted since."""
         return [kit for kit in self.toolkits() if os.path.isdir(kit.ground)]
@@ -157,7 +162,7 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     extra = ""
     if request.cudnn:
         extra = " without cuDNN" if request.cudnn == "none" else f" with cuDNN {request.cudnn}"
-    option = f" --cudnn {request.library}" if request.library else ""
+    option = f" --cudnn {request.wanted_cudnn}" if request.wanted_cudnn else ""
     raise NotInstalledError(
         f"CUDA {request.text}{extra} is not installed{request.asked}",
         f"cudaswitch install {quote_request(request.text)}{option}",

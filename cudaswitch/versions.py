@@ -126,7 +126,7 @@ class Request(NamedTuple):
         return version is not None and version.starts_with(Version(self.cudnn))
 
     @property
-    def library(self) -> str | None:
+    def wanted_cudnn(self) -> str | None:
         """The cuDNN that is asked for, None where none is, or nothing was said."""
         return None if self.cudnn == "none" else self.cudnn
 

@@ -99,8 +99,12 @@ def test_another_framework(home: Home, name: str) -> None:
     [
         ("12.4", "`12.4` is no framework", "cudaswitch compat"),
         ("cuda", "`cuda` is no framework", "cudaswitch compat"),
-        ("torch==2.5", "`torch==2.5` is one word", "cudaswitch compat torch 2.5"),
-        ("torch=v2.5.1", "`torch=v2.5.1` is one word", "cudaswitch compat torch 2.5.1"),
+        ("torch==2.5", "`torch==2.5` is a framework and a release", "cudaswitch compat torch 2.5"),
+        (
+            "torch=v2.5.1",
+            "`torch=v2.5.1` is a framework and a release",
+            "cudaswitch compat torch 2.5.1",
+        ),
     ],
 )
 def test_what_else_may_be_asked(home: Home, asked: str, said: str, hint: str) -> None:

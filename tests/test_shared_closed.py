@@ -102,6 +102,13 @@ def test_ones_own_store_is_not_passed_over(stocked: Home) -> None:
     refused(done, f"cannot read `{stocked.store / 'toolkits'}`: Permission denied", hint="owns it")
 
 
+@pytest.mark.parametrize("named", ["12.6.3", "12.6"])
+def test_verify_of_one_s_own_asks_nobody_else(stocked: Home, mine: Home, named: str) -> None:
+    with closed(stocked.store):
+        done = ordinary(mine, "verify", named)
+    assert done.returncode == 0, done.stderr
+
+
 def test_verify_checks_ones_own_and_fails(stocked: Home, mine: Home) -> None:
     with closed(stocked.store / "toolkits"):
         done = ordinary(mine, "verify", "--json")

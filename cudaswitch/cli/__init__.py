@@ -8,6 +8,7 @@ from importlib import import_module
 import click
 
 from cudaswitch import __version__, helptexts
+from cudaswitch.errors import nearest
 
 COMMANDS = {
     "install": ("installing", "Install toolkits and cuDNN by version, file or URL"),
@@ -83,10 +84,7 @@ class _Commands(click.Group):
         try:
             name, command, words = super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches  # noqa: PLC0415  # few mistype
-
-            near = get_close_matches(args[0], self.list_commands(ctx), 1)
-            meant = _SYNONYMS.get(args[0]) or next(iter(near), None)
+            meant = _SYNONYMS.get(args[0]) or nearest(args[0], self.list_commands(ctx))
             if not meant:
                 raise
             # In the words that click has for options.

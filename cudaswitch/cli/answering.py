@@ -12,7 +12,6 @@ from cudaswitch.errors import ChoiceError
 _ANY_PATH = click.Path(readable=False)
 """What cannot be read is told as everywhere else, not as a wrong option."""
 
-
 _PLACES = ("-n", "--name", "-p", "--prefix", "--dir", "--global")
 """What says to `pin` where."""
 

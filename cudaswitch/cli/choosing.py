@@ -138,7 +138,7 @@ def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> An
         tuple(locked(one.url, one.sha256, one.size, source) for one in some)
         for some in (found.files, found.beside)
     )
-    cudnn = request.library
+    cudnn = request.wanted_cudnn
     release = str(found.toolkit) if found.toolkit else None
     return Answer(LockedToolkit(request.text, cudnn, platform, release, rows), beside)
 

@@ -39,7 +39,8 @@ def _named(text: str) -> str:
         )
     if parts := re.fullmatch(r"([A-Za-z][\w-]*)==?v?([0-9][\w.+]*)", text):
         raise ChoiceError(
-            f"`{brief(text)}` is one word", f"cudaswitch compat {parts[1]} {parts[2]}"
+            f"`{brief(text)}` is a framework and a release in one word",
+            f"cudaswitch compat {parts[1]} {parts[2]}",
         )
     low = text.lower().replace("_", "-")
     for one in frameworks().values():

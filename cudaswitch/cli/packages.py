@@ -77,7 +77,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
 
     Refuses while something pins a toolkit or a running process maps its files, and says who.
     """
-    from cudaswitch import telling  # noqa: PLC0415  # as for `list`
+    from cudaswitch import telling  # noqa: PLC0415  # `alias` needs none of it
 
     store = own_store()
     try:

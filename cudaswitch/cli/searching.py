@@ -96,9 +96,9 @@ def _sought(text: str) -> Sought:
     request = dealias(parse_request(text))
     if request.text in ("auto", "system"):
         raise RequestError(f"`{request.text}` cannot be searched for", "name a version or range")
-    if request.library is None:
+    if request.wanted_cudnn is None:
         return Sought(("cuda",), request)
-    return Sought(("cuda", "cudnn"), request, Version(request.library))
+    return Sought(("cuda", "cudnn"), request, Version(request.wanted_cudnn))
 
 
 def _places(source: str | None, channels: tuple[str, ...]) -> Iterator[tuple[str, sources.Index]]:

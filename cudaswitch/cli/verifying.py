@@ -10,7 +10,7 @@ import click
 
 from cudaswitch import talk
 from cudaswitch.changing import own_store
-from cudaswitch.checking import Finding, Report, check, names_in
+from cudaswitch.checking import Finding, Report, check
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date, one_anywhere
 from cudaswitch.errors import StoreError
@@ -64,7 +64,7 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
 def _named(stores: Sequence[Store], name: str) -> tuple[Store, str]:
     for store in stores:
         # One whose record is damaged cannot be looked up.
-        if name in names_in(store.home.toolkits):
+        if name in store.names():
             return store, name
     store, kit = one_anywhere(stores, name)
     return store, kit.name

@@ -131,7 +131,7 @@ class Order:
             return self._whole(request)
         self._refuse_odd_components(request)
         exact = request._replace(text=str(ground.version))
-        if request.library is None:
+        if request.wanted_cudnn is None:
             return _present(exact) or self._whole(request)
         kit = _present(exact)
         if kit and self._has_newest_library(kit, exact):

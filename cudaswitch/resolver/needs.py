@@ -79,7 +79,7 @@ class Need(NamedTuple):
 
     @property
     def telling(self) -> tuple[str, ...]:
-        """The SONAMEs that tell whether a toolkit serves: the runtime's, and the most telling."""
+        """SONAMEs to find a toolkit by: the runtime's, and one that only some releases have."""
         if self.built is None or self.own:
             return ()
         names = soname("cudart", self.built), bound(self.framework, self.built)

@@ -108,8 +108,7 @@ __cudaswitch_join() {
             elif [[ -n ${PROMPT_COMMAND-} ]]; then
                 PROMPT_COMMAND+=$'\n'$_cudaswitch_once
             else
-                # Nobody needs the status, until somebody comes behind. One word is what a trap on DEBUG
-                # takes for no command of the person's, as it is all of PROMPT_COMMAND.
+                # As init.bash has it where there is none.
                 PROMPT_COMMAND=__cudaswitch_prompt _cudaswitch_alone=1
             fi
             ;;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from cudaswitch.archives.components import COMPONENTS
-from cudaswitch.errors import RequestError
+from cudaswitch.errors import RequestError, nearest
 
 _MINIMAL = ("nvcc", "crt", "nvvm", "cudart", "cccl", "culibos")
 _LIBRARIES = ("cublas", "cufft", "curand", "cusolver", "cusparse", "nvjitlink", "nvrtc", "nvtx")
@@ -29,10 +29,8 @@ def refuse_unknown(components: str) -> None:
 
 
 def _instead(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  # few mistype
-
-    near = get_close_matches(name, known, 1)
-    meant = [f"did you mean `{near[0]}`?"] if near else []
+    near = nearest(name, known)
+    meant = [f"did you mean `{near}`?"] if near else []
     return "; ".join([*meant, f"there are {', '.join(known)}"])
 
 

@@ -68,8 +68,8 @@ class Channels:
         else:
             release = toolkit.version
             records, beside = split.pieces_of(release, channel, components, platform, workdir)
-        if request.library:
-            libraries = cudnn_records(request.library, toolkit.version, channels)
+        if request.wanted_cudnn:
+            libraries = cudnn_records(request.wanted_cudnn, toolkit.version, channels)
             kept, empty = _with_files(libraries)
             records += kept
             beside += empty

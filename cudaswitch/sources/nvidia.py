@@ -84,8 +84,8 @@ def _offers(
     offers = [index.offer(at, platform, major) for name in sorted(names) for at in pieces[name]]
     if not offers:
         raise SourceError(f"NVIDIA's CUDA {index.release} has no {components} for {platform}")
-    if request.library:
-        offers.append(_cudnn(request.library, index.release, platform, offline)[1])
+    if request.wanted_cudnn:
+        offers.append(_cudnn(request.wanted_cudnn, index.release, platform, offline)[1])
     return offers, index.release
 
 

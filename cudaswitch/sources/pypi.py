@@ -97,8 +97,8 @@ def _pins(
         say(f"no nvcc: PyPI has none before CUDA {_FIRST_NVCC}; for building use --from nvidia")
     [meta] = _download({_META: SpecifierSet(f"=={release}")}, workdir, platform, offline)
     pins = parse_pins(_metadata(meta), components, platform, f"CUDA {release}")
-    if request.library:
-        pins |= _cudnn_pin(request.library, release)
+    if request.wanted_cudnn:
+        pins |= _cudnn_pin(request.wanted_cudnn, release)
     return release, pins
 
 

@@ -46,7 +46,7 @@ def choose(
     offline: bool = False,
 ) -> Chosen:
     """Tell what `obtain` would bring; nobody is asked."""
-    if request.library:
+    if request.wanted_cudnn:
         raise SourceError(_NO_CUDNN, _THEN)
     if components not in (*SETS, FULL):
         raise RequestError(
