@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from tools import require
@@ -10,25 +11,31 @@ from tools import require
 RUN = Path(__file__).parents[1] / ".ci/run"
 SAYS = """E: Failed to fetch http://mirror.example/x.deb  No space left on device
 W: Could not resolve 'mirror.example'"""
+HEARD = {"E: Failed to fetch ...  No space left on device", "W: Could not resolve ..."}
 
 
 def test_why_apt_fails_is_told_and_not_where_packages_come_from(tmp_path: Path) -> None:
+    first, rest = told(tmp_path, {"apt-get": f'echo "{SAYS}" >&2; exit 100', "apt-cache": "exit 0"})
+    assert first.startswith("apt-get cannot install ")
+    assert rest == HEARD
+
+
+def test_why_npm_fails_is_told_and_not_where_packages_come_from(tmp_path: Path) -> None:
+    first, rest = told(tmp_path, {"apt-get": "exit 0", "npm": f'echo "{SAYS}" >&2; exit 1'})
+    assert first.startswith("npm cannot install nushell@")
+    assert rest == HEARD
+
+
+def told(folder: Path, tools: Mapping[str, str]) -> tuple[str, set[str]]:
+    """Run it with these tools alone; return the first line of why it stops, and the others."""
     for name in ("bash", "dirname", "mktemp", "rm", "sed", "tail"):
-        (tmp_path / name).symlink_to(require(name))
-    for name, text in {
-        "sudo": 'exec "$@"',
-        "apt-get": f'echo "{SAYS}" >&2; exit 100',
-        "apt-cache": "exit 0",
-    }.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
+        (folder / name).symlink_to(require(name))
+    for name, text in {"sudo": 'exec "$@"', **tools}.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
     done = subprocess.run(
-        [RUN], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+        [RUN], env={"PATH": str(folder)}, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (1, "")
     first, *rest = done.stderr.splitlines()
-    assert first.startswith("apt-get cannot install ")
-    assert set(rest) == {
-        "E: Failed to fetch ...  No space left on device",
-        "W: Could not resolve ...",
-    }
+    return first, set(rest)
