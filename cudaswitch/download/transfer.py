@@ -12,7 +12,7 @@ import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
+from threading import Event, RLock
 from typing import NoReturn
 
 import requests
@@ -38,6 +38,9 @@ from cudaswitch.errors import SourceError, StoreError, UnreachableError
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
 _SNIFF = 64
 _HASHED_AT_ONCE = 16 << 20
+
+# The one that tqdm makes by itself is for several processes, and Python 3.14 starts one for it.
+tqdm.set_lock(RLock())
 
 
 class _DoubtError(Exception):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 import threading
 from datetime import datetime, timezone
 from pathlib import Path
@@ -156,6 +158,19 @@ def test_a_chunk_costs_no_thread(cache: Path) -> None:
         before = _next_thread()
         assert fetch(server.url("chunked"), cache).stat().st_size == 8 * len(CONTENT)
         assert _next_thread() - before < 10
+
+
+def test_no_process_is_left_behind(server: Server, cache: Path) -> None:
+    """The lock that tqdm makes by itself starts one on Python 3.14, which complains at our end."""
+    script = (
+        "import multiprocessing, os, sys; from pathlib import Path\n"
+        "from cudaswitch.download.fetching import fetch\n"
+        "multiprocessing.set_start_method('spawn')\n"
+        "fetch(sys.argv[1], Path(sys.argv[2])); os._exit(0)  # as the command ends\n"
+    )
+    argv = [sys.executable, "-c", script, server.url(), str(cache)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
 
 
 def _next_thread() -> int:
