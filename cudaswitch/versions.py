@@ -205,6 +205,8 @@ def parse_request(
         hint = "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system"
         if base.startswith(("/", "~", ".")) and not base.startswith("~="):
             hint = "cudaswitch adopt FOLDER takes up a toolkit that is there"
+        if base.endswith(".lock"):
+            hint = f"cudaswitch sync --lock {quote_request(base)} installs what a lock file names"
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",
             spelling_hint(base) or hint,

@@ -19,6 +19,7 @@ from stock import BARE
         *((["install", f"12{sign}4"], "is not a CUDA", "write it as 12.4") for sign in ",_-"),
         (["install", "12.4."], "is not a CUDA", "write it as 12.4"),
         (["install", "newest"], "no alias `newest`", "write it as latest"),
+        (["install", "cuda.lock"], "is not a CUDA", "cudaswitch sync --lock cuda.lock"),
         (["install", "cudnn8"], "no alias `cudnn8`", "VERSION --cudnn 8"),
         (["install", "cudnn"], "cuDNN goes with a version", "VERSION --cudnn VERSION"),
         (["adopt", "https://example.com/x.run"], "there is no", "for cudaswitch install"),
