@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
-from cudaswitch.decision import answer, toolkit_at
-from cudaswitch.environments import environment_at, read_request
+from cudaswitch.decision import answer, toolkit_at, version_file, working_directory
+from cudaswitch.environments import entered, environment_at, read_request
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.named import known_environments
 from cudaswitch.namedtuples import NamedTuple
@@ -89,11 +89,7 @@ def held_by(holdings: Iterable[Holding]) -> dict[str, list[str]]:
 
 
 def records() -> list[Record]:
-    """List the pins that are still there; an environment that was removed pins nothing.
-
-    A copy of an environment (`conda create --clone`, `conda rename`) has the pin and the hooks of
-    the original, and no note of ours: those that conda knows are found by that.
-    """
+    """List the pins that are still there; an environment that was removed pins nothing."""
     folder, noted = home().at("pins"), []
     for name in listed(folder):
         if name.startswith("."):
@@ -112,7 +108,7 @@ def records() -> list[Record]:
     noted.sort()
     found = {_place(record.path): record for _, record in noted}
     there = sorted(found.values())
-    return [*there, *_copied([record.path for record in there])]
+    return [*there, *_unnoted([record.path for record in there])]
 
 
 def _place(path: str) -> str:
@@ -128,9 +124,14 @@ def may_pin(path: str) -> bool:
         return isinstance(error, PermissionError)
 
 
-def _copied(noted: Iterable[str]) -> Iterator[Record]:
+def _unnoted(noted: Iterable[str]) -> Iterator[Record]:
+    """Yield the pins that have no note of ours, as far as somebody else tells of them.
+
+    An environment that was copied or moved has the pin and the hooks of the original: conda may
+    know it, or this shell be in it. A version file may have come with its tree.
+    """
     seen = {os.path.realpath(path) for path in noted}
-    for prefix in known_environments(os.environ):
+    for prefix in (*known_environments(os.environ), *entered(os.environ)):
         try:
             environment = environment_at(prefix)
             file = environment.pin_file
@@ -144,3 +145,9 @@ def _copied(noted: Iterable[str]) -> Iterator[Record]:
                 yield Record(file, want.home)
         except (CudaswitchError, OSError):
             continue
+    try:
+        here = version_file(working_directory(os.environ), os.environ)
+    except (CudaswitchError, OSError):  # there is no such folder any more
+        return
+    if here and os.path.realpath(here) not in seen:
+        yield Record(here, None)

@@ -74,8 +74,10 @@ def removed(kit: Toolkit) -> None:
 
 def _way_out() -> str:
     """Name what takes a toolkit out of the shell that has called us."""
-    bare = _bare()
-    return bare.evaluate.format(request="system") if bare else "cudaswitch off"
+    if bare := _bare():
+        return bare.evaluate.format(request="system")
+    # What `use` did not ask for `off` does not give up.
+    return "cudaswitch off" if chosen(os.environ) else "cudaswitch use system"
 
 
 def _why_none() -> None:

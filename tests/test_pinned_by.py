@@ -252,6 +252,33 @@ def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) ->
     succeeded(home.run("remove", "12.7.1"))
 
 
+def test_an_environment_that_was_moved_pins_where_this_shell_is_in_it(
+    stocked: Home, tmp_path: Path
+) -> None:
+    """The only note is of its old place, and conda knows nothing of either."""
+    prefix, moved = conda_prefix(tmp_path / "env"), tmp_path / "moved"
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    prefix.rename(moved)
+    done = stocked.run("remove", FULL, CONDA_PREFIX=str(moved), CONDA_SHLVL="1")
+    refused(done, f"pinned by {moved}", hint="--force")
+    succeeded(stocked.run("remove", FULL))
+
+
+def test_a_version_file_that_came_with_its_tree_pins_below_it(
+    stocked: Home, tmp_path: Path
+) -> None:
+    below = tmp_path / "tree" / "below"
+    below.mkdir(parents=True)
+    version_file = tmp_path / "tree" / ".cuda-version"
+    version_file.write_text("10.1\n")
+    told = f"pinned by {version_file}"
+    assert told in "".join(succeeded(stocked.run("list", cwd=below)))
+    refused(stocked.run("remove", FULL, cwd=below), told, hint="--force")
+    succeeded(stocked.run("remove", FULL))
+    version_file.write_text("99\n")
+    assert f"not installed: {version_file} (99)" in stocked.run("list", cwd=below).stderr
+
+
 def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -> None:
     """conda's list may name environments of others; a link is no second environment."""
     closed = conda_prefix(tmp_path / "closed" / "env")

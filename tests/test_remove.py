@@ -224,3 +224,22 @@ def test_a_shell_that_has_it_is_told_the_way_out(stocked: Home) -> None:
         told = "hint: this shell has it still: cudaswitch off\n" in done.stderr
         assert told == (used == removed), done.stderr
         assert done.stdout == "unset\n"
+
+
+def test_a_shell_that_has_it_by_a_pin_is_told_another_way_out(
+    stocked: Home, tmp_path: Path
+) -> None:
+    """`off` gives up what `use` asked for, and nothing else."""
+    project = tmp_path / "project"
+    project.mkdir()
+    succeeded(stocked.run("pin", FULL, "--dir", project))
+    script = (
+        'eval "$(cudaswitch init bash)"; cd "$1"; __cudaswitch_prompt\n'
+        'cudaswitch remove --force "$2"; cudaswitch use system; echo "${CUDA_HOME-unset}"'
+    )
+    argv = ["bash", "-c", script, "-", project, FULL]
+    done = subprocess.run(
+        argv, env=stocked.env, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "hint: this shell has it still: cudaswitch use system\n" in done.stderr
+    assert done.stdout == "unset\n"
