@@ -58,6 +58,9 @@ def use(scene: Scene) -> Iterator[Row]:
         body = "\n".join(f"cudaswitch use {version}" for version in SWITCHED)
         loop = Loop(shell, body, f"source {scene.init(shell)}", per=2)
         yield Row("use", f"{shell}: use", loop, against, 4)
+        # The file of exports prints none either.
+        quiet = replace(loop, variables={"CUDASWITCH_QUIET": "1"})
+        yield Row("use", f"{shell}: use, without its line", quiet, against, 4)
 
 
 def activation(scene: Scene) -> Iterator[Row]:
