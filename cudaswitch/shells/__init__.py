@@ -129,6 +129,10 @@ def login_shell(variables: Mapping[str, str]) -> str:
         return "bash"
 
 
+_FEW_WORDS = 4096
+"""Bytes of a command line in which the name of a script stands."""
+
+
 def running_shell(variables: Mapping[str, str]) -> str:
     """Name the shell that has called us, else that of $SHELL, sh where neither is known.
 
@@ -138,8 +142,14 @@ def running_shell(variables: Mapping[str, str]) -> str:
     names = [variables.get("SHELL", "").rpartition("/")[2]]
     # Linux only, and not where a program of another user has called us.
     with suppress(OSError):
-        program = os.path.basename(os.readlink(f"/proc/{os.getppid()}/exe"))
+        caller = f"/proc/{os.getppid()}"
+        program = os.path.basename(os.readlink(f"{caller}/exe"))
         names[:0] = [program, program.removesuffix(" (deleted)").rstrip("-.0123456789")]
+        # xonsh is a script that Python runs.
+        if names[1] == "python":
+            with open(f"{caller}/cmdline", "rb") as file:
+                words = file.read(_FEW_WORDS).replace(b"\0", b" ").split()[:3]
+            names[:0] = [os.path.basename(os.fsdecode(word)) for word in words]
     known = {*ROWS, *SAME}
     return next(filter(known.__contains__, names), "sh")
 

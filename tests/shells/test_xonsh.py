@@ -60,12 +60,13 @@ def test_the_script_of_a_virtualenv(person: Person, envs: Path) -> None:
     assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
 
 
-def test_the_change_for_evaluation(person: Person) -> None:
-    """`env --shell xonsh`, with no integration loaded, there and back."""
+@pytest.mark.parametrize("shell", [" --shell xonsh", ""])
+def test_the_change_for_evaluation(person: Person, shell: str) -> None:
+    """With no integration loaded, there and back; the caller is known, though Python runs it."""
     bare = replace(person, init={})
-    use = "execx($(cudaswitch env {} --shell xonsh))"
+    use = f"execx($(cudaswitch env {{}}{shell}))"
     steps = [use.format("10.1"), use.format("12.4"), use.format("system")]
-    result = bare.play(XONSH, *steps, LD_LIBRARY_PATH="").check()
+    result = bare.play(XONSH, *steps, LD_LIBRARY_PATH="", SHELL="/bin/bash").check()
     before = result.snaps["0"]
     assert foreign(result.snaps["1"]) == switched(before, person.kits[0])
     assert foreign(result.snaps["2"]) == switched(before, person.kits[2])
