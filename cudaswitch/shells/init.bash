@@ -20,7 +20,7 @@ __cudaswitch_prompt() {
 }
 # Until a prompt has come. Where there is no PROMPT_COMMAND nobody needs the status, until somebody comes
 # behind. One word is what a trap on DEBUG takes for no command of the person's, as it is all of it.
-if [[ -z ${PROMPT_COMMAND+x} ]]; then
+if [[ -z ${PROMPT_COMMAND+x}${BLE_ATTACHED-} ]]; then
     PROMPT_COMMAND=__cudaswitch_prompt _cudaswitch_alone=1 _cudaswitch_fresh=bash
 elif __cudaswitch_join; then
     _cudaswitch_fresh=bash

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2128,SC2154,SC2178,SC2179  # PROMPT_COMMAND is an array or not, and is evaluated
-# How we come into PROMPT_COMMAND where others are, or it is exported: parsed only there.
+# How we come into PROMPT_COMMAND where others are, it is exported, or ble.sh has it: parsed only there.
 
 # Has PROMPT_COMMAND the attribute $1, as `declare` has it? Before 4.4 nothing tells.
 __cudaswitch_prompt_is() {
@@ -92,6 +92,9 @@ __cudaswitch_join() {
                     printf 'hint: cudaswitch use VERSION\n' >&2
                 fi
                 \return 1
+            elif [[ -n ${BLE_ATTACHED-} ]]; then
+                # ble.sh has taken PROMPT_COMMAND away, and brings back what was there before.
+                blehook 'PRECMD!=__cudaswitch_prompt'
             elif [[ $_csw_all == *__bp_install* || $_csw_all == *__bp_precmd_invoke_cmd* ]]; then
                 # bash-preexec, which atuin has: what runs behind its own commands counts as typed.
                 precmd_functions+=(__cudaswitch_prompt)

@@ -237,3 +237,23 @@ PROMPT_COMMAND=$'first\\n:;  '
     terminal.say("(exit 9)")
     assert home_of(terminal) == str(person.kits[0].home)
     assert "one 9\n" in (Path(terminal.directory) / "one").read_text()
+
+
+def test_hooks_as_of_ble(person: Person, tree: Path, at_prompt: Open) -> None:
+    """ble.sh, once attached, throws away what comes to PROMPT_COMMAND, and has hooks of its own."""
+    before = """
+BLE_ATTACHED=1 hooks=()
+blehook() { hooks+=("${1#PRECMD!=}"); }
+attached() {
+    local code=$? one; PROMPT_COMMAND=attached
+    for one in "${hooks[@]}"; do (exit $code); $one; done
+}
+PROMPT_COMMAND=attached
+"""
+    terminal = at_prompt(BASH, before)
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+    cd(terminal, tree.parent)
+    assert home_of(terminal) == ""
+    assert printed(terminal, 'echo "${hooks[@]}"') == ["__cudaswitch_prompt"]
+    assert "anew" not in terminal.say("CUDASWITCH_QUIET= cudaswitch doctor")
