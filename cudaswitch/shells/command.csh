@@ -4,6 +4,7 @@ set _cswc_code = 0
 set _cswc_way = plain
 if ($#argv) then
     if ("$argv[1]:q" =~ {use,off}) set _cswc_way = "$argv[1]:q"
+    if ("$argv[1]:q" =~ {current,which,doctor}) set _cswc_way = telling
     # Those after which this shell may have to switch.
     set _cswc_changing = (pin unpin install adopt remove alias sync gc)
     set _cswc_changing = ($_cswc_changing config+set config+unset doctor+--fix verify+--repair)
@@ -63,6 +64,13 @@ if ($_cswc_way == use || $_cswc_way == off) then
         unset _csx_*
     endif
 else
+    # That is what they tell of, and the active environment may have been deleted.
+    if ($_cswc_way == telling) then
+        source "${_cudaswitch_texts:q}/leaving.csh"
+        if (! $_csx_leaving) source "${_cudaswitch_texts:q}/look.csh"
+        unset _csx_*
+        set _cswc_way = plain
+    endif
     if (-x "${_cudaswitch_program:q}") then
         "${_cudaswitch_program:q}" $argv:q
         set _cswc_code = $status

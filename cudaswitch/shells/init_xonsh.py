@@ -304,6 +304,9 @@ def command(arguments: list[str]) -> list[str]:
     if not {"-h", "--help"}.intersection(arguments):
         if name in ("use", "off", "pin", "unpin"):
             return [HERE, *arguments]
+        # That is what they tell of, and the active environment may have been deleted.
+        if name in ("current", "which", "doctor"):
+            look()
         # What runs here stands in no pipeline; the next prompt is early enough for these.
         again = again or name in CHANGING or any(f"{name}+{it}" in CHANGING for it in arguments)
     # What is gone xonsh would only not find.
