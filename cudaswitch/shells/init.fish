@@ -148,7 +148,8 @@ $_CUDASWITCH_KEPT$_CUDASWITCH_UNEXPORTED"
             set lib $home/lib64
         case 0$home/lib64:0$home/extras/CUPTI/lib64
             set lib $home/lib64 $home/extras/CUPTI/lib64
-        case '?*'
+        case ''
+        case '*'
             return
     end
     for each in $lib

@@ -148,7 +148,8 @@ ZSH = _posix("zsh", "-f")
 DASH = _posix("dash")
 FISH = Shell(
     name="fish",
-    options=("--no-config",),
+    # As in fish 4, where a `?` stands for itself; at terminals it is as in the fish that is here.
+    options=("--no-config", "--features", "qmark-noglob"),
     suffix="fish",
     quote=_quote_fish,
     snap=_SNAP_FISH,
