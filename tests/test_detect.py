@@ -28,17 +28,17 @@ def texts(answer):
     return [f"{reason.text} [{reason.source}]" for reason in answer.reasons]
 
 
-@pytest.mark.parametrize(
-    ("content", "note"),
-    [
-        (b"\x00\x01\x7fELF", "binary"),
-        (b"\xff\xfe\xfa = (", "not Python"),
-        (b"cuda = (" + b"(" * 5000, "not Python"),
-        (b"cuda = " + b"-" * 60000 + b"1", "not Python"),
-        (b"cuda = 1" + b"+1" * 30000, "not Python"),
-    ],
-    ids=["binary", "syntax", "parentheses", "unary", "sum"],
-)
+NO_VERSION_FILES = {
+    "binary": (b"\x00\x01\x7fELF", "binary"),
+    "syntax": (b"\xff\xfe\xfa = (", "not Python"),
+    "parentheses": (b"cuda = (" + b"(" * 5000, "not Python"),
+    "unary": (b"cuda = " + b"-" * 60000 + b"1", "not Python"),
+}
+if sys.version_info < (3, 14):  # which can parse that
+    NO_VERSION_FILES["sum"] = (b"cuda = 1" + b"+1" * 30000, "not Python")
+
+
+@pytest.mark.parametrize(("content", "note"), NO_VERSION_FILES.values(), ids=NO_VERSION_FILES)
 def test_a_version_file_that_is_none_leaves_a_note(env, content, note):
     env.dist("torch", "1.12.1+cu116")
     env.file("torch/version.py").write_bytes(content)

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC1090,SC2016,SC2154,SC2317  # zsh runs it too
+# shellcheck shell=bash disable=SC1090,SC2016,SC2154,SC2317,SC2329  # zsh runs it too
 # A new shell finds no more in its ready file than it needs at once: the integration itself, in
 # $_cudaswitch_rest, is parsed when something asks for a toolkit. By then it may be that of another
 # version, which is as good, or gone.
