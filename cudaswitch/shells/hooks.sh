@@ -1,4 +1,4 @@
-# shellcheck shell=dash disable=SC2016,SC2317,SC3013  # `names` in messages; conda calls
+# shellcheck shell=dash disable=SC2016,SC2317,SC2329,SC3013  # `names` in messages; conda calls
 # The two halves of an environment's hook, and what conda calls when it has finished.
 
 # The hook of an environment that is entered: owner C or V, its folder, toolkit, options, whether
@@ -218,16 +218,18 @@ __cudaswitch_below() {
 }
 
 # Put ours in the place of what conda and mamba call once when they have finished; fails where there
-# is none. `export -f` may bring it, without ours, to a child shell, where what is not exported is not
-# set. (zsh before 5.3 knows `command -v` only without a backslash.)
+# is none. Where the hook of what is active has just run nothing is left to do. `export -f` may bring
+# it, without ours, to a child shell, where what is not exported is not set. (zsh before 5.3 knows
+# `command -v` only without a backslash.)
 __cudaswitch_attend() {
     if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
         _cudaswitch_conda=1
         __conda_hashr() {
             case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left:+x}:\
-${_cudaswitch_seen:+x}${_CUDASWITCH_C:+${_cudaswitch_entered:+hook}} in
+${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
                 xx*) __cudaswitch_repair ;;
-                *:x) __cudaswitch_hashed ;;
+                *":env=${CONDA_PREFIX-}") \hash -r ;;
+                *:x*) __cudaswitch_hashed ;;
                 *) \hash -r ;;
             esac
         }
@@ -246,22 +248,23 @@ __cudaswitch_mamba() {
     command -v __mamba_hashr > /dev/null || return 1
     __mamba_hashr() {
         case ${_cudaswitch_undone+x}${_CUDASWITCH_GONE:+x}${_cudaswitch_stood-}${_cudaswitch_left:+x}:\
-${_cudaswitch_seen:+x}${_CUDASWITCH_C:+${_cudaswitch_entered:+hook}} in
+${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
             xx*) __cudaswitch_repair ;;
-            *:x) __cudaswitch_hashed ;;
+            *":env=${CONDA_PREFIX-}") \hash -r ;;
+            *:x*) __cudaswitch_hashed ;;
             *) \hash -r ;;
         esac
     }
 }
 
 # conda has finished, and no hook of an environment that is left has run. What has none is looked at
-# now, also where no prompt comes before the next command. An environment that stays active may have
-# scripts that took something away.
+# now, also where no prompt comes before the next command, or where it is stacked on one that has. An
+# environment that stays active may have scripts that took something away.
 __cudaswitch_hashed() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_hashed && return ;; esac
     _cudaswitch_seen=${_cudaswitch_seen%\|finished}\|finished
-    case ${_CUDASWITCH_C-} in '') __cudaswitch_look || : ;; esac
+    case ${_CUDASWITCH_C-} in *":env=${CONDA_PREFIX-}") ;; *) __cudaswitch_look || : ;; esac
     \hash -r
 }
 

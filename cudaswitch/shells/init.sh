@@ -364,3 +364,6 @@ __cudaswitch_remark() {
     esac
     _cudaswitch_line=$_cudaswitch_line$__csw
 }
+
+# A script may have loaded conda behind our line, and has no prompt that would see it.
+__cudaswitch_attend || :

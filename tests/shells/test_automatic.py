@@ -179,6 +179,31 @@ def test_it_has_it_behind_a_pinned_environment_too(
     assert result.snaps["7"]["PATH"].startswith(f"{someone.kits[1].bin}:")
 
 
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_so_it_has_in_a_stack(shell: Shell, conda: Conda, someone: Person, tmp_path: Path) -> None:
+    """What is stacked on a pinned environment goes before its toolkit, as everything that comes."""
+    pinned, plain = (conda_prefix(tmp_path / name) for name in ("pinned", "plain"))
+    someone.pin("12.4", pinned)
+    enter = conda.activate(shell, pinned)
+    stack = conda.activate(shell, plain, stack=True)
+    result = someone.play(shell, conda.init(shell), enter, stack, shell.prompt).check()
+    assert result.snaps["3"]["PATH"] == result.snaps["4"]["PATH"]
+    assert result.snaps["3"]["PATH"].startswith(f"{someone.kits[2].bin}:")
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_use_in_a_script_that_loads_conda_behind_us(
+    shell: Shell, conda: Conda, someone: Person, tmp_path: Path
+) -> None:
+    """Where no prompt comes that would see conda."""
+    steps = conda.init(shell), someone.use(shell, "11.8")
+    enter = conda.activate(shell, conda_prefix(tmp_path / "plain"))
+    result = someone.play(shell, *steps, enter).check()
+    assert result.snaps["3"]["PATH"].startswith(f"{someone.kits[1].bin}:")
+
+
 @integrated
 def test_who_is_stronger_and_who_is_weaker(
     shell: Shell, someone: Person, env: Env, tmp_path: Path
@@ -244,6 +269,17 @@ def test_current_exec_and_shims_agree(shell: Shell, someone: Person, env: Env) -
         str(kit.home),
         *[f"nvcc of {kit.version}"] * 2,
     ]
+
+
+@integrated
+def test_current_looks_before_it_tells(shell: Shell, person: Person, env: Env) -> None:
+    """The active environment may have been deleted since the last prompt."""
+    person.pin("10.1", env.prefix)
+    delete = shell.hush(f"rm -r {shell.quote(str(env.prefix))}")
+    result = person.play(shell, entered(shell, env), f"{delete}\ncudaswitch current")
+    assert homes(person, result) == "-1-"
+    assert result.stdout == "none\n"
+    assert "this shell has" not in result.stderr
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)

@@ -269,7 +269,10 @@ class World:
         self.finished = self.hears
         # Where the last pinned one is left, and nothing is applied, the prompt is early enough.
         waits = self.repaired and self.conda is None and self.applied is None
-        if self.at_once and self.seen and "C" not in self.wants and not waits:
+        want, conda = self.wants.get("C"), self.conda
+        # The repair has taken up what is below.
+        hooked = want and (self.repaired or (conda and want.env == conda.prefix))
+        if self.at_once and self.seen and not hooked and not waits:
             self.look()
 
     def _settle_entered(self) -> None:
