@@ -165,6 +165,9 @@ def host_compiler(
     found = want.compiler or ""
     if not found or _names_compiler(environment):
         return ""
+    # conda-forge's have names of their own, without a folder since the end of 2025.
+    if named and conda and "/" not in named and is_there(f"{conda}/bin/{named}"):
+        named = f"{conda}/bin/{named}"
     if named:
         found = named if conda and named.startswith(f"{conda}/") else ""
     elif conda and is_there(f"{conda}/bin/gcc"):

@@ -115,7 +115,11 @@ def __cudaswitch_lacks_libdevice [prefix] {
 def __cudaswitch_host [now, want] {
     let found = ($want | parse --regex ':cc=(?<cc>[^:]*)' | get --optional 0.cc | default '')
     let conda = ($env.CONDA_PREFIX? | default '')
-    let cxx = if $env.CXX? in [g++ c++] { '' } else { $env.CXX? | default '' }
+    let named = if $env.CXX? in [g++ c++] { '' } else { $env.CXX? | default '' }
+    # conda-forge's have names of their own, without a folder since the end of 2025.
+    let own = $'($conda)/bin/($named)'
+    let is_own = $named != '' and $conda != '' and not ('/' in $named) and (%which $own | is-not-empty)
+    let cxx = if $is_own { $own } else { $named }
     let flags = $'($now.NVCC_PREPEND_FLAGS) ($env.NVCC_APPEND_FLAGS?)'
     if $found == '' or $'($now.CUDAHOSTCXX)($env.NVCC_CCBIN?)' != '' or $flags =~ '-ccbin|--compiler-bindir' { return '' }
     let compiler = if $cxx == '' {

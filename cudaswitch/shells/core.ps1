@@ -138,6 +138,10 @@ function global:__cudaswitch_host([string] $Want) {
     $cxx = "$env:CXX" -creplace '\A[gc]\+\+\z', ''
     if ($cxx) {
         $compiler = ''
+        # conda-forge's have names of their own, without a folder since the end of 2025.
+        if ($env:CONDA_PREFIX -and -not $cxx.Contains('/') -and [IO.File]::Exists("$env:CONDA_PREFIX/bin/$cxx")) {
+            $cxx = "$env:CONDA_PREFIX/bin/$cxx"
+        }
         if ($env:CONDA_PREFIX -and $cxx.StartsWith("$env:CONDA_PREFIX/", 'Ordinal')) {
             $compiler = $cxx
         }

@@ -8,6 +8,10 @@ function __cudaswitch_host
     test "$conda" = "$__csw_left"; and set conda
     set -l cxx $CXX
     contains -- "$cxx" g++ c++; and set cxx
+    # conda-forge's have names of their own, without a folder since the end of 2025.
+    if test -n "$cxx" -a -n "$CONDA_PREFIX"; and not string match --quiet '*/*' -- $cxx
+        test -x $CONDA_PREFIX/bin/$cxx; and set cxx $CONDA_PREFIX/bin/$cxx
+    end
     set -l start (string sub --length (string length -- "$conda/") -- "$cxx")
     if test -n "$conda"; and test "$start" = $conda/
         set __csw $cxx

@@ -7,7 +7,12 @@ __cudaswitch_host() {
     \local _csw_cxx
     __csw=${1#*:cc=} _csw_cxx=${CXX-}
     __csw=${__csw%%:*}
-    case $_csw_cxx in g++ | c++) _csw_cxx='' ;; esac
+    case $_csw_cxx in
+        '' | */*) ;;
+        g++ | c++) _csw_cxx='' ;;
+        # conda-forge's have names of their own, without a folder since the end of 2025.
+        *) if [ -x "${CONDA_PREFIX-}/bin/$_csw_cxx" ]; then _csw_cxx=${CONDA_PREFIX-}/bin/$_csw_cxx; fi ;;
+    esac
     if [ -n "${CONDA_PREFIX-}" ] && [ "$CONDA_PREFIX" != "${_csw_left-}" ]; then
         if [ -z "$_csw_cxx" ] && [ -x "$CONDA_PREFIX/bin/gcc" ]; then __csw=''; fi
         case $_csw_cxx in "$CONDA_PREFIX"/*) __csw=$_csw_cxx ;; ?*) __csw='' ;; esac

@@ -130,13 +130,14 @@ class TestInEveryShell:
             result = person.play(shell, person.use(shell, "11.8"), CXX=name).check()
             assert result.snaps["1"]["CUDAHOSTCXX"] == str(kit.compiler)
 
+    @pytest.mark.parametrize("named", ["{}", "x86_64-conda-linux-gnu-c++"], ids=["path", "name"])
     def test_the_compilers_of_conda_are_taken(
-        self, shell: Shell, person: Person, tmp_path: Path
+        self, shell: Shell, person: Person, tmp_path: Path, named: str
     ) -> None:
         compiler = conda_prefix(tmp_path / "conda") / "bin/x86_64-conda-linux-gnu-c++"
         compiler.write_text("#!/bin/sh\n")
         compiler.chmod(0o755)
-        had = {"CONDA_PREFIX": str(tmp_path / "conda"), "CXX": str(compiler)}
+        had = {"CONDA_PREFIX": str(tmp_path / "conda"), "CXX": named.format(compiler)}
         result = person.play(shell, person.use(shell, "11.8"), **had).check()
         assert result.snaps["1"]["NVCC_PREPEND_FLAGS"] == f"-ccbin={compiler}"
         assert result.snaps["1"]["CUDAHOSTCXX"] == str(compiler)
