@@ -65,10 +65,21 @@ def holdings() -> list[Holding]:
 
 def _holding(record: Record) -> Holding:
     try:
-        path = record.hooked or answer(read_request(record.path)).want.home
+        path = _hooked(record) or answer(read_request(record.path)).want.home
     except CudaswitchError:
         path = None
     return Holding(record.path, record.shown, path)
+
+
+def _hooked(record: Record) -> str | None:
+    """Return the toolkit of an environment's hooks: somebody else may have pinned it anew."""
+    if record.hooked is None:
+        return None
+    try:
+        want = environment_at(record.prefix).want_kept()
+    except CudaswitchError:  # it is closed to us now
+        return record.hooked
+    return want.home if want else record.hooked
 
 
 def holders() -> dict[str, list[str]]:

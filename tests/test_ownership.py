@@ -104,6 +104,7 @@ def test_a_groups_store_stays_the_groups(home: Home, pair: list[Path]) -> None:
     fill(home, pair, "077")
     for name in ("packages", "toolkits", "requests", ".staging", "locks", "pins"):
         assert stat.S_IMODE((home.store / name).stat().st_mode) == 0o775, name
+    assert {at.stat().st_mode & 0o7777 for at in home.store.glob("packages/**/")} == {0o775}
     assert not [at for at, mode in modes(home.store).items() if int(mode, 8) & 0o7002]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 import stat
 import subprocess
@@ -277,6 +278,46 @@ def test_a_version_file_that_came_with_its_tree_pins_below_it(
     succeeded(stocked.run("remove", FULL))
     version_file.write_text("99\n")
     assert f"not installed: {version_file} (99)" in stocked.run("list", cwd=below).stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_an_environment_that_a_colleague_has_pinned_anew(stocked: Home, tmp_path: Path) -> None:
+    """Shells get what its hooks say, whatever is noted here and whether it is installed here."""
+    prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs" / "kit"
+    (theirs / "bin").mkdir(parents=True)
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    (prefix / "etc/cudaswitch/pin").write_text("11.8\n")
+    (prefix / "etc/cudaswitch/want").write_text(f"{theirs}\n")
+    for path in (prefix, *prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    rows = json.loads(stocked.run("list", "--json").stdout)
+    assert [kit["pinned_by"] for kit in rows["toolkits"]] == [[], []]
+    assert [pin["path"] for pin in rows["pins"]] == [str(theirs)]
+    assert "CS07" not in stocked.run("doctor").stdout
+    succeeded(stocked.run("remove", FULL))
+
+
+def test_a_toolkit_that_a_colleague_has_closed_is_none_that_is_gone(
+    stocked: Home, tmp_path: Path
+) -> None:
+    prefix, closed = conda_prefix(tmp_path / "env"), tmp_path / "closed"
+    (closed / "kit").mkdir(parents=True)
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text(f"{closed}/kit\n")
+    command = as_plain_user(str(console_script()), "doctor")
+
+    def told() -> str:
+        return subprocess.run(
+            command, env=stocked.env, capture_output=True, text=True, check=False
+        ).stdout
+
+    closed.chmod(0)
+    try:
+        assert "CS070" not in told()
+    finally:
+        closed.chmod(0o755)
+    (closed / "kit").rmdir()
+    assert "CS070" in told()
 
 
 def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ last, when the whole tree is known; modes are ours, not the archive's.
 from __future__ import annotations
 
 import os
+import stat
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -23,6 +24,7 @@ from cudaswitch.errors import ArchiveError
 from cudaswitch.toolkit import Entry
 
 FOLDER_MODE = 0o755
+"""The group may write as it may in the folder that all goes into."""
 FILE_MODE = 0o644
 EXECUTABLE_MODE = 0o755
 OPEN_FOLDERS = 64
@@ -37,6 +39,8 @@ class Folders:
     def __init__(self, root: Path) -> None:
         self.root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._open: OrderedDict[str, int] = OrderedDict()
+        groups = os.fstat(self.root).st_mode & (stat.S_IWGRP | stat.S_ISGID)
+        self._mode = FOLDER_MODE | groups
         with os.scandir(self.root) as found:
             empty = next(found, None) is None
         if not empty:
@@ -53,7 +57,7 @@ class Folders:
     def make(self, path: str) -> None:
         name = path.rpartition("/")[2]
         os.mkdir(name, 0o700, dir_fd=self.above(path))
-        os.fchmod(self.open(path), FOLDER_MODE)
+        os.fchmod(self.open(path), self._mode)
 
     def above(self, path: str) -> int:
         """Return the folder that holds `path`."""

@@ -29,7 +29,7 @@ from cudaswitch.hooks import (
     watched_since,
 )
 from cudaswitch.platforms import home_folder
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import is_there, read_regular
 from cudaswitch.sites import names_of
 from cudaswitch.versions import Request
 
@@ -58,9 +58,10 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
             continue
         try:
             # Another user's hooks are not ours to mend: only look whether they have an answer.
-            if not environment.is_own() and not os.access(environment.folder, os.W_OK):
+            if not environment.is_own():
                 answer_to_pin(environment)
-                continue
+                if not os.access(environment.folder, os.W_OK) or not _answered(environment):
+                    continue
             want = answer(request, environment).want
         except CudaswitchError as error:
             yield Hook(environment, request, refused=error.message)
@@ -69,6 +70,15 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
             yield _compare(environment, request, want)
         except OSError as error:
             yield Hook(environment, request, closed=str(error.filename))
+
+
+def _answered(environment: Environment) -> bool:
+    """Tell whether a toolkit that we know answers a pin, where its hooks have one already."""
+    try:
+        answer(pin_of(environment), environment)
+    except CudaswitchError:
+        return False
+    return True
 
 
 def _compare(environment: Environment, request: Request, want: Want) -> Hook:
@@ -95,8 +105,12 @@ def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     written = environment.want_kept()
     if written is None or written.home == want.home:
         return hook._replace(edited=tuple(map(str, edited)), old=tuple(map(str, old)))
-    is_there = written.home == "system" or os.path.isdir(written.home)
-    return hook._replace(behind=want.home) if is_there else hook._replace(gone=written.home)
+    try:
+        stays = written.home == "system" or is_there(f"{written.home}/.")
+    except OSError:
+        # A colleague's, who has pinned the environment that we share.
+        return hook
+    return hook._replace(behind=want.home) if stays else hook._replace(gone=written.home)
 
 
 def scripts_of(environment: Environment) -> Iterator[Script]:
