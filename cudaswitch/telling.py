@@ -146,8 +146,13 @@ def _again(pinned: Environment) -> str:
 
     # An activate script that was written anew knows nothing of it.
     lost = pinned.owner == "V" and unhooked_scripts(pinned)[0]
-    if not lost:
+    given = pinned.want_kept()
+    is_gone = given is not None and given.home != "system" and not os.path.isdir(given.home)
+    if not lost and not is_gone:
         return "activate the environment again"
+    if not pinned.is_own():
+        # Only the integration looks for another toolkit than their hooks have.
+        return _load()
     asked = pin_of(pinned)
     options = {"libraries": asked.libraries, "gpus": asked.gpus}
     said = "".join(f" --{name} {value}" for name, value in options.items() if value)

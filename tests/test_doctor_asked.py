@@ -14,6 +14,7 @@ import pytest
 
 from checks import refused, succeeded
 from doctoring import Patient
+from shells.conda import conda_prefix
 from tools import as_plain_user, console_script
 
 
@@ -252,5 +253,19 @@ def test_an_activate_script_that_was_written_anew(patient: Patient, tmp_path: Pa
     assert "CS074" in findings and "CS076" not in findings
     succeeded(patient.home.run("pin", "12.4", "--libraries", "always", **patient.env))
     assert "CS076" in found(patient)
+    said = patient.home.run("current", **patient.env).stderr
+    assert said.endswith("hint: activate the environment again\n")
+
+
+def test_hooks_whose_toolkit_is_gone_are_no_help(patient: Patient, tmp_path: Path) -> None:
+    """Another one answers: they have it once the environment is pinned, by its owner."""
+    patient.adopt("12.4.131")
+    prefix = conda_prefix(tmp_path / "env")
+    succeeded(patient.home.run("pin", "12.4", "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text("/nowhere/12.4.99\n")
+    patient.env["CONDA_PREFIX"] = str(prefix)
+    said = patient.home.run("current", **patient.env).stderr
+    assert said.endswith("hint: cudaswitch pin 12.4\n")
+    succeeded(patient.home.run("pin", "12.4", **patient.env))
     said = patient.home.run("current", **patient.env).stderr
     assert said.endswith("hint: activate the environment again\n")
