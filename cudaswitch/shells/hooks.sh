@@ -319,8 +319,8 @@ __cudaswitch_returned() {
 __cudaswitch_repair() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_repair && return ;; esac
-    \local _csw_brought
-    _csw_brought=''
+    \local _csw_brought __csw
+    _csw_brought='' __csw=''
     # It keeps nothing more when it leaves the last one.
     case ${_cudaswitch_undone:+${CONDA_SHLVL-}} in
         '' | 0) _cudaswitch_undone='' ;;
@@ -344,9 +344,10 @@ __cudaswitch_repair() {
         *) __cudaswitch_settle ;;
     esac
     # What is active now and has no hook is looked at as behind any other; where nothing is, nor is
-    # anything applied, that may wait for the prompt.
+    # anything applied or asked for here, that may wait for the prompt.
     case ${_CUDASWITCH_C:+hook}${_cudaswitch_seen:+:}${CONDA_PREFIX-}${_CUDASWITCH_ON-} in
         :?*) __cudaswitch_look || : ;;
+        :) if [ -f "$_cudaswitch_root/global" ] || __cudaswitch_file; then __cudaswitch_look || :; fi ;;
     esac
     # Last: conda's own status is that of this.
     \hash -r

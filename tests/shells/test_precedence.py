@@ -323,3 +323,22 @@ def test_the_variable_that_an_environment_brings_goes_with_it(
     assert "".join(seen) == (expected if loaded else f"{expected[:3]}-")
     paths = result.snaps["5"]["PATH"].split(":")
     assert [n for home, n in numbers.items() if f"{home}/bin" in paths] == [*seen[3].strip("-")]
+
+
+@pytest.mark.parametrize("conda", FULL, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+@pytest.mark.parametrize("asked", [".cuda-version", "global"])
+def test_what_is_asked_for_here_is_back_as_soon_as_the_last_one_is_left(
+    shell: Shell, conda: Conda, asked: str, tmp_path: Path
+) -> None:
+    """Hooks behind our prompt may leave it, and no other prompt comes before the next command."""
+    person = make_person(tmp_path / "person", (shell.name,))
+    below = tmp_path / "tree" / "below"
+    below.mkdir(parents=True)
+    person.pin("11.8", conda_prefix(tmp_path / "c"))
+    asking = below.parent if asked == ".cuda-version" else person.home.store
+    (asking / asked).write_text("10.1\n")
+    enter = f"{conda.activate(shell, tmp_path / 'c')}\n{shell.prompt}"
+    steps = cd(shell, below), enter, conda.deactivate()
+    result = person.play(shell, conda.init(shell), *steps).check()
+    assert homes(person, result)[2:] == "121"

@@ -267,8 +267,10 @@ class World:
 
     def conda_finished(self) -> None:
         self.finished = self.hears
-        # Where the last pinned one is left, and nothing is applied, the prompt is early enough.
+        # Where the last pinned one is left, and nothing is applied nor asked for, the prompt is
+        # early enough.
         waits = self.repaired and self.conda is None and self.applied is None
+        waits = waits and self.directories[self.cwd] is None
         want, conda = self.wants.get("C"), self.conda
         # The repair has taken up what is below.
         hooked = want and (self.repaired or (conda and want.env == conda.prefix))
