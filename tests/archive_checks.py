@@ -46,8 +46,10 @@ def check_entries(tree: Path, entries: tuple[Entry, ...]) -> None:
         content = path.read_bytes()
         assert (entry.size, entry.sha256) == (len(content), hashlib.sha256(content).hexdigest())
         assert stat.S_IMODE(path.stat().st_mode) == (0o755 if entry.executable else 0o644)
+    # The group may write them where it may write the one that all goes into.
+    mode = 0o755 | (tree.stat().st_mode & (stat.S_IWGRP | stat.S_ISGID))
     for folder in (path for path in tree.rglob("*") if path.is_dir() and not path.is_symlink()):
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+        assert stat.S_IMODE(folder.stat().st_mode) == mode
 
 
 def by_path(package: Package) -> dict[str, Entry]:
