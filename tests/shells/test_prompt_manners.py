@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -257,3 +258,11 @@ PROMPT_COMMAND=attached
     assert home_of(terminal) == ""
     assert printed(terminal, 'echo "${hooks[@]}"') == ["__cudaswitch_prompt"]
     assert "anew" not in terminal.say("CUDASWITCH_QUIET= cudaswitch doctor")
+
+
+def test_so_it_is_where_there_is_no_prompt_command(person: Person) -> None:
+    script = 'BLE_ATTACHED=1\nblehook() { echo "$1"; }\n'
+    script += f'{person.load(BASH)}\necho "${{PROMPT_COMMAND-unset}}"'
+    argv = ["bash", "--norc", "-c", script]
+    done = subprocess.run(argv, env=person.home.env, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["PRECMD!=__cudaswitch_prompt", "unset"]
