@@ -259,10 +259,19 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
             # stands here since zsh takes as long for the call of a function as for ten commands.
             \unset _CUDASWITCH_D
             _cudaswitch_file='' _cudaswitch_text=''
-            if __cudaswitch_file; then
-                _cudaswitch_file=$__csw
-                __cudaswitch_content "$_cudaswitch_file"
-                _cudaswitch_text=$__csw
+            # As __cudaswitch_file does.
+            __csw=$PWD _csw_search=${HOME-} _csw_search=${_csw_search%/}
+            until [[ -f $__csw/.cuda-version || $__csw = "$_csw_search" || $__csw != /* ]]; do
+                __csw=${__csw%/*}
+            done
+            if [[ -f $__csw/.cuda-version ]]; then
+                _cudaswitch_file=$__csw/.cuda-version
+                if [[ -n ${ZSH_VERSION-} && -O $_cudaswitch_file && -r $_cudaswitch_file ]]; then
+                    _cudaswitch_text=$(< "$_cudaswitch_file")
+                else
+                    __cudaswitch_content "$_cudaswitch_file"
+                    _cudaswitch_text=$__csw
+                fi
                 # What nearly all of them hold is one version. Whose else it may be Python knows.
                 { [ -O "$_cudaswitch_file" ] && ! [ -L "$_cudaswitch_file" ] \
                     && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \

@@ -20,6 +20,7 @@ from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
 from shells.moving import cd, homes
 from shells.quick_conda import QuickConda
+from tools import root_only
 
 SHELLS = (BASH, ZSH, FISH, TCSH, XONSH, NU)
 every = pytest.mark.parametrize("shell", SHELLS, ids=str)
@@ -182,9 +183,10 @@ class TestFollowing:
         home = tmp_path / "home"
         (home / "project").mkdir(parents=True)
         (tmp_path / ".cuda-version").write_text("10.1\n")
-        steps = [cd(shell, home / "project"), cd(shell, tmp_path)]
+        # Before the integration is read, and after.
+        steps = [cd(shell, folder) for folder in (home / "project", tmp_path, home / "project")]
         result = person.play(shell, *steps, HOME=f"{home}{end}").check()
-        assert homes(person, result) == "--1"
+        assert homes(person, result) == "--1-"
 
 
 FORMS = {
@@ -266,9 +268,8 @@ def test_a_broken_file_is_told_again_on_the_next_visit_and_seen_when_mended(
 
 
 @every
+@root_only
 def test_a_file_of_another_user_is_not_followed(shell: Shell, person: Person, trees: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a file away")
     file = trees / "none" / ".cuda-version"
     file.write_text("10.1\n")
     os.chown(file, 65534, 65534)
@@ -280,17 +281,20 @@ def test_a_file_of_another_user_is_not_followed(shell: Shell, person: Person, tr
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 @pytest.mark.parametrize("told", [None, ".", "gone"])
+@pytest.mark.parametrize("asked", ["", "system"], ids=["lazily", "at once"])
 def test_a_shell_that_starts_where_the_folder_is_gone(
-    shell: Shell, person: Person, trees: Path, told: str | None
+    shell: Shell, person: Person, trees: Path, told: str | None, asked: str
 ) -> None:
     """A new pane of a terminal, where PWD is no path: it starts, and follows its first `cd`."""
     gone, seen = trees / "gone", trees / "seen"
     gone.mkdir()
     script = trees / f"script.{shell.suffix}"
     look = f"printenv CUDA_HOME > {shell.quote(str(seen))}"
-    steps = [person.load(shell), shell.prompt, cd(shell, trees / "outer"), look]
+    go = [shell.unset("CUDASWITCH_VERSION"), cd(shell, trees / "outer"), look]
+    steps = [person.load(shell), shell.prompt, *go]
     script.write_text("\n".join(steps))
     env = {name: value for name, value in person.home.env.items() if name != "PWD"}
+    env["CUDASWITCH_VERSION"] = asked
     subprocess.run(
         [*shell.argv(), script], env=env | ({"PWD": told} if told else {}),
         cwd=gone, preexec_fn=gone.rmdir, check=False, timeout=20,
