@@ -15,7 +15,7 @@ import pytest
 from checks import refused, succeeded
 from doctoring import Patient
 from shells.conda import conda_prefix
-from tools import as_plain_user, console_script
+from tools import as_plain_user, console_script, root_only
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_what_is_no_file(patient: Patient) -> None:
     assert told_as_current_does(patient)["fix"] == f"mv --backup=numbered {file} {file}.bak"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@root_only
 def test_a_file_of_another_user(patient: Patient) -> None:
     file = patient.home.path / ".cuda-version"
     for text, request in ((">=12.1, <13\n", "'>=12.1,<13'"), ("12.4\n12.5\n", "system")):

@@ -13,7 +13,7 @@ import pytest
 from checks import PYTHON, in_the_middle
 from cudaswitch import durable
 from homes import Home
-from tools import as_plain_user
+from tools import as_plain_user, root_only
 from traced import CALLS, FLUSHED, MADE, RENAMED, Call, traced
 
 REBUILT = ("store/requests", "store/auto", "store/shims", "home/xdg-cache", "store/.staging")
@@ -160,7 +160,7 @@ def test_a_file_hands_on_its_mode(tmp_path: Path, mode: int) -> None:
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("y", mode)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file any group")
+@root_only
 def test_a_file_hands_on_its_group_where_that_may_be(tmp_path: Path) -> None:
     """`chown -R` with a user alone leaves root's group, which is none of that user's."""
     code = (

@@ -19,7 +19,7 @@ import pytest
 from checks import PYTHON, RUNTIME_ANSWER, bytes_in, in_the_middle, snapshot, succeeded
 from homes import Home
 from preloaded import EVERY, preloaded
-from tools import console_script, require
+from tools import console_script, require, root_only
 
 KITS = ["10.1.243", "10.1.243+cudnn7.6.5"]
 CUDNN = "cudnn-7.6.5-cuda10.1_0"
@@ -243,7 +243,7 @@ def test_no_clock_tells_how_old_a_shell_is(stocked: Home, tmp_path: Path, clock:
     assert (env / "etc/cudaswitch/off.sh").exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+@root_only
 def test_a_shell_of_somebody_else_counts_at_its_terminal(stocked: Home, tmp_path: Path) -> None:
     """They may have activated what is shared; services of theirs are always older."""
     env = virtualenv_in(tmp_path / "env")

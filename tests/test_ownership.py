@@ -20,11 +20,10 @@ from homes import Home, make_home
 from made_environments import Env
 from shells.conda import conda_prefix
 from stock import BARE
-from tools import console_script, require
+from tools import as_plain_user, console_script, root_only
 
 OTHER = 12345
 """A user and group that nobody has."""
-root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 
 
 def with_umask(home: Home, umask: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -36,9 +35,8 @@ def with_umask(home: Home, umask: str, *arguments: str | Path) -> subprocess.Com
 
 def unprivileged(home: Home, *command: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a program as somebody for whom permissions hold, also where the tests run as root."""
-    ordinary = [require("setpriv"), "--bounding-set=-all", "--inh-caps=-all"]
     return subprocess.run(
-        [*(ordinary if os.geteuid() == 0 else []), *command],
+        as_plain_user(*command),
         env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ import pytest
 
 from checks import refused, succeeded
 from homes import Home
+from tools import root_only
 
 
 def test_a_version_file_that_is_a_link_is_written_where_it_leads(
@@ -61,7 +62,7 @@ def test_what_is_no_place_for_a_version(
     assert os.path.lexists(file) == (leads != "../mine")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+@root_only
 def test_a_link_of_somebody_else_is_not_followed(stocked: Home, tmp_path: Path) -> None:
     """Its owner may let it lead to any file of the person's that has such a name."""
     tree = tmp_path / "tree"

@@ -16,7 +16,7 @@ from checks import refused, snapshot, succeeded
 from homes import Home
 from shells.conda import conda_prefix
 from stock import BARE, FULL, stored, toolkit
-from tools import as_plain_user, console_script
+from tools import as_plain_user, console_script, root_only
 
 
 def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_version_file_that_came_with_its_tree_pins_below_it(
     assert f"not installed: {version_file} (99)" in stocked.run("list", cwd=below).stderr
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+@root_only
 def test_an_environment_that_a_colleague_has_pinned_anew(stocked: Home, tmp_path: Path) -> None:
     """Shells get what its hooks say, whatever is noted here and whether it is installed here."""
     prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs" / "kit"

@@ -25,7 +25,7 @@ from cudaswitch.versions import Version
 from homes import HOSTILE_NAME, Home
 from made_environments import Env
 from shim_places import Place, environment, executable
-from tools import console_script, require
+from tools import console_script, require, root_only
 
 
 def test_it_decides_as_the_command_does(place: Place, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_file_that_cannot_decide_lets_no_weaker_one_decide(place: Place) -> No
     assert "asked for by CUDASWITCH_VERSION" in done.stderr
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file another user's")
+@root_only
 def test_another_users_file_is_not_followed(place: Place) -> None:
     file = place.home.path / ".cuda-version"
     file.write_text("11.8")

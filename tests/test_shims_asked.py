@@ -19,6 +19,7 @@ from cudaswitch.versions import Version, parse_request
 from homes import Home
 from made_environments import Env
 from shim_places import Place, environment, executable
+from tools import root_only
 
 RANGES = [">=11,<12", "!=12.4", "==11.8", "<=11", ">11.7,<12,!=11.9", ">=11.8,<12+cudnnnone"]
 
@@ -122,7 +123,7 @@ def test_libraries_of_the_settings(place: Place, monkeypatch: pytest.MonkeyPatch
             assert called(place, **variables) == (str(place.old), asks)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a store away")
+@root_only
 def test_nothing_of_root_is_left_in_a_persons_store(place: Place) -> None:
     os.chown(place.home.store, 1000, 1000)
     own_store().remember(parse_request(">=11,<12"))

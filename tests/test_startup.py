@@ -19,7 +19,7 @@ from cudaswitch.startup import startup_file
 from homes import Home
 from mounts import in_own_mounts
 from startup_files import FILES, install, remove
-from tools import console_script, require
+from tools import console_script, require, root_only
 
 OPEN, CLOSE = b"# >>> cudaswitch >>>", b"# <<< cudaswitch <<<"
 TEXTS = {
@@ -291,10 +291,7 @@ def test_a_file_that_is_not_to_be_edited(home: Home, why: str) -> None:
     assert not (home.store / "init").exists()
 
 
-root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-
-
-@root
+@root_only
 def test_root_edits_no_other_users_file(home: Home) -> None:
     """`sudo cudaswitch init --install` with the person's HOME."""
     path = home.path / ".bashrc"

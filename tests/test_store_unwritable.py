@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import random
 import resource
 import subprocess
@@ -17,7 +16,7 @@ import mounts
 from checks import refused, snapshot, succeeded
 from homes import Home
 from preloaded import EVERY, preloaded
-from tools import console_script, require
+from tools import as_plain_user, console_script
 
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
 
@@ -169,9 +168,8 @@ def test_a_store_that_is_read_only(stocked: Home, tmp_path: Path, command: str) 
 
 def without_privileges(home: Home, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the command so that permissions hold for it, also where the tests run as root."""
-    ordinary = [require("setpriv"), "--bounding-set=-all", "--inh-caps=-all"]
     return subprocess.run(
-        [*(ordinary if os.geteuid() == 0 else []), console_script(), *arguments],
+        as_plain_user(console_script(), *arguments),
         env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
 

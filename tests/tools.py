@@ -31,6 +31,10 @@ def console_script() -> Path:
     return script
 
 
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+"""For tests in which something is another user's."""
+
+
 def as_plain_user(*command: str | Path) -> list[str | Path]:
     """Return a command that may not do what modes forbid, even when root runs tests."""
     if os.geteuid() != 0:

@@ -17,6 +17,7 @@ from shells.frameworks import entered, left
 from shells.kits import Person, foreign
 from shells.moving import cd
 from shells.pinned import Session
+from tools import root_only
 
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 STACKED = ["conda", "stacked"]
@@ -137,7 +138,7 @@ def test_below_one_that_is_none_any_more(standing: Standing) -> None:
     standing.agree_on(0, below.prefix / "etc" / "cudaswitch" / "pin", *steps)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@root_only
 @every_conda
 def test_an_environment_of_somebody_else(standing: Standing) -> None:
     """As in a lab: who activates it runs its scripts, and so its hooks."""
@@ -149,7 +150,7 @@ def test_an_environment_of_somebody_else(standing: Standing) -> None:
     standing.agree_on(0, pin, standing.enter(env))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@root_only
 @pytest.mark.parametrize("own", [True, False], ids=["one of one's own", "none of one's own"])
 @every_conda
 def test_one_pinned_to_a_toolkit_of_their_store(standing: Standing, own: bool) -> None:
@@ -196,7 +197,7 @@ def test_one_pinned_to_a_toolkit_that_this_person_does_not_see(
     assert wants.read_text() == before
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@root_only
 def test_one_of_somebody_else_to_auto_whose_packages_are_other_ones(tmp_path: Path) -> None:
     """Hooks ask anew then, and so does everything else."""
     person, env = make_person(tmp_path / "person", ()), Env(tmp_path / "venv")

@@ -14,9 +14,9 @@ from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person
 from shells.moving import cd, homes
+from tools import root_only
 
 every = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
-root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 OTHER = 12345
 """A user that nobody has."""
 
