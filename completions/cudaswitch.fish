@@ -182,7 +182,7 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'adopt'
             printf '%s\t%s\n' \
-                --as 'Its version, where it cannot be detected' \
+                --as 'Its version, instead of the one detected' \
                 --scan 'Find the toolkits on this machine' \
                 --yes 'With --scan: adopt all that is found' \
                 --json 'Print JSON with stable keys' \
@@ -322,7 +322,7 @@ function __cudaswitch_complete_options
             printf '%s\t%s\n' \
                 --json 'Print JSON with stable keys' \
                 --fix 'Mend what is safe to mend, after showing it' \
-                --yes 'Do not ask' \
+                --yes 'With --fix: do not ask' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'check'
@@ -367,7 +367,7 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'init'
             printf '%s\t%s\n' \
-                --install 'Print nothing; add a line to your startup file' \
+                --install 'Add a line to the startup file, after showing it' \
                 --remove 'Take that line out again' \
                 --yes 'Do not ask' \
                 -h 'Show help' \
@@ -426,7 +426,7 @@ function __cudaswitch_complete_argument
                     search 'Tell which toolkits and cuDNN the sources have' \
                     list 'List what is installed, active and pinned' \
                     remove 'Remove toolkits that nothing uses' \
-                    gc 'Remove packages, downloads and leftovers that nobody needs' \
+                    gc 'Remove packages and leftovers that nobody needs' \
                     verify 'Compare every file with its recorded hash, and repair' \
                     lock 'Write down the exact packages of a project, with hashes' \
                     sync 'Install exactly the packages of a lock file' \
@@ -448,7 +448,7 @@ function __cudaswitch_complete_argument
                     init 'Load cudaswitch into your shell' \
                     shims 'Keep commands that find the right toolkit without a shell\'s help' \
                     completion 'Print the completion script of a shell' \
-                    config 'Settings: list, get, set, unset'
+                    config 'List, read, set and unset settings'
         case 'install:*'
             __cudaswitch_complete_installable
         case 'adopt:1'

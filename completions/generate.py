@@ -270,7 +270,10 @@ def _zsh_described(rows: Iterable[Command]) -> list[str]:
 def _zsh_case(row: Command) -> Iterator[str]:
     yield f"{row.name.split()[-1]})"
     if row.commands:
-        yield "    if (( CURRENT == 2 )); then"
+        yield "    if [[ $CURRENT == 2 && $words[2] == -* ]]; then"
+        yield from (f"    {line}" for line in _zsh_arguments(row))
+        yield "        return"
+        yield "    elif (( CURRENT == 2 )); then"
         yield "        _cudaswitch_offer \\"
         yield from (f"            {word}" for word in _zsh_described(row.commands))
         yield "        return"
@@ -282,14 +285,18 @@ def _zsh_case(row: Command) -> Iterator[str]:
             yield from (f"        {line}" for line in _zsh_case(child))
         yield "    esac"
     else:
-        specs = [_zsh_option(option) for option in row.options]
-        for number, kind in enumerate(row.arguments, 1):
-            last = row.repeated and number == len(row.arguments)
-            specs.append(quote_posix(f"{'*' if last else number}:argument:{_zsh_action(kind)}"))
-        yield "    _arguments -s -S \\"
-        yield from (f"        {spec} \\" for spec in specs[:-1])
-        yield f"        {specs[-1]}"
+        yield from _zsh_arguments(row)
     yield "    ;;"
+
+
+def _zsh_arguments(row: Command) -> Iterator[str]:
+    specs = [_zsh_option(option) for option in row.options]
+    for number, kind in enumerate(row.arguments, 1):
+        last = row.repeated and number == len(row.arguments)
+        specs.append(quote_posix(f"{'*' if last else number}:argument:{_zsh_action(kind)}"))
+    yield "    _arguments -s -S \\"
+    yield from (f"        {spec} \\" for spec in specs[:-1])
+    yield f"        {specs[-1]}"
 
 
 def _zsh(rows: list[Command]) -> dict[str, list[str]]:

@@ -326,6 +326,11 @@ def chosen(environment: Mapping[str, str]) -> Want | None:
     return Want.parse(text) if text else None
 
 
+def follows_unexported(environment: Mapping[str, str]) -> bool:
+    """Tell whether a shell goes by a CUDASWITCH_VERSION that it has not exported."""
+    return bool(environment.get(_STATE + "X")) and not environment.get("CUDASWITCH_VERSION")
+
+
 def applied(environment: Mapping[str, str]) -> Want | None:
     """Return the want that is applied in an environment."""
     on = environment.get(_STATE + "ON", "")

@@ -91,9 +91,7 @@ class HostCompiler(NamedTuple):
 
     def _accepted(self) -> str:
         kind = self.default.kind if self.default else "gcc"
-        least, most = self.bounds.of(kind) if self.bounds else (None, None)
-        upto = f"up to {most}" if most else "any"
-        return f"CUDA {self.cuda} accepts {f'{least} ' if least else ''}{upto}"
+        return f"CUDA {self.cuda} accepts {self.bounds.range_of(kind) if self.bounds else 'any'}"
 
     @property
     def hint(self) -> str | None:

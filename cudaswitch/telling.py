@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cudaswitch import automatic, talk
-from cudaswitch.activation import applied, chosen
+from cudaswitch.activation import applied, chosen, follows_unexported
 from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
 from cudaswitch.environments import (
     Environment,
@@ -126,6 +126,8 @@ def _same(one: str, other: str) -> bool:
 
 def _mend(decision: Decision, kit: Toolkit | None) -> str:
     """Name what gives this shell what is asked for."""
+    if follows_unexported(os.environ):
+        return "export CUDASWITCH_VERSION"
     want, on = decision.want, applied(os.environ)
     bare, pinned = _bare(), pinned_environment(os.environ)
     # What is of no family reads no hooks.
@@ -293,7 +295,7 @@ def installed(as_json: bool = False) -> None:
             {
                 "name": package.name,
                 "version": str(package.version),
-                "build": package.build,
+                "build": package.build or None,
                 "component": package.component,
                 "platform": package.platform,
                 "source": package.source,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The main job from a fresh clone: fetch real CUDA toolkits with nvcc, adopt the system's
 # one, switch between versions, compile and run with each, and let a virtualenv switch by
-# itself. Needs Python 3.10 or newer, gcc and g++; downloads about 350 MB with pip.
+# itself. Needs Python 3.10 or newer, gcc and g++; downloads about 220 MB with pip.
 # Everything goes into one temporary folder, which is removed at the end (KEEP=1 keeps it).
 set -euo pipefail
 

@@ -116,6 +116,20 @@ def test_a_line_that_is_no_text_is_the_persons(patient: Patient) -> None:
     assert file.read_bytes() == before
 
 
+def test_a_message_is_not_read_with_it(patient: Patient) -> None:
+    """And that is said: who pasted one would take the silence for health."""
+    message = "libcudart.so.10.1: cannot open shared object file\n"
+    for given, told in ((message, True), ("", False)):
+        with (patient.work / "given").open("w+") as file:
+            file.write(given)
+            file.seek(0)
+            done = subprocess.run(
+                [console_script(), "doctor", "--fix", "--yes"], env=patient.home.env | patient.env,
+                stdin=file, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+        assert ("--fix reads no message" in done.stderr) == told
+
+
 def test_a_person_is_asked(patient: Patient) -> None:
     """At a terminal: `n` leaves all as it is, `y` does it."""
     file = patient.rc(RC)

@@ -37,8 +37,9 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
         yield Result("nvcc", "build", "failed", f"PATH has `{nvcc}` before it", nvcc)
         return
     found = host_compiler(Path(kit.path), kit.version, environment)
-    expected = found.bounds.source if found.bounds else None
     compiler = found.default
+    kind = compiler.kind if compiler else "gcc"
+    expected = f"{kind} {found.bounds.range_of(kind)}" if found.bounds else None
     at, version = (compiler.path, str(compiler)) if compiler else (None, None)
     if not found.fits:
         detail = f"{found}: {found.hint}" if found.hint else str(found)

@@ -16,7 +16,7 @@ COMMANDS = {
     "search": ("searching", "Tell which toolkits and cuDNN the sources have"),
     "list": ("packages", "List what is installed, active and pinned"),
     "remove": ("packages", "Remove toolkits that nothing uses"),
-    "gc": ("collecting", "Remove packages, downloads and leftovers that nobody needs"),
+    "gc": ("collecting", "Remove packages and leftovers that nobody needs"),
     "verify": ("verifying", "Compare every file with its recorded hash, and repair"),
     "lock": ("projects", "Write down the exact packages of a project, with hashes"),
     "sync": ("projects", "Install exactly the packages of a lock file"),
@@ -38,7 +38,7 @@ COMMANDS = {
     "init": ("init", "Load cudaswitch into your shell"),
     "shims": ("shims", "Keep commands that find the right toolkit without a shell's help"),
     "completion": ("completing", "Print the completion script of a shell"),
-    "config": ("config", "Settings: list, get, set, unset"),
+    "config": ("config", "List, read, set and unset settings"),
     "want": ("answering", ""),
 }
 """Command → (module that holds it, its line in `--help`; hidden when empty)."""

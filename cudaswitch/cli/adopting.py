@@ -25,7 +25,7 @@ from cudaswitch.versions import Version
 @click.command(epilog=output.examples("cudaswitch adopt /usr/local/cuda-13.0"))
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--as", "version", metavar="VERSION", help="Its version, where it cannot be detected."
+    "--as", "version", metavar="VERSION", help="Its version, instead of the one detected."
 )
 @click.option("--scan", is_flag=True, help="Find the toolkits on this machine.")
 @click.option("--yes", is_flag=True, help="With --scan: adopt all that is found.")
@@ -52,18 +52,21 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
             with brought_up_to_date():
                 kits = list(_adopted(store, kits))
     adopted = {kit.name: kit.path for kit in store.toolkits()}
+
+    def is_adopted(kit: Toolkit) -> bool:
+        return adopted.get(kit.name) == kit.path
+
     if as_json:
-        rows = [{**kit.to_json(), "adopted": adopted.get(kit.name) == kit.path} for kit in kits]
-        talk.data({"toolkits": rows})
+        talk.data({"toolkits": [{**kit.to_json(), "adopted": is_adopted(kit)} for kit in kits]})
         return
-    talk.table([(kit.name, kit.path) for kit in kits])
+    told = "adopted" if scan and not yes else ""
+    talk.table([(kit.name, kit.path, told if is_adopted(kit) else "") for kit in kits])
     for kit in kits if path is not None or yes else []:
         output.tell_of_building(kit, store.compiler_of(kit))
-    if scan and not yes:
-        if kits:
-            talk.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
-        else:
-            talk.say("no toolkit found on this machine")
+    if scan and not yes and not kits:
+        talk.say("no toolkit found on this machine")
+    elif scan and not yes and not all(map(is_adopted, kits)):
+        talk.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
 
 
 def _scanned(store: Store) -> list[Toolkit]:

@@ -27,8 +27,8 @@ _STATUS = max(map(len, WORDS.values()))
 def check(ctx: click.Context, request: str | None, cudnn: str | None, as_json: bool) -> None:
     """Prove that a toolkit works: load its libraries, compile with it, run the result.
 
-    Without REQUEST, the one that is active here. Everything runs in the environment that
-    `use` gives. What needs a GPU says so. The exit code is 1 if anything failed.
+    REQUEST is as for `use`; without it, the one that is active here. Everything runs in the
+    environment that `use` gives. What needs a GPU says so. The exit code is 1 if anything failed.
     """
     if request is None:
         if cudnn:

@@ -30,7 +30,7 @@ _PATIENCE = 2.0
 )
 @output.json_option
 @click.option("--fix", is_flag=True, help="Mend what is safe to mend, after showing it.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="With --fix: do not ask.")
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
     """Tell what is wrong with this shell, environment and machine, and what mends it.
@@ -40,6 +40,8 @@ def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
     """
     if fix and as_json:
         raise click.UsageError("choose one of --fix and --json")
+    if fix and _is_file():
+        talk.say("--fix reads no message: without it, `doctor` explains what is on standard input")
     pasted = "" if fix else _pasted()
     facts = gather(os.environ)
     findings = examine(facts)
@@ -57,6 +59,15 @@ def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
         findings = examine(gather(os.environ))
     if findings:
         ctx.exit(1)
+
+
+def _is_file() -> bool:
+    """Tell whether standard input is a file that holds something."""
+    try:
+        found = os.fstat(sys.stdin.fileno())
+    except (AttributeError, OSError, ValueError):
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size > 0
 
 
 def _pasted() -> str:

@@ -22,7 +22,7 @@ from cudaswitch.cli import output
     metavar=f"[{'|'.join(row.name for row in shells.SHELLS.values() if row.init)}]",
 )
 @click.option(
-    "--install", "put_in", is_flag=True, help="Print nothing; add a line to your startup file."
+    "--install", "put_in", is_flag=True, help="Add a line to the startup file, after showing it."
 )
 @click.option("--remove", "take_out", is_flag=True, help="Take that line out again.")
 @click.option("--yes", is_flag=True, help="Do not ask.")

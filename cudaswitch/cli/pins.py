@@ -100,7 +100,8 @@ def pin(
 ) -> None:
     """Tie REQUEST to an environment, a directory tree or yourself.
 
-    Without an option: the active environment, else this directory. An environment gets
+    REQUEST is as for `use`. Without an option: the active environment, else this directory. An
+    environment gets
     hooks that switch on activation and undo on deactivation, without `cudaswitch init` in bash,
     zsh, dash, fish, tcsh and their kin, and with it in xonsh, Nushell and PowerShell.
     """
@@ -138,7 +139,10 @@ def _told(is_auto: bool, kit: Toolkit | None, auto: str) -> str:
 @click.command(epilog=output.examples("cudaswitch unpin -n thesis"))
 @place_options
 def unpin(name: str | None, prefix: Path | None, directory: Path | None, for_user: bool) -> None:
-    """Take a pin away, and an environment's hooks with it."""
+    """Take a pin away, and an environment's hooks with it.
+
+    Without an option: that of the active environment, else of this directory.
+    """
     place = chosen_place(name, prefix, directory, for_user)
     done = pins.unpin_file(place) if isinstance(place, Path) else pins.unpin_environment(place)
     shown = place if isinstance(place, Path) else place.prefix

@@ -43,7 +43,7 @@ def resolve(
 ) -> None:
     """Tell which CUDA and cuDNN an environment needs, whether this machine allows it, and why.
 
-    Reads the environment's files, imports nothing, changes nothing.
+    Without -n and -p, the active environment. Reads its files, imports nothing, changes nothing.
     """
     if name is not None and prefix:
         raise click.UsageError("choose one of -n and -p")

@@ -24,8 +24,8 @@ from cudaswitch.versions import parse_request, quote_request
 def use(request: str, cudnn: str | None, libraries: str | None, gpus: str | None) -> None:
     """Switch this shell to REQUEST, now.
 
-    REQUEST is a version or alias, `auto` for what the active environment needs, `system`
-    for none, or `-` for the one before.
+    REQUEST is a version (10.1), a range ('>=11.2,<12'), `latest`, an alias, `auto` for what the
+    active environment needs, `system` for none, or `-` for the one before.
     """
     if request != "-":
         running.asked(request, cudnn, libraries, gpus)
@@ -113,7 +113,8 @@ def exec_command(
 ) -> None:
     """Run CMD with a toolkit, from anywhere: cron, systemd, Slurm, make.
 
-    Without REQUEST, with what would be active here. CMD's exit code and signals pass through.
+    REQUEST is as for `use`; without it, what would be active here. CMD's exit code and signals
+    pass through.
     """
     command: list[str] = ctx.meta["command"]
     if not command:
@@ -130,7 +131,11 @@ def exec_command(
 @options.cudnn
 @options.libraries
 @options.gpus
-@click.option("--shell", metavar="S", help="Shell to print for; without one, the one that asks.")
+@click.option(
+    "--shell",
+    metavar=f"[{'|'.join(shells.ROWS)}]",
+    help="Shell to print for; without one, the one that asks.",
+)
 @click.option(
     "--format", "form", type=click.Choice(list(formats.FORMATS)), help="Another format instead."
 )
@@ -144,7 +149,7 @@ def env(
 ) -> None:
     """Print the change for REQUEST, for a shell to evaluate or in another format.
 
-    `system` prints the way back.
+    REQUEST is as for `use`; `system` prints the way back.
     """
     if shell and form:
         raise click.UsageError("choose one of --shell and --format")

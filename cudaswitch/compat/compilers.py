@@ -23,6 +23,11 @@ class Bounds(NamedTuple):
             return self.gcc_min, self.gcc_max
         return self.clang_min, self.clang_max
 
+    def range_of(self, kind: str) -> str:
+        """Spell the majors that are accepted: `up to 12`, `6 up to 12`, `any`."""
+        least, most = self.of(kind)
+        return f"{f'{least} ' if least else ''}{f'up to {most}' if most else 'any'}"
+
     def accepts(self, kind: str, major: int) -> bool:
         least, most = self.of(kind)
         return (least or 0) <= major <= (most or major)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from cudaswitch import ready
+from cudaswitch.activation import follows_unexported
 from cudaswitch.doctor.model import (
     Aside,
     Facts,
@@ -142,6 +143,9 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
         return
     has = f"`{facts.applied}`" if facts.applied else "none"
     evidence = f"{origin} asks for `{home}`, this shell has {has}"
+    if follows_unexported(facts.variables):
+        yield Found(evidence, "export CUDASWITCH_VERSION")
+        return
     row, mine, environment = TYPED[facts.shell], facts.integration, facts.environment
     # What is of no family reads no hooks.
     if row.family and environment and origin.startswith(f"{environment.pin_file}:"):

@@ -84,10 +84,14 @@ __cudaswitch_attend() {
 }
 __cudaswitch_attend
 
-# Before the first prompt: their lines in the startup file may stand behind ours.
+# Before the first prompt: others' lines in the startup file may stand behind ours.
 __cudaswitch_first() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
     case $- in *a*) __cudaswitch_unaliased __cudaswitch_first && \return ;; esac
     \unset _cudaswitch_fresh
+    # It may have built PATH anew as well.
+    case ${_cudaswitch_rest:+unread}${_CUDASWITCH_ON-} in
+        /*) if __cudaswitch_lost kept; then _cudaswitch_seen=''; fi ;;
+    esac
     __cudaswitch_attend || :
 }

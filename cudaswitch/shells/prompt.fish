@@ -26,6 +26,11 @@ end
 # command that is typed there.
 function __cudaswitch_first --on-event fish_prompt
     functions --erase __cudaswitch_first
+    # A startup file may have built PATH anew behind our line.
+    if functions --query __cudaswitch_lost; and __cudaswitch_lost kept
+        set -g _cudaswitch_seen
+        __cudaswitch_prompt
+    end
     __cudaswitch_last
     function __cudaswitch_typed --on-event fish_preexec
         functions --erase __cudaswitch_typed

@@ -15,7 +15,7 @@ from shells.conda import conda_prefix
 from shells.conftest import ready_file
 from shells.driver import BASH, FISH, ZSH, Environment, Shell
 from shells.kits import STATE, Person, foreign, read_env, switched
-from shells.terminal import Terminal, home_of
+from shells.terminal import Open, Terminal, home_of, seen
 from tools import console_script, require
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
@@ -112,6 +112,22 @@ def test_a_login_shell_within_an_environment(person: Person, tmp_path: Path) -> 
     expected = switched({"PATH": REBUILT}, person.kits[1])
     assert {name: inside.get(name) for name in expected} == expected
     assert ours(out) == {"PATH": REBUILT}
+
+
+@every_shell
+def test_path_is_rebuilt_behind_our_line(
+    shell: Shell, person: Person, at_prompt: Open, tmp_path: Path
+) -> None:
+    """As pew does in bash: at the first prompt the toolkit taken up before is on it again."""
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    enter = f"cd {shell.quote(str(tmp_path))}"
+    terminal = at_prompt(
+        shell, f"{enter}\n{person.load(shell)}\n{shell.set('PATH', REBUILT)}\nreturn"
+    )
+    inside, expected = ours(seen(terminal)), switched({"PATH": REBUILT}, person.kits[0])
+    assert {name: inside.get(name) for name in expected} == expected
+    terminal.say("cd /")
+    assert ours(seen(terminal)) == {"PATH": REBUILT}
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
