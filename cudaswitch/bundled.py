@@ -110,9 +110,12 @@ def _seen_base(prefix: str | PathLike[str]) -> Base | None:
 
 
 def _in_site(site: str) -> Iterator[str]:
-    """Find what wheels of NVIDIA's and of PyTorch put there."""
+    """Find what wheels of NVIDIA's and of PyTorch put there.
+
+    Others of NVIDIA's (`nccl`, `nvshmem`) are no part of a toolkit, and come with XGBoost, say.
+    """
     nvidia = f"{site}/nvidia"
-    folders = (name for name in names_of(nvidia) if not name.startswith("."))
+    folders = (name for name in names_of(nvidia) if name.startswith("cu"))
     candidates = [f"{nvidia}/{name}/lib" for name in folders]
     candidates.append(f"{site}/torch/lib/libtorch_cuda.so")
     yield from filter(os.path.exists, candidates)

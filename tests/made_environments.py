@@ -17,6 +17,8 @@ BUNDLES = [
     ("lib/python3.8/site-packages/nvidia/cublas/lib/libcublas.so.12", True),
     ("lib/python3.8/site-packages/nvidia/cublas/include/cublas.h", False),
     ("lib/python3.13/site-packages/nvidia/cu13/lib/libcudart.so.13", True),
+    # It comes with XGBoost, say, and is no part of a toolkit.
+    ("lib/python3.13/site-packages/nvidia/nccl/lib/libnccl.so.2", False),
     ("lib64/python3.8/site-packages/nvidia/cublas/lib/libcublas.so.12", True),
     ("lib64/python3.8/site-packages/torch/lib/libtorch_cpu.so", False),
     ("lib/pypy3.8/site-packages/nvidia/cublas/lib/libcublas.so.12", True),

@@ -115,7 +115,7 @@ function __cudaswitch_brings
             $base/local/lib/python$python/dist-packages
     end
     for site in $sites
-        set -l found $site/nvidia/*/lib
+        set -l found $site/nvidia/cu*/lib
         set -q found[1]; and return 0
         test -e $site/torch/lib/libtorch_cuda.so; and return 0
     end

@@ -165,12 +165,12 @@ __cudaswitch_meta() {
     return 1
 }
 
-# Are there wheels with CUDA in the folder $1?
+# Are there wheels with CUDA in the folder $1? NCCL, say, is no part of a toolkit.
 __cudaswitch_site() {
     \local _csw_file
     if [ -e "$1/torch/lib/libtorch_cuda.so" ]; then return 0; fi
     if ! [ -d "$1/nvidia" ]; then return 1; fi
-    for _csw_file in "$1"/nvidia/*/lib; do
+    for _csw_file in "$1"/nvidia/cu*/lib; do
         if [ -e "$_csw_file" ]; then return 0; fi
     done
     return 1

@@ -89,7 +89,7 @@ def __cudaswitch_brings [prefix] {
     let user = if ($env.PYTHONNOUSERSITE? | is-empty) and ($base != '' or (__cudaswitch_is_dir $'($prefix)/conda-meta')) {
         if ($env.PYTHONUSERBASE? | is-empty) { $'($env.HOME?)/.local' } else { $env.PYTHONUSERBASE }
     }
-    let wheels = [nvidia/*/lib torch/lib/libtorch_cuda.so]
+    let wheels = [nvidia/cu*/lib torch/lib/libtorch_cuda.so]
     let packages = ['conda-meta/cudatoolkit-[0-9]*.json' 'conda-meta/cuda-cudart-[0-9]*.json' 'conda-meta/libcublas-[0-9]*.json']
     let own = (__cudaswitch_sites $prefix | path relative-to $prefix)
     let persons = ($own | str replace lib64/ lib/)

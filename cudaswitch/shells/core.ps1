@@ -100,7 +100,7 @@ function global:__cudaswitch_bundled {
         if (-not $folder) { continue }
         $literal = [WildcardPattern]::Escape($folder)
         foreach ($site in $sites) {
-            if ((Test-Path -Path "$literal/$site/nvidia/*/lib") -or
+            if ((Test-Path -Path "$literal/$site/nvidia/cu*/lib") -or
                 [IO.File]::Exists("$folder/$site/torch/lib/libtorch_cuda.so")) { return $true }
         }
     }
