@@ -428,6 +428,7 @@ def test_the_json_that_is_documented(stocked: Home) -> None:
         "current": "",
         "verify": "",
         "config list": "",
+        "compat": "",
         "compat FRAMEWORK": "jax",
     }
     succeeded(stocked.run("pin", "10.1", "--global"))
