@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cudaswitch.environments import environment_at
+from cudaswitch.environments import environment_at, kind_of
 from cudaswitch.errors import EnvironmentNotFoundError, nearest
 from cudaswitch.platforms import at_home, home_folder, with_variables
 from cudaswitch.regular import read_regular
@@ -83,11 +83,7 @@ def _environments(found: list[str], variables: Mapping[str, str]) -> list[str]:
         bases |= dict.fromkeys(filter(_is_root, noted))
         found += [*noted, *bases, *_in(f"{base}/envs" for base in bases)]
     # Others' folders, which may not be looked at, are named there too.
-    return [
-        prefix
-        for prefix in dict.fromkeys(found)
-        if os.path.isdir(f"{prefix}/conda-meta") or os.path.isfile(f"{prefix}/pyvenv.cfg")
-    ]
+    return [prefix for prefix in dict.fromkeys(found) if kind_of(prefix)]
 
 
 def _in(folders: Iterable[str]) -> list[str]:
