@@ -6,7 +6,7 @@ import os
 
 from cudaswitch.environments import environment_at, kind_of
 from cudaswitch.errors import EnvironmentNotFoundError, nearest
-from cudaswitch.platforms import at_home, home_folder, with_variables
+from cudaswitch.platforms import at_home, home_folder, with_variables, xdg
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import names_of
 from cudaswitch.talk import some_of
@@ -109,8 +109,7 @@ def _root_of_mamba(variables: Mapping[str, str]) -> str:
     if told := variables.get("MAMBA_ROOT_PREFIX"):
         return _plain(told)
     home = home_folder(variables) or ""
-    data = variables.get("XDG_DATA_HOME") or (home and f"{home}/.local/share")
-    places = ((home, "micromamba"), (data, "mamba"))
+    places = ((home, "micromamba"), (xdg("data", variables), "mamba"))
     usual = [f"{folder}/{name}" for folder, name in places if folder]
     marks = ("pkgs", "conda-meta", "envs")
     return next((at for at in usual if any(os.path.exists(f"{at}/{one}") for one in marks)), "")

@@ -239,6 +239,7 @@ def test_where_micromamba_has_its_root_unless_it_is_told(stocked: Home, tmp_path
     (older / "envs").rename(tmp_path / "moved")
     usual = conda_prefix(stocked.path / ".local" / "share" / "mamba" / "envs" / "torch")
     assert meant(stocked, "torch") == usual
+    assert meant(stocked, "torch", XDG_DATA_HOME="relative") == usual
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from cudaswitch.hooks import (
     unhooked_scripts,
     watched_since,
 )
-from cudaswitch.platforms import home_folder
+from cudaswitch.platforms import xdg
 from cudaswitch.regular import is_there, read_regular
 from cudaswitch.sites import names_of
 from cudaswitch.versions import Request
@@ -150,8 +150,7 @@ def kernels_of(variables: Mapping[str, str], environments: list[Environment]) ->
 
     Where Jupyter keeps them: jupyter_core/paths.py, `jupyter_data_dir`.
     """
-    home = home_folder(variables)
-    data = variables.get("XDG_DATA_HOME") or (home and f"{home}/.local/share")
+    data = xdg("data", variables)
     ours = variables.get("JUPYTER_DATA_DIR") or (data and f"{data}/jupyter")
     root = Path(ours or os.devnull, "kernels")
     files = (root / name / "kernel.json" for name in names_of(root))
