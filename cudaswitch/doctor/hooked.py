@@ -56,29 +56,25 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
         except CudaswitchError as error:
             yield Hook(environment, None, refused=error.message)
             continue
+        want: Want | None = None
         try:
-            # Another user's hooks are not ours to mend: only look whether they have an answer.
-            if not environment.is_own():
+            if environment.is_own():
+                want = answer(request, environment).want
+            else:
+                # Another user's hooks are not ours to mend: only look whether they have an answer.
                 answer_to_pin(environment)
-                if not os.access(environment.folder, os.W_OK) or not _answered(environment):
-                    continue
-            want = answer(request, environment).want
+                if os.access(environment.folder, os.W_OK):
+                    with suppress(CudaswitchError):
+                        want = answer(request, environment).want
         except CudaswitchError as error:
             yield Hook(environment, request, refused=error.message)
+            continue
+        if want is None:
             continue
         try:
             yield _compare(environment, request, want)
         except OSError as error:
             yield Hook(environment, request, closed=str(error.filename))
-
-
-def _answered(environment: Environment) -> bool:
-    """Tell whether a toolkit that we know answers a pin, where its hooks have one already."""
-    try:
-        answer(pin_of(environment), environment)
-    except CudaswitchError:
-        return False
-    return True
 
 
 def _compare(environment: Environment, request: Request, want: Want) -> Hook:
