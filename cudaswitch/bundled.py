@@ -87,17 +87,24 @@ def lacks_libdevice(prefix: str | PathLike[str]) -> bool:
         return False
     return any(
         any(os.path.exists(f"{site}/{name}") for name in ("tensorflow", "jaxlib"))
-        and not any(os.path.exists(f"{site}/{at}/nvvm/libdevice") for at in _libdevice_in(site))
+        and not any(os.path.exists(f"{root}/nvvm/libdevice") for root in _libdevice_in(site))
         for site in sites_of(prefix)
     )
 
 
+def libdevice_roots(prefix: str | PathLike[str]) -> Iterator[str]:
+    """List the folders of an environment in which XLA looks for `nvvm/libdevice`."""
+    yield os.fspath(prefix)
+    for site in sites_of(prefix):
+        yield from _libdevice_in(site)
+
+
 def _libdevice_in(site: str) -> Iterator[str]:
     """List what wheels of NVIDIA's before 13 and since, and of JAX up to 0.4.30, have it in."""
-    yield "jaxlib/cuda"
+    yield f"{site}/jaxlib/cuda"
     for name in names_of(f"{site}/nvidia"):
         if name == "cuda_nvcc" or (name.startswith("cu") and name[2:3].isdecimal()):
-            yield f"nvidia/{name}"
+            yield f"{site}/nvidia/{name}"
 
 
 def _seen_base(prefix: str | PathLike[str]) -> Base | None:

@@ -146,8 +146,8 @@ class OwnStore(Store):
         usual = settings.usual_libraries()
         wants = {path: str(Want(path, usual, compiler=at)) for path, at in compilers.items()}
         wanted = {name: wants[kit.path] + "\n" for name, kit in self._ready(answers).items()}
-        if shared := settings.stores_in_file():
-            wanted[_STORES] = os.pathsep.join(map(expanded, shared)) + "\n"
+        if shared := _stores_text():
+            wanted[_STORES] = shared
         failure: OSError | None = None
         found = self._published()
         offered = [
@@ -261,6 +261,7 @@ class OwnStore(Store):
         # The fingerprint records the setting too, which no answer may tell.
         mode = settings.value("libraries")
         is_told = published.get(FINGERPRINT, mode).rstrip("\n").endswith(mode)
+        is_told = is_told and published.get(_STORES, "") == _stores_text()
         if staged or found != wanted or not is_told:
             self.publish_anew()
 
@@ -326,6 +327,12 @@ class OwnStore(Store):
                 self._locked.add(name)
                 stack.callback(self._locked.discard, name)
             yield works
+
+
+def _stores_text() -> str:
+    """Spell what shims and completion read of shared stores, "" where the file names none."""
+    shared = settings.stores_in_file()
+    return os.pathsep.join(map(expanded, shared)) + "\n" if shared else ""
 
 
 def _is_range(name: str) -> bool:

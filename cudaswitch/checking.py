@@ -132,7 +132,7 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
 
 
 def names_in(folder: Path) -> list[str]:
-    """List what is in one of the store's folders, as `listed` does."""
+    """List the toolkits or packages in their folder. Raises StoreError where it cannot be read."""
     return [name for name in listed(folder) if not name.startswith(".")]
 
 

@@ -136,7 +136,8 @@ def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     found = []
     with _changing(store, dry_run) as alone:
         if alone:
-            found += [_take("leftover", path, dry_run) for path in leftovers(store.home)]
+            left = leftovers(store.home, make=not dry_run)
+            found += [_take("leftover", path, dry_run) for path in left]
         mendable = store.unrecorded()
         for folder in _inside(store.home.toolkits):
             if os.path.exists(folder / MANIFEST):
@@ -202,7 +203,7 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
 def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste]:
     """What killed processes left in the cache; with `downloads`, what was downloaded too."""
     found = []
-    with idle(cache) as nobody:
+    with idle(cache, make=not dry_run) as nobody:
         if not nobody:
             say(f"left alone: `{cache}`, in use by another cudaswitch or not to be locked")
             return []
@@ -224,7 +225,7 @@ def _of_url(path: Path, downloads: bool, dry_run: bool) -> list[Waste]:
         if match["beside"] and os.path.exists(part):
             return []
         with contextlib.suppress(OSError), Lock(path.with_name(locked_by)) as lock:
-            if lock.take() and lock.works:
+            if lock.take(make=not dry_run) and lock.works:
                 taken = [_take("leftover", path, dry_run)]
                 if not dry_run:
                     Part(part).drop()

@@ -115,13 +115,22 @@ class Environment(NamedTuple):
         return kept if is_current and (not home or os.path.isdir(home)) else None
 
 
+def kind_of(prefix: str | PathLike[str]) -> Owner | None:
+    """Tell a conda prefix (C) from a virtualenv (V); None where neither is there, or may be seen.
+
+    virtualenv has written a pyvenv.cfg since 20.
+    """
+    if os.path.isdir(os.path.join(prefix, "conda-meta")):
+        return "C"
+    marks = ("pyvenv.cfg", "bin/activate_this.py")
+    return "V" if any(os.path.isfile(os.path.join(prefix, mark)) for mark in marks) else None
+
+
 def environment_at(prefix: str | PathLike[str]) -> Environment:
     """Return the environment at `prefix`; raises EnvironmentNotFoundError when there is none."""
     folder = os.path.abspath(at_home(os.fspath(prefix)))
-    if os.path.isdir(f"{folder}/conda-meta"):
-        return Environment(folder, "C")
-    if any(os.path.isfile(f"{folder}/{mark}") for mark in ("pyvenv.cfg", "bin/activate_this.py")):
-        return Environment(folder, "V")
+    if kind := kind_of(folder):
+        return Environment(folder, kind)
     without_marks = ("holds no conda-meta and no pyvenv.cfg", "create it first")
     what, hint = why_no_folder(folder) or without_marks
     raise EnvironmentNotFoundError(

@@ -17,13 +17,13 @@ from cudaswitch.talk import say
 
 
 def leftovers(
-    home: Home, locked: Collection[str] = (), staging: Collection[Path] = ()
+    home: Home, locked: Collection[str] = (), staging: Collection[Path] = (), *, make: bool = True
 ) -> Iterator[Path]:
     """Yield what is nobody's in a store, each under its lock. The caller holds that of the store.
 
     Toolkits are composed, and folders discarded, only by who holds the store; packages are
     unpacked by who holds their lock. `locked` and `staging` are the locks and staged folders of
-    the caller.
+    the caller, who with `make` off only looks, and leaves no lock behind.
     """
     for stage in _in(home.staging):
         kind, _, name = stage.name.partition("-")
@@ -34,7 +34,7 @@ def leftovers(
             yield stage
             continue
         with contextlib.suppress(OSError), Lock(home.locks / f"{name}.lock") as lock:
-            if lock.take() and lock.works:
+            if lock.take(make=make) and lock.works:
                 yield stage
     folders = [
         home.root,

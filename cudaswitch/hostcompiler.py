@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cudaswitch.activation import COMPILER_OPTIONS
 from cudaswitch.compat.compilers import Bounds, host_compilers
+from cudaswitch.environments import kind_of
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.programs import conda_program, is_program
 from cudaswitch.regular import read_regular
@@ -133,7 +134,7 @@ def choice(home: Path, cuda: Version) -> str | None:
     if not os.path.exists(home / "bin/nvcc") or not any(os.path.exists(at) for at in headers):
         return None
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    path = os.pathsep.join(at for at in folders if at and not _of_environment(Path(at).parent))
+    path = os.pathsep.join(at for at in folders if at and not kind_of(Path(at).parent))
     found = host_compiler(home, cuda, {"PATH": path}, packages=False)
     if found.default is None or found.fits:
         return None
@@ -146,10 +147,6 @@ def choice(home: Path, cuda: Version) -> str | None:
 def is_plain(path: str) -> bool:
     """Tell whether nvcc's flags and our wants can hold a path: neither knows quotes."""
     return re.search(r"[\s:'\"$`\\!]", path) is None
-
-
-def _of_environment(prefix: Path) -> bool:
-    return os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")
 
 
 def bounds(home: Path, cuda: Version) -> Bounds | None:

@@ -181,7 +181,7 @@ def _package(row: Mapping[str, Any], path: Path) -> Locked:
             raise _unusable(path, f"a package has no usable `{key}`")
     for key in ("version", "build"):
         value = row.get(key, "")
-        if value and not (isinstance(value, str) and _WORD.fullmatch(value)):
+        if not isinstance(value, str) or (value and not _WORD.fullmatch(value)):
             raise _unusable(path, f"{row['name']} has no usable `{key}`")
     size = row.get("size")
     if size is not None and (type(size) is not int or size <= 0):

@@ -47,10 +47,18 @@ class Lock:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def take(self) -> bool:
-        """Try once; False while another holds it."""
+    def take(self, *, make: bool = True) -> bool:
+        """Try once; False while another holds it.
+
+        Without `make` no file is written: one that is not there is nobody's, and True says so.
+        """
         while True:
-            descriptor = self._open()
+            try:
+                descriptor = self._open(make)
+            except FileNotFoundError:
+                if make:
+                    raise
+                return True
             try:
                 fcntl.flock(descriptor, self._kind | fcntl.LOCK_NB)
             except (BlockingIOError, PermissionError):
@@ -60,7 +68,8 @@ class Lock:
                 self.works = False
             if not self.works or self._is_there(descriptor):
                 self._descriptor = descriptor
-                self._sign(descriptor)
+                if make:
+                    self._sign(descriptor)
                 return True
             os.close(descriptor)
 
@@ -83,17 +92,17 @@ class Lock:
                 return text
         return "another cudaswitch"
 
-    def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    def _open(self, make: bool) -> int:
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         # Who may write beside it may lock it; others could hold it for ever.
         group = self.path.parent.stat().st_mode & stat.S_IWGRP
         mode = 0o660 if group else 0o600
-        descriptor = os.open(self.path, flags, mode)
+        descriptor = os.open(self.path, flags | os.O_CREAT if make else flags, mode)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             os.close(descriptor)
             raise OSError(errno.EINVAL, "it is not a regular file", str(self.path))
-        if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) != mode:
+        if make and status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) != mode:
             with contextlib.suppress(OSError):
                 os.fchmod(descriptor, mode)
         return descriptor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from cudaswitch.environments import environment_at
+from cudaswitch.environments import environment_at, kind_of
 from cudaswitch.errors import EnvironmentNotFoundError, nearest
-from cudaswitch.platforms import at_home, home_folder, with_variables
+from cudaswitch.platforms import at_home, home_folder, with_variables, xdg
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import names_of
 from cudaswitch.talk import some_of
@@ -83,11 +83,7 @@ def _environments(found: list[str], variables: Mapping[str, str]) -> list[str]:
         bases |= dict.fromkeys(filter(_is_root, noted))
         found += [*noted, *bases, *_in(f"{base}/envs" for base in bases)]
     # Others' folders, which may not be looked at, are named there too.
-    return [
-        prefix
-        for prefix in dict.fromkeys(found)
-        if os.path.isdir(f"{prefix}/conda-meta") or os.path.isfile(f"{prefix}/pyvenv.cfg")
-    ]
+    return [prefix for prefix in dict.fromkeys(found) if kind_of(prefix)]
 
 
 def _in(folders: Iterable[str]) -> list[str]:
@@ -113,8 +109,7 @@ def _root_of_mamba(variables: Mapping[str, str]) -> str:
     if told := variables.get("MAMBA_ROOT_PREFIX"):
         return _plain(told)
     home = home_folder(variables) or ""
-    data = variables.get("XDG_DATA_HOME") or (home and f"{home}/.local/share")
-    places = ((home, "micromamba"), (data, "mamba"))
+    places = ((home, "micromamba"), (xdg("data", variables), "mamba"))
     usual = [f"{folder}/{name}" for folder, name in places if folder]
     marks = ("pkgs", "conda-meta", "envs")
     return next((at for at in usual if any(os.path.exists(f"{at}/{one}") for one in marks)), "")

@@ -195,7 +195,7 @@ def _refresh(noted: list[Record]) -> None:
         except StoreError as error:
             say(error.message)
         except CudaswitchError:
-            pass  # nothing answers it any more
+            pass  # nothing answers it any more, or it has become a colleague's
 
 
 def _refuse_others(environment: Environment) -> None:

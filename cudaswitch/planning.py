@@ -205,8 +205,9 @@ class Holdings(NamedTuple):
             rival = chosen.get(name)
             if rival is None or self._rank(name, cudnn) >= self._rank(name, rival):
                 chosen[name] = cudnn
-            if rival is not None and {rival.id, cudnn.id} & self.new:
-                self._refuse_rival(name, chosen[name], rival if chosen[name] is cudnn else cudnn)
+            loser = rival if chosen[name] is cudnn else cudnn
+            if loser and loser.id in self.new:
+                raise _taken(name, chosen[name].id)
         return [(cudnn, *self._rest_of(cudnn)) for cudnn in chosen.values()]
 
     def _rest_of(self, cudnn: Package) -> list[Package]:
@@ -223,10 +224,6 @@ class Holdings(NamedTuple):
         kit = self.toolkits.get(name)
         is_new = cudnn.id in self.new
         return (self.force and is_new, bool(kit and cudnn.id in kit.packages), is_new)
-
-    def _refuse_rival(self, name: str, chosen: Package, other: Package) -> None:
-        if other.id in self.new:
-            raise _taken(name, chosen.id)
 
 
 def release_of(packages: Sequence[Package]) -> Version | None:

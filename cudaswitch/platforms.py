@@ -31,14 +31,25 @@ def user_folder(kind: str) -> str:
     """Return our folder of a person's `cache`, `config` or `data`; it may begin with `~`."""
     if sys.platform == "linux":
         # Every command needs one; the library that knows all platforms takes longer to load
-        # than most commands to run. The XDG specification has no relative paths.
-        variable, usual = _XDG[kind]
-        folder = os.environ.get(variable, "")
-        return os.path.join(folder if folder.startswith("/") else usual, "cudaswitch")
+        # than most commands to run.
+        return os.path.join(_xdg(kind, os.environ), "cudaswitch")
     import platformdirs  # noqa: PLC0415  # not needed elsewhere
 
     folder = getattr(platformdirs, f"user_{kind}_dir")("cudaswitch", appauthor=False)
     return str(folder)
+
+
+def xdg(kind: str, variables: Mapping[str, str]) -> str:
+    """Return the folder of a person's `cache`, `config` or `data`, "" where no home is known."""
+    found = at_home(_xdg(kind, variables), variables)
+    return "" if found.startswith("~") else found
+
+
+def _xdg(kind: str, variables: Mapping[str, str]) -> str:
+    variable, usual = _XDG[kind]
+    folder = variables.get(variable, "")
+    # The XDG specification has no relative paths.
+    return folder if folder.startswith("/") else usual
 
 
 def home_folder(variables: Mapping[str, str] = os.environ) -> str | None:

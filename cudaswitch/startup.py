@@ -22,7 +22,7 @@ from cudaswitch.errors import (
 from cudaswitch.locks import held
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home
-from cudaswitch.platforms import home_folder
+from cudaswitch.platforms import home_folder, xdg
 from cudaswitch.regular import read_regular
 from cudaswitch.rewriting import rewrite
 from cudaswitch.staging import require_writable, written
@@ -71,11 +71,10 @@ def folders(variables: Mapping[str, str]) -> dict[str, str]:
     base = home_folder(variables)
     if base is None:
         raise StoreError("your home folder is not known", "export HOME=FOLDER")
-    config = variables.get("XDG_CONFIG_HOME", "")
     return {
         "HOME": base,
         "ZDOTDIR": variables.get("ZDOTDIR") or _zdotdir(base, variables) or base,
-        "XDG_CONFIG_HOME": config if config.startswith("/") else f"{base}/.config",
+        "XDG_CONFIG_HOME": xdg("config", variables),
     }
 
 

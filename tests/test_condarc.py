@@ -186,6 +186,16 @@ def test_files_that_variables_lead_to(
     assert usual_channels() == ("theirs",)
 
 
+def test_a_folder_that_hangs_on_the_directory_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "relative/conda").mkdir(parents=True)
+    (tmp_path / "relative/conda/.condarc").write_text("channels: [theirs]\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
+    assert usual_channels() != ("theirs",)
+
+
 def test_nothing_set_is_nothing() -> None:
     found = read_condarc({"HOME": "/nowhere"})
     assert found.access == ANYBODY

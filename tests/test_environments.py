@@ -109,6 +109,14 @@ def test_a_pin_to_auto_tells_that_nothing_needs_a_toolkit_yet(
     assert of_a_tree.endswith(".cuda-version` asks for what the active environment needs\n")
 
 
+def test_an_old_virtualenv(stocked: Home, tmp_path: Path) -> None:
+    """What virtualenv below 20 makes has no pyvenv.cfg."""
+    (tmp_path / "work/old/bin").mkdir(parents=True)
+    (tmp_path / "work/old/bin/activate").touch()
+    (tmp_path / "work/old/bin/activate_this.py").touch()
+    assert meant(stocked, "old", WORKON_HOME=str(tmp_path / "work")) == tmp_path / "work/old"
+
+
 @pytest.mark.parametrize("variable", ["CONDA_ENVS_DIRS", "CONDA_ENVS_PATH", "WORKON_HOME"])
 def test_folders_that_a_person_names(stocked: Home, tmp_path: Path, variable: str) -> None:
     elsewhere = conda_prefix(tmp_path / "envs" / "torch")
@@ -231,6 +239,7 @@ def test_where_micromamba_has_its_root_unless_it_is_told(stocked: Home, tmp_path
     (older / "envs").rename(tmp_path / "moved")
     usual = conda_prefix(stocked.path / ".local" / "share" / "mamba" / "envs" / "torch")
     assert meant(stocked, "torch") == usual
+    assert meant(stocked, "torch", XDG_DATA_HOME="relative") == usual
 
 
 @pytest.mark.parametrize(

@@ -227,3 +227,16 @@ def test_what_is_pinned_may_be_a_link(stocked: Home, tmp_path: Path) -> None:
     assert (tmp_path / "real" / "tree" / ".cuda-version").exists()
     for option, name in (("--dir", "tree"), ("-p", "env"), ("-p", "venv")):
         succeeded(stocked.run("unpin", option, tmp_path / name))
+
+
+def test_shared_stores_follow_a_file_that_was_edited_by_hand(stocked: Home, tmp_path: Path) -> None:
+    """Or where a `config set` was killed behind it. Shells do not read that file."""
+    ready = stocked.store / "requests" / ".stores"
+    config = Path(stocked.env["XDG_CONFIG_HOME"]) / "cudaswitch" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'stores = ["{tmp_path}/shared"]\n')
+    succeeded(stocked.run("config", "set", "libraries", "auto"))
+    assert ready.read_text() == f"{tmp_path}/shared\n"
+    config.unlink()
+    succeeded(stocked.run("config", "set", "libraries", "auto"))
+    assert not ready.exists()

@@ -137,7 +137,7 @@ def component_of(name: str, proofs: set[str]) -> str:
 
 
 def is_settled(name: str, proofs: set[str]) -> bool:
-    """Tell whether further proofs could still change `component_of`."""
+    """Tell whether no further proof could change `component_of`."""
     named = named_component(name)
     if proofs >= WHOLE_TOOLKIT:
         return True

@@ -73,4 +73,5 @@ def literal_start(pattern: str) -> str:
 
 
 def version_or_none(text: str | None) -> Version | None:
+    """Read a version in a table, where it has one. Raises what Version raises."""
     return None if text is None else Version(text)

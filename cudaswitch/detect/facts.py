@@ -13,6 +13,7 @@ from cudaswitch.detect.frameworks import Place, inspect, places
 from cudaswitch.detect.machine import Machine, asked_driver, probe
 from cudaswitch.detect.packages import Dist, Layer, Record, layers, newest_of
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
+from cudaswitch.environments import kind_of
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
 from cudaswitch.platforms import PLATFORMS, current_platform
 from cudaswitch.programs import conda_program, is_program
@@ -98,10 +99,9 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
     reading = Reading(prefix)
     found = layers(prefix, reading, framework_starts() + carrier_starts())
     if not any(layer.sites or layer.records for layer in found):
-        made = os.path.isdir(prefix / "conda-meta") or os.path.isfile(prefix / "pyvenv.cfg")
         why = (
             "holds no packages"
-            if made
+            if kind_of(prefix)
             else "has no site-packages and no conda-meta: no environment?"
         )
         reading.note(why, prefix)

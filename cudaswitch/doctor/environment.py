@@ -164,9 +164,10 @@ def _no_libdevice(facts: Facts) -> Iterator[Found]:
 
 def _flags_lead_nowhere(facts: Facts) -> Iterator[Found]:
     if facts.xla_data:
-        home = re.sub(r"/nvvm/libdevice/[^/]+$", "", facts.libdevice or "")
+        # What conda's cudatoolkit has in `lib` no option of XLA's names.
+        home, in_a_toolkit, _ = (facts.libdevice or "").partition("/nvvm/libdevice/")
         evidence = f"XLA_FLAGS names `{facts.xla_data}`, which has no nvvm/libdevice"
-        yield Found(evidence, with_data_dir(facts, home))
+        yield Found(evidence, with_data_dir(facts, home if in_a_toolkit else ""))
 
 
 def _cuda_dir(facts: Facts) -> Iterator[Found]:
@@ -245,7 +246,7 @@ RULES = (
         "CS046",
         "error",
         "libdevice is not where XLA looks for it",
-        "XLA looks in the folder that XLA_FLAGS names, in /usr/local/cuda and in NVIDIA's wheels",
+        "XLA looks in the folder of XLA_FLAGS, /usr/local/cuda, the environment, NVIDIA's wheels",
         ("tensorflow/tensorflow#58681", "jax-ml/jax#989", "jax-ml/jax#4452"),
         _no_libdevice,
     ),

@@ -12,6 +12,7 @@ from string import Template
 
 from cudaswitch.activation import HOMES, LIBRARY_FOLDERS
 from cudaswitch.binaries import read_elf
+from cudaswitch.bundled import libdevice_roots
 from cudaswitch.doctor.model import ConfLine, Folder, Kit, Library, Tool
 from cudaswitch.elf import ElfError
 from cudaswitch.environments import Environment
@@ -19,7 +20,6 @@ from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import compiler_named
 from cudaswitch.programs import find_program, is_program
 from cudaswitch.regular import read_regular
-from cudaswitch.sites import sites_of
 from cudaswitch.sources.system import resolved, version_of
 from cudaswitch.tools import is_shim, is_toolkit_tool
 
@@ -181,22 +181,18 @@ def usual_toolkits() -> tuple[str, ...]:
 
 
 def libdevice(environment: Environment | None, active: Kit | None) -> str | None:
-    """Find a libdevice: of the active toolkit, else what conda has put into the environment."""
-    places = [Path(active.home, _LIBDEVICE)] if active else []
+    """Find a libdevice: of the active toolkit, else where conda's cudatoolkit has put it."""
+    places = [f"{active.home}/{_LIBDEVICE}"] if active else []
     if environment:
-        places += [Path(environment.prefix, at) for at in (_LIBDEVICE, "lib/libdevice.10.bc")]
-    return next((str(at) for at in places if os.path.isfile(at)), None)
+        places.append(f"{environment.prefix}/lib/libdevice.10.bc")
+    return next(filter(os.path.isfile, places), None)
 
 
 def seen_by_xla(variables: Mapping[str, str], prefix: Path | None) -> str | None:
-    """Find libdevice where XLA looks: the folder of XLA_FLAGS, /usr/local/cuda, the wheels."""
-    roots = [Path(named) for named in _data_dirs(variables)]
-    roots.append(Path("/usr/local/cuda"))
-    for site in map(Path, sites_of(prefix) if prefix else ()):
-        roots += [*site.glob("nvidia/cuda_nvcc"), *site.glob("nvidia/cu[0-9]*")]
-        roots.append(site / "jaxlib" / "cuda")
-    found = (root / _LIBDEVICE for root in roots)
-    return next((str(at) for at in found if os.path.isfile(at)), None)
+    """Find libdevice where XLA looks: in XLA_FLAGS' folder, /usr/local/cuda, the environment."""
+    inside = libdevice_roots(prefix) if prefix else ()
+    roots = (*_data_dirs(variables), "/usr/local/cuda", *inside)
+    return next(filter(os.path.isfile, (f"{root}/{_LIBDEVICE}" for root in roots)), None)
 
 
 def bad_xla_data(variables: Mapping[str, str]) -> str | None:

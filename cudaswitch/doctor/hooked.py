@@ -28,7 +28,7 @@ from cudaswitch.hooks import (
     unhooked_scripts,
     watched_since,
 )
-from cudaswitch.platforms import home_folder
+from cudaswitch.platforms import xdg
 from cudaswitch.regular import is_there, read_regular
 from cudaswitch.sites import names_of
 from cudaswitch.versions import Request
@@ -56,29 +56,25 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
         except CudaswitchError as error:
             yield Hook(environment, None, refused=error.message)
             continue
+        want: Want | None = None
         try:
-            # Another user's hooks are not ours to mend: only look whether they have an answer.
-            if not environment.is_own():
+            if environment.is_own():
+                want = answer(request, environment).want
+            else:
+                # Another user's hooks are not ours to mend: only look whether they have an answer.
                 answer_to_pin(environment)
-                if not os.access(environment.folder, os.W_OK) or not _answered(environment):
-                    continue
-            want = answer(request, environment).want
+                if os.access(environment.folder, os.W_OK):
+                    with suppress(CudaswitchError):
+                        want = answer(request, environment).want
         except CudaswitchError as error:
             yield Hook(environment, request, refused=error.message)
+            continue
+        if want is None:
             continue
         try:
             yield _compare(environment, request, want)
         except OSError as error:
             yield Hook(environment, request, closed=str(error.filename))
-
-
-def _answered(environment: Environment) -> bool:
-    """Tell whether a toolkit that we know answers a pin, where its hooks have one already."""
-    try:
-        answer(pin_of(environment), environment)
-    except CudaswitchError:
-        return False
-    return True
 
 
 def _compare(environment: Environment, request: Request, want: Want) -> Hook:
@@ -150,8 +146,7 @@ def kernels_of(variables: Mapping[str, str], environments: list[Environment]) ->
 
     Where Jupyter keeps them: jupyter_core/paths.py, `jupyter_data_dir`.
     """
-    home = home_folder(variables)
-    data = variables.get("XDG_DATA_HOME") or (home and f"{home}/.local/share")
+    data = xdg("data", variables)
     ours = variables.get("JUPYTER_DATA_DIR") or (data and f"{data}/jupyter")
     root = Path(ours or os.devnull, "kernels")
     files = (root / name / "kernel.json" for name in names_of(root))

@@ -358,14 +358,17 @@ def _heal(root: Path) -> None:
 
 
 @contextlib.contextmanager
-def idle(root: Path) -> Iterator[bool]:
-    """Tell whether nobody works in the cache, and see to it that nobody begins to."""
+def idle(root: Path, *, make: bool = True) -> Iterator[bool]:
+    """Tell whether nobody works in the cache, and see to it that nobody begins to.
+
+    Without `make` no lock is left behind, and nobody kept out where there was none.
+    """
     if not os.path.isdir(root):
         yield True
         return
     with Lock(root / IN_USE) as mark:
         try:
-            nobody = mark.take() and mark.works
+            nobody = mark.take(make=make) and mark.works
         except OSError:
             nobody = False
         yield nobody

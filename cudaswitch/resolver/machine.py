@@ -175,6 +175,10 @@ def check(need: Need, facts: Facts) -> Verdict:
 def check_build(
     cuda: Version | None, cudnn: Version | None, code: GpuCode | None, facts: Facts
 ) -> Verdict:
+    """Hold a build against the machine: its CUDA, its cuDNN and its code for GPUs, as far as known.
+
+    One without CUDA runs anywhere.
+    """
     if cuda is None:
         return Verdict((), ())
     driver, gpu = check_driver(cuda, facts), check_gpu(cuda, cudnn, code, facts)

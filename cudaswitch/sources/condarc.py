@@ -16,7 +16,7 @@ from typing import Any
 
 from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.errors import SourceError
-from cudaswitch.platforms import at_home, home_folder, with_variables
+from cudaswitch.platforms import at_home, home_folder, with_variables, xdg
 from cudaswitch.regular import read_regular
 from cudaswitch.sites import names_of
 
@@ -96,8 +96,8 @@ def folders_of_environments(variables: Mapping[str, str], root: str) -> tuple[st
     of_all = [*_SYSTEM, *([Path(root)] if root else [])]
     places = [folder / name for folder in of_all for name in (*_NAMES, ".mambarc")]
     places += _places(variables)
-    config = variables.get("XDG_CONFIG_HOME") or (home and f"{home}/.config")
-    own = [Path(above, name) for above, name in ((config, "mamba"), (home, ".mamba")) if above]
+    above = ((xdg("config", variables), "mamba"), (home, ".mamba"))
+    own = [Path(folder, name) for folder, name in above if folder]
     places += [folder / name for folder in own for name in (".mambarc", "mambarc", "mambarc.d")]
     if home:
         places.append(Path(home, ".mambarc"))
@@ -127,7 +127,8 @@ def _places(variables: Mapping[str, str]) -> list[Path]:
     folders = [*_SYSTEM]
     if root := variables.get("CONDA_ROOT") or _root(variables.get("CONDA_EXE", "")):
         folders.append(Path(root))
-    if config := variables.get("XDG_CONFIG_HOME"):
+    config = variables.get("XDG_CONFIG_HOME", "")
+    if config.startswith("/"):
         folders.append(Path(config) / "conda")
     if home:
         folders += [Path(home, ".config/conda"), Path(home, ".conda")]

@@ -11,6 +11,7 @@ from pathlib import Path
 from shlex import quote
 
 from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.environments import kind_of
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.platforms import at_home
 from cudaswitch.regular import read_regular
@@ -60,7 +61,7 @@ def refuse_environment(toolkit: Path) -> None:
 
     The hint names what brings its CUDA alone. It names no source: conda has no nvcc up to CUDA 11.
     """
-    if not _is_environment(toolkit):
+    if kind_of(toolkit) != "C":
         return
     try:
         release = version_of(toolkit).minor
@@ -70,10 +71,6 @@ def refuse_environment(toolkit: Path) -> None:
         f"`{toolkit}` is a conda environment, and all of its bin would be on PATH",
         f"cudaswitch install {release}, or the files of its CUDA packages",
     )
-
-
-def _is_environment(folder: Path) -> bool:
-    return os.path.isdir(folder / "conda-meta")
 
 
 def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
@@ -95,7 +92,7 @@ def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
         try:
             real = resolved(candidate)
             # Links lead to most; to ask anew may start nvcc.
-            if real not in found and not _is_environment(real):
+            if real not in found and kind_of(real) != "C":
                 found[real] = version_of(real)
         except CudaswitchError:
             continue

@@ -24,10 +24,13 @@ _PLATFORMS = {
     "linux-aarch64": _linux("aarch64"),
     "win-64": (_WINDOWS | {"platform_machine": "AMD64"}, ("win_amd64",)),
 }
-"""What markers see on a platform, and the wheel tags that run there."""
 
 
 def markers_and_tags(name: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what markers see on a platform, and the wheel tags that run there.
+
+    Raises RequestError where PyPI has no CUDA for it.
+    """
     if name not in _PLATFORMS:
         raise RequestError(f"PyPI has no CUDA for `{name}`", f"there is {', '.join(_PLATFORMS)}")
     return _PLATFORMS[name]
