@@ -12,7 +12,7 @@ from cudaswitch import sources, talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date
-from cudaswitch.cli.wanting import Order, means_auto, refuse_words, wanted
+from cudaswitch.cli.wanting import LIBRARY_OF_FILE, Order, means_auto, refuse_words, wanted
 from cudaswitch.download.cache import workplace
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.install import install as install_artifacts
@@ -57,7 +57,7 @@ def install(
     if sha256 and are_files != [True]:
         raise click.UsageError("--sha256 goes with exactly one file or URL")
     if cudnn and all(are_files):
-        raise click.UsageError("--cudnn goes with a version: name the file of cuDNN instead")
+        raise click.UsageError(LIBRARY_OF_FILE)
     refuse_words(what)
     # Each is looked at before any of them is downloaded.
     requests = {each: wanted(each, cudnn) for each in what if not files.names_file(each)}

@@ -24,6 +24,8 @@ _WORDS = {
     "cuda": "a version of CUDA stands by itself",
     "cudnn": "cuDNN goes with a version of CUDA",
 }
+LIBRARY_OF_FILE = "--cudnn goes with a version: name the file of cuDNN instead"
+"""Why files have no `--cudnn`."""
 _FULL = 3
 """The parts of a version that names one release; CUDA's and cuDNN's alike."""
 
