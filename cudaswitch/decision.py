@@ -12,12 +12,9 @@ from cudaswitch.environments import (
     pin_of,
     pinned_environment,
     read_request,
+    required_environment,
 )
-from cudaswitch.errors import (
-    CudaswitchError,
-    EnvironmentNotFoundError,
-    RequestError,
-)
+from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home, real_path
 from cudaswitch.store import all_stores, all_toolkits, dealias, find
@@ -117,7 +114,8 @@ def answer(
     if request.text == "system":
         decision = Decision(Want("system"), request.origin)
     elif request.text == "auto":
-        decision = _automatic(request, environment or active_environment(variables))
+        environment = environment or required_environment(variables, request.asked)
+        decision = _automatic(request, environment)
     else:
         decision = Decision(_want(find(request), request), request.origin)
     if request.gpus and decision.want.home == "system":
@@ -133,11 +131,7 @@ def _want(kit: Toolkit, request: Request) -> Want:
     return Want(kit.path, libraries, request.gpus, compiler=all_stores()[0].compiler_of(kit))
 
 
-def _automatic(request: Request, environment: Environment | None) -> Decision:
-    if environment is None:
-        raise EnvironmentNotFoundError(
-            f"`auto` needs an active environment{request.asked}", "activate one, or name a version"
-        )
+def _automatic(request: Request, environment: Environment) -> Decision:
     found = automatic.ask(environment)
     if found.refusal:
         raise found.refusal
