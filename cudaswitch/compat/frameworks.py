@@ -189,6 +189,11 @@ class Loading(Row):
     by_path: str = ""
 
 
+def reaches(release: Version | None, since: Version | None) -> bool:
+    """Tell whether a release, None where it is not known, can be `since` or a later one."""
+    return since is None or release is None or release >= since
+
+
 class Framework:
     """Everything known of one framework, typed when it is asked for: most are not installed.
 

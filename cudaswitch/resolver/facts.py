@@ -44,6 +44,10 @@ class FoundFramework(NamedTuple):
     source: str
     claims: tuple[Claim, ...] = ()
 
+    def first(self, *gives: Gives) -> Claim | None:
+        """Return the most trusted claim on any of these, None where nothing says."""
+        return next((claim for claim in self.claims if claim.gives in gives), None)
+
 
 class Carried(NamedTuple):
     """A package of the environment that brings CUDA (`component` `cuda`, `library`) or cuDNN.
