@@ -23,7 +23,7 @@ from cudaswitch.versions import VERSION_FILE, Request, parse_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 class Decision(NamedTuple):
@@ -67,6 +67,12 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
         return Decision(asked, f"{environment.prefix} (its frameworks)")
     everywhere = home().at("global")
     return answer_to(everywhere, variables) if os.path.exists(everywhere) else NOTHING
+
+
+def options_of(asked: Want | Request, quote: Callable[[str], str] = str) -> str:
+    """Spell what is asked for beside a toolkit as options, each with a space before it."""
+    options = {"libraries": asked.libraries, "gpus": asked.gpus}
+    return "".join(f" --{name} {quote(value)}" for name, value in options.items() if value)
 
 
 def answer_to(file: str, variables: Mapping[str, str] = os.environ) -> Decision:

@@ -6,6 +6,7 @@ from typing import Any
 
 from cudaswitch.compat.frameworks import Gives
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.platforms import system_of
 
 
 class Reason(NamedTuple):
@@ -107,7 +108,7 @@ class Facts(NamedTuple):
     @property
     def os(self) -> str:
         """`linux` or `win`."""
-        return self.platform.partition("-")[0]
+        return system_of(self.platform)
 
 
 class Rejected(NamedTuple):
