@@ -89,9 +89,9 @@ class Order:
     platform: str | None
     offline: bool
     work: Path
-    anew: bool = False
-    fitting: bool = False
-    names_components: bool = False
+    anew: bool
+    fitting: bool
+    names_components: bool
 
     def supply(self, request: Request) -> Toolkit | sources.Delivery:
         """Return the installed toolkit that will do, or else what the source brings for one."""
