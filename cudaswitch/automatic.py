@@ -8,10 +8,17 @@ import time
 from cudaswitch import settings
 from cudaswitch.activation import Want
 from cudaswitch.environments import Environment
-from cudaswitch.errors import CudaswitchError, NotInstalledError, StoreError
+from cudaswitch.errors import CudaswitchError, NotInstalledError, StoreError, UnfitError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home, listed
-from cudaswitch.store import all_stores, taken
+from cudaswitch.store import all_present, all_stores, taken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cudaswitch.resolver import Resolution
+    from cudaswitch.toolkit import Toolkit
 
 
 class Answer(NamedTuple):
@@ -26,33 +33,42 @@ class Answer(NamedTuple):
     caution: CudaswitchError | None = None
 
 
-def ask(environment: Environment) -> Answer:
-    """Work out which toolkit the frameworks of an environment need."""
+def resolved(environment: Environment, kits: Sequence[Toolkit]) -> Resolution:
+    """Work out what the frameworks of an environment need; `kits` are there to choose from.
+
+    Raises UnfitError where this machine cannot run them.
+    """
     from pathlib import Path  # noqa: PLC0415  # slow to load
 
     from cudaswitch.detect.facts import facts_of  # noqa: PLC0415  # reads tables that few need
     from cudaswitch.resolver import resolve  # noqa: PLC0415  # the same
 
-    stores = all_stores()
-    kits = [kit for store in stores for kit in store.present()]
     resolution = resolve(facts_of(Path(environment.prefix)), kits)
     if not resolution.runs:
-        return Answer(
-            None,
-            CudaswitchError(
-                f"what `{environment.prefix}` holds cannot run here:"
-                " `cudaswitch resolve` tells why",
-                resolution.hint,
-            ),
+        raise UnfitError(
+            f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",
+            resolution.hint,
         )
-    why = resolution.caution
-    if resolution.cuda is None and not all(it.known for it in resolution.frameworks):
-        why = f"which CUDA `{environment.prefix}` needs is not known"
-    caution = CudaswitchError(why, resolution.hint) if why else None
+    return resolution
+
+
+def unknown(environment: Environment, resolution: Resolution) -> str | None:
+    """Say that nothing tells which CUDA an environment needs, None where something does."""
+    if resolution.cuda or all(it.known for it in resolution.frameworks):
+        return None
+    return f"which CUDA `{environment.prefix}` needs is not known"
+
+
+def ask(environment: Environment) -> Answer:
+    """Work out which toolkit the frameworks of an environment need."""
+    stores, kits = all_stores(), all_present()
     try:
+        resolution = resolved(environment, kits)
         chosen = taken(stores, lambda kit: kit.name == resolution.toolkit)
-    except StoreError as error:
+    except (UnfitError, StoreError) as error:
         return Answer(None, error)
+    why = unknown(environment, resolution) or resolution.caution
+    caution = CudaswitchError(why, resolution.hint) if why else None
     if chosen:
         kit = chosen[0]
         want = Want(kit.path, settings.usual_libraries(), compiler=stores[0].compiler_of(kit))

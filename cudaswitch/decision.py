@@ -12,12 +12,9 @@ from cudaswitch.environments import (
     pin_of,
     pinned_environment,
     read_request,
+    required_environment,
 )
-from cudaswitch.errors import (
-    CudaswitchError,
-    EnvironmentNotFoundError,
-    RequestError,
-)
+from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home, real_path
 from cudaswitch.store import all_stores, all_toolkits, dealias, find
@@ -26,7 +23,7 @@ from cudaswitch.versions import VERSION_FILE, Request, parse_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 class Decision(NamedTuple):
@@ -70,6 +67,12 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
         return Decision(asked, f"{environment.prefix} (its frameworks)")
     everywhere = home().at("global")
     return answer_to(everywhere, variables) if os.path.exists(everywhere) else NOTHING
+
+
+def options_of(asked: Want | Request, quote: Callable[[str], str] = str) -> str:
+    """Spell what is asked for beside a toolkit as options, each with a space before it."""
+    options = {"libraries": asked.libraries, "gpus": asked.gpus}
+    return "".join(f" --{name} {quote(value)}" for name, value in options.items() if value)
 
 
 def answer_to(file: str, variables: Mapping[str, str] = os.environ) -> Decision:
@@ -117,7 +120,8 @@ def answer(
     if request.text == "system":
         decision = Decision(Want("system"), request.origin)
     elif request.text == "auto":
-        decision = _automatic(request, environment or active_environment(variables))
+        environment = environment or required_environment(variables, request.asked)
+        decision = _automatic(request, environment)
     else:
         decision = Decision(_want(find(request), request), request.origin)
     if request.gpus and decision.want.home == "system":
@@ -133,11 +137,7 @@ def _want(kit: Toolkit, request: Request) -> Want:
     return Want(kit.path, libraries, request.gpus, compiler=all_stores()[0].compiler_of(kit))
 
 
-def _automatic(request: Request, environment: Environment | None) -> Decision:
-    if environment is None:
-        raise EnvironmentNotFoundError(
-            f"`auto` needs an active environment{request.asked}", "activate one, or name a version"
-        )
+def _automatic(request: Request, environment: Environment) -> Decision:
     found = automatic.ask(environment)
     if found.refusal:
         raise found.refusal

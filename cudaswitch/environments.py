@@ -144,6 +144,15 @@ def active_environment(variables: Mapping[str, str]) -> Environment | None:
     return next(standing_environments(variables), None)
 
 
+def required_environment(variables: Mapping[str, str], asked: str) -> Environment:
+    """Return the active one for `auto`; raises EnvironmentNotFoundError when there is none."""
+    if environment := active_environment(variables):
+        return environment
+    raise EnvironmentNotFoundError(
+        f"`auto` needs an active environment{asked}", "activate one, or name a version"
+    )
+
+
 def standing_environments(variables: Mapping[str, str]) -> Iterator[Environment]:
     """Yield the active environment and those that it stands on, downwards."""
     for prefix in entered(variables):

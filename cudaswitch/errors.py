@@ -100,6 +100,10 @@ class EnvironmentNotFoundError(CudaswitchError):
     """No conda prefix or virtualenv is at the place named."""
 
 
+class UnfitError(CudaswitchError):
+    """What an environment holds cannot run on this machine."""
+
+
 class ToolMissingError(CudaswitchError):
     """The chosen toolkit lacks the tool that was called."""
 

@@ -17,7 +17,7 @@ from cudaswitch.activation import COMPILER_OPTIONS
 from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.environments import kind_of
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.programs import conda_program, is_program
+from cudaswitch.programs import conda_program, is_program, search_path
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
@@ -108,7 +108,7 @@ def host_compiler(
     Starts compilers to ask their version. Without `packages`, none are looked for.
     """
     accepted = bounds(home, cuda)
-    path = environment.get("PATH", os.defpath)
+    path = search_path(environment)
     found = HostCompiler(cuda.minor, accepted, default_compiler(environment))
     if found.fits:
         return found
@@ -133,7 +133,7 @@ def choice(home: Path, cuda: Version) -> str | None:
     headers = [home / name for name in _HEADERS]
     if not os.path.exists(home / "bin/nvcc") or not any(os.path.exists(at) for at in headers):
         return None
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    folders = search_path(os.environ).split(os.pathsep)
     path = os.pathsep.join(at for at in folders if at and not kind_of(Path(at).parent))
     found = host_compiler(home, cuda, {"PATH": path}, packages=False)
     if found.default is None or found.fits:
@@ -185,7 +185,7 @@ def default_compiler(environment: Mapping[str, str]) -> Compiler | None:
 
     CUDAHOSTCXX is CMake's alone. Raises nothing: what does not answer is not there.
     """
-    path = environment.get("PATH", os.defpath)
+    path = search_path(environment)
     named = {
         "NVCC_APPEND_FLAGS": compiler_named(environment.get("NVCC_APPEND_FLAGS", "")),
         "NVCC_PREPEND_FLAGS": compiler_named(environment.get("NVCC_PREPEND_FLAGS", "")),

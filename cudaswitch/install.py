@@ -268,7 +268,7 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
 
 
 def adoption(
-    store: Store, path: Path, version: Version, cudnn: Version | None = None
+    store: Store, path: Path, version: Version, cudnn: Version | None
 ) -> tuple[Recipe, ...]:
     """Plan what `adopt` would make: the toolkit itself, then it with every cuDNN that fits.
 

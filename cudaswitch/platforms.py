@@ -20,6 +20,11 @@ _XDG = {
 }
 
 
+def system_of(platform: str) -> str:
+    """Return the system of a platform: `linux` or `win`."""
+    return platform.partition("-")[0]
+
+
 def current_platform() -> str:
     """Name this machine's platform as conda does."""
     if sys.platform == "win32":

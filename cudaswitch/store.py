@@ -140,6 +140,11 @@ def all_toolkits() -> list[Toolkit]:
     return [kit for store in all_stores() for kit in store.toolkits()]
 
 
+def all_present() -> list[Toolkit]:
+    """List the toolkits of all stores that are there (see `present`), in the same order."""
+    return [kit for store in all_stores() for kit in store.present()]
+
+
 def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     """Choose the installed toolkit for a request: the newest that it names (see `rank`).
 

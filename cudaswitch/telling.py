@@ -6,7 +6,14 @@ import os
 
 from cudaswitch import automatic, talk
 from cudaswitch.activation import applied, chosen, follows_unexported
-from cudaswitch.decision import NOTHING, Decision, decide, toolkit_at, working_directory
+from cudaswitch.decision import (
+    NOTHING,
+    Decision,
+    decide,
+    options_of,
+    toolkit_at,
+    working_directory,
+)
 from cudaswitch.environments import (
     Environment,
     active_environment,
@@ -156,18 +163,14 @@ def _again(pinned: Environment) -> str:
         # Only the integration looks for another toolkit than their hooks have.
         return _load()
     asked = pin_of(pinned)
-    options = {"libraries": asked.libraries, "gpus": asked.gpus}
-    said = "".join(f" --{name} {value}" for name, value in options.items() if value)
-    return f"cudaswitch pin {quote_request(str(asked))}{said}"
+    return f"cudaswitch pin {quote_request(str(asked))}{options_of(asked)}"
 
 
 def _request(want: Want, kit: Toolkit) -> str:
     """Spell the arguments that ask for a toolkit as it is wanted."""
     twins = [one for one in all_toolkits() if one.version == kit.version and one.cudnn]
-    options = {"libraries": want.libraries, "gpus": want.gpus}
-    if kit.cudnn is None and twins:
-        options["cudnn"] = "none"
-    return kit.name + "".join(f" --{name} {value}" for name, value in options.items() if value)
+    without = " --cudnn none" if kit.cudnn is None and twins else ""
+    return f"{kit.name}{options_of(want)}{without}"
 
 
 def _bare() -> Shell | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cudaswitch.archives import xz
+from cudaswitch.archives import threads, xz
 from cudaswitch.archives.faults import DamagedError, FaultError, UnsafeError
 from cudaswitch.archives.streams import decoded
 from tools import require
@@ -20,7 +20,8 @@ SINGLE = lzma.compress(b"one block")
 
 @pytest.fixture(autouse=True)
 def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xz, "cores", lambda most: min(4, most))
+    monkeypatch.setattr(xz, "cores", lambda: 4)
+    monkeypatch.setattr(threads, "PIECE", 500)
 
 
 def blocks(text: bytes = TEXT, size: int = 10_000, *options: str) -> bytes:
@@ -40,7 +41,7 @@ def plain(data: bytes, step: int = 777) -> bytes:
 def in_threads(data: bytes) -> bytes:
     """Return what is decoded in threads alone; the rest is left."""
     found = bytearray()
-    walk = xz.decoded_blocks(pieces(data), lzma.LZMADecompressor, 500)
+    walk = xz.decoded_blocks(pieces(data), lzma.LZMADecompressor)
     try:
         while True:
             found += next(walk)
@@ -104,7 +105,7 @@ def test_several_streams(parts: tuple[object, ...]) -> None:
 
 def test_large_blocks_are_not_held_in_memory() -> None:
     data = blocks(bytes(xz.IN_FLIGHT + 1), xz.IN_FLIGHT, "-0")
-    walk = xz.decoded_blocks(pieces(data), lzma.LZMADecompressor, 500)
+    walk = xz.decoded_blocks(pieces(data), lzma.LZMADecompressor)
     with pytest.raises(StopIteration) as end:
         next(walk)
     assert b"".join(end.value.value) == data

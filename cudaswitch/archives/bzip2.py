@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from cudaswitch.archives.faults import DamagedError, FaultError
-from cudaswitch.archives.threads import cores
+from cudaswitch.archives.threads import cores, sliced
 
 BLOCK, END = 0x314159265359, 0x177245385090
 MAGIC_BITS = 48
@@ -29,10 +29,6 @@ MOST_CANDIDATES = 16
 """Ends of one block that are tried. One in 2^48 bits looks like an end and is none."""
 OUTPUT_AT_ONCE = 1 << 20
 """Bytes that a thread decodes ahead; a block may hold 45 MiB of zeros."""
-MOST_THREADS = 8
-"""Each has about 8 MB: libbz2's own 3.7, a block as it comes and as it goes."""
-
-PIECE = 256 * 1024
 
 _BROKEN = "its bzip2 data is broken"
 _CUT = "its bzip2 data is cut short"
@@ -151,7 +147,7 @@ class _Decoding:
         return not self._decoder.needs_input
 
     def pieces(self) -> Iterator[bytes]:
-        yield from _sliced(self.first)
+        yield from sliced(self.first)
         while not self._decoder.eof:
             try:
                 piece = self._decoder.decompress(b"", OUTPUT_AT_ONCE)
@@ -159,7 +155,7 @@ class _Decoding:
                 raise DamagedError(_BROKEN) from None
             if not self._is_sound():
                 raise DamagedError(_BROKEN)
-            yield from _sliced(piece)
+            yield from sliced(piece)
 
 
 @dataclass(frozen=True)
@@ -295,7 +291,7 @@ def decoded_blocks(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
     Raises DamagedError unless the last one is complete, every checksum holds, and nothing but
     further streams follows. Memory does not grow with the file, nor with what a block holds.
     """
-    count = cores(MOST_THREADS)
+    count = cores()
     threads = ThreadPoolExecutor(count, "bzip2")
     scanner = _Scanner(_Bits(pieces), threads)
     waiting: deque[_Found] = deque()
@@ -326,12 +322,6 @@ def decoded_blocks(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
     finally:
         _abandon(waiting)
         threads.shutdown()
-
-
-def _sliced(data: bytes) -> Iterator[bytes]:
-    """Cut it small, so that a queue of pieces is small too."""
-    for at in range(0, len(data), PIECE):
-        yield data[at : at + PIECE]
 
 
 def _goes_on(found: _Found) -> bool:

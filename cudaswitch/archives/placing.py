@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from cudaswitch.archives.faults import UnsafeError, shown
 from cudaswitch.archives.limits import FOLDERS
 from cudaswitch.archives.members import Member, parents
-from cudaswitch.archives.streams import PIECE
+from cudaswitch.archives.threads import PIECE
 from cudaswitch.archives.writing import Writers, Written, write_all
 from cudaswitch.durable import NO_HARD_LINKS
 from cudaswitch.errors import ArchiveError

@@ -20,15 +20,13 @@ from isal import isal_zlib
 from cudaswitch.archives import xz
 from cudaswitch.archives.bzip2 import decoded_blocks
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError
-from cudaswitch.archives.threads import Hash
+from cudaswitch.archives.threads import PIECE, Hash
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-PIECE = 256 * 1024
-"""Bytes that are read, decoded or written at a time."""
 MAX_WINDOW_LOG = 27
 """128 MiB: the largest window or dictionary that a decoder may be told to keep."""
 GZIP_MAGIC = b"\x1f\x8b"
@@ -232,7 +230,7 @@ def decoded(pieces: Iterator[bytes], form: str) -> Iterator[bytes]:
         yield from decoded_blocks(pieces)
         return
     if form == "xz":
-        pieces = yield from xz.decoded_blocks(pieces, _lzma_decoder, PIECE)
+        pieces = yield from xz.decoded_blocks(pieces, _lzma_decoder)
     decoder: Decoder | None = None
     padding = 0
     for piece in pieces:

@@ -9,14 +9,23 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 
+PIECE = 256 * 1024
+"""Bytes that are read, decoded or written at a time."""
+MOST_THREADS = 8
+"""Each that decodes bzip2 has about 8 MB: libbz2's own 3.7, a block as it comes and as it goes."""
 QUEUED_PIECES = 8
 """Pieces that may wait for the reader."""
 
 
-def cores(most: int) -> int:
-    """Return how many processors this process may use, `most` at most."""
+def cores() -> int:
+    """Return how many processors this process may use, MOST_THREADS at most."""
     usable = getattr(os, "sched_getaffinity", None)
-    return min(most, len(usable(0)) if usable else os.cpu_count() or 1)
+    return min(MOST_THREADS, len(usable(0)) if usable else os.cpu_count() or 1)
+
+
+def sliced(data: bytes) -> Iterator[bytes]:
+    """Cut it small, so that a queue of pieces is small too."""
+    return (data[at : at + PIECE] for at in range(0, len(data), PIECE))
 
 
 def ahead(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:

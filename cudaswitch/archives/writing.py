@@ -10,7 +10,7 @@ import threading
 THREADS = 2
 """One writes while the other hashes; more only fight for the disk."""
 QUEUED = 32
-"""Pieces, of streams.PIECE bytes at most, that may wait for one thread."""
+"""Pieces, of threads.PIECE bytes at most, that may wait for one thread."""
 
 Piece = bytes | memoryview
 

@@ -16,14 +16,13 @@ from typing import NamedTuple
 from zlib import crc32
 
 from cudaswitch.archives.faults import DamagedError, UnsafeError
-from cudaswitch.archives.threads import cores
+from cudaswitch.archives.threads import cores, sliced
 
 MAGIC, END = b"\xfd7zXZ\0", b"YZ"
 CHECKS = {lzma.CHECK_CRC32: 4, lzma.CHECK_CRC64: 8, lzma.CHECK_SHA256: 32}
 """Bytes of each kind of checksum. A stream without one is for who decodes it as a whole."""
 IN_FLIGHT = 64 << 20
 """Bytes, decoded, of all blocks that are worked on; about as many are there packed."""
-MOST_THREADS = 8
 _HEADER = 12
 _MOST_BLOCK_HEADER = 1024
 _HAS_PACKED, _HAS_PLAIN = 0x40, 0x80
@@ -66,23 +65,22 @@ class _Bytes:
 
 
 def decoded_blocks(
-    pieces: Iterator[bytes], decoder: Callable[[], lzma.LZMADecompressor], piece: int
+    pieces: Iterator[bytes], decoder: Callable[[], lzma.LZMADecompressor]
 ) -> Generator[bytes, None, Iterator[bytes]]:
     """Yield what the first streams hold as long as they can be split; return what is left packed.
 
-    `decoder` makes one for a stream; at most `piece` bytes are yielded at a time.
+    `decoder` makes one for a stream.
     """
     source = _Bytes(pieces)
     while source.has(_HEADER + _MOST_BLOCK_HEADER) or source.has(_HEADER + 2):
         header = bytes(source.data[:_HEADER])
         first = _stated(source.data[_HEADER:], header)
-        count = min(cores(MOST_THREADS), IN_FLIGHT // max(first.plain, 1)) if first else 0
+        count = min(cores(), IN_FLIGHT // max(first.plain, 1)) if first else 0
         if count < 2:
             break
         source.take(_HEADER)
         for plain in _stream(source, header, decoder, count):
-            for at in range(0, len(plain), piece):
-                yield plain[at : at + piece]
+            yield from sliced(plain)
         while source.has(4) and source.data[:4] == bytes(4):
             source.take(4)
     return source.rest()

@@ -17,8 +17,8 @@ from isal import isal_zlib
 
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, shown
 from cudaswitch.archives.members import Kind, Member, check_text, decode_name, safe_path
-from cudaswitch.archives.streams import PIECE, InflateDecoder, InflateError, Source
-from cudaswitch.archives.threads import ahead
+from cudaswitch.archives.streams import InflateDecoder, InflateError, Source
+from cudaswitch.archives.threads import PIECE, ahead
 
 LOCAL = struct.Struct("<4s5H3I2H")
 CENTRAL = struct.Struct("<4s6H3I5H2I")

@@ -13,13 +13,13 @@ import click
 
 from cudaswitch import sources, talk
 from cudaswitch.cli import options
-from cudaswitch.cli.wanting import refuse_words, wanted
+from cudaswitch.cli.wanting import LIBRARY_OF_FILE, refuse_words, wanted
 from cudaswitch.decision import version_file, working_directory
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.environments import read_request
-from cudaswitch.errors import RequestError
+from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.install import identified
-from cudaswitch.locking import NAME, Locked, LockedToolkit, locked
+from cudaswitch.locking import NAME, Locked, LockedToolkit, locked, read_lock
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import files
@@ -63,11 +63,16 @@ _ASKING = (
 
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command WHAT and the options for it, which it gets as one value, `asked`."""
+    """Give a command WHAT and the options for it, which it gets as one value, `asked`.
+
+    Where it has `lock_option` too, only one of the two may be given.
+    """
 
     @wraps(command)
     def gathered(**values: Any) -> None:
         mine = {field.name: values.pop(field.name) for field in fields(Asked)}
+        if mine["what"] and values.get("lock_file"):
+            raise click.UsageError("name WHAT or give --lock, not both")
         command(asked=Asked(**mine), **values)
 
     for option in reversed(_ASKING):
@@ -83,12 +88,39 @@ class Answer:
     beside: tuple[Locked, ...] = ()
 
 
+def chosen_or_locked(asked: Asked, lock_file: Path | None, work: Path) -> list[Answer]:
+    """Return the packages of WHAT, or those that a lock file names."""
+    if asked.what:
+        return choose(asked, work)
+    return [Answer(kit) for kit in locked_in(find_lock(lock_file))]
+
+
+def find_lock(named: Path | None, folder: Path | None = None) -> Path:
+    """Return the lock file: the one named, that of the project, or that in the folder."""
+    if named is not None:
+        return named
+    file = project_file()
+    places = [Path(), *([file.parent] if file else []), *([folder] if folder else [])]
+    for place in places:
+        if os.path.isfile(place / NAME):
+            return place / NAME
+    raise RequestError(f"there is no {NAME} here", "cudaswitch lock writes one")
+
+
+def locked_in(path: Path) -> tuple[LockedToolkit, ...]:
+    """Read a lock file; raises CudaswitchError where it names nothing, as that of another tool."""
+    found = read_lock(path)
+    if not found:
+        raise CudaswitchError(f"`{path}` names no toolkit", "cudaswitch lock")
+    return found
+
+
 def choose(asked: Asked, work: Path) -> list[Answer]:
     """Work out the exact packages; nothing is downloaded whose index states its hash."""
     answers = []
     named = tuple(each for each in asked.what if files.names_file(each))
     if named and asked.cudnn:
-        raise click.UsageError("--cudnn goes with a version: name the file of cuDNN instead")
+        raise click.UsageError(LIBRARY_OF_FILE)
     for platform in asked.platforms or (current_platform(),):
         if named:
             answers.append(Answer(_of_files(named, platform, work, asked.offline)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 
 import click
 from click.core import ParameterSource
@@ -12,7 +11,7 @@ from cudaswitch import sources, talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date
-from cudaswitch.cli.wanting import Order, means_auto, refuse_words, wanted
+from cudaswitch.cli.wanting import LIBRARY_OF_FILE, Order, means_auto, refuse_words, wanted
 from cudaswitch.download.cache import workplace
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.install import install as install_artifacts
@@ -53,14 +52,14 @@ def install(
     toolkit belong together in one command. Installing what is there changes nothing, whatever
     --from and --components say; --force brings it anew.
     """
-    are_files = [files.names_file(each) for each in what]
-    if sha256 and are_files != [True]:
+    named = [each for each in what if files.names_file(each)]
+    if sha256 and not (named and len(what) == 1):
         raise click.UsageError("--sha256 goes with exactly one file or URL")
-    if cudnn and all(are_files):
-        raise click.UsageError("--cudnn goes with a version: name the file of cuDNN instead")
+    if cudnn and len(named) == len(what):
+        raise click.UsageError(LIBRARY_OF_FILE)
     refuse_words(what)
     # Each is looked at before any of them is downloaded.
-    requests = {each: wanted(each, cudnn) for each in what if not files.names_file(each)}
+    requests = {each: wanted(each, cudnn) for each in what if each not in named}
     said_by = click.get_current_context().get_parameter_source("components")
     are_named = said_by is not ParameterSource.DEFAULT
     sources.use_mirror(source, mirror)
@@ -69,15 +68,18 @@ def install(
     with workplace(cache()) as work:
         deliveries = {
             each: files.obtain(each, cache=cache(), workdir=work, sha256=sha256, offline=offline)
-            for each in what
-            if files.names_file(each)
+            for each in named
         }
         # Files on one command line belong together, whatever their number.
-        named = [artifact for delivery in deliveries.values() for artifact in delivery.artifacts]
-        bundles = [sources.Delivery(tuple(named))] if named else []
+        brought = [artifact for delivery in deliveries.values() for artifact in delivery.artifacts]
+        bundles = [sources.Delivery(tuple(brought))] if brought else []
         for each, request in requests.items():
-            order = Order(source, channels, components, platform, offline, work, anew=force)
-            order = replace(order, fitting=means_auto(each), names_components=are_named)
+            order = Order(
+                *(source, channels, components, platform, offline, work),
+                anew=force,
+                fitting=means_auto(each),
+                names_components=are_named,
+            )
             got = order.supply(request)
             if isinstance(got, sources.Delivery):
                 bundles.append(got)

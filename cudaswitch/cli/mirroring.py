@@ -9,8 +9,7 @@ import click
 
 from cudaswitch import talk
 from cudaswitch.cli import output
-from cudaswitch.cli.choosing import Answer, Asked, asking, choose, lock_option
-from cudaswitch.cli.projects import find_lock, locked_in
+from cudaswitch.cli.choosing import Asked, asking, chosen_or_locked, lock_option
 from cudaswitch.download.cache import workplace
 from cudaswitch.mirroring import Item, lay_out, require_indexer
 from cudaswitch.paths import cache
@@ -46,14 +45,9 @@ def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:
     """
     if is_version(str(folder)) and not os.path.isdir(folder):
         raise click.UsageError(f"DIR comes first: cudaswitch mirror DIR {folder}")
-    if asked.what and lock_file:
-        raise click.UsageError("name WHAT or give --lock, not both")
     asked.use_mirror()
     with workplace(cache()) as work:
-        if asked.what:
-            answers = choose(asked, work)
-        else:
-            answers = [Answer(kit) for kit in locked_in(find_lock(lock_file))]
+        answers = chosen_or_locked(asked, lock_file, work)
         rows = [(row, one.kit) for one in answers for row in (*one.kit.packages, *one.beside)]
         if any(row.source == "conda" for row, _ in rows):
             require_indexer()

@@ -13,13 +13,22 @@ import click
 from cudaswitch import talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
-from cudaswitch.cli.choosing import Asked, asking, choose, lock_option, project_file
+from cudaswitch.cli.choosing import (
+    Asked,
+    asking,
+    choose,
+    chosen_or_locked,
+    find_lock,
+    lock_option,
+    locked_in,
+    project_file,
+)
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import CudaswitchError, RequestError, StoreError, hint_for
 from cudaswitch.install import Artifact, install
-from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock, read_lock
+from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
 from cudaswitch.rewriting import write_where_named
@@ -156,26 +165,6 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
         talk.line(name)
 
 
-def find_lock(named: Path | None, folder: Path | None = None) -> Path:
-    """Return the lock file: the one named, that of the project, or that in the folder."""
-    if named is not None:
-        return named
-    file = project_file()
-    places = [Path(), *([file.parent] if file else []), *([folder] if folder else [])]
-    for place in places:
-        if os.path.isfile(place / NAME):
-            return place / NAME
-    raise RequestError(f"there is no {NAME} here", "cudaswitch lock writes one")
-
-
-def locked_in(path: Path) -> tuple[LockedToolkit, ...]:
-    """Read a lock file; raises CudaswitchError where it names nothing, as that of another tool."""
-    locked = read_lock(path)
-    if not locked:
-        raise CudaswitchError(f"`{path}` names no toolkit", "cudaswitch lock")
-    return locked
-
-
 def bring(
     kit: LockedToolkit, work: Path, offline: bool, folder: Path | None
 ) -> tuple[Artifact, ...]:
@@ -222,14 +211,9 @@ def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
     """
     from cudaswitch.mirroring import put  # noqa: PLC0415  # for this alone
 
-    if asked.what and lock_file:
-        raise click.UsageError("name WHAT or give --lock, not both")
     asked.use_mirror()
     with workplace(cache()) as work:
-        if asked.what:
-            kits: Sequence[LockedToolkit] = [one.kit for one in choose(asked, work)]
-        else:
-            kits = locked_in(find_lock(lock_file))
+        kits = [one.kit for one in chosen_or_locked(asked, lock_file, work)]
         text = _checked(kits, folder / NAME)
         try:
             folder.mkdir(parents=True, exist_ok=True)

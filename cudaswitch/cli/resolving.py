@@ -18,7 +18,7 @@ from cudaswitch.hostcompiler import bounds
 from cudaswitch.named import environment_named
 from cudaswitch.resolver import explain
 from cudaswitch.resolver import resolve as resolve_facts
-from cudaswitch.store import all_stores, compiles_here
+from cudaswitch.store import all_present, compiles_here
 from cudaswitch.toolkit import Toolkit
 
 
@@ -59,8 +59,7 @@ def resolve(
             )
         environment = active
     facts = facts_of(Path(environment.prefix), driver=driver, cc=cc, gcc=gcc, platform=platform)
-    kits = [kit for store in all_stores() for kit in store.present()]
-    resolution = resolve_facts(facts, kits, _accepts)
+    resolution = resolve_facts(facts, all_present(), _accepts)
     if as_json:
         talk.data(resolution.to_json())
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from cudaswitch.compat.drivers import required
 from cudaswitch.detect.machine import asked_driver, kernel_driver
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
-from cudaswitch.platforms import current_platform
+from cudaswitch.platforms import current_platform, system_of
 from cudaswitch.sources import Listed, Sought
 from cudaswitch.store import dealias
 from cudaswitch.versions import Version, parse_request
@@ -123,11 +124,16 @@ def _runs(each: Listed, platform: str) -> bool | None:
     """Tell whether this machine's driver runs a toolkit; None where nothing tells."""
     if each.component != "cuda" or platform != current_platform():
         return None
-    text = asked_driver(None)[0] or kernel_driver()[0]
-    system = "win" if platform.startswith("win") else "linux"
+    driver, system = _driver(), system_of(platform)
     bound = required(each.version, system)
     least = bound.on(system) if bound else None
-    return Version(text) >= least if text and least else None
+    return Version(driver) >= least if driver and least else None
+
+
+@lru_cache
+def _driver() -> str | None:
+    """Return the driver that is asked for, or else this machine's; the same for every row."""
+    return asked_driver(None)[0] or kernel_driver()[0]
 
 
 def _json(each: Listed, runs: bool | None) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 
 from cudaswitch import sources, talk
-from cudaswitch.environments import active_environment
+from cudaswitch.automatic import resolved, unknown
+from cudaswitch.environments import required_environment
 from cudaswitch.errors import ChoiceError, NotInstalledError, RequestError, SourceError
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources.choosing import source_for
@@ -24,6 +25,8 @@ _WORDS = {
     "cuda": "a version of CUDA stands by itself",
     "cudnn": "cuDNN goes with a version of CUDA",
 }
+LIBRARY_OF_FILE = "--cudnn goes with a version: name the file of cuDNN instead"
+"""Why files have no `--cudnn`."""
 _FULL = 3
 """The parts of a version that names one release; CUDA's and cuDNN's alike."""
 
@@ -61,27 +64,11 @@ def wanted(what: str, cudnn: str | None) -> Request:
         raise RequestError("`system` cannot be installed", "cudaswitch adopt --scan")
     if request.text != "auto":
         return request
-    from cudaswitch.detect.facts import facts_of  # noqa: PLC0415  # reads tables that few need
-    from cudaswitch.resolver import resolve  # noqa: PLC0415  # the same
-
-    environment = active_environment(os.environ)
-    if environment is None:
-        raise RequestError("`auto` needs an active environment", "activate one, or name a version")
-    resolution = resolve(facts_of(Path(environment.prefix)), [])
+    environment = required_environment(os.environ, request.asked)
+    resolution = resolved(environment, [])
     if resolution.cuda is None:
-        place = environment.prefix
-        known = all(framework.known for framework in resolution.frameworks)
-        raise RequestError(
-            f"nothing in `{place}` needs CUDA"
-            if known
-            else f"which CUDA `{place}` needs is not known",
-            "cudaswitch resolve tells why",
-        )
-    if not resolution.runs:
-        raise RequestError(
-            f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",
-            resolution.hint,
-        )
+        why = unknown(environment, resolution) or f"nothing in `{environment.prefix}` needs CUDA"
+        raise RequestError(why, "cudaswitch resolve tells why")
     # An environment that brings its own CUDA wants a toolkit for nvcc alone.
     library = None if resolution.bundled else resolution.cudnn
     return parse_request(resolution.cuda, cudnn or library)
@@ -102,9 +89,9 @@ class Order:
     platform: str | None
     offline: bool
     work: Path
-    anew: bool = False
-    fitting: bool = False
-    names_components: bool = False
+    anew: bool
+    fitting: bool
+    names_components: bool
 
     def supply(self, request: Request) -> Toolkit | sources.Delivery:
         """Return the installed toolkit that will do, or else what the source brings for one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 from cudaswitch.compat.tables import Row, read_table, rows_of
 from cudaswitch.versions import Version
@@ -20,17 +19,6 @@ class Architectures(Row):
     sm: tuple[int, ...]
 
 
-def _typed(row: dict[str, Any]) -> Architectures:
-    return Architectures(
-        cuda=Version(row["cuda"]),
-        min_cc=Version(row["min_cc"]),
-        max_cc=Version(row["max_cc"]),
-        sm=tuple(row["sm"]),
-        source=row["source"],
-        confidence=row["confidence"],
-    )
-
-
 @lru_cache
 def _families() -> dict[str, str]:
     rows = rows_of(read_table("architectures"), "families")
@@ -42,8 +30,8 @@ def architectures(cuda: Version) -> list[Architectures]:
     whole, start = cuda.minor, f"{cuda.major}."
     rows = rows_of(read_table("architectures"), "toolkits")
     if len(cuda.parts) > 1:
-        return [_typed(row) for row in rows if row["cuda"] == whole]
-    return [_typed(row) for row in rows if row["cuda"].startswith(start)]
+        return [Architectures.typed(row) for row in rows if row["cuda"] == whole]
+    return [Architectures.typed(row) for row in rows if row["cuda"].startswith(start)]
 
 
 def gpu_name(cc: Version) -> str:

@@ -54,7 +54,7 @@ def host_compilers(cuda: Version) -> Bounds | None:
 def glibc_limit(cuda: Version, glibc: Version) -> GlibcLimit | None:
     """Find the limit that `cuda` meets on a machine with `glibc`, if any."""
     for row in rows_of(read_table("compilers"), "glibc"):
-        limit = GlibcLimit(**(row | {key: Version(row[key]) for key in ("cuda_max", "glibc_min")}))
+        limit = GlibcLimit.typed(row)
         older = Version(cuda.minor) <= limit.cuda_max
         if older and len(cuda.parts) > 1 and glibc >= limit.glibc_min:
             return limit

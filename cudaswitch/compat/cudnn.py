@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from cudaswitch.compat.tables import Row, read_table, rows_of, version_or_none
+from cudaswitch.compat.tables import Row, read_table, rows_of
 from cudaswitch.versions import Version
 
 
@@ -23,15 +23,7 @@ class Support(Row):
 @lru_cache
 def _table(major: int) -> tuple[Support, ...]:
     return tuple(
-        Support(
-            cudnn=Version(row["cudnn"]),
-            cuda=tuple(Version(cuda) for cuda in row["cuda"]),
-            complete=row["complete"],
-            cc_min=version_or_none(row["cc_min"]),
-            cc_max=version_or_none(row["cc_max"]),
-            source=row["source"],
-            confidence=row["confidence"],
-        )
+        Support.typed(row)
         for row in rows_of(read_table("cudnn"), "supports")
         if row["cudnn"].startswith(f"{major}.")
     )

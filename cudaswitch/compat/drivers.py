@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from cudaswitch.compat.tables import Row, read_table, rows_of, version_or_none
+from cudaswitch.compat.tables import Row, read_table, rows_of
 from cudaswitch.versions import Version
 
 
@@ -22,16 +22,6 @@ class Driver(Row):
         return self.win if os == "win" else self.linux
 
 
-def _driver(row: dict[str, Any]) -> Driver:
-    return Driver(
-        cuda=Version(row["cuda"]),
-        linux=version_or_none(row["linux"]),
-        win=version_or_none(row["win"]),
-        source=row["source"],
-        confidence=row["confidence"],
-    )
-
-
 @lru_cache
 def _rows(key: str) -> tuple[dict[str, Any], ...]:
     """Return a list as it stands in the file: typing all of it costs more than reading it."""
@@ -40,7 +30,7 @@ def _rows(key: str) -> tuple[dict[str, Any], ...]:
 
 def releases() -> list[Version]:
     """List the CUDA releases `X.Y` that have a driver of their own, the newest first."""
-    found = dict.fromkeys(_driver(row).cuda.minor for row in _rows("corresponding"))
+    found = dict.fromkeys(Driver.typed(row).cuda.minor for row in _rows("corresponding"))
     return sorted(map(Version, found), reverse=True)
 
 
@@ -51,7 +41,7 @@ def corresponding(cuda: Version, os: str) -> Driver | None:
     """
     start = f"{cuda.minor}."
     near = [row for row in _rows("corresponding") if f"{row['cuda']}.".startswith(start)]
-    rows = [_driver(row) for row in near if row[os]]
+    rows = [Driver.typed(row) for row in near if row[os]]
     fits = [row for row in rows if row.cuda.starts_with(cuda)] or [
         row for row in rows if row.cuda.minor == cuda.minor and len(cuda.parts) > 1
     ]
@@ -65,7 +55,7 @@ def required(cuda: Version, os: str) -> Driver | None:
     compatibility); before, and for a release older than that rule, its own driver.
     """
     own = corresponding(cuda, os) if len(cuda.parts) > 1 or cuda.major < 11 else None
-    majors = map(_driver, _rows("compatible"))
+    majors = map(Driver.typed, _rows("compatible"))
     major = [row for row in majors if row.cuda.major == cuda.major and row.on(os)]
     rows = [row for row in (own, *major) if row is not None]
     return min(rows, key=lambda row: row.on(os) or row.cuda, default=None)
@@ -79,7 +69,7 @@ def newest_served(driver: Version, os: str) -> Driver | None:
     """
     for row in _rows("corresponding"):  # the newest first
         if row[os] and Version(row[os]) <= driver:
-            return _driver(row)
+            return Driver.typed(row)
     return None
 
 

@@ -189,6 +189,11 @@ class Loading(Row):
     by_path: str = ""
 
 
+def reaches(release: Version | None, since: Version | None) -> bool:
+    """Tell whether a release, None where it is not known, can be `since` or a later one."""
+    return since is None or release is None or release >= since
+
+
 class Framework:
     """Everything known of one framework, typed when it is asked for: most are not installed.
 
@@ -228,19 +233,18 @@ class Framework:
 
     @cached_property
     def cpu_builds(self) -> tuple[CpuBuild, ...]:
-        rows = rows_of(self._data, "cpu_builds")
-        return tuple(CpuBuild(**(_typed(row) | {"but": tuple(row.get("but", ()))})) for row in rows)
+        return tuple(map(CpuBuild.typed, rows_of(self._data, "cpu_builds")))
 
     @cached_property
     def builds(self) -> tuple[Build, ...]:
-        return tuple(_build(row) for row in rows_of(self._data, "rows"))
+        return tuple(map(Build.typed, rows_of(self._data, "rows")))
 
     def code_of(self, version: Version, cuda: Version, os: str) -> Code | None:
         """Find what the published build of a release for `cuda` holds code for."""
         for row in self._code:
             # The text is compared first here, too; a row for 12.1 is not one for 12.10.
             if f"{cuda}.".startswith(f"{row['cuda']}." if "cuda" in row else ""):
-                code = Code(**_typed(row | {"archs": tuple(row["archs"])}))
+                code = Code.typed(row)
                 if code.os in (None, os) and code.since <= version < code.before:
                     return code
         return None
@@ -257,33 +261,30 @@ class Framework:
     @cached_property
     def own_cuda(self) -> OwnCuda | None:
         own = self._data.get("own_cuda")
-        return OwnCuda(**self._sourced(own)) if own else None
+        return OwnCuda.typed(self._sourced(own)) if own else None
 
     @cached_property
     def prefix_by_path(self) -> PrefixByPath | None:
         rule = self._data.get("prefix_by_path")
-        return PrefixByPath(**self._sourced(rule)) if rule else None
+        return PrefixByPath.typed(self._sourced(rule)) if rule else None
 
     @cached_property
     def takes(self) -> Takes | None:
         row = self._data.get("takes")
-        return Takes(**self._sourced(row)) if row else None
+        return Takes.typed(self._sourced(row)) if row else None
 
     @cached_property
     def links(self) -> Links | None:
         row = self._data.get("links")
-        return Links(**self._sourced(row | {"libraries": tuple(row["libraries"])})) if row else None
+        return Links.typed(self._sourced(row)) if row else None
 
     def _sourced(self, row: dict[str, Any]) -> dict[str, Any]:
-        return _typed(row | {"source": self._data["sources"][row["source"]]})
+        return row | {"source": self._data["sources"][row["source"]]}
 
     @cached_property
     def loading(self) -> Loading | None:
         data = self._data.get("loading")
-        if data is None:
-            return None
-        texts = {key: tuple(data.get(key, ())) for key in ("folders", "first")}
-        return Loading(**(data | texts | {"source": self._data["sources"][data["source"]]}))
+        return Loading.typed(self._sourced(data)) if data else None
 
     def builds_of(self, version: Version, os: str) -> list[Build]:
         """List the builds that a release can be, nearest row first, defaults before others."""
@@ -299,7 +300,7 @@ class Framework:
         for row in rows_of(self._data, "rows"):
             # The version is compared as text first: typing every row costs more than the rest.
             if self.rows_apply == "onward" or _series(row["version"]) == version.minor:
-                build = _build(row)
+                build = Build.typed(row)
                 if self.rows_apply == "minor" or build.holds(version):
                     yield build
 
@@ -313,17 +314,6 @@ def _reader(data: dict[str, Any]) -> Reader:
     shared = {"conda-build": "build", "conda-depends": "depends", "wheel": "wheel"}
     rows = data["fields"] if "fields" in data else read_table("records")[shared[data["read"]]]
     return Reader(**{**data, "fields": _fields(rows)})
-
-
-_VERSIONS = ("version", "cuda", "cudnn", "cuda_min", "since", "before", "oldest", "newest")
-
-
-def _typed(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: version_or_none(row[key]) if key in _VERSIONS else row[key] for key in row}
-
-
-def _build(row: dict[str, Any]) -> Build:
-    return Build(**_typed(row))
 
 
 def _series(version: str) -> str:

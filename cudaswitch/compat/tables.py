@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from cudaswitch.versions import Version
 
 DATA = Path(__file__).parent / "data"
+
+_Row = TypeVar("_Row", bound="Row")
 
 
 class Fact(Protocol):
@@ -47,6 +49,12 @@ class Row:
             raise TypeError(f"{type(self).__name__} lacks {missing}")
         self.__dict__.update(fields)
 
+    @classmethod
+    def typed(cls: type[_Row], row: dict[str, Any]) -> _Row:
+        """Make one of what stands in a file: versions as texts, and lists."""
+        known = cls.__annotations__
+        return cls(**{key: _AS.get(known.get(key), _same)(row[key]) for key in row})
+
 
 @lru_cache
 def read_table(name: str) -> dict[str, Any]:
@@ -75,3 +83,17 @@ def literal_start(pattern: str) -> str:
 def version_or_none(text: str | None) -> Version | None:
     """Read a version in a table, where it has one. Raises what Version raises."""
     return None if text is None else Version(text)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_AS: dict[str | None, Callable[[Any], Any]] = {
+    "Version": Version,
+    "Version | None": version_or_none,
+    "tuple[Version, ...]": lambda texts: tuple(map(Version, texts)),
+    "tuple[int, ...]": tuple,
+    "tuple[str, ...]": tuple,
+}
+"""What makes a value out of what a file has for it, by the annotation as it is written."""

@@ -15,7 +15,7 @@ from cudaswitch.detect.packages import Dist, Layer, Record, layers, newest_of
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.environments import kind_of
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
-from cudaswitch.platforms import PLATFORMS, current_platform
+from cudaswitch.platforms import PLATFORMS, current_platform, system_of
 from cudaswitch.programs import conda_program, is_program
 from cudaswitch.resolver import Carried, Compiler, Facts
 from cudaswitch.resolver.needs import release_of
@@ -107,7 +107,7 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
         reading.note(why, prefix)
     placed = list(places(found, reading))
     platform = platform or _platform(prefix, found, placed, reading)
-    os_name = platform.partition("-")[0]
+    os_name = system_of(platform)
     dists = [dist for layer in found for site in layer.sites for dist in site.dists]
     records = [
         record

@@ -29,15 +29,15 @@ class Gpus(NamedTuple):
     source: str
 
 
-def gpus(avoid: Path | None, root: Path = Path("/"), timeout: float = TIMEOUT) -> Gpus | None:
+def gpus(avoid: Path | None, root: Path = Path("/")) -> Gpus | None:
     """Ask the driver for its version and its GPUs; None where no GPU answers.
 
     Nothing inside `avoid`, the environment, is started.
     """
     present = any(os.path.exists(root / module) for module in _MODULES) or os.name == "nt"
-    found = by_nvml(timeout) if present and root == Path("/") else None
+    found = by_nvml() if present and root == Path("/") else None
     if found is None:
-        driver, cc = nvidia_smi(find_smi(avoid, root), timeout)
+        driver, cc = nvidia_smi(find_smi(avoid, root))
         found = Gpus(driver, cc, "nvidia-smi") if driver else None
     return found
 

@@ -62,7 +62,7 @@ class Layer(NamedTuple):
     records: tuple[Record, ...]
 
 
-def layers(prefix: Path, reading: Reading, starts: tuple[str, ...] = ("",)) -> list[Layer]:
+def layers(prefix: Path, reading: Reading, starts: tuple[str, ...]) -> list[Layer]:
     """List what an environment's Python can import, the layer that wins first.
 
     Of the distributions those are listed whose normalised names begin with one of `starts`.

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from cudaswitch import shells, startup
 from cudaswitch.activation import applied
-from cudaswitch.bundled import bundles_cuda
 from cudaswitch.compat.sonames import soname
 from cudaswitch.decision import decide, version_file, working_directory
 from cudaswitch.detect.facts import facts_of
@@ -69,7 +68,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     shell = shells.running_row(variables).name
     pins = pinned(variables)
     on = applied(variables)
-    brings = bundles_cuda(prefix) if prefix else None
+    foreign = strangers(variables, environment, resolution) if environment and needs.brings else ()
     decided, unanswered = _decided(variables)
     asking = _asking(variables)
     return Facts(
@@ -82,6 +81,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         ptxas=tuple(folders.tools("ptxas", variables)),
         needs=needs,
         resolution=resolution,
+        active=active,
         installed=tuple(sorted(usable, key=lambda kit: kit.version)),
         wanted=dict(_wanted(asking)),
         applied=on.home if on else None,
@@ -90,9 +90,8 @@ def gather(variables: Mapping[str, str]) -> Facts:
         unanswered=unanswered,
         asking=next(iter(asking), None),
         environment=environment,
-        brings=brings,
         own_nvcc=compiler.home if compiler and not compiler.leads else None,
-        strangers=strangers(variables, environment, resolution) if environment and brings else (),
+        strangers=foreign,
         loads=found_by_loader(variables, [*loaded, *filter(None, [runtime])]),
         conf=tuple(folders.loader_configuration()),
         local_cuda=folders.link_to_nothing(Path("/usr/local/cuda")),

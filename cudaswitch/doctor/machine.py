@@ -119,7 +119,7 @@ def _toolkit_for_gpu(facts: Facts, cc: Version) -> str:
 def _other_in_cache(facts: Facts) -> Iterator[Found]:
     """The toolkit that is active is not the one whose runtime programs get."""
     kit = facts.active
-    if kit is None or kit.version is None or facts.brings:
+    if kit is None or kit.version is None or facts.needs.brings:
         return
     found = facts.loads.get(soname("cudart", kit.version) or "")
     if found is None or "cache" not in found.why or found.path.startswith(f"{kit.home}/"):

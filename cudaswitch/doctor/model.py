@@ -185,6 +185,7 @@ class Facts:
     ptxas: tuple[Tool, ...]
     needs: Needs
     resolution: Resolution
+    active: Kit | None
     installed: tuple[Toolkit, ...]
     wanted: Mapping[str, str]
     """Requests that hold here, by who makes them."""
@@ -198,8 +199,6 @@ class Facts:
     asking: str | None = None
     """The strongest that asks here: CUDASWITCH_VERSION, or a file."""
     environment: Environment | None = None
-    brings: str | None = None
-    """What shows that the environment brings its own CUDA."""
     own_nvcc: str | None = None
     """The toolkit folder in the environment's wheels that has an nvcc."""
     strangers: tuple[Stranger, ...] = ()
@@ -228,12 +227,6 @@ class Facts:
     """The host compilers that the active toolkit accepts."""
     hosts: Mapping[str, str] = field(default_factory=dict)
     """Host compilers that variables name and that are not there, by variable."""
-
-    @property
-    def active(self) -> Kit | None:
-        if "CUDA_HOME" in self.homes:
-            return self.homes["CUDA_HOME"]
-        return self.nvcc[0].kit if self.nvcc else None
 
     def get(self, name: str) -> str:
         return self.variables.get(name, "")

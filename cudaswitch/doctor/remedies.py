@@ -129,7 +129,7 @@ def _newest_major(facts: Facts) -> str:
 def _newer_cudnn(facts: Facts, least: str) -> str:
     """Bring a cuDNN of at least that release, else its own, to where a framework takes it from."""
     least = least or facts.resolution.cudnn or ""
-    if least and facts.brings and facts.resolution.cuda:
+    if least and facts.needs.brings and facts.resolution.cuda:
         wheel = f"nvidia-cudnn-cu{Version(facts.resolution.cuda).major}"
         spec = f"{wheel}>={least},<{Version(least).major + 1}"
         return f"{pip(facts)} install {word(facts, spec)}"
@@ -256,7 +256,7 @@ def _led_to(facts: Facts, library: str, folders: Sequence[str]) -> str:
 
 def _nvrtc(facts: Facts, _: str) -> str:
     """Bring a toolkit with all names of its libraries where that does not shadow wheels."""
-    return "cudaswitch which libnvrtc.so" if facts.brings else _build(facts, "")
+    return "cudaswitch which libnvrtc.so" if facts.needs.brings else _build(facts, "")
 
 
 def _libdevice(facts: Facts, _: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from cudaswitch import ready
 from cudaswitch.activation import chosen, data_dir
+from cudaswitch.decision import options_of
 from cudaswitch.doctor.folders import DATA_DIR
 from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
 from cudaswitch.environments import Environment
@@ -199,9 +201,8 @@ def pin_command(facts: Facts, hook: Hook) -> str:
     prefix = word(facts, str(hook.environment.prefix))
     if hook.request is None:
         return f"cudaswitch unpin -p {prefix}"
-    options = {"libraries": hook.request.libraries, "gpus": hook.request.gpus}
-    words = [f"--{name} {word(facts, value)}" for name, value in options.items() if value]
-    return " ".join(["cudaswitch pin", what_to_install(facts, hook.request), *words, "-p", prefix])
+    options = options_of(hook.request, partial(word, facts))
+    return f"cudaswitch pin {what_to_install(facts, hook.request)}{options} -p {prefix}"
 
 
 def pip(facts: Facts) -> str:

@@ -201,7 +201,7 @@ def _project(facts: Facts) -> Iterator[Found]:
     if re.search(rf"^CUDA_HOME=[\"']?{re.escape(home)}[\"']?\s*$", text, re.MULTILINE):
         return
     lines = [f"CUDA_HOME={home}", f"CUDA_PATH={home}"]
-    if not facts.brings:
+    if not facts.needs.brings:
         lines.append(f"LD_LIBRARY_PATH={home}/lib64")
     words = " ".join(word(facts, line) for line in lines)
     fix = f"printf '%s\\n' {words} >> {word(facts, str(Path(folder, '.env')))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -156,8 +156,7 @@ def continued_size(response: requests.Response, offset: int, note: Record) -> in
     right = (
         (first, last) == (offset, total - 1)
         and body_length(response) in (None, total - offset)
-        and (not note.etag or headers.get("ETag", note.etag) == note.etag)
-        and (not note.modified or headers.get("Last-Modified", note.modified) == note.modified)
+        and _is_same(headers, note)
         and note.size in (None, total)
     )
     return total if right else None
@@ -178,9 +177,14 @@ def range_of(response: requests.Response, span: tuple[int, int], note: Record) -
     return (
         tuple(map(int, match.groups())) == (start, end - 1, note.size)
         and body_length(response) in (None, end - start)
-        and (not note.etag or headers.get("ETag", note.etag) == note.etag)
-        and (not note.modified or headers.get("Last-Modified", note.modified) == note.modified)
+        and _is_same(headers, note)
     )
+
+
+def _is_same(headers: Mapping[str, str], note: Record) -> bool:
+    """Tell whether an answer carries no validator other than the note's."""
+    pairs = (("ETag", note.etag), ("Last-Modified", note.modified))
+    return all(not ours or headers.get(name, ours) == ours for name, ours in pairs)
 
 
 def refuse_coding(url: str, response: requests.Response) -> SourceError | None:

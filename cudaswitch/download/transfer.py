@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, RLock
 from typing import NoReturn
@@ -18,7 +18,7 @@ from typing import NoReturn
 import requests
 from tqdm import tqdm
 
-from cudaswitch.download.access import ANYBODY, Access, Limits
+from cudaswitch.download.access import Access, Limits
 from cudaswitch.download.cache import PIECE, Cache, Part, Record, feed, read_record
 from cudaswitch.download.client import (
     Session,
@@ -63,8 +63,8 @@ class Transfer:
     size: int | None
     known: Record | None
     show: bool
-    stop: Event = field(default_factory=Event)
-    access: Access = ANYBODY
+    stop: Event
+    access: Access
     resume: bool = True
     _began: float = 0.0
 

@@ -41,7 +41,7 @@ class Answer(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def look_up(name: str, variables: Mapping[str, str], consumer: str | None = None) -> Answer:
+def look_up(name: str, variables: Mapping[str, str], consumer: str | None) -> Answer:
     """List the files for a tool or library; `consumer` is what asks for a library.
 
     Raises RequestError for a consumer that is nothing known, and what the request that

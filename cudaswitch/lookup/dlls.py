@@ -24,7 +24,7 @@ _WITHOUT_PATH = 8
 """Python 3.8 and newer look beside an extension, and no longer on PATH, for what it needs."""
 
 
-def find_dll(name: str, variables: Mapping[str, str], consumer: str | None = None) -> Answer:
+def find_dll(name: str, variables: Mapping[str, str], consumer: str | None) -> Answer:
     """List the files for a DLL, the one that the loader takes first.
 
     Without `consumer` it is what LoadLibrary finds, in the Python of the active environment or

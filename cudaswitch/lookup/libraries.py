@@ -13,7 +13,7 @@ from cudaswitch.lookup.consumers import Package, World
 from cudaswitch.programs import find_program
 
 
-def find_library(name: str, variables: Mapping[str, str], consumer: str | None = None) -> Answer:
+def find_library(name: str, variables: Mapping[str, str], consumer: str | None) -> Answer:
     """List the files for a library, the one that the loader takes first.
 
     Without `consumer` it is what `dlopen` from Python finds: that of the active environment,

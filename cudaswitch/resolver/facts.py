@@ -6,6 +6,7 @@ from typing import Any
 
 from cudaswitch.compat.frameworks import Gives
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.platforms import system_of
 
 
 class Reason(NamedTuple):
@@ -43,6 +44,10 @@ class FoundFramework(NamedTuple):
     origin: str
     source: str
     claims: tuple[Claim, ...] = ()
+
+    def first(self, *gives: Gives) -> Claim | None:
+        """Return the most trusted claim on any of these, None where nothing says."""
+        return next((claim for claim in self.claims if claim.gives in gives), None)
 
 
 class Carried(NamedTuple):
@@ -103,7 +108,7 @@ class Facts(NamedTuple):
     @property
     def os(self) -> str:
         """`linux` or `win`."""
-        return self.platform.partition("-")[0]
+        return system_of(self.platform)
 
 
 class Rejected(NamedTuple):

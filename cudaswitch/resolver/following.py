@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cudaswitch.compat.frameworks import Framework, frameworks
-from cudaswitch.compat.tables import cite
+from cudaswitch.compat.frameworks import Framework, frameworks, reaches
 from cudaswitch.resolver.facts import Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.needs import (
     Need,
     agree,
     cpu_build,
+    cpu_need,
     need_of,
     release_of,
     without_cuda,
@@ -21,10 +21,8 @@ from cudaswitch.versions import Version
 def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need:
     """Work out the need of a framework that uses the CUDA of another, or the environment's."""
     framework = frameworks()[found.name]
-    if rule := cpu_build(found, facts.os, firm=True):
-        return without_cuda(
-            found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint
-        )
+    if need := cpu_need(found, facts.os, firm=True):
+        return need
     stated = [claim for claim in found.claims if claim.gives == "cuda"]
     leader = next((need for need in leaders if need.framework.name == framework.follows), None)
     if leader:
@@ -49,7 +47,7 @@ def _of_environment(
 ) -> Need:
     """Work out the need of one that uses what there is; where it is not `alone` others decide."""
     rule, release = framework.own_cuda, release_of(found.version)
-    if rule and rule.since and release and release < rule.since:
+    if rule and not reaches(release, rule.since):
         rule = None
     for part in facts.carried:
         by = ("cuda", "release") if part.kind == "conda" else (rule.shown_by,) if rule else ()

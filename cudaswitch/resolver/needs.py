@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks
+from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks, reaches
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
@@ -100,20 +100,16 @@ def agree(one: Version, other: Version) -> bool:
 
 def need_of(found: FoundFramework, facts: Facts) -> Need:
     """Work out what a framework needs: its files first, its version's table row after."""
-    if rule := cpu_build(found, facts.os, firm=True):
-        return without_cuda(
-            found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint
-        )
+    if need := cpu_need(found, facts.os, firm=True):
+        return need
     reasons: list[Reason] = []
     cuda = _settle(found, "cuda", reasons)
     cudnn = _settle(found, "cudnn", reasons)
-    verdict = next((claim for claim in found.claims if claim.gives in ("gpu", "cuda")), None)
+    verdict = found.first("gpu", "cuda")
     if verdict and verdict.value == "cpu":
         return without_cuda(found, Reason("it is a build without CUDA", verdict.source))
-    if verdict is None and (rule := cpu_build(found, facts.os, firm=False)):
-        return without_cuda(
-            found, Reason("its builds of this kind have no CUDA", cite(rule)), rule.hint
-        )
+    if verdict is None and (need := cpu_need(found, facts.os, firm=False)):
+        return need
     rows = _rows(found, cuda, cudnn, facts.os, states_gpu=verdict is not None)
     cuda = _refine_cuda(found, rows, cuda, reasons)
     cudnn = _refine_cudnn(found, rows, cudnn, reasons)
@@ -122,7 +118,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         text = "neither its files nor a table of its releases say for which CUDA it was built"
         hint = "name the CUDA yourself: `cudaswitch compat` lists what goes with this machine"
         return without_cuda(found, Reason(text, found.source), hint)._replace(known=False)
-    minimum = next((claim for claim in found.claims if claim.gives == "cuda_min"), None)
+    minimum = found.first("cuda_min")
     cuda_min = Version(minimum.value) if minimum else (row.cuda_min if row else None)
     if cuda_min and len(cuda.parts) == 1:
         least = minimum.source if minimum else cite(row) if row else ""
@@ -159,10 +155,17 @@ def without_cuda(found: FoundFramework, reason: Reason, hint: str | None = None)
     return Need(found, framework, None, None, None, None, own=False, reasons=(reason,), hint=hint)
 
 
+def cpu_need(found: FoundFramework, os: str, *, firm: bool) -> Need | None:
+    """Return the need of a build that has no CUDA by a rule, None where no rule says so."""
+    if rule := cpu_build(found, os, firm=firm):
+        reason = Reason("its builds of this kind have no CUDA", cite(rule))
+        return without_cuda(found, reason, rule.hint)
+    return None
+
+
 def _code(found: FoundFramework, cuda: Version, os: str) -> GpuCode | None:
     """Tell what GPUs a build is for: as it says itself, or as the project publishes it."""
-    claim = next((claim for claim in found.claims if claim.gives == "archs"), None)
-    if claim:
+    if claim := found.first("archs"):
         return GpuCode(tuple(claim.value.split()), claim.source)
     release = release_of(found.version)
     if release is None or not _published(found):
@@ -189,9 +192,7 @@ def cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None:
             continue
         if (rule.since or rule.before) and release is None:
             continue
-        if rule.since and release and release < rule.since:
-            continue
-        if rule.before and release and release >= rule.before:
+        if not reaches(release, rule.since) or (rule.before and reaches(release, rule.before)):
             continue
         if release and release.text in rule.but:
             continue
@@ -293,7 +294,7 @@ def _own(
     if rule and rule.pip == "always":
         return True, (), Reason("its wheels bring their own CUDA", cite(rule))
     # Wheels find those beside them before anything of the prefix.
-    beside = rule and not (rule.since and release and release < rule.since)
+    beside = rule and reaches(release, rule.since)
     half: tuple[Carried, ...] = ()
     links = linked(frameworks()[found.name])
     for kind in ("dist", "conda") if beside else ("conda",):
@@ -357,9 +358,8 @@ def _unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) ->
     """Say that nothing leads a pip package to the CUDA of its conda prefix, where that is so."""
     rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
     conda = any(part.kind == "conda" for part in serving)
-    if not rule or not conda or facts.os != "linux" or facts.lib_on_path:
-        return None
-    if release and release < rule.since:
+    led = facts.lib_on_path or facts.os != "linux"
+    if led or not (rule and conda and reaches(release, rule.since)):
         return None
     place, lib = str(facts.prefix), f"{facts.prefix}/lib"
     text = f"it looks in `{lib}` only by LD_LIBRARY_PATH, and nothing puts that folder there"
