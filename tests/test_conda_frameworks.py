@@ -6,6 +6,7 @@ import pytest
 
 from cudaswitch.resolver import explain
 from made_environments import ORDERED, build_info
+from tools import executable
 
 
 def test_an_older_cudnn_of_conda(env, monkeypatch):
@@ -226,7 +227,7 @@ def brought(env, record, version, nvcc="bin/nvcc"):
         env.conda(record, version, "h1_0")
     else:
         env.dist(record, version)
-    env.write(nvcc, "#!/bin/sh\n").chmod(0o755)
+    executable(env.prefix / nvcc)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from cudaswitch.detect.facts import facts_of
 from cudaswitch.errors import EnvironmentNotFoundError
 from cudaswitch.resolver import resolve
 from made_environments import BUNDLES, NEW_DRIVER, SITE, Env
+from tools import executable
 
 
 def cudnn_pin(cuda, version):
@@ -65,7 +66,7 @@ def test_nothing_is_executed(env, tmp_path):
     env.file("torch/version.py", f"__version__ = '1.12.1'\n{call}\ncuda = {call}\n")
     env.file("sitecustomize.py", call)
     env.file("torch/__init__.py", call)
-    env.write("bin/nvidia-smi", f"#!/bin/sh\n: > {witness}\n").chmod(0o755)
+    executable(env.prefix / "bin/nvidia-smi", f"#!/bin/sh\n: > {witness}\n")
     path = os.environ["PATH"]
     try:
         os.environ["PATH"] = f"{env.prefix}/bin:{path}"

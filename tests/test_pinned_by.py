@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from adoptable import smallest
 from checks import refused, snapshot, succeeded
 from homes import Home
 from shells.conda import conda_prefix
@@ -230,10 +231,7 @@ def test_environments_follow_an_alias(stocked: Home, tmp_path: Path) -> None:
 def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) -> None:
     """conda knows it, by its list; of ours it has the pin and the hooks, and no note."""
     for version in ("12.7.0", "12.7.1"):
-        folder = tmp_path / version
-        (folder / "bin").mkdir(parents=True)
-        (folder / "bin" / "nvcc").touch(0o755)
-        (folder / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
+        smallest(tmp_path / version, version)
     succeeded(home.run("adopt", tmp_path / "12.7.0"))
     original, clone = conda_prefix(tmp_path / "original"), tmp_path / "clone"
     succeeded(home.run("pin", "12.7", "--prefix", original))

@@ -19,6 +19,7 @@ from cudaswitch.detect.facts import facts_of
 from cudaswitch.resolver import resolve
 from homes import Home
 from rattler_install import rattler_install
+from tools import executable
 
 LOAD = "import ctypes, glob, sys; ctypes.CDLL(glob.glob(sys.prefix + '/{}')[0]); print('loaded')"
 CUSPARSE = LOAD.format("lib/python*/site-packages/nvidia/cusparse/lib/libcusparse.so.12")
@@ -60,10 +61,8 @@ def older_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def older_toolkit(home: Home, library: Path) -> None:
     """Put a toolkit 12.1 with that library into the store."""
     kit = home.path / "cuda-12.1"
-    (kit / "bin").mkdir(parents=True)
-    nvcc = kit / "bin/nvcc"
-    nvcc.write_text("#!/bin/sh\necho 'Cuda compilation tools, release 12.1, V12.1.105'\n")
-    nvcc.chmod(0o755)
+    said = "Cuda compilation tools, release 12.1, V12.1.105"
+    executable(kit / "bin/nvcc", f"#!/bin/sh\necho '{said}'\n")
     builders.elf_library(
         kit / "lib64/libcudart.so.12", "libcudart.so.12", {"cudaRuntimeGetVersion": 12010}
     )

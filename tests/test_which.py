@@ -18,6 +18,7 @@ from checks import refused, succeeded
 from homes import Home
 from loader_corpus import LOADER
 from made_environments import torch_start
+from tools import executable
 
 _LOAD = """
 import ctypes, os, sys
@@ -277,10 +278,7 @@ def test_consumers_that_are_none(home: Home, env: Path, tmp_path: Path) -> None:
 def test_a_python_that_is_a_script_is_left_aside(home: Home, link, tmp_path: Path) -> None:
     """As pyenv's are: which Python it would start, only running it tells."""
     library = link(tmp_path / "lib/libx.so.1")
-    script = tmp_path / "bin/python3"
-    script.parent.mkdir()
-    script.write_text("#!/bin/sh\nexit 1\n")
-    script.chmod(0o755)
+    script = executable(tmp_path / "bin/python3", "#!/bin/sh\nexit 1\n")
     path = f"{script.parent}:{home.env['PATH']}"
     told = which(home, "libx.so.1", PATH=path, LD_LIBRARY_PATH=str(library.parent))
     assert told["path"] == str(library)
@@ -296,9 +294,7 @@ def test_a_tool_is_the_one_that_the_shell_starts(
     """A name with a slash is no matter of PATH, and nothing between colons is where one stands."""
     here = tmp_path / "here"
     for folder in (here, here / "on/path"):
-        folder.mkdir(parents=True)
-        (folder / "tool").write_text("#!/bin/sh\n")
-        (folder / "tool").chmod(0o755)
+        executable(folder / "tool")
     ask = ["/bin/bash", "-c", f"type -P {name}"]
     shell = subprocess.run(ask, cwd=here, env={"PATH": path}, capture_output=True, text=True)  # noqa: PLW1510  # 1 says no
     done = home.run("which", name, "--json", cwd=here, PATH=path)
@@ -314,9 +310,8 @@ def test_a_shim_tells_what_it_runs(home: Home, tmp_path: Path) -> None:
     """Each answer is held against what the shim then starts."""
     kit, own = tmp_path / "cuda-11.8", tmp_path / "own/nvcc"
     for tool in (kit / "bin/nvcc", own):
-        tool.parent.mkdir(parents=True)
-        tool.write_text("#!/bin/sh\nprintf '%s\\n' \"$0\" 'Cuda compilation tools, V11.8.89'\n")
-        tool.chmod(0o755)
+        said = "'Cuda compilation tools, V11.8.89'"
+        executable(tool, f"#!/bin/sh\nprintf '%s\\n' \"$0\" {said}\n")
     version = {"cudaRuntimeGetVersion": builders.Writes(11080)}
     builders.elf_library(kit / "lib64/libcudart.so.11.0", "libcudart.so.11.0", version)
     (kit / "version.json").write_text('{"cuda": {"name": "CUDA SDK", "version": "11.8.0"}}')

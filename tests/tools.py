@@ -1,4 +1,4 @@
-"""Finding the programs that a test needs."""
+"""Finding the programs that a test needs, and making some."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ def console_script() -> Path:
     if not script.is_file():
         pytest.fail(f"`{script}` is not there: install the package into this environment first")
     return script
+
+
+def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
+    """Write a program: a script that does nothing, where no `text` says what it does."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
 
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

@@ -12,6 +12,7 @@ from made_environments import Env
 from shells.conda import conda_prefix
 from shells.driver import BASH, ZSH, Shell
 from shells.kits import STATE, Person, foreign, read_env
+from tools import executable
 
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 
@@ -54,8 +55,7 @@ class Named:
 
     def __init__(self, person: Person, folder: Path, kind: str) -> None:
         self.person, self.env, self.tree = person, Env(folder / "an env [x]"), folder / "tree"
-        self.program = self.env.write("bin/tell", TELL)
-        self.program.chmod(0o755)
+        self.program = executable(self.env.prefix / "bin/tell", TELL)
         if kind == "conda":
             conda_prefix(self.env.prefix)
         else:

@@ -12,6 +12,7 @@ from shells.driver import BASH, FISH, ZSH, Shell
 from shells.frameworks import entered
 from shells.kits import Person
 from shells.terminal import Open, Terminal, cd, home_of, printed, seen
+from tools import executable
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
@@ -43,13 +44,12 @@ def asking(tmp_path: Path, person: Person) -> Path:
     folder = tmp_path / "asking"
     folder.mkdir()
     (folder / ".cuda-version").write_text(">=11,<12,!=9.9\n")
-    program = tmp_path / "program"
     asked = tmp_path / "asked"
-    program.write_text(
+    executable(
+        tmp_path / "program",
         f"#!/bin/sh\nif ! [ -e '{asked}' ]; then : >'{asked}'; sleep 30; fi\n"
-        f"echo '{person.kits[1].home}'\n"
+        f"echo '{person.kits[1].home}'\n",
     )
-    program.chmod(0o755)
     return folder
 
 
