@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,14 @@ def as_plain_user(*command: str | Path) -> list[str | Path]:
     if os.geteuid() != 0:
         return list(command)
     return [require("setpriv"), "--bounding-set=-all", "--inh-caps=-all", *command]
+
+
+@contextmanager
+def closed(path: Path) -> Iterator[None]:
+    """Let nobody but root read, write or enter a file or a folder."""
+    before = path.stat().st_mode
+    path.chmod(0)
+    try:
+        yield
+    finally:
+        path.chmod(before)
