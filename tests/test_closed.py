@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from checks import PYTHON, refused, snapshot, succeeded
+from checks import refused, snapshot, succeeded
 from homes import Home
 from made_environments import Env
 from shells.conda import conda_prefix
+from shells.venvs import with_venv
 from tools import as_plain_user, closed, console_script
 
 READERS = {
@@ -94,7 +95,7 @@ def test_packages_in_an_environment(stocked: Home, tmp_path: Path, what: str) ->
 def test_a_part_of_a_hook(stocked: Home, tmp_path: Path, file: str) -> None:
     """The owner of the environment has had it written by root, for example."""
     env = tmp_path / "env"
-    subprocess.run([PYTHON, "-m", "venv", "--without-pip", env], check=True)
+    with_venv(env)
     succeeded(stocked.run("pin", "10.1", "-p", str(env)))
     variables = {"VIRTUAL_ENV": str(env), "PATH": f"{env}/bin:{stocked.env['PATH']}"}
     with closed(env / "etc/cudaswitch" / file):

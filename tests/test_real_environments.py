@@ -19,6 +19,7 @@ from cudaswitch.detect.facts import facts_of
 from cudaswitch.resolver import resolve
 from homes import Home
 from rattler_install import rattler_install
+from shells.venvs import with_venv
 from tools import executable
 
 LOAD = "import ctypes, glob, sys; ctypes.CDLL(glob.glob(sys.prefix + '/{}')[0]); print('loaded')"
@@ -30,15 +31,10 @@ def pip_install(python: Path, *arguments: str | Path) -> None:
     subprocess.run([*command, "--no-compile", *arguments], check=True, timeout=900)
 
 
-def virtualenv(folder: Path) -> Path:
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtualenv with real CUDA libraries of 12.4, of which cuSPARSE needs nvJitLink 12.4."""
-    env = virtualenv(tmp_path_factory.mktemp("wheels") / "env")
+    env = with_venv(tmp_path_factory.mktemp("wheels") / "env")
     pip_install(
         env / "bin/python",
         "nvidia-cuda-runtime-cu12==12.4.127",
@@ -150,7 +146,7 @@ def test_real_wheels_are_seen(wheels: Path) -> None:
 @pytest.mark.network
 @pytest.mark.slow
 def test_a_real_torch_without_cuda(tmp_path: Path) -> None:
-    env = virtualenv(tmp_path / "env")
+    env = with_venv(tmp_path / "env")
     pip_install(env / "bin/python", "torch==2.13.0")
     version = next(env.glob("lib/python*/site-packages/torch/version.py")).read_text()
     answer = resolve(facts_of(env, driver="390.1"), [])

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from checks import refused, succeeded
 from homes import Home
 from loader_corpus import LOADER
 from made_environments import torch_start
+from shells.venvs import with_venv
 from tools import executable
 
 _LOAD = """
@@ -58,7 +58,7 @@ def link(linker: Path):
 @pytest.fixture(scope="module")
 def env(tmp_path_factory: pytest.TempPathFactory) -> Path:
     prefix = tmp_path_factory.mktemp("which") / "an env"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    with_venv(prefix)
     return prefix
 
 
@@ -241,7 +241,7 @@ def test_a_library_that_only_the_packages_of_the_environment_find(
     for name in ("libcudart.so.12", "libnvrtc.so.12"):
         link(kit / "lib64" / name)
     succeeded(home.run("adopt", kit))
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", env], check=True)
+    with_venv(env)
     [site] = env.glob("lib/python*/site-packages")
     runtime = link(site / "nvidia/cuda_runtime/lib/libcudart.so.12")
     variables = active(home, env)

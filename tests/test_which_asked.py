@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import pytest
 
 from checks import refused, succeeded
 from homes import Home
+from shells.venvs import with_venv
 from shim_places import Place, echoing
 from tools import console_script
 
@@ -49,7 +49,7 @@ def test_whoever_asks(asking: Home, who: str) -> None:
     origin = "CUDASWITCH_VERSION"
     if who == "pin":
         env = asking.path / "env"
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", env], check=True)
+        with_venv(env)
         succeeded(asking.run("pin", "11.8", "-p", env))
         variables["VIRTUAL_ENV"] = str(env)
         origin = f"{env}/etc/cudaswitch/pin:1"
