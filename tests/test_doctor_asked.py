@@ -18,11 +18,6 @@ from shells.conda import conda_prefix
 from tools import root_only
 
 
-@pytest.fixture
-def patient(tmp_path: Path) -> Patient:
-    return Patient.new(tmp_path)
-
-
 def found(patient: Patient) -> dict[str, dict[str, str]]:
     done = patient.home.run("doctor", "--json", **patient.env)
     rows = json.loads(done.stdout)["findings"]

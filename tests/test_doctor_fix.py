@@ -29,11 +29,6 @@ SAFE = ("CS072", "CS077", "CS078", "CS081", "CS083", "CS084")
 """One for each kind of thing that is done."""
 
 
-@pytest.fixture
-def patient(tmp_path: Path) -> Patient:
-    return Patient.new(tmp_path)
-
-
 @pytest.mark.parametrize("code", SAFE)
 def test_what_is_safe_is_mended_after_it_was_agreed_to(patient: Patient, code: str) -> None:
     CASES[code](patient)

@@ -106,11 +106,6 @@ def test_the_table() -> None:
     assert len(MESSAGES) >= 30
 
 
-@pytest.fixture
-def patient(tmp_path: Path) -> Patient:
-    return Patient.new(tmp_path)
-
-
 PASTED = "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1\n"
 
 
