@@ -202,7 +202,7 @@ def test_a_shell_that_has_it_already(beside_conda, monkeypatch):
     assert beside_conda.resolve().caution is None
 
 
-def test_wheels_beside_it_and_releases_before_2_7_need_no_path(beside_conda, monkeypatch):
+def test_wheels_beside_it_and_releases_before_2_7_need_no_path(beside_conda):
     beside_conda.dist("tensorflow-gpu", "2.6.2")
     assert beside_conda.resolve().caution is None
     beside_conda.dist("tensorflow-gpu", "2.14.1")

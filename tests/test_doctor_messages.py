@@ -229,7 +229,7 @@ def test_what_tells_no_cause(facts: Facts, line: str) -> None:
     assert explain(line, facts, []) == []
 
 
-def test_nothing_of_a_message_is_run(patient: Patient, facts: Facts) -> None:
+def test_nothing_of_a_message_is_run() -> None:
     """Values of a message that end up in a command are numbers, never words."""
     grown = [group for row in messages() for group in re.findall(r"\{(\w+)\}", row.fix)]
     assert grown

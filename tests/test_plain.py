@@ -324,7 +324,7 @@ def test_a_reader_that_goes_away_is_no_error(stocked: Home) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_program_keeps_its_arguments_and_its_name(stocked: Home, tmp_path: Path) -> None:
+def test_the_program_keeps_its_arguments_and_its_name(stocked: Home) -> None:
     """PATH is searched as shells do: an empty entry is the working directory."""
     tool = stocked.path / "tool"
     tool.write_text('#!/bin/sh\necho "$0 $*"\n')

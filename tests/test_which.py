@@ -204,7 +204,7 @@ def test_for_torch_as_it_loads_its_libraries(
     assert succeeded(human) == [str(cusparse)]
 
 
-def test_what_a_package_opens_by_itself(home: Home, env: Path, link, tmp_path: Path) -> None:
+def test_what_a_package_opens_by_itself(home: Home, env: Path, link) -> None:
     [site] = env.glob("lib/python*/site-packages")
     opened = link(site / "nvidia/nvrtc/lib/libnvrtc.so.12")
     link(site / "some_thing/_core.so", rpath="$ORIGIN/../nvidia/nvrtc/lib")
@@ -213,9 +213,7 @@ def test_what_a_package_opens_by_itself(home: Home, env: Path, link, tmp_path: P
     assert "none of its libraries needs it" in told["notes"][0]
 
 
-def test_a_distribution_by_the_name_that_pip_has_for_it(
-    home: Home, env: Path, link, tmp_path: Path
-) -> None:
+def test_a_distribution_by_the_name_that_pip_has_for_it(home: Home, env: Path, link) -> None:
     """Wheels of NVIDIA's have no import name of their own; RECORD says which files are theirs."""
     [site] = env.glob("lib/python*/site-packages")
     files = ["nvidia/cusolver/lib/libcusolver.so.11", "nvidia/cublas_two/lib/libcublas.so.12"]

@@ -315,7 +315,7 @@ class TestNodeenv:
         return f"source {shell.quote(str(script))}"
 
     def test_a_toolkit_that_was_left_within(
-        self, entering: str, shell: Shell, person: Person, tmp_path: Path, at_prompt: Open
+        self, entering: str, shell: Shell, tmp_path: Path, at_prompt: Open
     ) -> None:
         (tmp_path / "tree").mkdir()
         (tmp_path / "tree" / ".cuda-version").write_text("11.8\n")

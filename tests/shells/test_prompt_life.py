@@ -98,7 +98,7 @@ def test_so_is_one_that_no_folder_asks_for(
 
 @every_shell
 def test_a_question_whose_program_was_killed_is_asked_again(
-    shell: Shell, person: Person, asking: Path, tmp_path: Path
+    shell: Shell, person: Person, asking: Path
 ) -> None:
     """As by one that looks after memory, or by Ctrl-\\; an answer of it is another thing."""
     program = asking.with_name("program")
@@ -198,7 +198,7 @@ def test_another_shell_takes_its_place(
 )
 @pytest.mark.parametrize("gone", ["", "_CUDASWITCH_GONE=0/gone"], ids=["plain", "gone"])
 def test_a_switch_that_throws_bash_back_to_its_prompt_is_tried_once(
-    fault: str, gone: str, person: Person, tree: Path, at_prompt: Open
+    fault: str, gone: str, tree: Path, at_prompt: Open
 ) -> None:
     """It drops whatever it was doing, and asks PROMPT_COMMAND again: that may have no end."""
     terminal = at_prompt(BASH)
