@@ -7,21 +7,27 @@ from pathlib import Path
 
 import builders
 from homes import Home
+from tools import executable
 
 
-def write(path: Path, text: str, mode: int = 0o644) -> None:
+def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-    path.chmod(mode)
+
+
+def smallest(folder: Path, version: str) -> Path:
+    """Make a toolkit with nothing but an nvcc that does nothing, and the file with its version."""
+    executable(folder / "bin/nvcc")
+    write(folder / "version.json", json.dumps({"cuda": {"version": version}}))
+    return folder
 
 
 def toolkit(folder: Path, version: str = "11.2.152") -> Path:
     """Make a small toolkit with an nvcc that only tells its version, as NVIDIA lays it out."""
     release = ".".join(version.split(".")[:2])
-    write(
+    executable(
         folder / "bin/nvcc",
         f'#!/bin/sh\necho "Cuda compilation tools, release {release}, V{version}"\n',
-        0o755,
     )
     write(folder / "targets/x86_64-linux/include/cuda.h", "#define CUDA_VERSION 11020\n")
     library = folder / "targets/x86_64-linux/lib/libcudart.so.11.2.152"

@@ -10,6 +10,9 @@ from typing import Any
 
 import builders
 from builders import Content, Link, conda_package
+from cudaswitch.sources import Delivery
+from cudaswitch.sources.conda import Channels
+from cudaswitch.versions import parse_request
 from zstd_library import zstd
 
 DEFAULTS = {
@@ -192,3 +195,9 @@ def _owner(part: str, path: str) -> str:
         "cuda_cccl": "cuda-cccl_linux-64",
         "cuda_culibos": "cuda-cudart-static_linux-64",
     }[part]
+
+
+def obtain(tmp_path: Path, text: str, *channels: str, **options: Any) -> Delivery:
+    """Ask these channels for it, into the folder `work`, which is there."""
+    options = {"platform": "linux-64", "offline": False, "components": "build"} | options
+    return Channels(channels).obtain(parse_request(text), workdir=tmp_path / "work", **options)

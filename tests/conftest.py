@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 import builders
 import tools
 from builders import cache
+from doctoring import Patient
 from homes import HOSTILE_FOLDER, Home, make_home
 from made_environments import Env
 from shim_places import Place, made_place
@@ -109,6 +110,11 @@ def hostile_folder(tmp_path: Path) -> Path:
 def require() -> Callable[[str], str]:
     """The function that finds a tool or skips (at home) or fails (in CI)."""
     return tools.require
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Patient:
+    return Patient.new(tmp_path)
 
 
 @pytest.fixture

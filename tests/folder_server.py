@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import http.server
-import threading
 from html import escape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from http_server import Running
 
-class FolderServer:
-    """Serves what lies in `root`, at the moment it is asked. A context manager.
+
+class FolderServer(Running):
+    """Serves what lies in `root`, at the moment it is asked.
 
     `lists` lets it list folders. `asked` are the requests as (path, status), in order, `trusted`
     the credentials that came with them; `instead` maps a path to what is sent in place of the file.
@@ -32,14 +33,6 @@ class FolderServer:
     def statuses(self, path: str) -> list[int]:
         """Return how the requests for `path` were answered, in order."""
         return [status for at, status in self.asked if at == path]
-
-    def __enter__(self) -> FolderServer:
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.http.shutdown()
-        self.http.server_close()
 
 
 class _QuietServer(http.server.ThreadingHTTPServer):

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools import console_script
+from tools import as_plain_user, console_script
 
 HOSTILE_FOLDER = "a b&(c)[d]{e}*?<f>|#~=%! èрт🚒♞中片"
 """Everything awkward that PATH, the loader and conda can carry: fit for a toolkit's path."""
@@ -65,11 +65,27 @@ class Home:
         **variables: str | None,
     ) -> subprocess.CompletedProcess[str]:
         """Run the installed `cudaswitch`; `variables` are set for it, None takes one away."""
+        return self._run([console_script(), *arguments], cwd, stdin, timeout, variables)
+
+    def run_plainly(
+        self, *arguments: str | Path, cwd: Path | None = None, **variables: str | None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it so that permissions hold for it, also where the tests run as root."""
+        return self._run(as_plain_user(console_script(), *arguments), cwd, "", 300, variables)
+
+    def _run(
+        self,
+        command: list[str | Path],
+        cwd: Path | None,
+        stdin: str,
+        timeout: float,
+        variables: dict[str, str | None],
+    ) -> subprocess.CompletedProcess[str]:
         env = self.env | {key: value for key, value in variables.items() if value is not None}
         for key in [key for key, value in variables.items() if value is None]:
             env.pop(key, None)
         return subprocess.run(
-            [console_script(), *arguments],
+            command,
             cwd=cwd or self.path,
             env=env,
             input=stdin,

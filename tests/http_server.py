@@ -16,6 +16,7 @@ from collections import Counter
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from http_modes import MODES, random_bytes
@@ -29,8 +30,25 @@ class Asked:
     headers: dict[str, str]
 
 
-class Server:
-    """Serves `content` under every mode and file name. A context manager; threads inside."""
+Own = TypeVar("Own", bound="Running")
+
+
+class Running:
+    """A context manager: while it is entered, `http` answers, each request in a thread."""
+
+    http: http.server.ThreadingHTTPServer
+
+    def __enter__(self: Own) -> Own:
+        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.shutdown()
+        self.http.server_close()
+
+
+class Server(Running):
+    """Serves `content` under every mode and file name."""
 
     def __init__(self, content: bytes = b"", certificate: Path | None = None) -> None:
         self.content = content or random_bytes(1 << 20)
@@ -61,14 +79,6 @@ class Server:
     def url(self, mode: str = "ok", name: str = "file.bin", credentials: str = "") -> str:
         at = f"{credentials}@" if credentials else ""
         return f"{self.scheme}://{at}{self.host}/{mode}/{name}"
-
-    def __enter__(self) -> Server:
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.http.shutdown()
-        self.http.server_close()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -77,6 +77,16 @@ class Env:
         return resolve(facts_of(self.prefix, **machine), [])
 
 
+def cudnn_pin(cuda: int, version: str) -> str:
+    """Return what PyTorch's wheels for Linux require of cuDNN's."""
+    return f'nvidia-cudnn-cu{cuda} (=={version}) ; platform_system == "Linux"'
+
+
+def notes(answer: Resolution) -> list[str]:
+    """Return the reasons of an answer, each with its source."""
+    return [f"{it.text} [{it.source}]" for it in answer.reasons]
+
+
 PLAIN, DICT, ORDERED = "plain", "dict", "ordered"
 """The shapes that TensorFlow's build file has had."""
 

@@ -15,17 +15,14 @@ from cudaswitch.changing import own_store
 from cudaswitch.environments import Environment
 from cudaswitch.versions import Version
 from homes import Home
-from tools import console_script
+from tools import console_script, executable
 
 _TOOL = '#!/bin/sh\nprintf "%s\\0" "$0" "$@"\n'
 """A tool that prints what it was called with."""
 
 
-def executable(path: Path, text: str = _TOOL) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
+def echoing(path: Path) -> Path:
+    return executable(path, _TOOL)
 
 
 @dataclass
@@ -74,9 +71,9 @@ def made_place(home: Home, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setattr(sys, "argv", [str(program)])
     old, new = folder / "cuda-11.8", folder / "cuda-12.4"
     for kit in (old, new):
-        executable(kit / "bin" / "nvcc")
+        echoing(kit / "bin" / "nvcc")
         (kit / "lib64").mkdir()
-    executable(old / "bin" / "cuda-memcheck")
+    echoing(old / "bin" / "cuda-memcheck")
     installing.adopt(own_store(), old, Version("11.8"))
     installing.adopt(own_store(), new, Version("12.4"))
     shims.install()

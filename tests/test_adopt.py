@@ -13,6 +13,7 @@ from adoptable import names, toolkit, write
 from checks import refused, snapshot, succeeded
 from homes import Home
 from shells.conda import conda_prefix
+from tools import executable
 
 
 def test_a_name_that_begins_anothers_is_that_one(home: Home, tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def without_header(folder: Path) -> None:
 
 
 def broken_nvcc(folder: Path) -> None:
-    write(folder / "bin/nvcc", "#!/bin/sh\nexit 1\n", 0o755)
+    executable(folder / "bin/nvcc", "#!/bin/sh\nexit 1\n")
 
 
 RUNGS: dict[str, tuple[Callable[[Path], None], str]] = {
@@ -132,7 +133,7 @@ def test_json(home: Home, tmp_path: Path) -> None:
 def test_scan_finds_what_path_and_variables_lead_to(home: Home, tmp_path: Path) -> None:
     one, two = toolkit(tmp_path / "one"), toolkit(tmp_path / "two", "11.4.48")
     write(two / "bin/nvcc.profile", "TOP = ..\n")
-    write(tmp_path / "wrapper/nvcc", "#!/bin/sh\n", 0o755)
+    executable(tmp_path / "wrapper/nvcc")
     where = {
         "CUDA_HOME": str(one),
         "CUDA_PATH": str(tmp_path / "gone"),
@@ -195,7 +196,7 @@ def test_scan_asks_a_toolkit_once_for_its_version(home: Home, tmp_path: Path) ->
     """However many links lead to it: to ask may start its nvcc."""
     place, asked = toolkit(tmp_path / "cuda-11.2"), tmp_path / "asked"
     nvcc = (place / "bin/nvcc").read_text()
-    write(place / "bin/nvcc", nvcc.replace("echo", f"echo >>'{asked}'\necho"), 0o755)
+    executable(place / "bin/nvcc", nvcc.replace("echo", f"echo >>'{asked}'\necho"))
     (tmp_path / "cuda").symlink_to(place)
     where = {"CUDA_HOME": str(place), "CUDA_PATH": str(tmp_path / "cuda")}
     assert str(place) in "\n".join(succeeded(home.run("adopt", "--scan", **where)))
@@ -217,7 +218,7 @@ BAD = {
     "a file": (lambda at: write(at, "x"), "is a file"),
     "an empty folder": (lambda at: at.mkdir(), "neither bin/nvcc nor libcudart"),
     "a folder of programs with a wrapper": (
-        lambda at: write(at / "bin/nvcc", "#!/bin/sh\necho V13.0.48\n", 0o755),
+        lambda at: executable(at / "bin/nvcc", "#!/bin/sh\necho V13.0.48\n"),
         "nothing else of a CUDA toolkit",
     ),
     "a link to itself": (lambda at: at.symlink_to(at), "no toolkit"),
@@ -236,8 +237,8 @@ def test_what_is_no_toolkit_is_refused(home: Home, tmp_path: Path, bad: str) -> 
 def environment(folder: Path) -> Path:
     """Make a conda environment with CUDA 12.4 in it, as conda lays it out."""
     write(folder / "conda-meta/history", "")
-    write(folder / "bin/python", "#!/bin/sh\n", 0o755)
-    write(folder / "bin/nvcc", "#!/bin/sh\necho 'release 12.4, V12.4.131'\n", 0o755)
+    executable(folder / "bin/python")
+    executable(folder / "bin/nvcc", "#!/bin/sh\necho 'release 12.4, V12.4.131'\n")
     write(folder / "bin/nvcc.profile", "TOP = ..\n")
     write(folder / "lib/libcudart.so.12.4.127", "")
     return folder
@@ -267,7 +268,7 @@ def test_scan_leaves_a_conda_environment_alone(home: Home, tmp_path: Path) -> No
 
 def test_a_version_that_cannot_be_told_can_be_named(home: Home, tmp_path: Path) -> None:
     place = tmp_path / "cuda"
-    write(place / "bin/nvcc", "#!/bin/sh\n", 0o755)
+    executable(place / "bin/nvcc")
     refused(home.run("adopt", place), "nothing else of a CUDA", hint="--as VERSION")
     write(place / "include/cuda_runtime.h", "")
     refused(home.run("adopt", place), "cannot tell the version", hint="--as VERSION")

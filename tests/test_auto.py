@@ -9,6 +9,7 @@ import pytest
 from checks import refused, succeeded
 from homes import Home
 from made_environments import Env
+from tools import executable
 
 KIT = "10.1.243+cudnn7.6.5"
 TELL = ("sh", "-c", 'echo "$CUDA_HOME:$LD_LIBRARY_PATH"')
@@ -156,8 +157,7 @@ def test_conda_s_own_nvcc_is_left_alone(stocked: Home, tmp_path: Path) -> None:
     active = {"CONDA_PREFIX": str(env.prefix)}
     home = f"{stocked.store}/toolkits/{KIT}"
     assert succeeded(stocked.run("current", **active))[1] == home
-    nvcc = env.write("bin/nvcc", "#!/bin/sh\n")
-    nvcc.chmod(0o755)
+    nvcc = executable(env.prefix / "bin/nvcc")
     # As conda leaves its records behind what it puts in.
     env.conda("cudatoolkit-dev", "10.1.243", "h1_1")
     for request in ([], ["auto"]):

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from made_environments import SITE, WINDOWS_SITE, Env
+from made_environments import SITE, WINDOWS_SITE, Env, notes
 
 BUILD_INFO = "import collections\nbuild_info = collections.OrderedDict({})\n"
-
-
-def notes(answer):
-    return [f"{it.text} [{it.source}]" for it in answer.reasons]
 
 
 OTHERS = [

@@ -28,7 +28,7 @@ from made_environments import Env
 from made_libraries import LIBRARIES, Made
 from mounts import in_own_mounts
 from stock import BARE, kit
-from tools import console_script
+from tools import console_script, executable
 
 pytestmark = pytest.mark.skipif(
     current_platform() != "linux-64", reason="the made wheels are for linux-64"
@@ -325,8 +325,8 @@ def test_whatever_a_framework_prints_is_a_result(tmp_path: Path, answer: str) ->
     env = Env(tmp_path / "env")
     env.torch("2.0.0", "12.9")
     answers = {"home": str(tmp_path), "what": "with nvcc", "version": "2"}
-    python = env.write("bin/python", "#!/bin/sh\n" + words.replace("ANSWER", json.dumps(answers)))
-    python.chmod(0o755)
+    said = words.replace("ANSWER", json.dumps(answers))
+    executable(env.prefix / "bin/python", f"#!/bin/sh\n{said}")
     kit = Toolkit("12.9", Version("12.9"), None, str(tmp_path), "system", "linux-64")
     variables = {"CUDACXX": "nvcc", "PATH": "/usr/bin:/bin"}
     environment = Environment(str(env.prefix), "V")

@@ -10,14 +10,14 @@ import pytest
 from checks import proven, succeeded
 from cudaswitch.check import bounded, building
 from homes import Home
+from tools import executable
 
 
 def compiling(folder: Path, nvcc: str) -> Path:
     """Make a toolkit that has nothing but an nvcc, which is a script."""
-    for path, text in {"bin/nvcc": f"#!/bin/sh\n{nvcc}\n", "include/cuda.h": ""}.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    (folder / "bin/nvcc").chmod(0o755)
+    executable(folder / "bin/nvcc", f"#!/bin/sh\n{nvcc}\n")
+    (folder / "include").mkdir()
+    (folder / "include/cuda.h").touch()
     return folder
 
 

@@ -18,6 +18,7 @@ from cudaswitch.check.inventory import Inventory, Library
 from cudaswitch.check.results import Result
 from cudaswitch.store import Store, read_toolkit
 from homes import Home, make_home
+from shells.venvs import with_venv
 from tools import require
 
 
@@ -200,7 +201,7 @@ def test_runtimes_of_pypi_with_cudnn(
 def test_an_extension_of_pytorch(home: Home, tmp_path: Path) -> None:
     """A PyTorch without CUDA suffices to compile with; one with CUDA wants Thrust, too."""
     prefix = tmp_path / "env"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    with_venv(prefix)
     install = [sys.executable, "-m", "pip", "--python", prefix / "bin/python", "install"]
     packages = ["torch==2.13.0", "ninja", "setuptools", "numpy"]
     # Most of what is compiled at once is never imported.

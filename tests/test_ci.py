@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools import require
+from tools import executable, require
 
 RUN = Path(__file__).parents[1] / ".ci/run"
 SAYS = """E: Failed to fetch http://mirror.example/x.deb  No space left on device
@@ -31,8 +31,7 @@ def told(folder: Path, tools: Mapping[str, str]) -> tuple[str, set[str]]:
     for name in ("bash", "dirname", "mktemp", "rm", "sed", "tail"):
         (folder / name).symlink_to(require(name))
     for name, text in {"sudo": 'exec "$@"', **tools}.items():
-        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
-        (folder / name).chmod(0o755)
+        executable(folder / name, f"#!/bin/sh\n{text}\n")
     done = subprocess.run(
         [RUN], env={"PATH": str(folder)}, capture_output=True, text=True, check=False
     )

@@ -60,7 +60,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_interrupted(home: Home, tmp_path: Path, ending: str) -> None:
+def test_interrupted(home: Home, ending: str) -> None:
     from http_server import Server
 
     number, what = ENDINGS[ending]

@@ -6,23 +6,22 @@ that cannot be looked at now is one all the same.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from checks import PYTHON, refused, snapshot, succeeded
+from checks import refused, snapshot, succeeded
 from homes import Home
 from made_environments import Env
 from shells.conda import conda_prefix
-from tools import as_plain_user, console_script
+from shells.venvs import with_venv
+from tools import as_plain_user, closed, console_script
 
 READERS = {
     "list": ("list",),
@@ -35,15 +34,6 @@ READERS = {
 }
 
 
-@contextlib.contextmanager
-def closed(folder: Path) -> Iterator[None]:
-    folder.chmod(0)
-    try:
-        yield
-    finally:
-        folder.chmod(0o755)
-
-
 @pytest.mark.parametrize(
     "command", [("pin", "10.1", "-p"), ("pin", "10.1", "--dir"), ("adopt",)], ids=" ".join
 )
@@ -53,24 +43,10 @@ def test_what_is_named_and_closed_is_not_told_as_missing(
     shut = tmp_path / "shut"
     inner = conda_prefix(shut / "env")
     with closed(shut):
-        done = run(stocked, *command, str(inner))
+        done = stocked.run_plainly(*command, str(inner))
     refused(done, f"`{inner}`", "Permission denied")
     assert "not there" not in done.stderr
     assert "there is no" not in done.stderr
-
-
-def run(
-    home: Home, *arguments: str, cwd: Path | None = None, **variables: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        as_plain_user(console_script(), *arguments),
-        cwd=cwd or home.path,
-        env=home.env | variables,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def went_on(done: subprocess.CompletedProcess[str]) -> None:
@@ -88,7 +64,7 @@ def test_an_environment(stocked: Home, tmp_path: Path, kind: str, what: str) -> 
     (prefix / "pyvenv.cfg").touch()
     path = f"{prefix}/bin:{stocked.env['PATH']}"
     with closed(tmp_path / "theirs"):
-        went_on(run(stocked, *READERS[what], **{kind: str(prefix), "PATH": path}))
+        went_on(stocked.run_plainly(*READERS[what], **{kind: str(prefix), "PATH": path}))
 
 
 @pytest.mark.parametrize("what", [*READERS, "env", "resolve", "pin"])
@@ -108,7 +84,9 @@ def test_packages_in_an_environment(stocked: Home, tmp_path: Path, what: str) ->
     for name in ("nvidia", "torch-2.6.0+cu124.dist-info"):
         [folder] = env.prefix.rglob(name)
         with closed(folder):
-            done = run(stocked, *(words | READERS)[what], VIRTUAL_ENV=str(env.prefix), PATH=path)
+            done = stocked.run_plainly(
+                *(words | READERS)[what], VIRTUAL_ENV=str(env.prefix), PATH=path
+            )
         assert "internal error" not in done.stderr
         assert done.returncode == 0 or "CS0" in done.stdout, done.stderr
 
@@ -117,14 +95,14 @@ def test_packages_in_an_environment(stocked: Home, tmp_path: Path, what: str) ->
 def test_a_part_of_a_hook(stocked: Home, tmp_path: Path, file: str) -> None:
     """The owner of the environment has had it written by root, for example."""
     env = tmp_path / "env"
-    subprocess.run([PYTHON, "-m", "venv", "--without-pip", env], check=True)
+    with_venv(env)
     succeeded(stocked.run("pin", "10.1", "-p", str(env)))
     variables = {"VIRTUAL_ENV": str(env), "PATH": f"{env}/bin:{stocked.env['PATH']}"}
     with closed(env / "etc/cudaswitch" / file):
         for words in (["list"], ["exec", "10.1", "--", "true"], ["gc"]):
-            done = run(stocked, *words, **variables)
+            done = stocked.run_plainly(*words, **variables)
             assert done.returncode == 0, done.stderr
-        done = run(stocked, "doctor", "--json", **variables)
+        done = stocked.run_plainly("doctor", "--json", **variables)
         found = {one["code"]: one for one in json.loads(done.stdout)["findings"]}
         if file.endswith(".sh"):
             assert "cannot be read" in found["CS072"]["evidence"]
@@ -132,7 +110,7 @@ def test_a_part_of_a_hook(stocked: Home, tmp_path: Path, file: str) -> None:
             line = f'cudaswitch() {{ {shlex.quote(str(console_script()))} "$@"; }}; '
             command = as_plain_user("sh", "-c", line + found["CS072"]["fix"])
             subprocess.run(command, env=stocked.env, check=True, capture_output=True)
-            done = run(stocked, "doctor", "--json", **variables)
+            done = stocked.run_plainly("doctor", "--json", **variables)
             assert "CS072" not in done.stdout
 
 
@@ -143,7 +121,7 @@ def test_a_pin_is_not_taken_for_none(stocked: Home, tmp_path: Path, part: str) -
     before = snapshot(prefix)
     with closed(prefix / part):
         for words in (("unpin", "-p", str(prefix)), ("pin", "10.1.243", "-p", str(prefix))):
-            refused(run(stocked, *words), "Permission denied")
+            refused(stocked.run_plainly(*words), "Permission denied")
     assert snapshot(prefix) == before
 
 
@@ -174,7 +152,7 @@ def test_a_pinned_directory_keeps_its_pin(stocked: Home, tmp_path: Path, what: s
     project.mkdir(parents=True)
     succeeded(stocked.run("pin", "10.1", "--dir", str(project)))
     with closed(tmp_path / "outer"):
-        went_on(run(stocked, *READERS[what]))
+        went_on(stocked.run_plainly(*READERS[what]))
     assert any(str(project) in line for line in succeeded(stocked.run("list")))
 
 
@@ -186,33 +164,33 @@ def test_a_version_file(stocked: Home, words: tuple[str, ...]) -> None:
     file.chmod(0)
     asked = [*words, str(file)] if words[-1] == "--file" else words
     said = f"cannot read `{file}`: Permission denied"
-    refused(run(stocked, *asked), said, hint=f"chmod u+r {shlex.quote(str(file))}")
+    refused(stocked.run_plainly(*asked), said, hint=f"chmod u+r {shlex.quote(str(file))}")
     if os.geteuid() == 0:
         os.chown(file, 12345, 12345)
-        refused(run(stocked, *asked), said, hint="another user's: set CUDASWITCH_VERSION")
+        refused(stocked.run_plainly(*asked), said, hint="another user's: set CUDASWITCH_VERSION")
 
 
 def test_a_pin_over_one_can_be_read(stocked: Home) -> None:
     file = stocked.path / ".cuda-version"
     file.write_text("11.8\n")
     file.chmod(0o040)
-    done = run(stocked, "pin", "10.1", "--dir", ".")
+    done = stocked.run_plainly("pin", "10.1", "--dir", ".")
     assert succeeded(done) == []
     assert stat.S_IMODE(file.stat().st_mode) == 0o440
-    assert "10.1.243" in succeeded(run(stocked, "current"))[0]
+    assert "10.1.243" in succeeded(stocked.run_plainly("current"))[0]
 
 
 def test_an_environment_that_shells_ask_about(stocked: Home, tmp_path: Path) -> None:
     prefix = conda_prefix(tmp_path / "env")
     with closed(prefix):
-        done = run(stocked, "want", "--environment", str(prefix))
+        done = stocked.run_plainly("want", "--environment", str(prefix))
     refused(done, f"`{prefix}` is no conda environment", hint="name another")
 
 
 def test_a_folder_of_jupyters(stocked: Home, tmp_path: Path) -> None:
     (tmp_path / "data/jupyter/kernels").mkdir(parents=True)
     with closed(tmp_path / "data"):
-        done = run(stocked, "doctor", XDG_DATA_HOME=str(tmp_path / "data"))
+        done = stocked.run_plainly("doctor", XDG_DATA_HOME=str(tmp_path / "data"))
     assert "Permission denied" not in done.stderr
 
 
@@ -222,9 +200,9 @@ def test_a_folder_of_condas_settings(home: Home) -> None:
     folder.mkdir(parents=True)
     (folder / "mine.yml").write_text("channels: [\n")
     words = ("search", "12.4", "--from", "conda", "--offline")
-    refused(run(home, *words), "mine.yml")
+    refused(home.run_plainly(*words), "mine.yml")
     with closed(folder):
-        done = run(home, *words)
+        done = home.run_plainly(*words)
     assert done.returncode == 1
     assert "no source could be asked" in done.stderr
     assert "mine.yml" not in done.stderr
@@ -251,7 +229,7 @@ def test_a_pinned_environment_holds_its_toolkit(
             "adopt": ["adopt", str(kit), "--as", "12.4.1"],
             "install": ["install", "10.1"],
         }
-        went_on(run(stocked, *words[command]))
-        done = run(stocked, "remove", "10.1.243+cudnn7.6.5")
+        went_on(stocked.run_plainly(*words[command]))
+        done = stocked.run_plainly("remove", "10.1.243+cudnn7.6.5")
         assert done.returncode == 1
         assert str(prefix) in done.stderr

@@ -11,13 +11,13 @@ import pytest
 
 import builders
 from checks import PYTHON, RUNTIME_ANSWER, refused, snapshot, succeeded
-from conda_channels import CONDA_FORGE, DEFAULTS, NVIDIA, add_records, compress
+from conda_channels import CONDA_FORGE, DEFAULTS, NVIDIA, add_records, compress, obtain
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Delivery
 from cudaswitch.sources.channels import channel_url
 from cudaswitch.sources.conda import Channels
 from cudaswitch.sources.repodata import read_records
-from cudaswitch.versions import Version, parse_request
+from cudaswitch.versions import Version
 from folder_server import FolderServer
 from homes import Home
 
@@ -47,11 +47,6 @@ def server(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
         (tmp_path / "work").mkdir()
         yield running
-
-
-def obtain(tmp_path: Path, text: str, *channels: str, **options: Any) -> Delivery:
-    options = {"platform": "linux-64", "offline": False, "components": "build"} | options
-    return Channels(channels).obtain(parse_request(text), workdir=tmp_path / "work", **options)
 
 
 def names(delivery: Delivery) -> list[str]:

@@ -6,6 +6,7 @@ import pytest
 
 from cudaswitch.resolver import explain
 from made_environments import ORDERED, build_info
+from tools import executable
 
 
 def test_an_older_cudnn_of_conda(env, monkeypatch):
@@ -201,7 +202,7 @@ def test_a_shell_that_has_it_already(beside_conda, monkeypatch):
     assert beside_conda.resolve().caution is None
 
 
-def test_wheels_beside_it_and_releases_before_2_7_need_no_path(beside_conda, monkeypatch):
+def test_wheels_beside_it_and_releases_before_2_7_need_no_path(beside_conda):
     beside_conda.dist("tensorflow-gpu", "2.6.2")
     assert beside_conda.resolve().caution is None
     beside_conda.dist("tensorflow-gpu", "2.14.1")
@@ -226,7 +227,7 @@ def brought(env, record, version, nvcc="bin/nvcc"):
         env.conda(record, version, "h1_0")
     else:
         env.dist(record, version)
-    env.write(nvcc, "#!/bin/sh\n").chmod(0o755)
+    executable(env.prefix / nvcc)
 
 
 @pytest.mark.parametrize(

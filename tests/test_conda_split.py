@@ -6,7 +6,6 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,11 +13,10 @@ import builders
 from builders import HELLO_CU, conda_package, local_channel
 from builders.recipes import cudnn_headers, cudnn_libraries
 from checks import succeeded
-from conda_channels import split_toolkit
+from conda_channels import obtain, split_toolkit
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Delivery
-from cudaswitch.sources.conda import Channels
-from cudaswitch.versions import Version, parse_request
+from cudaswitch.versions import Version
 from folder_server import FolderServer
 from homes import make_home
 
@@ -30,11 +28,6 @@ def split(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("split")
     split_toolkit(folder / "conda-forge")
     return folder
-
-
-def obtain(tmp_path: Path, text: str, *channels: str, **options: Any) -> Delivery:
-    options = {"platform": "linux-64", "offline": False, "components": "build"} | options
-    return Channels(channels).obtain(parse_request(text), workdir=tmp_path / "work", **options)
 
 
 COMPILER = {

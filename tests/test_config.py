@@ -7,7 +7,6 @@ import os
 import pwd
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from checks import refused
 from cudaswitch import settings
 from cudaswitch.settings import SETTINGS
 from mounts import NO_HOME, in_own_mounts
+from shells.venvs import with_venv
 from tools import as_plain_user, console_script
 
 
@@ -418,7 +418,7 @@ def test_pinned_environments_follow_libraries(person: Person, tmp_path: Path) ->
     kit, prefix = tmp_path / "cuda-12.4", tmp_path / "env"
     made(kit)
     assert person.run("adopt", str(kit), "--as", "12.4").returncode == 0
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    with_venv(prefix)
     assert person.run("pin", "12.4", "-p", str(prefix)).returncode == 0
 
     def inside() -> str:

@@ -14,18 +14,11 @@ from cudaswitch.bundled import bundles_cuda
 from cudaswitch.detect.facts import facts_of
 from cudaswitch.errors import EnvironmentNotFoundError
 from cudaswitch.resolver import resolve
-from made_environments import BUNDLES, NEW_DRIVER, SITE, Env
-
-
-def cudnn_pin(cuda, version):
-    return f'nvidia-cudnn-cu{cuda} (=={version}) ; platform_system == "Linux"'
-
+from made_environments import BUNDLES, NEW_DRIVER, SITE, Env, cudnn_pin, notes
+from shells.venvs import with_venv
+from tools import executable
 
 # Lying, broken and hostile files.
-
-
-def texts(answer):
-    return [f"{reason.text} [{reason.source}]" for reason in answer.reasons]
 
 
 NO_VERSION_FILES = {
@@ -44,9 +37,8 @@ def test_a_version_file_that_is_none_leaves_a_note(env, content, note):
     env.file("torch/version.py").write_bytes(content)
     answer = env.resolve()
     assert answer.cuda == "11.6"
-    notes = [text for text in texts(answer) if "torch/version.py" in text]
-    assert len(notes) == 1
-    assert note in notes[0]
+    [told] = [text for text in notes(answer) if "torch/version.py" in text]
+    assert note in told
 
 
 def test_a_version_file_of_a_gigabyte_is_not_read(env):
@@ -55,7 +47,7 @@ def test_a_version_file_of_a_gigabyte_is_not_read(env):
         file.truncate(1 << 30)
     answer = env.resolve()
     assert answer.cuda == "11.6"
-    assert any("larger than 64 KiB" in text for text in texts(answer))
+    assert any("larger than 64 KiB" in text for text in notes(answer))
 
 
 def test_nothing_is_executed(env, tmp_path):
@@ -65,7 +57,7 @@ def test_nothing_is_executed(env, tmp_path):
     env.file("torch/version.py", f"__version__ = '1.12.1'\n{call}\ncuda = {call}\n")
     env.file("sitecustomize.py", call)
     env.file("torch/__init__.py", call)
-    env.write("bin/nvidia-smi", f"#!/bin/sh\n: > {witness}\n").chmod(0o755)
+    executable(env.prefix / "bin/nvidia-smi", f"#!/bin/sh\n: > {witness}\n")
     path = os.environ["PATH"]
     try:
         os.environ["PATH"] = f"{env.prefix}/bin:{path}"
@@ -114,7 +106,7 @@ def test_a_fifo_in_place_of_a_file_does_not_hang(env):
     os.mkfifo(env.prefix / SITE / "torch/version.py")
     answer = env.resolve()
     assert answer.cuda == "11.6"
-    assert any("not a regular file" in text for text in texts(answer))
+    assert any("not a regular file" in text for text in notes(answer))
 
 
 def test_links_in_a_circle_to_nothing_and_out(env, tmp_path):
@@ -122,17 +114,17 @@ def test_links_in_a_circle_to_nothing_and_out(env, tmp_path):
     env.file("torch/x")
     version = env.prefix / SITE / "torch/version.py"
     version.symlink_to("version.py")
-    assert any("was not read" in text for text in texts(env.resolve()))
+    assert any("was not read" in text for text in notes(env.resolve()))
     version.unlink()
     version.symlink_to("missing.py")
-    assert any("link to nothing" in text for text in texts(env.resolve()))
+    assert any("link to nothing" in text for text in notes(env.resolve()))
     version.unlink()
     outside = tmp_path / "outside.py"
     outside.write_text("cuda = '11.3'\n")
     version.symlink_to(outside)
     answer = env.resolve()
     assert answer.cuda == "11.3"
-    assert any("link out of the environment" in text for text in texts(answer))
+    assert any("link out of the environment" in text for text in notes(answer))
 
 
 def test_folders_in_a_circle(tmp_path):
@@ -143,7 +135,7 @@ def test_folders_in_a_circle(tmp_path):
     (prefix / "lib64").symlink_to("lib64")
     answer = resolve(facts_of(prefix, driver=NEW_DRIVER), [])
     assert answer.cuda is None
-    assert any("no environment?" in text for text in texts(answer))
+    assert any("no environment?" in text for text in notes(answer))
 
 
 def test_an_environment_without_packages(tmp_path):
@@ -151,7 +143,7 @@ def test_an_environment_without_packages(tmp_path):
     (tmp_path / "conda-meta").mkdir()
     (tmp_path / "conda-meta" / "history").touch()
     answer = resolve(facts_of(tmp_path, driver=NEW_DRIVER), [])
-    assert texts(answer) == [
+    assert notes(answer) == [
         f"`{tmp_path}` holds no packages [{tmp_path}]",
         f"no framework that is known here was found [{tmp_path}]",
     ]
@@ -171,7 +163,7 @@ def test_what_is_no_file_in_a_dist_info(env, name, make):
     make(record / name)
     answer = env.resolve()
     assert (answer.cuda, answer.cudnn) == ("12.4", "9.1.0.70")
-    assert any(f"{name}]" in text and "was not read" in text for text in texts(answer))
+    assert any(f"{name}]" in text and "was not read" in text for text in notes(answer))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])
@@ -181,7 +173,7 @@ def test_what_is_no_file_among_the_records_of_conda(env, make):
     make(record)
     answer = env.resolve()
     assert (answer.cuda, answer.cudnn) == ("12.1", "8.9.2")  # its name says so
-    assert sum("was not read" in text for text in texts(answer)) == 1
+    assert sum("was not read" in text for text in notes(answer)) == 1
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.touch], ids=["fifo", "file"])
@@ -200,7 +192,7 @@ def test_a_folder_that_is_a_link_out_is_told(env, tmp_path):
     (env.prefix / SITE / "torch").symlink_to(tmp_path / "torch")
     answer = env.resolve()
     assert answer.cuda == "11.1"
-    assert any("link out of the environment" in text for text in texts(answer))
+    assert any("link out of the environment" in text for text in notes(answer))
 
 
 LONG = "9" * 5000
@@ -225,7 +217,7 @@ def test_a_python_file_that_takes_long_to_parse_is_not_read(env):
     env.file("torch/version.py", "".join(f"a{number} = 1\n" for number in range(60_000)))
     answer = env.resolve()
     assert answer.cuda == "11.6"
-    assert any("larger than 64 KiB" in text for text in texts(answer))
+    assert any("larger than 64 KiB" in text for text in notes(answer))
 
 
 def test_a_hundred_thousand_requirements_are_not_a_hundred_thousand_reasons(env):
@@ -258,7 +250,7 @@ def test_names_that_are_no_packages(env):
     for name in ("x.json", "a-b.json", "history", "--.json", "a-b-c.txt"):
         env.write(f"conda-meta/{name}", "")
     (env.prefix / SITE / os.fsdecode(b"torch-\xff\x1b[31m.dist-info")).mkdir()
-    told = texts(env.resolve())
+    told = notes(env.resolve())
     assert all(text.isprintable() for text in told)
     assert sum("a name that no installer writes" in text for text in told) == 1
 
@@ -279,7 +271,7 @@ def test_an_environment_that_holds_nothing(env):
 
 
 def test_a_real_virtualenv(tmp_path):
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "v"], check=True)
+    with_venv(tmp_path / "v")
     assert facts_of(tmp_path / "v", driver=NEW_DRIVER).notes == ()
 
 

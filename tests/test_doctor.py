@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -20,11 +19,6 @@ from homes import HOSTILE_FOLDER
 from mounts import NO_HOME, in_own_mounts
 
 CODES = [rule.code for rule in RULES]
-
-
-@pytest.fixture
-def patient(tmp_path: Path) -> Patient:
-    return Patient.new(tmp_path)
 
 
 @pytest.mark.parametrize("code", CASES)

@@ -15,12 +15,7 @@ import pytest
 from checks import refused, succeeded
 from doctoring import Patient
 from shells.conda import conda_prefix
-from tools import as_plain_user, console_script, root_only
-
-
-@pytest.fixture
-def patient(tmp_path: Path) -> Patient:
-    return Patient.new(tmp_path)
+from tools import root_only
 
 
 def found(patient: Patient) -> dict[str, dict[str, str]]:
@@ -89,11 +84,7 @@ def test_a_file_that_may_not_be_read(patient: Patient) -> None:
     file = patient.home.path / ".cuda-version"
     file.write_text("12.4\n")
     file.chmod(0)
-    done = subprocess.run(
-        as_plain_user(console_script(), "doctor", "--json"), cwd=patient.home.path,
-        env=patient.home.env | patient.env, stdin=subprocess.DEVNULL, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+    done = patient.home.run_plainly("doctor", "--json", **patient.env)
     [one] = json.loads(done.stdout)["findings"]
     assert (one["code"], one["fix"]) == ("CS079", f"chmod u+r {file}")
     assert one["evidence"] == f"cannot read `{file}`: Permission denied"

@@ -23,15 +23,10 @@ from doctoring.environment import link
 from doctoring.startup import MINE, MINE_MENDED, RC
 from homes import HOSTILE_NAME
 from made_environments import torch_start
-from tools import as_plain_user, console_script
+from tools import console_script
 
 SAFE = ("CS072", "CS077", "CS078", "CS081", "CS083", "CS084")
 """One for each kind of thing that is done."""
-
-
-@pytest.fixture
-def patient(tmp_path: Path) -> Patient:
-    return Patient.new(tmp_path)
 
 
 @pytest.mark.parametrize("code", SAFE)
@@ -204,15 +199,7 @@ def test_what_the_system_refuses_leaves_the_rest_to_be_mended(patient: Patient) 
     file = patient.rc("# mine\nexport CUDA_HOME=/usr/local/cuda-11.8\n")
     folder.chmod(0o555)
     try:
-        done = subprocess.run(
-            as_plain_user(console_script(), "doctor", "--fix", "--yes"),
-            env=patient.home.env | patient.env,
-            cwd=patient.home.path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = patient.home.run_plainly("doctor", "--fix", "--yes", **patient.env)
     finally:
         folder.chmod(0o755)
     said = done.stderr.splitlines()

@@ -106,11 +106,6 @@ def test_the_table() -> None:
     assert len(MESSAGES) >= 30
 
 
-@pytest.fixture
-def patient(tmp_path: Path) -> Patient:
-    return Patient.new(tmp_path)
-
-
 PASTED = "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1\n"
 
 
@@ -176,25 +171,40 @@ def test_long_lines_take_no_time(row: Message) -> None:
     assert time.process_time() - start < 0.02 * len(lines)
 
 
+TOO_LONG = "9" * 30
+
+
 @pytest.mark.parametrize(
-    "line",
+    ("line", "code", "version", "other"),
     [
-        "nvcc fatal   : Unsupported gpu architecture 'compute_9'",
-        "nvcc fatal   : Unsupported gpu architecture 'compute_99999'",
-        "The detected CUDA version (1..) mismatches the version that was used to compile PyTorch"
-        " (..2)",
-        f"libcudart.so.{'9' * 30}: cannot open shared object file",
-        f"libcudnn.so.{'9' * 30}: cannot open shared object file",
-        f"libcublas.so.{'9' * 30}: cannot open shared object file",
-        f"libcudnn_ops.so.{'9' * 30}: cannot open shared object file",
-        f"unsupported GNU version! gcc versions later than {'9' * 30} are not supported!",
-        "Could not load dynamic library 'libcudnn.so.99'; dlerror: cannot open",
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_{}'", "CS123", "90", "9"),
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_{}'", "CS123", "120", "99999"),
+        (" ".join(MISMATCH).replace("12.4", "{}"), "CS116", "12.4", "..2"),
+        ("libcudart.so.{}: cannot open shared object file", "CS108", "12", TOO_LONG),
+        ("libcudnn.so.{}: cannot open shared object file", "CS107", "9", TOO_LONG),
+        ("libcublas.so.{}: cannot open shared object file", "CS109", "12", TOO_LONG),
+        ("libcudnn_ops.so.{}: cannot open shared object file", "CS106", "9", TOO_LONG),
+        ("unsupported GNU version! gcc versions later than {}", "CS122", "11", TOO_LONG),
     ],
 )
-def test_what_is_no_version(facts: Facts, line: str) -> None:
-    """Whatever a program has put together out of numbers, there is an answer or none."""
-    for finding in explain(line, facts, []):
-        assert "None" not in finding.fix
+def test_what_is_no_version(facts: Facts, line: str, code: str, version: str, other: str) -> None:
+    """The same line tells a cause with a version in it, and none with a number that is none."""
+    [told] = explain(line.format(version), facts, [])
+    assert told.rule.code == code
+    assert explain(line.format(other), facts, []) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_999'", "CS123"),
+        ("Could not load dynamic library 'libcudnn.so.99'; dlerror: cannot open", "CS107"),
+        ("libcudnn_ops.so.99: cannot open shared object file", "CS106"),
+    ],
+)
+def test_a_version_that_no_toolkit_goes_with(facts: Facts, line: str, code: str) -> None:
+    [told] = explain(line, facts, [])
+    assert (told.rule.code, told.fix) == (code, "cudaswitch compat")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +229,7 @@ def test_what_tells_no_cause(facts: Facts, line: str) -> None:
     assert explain(line, facts, []) == []
 
 
-def test_nothing_of_a_message_is_run(patient: Patient, facts: Facts) -> None:
+def test_nothing_of_a_message_is_run() -> None:
     """Values of a message that end up in a command are numbers, never words."""
     grown = [group for row in messages() for group in re.findall(r"\{(\w+)\}", row.fix)]
     assert grown

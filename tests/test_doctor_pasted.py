@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -15,11 +14,6 @@ from doctoring import Patient
 from tools import console_script
 
 PASTED = "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1\n"
-
-
-@pytest.fixture
-def patient(tmp_path: Path) -> Patient:
-    return Patient.new(tmp_path)
 
 
 def test_a_file_a_pipe_and_nothing(patient: Patient) -> None:

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
 from cudaswitch.bundled import lacks_libdevice
 from doctoring import CASES, Patient
-
-
-@pytest.fixture
-def patient(tmp_path: Path) -> Patient:
-    return Patient.new(tmp_path)
-
 
 CUDNN = "libcudnn.so.{}: cannot open shared object file: No such file or directory"
 

@@ -13,6 +13,7 @@ import pytest
 from checks import PYTHON, in_the_middle
 from cudaswitch import durable
 from homes import Home
+from shells.venvs import with_venv
 from tools import as_plain_user, root_only
 from traced import CALLS, FLUSHED, MADE, RENAMED, Call, traced
 
@@ -77,11 +78,6 @@ def changes(source: Path, calls: list[Call]) -> dict[Path, int]:
     return found
 
 
-def virtualenv_in(prefix: Path) -> Path:
-    subprocess.run([PYTHON, "-m", "venv", "--without-pip", prefix], check=True)
-    return prefix
-
-
 def test_packages_and_toolkits_are_on_disk_before_they_appear(
     home: Home, tmp_path: Path, pair: list[Path]
 ) -> None:
@@ -103,7 +99,7 @@ ASKED = (
 
 
 def test_what_people_ask_for_is_on_disk_before_it_is_told(stocked: Home, tmp_path: Path) -> None:
-    env = virtualenv_in(tmp_path / "env")
+    env = with_venv(tmp_path / "env")
     (stocked.path / ".bashrc").write_text("alias x=y\n")
     for command, expected in ASKED:
         arguments = [str(env) if word == "ENV" else word for word in command]

@@ -14,7 +14,7 @@ from checks import PYTHON, RUNTIME_ANSWER, refused, succeeded
 from homes import Home
 from mounts import in_own_mounts
 from stock import BARE, FULL, kit
-from tools import console_script
+from tools import console_script, executable
 
 
 def test_exec_passes_arguments_and_exit_codes(lent: Home) -> None:
@@ -152,9 +152,7 @@ def test_exec_loads_the_libraries(lent: Home) -> None:
 def test_exec_never_takes_the_tool_of_another_toolkit(lent: Home, tmp_path: Path) -> None:
     """10.1.243 of conda has no nvcc; one further down PATH would compile for the wrong CUDA."""
     other = tmp_path / "other"
-    (other / "bin").mkdir(parents=True)
-    (other / "bin" / "nvcc").write_text("#!/bin/sh\necho other\n")
-    (other / "bin" / "nvcc").chmod(0o755)
+    executable(other / "bin" / "nvcc", "#!/bin/sh\necho other\n")
     (other / "version.txt").write_text("CUDA Version 11.8.89\n")
     succeeded(lent.run("adopt", other))
     path = f"{other / 'bin'}:{lent.env['PATH']}"
@@ -175,9 +173,7 @@ def test_a_tool_that_may_not_be_executed(home: Home, hostile_folder: Path, how: 
     """It is there: nothing that puts it on PATH helps, and none of another toolkit is taken."""
     nvcc, other = hostile_folder / "kit/bin/nvcc", hostile_folder / "other/bin/nvcc"
     for tool, release in ((nvcc, "12.4.131"), (other, "11.8.89")):
-        tool.parent.mkdir(parents=True)
-        tool.write_text(f"#!/bin/sh\necho {release}\n")
-        tool.chmod(0o755)
+        executable(tool, f"#!/bin/sh\necho {release}\n")
         shutil.copy(tool, tool.with_name("our-tool"))
         (tool.parent.parent / "version.txt").write_text(f"CUDA Version {release}\n")
         succeeded(home.run("adopt", tool.parent.parent))

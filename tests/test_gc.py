@@ -19,18 +19,13 @@ import pytest
 from checks import PYTHON, RUNTIME_ANSWER, bytes_in, in_the_middle, snapshot, succeeded
 from homes import Home
 from preloaded import EVERY, preloaded
+from shells.venvs import with_venv
 from tools import console_script, require, root_only
 
 KITS = ["10.1.243", "10.1.243+cudnn7.6.5"]
 CUDNN = "cudnn-7.6.5-cuda10.1_0"
 LONG_AGO = (1_000_000_000, 1_000_000_000)
 THIS_BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
-def virtualenv_in(prefix: Path) -> Path:
-    """Make a virtualenv with the activate scripts of the standard library's."""
-    subprocess.run([PYTHON, "-m", "venv", "--without-pip", prefix], check=True)
-    return prefix
 
 
 def left(note: Path, boot: str, seconds: float) -> None:
@@ -207,7 +202,7 @@ def test_a_cache_that_somebody_works_in_is_left_alone(stocked: Home) -> None:
 
 
 def test_hooks_that_unpin_left(stocked: Home, tmp_path: Path) -> None:
-    env = virtualenv_in(tmp_path / "env")
+    env = with_venv(tmp_path / "env")
     pristine = snapshot(env)
     succeeded(stocked.run("pin", "10.1", "-p", env))
     succeeded(stocked.run("unpin", "-p", env))
@@ -233,7 +228,7 @@ def test_hooks_that_unpin_left(stocked: Home, tmp_path: Path) -> None:
 @pytest.mark.parametrize("clock", [-86400, 0, 86400])
 def test_no_clock_tells_how_old_a_shell_is(stocked: Home, tmp_path: Path, clock: int) -> None:
     """That of this machine may be set, or that of the server which dates the files be another."""
-    env = virtualenv_in(tmp_path / "env")
+    env = with_venv(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", env))
     with shell_running() as older:
         succeeded(stocked.run("unpin", "-p", env))
@@ -251,7 +246,7 @@ def test_no_clock_tells_how_old_a_shell_is(stocked: Home, tmp_path: Path, clock:
 @root_only
 def test_a_shell_of_somebody_else_counts_at_its_terminal(stocked: Home, tmp_path: Path) -> None:
     """They may have activated what is shared; services of theirs are always older."""
-    env = virtualenv_in(tmp_path / "env")
+    env = with_venv(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", env))
     theirs = [require("setpriv"), "--reuid=12345", "--clear-groups", "sh", "-c", "echo on; read x"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -271,7 +266,7 @@ def test_a_shell_of_somebody_else_counts_at_its_terminal(stocked: Home, tmp_path
 
 
 def test_after_another_start_of_the_machine_the_clock_tells(stocked: Home, tmp_path: Path) -> None:
-    env = virtualenv_in(tmp_path / "env")
+    env = with_venv(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", env))
     succeeded(stocked.run("unpin", "-p", env))
     [note] = (stocked.store / "pins").iterdir()
@@ -284,7 +279,7 @@ def test_after_another_start_of_the_machine_the_clock_tells(stocked: Home, tmp_p
 
 
 def test_a_pinned_environment_keeps_its_hooks(stocked: Home, tmp_path: Path) -> None:
-    env = virtualenv_in(tmp_path / "env")
+    env = with_venv(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", env))
     succeeded(stocked.run("unpin", "-p", env))
     succeeded(stocked.run("pin", "10.1", "-p", env))
@@ -299,7 +294,7 @@ def test_a_pinned_environment_keeps_its_hooks(stocked: Home, tmp_path: Path) -> 
 def test_a_directory_in_an_environment_is_not_the_environment(
     stocked: Home, tmp_path: Path
 ) -> None:
-    env = virtualenv_in(tmp_path / "env")
+    env = with_venv(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", env))
     succeeded(stocked.run("unpin", "-p", env))
     [note] = (stocked.store / "pins").iterdir()

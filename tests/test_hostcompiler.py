@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import builders
+from adoptable import smallest
 from checks import succeeded
 from cudaswitch import hostcompiler
 from cudaswitch.compat.compilers import Bounds, host_compilers
@@ -22,7 +22,7 @@ from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 from homes import Home
 from made_environments import Env
-from tools import require
+from tools import executable, require
 
 HEADER = """\
 #if defined(__GNUC__)
@@ -227,30 +227,22 @@ def test_who_chooses_is_who_chooses_for_nvcc(
 
 
 def test_an_odd_compiler_is_none(tmp_path: Path) -> None:
-    folder = tmp_path / "bin"
-    folder.mkdir()
     for text in ("#!/bin/sh\necho Homebrew\n", "#!/bin/sh\nexit 3\n", "not a program"):
-        (folder / "gcc").write_text(text)
-        (folder / "gcc").chmod(0o755)
-        assert hostcompiler.default_compiler({"PATH": str(folder)}) is None
+        gcc = executable(tmp_path / "bin/gcc", text)
+        assert hostcompiler.default_compiler({"PATH": str(gcc.parent)}) is None
 
 
 def test_clang_called_gcc_is_clang(tmp_path: Path) -> None:
-    folder = tmp_path / "bin"
-    folder.mkdir()
     said = "Debian clang version 16.0.6 (27)\\nTarget: x86_64-pc-linux-gnu"
-    (folder / "gcc").write_text(f"#!/bin/sh\nprintf '{said}'\n")
-    (folder / "gcc").chmod(0o755)
-    environment = {"PATH": f"{folder}:{os.defpath}"}
+    gcc = executable(tmp_path / "bin/gcc", f"#!/bin/sh\nprintf '{said}'\n")
+    environment = {"PATH": f"{gcc.parent}:{os.defpath}"}
     found = host_compiler(toolkit(tmp_path / "kit", 12), Version("12.2"), environment)
-    assert found.default == Compiler("clang", 16, str(folder / "gcc"))
+    assert found.default == Compiler("clang", 16, str(gcc))
     assert str(found).startswith("clang 16 is newer than CUDA 12.2 accepts (14)")
 
 
 def with_nvcc(folder: Path, most: int) -> Path:
-    nvcc = toolkit(folder, most) / "bin/nvcc"
-    nvcc.parent.mkdir()
-    nvcc.touch()
+    executable(toolkit(folder, most) / "bin/nvcc")
     return folder
 
 
@@ -306,15 +298,11 @@ def test_one_compiler_is_asked_once_for_all_toolkits_and_all_their_names(
     home: Home, tmp_path: Path
 ) -> None:
     asked = tmp_path / "asked"
-    gcc = tmp_path / "bin/gcc"
-    gcc.parent.mkdir()
-    gcc.write_text(f'#!/bin/sh\necho "$1" >> {asked}\nexec {require("gcc")} "$@"\n')
-    gcc.chmod(0o755)
+    noting = f'#!/bin/sh\necho "$1" >> {asked}\nexec {require("gcc")} "$@"\n'
+    gcc = executable(tmp_path / "bin/gcc", noting)
     path = f"{gcc.parent}:{home.env['PATH']}"
     for version in ("12.4.1", "11.8.0"):
-        kit = with_nvcc(tmp_path / version, 99)
-        (kit / "bin/nvcc").chmod(0o755)
-        (kit / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
+        kit = smallest(toolkit(tmp_path / version, 99), version)
         succeeded(home.run("adopt", kit, PATH=path))
     asked.unlink()
     succeeded(home.run("alias", "work", "11.8", PATH=path))
@@ -326,9 +314,7 @@ def test_resolve_reads_the_header_too(
     home: Home, env: Env, tmp_path: Path, gcc: str, told: bool
 ) -> None:
     """The table has 13 for that release: who has changed the header has changed what compiles."""
-    kit = with_nvcc(tmp_path / "kit", 9)
-    (kit / "bin/nvcc").chmod(0o755)
-    (kit / "version.json").write_text('{"cuda": {"version": "12.4.131"}}')
+    kit = smallest(toolkit(tmp_path / "kit", 9), "12.4.131")
     succeeded(home.run("adopt", kit))
     env.torch("2.5.1+cu124", "12.4")
     env.write("conda-meta/history", "")
@@ -355,10 +341,7 @@ def test_a_c_library_that_is_too_new_is_told_at_once(
     library = tmp_path / "glibc.so"
     command = [require("gcc"), "-shared", "-fPIC", "-o", library, tmp_path / "glibc.c"]
     subprocess.run(command, check=True)
-    kit = tmp_path / "kit"
-    (kit / "bin").mkdir(parents=True)
-    (kit / "bin/nvcc").touch(0o755)
-    (kit / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
+    kit = smallest(tmp_path / "kit", version)
     done = home.run("adopt", kit, LD_PRELOAD=str(library))
     succeeded(done)
     assert ("do not compile with glibc 2.42" in done.stderr) is told
@@ -366,8 +349,7 @@ def test_a_c_library_that_is_too_new_is_told_at_once(
 
 
 def test_a_toolkit_for_another_machine_compiles_nothing_here(tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/nvcc").touch(0o755)
+    executable(tmp_path / "bin/nvcc")
     kit = Toolkit("x", Version("12.4.1"), None, str(tmp_path), "file", current_platform())
     assert compiles_here(kit)
     other = {"linux-64": "linux-aarch64"}.get(kit.platform, "linux-64")

@@ -46,13 +46,14 @@ def test_it_ends_right_and_fetches_nothing_twice(tmp_path: Path) -> None:
                 return 0
 
         for _ in range(KILLS):
-            if run(random_.uniform(0.2, 0.9)) == 0:
+            ended = run(random_.uniform(0.2, 0.9))
+            for package in store.packages():
+                assert len(package.entries) == 2
+            if ended == 0:
                 # It is there: begin with an empty store, and with the file in the cache.
                 assert [kit.name for kit in store.toolkits()] == ["10.1.243"]
                 assert not list(store.home.staging.iterdir())
                 store.remove(store.toolkits()[0])
-            for package in store.packages():
-                assert len(package.entries) == 2
         assert run(None) == 0
         # Of what a kill cut off, only what was in the socket is sent again, once a kill.
         assert server.sent < len(content) + KILLS * (1 << 18)

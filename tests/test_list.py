@@ -13,6 +13,7 @@ from checks import succeeded
 from homes import Home, make_home
 from shells.conda import conda_prefix
 from stock import BARE, FULL, kit
+from tools import executable
 
 
 def test_list(stocked: Home) -> None:
@@ -114,13 +115,8 @@ def test_list_of_nothing(home: Home, pair: list[Path]) -> None:
 
 def test_what_list_calls_active_current_does_too(stocked: Home, tmp_path: Path) -> None:
     """A toolkit that is only asked for, or was put in and then changed, is not what there is."""
-    other = tmp_path / "other/bin"
-    other.mkdir(parents=True)
-    (other / "nvcc").write_text("#!/bin/sh\n")
-    (other / "nvcc").chmod(0o755)
-    nvcc = kit(stocked, BARE) / "bin/nvcc"
-    nvcc.write_text("#!/bin/sh\n")
-    nvcc.chmod(0o755)
+    other = executable(tmp_path / "other/bin/nvcc").parent
+    nvcc = executable(kit(stocked, BARE) / "bin/nvcc")
     bare = ("exec", BARE, "--cudnn", "none", "--gpus", "0", "--")
     again = f"hint: cudaswitch use {BARE} --gpus 0 --cudnn none"
 

@@ -214,9 +214,7 @@ def test_without_locks_nothing_is_half(home: Home, pair: list[Path]) -> None:
     succeeded(home.run("verify"))
 
 
-def test_without_locks_files_being_written_are_nobodys_leftovers(
-    stocked: Home, tmp_path: Path
-) -> None:
+def test_without_locks_files_being_written_are_nobodys_leftovers(stocked: Home) -> None:
     left = stocked.store / "aliases/.lab.0123abcd.tmp"
     left.parent.mkdir()
     left.write_text("x")

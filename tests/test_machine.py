@@ -15,6 +15,7 @@ from cudaswitch.detect.gpus import by_nvml, find_smi, gpus, nvidia_smi
 from cudaswitch.detect.machine import host_gccs, kernel_driver, probe
 from cudaswitch.errors import RequestError
 from made_environments import WINDOWS_SITE, Env
+from tools import executable
 
 
 def test_overrides_stand_in_for_the_machine(env, monkeypatch):
@@ -92,10 +93,7 @@ def test_the_kernel_module_tells_the_driver(tmp_path):
 
 
 def smi(path: Path, script: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
+    return executable(path, f"#!/bin/sh\n{script}\n")
 
 
 @pytest.mark.parametrize(
@@ -114,9 +112,7 @@ def test_nvidia_smi_is_asked_once_and_believed_if_it_makes_sense(tmp_path, scrip
 
 def test_nvidia_smi_that_hangs_or_is_no_program(tmp_path):
     assert nvidia_smi(smi(tmp_path / "nvidia-smi", "exec sleep 60"), timeout=0.2) == (None, ())
-    (tmp_path / "no program").write_bytes(b"\x00")
-    (tmp_path / "no program").chmod(0o755)
-    assert nvidia_smi(tmp_path / "no program") == (None, ())
+    assert nvidia_smi(executable(tmp_path / "no program", "\0")) == (None, ())
     assert nvidia_smi(None) == (None, ())
 
 

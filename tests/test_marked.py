@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from checks import PYTHON, refused, snapshot, succeeded
+from checks import refused, snapshot, succeeded
 from cudaswitch import marked
 from homes import Home
+from shells.venvs import with_venv
 
 OPEN, CLOSE = b"# >>> cudaswitch >>>\n", b"# <<< cudaswitch <<<\n"
 MINE = b"export MINE=precious\n"
@@ -21,7 +22,7 @@ MINE = b"export MINE=precious\n"
 @pytest.fixture
 def env(tmp_path: Path) -> Path:
     prefix = tmp_path / "env"
-    subprocess.run([PYTHON, "-m", "venv", "--without-pip", prefix], check=True)
+    with_venv(prefix)
     return prefix
 
 

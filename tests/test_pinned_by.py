@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from adoptable import smallest
 from checks import refused, snapshot, succeeded
 from homes import Home
 from shells.conda import conda_prefix
 from stock import BARE, FULL, stored, toolkit
-from tools import as_plain_user, console_script, root_only
+from tools import closed, root_only
 
 
 def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> None:
@@ -194,8 +195,7 @@ def test_hooks_follow_an_update_of_cudaswitch(stocked: Home, tmp_path: Path, clo
     (folder / "copies.csh").unlink()
     before = snapshot(prefix)
     folder.chmod(0o555 if closed else 0o755)
-    command = as_plain_user(str(console_script()), "install", str(toolkit(tmp_path, "10.2.89")))
-    done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
+    done = stocked.run_plainly("install", toolkit(tmp_path, "10.2.89"))
     folder.chmod(0o755)
     assert (succeeded(done), done.stderr) == (["10.2.89"], "")
     assert snapshot(prefix) == (before if closed else now)
@@ -230,10 +230,7 @@ def test_environments_follow_an_alias(stocked: Home, tmp_path: Path) -> None:
 def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) -> None:
     """conda knows it, by its list; of ours it has the pin and the hooks, and no note."""
     for version in ("12.7.0", "12.7.1"):
-        folder = tmp_path / version
-        (folder / "bin").mkdir(parents=True)
-        (folder / "bin" / "nvcc").touch(0o755)
-        (folder / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
+        smallest(tmp_path / version, version)
     succeeded(home.run("adopt", tmp_path / "12.7.0"))
     original, clone = conda_prefix(tmp_path / "original"), tmp_path / "clone"
     succeeded(home.run("pin", "12.7", "--prefix", original))
@@ -300,24 +297,14 @@ def test_an_environment_that_a_colleague_has_pinned_anew(stocked: Home, tmp_path
 def test_a_toolkit_that_a_colleague_has_closed_is_none_that_is_gone(
     stocked: Home, tmp_path: Path
 ) -> None:
-    prefix, closed = conda_prefix(tmp_path / "env"), tmp_path / "closed"
-    (closed / "kit").mkdir(parents=True)
+    prefix, folder = conda_prefix(tmp_path / "env"), tmp_path / "closed"
+    (folder / "kit").mkdir(parents=True)
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
-    (prefix / "etc/cudaswitch/want").write_text(f"{closed}/kit\n")
-    command = as_plain_user(str(console_script()), "doctor")
-
-    def told() -> str:
-        return subprocess.run(
-            command, env=stocked.env, capture_output=True, text=True, check=False
-        ).stdout
-
-    closed.chmod(0)
-    try:
-        assert "CS070" not in told()
-    finally:
-        closed.chmod(0o755)
-    (closed / "kit").rmdir()
-    assert "CS070" in told()
+    (prefix / "etc/cudaswitch/want").write_text(f"{folder}/kit\n")
+    with closed(folder):
+        assert "CS070" not in stocked.run_plainly("doctor").stdout
+    (folder / "kit").rmdir()
+    assert "CS070" in stocked.run_plainly("doctor").stdout
 
 
 def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -> None:
@@ -335,13 +322,11 @@ def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -
     for folder in shut:
         folder.chmod(0)
     try:
-        command = as_plain_user(str(console_script()), "list", "--json")
-        done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
+        done = stocked.run_plainly("list", "--json")
         kits = {kit["name"]: kit for kit in json.loads("".join(succeeded(done)))["toolkits"]}
         assert kits[FULL]["pinned_by"] == [str(mine)]
         (stocked.path / ".conda" / "environments.txt").chmod(0)
-        done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
-        assert succeeded(done)
+        assert succeeded(stocked.run_plainly("list", "--json"))
     finally:
         for folder in shut:
             folder.chmod(0o755)

@@ -17,7 +17,7 @@ from cudaswitch.sources.pip_process import _failure, pip_command
 from cudaswitch.versions import parse_request
 from http_server import Server
 from mounts import NO_HOME, in_own_mounts
-from tools import console_script
+from tools import console_script, executable
 
 
 def ask(folder: Path) -> None:
@@ -126,9 +126,7 @@ def test_without_pip_in_this_python(tmp_path: Path) -> None:
         if not entry.name.startswith(("pip", "__pycache__", "cudaswitch")):
             (site / entry.name).symlink_to(entry)
     (site / "cudaswitch").symlink_to(Path(pypi.__file__).parents[1])
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "pip3").write_text("#!/bin/sh\n")
-    (tmp_path / "bin" / "pip3").chmod(0o755)
+    executable(tmp_path / "bin" / "pip3")
 
     def said(path: str) -> str:
         return subprocess.run(

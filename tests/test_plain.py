@@ -13,7 +13,7 @@ import pytest
 from checks import refused, succeeded
 from cudaswitch.cli import COMMANDS
 from homes import Home
-from tools import console_script
+from tools import console_script, executable
 
 _THROUGH_CLICK = "import sys, cudaswitch.__main__ as m; m._run_plainly = lambda _: False; "
 _THROUGH_CLICK += "m._ready_text = lambda _: None; "
@@ -324,7 +324,7 @@ def test_a_reader_that_goes_away_is_no_error(stocked: Home) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_program_keeps_its_arguments_and_its_name(stocked: Home, tmp_path: Path) -> None:
+def test_the_program_keeps_its_arguments_and_its_name(stocked: Home) -> None:
     """PATH is searched as shells do: an empty entry is the working directory."""
     tool = stocked.path / "tool"
     tool.write_text('#!/bin/sh\necho "$0 $*"\n')
@@ -339,9 +339,7 @@ def test_the_program_keeps_its_arguments_and_its_name(stocked: Home, tmp_path: P
 
 def test_a_script_that_says_not_what_runs_it(stocked: Home, tmp_path: Path) -> None:
     """As `env`, `nice` and every shell have it."""
-    script = tmp_path / "script"
-    script.write_text('echo "$0 $1 $CUDA_HOME"\n')
-    script.chmod(0o755)
+    script = executable(tmp_path / "script", 'echo "$0 $1 $CUDA_HOME"\n')
     [said] = succeeded(stocked.run("exec", "10.1", "--", script, "a b"))
     assert said.startswith(f"{script} a b {stocked.store}/toolkits/10.1")
     script.chmod(0o644)

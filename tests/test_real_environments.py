@@ -19,6 +19,8 @@ from cudaswitch.detect.facts import facts_of
 from cudaswitch.resolver import resolve
 from homes import Home
 from rattler_install import rattler_install
+from shells.venvs import with_venv
+from tools import executable
 
 LOAD = "import ctypes, glob, sys; ctypes.CDLL(glob.glob(sys.prefix + '/{}')[0]); print('loaded')"
 CUSPARSE = LOAD.format("lib/python*/site-packages/nvidia/cusparse/lib/libcusparse.so.12")
@@ -29,15 +31,10 @@ def pip_install(python: Path, *arguments: str | Path) -> None:
     subprocess.run([*command, "--no-compile", *arguments], check=True, timeout=900)
 
 
-def virtualenv(folder: Path) -> Path:
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtualenv with real CUDA libraries of 12.4, of which cuSPARSE needs nvJitLink 12.4."""
-    env = virtualenv(tmp_path_factory.mktemp("wheels") / "env")
+    env = with_venv(tmp_path_factory.mktemp("wheels") / "env")
     pip_install(
         env / "bin/python",
         "nvidia-cuda-runtime-cu12==12.4.127",
@@ -60,10 +57,8 @@ def older_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def older_toolkit(home: Home, library: Path) -> None:
     """Put a toolkit 12.1 with that library into the store."""
     kit = home.path / "cuda-12.1"
-    (kit / "bin").mkdir(parents=True)
-    nvcc = kit / "bin/nvcc"
-    nvcc.write_text("#!/bin/sh\necho 'Cuda compilation tools, release 12.1, V12.1.105'\n")
-    nvcc.chmod(0o755)
+    said = "Cuda compilation tools, release 12.1, V12.1.105"
+    executable(kit / "bin/nvcc", f"#!/bin/sh\necho '{said}'\n")
     builders.elf_library(
         kit / "lib64/libcudart.so.12", "libcudart.so.12", {"cudaRuntimeGetVersion": 12010}
     )
@@ -151,7 +146,7 @@ def test_real_wheels_are_seen(wheels: Path) -> None:
 @pytest.mark.network
 @pytest.mark.slow
 def test_a_real_torch_without_cuda(tmp_path: Path) -> None:
-    env = virtualenv(tmp_path / "env")
+    env = with_venv(tmp_path / "env")
     pip_install(env / "bin/python", "torch==2.13.0")
     version = next(env.glob("lib/python*/site-packages/torch/version.py")).read_text()
     answer = resolve(facts_of(env, driver="390.1"), [])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adoptable import smallest
 from checks import PYTHON, refused, snapshot, succeeded
 from homes import Home
 from preloaded import preloaded
@@ -186,10 +187,7 @@ def test_folders_that_cannot_be_renamed_go_too(stocked: Home, tmp_path: Path) ->
 def test_an_adopted_one_that_was_deleted_is_passed_over(home: Home, tmp_path: Path) -> None:
     """By prefixes and ranges; where nothing else fits, it is told what mends it."""
     for version in ("12.4.1", "12.7.0"):
-        folder = tmp_path / version
-        (folder / "bin").mkdir(parents=True)
-        (folder / "bin" / "nvcc").touch(0o755)
-        (folder / "version.json").write_text(json.dumps({"cuda": {"version": version}}))
+        folder = smallest(tmp_path / version, version)
         assert succeeded(home.run("adopt", folder))[0].split() == [version, str(folder)]
     prefix = conda_prefix(tmp_path / "env")
     succeeded(home.run("pin", "12", "--prefix", prefix))

@@ -328,7 +328,7 @@ def test_a_mirror_by_flag(sources: tuple[Home, FolderServer]) -> None:
 
 
 def test_a_toolkit_from_a_mirror_of_runfiles(
-    sources: tuple[Home, FolderServer], tree: Path, monkeypatch: pytest.MonkeyPatch
+    sources: tuple[Home, FolderServer], tree: Path
 ) -> None:
     """The file of the name and place that the table has; its content is of ours, and so refused."""
     home, server = sources

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ from adoptable import toolkit
 from checks import refused, succeeded
 from homes import Home, make_home
 from stock import BARE, FULL
-from tools import as_plain_user, console_script
+from tools import closed
 
 WORK = (
     ("list",),
@@ -38,28 +35,10 @@ def mine(stocked: Home, tmp_path: Path) -> Home:
     return home
 
 
-def ordinary(home: Home, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run the command so that permissions hold for it, also where the tests run as root."""
-    return subprocess.run(
-        as_plain_user(console_script(), *arguments),
-        env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-
-
-@contextmanager
-def closed(folder: Path) -> Iterator[None]:
-    before = folder.stat().st_mode
-    folder.chmod(0)
-    try:
-        yield
-    finally:
-        folder.chmod(before)
-
-
 @pytest.mark.parametrize("below", ["", "toolkits", f"toolkits/{BARE}"])
 def test_what_is_closed_is_told_once_and_passed_over(stocked: Home, mine: Home, below: str) -> None:
     with closed(stocked.store / below):
-        done = ordinary(mine, "list")
+        done = mine.run_plainly("list")
         assert done.returncode == 0, done.stderr
         assert done.stdout.split()[0] == "12.6.3"
         said = done.stderr.splitlines()
@@ -68,20 +47,20 @@ def test_what_is_closed_is_told_once_and_passed_over(stocked: Home, mine: Home, 
         assert said[0].startswith(f"cudaswitch: cannot read `{stocked.store / 'toolkits'}")
         assert said[1] == f"hint: tell who keeps the store `{stocked.store}`"
         # Looked for twice: what fits, and what would but is gone.
-        done = ordinary(mine, "exec", "99", "--", "true")
+        done = mine.run_plainly("exec", "99", "--", "true")
         assert (done.returncode != 0, done.stderr.count("cannot read")) == (True, 1)
 
 
 @pytest.mark.parametrize("arguments", WORK, ids=lambda each: each[0])
 def test_work_goes_on_with_ones_own(stocked: Home, mine: Home, arguments: tuple[str, ...]) -> None:
     with closed(stocked.store):
-        done = ordinary(mine, *arguments)
+        done = mine.run_plainly(*arguments)
     assert done.returncode == 0, done.stderr
 
 
 def test_doctor_looks_at_the_rest(stocked: Home, mine: Home) -> None:
     with closed(stocked.store):
-        done = ordinary(mine, "doctor")
+        done = mine.run_plainly("doctor")
     assert "passed over" in done.stderr
     assert "CS" in done.stdout or "nothing" in done.stdout + done.stderr
 
@@ -98,20 +77,20 @@ def test_a_damaged_record_of_others_stops_nobody(stocked: Home, mine: Home, tmp_
 
 def test_ones_own_store_is_not_passed_over(stocked: Home) -> None:
     with closed(stocked.store / "toolkits"):
-        done = ordinary(stocked, "list")
+        done = stocked.run_plainly("list")
     refused(done, f"cannot read `{stocked.store / 'toolkits'}`: Permission denied", hint="owns it")
 
 
 @pytest.mark.parametrize("named", ["12.6.3", "12.6"])
 def test_verify_of_one_s_own_asks_nobody_else(stocked: Home, mine: Home, named: str) -> None:
     with closed(stocked.store):
-        done = ordinary(mine, "verify", named)
+        done = mine.run_plainly("verify", named)
     assert done.returncode == 0, done.stderr
 
 
 def test_verify_checks_ones_own_and_fails(stocked: Home, mine: Home) -> None:
     with closed(stocked.store / "toolkits"):
-        done = ordinary(mine, "verify", "--json")
+        done = mine.run_plainly("verify", "--json")
     assert done.returncode == 1
     assert '"12.6.3"' in done.stdout
     assert "cannot read" in done.stderr

@@ -24,13 +24,13 @@ from cudaswitch.environments import environment_at
 from cudaswitch.versions import Version
 from homes import HOSTILE_NAME, Home
 from made_environments import Env
-from shim_places import Place, environment, executable
-from tools import console_script, require, root_only
+from shim_places import Place, echoing, environment
+from tools import console_script, executable, require, root_only
 
 
 def test_it_decides_as_the_command_does(place: Place, tmp_path: Path) -> None:
     """Every mixture of who may ask, in each order of environments on PATH."""
-    system = executable(tmp_path / "system" / "nvcc")
+    system = echoing(tmp_path / "system" / "nvcc")
     old, new = "11.8\n", "cuda = 12.4 # newest\nlibraries never\n"
     environments = {
         (kind, pin): str(environment(tmp_path / f"{kind}-{len(pin or '')}", kind, pin))
@@ -76,7 +76,7 @@ def test_a_framework_s_toolkit_that_is_not_installed_stops_nobody(
     place: Place, tmp_path: Path
 ) -> None:
     """Nobody has asked for it. It is said, once, and what is on PATH runs each time."""
-    system = executable(tmp_path / "system" / "nvcc")
+    system = echoing(tmp_path / "system" / "nvcc")
     env = Env(environment(tmp_path / "env", "V", None))
     env.dist("cupy-cuda101", "7.8.0")
     path = f"{env.prefix}/bin:{system.parent}:{place.home.env['PATH']}"
@@ -90,7 +90,7 @@ def test_a_framework_s_toolkit_that_is_not_installed_stops_nobody(
 
 def test_a_framework_s_toolkit_that_is_gone_stops_nobody(place: Place, tmp_path: Path) -> None:
     """The answer that was kept still names it."""
-    system = executable(tmp_path / "system" / "nvcc")
+    system = echoing(tmp_path / "system" / "nvcc")
     env = Env(environment(tmp_path / "env", "V", None))
     env.dist("cupy-cuda11x", "11.0.0")
     variables = {"VIRTUAL_ENV": str(env.prefix)}
@@ -103,7 +103,7 @@ def test_a_framework_s_toolkit_that_is_gone_stops_nobody(place: Place, tmp_path:
 
 def test_a_question_that_was_ended_is_no_answer(place: Place, tmp_path: Path) -> None:
     """Ctrl-C, or a system without memory, must not bring another nvcc instead."""
-    system = executable(tmp_path / "system" / "nvcc")
+    system = echoing(tmp_path / "system" / "nvcc")
     executable(place.home.path.parent / "it's" / "cudaswitch", "#!/bin/sh\nkill -KILL $$\n")
     env = environment(tmp_path / "env", "V", None)
     path = f"{env}/bin:{system.parent}:{place.home.env['PATH']}"
@@ -240,8 +240,8 @@ def test_it_never_calls_itself(
     link = tmp_path / "links" / "nvcc"
     link.parent.mkdir()
     link.symlink_to(place.home.store / "shims" / "nvcc")
-    executable(place.home.path / "nvcc")
-    system = executable(tmp_path / "system" / "nvcc")
+    echoing(place.home.path / "nvcc")
+    system = echoing(tmp_path / "system" / "nvcc")
     folders = [str(link.parent), str(place.home.store / "shims"), str(tmp_path / "other" / "shims")]
     path = ":".join([*folders, "", ".", *folders, str(system.parent)])
     for start in folders:
@@ -276,7 +276,7 @@ def test_the_compiler_behind_a_wrapper_runs(
     place: Place, tmp_path: Path, order: str, how: str
 ) -> None:
     """Where nothing asks for a toolkit it is what runs without shims."""
-    system = executable(tmp_path / "system/nvcc")
+    system = echoing(tmp_path / "system/nvcc")
     folders = {"shims": place.home.store / "shims", "system": system.parent}
     for name in {"cache", "one", "two"} & set(order.split()):
         folders[name] = wrapper(tmp_path / name, how).parent
@@ -290,7 +290,7 @@ def test_the_compiler_behind_a_wrapper_runs(
 
 
 def test_the_next_is_the_one_behind_it(place: Place, tmp_path: Path) -> None:
-    before, behind = (executable(tmp_path / name / "nvcc") for name in ("before", "behind"))
+    before, behind = (echoing(tmp_path / name / "nvcc") for name in ("before", "behind"))
     path = f"{before.parent}:{place.home.store}/shims"
     assert place.call("nvcc", PATH=f"{path}:{behind.parent}:/usr/bin").stdout == f"{behind}\0"
     assert place.call("nvcc", PATH=f"{path}:/usr/bin").stdout == f"{before}\0"
@@ -309,7 +309,7 @@ def test_a_tool_that_starts_itself_anew_finds_the_first(
     )
     path = f"{place.home.store}/shims:{first.parent}:/usr/bin:/bin"
     if behind:
-        path += f":{executable(tmp_path / 'second/nvcc').parent}"
+        path += f":{echoing(tmp_path / 'second/nvcc').parent}"
     assert place.call("nvcc", PATH=path).stdout == "first\n"
 
 
@@ -355,13 +355,13 @@ def test_shims_follow_what_is_installed(home: Home, tmp_path: Path) -> None:
     done = home.run("shims", "refresh")
     assert done.returncode == 1
     assert done.stderr.startswith("cudaswitch: no shims are installed\n")
-    executable(tmp_path / "one" / "bin" / "nvcc")
+    echoing(tmp_path / "one" / "bin" / "nvcc")
     assert home.run("adopt", tmp_path / "one", "--as", "11.8").returncode == 0
     assert not folder.exists()
     assert home.run("shims", "install").stdout == "nvcc\n"
-    executable(folder / "theirs")
+    echoing(folder / "theirs")
     for tool in ("nvcc", "nsys", "cuda-gdb-python3.10-tui"):
-        executable(tmp_path / "two" / "bin" / tool)
+        echoing(tmp_path / "two" / "bin" / tool)
     assert home.run("adopt", tmp_path / "two", "--as", "12.4").returncode == 0
     assert tools_in(folder) == ["cuda-gdb-python3.10-tui", "nsys", "nvcc", "theirs"]
     assert all(os.access(folder / tool, os.X_OK) for tool in tools_in(folder))

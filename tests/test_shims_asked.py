@@ -18,7 +18,7 @@ from cudaswitch.store import find
 from cudaswitch.versions import Version, parse_request
 from homes import Home
 from made_environments import Env
-from shim_places import Place, environment, executable
+from shim_places import Place, echoing, environment
 from tools import root_only
 
 RANGES = [">=11,<12", "!=12.4", "==11.8", "<=11", ">11.7,<12,!=11.9", ">=11.8,<12+cudnnnone"]
@@ -56,7 +56,7 @@ def test_its_answer_follows_what_is_installed(place: Place, tmp_path: Path) -> N
     variables = {"CUDASWITCH_VERSION": ">=11.2,<12.9"}
     assert called(place, **variables) == (str(place.new), True)
     store, newer = own_store(), tmp_path / "cuda-12.8"
-    executable(newer / "bin" / "nvcc")
+    echoing(newer / "bin" / "nvcc")
     installing.adopt(store, newer, Version("12.8"))
     assert called(place, **variables) == (str(newer), False)
     store.remove(find(parse_request("12.8")))
@@ -95,7 +95,7 @@ def test_the_other_answers_stay_as_they_are(place: Place) -> None:
 def test_no_store_comes_of_a_question(home: Home, tmp_path: Path) -> None:
     """Where shared stores alone have an answer."""
     kit = tmp_path / "cuda-12.4"
-    executable(kit / "bin" / "nvcc")
+    echoing(kit / "bin" / "nvcc")
     shared = tmp_path / "shared"
     lent = {"CUDASWITCH_STORES": str(shared)}
     succeeded(home.run("adopt", kit, "--as", "12.4", CUDASWITCH_HOME=str(shared)))
@@ -151,7 +151,7 @@ def test_auto_is_asked_for_once(place: Place, kind: str, asks: str, tmp_path: Pa
 
 def test_auto_that_needs_nothing_is_python_s_to_answer(place: Place, tmp_path: Path) -> None:
     """What is kept of it does not tell whether it was refused."""
-    system = executable(tmp_path / "system" / "nvcc")
+    system = echoing(tmp_path / "system" / "nvcc")
     env = environment(tmp_path / "env", "C", "auto\n")
     variables = {"CONDA_PREFIX": str(env)}
     variables["PATH"] = f"{env}/bin:{system.parent}:{place.home.env['PATH']}"
@@ -166,7 +166,7 @@ def test_auto_that_needs_nothing_is_python_s_to_answer(place: Place, tmp_path: P
 def shared(place: Place, tmp_path: Path) -> Path:
     """Another person's store, with 12.6."""
     folder = tmp_path / "shared"
-    kit = executable(tmp_path / "cuda-12.6" / "bin" / "nvcc").parents[1]
+    kit = echoing(tmp_path / "cuda-12.6" / "bin" / "nvcc").parents[1]
     lends(place, folder, kit, "12.6")
     return folder
 
@@ -191,12 +191,12 @@ def test_what_is_lent_is_asked_for_once(
         (place.home.path / asks).write_text(f"{text}\nlibraries never\ngpus 0\n")
     kit = str(tmp_path / "cuda-12.6")
     assert [called(place, **variables) for _ in range(2)] == [(kit, True), (kit, False)]
-    newer = executable(tmp_path / "cuda-12.6.1" / "bin" / "nvcc").parents[1]
+    newer = echoing(tmp_path / "cuda-12.6.1" / "bin" / "nvcc").parents[1]
     time.sleep(0.02)
     lends(place, shared, newer, "12.6.1")
     expected = kit if text == "12.6" else str(newer)
     assert [called(place, **variables) for _ in range(2)] == [(expected, True), (expected, False)]
-    own = executable(tmp_path / "own" / "bin" / "nvcc").parents[1]
+    own = echoing(tmp_path / "own" / "bin" / "nvcc").parents[1]
     installing.adopt(own_store(), own, Version("12.6"))
     refresh()
     assert called(place, **variables)[0] == str(own)

@@ -15,15 +15,15 @@ from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.store import find
 from cudaswitch.versions import parse_request
 from homes import Home
-from shim_places import Place, executable
-from tools import console_script, require
+from shim_places import Place, echoing
+from tools import console_script, executable, require
 
 
 def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:
     """An adopted toolkit may share its `bin` with everything else: /usr, or an environment."""
     for tool in ("ls", "python3", "pip", "sh", "nvidia-smi", "curl", "nvcc.profile"):
-        executable(place.new / "bin" / tool)
-    executable(place.new / "bin" / "ptxas").chmod(0o644)
+        echoing(place.new / "bin" / tool)
+    echoing(place.new / "bin" / "ptxas").chmod(0o644)
     (place.new / "bin" / "nsys").mkdir()
     assert shims.install() == ["cuda-memcheck", "nvcc"]
 
@@ -46,7 +46,7 @@ def test_a_folder_that_others_may_write_stops_nothing_else(place: Place) -> None
     """What was asked for is done; the shims wait until that is mended."""
     folder = place.home.store / "shims"
     folder.chmod(0o775)
-    executable(place.home.path / "third/bin/nvcc")
+    echoing(place.home.path / "third/bin/nvcc")
     done = place.home.run("adopt", place.home.path / "third", "--as", "10.2")
     assert succeeded(done)[0].startswith("10.2")
     assert f"`{folder}` cannot hold commands" in done.stderr
@@ -69,7 +69,7 @@ def test_toolkits_without_tools_are_no_missing_toolkits(home: Home, tmp_path: Pa
 @pytest.mark.parametrize("shell", ["dash", "bash", "zsh", "fish", "tcsh", "elvish", "xonsh", "nu"])
 def test_the_hint_puts_them_on_path_in_the_shell_that_asks(place: Place, shell: str) -> None:
     folder = place.home.store / "shims"
-    behind = executable(place.home.path / "cuda/bin/nvcc").parent
+    behind = echoing(place.home.path / "cuda/bin/nvcc").parent
     path = f"{behind}:{console_script().parent}:{place.home.env['PATH']}:{folder}"
     # That of a xonsh, a script of Python, is told by $SHELL alone.
     env = place.home.env | {"PATH": path, "SHELL": "xonsh" if shell == "xonsh" else "none"}

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from checks import succeeded
-from shim_places import Place, executable
-from tools import as_plain_user
+from shim_places import Place, echoing
+from tools import as_plain_user, executable
 
 
 def test_a_toolkit_without_the_tool_says_who_has_it(place: Place) -> None:
@@ -58,7 +58,7 @@ def test_it_names_those_of_stores_in_the_settings(place: Place, names: list[str]
     theirs = {"CUDASWITCH_HOME": str(place.home.path / "theirs")}
     kit = place.old.with_name("cuda-9.2")
     for tool in ("nvcc", "cuda-memcheck"):
-        executable(kit / "bin" / tool)
+        echoing(kit / "bin" / tool)
     succeeded(place.home.run("adopt", kit, "--as", "9.2", **theirs))
     config = place.home.path / "xdg-config" / "cudaswitch" / "config.toml"
     config.parent.mkdir()

@@ -57,9 +57,7 @@ def test_the_file_comes_back_byte_for_byte(home: Home, shell: str, text: bytes) 
     assert sorted(path.parent.glob(".*.tmp")) == []
 
 
-def test_a_folder_of_settings_that_hangs_on_the_directory_is_none(
-    home: Home, tmp_path: Path
-) -> None:
+def test_a_folder_of_settings_that_hangs_on_the_directory_is_none(home: Home) -> None:
     """The XDG specification takes no relative one, and so does no other setting here."""
     home.env["XDG_CONFIG_HOME"] = "relative"
     install(home, "fish")

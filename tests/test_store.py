@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +12,9 @@ import pytest
 
 import builders
 from builders import Writes
-from checks import PYTHON, inodes_in, refused, snapshot, succeeded
+from checks import inodes_in, refused, snapshot, succeeded
 from homes import Home
+from shells.venvs import with_venv
 
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
 
@@ -221,7 +221,7 @@ def test_what_is_pinned_may_be_a_link(stocked: Home, tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(tmp_path / "real" / name)
     (tmp_path / "env" / "conda-meta").mkdir()
     shutil.rmtree(tmp_path / "real" / "venv")
-    subprocess.run([PYTHON, "-m", "venv", "--without-pip", tmp_path / "real" / "venv"], check=True)
+    with_venv(tmp_path / "real" / "venv")
     for option, name in (("--dir", "tree"), ("-p", "env"), ("-p", "venv")):
         succeeded(stocked.run("pin", "10.1", option, tmp_path / name))
     assert (tmp_path / "real" / "tree" / ".cuda-version").exists()

@@ -16,7 +16,7 @@ import mounts
 from checks import refused, snapshot, succeeded
 from homes import Home
 from preloaded import EVERY, preloaded
-from tools import as_plain_user, console_script
+from tools import closed, console_script
 
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
 
@@ -166,19 +166,9 @@ def test_a_store_that_is_read_only(stocked: Home, tmp_path: Path, command: str) 
     assert succeeded(answer) == [str(stocked.store / "toolkits" / BOTH[1])]
 
 
-def without_privileges(home: Home, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run the command so that permissions hold for it, also where the tests run as root."""
-    return subprocess.run(
-        as_plain_user(console_script(), *arguments),
-        env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-
-
 def test_a_file_that_may_not_be_read(home: Home, pair: list[Path]) -> None:
     pair[0].chmod(0)
-    refused(
-        without_privileges(home, "install", *pair), "Permission denied", str(pair[0]), hint=None
-    )
+    refused(home.run_plainly("install", *pair), "Permission denied", str(pair[0]), hint=None)
     assert not home.store.exists()
 
 
@@ -190,7 +180,7 @@ def test_a_folder_of_the_store_that_may_not_be_written(
     before = snapshot(stocked.store)
     (stocked.store / folder).chmod(0o555)
     try:
-        done = without_privileges(stocked, "install", archive)
+        done = stocked.run_plainly("install", archive)
         if folder:
             refused(done, "cannot write", "Permission denied", hint="set CUDASWITCH_HOME")
             assert "make room" not in done.stderr
@@ -204,12 +194,9 @@ def test_a_folder_of_the_store_that_may_not_be_written(
 
 @pytest.mark.parametrize("folder", ["toolkits", "toolkits/10.1.243", "packages"])
 def test_a_folder_of_the_store_that_may_not_be_read(stocked: Home, folder: str) -> None:
-    (stocked.store / folder).chmod(0)
-    try:
-        done = without_privileges(stocked, "list", "--json")
+    with closed(stocked.store / folder):
+        done = stocked.run_plainly("list", "--json")
         refused(done, "Permission denied", folder, hint=None)
-    finally:
-        (stocked.store / folder).chmod(0o755)
 
 
 @pytest.mark.parametrize("char", list("'\"$`\\:;\n"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cudaswitch.resolver import explain
-from made_environments import WINDOWS_SITE, Env
+from made_environments import WINDOWS_SITE, Env, cudnn_pin
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,6 @@ def test_a_cudnn_inside_torch_asks_for_none_beside_it(env):
     env.file("torch/lib/libcudnn.so.8")
     env.dist("nvidia-cudnn-cu11", "8.5.0.96")
     assert env.resolve().caution is None
-
-
-def cudnn_pin(cuda, version):
-    return f'nvidia-cudnn-cu{cuda} (=={version}) ; platform_system == "Linux"'
 
 
 TORCH = [

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import builders
+from adoptable import smallest
 from checks import refused, snapshot, succeeded
 from folder_server import FolderServer
 from homes import Home
@@ -179,10 +180,7 @@ def test_nothing_is_set_aside_where_nothing_can_be_brought(stocked: Home, tmp_pa
 
 def test_a_toolkit_whose_record_is_damaged_is_not_set_aside(home: Home, tmp_path: Path) -> None:
     """An adopted one has no list: somebody may still read in the record where it is."""
-    (tmp_path / "cuda/bin").mkdir(parents=True)
-    (tmp_path / "cuda/bin/nvcc").touch(0o755)
-    (tmp_path / "cuda/version.json").write_text('{"cuda": {"version": "11.2.152"}}')
-    succeeded(home.run("adopt", tmp_path / "cuda"))
+    succeeded(home.run("adopt", smallest(tmp_path / "cuda", "11.2.152")))
     record = home.store / "toolkits/11.2.152/cudaswitch.json"
     record.write_text(record.read_text()[:-5])
     hint = f"delete `{record.parent}`, and adopt it again"
@@ -200,11 +198,7 @@ def test_it_names_what_it_looked_at(stocked: Home) -> None:
 
 
 def test_an_adopted_toolkit_is_said_to_be_unverified(home: Home, tmp_path: Path) -> None:
-    place = tmp_path / "cuda"
-    (place / "bin").mkdir(parents=True)
-    (place / "version.json").write_text('{"cuda": {"version": "11.2.152"}}')
-    (place / "bin/nvcc").write_text("#!/bin/sh\n")
-    (place / "bin/nvcc").chmod(0o755)
+    place = smallest(tmp_path / "cuda", "11.2.152")
     succeeded(home.run("adopt", place))
     done = home.run("verify")
     succeeded(done)

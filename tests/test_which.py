@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from checks import refused, succeeded
 from homes import Home
 from loader_corpus import LOADER
 from made_environments import torch_start
+from shells.venvs import with_venv
+from tools import executable
 
 _LOAD = """
 import ctypes, os, sys
@@ -57,7 +58,7 @@ def link(linker: Path):
 @pytest.fixture(scope="module")
 def env(tmp_path_factory: pytest.TempPathFactory) -> Path:
     prefix = tmp_path_factory.mktemp("which") / "an env"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    with_venv(prefix)
     return prefix
 
 
@@ -203,7 +204,7 @@ def test_for_torch_as_it_loads_its_libraries(
     assert succeeded(human) == [str(cusparse)]
 
 
-def test_what_a_package_opens_by_itself(home: Home, env: Path, link, tmp_path: Path) -> None:
+def test_what_a_package_opens_by_itself(home: Home, env: Path, link) -> None:
     [site] = env.glob("lib/python*/site-packages")
     opened = link(site / "nvidia/nvrtc/lib/libnvrtc.so.12")
     link(site / "some_thing/_core.so", rpath="$ORIGIN/../nvidia/nvrtc/lib")
@@ -212,9 +213,7 @@ def test_what_a_package_opens_by_itself(home: Home, env: Path, link, tmp_path: P
     assert "none of its libraries needs it" in told["notes"][0]
 
 
-def test_a_distribution_by_the_name_that_pip_has_for_it(
-    home: Home, env: Path, link, tmp_path: Path
-) -> None:
+def test_a_distribution_by_the_name_that_pip_has_for_it(home: Home, env: Path, link) -> None:
     """Wheels of NVIDIA's have no import name of their own; RECORD says which files are theirs."""
     [site] = env.glob("lib/python*/site-packages")
     files = ["nvidia/cusolver/lib/libcusolver.so.11", "nvidia/cublas_two/lib/libcublas.so.12"]
@@ -240,7 +239,7 @@ def test_a_library_that_only_the_packages_of_the_environment_find(
     for name in ("libcudart.so.12", "libnvrtc.so.12"):
         link(kit / "lib64" / name)
     succeeded(home.run("adopt", kit))
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", env], check=True)
+    with_venv(env)
     [site] = env.glob("lib/python*/site-packages")
     runtime = link(site / "nvidia/cuda_runtime/lib/libcudart.so.12")
     variables = active(home, env)
@@ -277,10 +276,7 @@ def test_consumers_that_are_none(home: Home, env: Path, tmp_path: Path) -> None:
 def test_a_python_that_is_a_script_is_left_aside(home: Home, link, tmp_path: Path) -> None:
     """As pyenv's are: which Python it would start, only running it tells."""
     library = link(tmp_path / "lib/libx.so.1")
-    script = tmp_path / "bin/python3"
-    script.parent.mkdir()
-    script.write_text("#!/bin/sh\nexit 1\n")
-    script.chmod(0o755)
+    script = executable(tmp_path / "bin/python3", "#!/bin/sh\nexit 1\n")
     path = f"{script.parent}:{home.env['PATH']}"
     told = which(home, "libx.so.1", PATH=path, LD_LIBRARY_PATH=str(library.parent))
     assert told["path"] == str(library)
@@ -296,9 +292,7 @@ def test_a_tool_is_the_one_that_the_shell_starts(
     """A name with a slash is no matter of PATH, and nothing between colons is where one stands."""
     here = tmp_path / "here"
     for folder in (here, here / "on/path"):
-        folder.mkdir(parents=True)
-        (folder / "tool").write_text("#!/bin/sh\n")
-        (folder / "tool").chmod(0o755)
+        executable(folder / "tool")
     ask = ["/bin/bash", "-c", f"type -P {name}"]
     shell = subprocess.run(ask, cwd=here, env={"PATH": path}, capture_output=True, text=True)  # noqa: PLW1510  # 1 says no
     done = home.run("which", name, "--json", cwd=here, PATH=path)
@@ -314,9 +308,8 @@ def test_a_shim_tells_what_it_runs(home: Home, tmp_path: Path) -> None:
     """Each answer is held against what the shim then starts."""
     kit, own = tmp_path / "cuda-11.8", tmp_path / "own/nvcc"
     for tool in (kit / "bin/nvcc", own):
-        tool.parent.mkdir(parents=True)
-        tool.write_text("#!/bin/sh\nprintf '%s\\n' \"$0\" 'Cuda compilation tools, V11.8.89'\n")
-        tool.chmod(0o755)
+        said = "'Cuda compilation tools, V11.8.89'"
+        executable(tool, f"#!/bin/sh\nprintf '%s\\n' \"$0\" {said}\n")
     version = {"cudaRuntimeGetVersion": builders.Writes(11080)}
     builders.elf_library(kit / "lib64/libcudart.so.11.0", "libcudart.so.11.0", version)
     (kit / "version.json").write_text('{"cuda": {"name": "CUDA SDK", "version": "11.8.0"}}')

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import pytest
 
 from checks import refused, succeeded
 from homes import Home
-from shim_places import Place, executable
+from shells.venvs import with_venv
+from shim_places import Place, echoing
 from tools import console_script
 
 WITHOUT_CUDA = {"PATH": "/usr/sbin"}
@@ -49,7 +49,7 @@ def test_whoever_asks(asking: Home, who: str) -> None:
     origin = "CUDASWITCH_VERSION"
     if who == "pin":
         env = asking.path / "env"
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", env], check=True)
+        with_venv(env)
         succeeded(asking.run("pin", "11.8", "-p", env))
         variables["VIRTUAL_ENV"] = str(env)
         origin = f"{env}/etc/cudaswitch/pin:1"
@@ -91,7 +91,7 @@ def test_where_nothing_asks_or_what_is_asked_for_lacks_it_another_is_named(askin
 
 def test_of_a_library_the_one_that_is_asked_for_is_named_too(asking: Home) -> None:
     for kit in ("cuda-11.8", "cuda-12.4"):
-        executable(asking.path.parent / kit / "lib64/libours.so.1")
+        echoing(asking.path.parent / kit / "lib64/libours.so.1")
     _, hint = told(asking, "libours.so.1", CUDASWITCH_VERSION="11.8")
     assert hint == "cudaswitch init --install"
     # There a switch leaves LD_LIBRARY_PATH alone.

@@ -1,10 +1,12 @@
-"""Finding the programs that a test needs."""
+"""Finding the programs that a test needs, and making some."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,14 @@ def console_script() -> Path:
     return script
 
 
+def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
+    """Write a program: a script that does nothing, where no `text` says what it does."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 """For tests in which something is another user's."""
 
@@ -40,3 +50,14 @@ def as_plain_user(*command: str | Path) -> list[str | Path]:
     if os.geteuid() != 0:
         return list(command)
     return [require("setpriv"), "--bounding-set=-all", "--inh-caps=-all", *command]
+
+
+@contextmanager
+def closed(path: Path) -> Iterator[None]:
+    """Let nobody but root read, write or enter a file or a folder."""
+    before = path.stat().st_mode
+    path.chmod(0)
+    try:
+        yield
+    finally:
+        path.chmod(before)

@@ -18,7 +18,7 @@ from cudaswitch.versions import Version
 from homes import Home, make_home
 from made_environments import Env
 from mounts import in_own_mounts
-from tools import console_script
+from tools import console_script, executable
 
 MACHINE = r"""
 work=$1
@@ -177,10 +177,7 @@ class Patient:
         self.env["PATH"] = ":".join([*map(str, folders), self.path])
 
     def program(self, path: Path, text: str = "#!/bin/sh\n") -> Path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        path.chmod(0o755)
-        return path
+        return executable(path, text)
 
     def library(self, folder: Path, stem: str, soname: str, full: str) -> Path:
         """Lay a real library with its links: libcudart.so.11.8.89, .so.11.0 and .so."""

@@ -14,8 +14,14 @@ CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(CONTENT) as running:
+def content() -> bytes:
+    """What the server has; tests may have it serve something else."""
+    return CONTENT
+
+
+@pytest.fixture
+def server(content: bytes) -> Iterator[Server]:
+    with Server(content) as running:
         yield running
 
 
@@ -33,3 +39,10 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in (*CERTIFICATES, "http_proxy", "https_proxy", "all_proxy", "NETRC"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def once(plain: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A try that fails is not made again, and fails later."""
+    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
+    monkeypatch.setenv("CUDASWITCH_RETRIES", "0")

@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,9 +31,8 @@ fetch(sys.argv[1], Path(sys.argv[2]))
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(CONTENT) as running:
-        yield running
+def content() -> bytes:
+    return CONTENT
 
 
 @pytest.fixture(autouse=True)

@@ -22,11 +22,7 @@ from folder_server import FolderServer
 from http_modes import random_bytes
 from http_server import Server
 
-
-@pytest.fixture(autouse=True)
-def once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
-    monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
+pytestmark = pytest.mark.usefixtures("once")
 
 
 def wanted(url: str, content: bytes = CONTENT) -> Wanted:

@@ -16,11 +16,7 @@ from downloads.served import CONTENT
 from homes import Home
 from http_server import Server
 
-
-@pytest.fixture(autouse=True)
-def once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
-    monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
+pytestmark = pytest.mark.usefixtures("once")
 
 
 @pytest.fixture(scope="module")

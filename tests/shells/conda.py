@@ -40,6 +40,10 @@ class Conda(ABC):
     def run(self, shell: Shell, prefix: Path, *command: str) -> str:
         """Do `conda run` (after `init`); arguments are quoted for the shell."""
 
+    def stacks(self, shell: Shell) -> bool:
+        """Tell whether an environment can stay below another one in this shell."""
+        return True
+
     def activate(self, shell: Shell, prefix: Path, *, stack: bool = False) -> str:
         return f"conda activate {'--stack ' if stack else ''}{shell.quote(str(prefix))}"
 
@@ -94,10 +98,13 @@ class RealConda(Conda):
             lines.append(f'eval "$({exe} shell.posix hook)"')
         return "\n".join(lines)
 
+    def stacks(self, shell: Shell) -> bool:
+        return shell.name != "xonsh"
+
     def activate(self, shell: Shell, prefix: Path, *, stack: bool = False) -> str:
-        words = super().activate(shell, prefix, stack=stack)
-        # Its xonsh warns of each environment that goes by its path, and cannot stack any.
-        return f"{words.replace('--stack ', '')} e>/dev/null" if shell.name == "xonsh" else words
+        words = super().activate(shell, prefix, stack=stack and self.stacks(shell))
+        # Its xonsh warns of each environment that goes by its path.
+        return f"{words} e>/dev/null" if shell.name == "xonsh" else words
 
     def reactivate(self, shell: Shell) -> str:
         if shell.name == "xonsh":

@@ -15,6 +15,7 @@ from shells.driver import TCSH, Shell
 from shells.kits import Person, kits_in
 from shells.pinned import Session, pinned_environments
 from shells.terminal import Open, Terminal
+from tools import executable
 
 INTEGRATED = ("bash", "zsh", "fish", "tcsh", "xonsh", "nu")
 
@@ -34,8 +35,7 @@ def make_person(
     path = home.env["PATH"]
     if compilers:
         for name, major in (("gcc", 13), ("g++-11", 11), ("g++-13", 13)):
-            (compilers / name).write_text(f"#!/bin/sh\necho {major}\n")
-            (compilers / name).chmod(0o755)
+            executable(compilers / name, f"#!/bin/sh\necho {major}\n")
         kits = (kits[0], replace(kits[1], compiler=compilers / "g++-11"), kits[2])
         path = f"{compilers}:{path}"
     for kit in kits:

@@ -9,6 +9,7 @@ from pathlib import Path
 from made_environments import Env
 from shells.driver import Shell
 from shells.kits import Person
+from tools import executable
 
 NEW = ("cupy-cuda11x", "11.0.0")
 """A framework for CUDA 11, where OLD is for 10.1; neither brings its own."""
@@ -17,10 +18,10 @@ OLD = ("cupy-cuda101", "7.8.0")
 
 def spied(person: Person, shell: Shell, folder: Path) -> Person:
     """Stand in front of the command that the integration asks, and count in `count`."""
-    spy, init = folder / "program", folder / "init"
+    init = folder / "init"
     program = str(person.home.run("--version").args[0])
-    spy.write_text(f'#!/bin/sh\necho "$@" >>{folder}/count\nexec {program} "$@"\n')
-    spy.chmod(0o755)
+    counting = f'#!/bin/sh\necho "$@" >>{folder}/count\nexec {program} "$@"\n'
+    spy = executable(folder / "program", counting)
     text = person.init[shell.name].read_text()
     assert text.count(program) == 1
     init.write_text(text.replace(program, str(spy)))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from homes import Home
 from shells.driver import Environment, Shell, ShellResult, run_shell
+from tools import executable
 
 STATE = "_CUDASWITCH_"
 """How the names of all our own bookkeeping begin."""
@@ -56,9 +57,7 @@ class Kit:
         stated = {"cuda": {"name": "CUDA SDK", "version": self.version}}
         (self.home / "version.json").write_text(json.dumps(stated))
         if self.has_nvcc:
-            nvcc = self.home / "bin" / "nvcc"
-            nvcc.write_text(f"#!/bin/sh\necho nvcc of {self.version}\n")
-            nvcc.chmod(0o755)
+            executable(self.home / "bin/nvcc", f"#!/bin/sh\necho nvcc of {self.version}\n")
         if self.compiler:
             (self.home / "nvvm" / "libdevice").mkdir(parents=True)
             header = self.home / "include" / "crt" / "host_config.h"

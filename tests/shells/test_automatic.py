@@ -18,6 +18,7 @@ from shells.frameworks import NEW, OLD, calls, entered, later, left, spied
 from shells.kits import Person
 from shells.moving import cd, homes
 from shells.terminal import Terminal
+from tools import executable
 
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
 hooked = pytest.mark.parametrize("shell", SHELLS, ids=str)
@@ -306,9 +307,7 @@ def test_a_pin_of_one_s_own_to_auto_asks_for_nothing_elsewhere(
 ) -> None:
     """Frameworks are stronger than it anyway, and outside of environments there are none."""
     run, name = someone.home.run, "needed" if shell in (ZSH, XONSH) else "auto"
-    own = tmp_path / "nvcc"
-    own.write_text("#!/bin/sh\necho own\n")
-    own.chmod(0o755)
+    executable(tmp_path / "nvcc", "#!/bin/sh\necho own\n")
     for words in (["shims", "install"], ["alias", "needed", "auto"], ["pin", name, "--global"]):
         assert run(*words).returncode == 0
     shim = someone.home.store / "shims" / "nvcc"

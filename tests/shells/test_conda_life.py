@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from shells.driver import BASH, FISH, POSIX_SHELLS, SHELLS, TCSH, ZSH, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments
 from shells.quick_conda import CONDAS
-from tools import as_plain_user, console_script
+from tools import console_script
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
@@ -89,16 +88,9 @@ def test_a_clone_keeps_its_toolkit(person: Person, tmp_path: Path) -> None:
 
 def test_a_read_only_environment_is_a_clear_error(person: Person, tmp_path: Path) -> None:
     prefix = conda_prefix(tmp_path / "env")
-    script = str(console_script())
     for path in (prefix, prefix / "etc", *(prefix / "etc").rglob("*")):
         path.chmod(0o555)
-    done = subprocess.run(
-        as_plain_user(script, "pin", "10.1", "-p", str(prefix)),
-        env=person.home.env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = person.home.run_plainly("pin", "10.1", "-p", prefix)
     assert done.returncode == 1
     error, hint = done.stderr.splitlines()
     assert error.startswith(f"cudaswitch: cannot pin `{prefix}`: Permission denied")
@@ -119,13 +111,7 @@ def test_who_may_not_write_an_environment_is_answered_all_the_same(
     closed = [env.prefix / "etc", *(env.prefix / "etc").rglob("*")]
     for path in closed:
         path.chmod(path.stat().st_mode & ~0o222)
-    done = subprocess.run(
-        as_plain_user(str(console_script()), "want", "--environment", str(env.prefix)),
-        env=person.home.env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = person.home.run_plainly("want", "--environment", env.prefix)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{person.kits[1].home}\n"
     for path in closed:

@@ -325,7 +325,7 @@ def test_without_a_trap_it_is_an_entry_of_its_own(at_prompt: Open) -> None:
     assert said == [f"declare -- PROMPT_COMMAND={ENTRY}"]
 
 
-def test_one_entry_stays_one(person: Person, at_prompt: Open) -> None:
+def test_one_entry_stays_one(at_prompt: Open) -> None:
     """VS Code keeps the first for its own to evaluate, and takes others for what is typed."""
     terminal = at_prompt(BASH, "PROMPT_COMMAND=(true)")
     said = printed(terminal, "declare -p PROMPT_COMMAND")

@@ -20,7 +20,7 @@ from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
 from shells.moving import cd, homes
 from shells.quick_conda import QuickConda
-from tools import root_only
+from tools import executable, root_only
 
 SHELLS = (BASH, ZSH, FISH, TCSH, XONSH, NU)
 every = pytest.mark.parametrize("shell", SHELLS, ids=str)
@@ -309,9 +309,8 @@ def test_python_is_asked_once_in_a_tree(
     """A range has no ready answer at first; no step within its tree, or later shell, asks again."""
     (trees / "outer" / ".cuda-version").write_text(f">=10,<11,!=9.{sum(shell.name.encode())}\n")
     count = tmp_path / "count"
-    program = tmp_path / "program"
-    program.write_text(f'#!/bin/sh\necho x >>{count}\nexec cudaswitch "$@"\n')
-    program.chmod(0o755)
+    counting = f'#!/bin/sh\necho x >>{count}\nexec cudaswitch "$@"\n'
+    program = executable(tmp_path / "program", counting)
     spy = shell.set("_cudaswitch_program", str(program))
     if shell is TCSH:  # where a variable of the shell goes before an exported one
         spy = f"set _cudaswitch_program = {shell.quote(str(program))}"

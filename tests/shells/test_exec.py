@@ -12,6 +12,7 @@ from made_environments import Env
 from shells.conda import conda_prefix
 from shells.driver import BASH, ZSH, Shell
 from shells.kits import STATE, Person, foreign, read_env
+from tools import executable
 
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 
@@ -54,8 +55,7 @@ class Named:
 
     def __init__(self, person: Person, folder: Path, kind: str) -> None:
         self.person, self.env, self.tree = person, Env(folder / "an env [x]"), folder / "tree"
-        self.program = self.env.write("bin/tell", TELL)
-        self.program.chmod(0o755)
+        self.program = executable(self.env.prefix / "bin/tell", TELL)
         if kind == "conda":
             conda_prefix(self.env.prefix)
         else:
@@ -125,31 +125,42 @@ def test_a_program_of_an_environment_that_brings_its_cuda(named: Named) -> None:
     assert named.told() == NOTHING
 
 
+def entered(named: Named, active: Env) -> dict[str, str]:
+    """Pin the environment to 10.1 and a virtualenv to 11.8; return what tells that it is active."""
+    active.write("pyvenv.cfg", "home = /usr/bin\n")
+    named.person.pin("10.1", named.env.prefix)
+    named.person.pin("11.8", active.prefix)
+    path = f"{active.prefix}/bin{os.pathsep}{named.on_path}"
+    return {"VIRTUAL_ENV": str(active.prefix), "PATH": path}
+
+
 def test_a_program_below_the_active_environment(named: Named, tmp_path: Path) -> None:
     """A tool that PATH finds there is used by the active one; a path means what it names.
 
     So is a launcher, which lies in an environment that needs nothing, as conda does in its base.
     """
     old, middle, _ = named.person.kits
-    active = Env(tmp_path / "active")
-    active.write("pyvenv.cfg", "home = /usr/bin\n")
-    named.person.pin("10.1", named.env.prefix)
-    named.person.pin("11.8", active.prefix)
-    path = f"{active.prefix}/bin{os.pathsep}{named.on_path}"
-    entered = {"VIRTUAL_ENV": str(active.prefix), "PATH": path}
-    assert named.told(**entered)[0] == str(old.home)
-    assert named.told("--", "tell", **entered)[0] == str(middle.home)
-    below = entered | {"CONDA_PREFIX": str(named.env.prefix)}
-    if (named.env.prefix / "conda-meta").is_dir():
-        assert named.told("--", "tell", **below)[0] == str(middle.home)
-        assert named.told(**below)[0] == str(old.home)
+    variables = entered(named, Env(tmp_path / "active"))
+    assert named.told(**variables)[0] == str(old.home)
+    assert named.told("--", "tell", **variables)[0] == str(middle.home)
     assert named.person.home.run("unpin", "-p", str(named.env.prefix)).returncode == 0
-    assert named.told(**entered)[0] == str(middle.home)
+    assert named.told(**variables)[0] == str(middle.home)
 
 
+@pytest.mark.parametrize("named", ["conda"], indirect=True)
+def test_a_program_of_conda_s_environment_below_the_active_virtualenv(
+    named: Named, tmp_path: Path
+) -> None:
+    old, middle, _ = named.person.kits
+    variables = entered(named, Env(tmp_path / "active"))
+    variables["CONDA_PREFIX"] = str(named.env.prefix)
+    assert named.told("--", "tell", **variables)[0] == str(middle.home)
+    assert named.told(**variables)[0] == str(old.home)
+
+
+@pytest.mark.parametrize("named", ["venv"], indirect=True)
 def test_a_program_of_no_environment(named: Named) -> None:
-    (named.env.prefix / "pyvenv.cfg").unlink(missing_ok=True)
-    if not (named.env.prefix / "conda-meta").is_dir():
-        assert named.told() == NOTHING
-        done = named.person.home.run("exec", "auto", "--", named.program)
-        refused(done, "needs an active environment", hint="activate one")
+    (named.env.prefix / "pyvenv.cfg").unlink()
+    assert named.told() == NOTHING
+    done = named.person.home.run("exec", "auto", "--", named.program)
+    refused(done, "needs an active environment", hint="activate one")

@@ -22,7 +22,7 @@ from shells.driver import BASH, FISH, NU, POSIX_SHELLS, TCSH, XONSH, ZSH, Enviro
 from shells.kits import STATE, Kit, Person
 from shells.package_scripts import EARLIER_FLAGS, FLAGS
 from shells.pinned import Session, pinned_environments, unpinned
-from tools import console_script, require
+from tools import console_script, executable, require
 
 LOADED = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, NU, XONSH), ids=str)
 """dash runs the text of bash: the random histories play in it too."""
@@ -97,8 +97,7 @@ class TestInEveryShell:
         self, shell: Shell, person: Person, tmp_path: Path, framework: Path
     ) -> None:
         with_gcc = conda_prefix(tmp_path / "gcc")
-        (with_gcc / "bin/gcc").write_text("#!/bin/sh\n")
-        (with_gcc / "bin/gcc").chmod(0o755)
+        executable(with_gcc / "bin/gcc")
         named = [
             {"CUDAHOSTCXX": "/mine/g++"},
             {"NVCC_CCBIN": "/mine/g++"},
@@ -134,9 +133,8 @@ class TestInEveryShell:
     def test_the_compilers_of_conda_are_taken(
         self, shell: Shell, person: Person, tmp_path: Path, named: str
     ) -> None:
-        compiler = conda_prefix(tmp_path / "conda") / "bin/x86_64-conda-linux-gnu-c++"
-        compiler.write_text("#!/bin/sh\n")
-        compiler.chmod(0o755)
+        prefix = conda_prefix(tmp_path / "conda")
+        compiler = executable(prefix / "bin/x86_64-conda-linux-gnu-c++")
         had = {"CONDA_PREFIX": str(tmp_path / "conda"), "CXX": named.format(compiler)}
         result = person.play(shell, person.use(shell, "11.8"), **had).check()
         assert result.snaps["1"]["NVCC_PREPEND_FLAGS"] == f"-ccbin={compiler}"

@@ -13,7 +13,7 @@ from shells.driver import BASH, FISH, ZSH, Environment, Shell
 from shells.kits import Person
 from shells.terminal import Open, Terminal, cd, seen
 from shells.venvs import with_uv
-from tools import require
+from tools import executable, require
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 
@@ -308,17 +308,14 @@ class TestNodeenv:
     @pytest.fixture
     def entering(self, shell: Shell, tmp_path: Path) -> str:
         """The command that enters one; its node is of no interest."""
-        node = tmp_path / "fake" / "node"
-        node.parent.mkdir()
-        node.write_text("#!/bin/sh\necho v20.0.0\n")
-        node.chmod(0o755)
+        node = executable(tmp_path / "fake" / "node", "#!/bin/sh\necho v20.0.0\n")
         made = [sys.executable, "-m", "nodeenv", "--node=system", str(tmp_path / "n")]
         subprocess.run(made, env={"PATH": f"{node.parent}:/usr/bin:/bin"}, check=True)
         script = tmp_path / "n" / "bin" / ("activate.fish" if shell is FISH else "activate")
         return f"source {shell.quote(str(script))}"
 
     def test_a_toolkit_that_was_left_within(
-        self, entering: str, shell: Shell, person: Person, tmp_path: Path, at_prompt: Open
+        self, entering: str, shell: Shell, tmp_path: Path, at_prompt: Open
     ) -> None:
         (tmp_path / "tree").mkdir()
         (tmp_path / "tree" / ".cuda-version").write_text("11.8\n")

@@ -65,9 +65,7 @@ def test_handlers_of_fish_are_where_they_were(person: Person, tmp_path: Path) ->
         assert ours == ["later", "__cudaswitch_prompt"]
 
 
-def test_tcsh_that_prints_exit_values_prints_each_once(
-    person: Person, tmp_path: Path, at_prompt: Open
-) -> None:
+def test_tcsh_that_prints_exit_values_prints_each_once(at_prompt: Open) -> None:
     terminal = at_prompt(TCSH, "set printexitvalue")
     mark = f"m{time.monotonic_ns()}"
     terminal.child.sendline("sh -c 'exit 3'")
@@ -76,9 +74,7 @@ def test_tcsh_that_prints_exit_values_prints_each_once(
     assert terminal.child.before.count("Exit 3") == 1
 
 
-def test_tcsh_leaves_no_variables_of_a_look_behind(
-    person: Person, tmp_path: Path, at_prompt: Open
-) -> None:
+def test_tcsh_leaves_no_variables_of_a_look_behind(tmp_path: Path, at_prompt: Open) -> None:
     (tmp_path / ".cuda-version").write_text("10.1\n")
     terminal = at_prompt(TCSH)
     terminal.say(f"cd {TCSH.quote(str(tmp_path))}")

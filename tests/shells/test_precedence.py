@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 
 import click
@@ -30,7 +31,8 @@ CHANGING = (
 )
 """Commands, some only with a certain argument, after which a shell may have to switch."""
 
-integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH), ids=str)
+INTEGRATED = (BASH, ZSH, FISH, TCSH, XONSH)
+integrated = pytest.mark.parametrize("shell", INTEGRATED, ids=str)
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
@@ -51,6 +53,9 @@ def attempt(shell: Shell, command: str) -> str:
 
 
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
+stacking = pytest.mark.parametrize(
+    ("conda", "shell"), [it for it in product(CONDAS, INTEGRATED) if it[0].stacks(it[1])], ids=str
+)
 
 
 class TestPrecedence:
@@ -129,14 +134,13 @@ class TestPrecedence:
         numbers = {str(kit.home): str(n) for n, kit in enumerate(session.person.kits, 1)}
         found = [result.snaps[str(n)] for n in range(4, 12)]
         homes = [numbers.get(each.get("CUDA_HOME", ""), "-") for each in found]
-        # conda's own xonsh stacks none: it leaves one environment for the other.
-        is_stacked = "CONDA_STACKED_2" in result.snaps["3"]
-        assert is_stacked or shell is XONSH
+        # Where conda stacks none it leaves one environment for the other.
+        is_stacked = conda.stacks(shell)
+        assert ("CONDA_STACKED_2" in result.snaps["3"]) == is_stacked
         assert "".join(homes) == ("12-1311-" if is_stacked else "----3-1-")
         assert found[-1] == foreign(found[-1]) and found[-1]["PATH"] == conda.base_path
 
-    @integrated
-    @every_conda
+    @stacking
     def test_an_unpin_elsewhere_of_what_another_stands_on(
         self, session: Session, tmp_path: Path
     ) -> None:
@@ -150,10 +154,8 @@ class TestPrecedence:
         unpin = f"sh -c {shell.quote(f'{console_script()} unpin -p {new} 2>/dev/null')}"
         steps = [*(f"{each}\n{shell.prompt}" for each in enter), unpin, cd(shell, tmp_path)]
         result = session.play(*steps, load=True).check()
-        if "CONDA_STACKED_2" in result.snaps["3"]:
-            one, two, _ = (str(kit.home) for kit in session.person.kits)
-            found = [result.snaps[number].get("CUDA_HOME") for number in "2346"]
-            assert found == [one, two, two, one]
+        assert "CONDA_STACKED_2" in result.snaps["3"]
+        assert homes(session.person, result) == "--12221"
 
     @integrated
     @pytest.mark.parametrize("conda", CONDAS[:1], ids=str)

@@ -12,6 +12,7 @@ from shells.driver import BASH, FISH, ZSH, Shell
 from shells.frameworks import entered
 from shells.kits import Person
 from shells.terminal import Open, Terminal, cd, home_of, printed, seen
+from tools import executable
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
@@ -43,13 +44,12 @@ def asking(tmp_path: Path, person: Person) -> Path:
     folder = tmp_path / "asking"
     folder.mkdir()
     (folder / ".cuda-version").write_text(">=11,<12,!=9.9\n")
-    program = tmp_path / "program"
     asked = tmp_path / "asked"
-    program.write_text(
+    executable(
+        tmp_path / "program",
         f"#!/bin/sh\nif ! [ -e '{asked}' ]; then : >'{asked}'; sleep 30; fi\n"
-        f"echo '{person.kits[1].home}'\n"
+        f"echo '{person.kits[1].home}'\n",
     )
-    program.chmod(0o755)
     return folder
 
 
@@ -98,7 +98,7 @@ def test_so_is_one_that_no_folder_asks_for(
 
 @every_shell
 def test_a_question_whose_program_was_killed_is_asked_again(
-    shell: Shell, person: Person, asking: Path, tmp_path: Path
+    shell: Shell, person: Person, asking: Path
 ) -> None:
     """As by one that looks after memory, or by Ctrl-\\; an answer of it is another thing."""
     program = asking.with_name("program")
@@ -198,7 +198,7 @@ def test_another_shell_takes_its_place(
 )
 @pytest.mark.parametrize("gone", ["", "_CUDASWITCH_GONE=0/gone"], ids=["plain", "gone"])
 def test_a_switch_that_throws_bash_back_to_its_prompt_is_tried_once(
-    fault: str, gone: str, person: Person, tree: Path, at_prompt: Open
+    fault: str, gone: str, tree: Path, at_prompt: Open
 ) -> None:
     """It drops whatever it was doing, and asks PROMPT_COMMAND again: that may have no end."""
     terminal = at_prompt(BASH)

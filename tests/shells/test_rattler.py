@@ -30,7 +30,7 @@ def prefix(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return prefix
 
 
-def test_what_it_would_run_is_ours_last(person: Person, prefix: Path) -> None:
+def test_what_it_would_run_is_ours_last(prefix: Path) -> None:
     script = activate(prefix, ActivationVariables(None, ["/usr/bin", "/bin"]), Shell.bash).script
     sourced = [line for line in script.splitlines() if line.startswith((".", "source"))]
     assert ["/~~cudaswitch.sh" in line for line in sourced] == [False, True]

@@ -14,6 +14,7 @@ from shells.driver import FISH
 from shells.kits import Person, foreign, switched
 from shells.terminal import Terminal
 from shells.venvs import activate, with_venv
+from tools import executable
 
 BARE: dict[str, Path] = {}
 """Without the integration."""
@@ -58,10 +59,8 @@ def test_times_are_compared_by_who_can(
 ) -> None:
     says_it_is(release, pinned / "etc/cudaswitch/core.fish")
     programs = tmp_path / "programs"
-    programs.mkdir()
     log = programs / "log"
-    (programs / "env").write_text(f'#!/bin/sh\necho "$*" >>{log}\nexec /usr/bin/env "$@"\n')
-    (programs / "env").chmod(0o755)
+    executable(programs / "env", f'#!/bin/sh\necho "$*" >>{log}\nexec /usr/bin/env "$@"\n')
     want = pinned / "etc/cudaswitch/want"
     # What the hook of one that is pinned to `auto` asks.
     asking = f"__cudaswitch_newer {pinned} {want}; :"

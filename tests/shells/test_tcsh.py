@@ -20,6 +20,7 @@ from shells.conda import conda_prefix
 from shells.driver import TCSH
 from shells.kits import Person, foreign
 from shells.quick_conda import QuickConda
+from tools import executable
 
 SHOWN = "echo $#CUDA_HOME $CUDA_HOME:q $#LD_LIBRARY_PATH $LD_LIBRARY_PATH:q"
 TEXTS = files("cudaswitch") / "shells"
@@ -98,11 +99,11 @@ def test_the_package_moves_while_a_shell_is_open(
             (tmp_path / "store" / part.name).symlink_to(part)
     package, program = tmp_path / "app", tmp_path / "app/cudaswitch"
     shutil.copytree(str(TEXTS.joinpath("..")), package / "site/cudaswitch")
-    program.write_text(
+    executable(
+        program,
         f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(package / 'site')!r})\n"
-        "from cudaswitch.__main__ import main\nsys.exit(main())\n"
+        "from cudaswitch.__main__ import main\nsys.exit(main())\n",
     )
-    program.chmod(0o755)
     env = person.home.env | {"CUDASWITCH_HOME": str(tmp_path / "store")}
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree/.cuda-version").write_text("10.1\n")
@@ -131,10 +132,7 @@ def test_the_package_moves_while_a_shell_is_open(
 
 
 def test_levels_of_conda_are_counted_without_a_process(person: Person, tmp_path: Path) -> None:
-    spy = tmp_path / "spy" / "seq"
-    spy.parent.mkdir()
-    spy.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
-    spy.chmod(0o755)
+    spy = executable(tmp_path / "spy" / "seq", f"#!/bin/sh\ntouch {tmp_path}/started\n")
     kept = f"setenv __CONDA_SHLVL_11_CUDA_HOME {TCSH.quote(str(person.kits[0].home))}"
     path = f"{spy.parent}:{person.home.env['PATH']}"
     steps = ["cudaswitch use 10.1", f"{kept}\nsetenv CUDA_HOME /mine", "cudaswitch off"]

@@ -292,9 +292,7 @@ class TestStrictShells:
 @pytest.mark.parametrize("before", ["", "CUDA_HOME=/own"], ids=["plain", "besides"])
 @pytest.mark.parametrize("name", ["PATH", "LD_LIBRARY_PATH"])
 @bash_and_zsh
-def test_a_list_that_cannot_be_set(
-    shell: Shell, name: str, before: str, person: Person, at_prompt: Open
-) -> None:
+def test_a_list_that_cannot_be_set(shell: Shell, name: str, before: str, at_prompt: Open) -> None:
     """Others would find an empty CUDA_HOME, and the working directory in LD_LIBRARY_PATH."""
     terminal = at_prompt(shell)
     terminal.say(f"cudaswitch off; export {before}; readonly {name}")

@@ -161,9 +161,7 @@ class TestRefusal:
             assert len(done.stderr.splitlines()) == 2
             assert not os.path.lexists(store)
 
-    def test_an_unsafe_toolkit_is_refused_with_the_reason(
-        self, person: Person, tmp_path: Path
-    ) -> None:
+    def test_an_unsafe_toolkit_is_refused_with_the_reason(self, tmp_path: Path) -> None:
         for char in "'\"$`\\:;\n":
             kit = Kit(tmp_path / f"x{char}y", "10.1.243", ("lib64",)).build()
             done = make_home(tmp_path / f"at {ord(char)}").run("adopt", str(kit.home))

@@ -17,7 +17,7 @@ from shells.moving import homes
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
 from shells.venvs import with_venv
-from tools import console_script
+from tools import console_script, executable
 
 
 @pytest.fixture(scope="module")
@@ -120,8 +120,7 @@ def test_python_is_asked_once_in_a_tree(person: Person, tmp_path: Path) -> None:
     (tmp_path / "tree" / ".cuda-version").write_text(">=10,<11,!=9.8\n")
     count, spy, init = (tmp_path / name for name in ("count", "spy", "init.xsh"))
     program = Path(person.home.run("--version").args[0])
-    spy.write_text(f'#!/bin/sh\necho x >>{count}\nexec {program} "$@"\n')
-    spy.chmod(0o755)
+    executable(spy, f'#!/bin/sh\necho x >>{count}\nexec {program} "$@"\n')
     text = person.init["xonsh"].read_text()
     assert repr(str(program)) in text
     init.write_text(text.replace(repr(str(program)), repr(str(spy))))

@@ -15,8 +15,9 @@ def _run(*command: str | Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def with_venv(prefix: Path) -> None:
+def with_venv(prefix: Path) -> Path:
     _run(sys.executable, "-m", "venv", "--without-pip", prefix)
+    return prefix
 
 
 def with_virtualenv(prefix: Path) -> None:
@@ -28,7 +29,7 @@ def with_uv(prefix: Path) -> None:
 
 
 MAKERS = {"venv": with_venv, "virtualenv": with_virtualenv, "uv": with_uv}
-Maker = Callable[[Path], None]
+Maker = Callable[[Path], object]
 
 
 def activate(shell: Shell, prefix: Path) -> str:
