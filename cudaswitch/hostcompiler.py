@@ -134,7 +134,9 @@ def choice(home: Path, cuda: Version) -> str | None:
     if not os.path.exists(home / "bin/nvcc") or not any(os.path.exists(at) for at in headers):
         return None
     folders = search_path(os.environ).split(os.pathsep)
-    path = os.pathsep.join(at for at in folders if at and not kind_of(Path(at).parent))
+    others = [at for at in folders if at and not kind_of(Path(at).parent)]
+    # Nothing at all would be the working directory.
+    path = os.pathsep.join(others) or os.defpath
     found = host_compiler(home, cuda, {"PATH": path}, packages=False)
     if found.default is None or found.fits:
         return None

@@ -294,6 +294,17 @@ class TestChoice:
         assert hostcompiler.choice(kit, Version("11.8")) in (None, "/usr/bin/g++-11")
 
 
+def test_an_environment_that_has_all_of_path_leaves_the_systems_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = Env(tmp_path / "env")
+    env.write("pyvenv.cfg", "")
+    kit = with_nvcc(tmp_path / "kit", 4)
+    for path in (os.defpath, str(env.prefix / "bin")):
+        monkeypatch.setenv("PATH", path)
+        assert hostcompiler.choice(kit, Version("11.8")) == "/usr/bin/g++-4"
+
+
 def test_one_compiler_is_asked_once_for_all_toolkits_and_all_their_names(
     home: Home, tmp_path: Path
 ) -> None:
