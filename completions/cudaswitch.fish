@@ -236,7 +236,7 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'sync'
             printf '%s\t%s\n' \
-                --lock 'Take what FILE names; by default ./cuda.lock' \
+                --lock 'Take what FILE names; by default cuda.lock here, or beside the .cuda-version' \
                 --from-dir 'Look for the packages below DIR first, such as one made by download' \
                 --offline 'Use only what is on this machine' \
                 --force 'Replace toolkits of the same name' \
@@ -251,7 +251,7 @@ function __cudaswitch_complete_options
                 --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
                 --platform 'For which platform; several may be named' \
                 --offline 'Use only what is on this machine' \
-                --lock 'Take what FILE names; by default ./cuda.lock' \
+                --lock 'Take what FILE names; by default cuda.lock here, or beside the .cuda-version' \
                 -d 'The folder to fill' \
                 --directory 'The folder to fill' \
                 -h 'Show help' \
@@ -265,7 +265,7 @@ function __cudaswitch_complete_options
                 --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
                 --platform 'For which platform; several may be named' \
                 --offline 'Use only what is on this machine' \
-                --lock 'Take what FILE names; by default ./cuda.lock' \
+                --lock 'Take what FILE names; by default cuda.lock here, or beside the .cuda-version' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'alias'

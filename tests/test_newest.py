@@ -136,7 +136,7 @@ def test_options_that_change_nothing_are_told(
 ) -> None:
     succeeded(stocked.run("adopt", adoptable(tmp_path / "mine", "11.2.152")))
     before = snapshot(stocked.store)
-    anew = "hint: --force brings it anew"
+    anew = "hint: --force installs it again"
     told = [f"cudaswitch: CUDA {BARE} is there, from a file", anew]
     for request in ("10.1", "10.1.243", "10.1+cudnn7"):
         for given in (("--components", "full"), ("--components", "build"), ("--from", "conda")):

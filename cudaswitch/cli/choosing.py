@@ -32,7 +32,7 @@ lock_option = click.option(
     "lock_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Take what FILE names; by default ./{NAME}.",
+    help=f"Take what FILE names; by default {NAME} here, or beside the `.cuda-version`.",
 )
 
 

@@ -50,7 +50,7 @@ def install(
     WHAT is a version (13.0), `auto` for what the active environment needs, a file (conda
     package, cuDNN or component archive, wheel, runfile) or a URL. Several at once: pieces of one
     toolkit belong together in one command. Installing what is there changes nothing, whatever
-    --from and --components say; --force brings it anew.
+    --from and --components say; --force installs it again.
     """
     named = [each for each in what if files.names_file(each)]
     if sha256 and not (named and len(what) == 1):

@@ -140,7 +140,7 @@ class Order:
         if is_elsewhere or self.names_components:
             whence = {"system": "adopted", "file": "from a file"}
             talk.say(f"CUDA {kit.version} is there, {whence.get(kit.source, f'from {kit.source}')}")
-            talk.hint("--force brings it anew")
+            talk.hint("--force installs it again")
 
     def _refuse_odd_components(self, request: Request) -> None:
         try:
