@@ -254,8 +254,8 @@ def _zsh_option(option: Option) -> str:
     shown = option.help.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     what = "" if option.kind is None else f":value:{_zsh_action(option.kind)}"
     rest = quote_posix(f"[{shown}]{what}")
-    takes_value = option.kind is not None
-    names = [name + "=" if takes_value and name[1] == "-" else name for name in option.names]
+    mark = "" if option.kind is None else "="
+    names = [name + mark if name[1] == "-" else name for name in option.names]
     if len(names) == 1:
         again = "'*'" if option.repeated else ""
         return f"{again}{names[0]}{rest}"
@@ -272,17 +272,12 @@ def _zsh_case(row: Command) -> Iterator[str]:
     if row.commands:
         yield "    if [[ $CURRENT == 2 && $words[2] == -* ]]; then"
         yield from (f"    {line}" for line in _zsh_arguments(row))
-        yield "        return"
-        yield "    elif (( CURRENT == 2 )); then"
+        yield from ("        return", "    elif (( CURRENT == 2 )); then")
         yield "        _cudaswitch_offer \\"
         yield from (f"            {word}" for word in _zsh_described(row.commands))
-        yield "        return"
-        yield "    fi"
-        yield "    shift words"
-        yield "    (( CURRENT-- ))"
+        yield from ("        return", "    fi", "    shift words", "    (( CURRENT-- ))")
         yield "    case $words[1] in"
-        for child in row.commands:
-            yield from (f"        {line}" for line in _zsh_case(child))
+        yield from (f"        {line}" for child in row.commands for line in _zsh_case(child))
         yield "    esac"
     else:
         yield from _zsh_arguments(row)
