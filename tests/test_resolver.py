@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cudaswitch.resolver import Carried, Claim, FoundFramework, resolve
-from cudaswitch.resolver.needs import agree, release_of
+from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.versions import Version
 from handmade import ARCHS, facts, found, tensorflow, toolkit, torch
 

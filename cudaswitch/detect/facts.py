@@ -17,7 +17,7 @@ from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
 from cudaswitch.platforms import PLATFORMS, current_platform
 from cudaswitch.programs import conda_program, is_program
 from cudaswitch.resolver import Carried, Compiler, Facts
-from cudaswitch.resolver.needs import release_of
+from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
 

@@ -13,7 +13,7 @@ from cudaswitch.detect.packages import Dist, Layer, Record, newest_of, normalise
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver import Carried, Claim, FoundFramework
-from cudaswitch.resolver.needs import release_of
+from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
 # Compiled where they are first used: most environments need one or two of them.

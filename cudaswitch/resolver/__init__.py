@@ -24,7 +24,8 @@ from cudaswitch.resolver.facts import (
 from cudaswitch.resolver.following import follow
 from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, nearest
 from cudaswitch.resolver.names import serves
-from cudaswitch.resolver.needs import Lack, Need, need_of
+from cudaswitch.resolver.needs import Need, need_of
+from cudaswitch.resolver.own import Lack
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 

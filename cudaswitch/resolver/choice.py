@@ -10,7 +10,7 @@ from cudaswitch.compat.sonames import soname
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Facts, Rejected
 from cudaswitch.resolver.machine import check_driver, has_code
-from cudaswitch.resolver.needs import agree
+from cudaswitch.resolver.releases import agree
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 

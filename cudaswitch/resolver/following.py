@@ -6,15 +6,8 @@ from collections.abc import Sequence
 
 from cudaswitch.compat.frameworks import Framework, frameworks, reaches
 from cudaswitch.resolver.facts import Claim, Facts, FoundFramework, Reason
-from cudaswitch.resolver.needs import (
-    Need,
-    agree,
-    cpu_build,
-    cpu_need,
-    need_of,
-    release_of,
-    without_cuda,
-)
+from cudaswitch.resolver.needs import Need, cpu_build, cpu_need, need_of, without_cuda
+from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.versions import Version
 
 
