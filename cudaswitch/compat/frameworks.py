@@ -118,26 +118,25 @@ class CpuBuild(Row):
 
 
 class OwnCuda(Row):
-    """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, `since` when.
+    """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, since when.
 
     `never` is a regular expression over versions that do not: builds from source, for example,
     of which the table of published builds says nothing either. The wheels are seen by the
     component `shown_by`; without them the major of `toolkit_by` is that of the toolkit it takes.
-    `loaded_by` are the calls that load the wheels where the framework does not look for them.
+    `loaded_by` are the calls that load the wheels where the framework does not look for them, and
+    `beside` the framework whose calls these are, without which nothing does.
     """
 
     source: str
     confidence: str
     pip: Literal["always", "wheels"]
     since: Version | None = None
+    before: Version | None = None
     never: str | None = None
     shown_by: str = "cuda"
     toolkit_by: str | None = None
     loaded_by: str | None = None
-
-    def foreign(self, version: str) -> bool:
-        """Tell whether a version is of a build that the project does not publish."""
-        return bool(self.never and re.search(self.never, version))
+    beside: str | None = None
 
 
 class PrefixByPath(Row):
@@ -259,10 +258,21 @@ class Framework:
     def _code(self) -> tuple[dict[str, Any], ...]:
         return tuple(rows_of(self._data, "code"))
 
+    def own_cuda_of(self, release: Version | None) -> OwnCuda | None:
+        """Find the rule by which a release brings its CUDA, None where it brings none."""
+        for rule in self._own_cuda:
+            past = rule.before and reaches(release, rule.before)
+            if reaches(release, rule.since) and not past:
+                return rule
+        return None
+
+    def foreign(self, version: str) -> bool:
+        """Tell whether a version is of a build that the project does not publish."""
+        return any(rule.never and re.search(rule.never, version) for rule in self._own_cuda)
+
     @cached_property
-    def own_cuda(self) -> OwnCuda | None:
-        own = self._data.get("own_cuda")
-        return OwnCuda(**self._sourced(own)) if own else None
+    def _own_cuda(self) -> tuple[OwnCuda, ...]:
+        return tuple(OwnCuda(**_typed(row)) for row in rows_of(self._data, "own_cuda"))
 
     @cached_property
     def prefix_by_path(self) -> PrefixByPath | None:

@@ -101,7 +101,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         least = minimum.source if minimum else cite(row) if row else ""
         reasons.append(Reason(f"it takes CUDA {cuda_min.minor} or newer of that major", least))
     built = exactly(cuda, cuda_min)
-    own, serving, why = own_cuda(found, built, cudnn, facts.carried)
+    own, serving, why = own_cuda(found, built, cudnn, facts)
     pinned = pinned_wheel(found) if own and not serving else None
     beside = serving or tuple(part for part in facts.carried if part.name == pinned)
     old, lack = too_old(beside, cuda_min or cuda, cudnn, facts)
@@ -153,8 +153,7 @@ def _code(found: FoundFramework, cuda: Version, os: str) -> GpuCode | None:
 
 def _published(found: FoundFramework) -> bool:
     """Tell whether it is a wheel of the project itself: no conda package, nobody's own build."""
-    rule = frameworks()[found.name].own_cuda
-    return found.origin == "pip" and not (rule and rule.foreign(found.version))
+    return found.origin == "pip" and not frameworks()[found.name].foreign(found.version)
 
 
 def cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None:
@@ -206,10 +205,10 @@ def _rows(
     states_gpu: bool,
 ) -> list[Build]:
     """List the table's rows for what was found, the nearest first, those for its cuDNN before."""
-    release, rule = release_of(found.version), frameworks()[found.name].own_cuda
-    if release is None or (rule and rule.foreign(found.version)):
+    framework, release = frameworks()[found.name], release_of(found.version)
+    if release is None or framework.foreign(found.version):
         return []
-    builds = frameworks()[found.name].builds_of(release, os)
+    builds = framework.builds_of(release, os)
     if cuda is None:
         # What a plain `pip install` gives says nothing of a conda package, nor of a build with
         # a local version (2.13.0+nv23.09), which no index of the project serves.

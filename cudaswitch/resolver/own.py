@@ -24,22 +24,24 @@ class Lack(NamedTuple):
 
 
 def own_cuda(
-    found: FoundFramework, cuda: Version, cudnn: Version | None, carried: tuple[Carried, ...]
+    found: FoundFramework, cuda: Version, cudnn: Version | None, facts: Facts
 ) -> tuple[bool, tuple[Carried, ...], Reason]:
     """Tell whether the framework's CUDA is inside the environment, and in which packages."""
     if found.origin == "conda":
         text = "as a conda package it uses the CUDA of its prefix"
         return True, (), Reason(text, found.source)
-    rule, release = frameworks()[found.name].own_cuda, release_of(found.version)
-    if rule and rule.foreign(found.version):
+    framework, carried = frameworks()[found.name], facts.carried
+    rule = framework.own_cuda_of(release_of(found.version))
+    if rule and framework.foreign(found.version):
         rule = None
     if rule and rule.pip == "always":
         return True, (), Reason("its wheels bring their own CUDA", cite(rule))
-    # Wheels find those beside them before anything of the prefix.
-    beside = rule and reaches(release, rule.since)
+    if rule and rule.beside and not _with_cuda(rule.beside, facts):
+        rule = None
     half: tuple[Carried, ...] = ()
-    links = linked(frameworks()[found.name])
-    for kind in ("dist", "conda") if beside else ("conda",):
+    links = linked(framework)
+    # Wheels find those beside them before anything of the prefix.
+    for kind in ("dist", "conda") if rule else ("conda",):
         shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
         parts = _serving(kind, shown_by, cuda, cudnn, carried, links)
         if parts:
@@ -55,6 +57,12 @@ def own_cuda(
         text = "the CUDA packages in the environment are not the ones that it looks for"
         return False, (), Reason(text, next(p.source for p in carried if p.component == "cuda"))
     return False, (), Reason("it brings no CUDA of its own", found.source)
+
+
+def _with_cuda(name: str, facts: Facts) -> bool:
+    """Tell whether a framework is there, in a build that does not say that it has no CUDA."""
+    claims = (it.first("gpu", "cuda") for it in facts.frameworks if it.name == name)
+    return any(claim is None or claim.value != "cpu" for claim in claims)
 
 
 def pinned_wheel(found: FoundFramework) -> str | None:
