@@ -213,6 +213,26 @@ def test_wheels_beside_it_and_releases_before_2_7_need_no_path(beside_conda, mon
     assert beside_conda.resolve().caution is None
 
 
+@pytest.mark.parametrize(
+    ("version", "cuda", "cudnn", "by_path"),
+    [
+        ("1.17.1", "11.8.0", "8.9.7.29", False),
+        ("1.18.1", "11.8.0", "8.9.7.29", True),
+        ("1.19.2", "12.4.127", "9.3.0.75", True),
+        ("1.20.2", "12.4.127", "9.3.0.75", False),
+    ],
+)
+def test_onnx_runtimes_with_a_runpath_find_it_by_path_too(env, version, cuda, cudnn, by_path):
+    env.dist("onnxruntime-gpu", version)
+    env.conda("cudatoolkit" if cuda < "12" else "cuda-cudart", cuda, "h4ba93d1_13")
+    env.conda("cudnn", cudnn, "h092f7fd_3")
+    answer, lib = env.resolve(), f"{env.prefix}/lib"
+    assert answer.bundled
+    assert bool(answer.caution and f"looks in `{lib}` only by" in answer.caution) is by_path
+    env.write("etc/conda/activate.d/a.sh", 'export LD_LIBRARY_PATH="$CONDA_PREFIX/lib"')
+    assert env.resolve().caution is None
+
+
 def test_an_old_framework_needs_its_own_release_of_condas_cuda(env):
     env.dist("tensorflow", "2.1.0")
     env.conda("cudatoolkit", "10.2.89", "hfd86e86_1")

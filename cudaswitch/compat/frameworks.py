@@ -140,7 +140,7 @@ class OwnCuda(Row):
 
 
 class PrefixByPath(Row):
-    """Pip packages, `since` when, that find the CUDA of a conda prefix by LD_LIBRARY_PATH alone.
+    """Pip packages, since when, that find the CUDA of a conda prefix by LD_LIBRARY_PATH alone.
 
     Their libraries have a RUNPATH, and with one the RPATH of conda's Python counts for nothing.
     """
@@ -148,6 +148,7 @@ class PrefixByPath(Row):
     source: str
     confidence: str
     since: Version
+    before: Version | None = None
 
 
 class Takes(Row):
@@ -188,9 +189,11 @@ class Loading(Row):
     by_path: str = ""
 
 
-def reaches(release: Version | None, since: Version | None) -> bool:
-    """Tell whether a release, None where it is not known, can be `since` or a later one."""
-    return since is None or release is None or release >= since
+def within(release: Version | None, since: Version | None, before: Version | None) -> bool:
+    """Tell whether a release is in a range; None, not known, is taken for one that is newer."""
+    if release is None:
+        return before is None
+    return (since is None or release >= since) and (before is None or release < before)
 
 
 class Framework:
@@ -260,11 +263,8 @@ class Framework:
 
     def own_cuda_of(self, release: Version | None) -> OwnCuda | None:
         """Find the rule by which a release brings its CUDA, None where it brings none."""
-        for rule in self._own_cuda:
-            past = rule.before and reaches(release, rule.before)
-            if reaches(release, rule.since) and not past:
-                return rule
-        return None
+        rules = (it for it in self._own_cuda if within(release, it.since, it.before))
+        return next(rules, None)
 
     def foreign(self, version: str) -> bool:
         """Tell whether a version is of a build that the project does not publish."""

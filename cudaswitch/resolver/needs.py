@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks, reaches
+from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks, within
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
@@ -168,7 +168,7 @@ def cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None:
             continue
         if (rule.since or rule.before) and release is None:
             continue
-        if not reaches(release, rule.since) or (rule.before and reaches(release, rule.before)):
+        if not within(release, rule.since, rule.before):
             continue
         if release and release.text in rule.but:
             continue

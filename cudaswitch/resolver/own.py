@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from cudaswitch.compat.frameworks import frameworks, reaches
+from cudaswitch.compat.frameworks import frameworks, within
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Facts, FoundFramework, Reason
@@ -110,7 +110,7 @@ def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> 
     rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
     conda = any(part.kind == "conda" for part in serving)
     led = facts.lib_on_path or facts.os != "linux"
-    if led or not (rule and conda and reaches(release, rule.since)):
+    if led or not (rule and conda and within(release, rule.since, rule.before)):
         return None
     place, lib = str(facts.prefix), f"{facts.prefix}/lib"
     text = f"it looks in `{lib}` only by LD_LIBRARY_PATH, and nothing puts that folder there"
