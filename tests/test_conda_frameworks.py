@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cudaswitch.resolver import explain
-from made_environments import ORDERED, build_info
+from cudaswitch.detect.facts import facts_of
+from cudaswitch.resolver import explain, resolve
+from handmade import toolkit
+from made_environments import NEW_DRIVER, ORDERED, build_info
 
 
 def test_an_older_cudnn_of_conda(env, monkeypatch):
@@ -68,6 +70,23 @@ def test_conda_packages(env, case):
     assert (answer.cuda, answer.cudnn) == (cuda, cudnn)
     assert answer.bundled is (cuda is not None)
     assert f"conda-meta/{name}-{version}-{build}.json" in answer.frameworks[0].source
+
+
+@pytest.mark.parametrize(
+    ("version", "build", "prefix", "chosen"),
+    [
+        ("0.4.7", "cuda112py310hea5a6c7_0", "11.2", "11.2.152"),
+        ("0.5.2", "cuda126py311hfd93a6e_0", "12.8", "12.8.93"),
+    ],
+)
+def test_the_bounds_of_googles_wheels_do_not_hold_for_conda_forges_jax(
+    env, version, build, prefix, chosen
+):
+    env.conda("jaxlib", version, build)
+    env.conda("cuda-version", prefix, "h1_3")
+    kits = ["11.2.152", "11.8.89", "12.1.105", "12.5.82", "12.8.93"]
+    answer = resolve(facts_of(env.prefix, driver=NEW_DRIVER), [toolkit(it) for it in kits])
+    assert answer.toolkit == chosen
 
 
 def test_a_conda_package_is_found_once_though_it_has_a_dist_info_too(env):

@@ -281,6 +281,17 @@ def test_a_build_without_cuda_beside_one_with():
     assert (answer.cuda, answer.bundled, answer.runs) == ("11.2", False, True)
 
 
+@pytest.mark.parametrize("wheels", [True, False])
+def test_a_bound_of_one_lets_nothing_in_that_is_too_old_for_the_other(wheels):
+    runtime = Carried("cuda", "dist", "nvidia-cuda-runtime-cu12", "12.8.90", "12.8.90", "s")
+    cudnn = Carried("cudnn", "dist", "nvidia-cudnn-cu12", "9.8.0.87", "12", "s")
+    jax = found("jax", "0.6.0", "12", "9.8", dist="jax-cuda12-plugin")
+    kits = [toolkit(f"{it}+cudnn9.8.0") for it in ("12.2.2", "12.4.1", "12.6.3")]
+    both = facts(jax, tensorflow("2.18.1", "12.5", "9.3"), carried=(runtime, cudnn) * wheels)
+    answer = resolve(both, kits)
+    assert (answer.bundled, answer.toolkit) == (wheels, "12.6.3+cudnn9.8.0")
+
+
 # Trust.
 
 

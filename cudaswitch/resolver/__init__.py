@@ -193,7 +193,7 @@ def one_for_all(draft: _Draft) -> None:
         _compare(draft, lead, need)
     if not lead.own and not draft.facts.brings:
         _at_risk(draft, lead)
-    minima = [need.cuda_min for need in candidates if need.cuda_min and _same_major(need, cuda)]
+    oldest = [need.built for need in candidates if need.built and _same_major(need, cuda)]
     same = [cudnn for cudnn in cudnns if lead.cudnn is None or cudnn.major == lead.cudnn.major]
     sonames = {
         library: name
@@ -201,7 +201,7 @@ def one_for_all(draft: _Draft) -> None:
         if _same_major(need, cuda)
         for library, name in need.sonames.items()
     }
-    draft.wanted = Wanted(cuda, max(same, default=None), max(minima, default=None), sonames)
+    draft.wanted = Wanted(cuda, max(same, default=None), max(oldest), sonames)
 
 
 def _at_risk(draft: _Draft, lead: Need) -> None:

@@ -96,7 +96,9 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         hint = "name the CUDA yourself: `cudaswitch compat` lists what goes with this machine"
         return without_cuda(found, Reason(text, found.source), hint)._replace(known=False)
     minimum = found.first("cuda_min")
-    cuda_min = Version(minimum.value) if minimum else (row.cuda_min if row else None)
+    # The table is of the project's own builds: conda's are for the CUDA that they name.
+    told = row.cuda_min if row and found.origin == "pip" else None
+    cuda_min = Version(minimum.value) if minimum else told
     if cuda_min and len(cuda.parts) == 1:
         least = minimum.source if minimum else cite(row) if row else ""
         reasons.append(Reason(f"it takes CUDA {cuda_min.minor} or newer of that major", least))
