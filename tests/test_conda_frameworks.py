@@ -7,7 +7,7 @@ import pytest
 from cudaswitch.detect.facts import facts_of
 from cudaswitch.resolver import explain, resolve
 from handmade import toolkit
-from made_environments import NEW_DRIVER, ORDERED, build_info
+from made_environments import NEW_DRIVER, ORDERED, SITE, build_info
 
 
 def test_an_older_cudnn_of_conda(env, monkeypatch):
@@ -213,6 +213,76 @@ def test_what_leads_there(beside_conda, file):
 def test_what_does_not_lead_there(beside_conda, file, text):
     beside_conda.write(file, text)
     assert beside_conda.resolve().caution
+
+
+@pytest.fixture
+def by_the_guide(env, monkeypatch):
+    """TensorFlow with the cudatoolkit of conda and cuDNN by pip, as its guide for 2.12 had it."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    env.dist("tensorflow", "2.12.0")
+    env.file("tensorflow/python/platform/build_info.py", build_info(ORDERED, "11.8", "8"))
+    env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
+    env.dist("nvidia-cudnn-cu11", "8.6.0.163")
+    return env
+
+
+CUDNN_PATH = (
+    'CUDNN_PATH=$(dirname $(python -c "import nvidia.cudnn;print(nvidia.cudnn.__file__)"))\n'
+)
+LIB, WHEEL = "{at}/lib", f"{{at}}/{SITE}/nvidia/cudnn/lib"
+
+
+@pytest.mark.parametrize(
+    ("text", "dark"),
+    [
+        (f"{CUDNN_PATH}export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$CONDA_PREFIX/lib/:$CUDNN_PATH/lib",
+         []),
+        (f"{CUDNN_PATH}export LD_LIBRARY_PATH=${{CUDNN_PATH}}/lib:$CONDA_PREFIX/lib", []),
+        (f"export LD_LIBRARY_PATH=$CONDA_PREFIX/lib:$CONDA_PREFIX/{SITE}/nvidia/cudnn/lib", []),
+        (f"{CUDNN_PATH}export LD_LIBRARY_PATH=$CONDA_PREFIX/lib:$CUDNN_PATHS/lib", [WHEEL]),
+        ("export LD_LIBRARY_PATH=$CONDA_PREFIX/lib:$CUDNN_PATH/lib", [WHEEL]),
+        (f"{CUDNN_PATH}export LD_LIBRARY_PATH=$CUDNN_PATH/lib", [LIB]),
+        ("", [LIB, WHEEL]),
+    ],
+)  # fmt: skip
+def test_the_cudnn_of_a_wheel_serves_where_a_path_leads_to_it(by_the_guide, text, dark):
+    by_the_guide.write("etc/conda/activate.d/env_vars.sh", text)
+    answer, at = by_the_guide.resolve(), by_the_guide.prefix
+    first = "runs on its own CUDA 11.8.0 and cuDNN 8.6.0.163"
+    assert explain(answer).startswith(f"{first}, once" if dark else f"{first};")
+    assert bool(answer.caution) is bool(dark)
+    if dark:
+        folders = " and ".join(f"`{folder.format(at=at)}`" for folder in dark)
+        they = "those folders" if len(dark) > 1 else "that folder"
+        says = f"it looks in {folders} only by LD_LIBRARY_PATH, and nothing puts {they} there"
+        assert answer.caution == f"TensorFlow 2.12.0: {says}"
+    if dark == [LIB, WHEEL]:
+        assert f"LD_LIBRARY_PATH='{':'.join(dark).format(at=at)}'`" in answer.hint
+
+
+def test_a_shell_that_has_both(by_the_guide, monkeypatch):
+    both = f"{LIB}:{WHEEL}".format(at=by_the_guide.prefix)
+    monkeypatch.setenv("LD_LIBRARY_PATH", both)
+    assert by_the_guide.resolve().caution is None
+
+
+def test_a_tensorflow_that_looks_for_wheels_needs_a_path_to_condas_part_alone(env, monkeypatch):
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    env.dist("tensorflow", "2.14.1")
+    env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
+    env.dist("nvidia-cudnn-cu11", "8.7.0.84")
+    answer = env.resolve()
+    assert answer.bundled
+    assert f"looks in `{env.prefix}/lib` only by LD_LIBRARY_PATH" in answer.caution
+
+
+def test_a_cudnn_of_a_wheel_for_another_cuda_serves_nobody(env):
+    env.dist("tensorflow", "2.15.1")
+    env.conda("cuda-cudart", "12.2.140", "h1_0")
+    env.dist("nvidia-cudnn-cu11", "8.9.4.25")
+    assert env.resolve().bundled is False
+    env.dist("nvidia-cudnn-cu12", "8.9.4.25")
+    assert env.resolve().bundled
 
 
 def test_a_shell_that_has_it_already(beside_conda, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from cudaswitch.compat.frameworks import frameworks, within
+from cudaswitch.compat.frameworks import OwnCuda, frameworks, within
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Facts, FoundFramework, Reason
@@ -30,23 +30,20 @@ def own_cuda(
     if found.origin == "conda":
         text = "as a conda package it uses the CUDA of its prefix"
         return True, (), Reason(text, found.source)
-    framework, carried = frameworks()[found.name], facts.carried
-    rule = framework.own_cuda_of(release_of(found.version))
-    if rule and framework.foreign(found.version):
-        rule = None
+    carried, rule = facts.carried, _looks(found, facts)
     if rule and rule.pip == "always":
         return True, (), Reason("its wheels bring their own CUDA", cite(rule))
-    if rule and rule.beside and not _with_cuda(rule.beside, facts):
-        rule = None
     half: tuple[Carried, ...] = ()
-    links = linked(framework)
+    links = linked(frameworks()[found.name])
     # Wheels find those beside them before anything of the prefix.
     for kind in ("dist", "conda") if rule else ("conda",):
         shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
-        parts = _serving(kind, shown_by, cuda, cudnn, carried, links)
+        # LD_LIBRARY_PATH can lead to the cuDNN of a wheel, too.
+        cudnns = (kind, "dist") if facts.os == "linux" else (kind,)
+        parts = _serving(kind, shown_by, cuda, cudnn, carried, links, cudnns)
         if parts:
             shown = " and ".join(f"{part.name} {part.version}" for part in parts)
-            if rule and kind == "dist" and rule.loaded_by:
+            if rule and rule.loaded_by and any(part.kind == "dist" for part in parts):
                 shown += f", which it finds once {rule.loaded_by} has loaded them"
             return True, parts, Reason(f"the environment brings {shown}", parts[0].source)
         half = half or _serving(kind, shown_by, cuda, None, carried, links)
@@ -57,6 +54,15 @@ def own_cuda(
         text = "the CUDA packages in the environment are not the ones that it looks for"
         return False, (), Reason(text, next(p.source for p in carried if p.component == "cuda"))
     return False, (), Reason("it brings no CUDA of its own", found.source)
+
+
+def _looks(found: FoundFramework, facts: Facts) -> OwnCuda | None:
+    """Find the rule by which a pip package has its CUDA inside it or in the wheels beside it."""
+    framework = frameworks()[found.name]
+    rule = framework.own_cuda_of(release_of(found.version))
+    if rule is None or framework.foreign(found.version):
+        return None
+    return rule if rule.beside is None or _with_cuda(rule.beside, facts) else None
 
 
 def _with_cuda(name: str, facts: Facts) -> bool:
@@ -106,17 +112,21 @@ def too_old(
 
 
 def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
-    """Say that nothing leads a pip package to the CUDA of its conda prefix, where that is so."""
+    """Say which folders of its CUDA nothing leads a pip package to, where it takes that."""
     rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
-    conda = any(part.kind == "conda" for part in serving)
-    led = facts.lib_on_path or facts.os != "linux"
-    if led or not (rule and conda and within(release, rule.since, rule.before)):
+    prefix = rule is not None and within(release, rule.since, rule.before)
+    takes = {"conda": prefix, "dist": _looks(found, facts) is None}
+    sought = [part for part in serving if takes[part.kind] and facts.os == "linux"]
+    dark = dict.fromkeys(f"`{part.folder}`" for part in sought if not part.led)
+    if not dark:
         return None
-    place, lib = str(facts.prefix), f"{facts.prefix}/lib"
-    text = f"it looks in `{lib}` only by LD_LIBRARY_PATH, and nothing puts that folder there"
-    value = f"-p {shlex.quote(place)} LD_LIBRARY_PATH={shlex.quote(lib)}"
-    mend = f"`conda env config vars set {value}`, then activate it again"
-    return Lack(Reason(text, cite(rule)), "LD_LIBRARY_PATH leads there", mend)
+    they = "those folders" if len(dark) > 1 else "that folder"
+    text = f"it looks in {' and '.join(dark)} only by LD_LIBRARY_PATH, and nothing puts {they}"
+    value = ":".join(dict.fromkeys(part.folder for part in sought))
+    kept = f"-p {shlex.quote(str(facts.prefix))} LD_LIBRARY_PATH={shlex.quote(value)}"
+    mend = f"`conda env config vars set {kept}`, then activate it again"
+    source = cite(rule) if rule and prefix else sought[0].source
+    return Lack(Reason(f"{text} there", source), "LD_LIBRARY_PATH leads there", mend)
 
 
 def _serving(
@@ -126,13 +136,19 @@ def _serving(
     cudnn: Version | None,
     carried: tuple[Carried, ...],
     links: tuple[str, ...],
+    cudnns: tuple[str, ...] = (),
 ) -> tuple[Carried, ...]:
-    """Find the carried CUDA, and cuDNN if needed, that serve; empty when one is missing."""
-    near = [part for part in carried if part.kind == kind]
+    """Find the carried CUDA, and cuDNN if needed, that serve; empty when one is missing.
+
+    `cudnns` are the kinds of package that can bring the cuDNN, the one to be taken first.
+    """
     runtime = [
         part
-        for part in near
-        if part.component == shown_by and part.cuda and serves(Version(part.cuda), cuda, links)
+        for part in carried
+        if part.kind == kind
+        and part.component == shown_by
+        and part.cuda
+        and serves(Version(part.cuda), cuda, links)
     ]
     if not runtime:
         return ()
@@ -140,8 +156,10 @@ def _serving(
         return (runtime[0],)
     beside = [
         part
-        for part in near
-        if part.component == "cudnn"
+        for kind in cudnns
+        for part in carried
+        if part.kind == kind
+        and part.component == "cudnn"
         and (release := release_of(part.version))
         and release.major == cudnn.major
         and (part.cuda is None or Version(part.cuda).major == cuda.major)
