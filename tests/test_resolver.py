@@ -271,8 +271,8 @@ def test_two_that_bring_their_own_do_not_quarrel():
 
 
 def test_the_cudnn_told_is_one_that_goes_with_the_cuda_told():
-    one = found("cntk", "2.7", "10.0", "8")
-    other = torch("1.12.1", "9.2", "9")
+    one = found("cntk", "2.7", "10.0", "9")
+    other = torch("1.12.1", "9.2", "8")
     assert resolve(facts(one, other), []).cudnn == "8"
 
 
@@ -290,6 +290,19 @@ def test_a_bound_of_one_lets_nothing_in_that_is_too_old_for_the_other(wheels):
     both = facts(jax, tensorflow("2.18.1", "12.5", "9.3"), carried=(runtime, cudnn) * wheels)
     answer = resolve(both, kits)
     assert (answer.bundled, answer.toolkit) == (wheels, "12.6.3+cudnn9.8.0")
+
+
+def test_extensions_are_those_of_pytorch():
+    runtime = Carried("cuda", "dist", "nvidia-cuda-runtime-cu12", "12.1.105", "12.1.105", "s")
+    cudnn = Carried("cudnn", "dist", "nvidia-cudnn-cu12", "9.1.0.70", "12", "s")
+    both = found("onnxruntime", "1.22.0", "12.2", "9"), torch("2.4.1", "12.1", "9.1.0.70")
+    kits = [toolkit("12.1.1"), toolkit("12.2.2")]
+    answer = resolve(facts(*both, carried=(runtime, cudnn)), kits)
+    assert (answer.cuda, answer.toolkit, answer.bundled) == ("12.1", "12.1.1", True)
+    assert answer.own == "CUDA 12.1.105 and cuDNN 9.1.0.70"
+    assert resolve(facts(*both, carried=(runtime, cudnn)), []).hint == "cudaswitch install 12.1"
+    # One that needs a toolkit to run goes before.
+    assert resolve(facts(*both), kits).cuda == "12.2"
 
 
 # Trust.

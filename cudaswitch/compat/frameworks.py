@@ -204,7 +204,9 @@ class Framework:
     `follows` names the framework whose CUDA it uses, or `environment` for the CUDA that
     the environment brings; None when it is built for a CUDA of its own. From `by_major` on a
     build for another release of the same major serves what it follows. With `one_only` its
-    distributions write the same files, so that one of them is all that can be installed.
+    distributions write the same files, so that one of them is all that can be installed. One that
+    is `extended` has extensions that nvcc builds, and holds its release against the framework's own
+    CUDA: torch.utils.cpp_extension refuses another major, and warns of another minor.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -217,6 +219,7 @@ class Framework:
         self.follows: str | None = data.get("follows")
         self.by_major: Version | None = version_or_none(data.get("by_major"))
         self.one_only: bool = data.get("one_only", False)
+        self.extended: bool = data.get("extended", False)
         self.other_build: str = data.get("other_build", "{title} {version} (CUDA {cuda})")
         self._data = data
 
