@@ -142,6 +142,20 @@ def test_pip_over_conda_is_pip(env):
     assert env.resolve().cuda == "12.1"
 
 
+@pytest.mark.parametrize(
+    ("installer", "conda"), [("pip\n", False), ("uv", False), ("conda\n", True), (None, True)]
+)
+def test_a_local_version_that_pip_put_over_the_same_release_is_pips(env, installer, conda):
+    env.conda("pytorch", "2.5.1", "cpu_mkl_py312_heeca0f5_108")
+    record = env.dist("torch", "2.5.1+cu124")
+    env.file("torch/version.py", "__version__ = '2.5.1+cu124'\ncuda = '12.4'\n")
+    if installer:
+        (record.parent / "INSTALLER").write_text(installer)
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled) == ("12.4", True)
+    assert any("as a conda package" in reason.text for reason in answer.reasons) is conda
+
+
 def test_condas_record_of_another_release_does_not_make_pips_package_condas(env):
     env.conda("tensorflow-base", "2.4.1", "gpu_py39h29c2da4_0", "cudatoolkit 10.1.*")
     env.dist("tensorflow", "2.10.1")
