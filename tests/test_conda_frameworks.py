@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cudaswitch.resolver import explain
-from made_environments import ORDERED, build_info
+from cudaswitch.detect.facts import facts_of
+from cudaswitch.resolver import explain, resolve
+from handmade import toolkit
+from made_environments import NEW_DRIVER, ORDERED, SITE, build_info
 from tools import executable
 
 
@@ -71,6 +73,23 @@ def test_conda_packages(env, case):
     assert f"conda-meta/{name}-{version}-{build}.json" in answer.frameworks[0].source
 
 
+@pytest.mark.parametrize(
+    ("version", "build", "prefix", "chosen"),
+    [
+        ("0.4.7", "cuda112py310hea5a6c7_0", "11.2", "11.2.152"),
+        ("0.5.2", "cuda126py311hfd93a6e_0", "12.8", "12.8.93"),
+    ],
+)
+def test_the_bounds_of_googles_wheels_do_not_hold_for_conda_forges_jax(
+    env, version, build, prefix, chosen
+):
+    env.conda("jaxlib", version, build)
+    env.conda("cuda-version", prefix, "h1_3")
+    kits = ["11.2.152", "11.8.89", "12.1.105", "12.5.82", "12.8.93"]
+    answer = resolve(facts_of(env.prefix, driver=NEW_DRIVER), [toolkit(it) for it in kits])
+    assert answer.toolkit == chosen
+
+
 def test_a_conda_package_is_found_once_though_it_has_a_dist_info_too(env):
     env.conda("pytorch", "2.1.0", "py3.10_cuda12.1_cudnn8.9.2_0")
     env.torch("2.1.0", "12.1")
@@ -122,6 +141,20 @@ def test_pip_over_conda_is_pip(env):
     env.conda("pytorch", "2.0.0", "py3.10_cpu_0")
     env.torch("2.1.0+cu121", "12.1")
     assert env.resolve().cuda == "12.1"
+
+
+@pytest.mark.parametrize(
+    ("installer", "conda"), [("pip\n", False), ("uv", False), ("conda\n", True), (None, True)]
+)
+def test_a_local_version_that_pip_put_over_the_same_release_is_pips(env, installer, conda):
+    env.conda("pytorch", "2.5.1", "cpu_mkl_py312_heeca0f5_108")
+    record = env.dist("torch", "2.5.1+cu124")
+    env.file("torch/version.py", "__version__ = '2.5.1+cu124'\ncuda = '12.4'\n")
+    if installer:
+        (record.parent / "INSTALLER").write_text(installer)
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled) == ("12.4", True)
+    assert any("as a conda package" in reason.text for reason in answer.reasons) is conda
 
 
 def test_condas_record_of_another_release_does_not_make_pips_package_condas(env):
@@ -197,6 +230,76 @@ def test_what_does_not_lead_there(beside_conda, file, text):
     assert beside_conda.resolve().caution
 
 
+@pytest.fixture
+def by_the_guide(env, monkeypatch):
+    """TensorFlow with the cudatoolkit of conda and cuDNN by pip, as its guide for 2.12 had it."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    env.dist("tensorflow", "2.12.0")
+    env.file("tensorflow/python/platform/build_info.py", build_info(ORDERED, "11.8", "8"))
+    env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
+    env.dist("nvidia-cudnn-cu11", "8.6.0.163")
+    return env
+
+
+CUDNN_PATH = (
+    'CUDNN_PATH=$(dirname $(python -c "import nvidia.cudnn;print(nvidia.cudnn.__file__)"))\n'
+)
+LIB, WHEEL = "{at}/lib", f"{{at}}/{SITE}/nvidia/cudnn/lib"
+
+
+@pytest.mark.parametrize(
+    ("text", "dark"),
+    [
+        (f"{CUDNN_PATH}export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$CONDA_PREFIX/lib/:$CUDNN_PATH/lib",
+         []),
+        (f"{CUDNN_PATH}export LD_LIBRARY_PATH=${{CUDNN_PATH}}/lib:$CONDA_PREFIX/lib", []),
+        (f"export LD_LIBRARY_PATH=$CONDA_PREFIX/lib:$CONDA_PREFIX/{SITE}/nvidia/cudnn/lib", []),
+        (f"{CUDNN_PATH}export LD_LIBRARY_PATH=$CONDA_PREFIX/lib:$CUDNN_PATHS/lib", [WHEEL]),
+        ("export LD_LIBRARY_PATH=$CONDA_PREFIX/lib:$CUDNN_PATH/lib", [WHEEL]),
+        (f"{CUDNN_PATH}export LD_LIBRARY_PATH=$CUDNN_PATH/lib", [LIB]),
+        ("", [LIB, WHEEL]),
+    ],
+)  # fmt: skip
+def test_the_cudnn_of_a_wheel_serves_where_a_path_leads_to_it(by_the_guide, text, dark):
+    by_the_guide.write("etc/conda/activate.d/env_vars.sh", text)
+    answer, at = by_the_guide.resolve(), by_the_guide.prefix
+    first = "runs on its own CUDA 11.8.0 and cuDNN 8.6.0.163"
+    assert explain(answer).startswith(f"{first}, once" if dark else f"{first};")
+    assert bool(answer.caution) is bool(dark)
+    if dark:
+        folders = " and ".join(f"`{folder.format(at=at)}`" for folder in dark)
+        they = "those folders" if len(dark) > 1 else "that folder"
+        says = f"it looks in {folders} only by LD_LIBRARY_PATH, and nothing puts {they} there"
+        assert answer.caution == f"TensorFlow 2.12.0: {says}"
+    if dark == [LIB, WHEEL]:
+        assert f"LD_LIBRARY_PATH='{':'.join(dark).format(at=at)}'`" in answer.hint
+
+
+def test_a_shell_that_has_both(by_the_guide, monkeypatch):
+    both = f"{LIB}:{WHEEL}".format(at=by_the_guide.prefix)
+    monkeypatch.setenv("LD_LIBRARY_PATH", both)
+    assert by_the_guide.resolve().caution is None
+
+
+def test_a_tensorflow_that_looks_for_wheels_needs_a_path_to_condas_part_alone(env, monkeypatch):
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    env.dist("tensorflow", "2.14.1")
+    env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
+    env.dist("nvidia-cudnn-cu11", "8.7.0.84")
+    answer = env.resolve()
+    assert answer.bundled
+    assert f"looks in `{env.prefix}/lib` only by LD_LIBRARY_PATH" in answer.caution
+
+
+def test_a_cudnn_of_a_wheel_for_another_cuda_serves_nobody(env):
+    env.dist("tensorflow", "2.15.1")
+    env.conda("cuda-cudart", "12.2.140", "h1_0")
+    env.dist("nvidia-cudnn-cu11", "8.9.4.25")
+    assert env.resolve().bundled is False
+    env.dist("nvidia-cudnn-cu12", "8.9.4.25")
+    assert env.resolve().bundled
+
+
 def test_a_shell_that_has_it_already(beside_conda, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", f"/opt/lib:{beside_conda.prefix}/lib/")
     assert beside_conda.resolve().caution is None
@@ -212,6 +315,26 @@ def test_wheels_beside_it_and_releases_before_2_7_need_no_path(beside_conda):
     beside_conda.dist("nvidia-cuda-runtime-cu11", "11.8.89")
     beside_conda.dist("nvidia-cudnn-cu11", "8.7.0.84")
     assert beside_conda.resolve().caution is None
+
+
+@pytest.mark.parametrize(
+    ("version", "cuda", "cudnn", "by_path"),
+    [
+        ("1.17.1", "11.8.0", "8.9.7.29", False),
+        ("1.18.1", "11.8.0", "8.9.7.29", True),
+        ("1.19.2", "12.4.127", "9.3.0.75", True),
+        ("1.20.2", "12.4.127", "9.3.0.75", False),
+    ],
+)
+def test_onnx_runtimes_with_a_runpath_find_it_by_path_too(env, version, cuda, cudnn, by_path):
+    env.dist("onnxruntime-gpu", version)
+    env.conda("cudatoolkit" if cuda < "12" else "cuda-cudart", cuda, "h4ba93d1_13")
+    env.conda("cudnn", cudnn, "h092f7fd_3")
+    answer, lib = env.resolve(), f"{env.prefix}/lib"
+    assert answer.bundled
+    assert bool(answer.caution and f"looks in `{lib}` only by" in answer.caution) is by_path
+    env.write("etc/conda/activate.d/a.sh", 'export LD_LIBRARY_PATH="$CONDA_PREFIX/lib"')
+    assert env.resolve().caution is None
 
 
 def test_an_old_framework_needs_its_own_release_of_condas_cuda(env):

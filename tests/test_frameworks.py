@@ -23,6 +23,23 @@ def test_onnx_runtime_is_told_to_have_its_wheels_loaded_first(env):
     assert any(it.text.endswith(first) for it in answer.reasons)
 
 
+@pytest.mark.parametrize(
+    ("version", "found"), [("1.18.1", False), ("1.19.2", True), ("1.20.2", False)]
+)
+def test_onnx_runtime_1_19_finds_what_torch_has_loaded(env, version, found):
+    env.dist("onnxruntime-gpu", version)
+    env.dist("nvidia-cuda-runtime-cu12", "12.1.105")
+    env.dist("nvidia-cudnn-cu12", "9.1.0.70")
+    assert env.resolve().bundled is False
+    env.torch("2.4.1+cpu", None)
+    assert env.resolve().bundled is False
+    env.torch("2.4.1+cu121", "12.1")
+    answer = env.resolve()
+    first = "which it finds once `import torch` has loaded them"
+    assert answer.bundled is found
+    assert any(it.text.endswith(first) for it in answer.reasons) is found
+
+
 def test_ctranslate2_beside_the_cublas_of_wheels(env):
     env.dist("ctranslate2", "4.8.5")
     env.dist("nvidia-cublas-cu11", "11.11.3.6")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cudaswitch.resolver import Carried, Claim, FoundFramework, resolve
-from cudaswitch.resolver.needs import agree, release_of
+from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.versions import Version
 from handmade import ARCHS, facts, found, tensorflow, toolkit, torch
 
@@ -271,14 +271,38 @@ def test_two_that_bring_their_own_do_not_quarrel():
 
 
 def test_the_cudnn_told_is_one_that_goes_with_the_cuda_told():
-    one = found("cntk", "2.7", "10.0", "8")
-    other = torch("1.12.1", "9.2", "9")
+    one = found("cntk", "2.7", "10.0", "9")
+    other = torch("1.12.1", "9.2", "8")
     assert resolve(facts(one, other), []).cudnn == "8"
 
 
 def test_a_build_without_cuda_beside_one_with():
     answer = resolve(facts(torch("2.5.1+cpu", gpu="cpu"), tensorflow("2.10.1", "11.2", "8")), [])
     assert (answer.cuda, answer.bundled, answer.runs) == ("11.2", False, True)
+
+
+@pytest.mark.parametrize("wheels", [True, False])
+def test_a_bound_of_one_lets_nothing_in_that_is_too_old_for_the_other(wheels):
+    runtime = Carried("cuda", "dist", "nvidia-cuda-runtime-cu12", "12.8.90", "12.8.90", "s")
+    cudnn = Carried("cudnn", "dist", "nvidia-cudnn-cu12", "9.8.0.87", "12", "s")
+    jax = found("jax", "0.6.0", "12", "9.8", dist="jax-cuda12-plugin")
+    kits = [toolkit(f"{it}+cudnn9.8.0") for it in ("12.2.2", "12.4.1", "12.6.3")]
+    both = facts(jax, tensorflow("2.18.1", "12.5", "9.3"), carried=(runtime, cudnn) * wheels)
+    answer = resolve(both, kits)
+    assert (answer.bundled, answer.toolkit) == (wheels, "12.6.3+cudnn9.8.0")
+
+
+def test_extensions_are_those_of_pytorch():
+    runtime = Carried("cuda", "dist", "nvidia-cuda-runtime-cu12", "12.1.105", "12.1.105", "s")
+    cudnn = Carried("cudnn", "dist", "nvidia-cudnn-cu12", "9.1.0.70", "12", "s")
+    both = found("onnxruntime", "1.22.0", "12.2", "9"), torch("2.4.1", "12.1", "9.1.0.70")
+    kits = [toolkit("12.1.1"), toolkit("12.2.2")]
+    answer = resolve(facts(*both, carried=(runtime, cudnn)), kits)
+    assert (answer.cuda, answer.toolkit, answer.bundled) == ("12.1", "12.1.1", True)
+    assert answer.own == "CUDA 12.1.105 and cuDNN 9.1.0.70"
+    assert resolve(facts(*both, carried=(runtime, cudnn)), []).hint == "cudaswitch install 12.1"
+    # One that needs a toolkit to run goes before.
+    assert resolve(facts(*both), kits).cuda == "12.2"
 
 
 # Trust.

@@ -99,7 +99,7 @@ def test_companions_of_torch_are_for_its_cuda(env, dist, built, says):
 @pytest.mark.parametrize(
     ("torch", "cuda", "says"),
     [
-        ("2.9.1", "12.8", "a toolkit of the newer builds no extensions of the other"),
+        ("2.9.1", "12.8", "a toolkit for PyTorch 2.9.1 builds no extensions of the other"),
         ("2.14.1", "13.0", None),
     ],
 )

@@ -113,7 +113,7 @@ def _builds(name: str, version: str | None) -> list[Build]:
         )
     if version is None:
         return list(found.builds)
-    from cudaswitch.resolver.needs import release_of  # noqa: PLC0415  # for one version alone
+    from cudaswitch.resolver.releases import release_of  # noqa: PLC0415  # for one version alone
 
     text, _, tag = version.partition("+")
     wanted = release_of(text) or Version(text)

@@ -118,30 +118,29 @@ class CpuBuild(Row):
 
 
 class OwnCuda(Row):
-    """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, `since` when.
+    """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, since when.
 
     `never` is a regular expression over versions that do not: builds from source, for example,
     of which the table of published builds says nothing either. The wheels are seen by the
     component `shown_by`; without them the major of `toolkit_by` is that of the toolkit it takes.
-    `loaded_by` are the calls that load the wheels where the framework does not look for them.
+    `loaded_by` are the calls that load the wheels where the framework does not look for them, and
+    `beside` the framework whose calls these are, without which nothing does.
     """
 
     source: str
     confidence: str
     pip: Literal["always", "wheels"]
     since: Version | None = None
+    before: Version | None = None
     never: str | None = None
     shown_by: str = "cuda"
     toolkit_by: str | None = None
     loaded_by: str | None = None
-
-    def foreign(self, version: str) -> bool:
-        """Tell whether a version is of a build that the project does not publish."""
-        return bool(self.never and re.search(self.never, version))
+    beside: str | None = None
 
 
 class PrefixByPath(Row):
-    """Pip packages, `since` when, that find the CUDA of a conda prefix by LD_LIBRARY_PATH alone.
+    """Pip packages, since when, that find the CUDA of a conda prefix by LD_LIBRARY_PATH alone.
 
     Their libraries have a RUNPATH, and with one the RPATH of conda's Python counts for nothing.
     """
@@ -149,6 +148,7 @@ class PrefixByPath(Row):
     source: str
     confidence: str
     since: Version
+    before: Version | None = None
 
 
 class Takes(Row):
@@ -189,9 +189,11 @@ class Loading(Row):
     by_path: str = ""
 
 
-def reaches(release: Version | None, since: Version | None) -> bool:
-    """Tell whether a release, None where it is not known, can be `since` or a later one."""
-    return since is None or release is None or release >= since
+def within(release: Version | None, since: Version | None, before: Version | None) -> bool:
+    """Tell whether a release is in a range; None, not known, is taken for one that is newer."""
+    if release is None:
+        return before is None
+    return (since is None or release >= since) and (before is None or release < before)
 
 
 class Framework:
@@ -202,7 +204,9 @@ class Framework:
     `follows` names the framework whose CUDA it uses, or `environment` for the CUDA that
     the environment brings; None when it is built for a CUDA of its own. From `by_major` on a
     build for another release of the same major serves what it follows. With `one_only` its
-    distributions write the same files, so that one of them is all that can be installed.
+    distributions write the same files, so that one of them is all that can be installed. One that
+    is `extended` has extensions that nvcc builds, and holds its release against the framework's own
+    CUDA: torch.utils.cpp_extension refuses another major, and warns of another minor.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -215,6 +219,7 @@ class Framework:
         self.follows: str | None = data.get("follows")
         self.by_major: Version | None = version_or_none(data.get("by_major"))
         self.one_only: bool = data.get("one_only", False)
+        self.extended: bool = data.get("extended", False)
         self.other_build: str = data.get("other_build", "{title} {version} (CUDA {cuda})")
         self._data = data
 
@@ -258,10 +263,18 @@ class Framework:
     def _code(self) -> tuple[dict[str, Any], ...]:
         return tuple(rows_of(self._data, "code"))
 
+    def own_cuda_of(self, release: Version | None) -> OwnCuda | None:
+        """Find the rule by which a release brings its CUDA, None where it brings none."""
+        rules = (it for it in self._own_cuda if within(release, it.since, it.before))
+        return next(rules, None)
+
+    def foreign(self, version: str) -> bool:
+        """Tell whether a version is of a build that the project does not publish."""
+        return any(rule.never and re.search(rule.never, version) for rule in self._own_cuda)
+
     @cached_property
-    def own_cuda(self) -> OwnCuda | None:
-        own = self._data.get("own_cuda")
-        return OwnCuda.typed(self._sourced(own)) if own else None
+    def _own_cuda(self) -> tuple[OwnCuda, ...]:
+        return tuple(map(OwnCuda.typed, rows_of(self._data, "own_cuda")))
 
     @cached_property
     def prefix_by_path(self) -> PrefixByPath | None:

@@ -18,7 +18,7 @@ from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
 from cudaswitch.platforms import PLATFORMS, current_platform, system_of
 from cudaswitch.programs import conda_program, is_program
 from cudaswitch.resolver import Carried, Compiler, Facts
-from cudaswitch.resolver.needs import release_of
+from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
 
@@ -114,7 +114,8 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
         for layer in found
         for record in newest_of([it for it in layer.records if _brings(it)], reading)
     ]
-    carried = [*_carried_dists(dists, reading), *_carried_records(records, reading)]
+    path = _LibraryPath(prefix, reading)
+    carried = [*_carried_dists(dists, path, reading), *_carried_records(records, path, reading)]
     frameworks = [inspect(place, reading, os_name, carried) for place in placed]
     brings = bundles_cuda(prefix) if os_name == "linux" else None
     return Facts(
@@ -123,32 +124,45 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
         frameworks=tuple(framework for framework in frameworks if framework),
         carried=tuple(carried),
         compiler=_compiler(prefix, carried),
-        lib_on_path=_lib_on_path(prefix, reading),
         brings=reading.name(Path(brings)) if brings else None,
         notes=tuple(reading.notes),
     )
 
 
-def _lib_on_path(prefix: Path, reading: Reading) -> bool:
-    """Tell whether activation, or this shell, has the `lib` of a prefix in LD_LIBRARY_PATH.
+class _LibraryPath:
+    """What activation, or this shell, puts into LD_LIBRARY_PATH.
 
     By conda's own variables of an environment, or a script of activate.d as TensorFlow's guide
     had people write it.
     """
-    lib = f"{prefix}/lib"
-    kept = reading.json_values(prefix / "conda-meta" / "state").get("env_vars.LD_LIBRARY_PATH")
-    for value in (kept, os.environ.get("LD_LIBRARY_PATH")):
-        if isinstance(value, str) and lib in (entry.rstrip("/") for entry in value.split(":")):
-            return True
-    folder = prefix / "etc" / "conda" / "activate.d"
-    at = rf"(?:\$CONDA_PREFIX|\$\{{CONDA_PREFIX\}}|{re.escape(str(prefix))})"
-    # A line may hold the name as often as it likes.
-    line = rf"\bLD_LIBRARY_PATH=.{{0,999}}?{at}/lib/?(?![\w/])"
-    return any(
-        re.search(line, reading.text(folder / name) or "")
-        for name in reading.names(folder)
-        if name.endswith(".sh")
-    )
+
+    def __init__(self, prefix: Path, reading: Reading) -> None:
+        self._prefix = str(prefix)
+        state = reading.json_values(prefix / "conda-meta" / "state")
+        values = (state.get("env_vars.LD_LIBRARY_PATH"), os.environ.get("LD_LIBRARY_PATH"))
+        texts = [value for value in values if isinstance(value, str)]
+        self._entries = {entry.rstrip("/") for text in texts for entry in text.split(":")}
+        folder = prefix / "etc" / "conda" / "activate.d"
+        names = [name for name in reading.names(folder) if name.endswith(".sh")]
+        self._scripts = [reading.text(folder / name) or "" for name in names]
+
+    def leads(self, folder: str, module: str | None = None) -> bool:
+        """Tell whether a folder is in it: by its name, or below where `module` says that it is."""
+        return folder in self._entries or any(
+            self._written(text, folder, module) for text in self._scripts
+        )
+
+    def _written(self, text: str, folder: str, module: str | None) -> bool:
+        at = rf"(?:\$CONDA_PREFIX|\$\{{CONDA_PREFIX\}}|{re.escape(self._prefix)})"
+        inside = folder.startswith(f"{self._prefix}/")
+        ways = [at + re.escape(folder[len(self._prefix) :]) if inside else re.escape(folder)]
+        if module:
+            # CUDNN_PATH=$(dirname $(python -c "import nvidia.cudnn;print(nvidia.cudnn.__file__)"))
+            asked = re.findall(rf"\b(\w+)=\$\(.{{0,99}}?\b{re.escape(module)}\b", text)
+            ways += [rf"\$(?:{name}|\{{{name}\}})/lib" for name in asked[:9]]
+        # A line may hold the name as often as it likes, and a script as many names.
+        line = rf"\bLD_LIBRARY_PATH=.{{0,999}}?(?:{'|'.join(ways)})/?(?![\w/])"
+        return re.search(line, text) is not None
 
 
 def _platform(prefix: Path, found: list[Layer], placed: list[Place], reading: Reading) -> str:
@@ -164,7 +178,7 @@ def _platform(prefix: Path, found: list[Layer], placed: list[Place], reading: Re
     return here
 
 
-def _carried_dists(dists: list[Dist], reading: Reading) -> list[Carried]:
+def _carried_dists(dists: list[Dist], path: _LibraryPath, reading: Reading) -> list[Carried]:
     carried = []
     writers: dict[tuple[Path, str], Dist] = {}
     for dist in dists:
@@ -174,15 +188,18 @@ def _carried_dists(dists: list[Dist], reading: Reading) -> list[Carried]:
             carrier, major = found
             # The names without a suffix belong to CUDA 13 and later.
             cuda = major if carrier.component == "cudnn" else release.text
-            source = reading.name(dist.record)
-            carried.append(
-                Carried(carrier.component, "dist", dist.name, dist.version, cuda, source)
+            part = Carried(
+                carrier.component, "dist", dist.name, dist.version, cuda, reading.name(dist.record)
             )
             if carrier.writes:
+                folder = f"{dist.site}/{carrier.writes}/lib"
+                led = path.leads(folder, carrier.writes.replace("/", "."))
+                part = part._replace(folder=folder, led=led)
                 first = writers.setdefault((dist.site, carrier.writes), dist)
                 if first.name != dist.name:
                     both = f"is {dist.name} beside {first.name}, and both write {carrier.writes}"
                     reading.note(f"{both}: what was installed last serves all", dist.record)
+            carried.append(part)
     return carried
 
 
@@ -190,8 +207,9 @@ def _brings(record: Record) -> bool:
     return carried_by("conda", record.name) is not None
 
 
-def _carried_records(records: list[Record], reading: Reading) -> list[Carried]:
-    carried = []
+def _carried_records(records: list[Record], path: _LibraryPath, reading: Reading) -> list[Carried]:
+    carried, folder = [], f"{reading.prefix}/lib"
+    led = path.leads(folder)
     for record in records:
         found = carried_by("conda", record.name)
         release = release_of(record.version) if found else None
@@ -200,7 +218,8 @@ def _carried_records(records: list[Record], reading: Reading) -> list[Carried]:
             told = component in ("cuda", "release", "compiler")
             cuda = release.text if told else None
             source = reading.name(record.path)
-            carried.append(Carried(component, "conda", record.name, record.version, cuda, source))
+            name, version = record.name, record.version
+            carried.append(Carried(component, "conda", name, version, cuda, source, folder, led))
     return carried
 
 

@@ -13,7 +13,7 @@ from cudaswitch.detect.packages import Dist, Layer, Record, newest_of, normalise
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver import Carried, Claim, FoundFramework
-from cudaswitch.resolver.needs import release_of
+from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
 # Compiled where they are first used: most environments need one or two of them.
@@ -71,16 +71,21 @@ def _in_layer(framework: Framework, layer: Layer, reading: Reading) -> Iterator[
         if dist or any(name in site.names for name in framework.folders):
             seen = True
             path = files_of(dist, reading) if dist else site.path
-            yield Place(framework, path, dist, _same_release(records, dist))
+            yield Place(framework, path, dist, _same_release(records, dist, reading))
     if records and not seen:
         yield Place(framework, None, None, records)
 
 
-def _same_release(records: tuple[Record, ...], dist: Dist | None) -> tuple[Record, ...]:
+def _same_release(
+    records: tuple[Record, ...], dist: Dist | None, reading: Reading
+) -> tuple[Record, ...]:
     """Drop conda's records when pip has put another version over them."""
-    if dist is None:
+    if dist is None or not records:
         return records
-    version = dist.version.partition("+")[0]
+    version, local, _ = dist.version.partition("+")
+    # Old packages of conda name pip as their installer, too, but have no local version.
+    if local and (reading.text(dist.record / "INSTALLER") or "conda").strip() != "conda":
+        return ()
     # conda-forge's PyTorch has the number of its build behind the release: 2.0.0.post200.
     named = ((it.version, f"{it.version}.post{it.build.rpartition('_')[2]}") for it in records)
     return records if any(version in names for names in named) else ()

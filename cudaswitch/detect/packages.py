@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cudaswitch.detect.reading import Reading
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.resolver.needs import release_of
+from cudaswitch.resolver.releases import release_of
 from cudaswitch.sites import base_in, minor_of, python_in, read_by, sites_of, user_sites
 from cudaswitch.versions import Version
 

@@ -20,7 +20,7 @@ from cudaswitch.doctor.spelling import (
     word,
 )
 from cudaswitch.resolver import ResolvedFramework
-from cudaswitch.resolver.needs import release_of
+from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Request, Version
 
 XLA = ("tensorflow", "jax")

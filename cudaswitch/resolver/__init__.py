@@ -24,7 +24,8 @@ from cudaswitch.resolver.facts import (
 from cudaswitch.resolver.following import follow
 from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, nearest
 from cudaswitch.resolver.names import serves
-from cudaswitch.resolver.needs import Lack, Need, need_of
+from cudaswitch.resolver.needs import Need, need_of
+from cudaswitch.resolver.own import Lack
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
@@ -89,7 +90,8 @@ class _Draft:
     def own(self) -> str | None:
         """Spell the parts of its own CUDA with which an environment serves what leads."""
         lead = self.wanted.cuda if self.wanted else None
-        serving = next((it.serving for it in self.with_cuda if it.cuda == lead and it.serving), ())
+        near = [it for it in self.with_cuda if lead and _same_major(it, lead)]
+        serving = next((it.serving for it in near if it.serving), ())
         return " and ".join(f"{_TITLES[part.component]} {part.version}" for part in serving) or None
 
     @property
@@ -192,15 +194,12 @@ def one_for_all(draft: _Draft) -> None:
         _compare(draft, lead, need)
     if not lead.own and not draft.facts.brings:
         _at_risk(draft, lead)
-    minima = [need.cuda_min for need in candidates if need.cuda_min and _same_major(need, cuda)]
     same = [cudnn for cudnn in cudnns if lead.cudnn is None or cudnn.major == lead.cudnn.major]
-    sonames = {
-        library: name
-        for need in candidates
-        if _same_major(need, cuda)
-        for library, name in need.sonames.items()
-    }
-    draft.wanted = Wanted(cuda, max(same, default=None), max(minima, default=None), sonames)
+    # What brings its own loads nothing of a toolkit, which only builds for the one that leads.
+    sharing = [lead] if lead.own else [need for need in candidates if _same_major(need, cuda)]
+    oldest = [need.built for need in sharing if need.built]
+    sonames = {library: name for need in sharing for library, name in need.sonames.items()}
+    draft.wanted = Wanted(cuda, max(same, default=None), max(oldest), sonames)
 
 
 def _at_risk(draft: _Draft, lead: Need) -> None:
@@ -225,9 +224,10 @@ def _at_risk(draft: _Draft, lead: Need) -> None:
         draft.reasons.append(Reason(text, need.found.source))
 
 
-def _strictness(need: Need) -> tuple[Version, int]:
+def _strictness(need: Need) -> tuple[bool, Version, int]:
+    """Order those of which one decides: where all bring their own, whose extensions are built."""
     cuda = need.cuda or Version("0")
-    return cuda, len(cuda.parts)
+    return need.own and need.framework.extended, cuda, len(cuda.parts)
 
 
 def _same_major(need: Need, cuda: Version) -> bool:
@@ -247,9 +247,9 @@ def _compare(draft: _Draft, lead: Need, need: Need) -> None:
         for it in (lead, need)
     ]
     if lead.own:
-        built = "extensions build with the newer"
+        built = f"extensions build with a toolkit for {lead.label}"
         if not same_cuda:
-            built = "a toolkit of the newer builds no extensions of the other"
+            built = f"a toolkit for {lead.label} builds no extensions of the other"
         text = f"{' and '.join(asks)}; each brings its own, and {built}"
     else:
         text = f"{' and '.join(asks)}; no toolkit serves both"

@@ -10,22 +10,22 @@ from cudaswitch.compat.sonames import soname
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Facts, Rejected
 from cudaswitch.resolver.machine import check_driver, has_code
-from cudaswitch.resolver.needs import agree
+from cudaswitch.resolver.releases import agree
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 
 class Wanted(NamedTuple):
-    """The toolkit that serves: for `cuda`, not older than `cuda_min`, with the `sonames`.
+    """The toolkit that serves: for `cuda`, not of an older minor than `oldest`, with the `sonames`.
 
     Those are by library. `cudnn` is needed to run; None when nothing is said or the frameworks
     bring their own.
     """
 
     cuda: Version
-    cudnn: Version | None = None
-    cuda_min: Version | None = None
-    sonames: Mapping[str, str] = {}
+    cudnn: Version | None
+    oldest: Version
+    sonames: Mapping[str, str]
 
 
 def choose(
@@ -65,9 +65,8 @@ def _misfit(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
 def _wrong_cuda(wanted: Wanted, version: Version) -> str | None:
     if version.major != wanted.cuda.major:
         return f"is CUDA {version.minor}, needed is {wanted.cuda}"
-    least = wanted.cuda_min or Version(wanted.cuda.minor)
-    if Version(version.minor) < Version(least.minor):
-        return f"is older than CUDA {least.minor}"
+    if Version(version.minor) < Version(wanted.oldest.minor):
+        return f"is older than CUDA {wanted.oldest.minor}"
     for library, name in wanted.sonames.items():
         if (here := soname(library, version)) and here != name:
             return f"has {here}, needed is {name}"

@@ -54,7 +54,8 @@ class Carried(NamedTuple):
     """A package of the environment that brings CUDA (`component` `cuda`, `library`) or cuDNN.
 
     `cuda` is for which CUDA it is, as far as it says: `12`, `10.1.243`; `kind` is `dist`
-    or `conda`.
+    or `conda`. `folder` has the libraries of a conda package and of a cuDNN, and `led` tells that
+    activation, or this shell, has that folder in LD_LIBRARY_PATH.
     """
 
     component: str
@@ -63,6 +64,8 @@ class Carried(NamedTuple):
     version: str
     cuda: str | None
     source: str
+    folder: str = ""
+    led: bool = False
 
 
 class Compiler(NamedTuple):
@@ -83,10 +86,9 @@ class Facts(NamedTuple):
 
     `platform` is conda's name. `cc` are the compute capabilities of the GPUs, `gcc` the
     majors of the host compilers, the default one first. `brings` names what shows that the
-    environment brings CUDA, because of which LD_LIBRARY_PATH is left alone there, and
-    `lib_on_path` tells that activation, or this shell, has the `lib` of that conda prefix in it.
-    `conda` names what installs conda's packages here. `notes` are findings on the way: what could
-    not be read and why.
+    environment brings CUDA, because of which LD_LIBRARY_PATH is left alone there. `conda` names
+    what installs conda's packages here. `notes` are findings on the way: what could not be read
+    and why.
     """
 
     platform: str
@@ -95,7 +97,6 @@ class Facts(NamedTuple):
     carried: tuple[Carried, ...] = ()
     compiler: Compiler | None = None
     brings: str | None = None
-    lib_on_path: bool = False
     driver: str | None = None
     driver_source: str = ""
     cc: tuple[str, ...] = ()

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cudaswitch.compat.frameworks import Framework, frameworks, reaches
+from cudaswitch.compat.frameworks import Framework, frameworks
 from cudaswitch.resolver.facts import Claim, Facts, FoundFramework, Reason
-from cudaswitch.resolver.needs import (
-    Need,
-    agree,
-    cpu_build,
-    cpu_need,
-    need_of,
-    release_of,
-    without_cuda,
-)
+from cudaswitch.resolver.needs import Need, cpu_build, cpu_need, need_of, without_cuda
+from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.versions import Version
 
 
@@ -46,9 +39,7 @@ def _of_environment(
     found: FoundFramework, framework: Framework, facts: Facts, *, alone: bool
 ) -> Need:
     """Work out the need of one that uses what there is; where it is not `alone` others decide."""
-    rule, release = framework.own_cuda, release_of(found.version)
-    if rule and not reaches(release, rule.since):
-        rule = None
+    rule = framework.own_cuda_of(release_of(found.version))
     for part in facts.carried:
         by = ("cuda", "release") if part.kind == "conda" else (rule.shown_by,) if rule else ()
         if part.component in by and part.cuda:

@@ -13,7 +13,8 @@ from cudaswitch.compat.frameworks import Build
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Facts, Reason
-from cudaswitch.resolver.needs import GpuCode, Need, release_of
+from cudaswitch.resolver.needs import GpuCode, Need
+from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
 _ARCH = r"(?a:(sm_|compute_)?(\d+)(?:\.(\d+))?[af]?(\+PTX)?)"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import shlex
 
-from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks, reaches
+from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks, within
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
-from cudaswitch.resolver.names import bound, bound_reasons, exactly, linked, serves
+from cudaswitch.resolver.names import bound, bound_reasons, exactly, linked
+from cudaswitch.resolver.own import Lack, missing, own_cuda, pinned_wheel, too_old, unled
+from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.versions import Version
-
-_RELEASE = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,4}(?!\d)", re.ASCII)
 
 
 class GpuCode(NamedTuple):
@@ -21,16 +20,6 @@ class GpuCode(NamedTuple):
 
     archs: tuple[str, ...]
     source: str
-
-
-class Lack(NamedTuple):
-    """What keeps a framework from the CUDA that its environment brings."""
-
-    reason: Reason
-    once: str
-    """What has to be so for it to run."""
-    mend: str
-    """What makes it so."""
 
 
 class Need(NamedTuple):
@@ -86,18 +75,6 @@ class Need(NamedTuple):
         return tuple(dict.fromkeys(filter(None, names)))
 
 
-def release_of(version: str) -> Version | None:
-    """Take the release out of a Python or conda version: 2.15.0.post1+local gives 2.15.0."""
-    match = _RELEASE.match(version)
-    return Version(match[0]) if match else None
-
-
-def agree(one: Version, other: Version) -> bool:
-    """Tell whether two statements can mean the same release: 10 and 10.1.243 can."""
-    length = min(len(one.parts), len(other.parts), 2)
-    return one.parts[:length] == other.parts[:length]
-
-
 def need_of(found: FoundFramework, facts: Facts) -> Need:
     """Work out what a framework needs: its files first, its version's table row after."""
     if need := cpu_need(found, facts.os, firm=True):
@@ -119,17 +96,19 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         hint = "name the CUDA yourself: `cudaswitch compat` lists what goes with this machine"
         return without_cuda(found, Reason(text, found.source), hint)._replace(known=False)
     minimum = found.first("cuda_min")
-    cuda_min = Version(minimum.value) if minimum else (row.cuda_min if row else None)
+    # The table is of the project's own builds: conda's are for the CUDA that they name.
+    told = row.cuda_min if row and found.origin == "pip" else None
+    cuda_min = Version(minimum.value) if minimum else told
     if cuda_min and len(cuda.parts) == 1:
         least = minimum.source if minimum else cite(row) if row else ""
         reasons.append(Reason(f"it takes CUDA {cuda_min.minor} or newer of that major", least))
     built = exactly(cuda, cuda_min)
-    own, serving, why = _own(found, built, cudnn, facts.carried)
-    pinned = _pinned(found) if own and not serving else None
+    own, serving, why = own_cuda(found, built, cudnn, facts)
+    pinned = pinned_wheel(found) if own and not serving else None
     beside = serving or tuple(part for part in facts.carried if part.name == pinned)
-    old, lack = _too_old(beside, cuda_min or cuda, cudnn, facts)
+    old, lack = too_old(beside, cuda_min or cuda, cudnn, facts)
     if pinned and not beside:
-        lack = _missing(found, pinned)
+        lack = missing(found, pinned)
     return Need(
         found=found,
         framework=frameworks()[found.name],
@@ -145,7 +124,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
             *([] if own else bound_reasons(frameworks()[found.name], built)),
         ),
         serving=serving,
-        lack=lack or _unled(found, serving, facts),
+        lack=lack or unled(found, serving, facts),
     )
 
 
@@ -176,8 +155,7 @@ def _code(found: FoundFramework, cuda: Version, os: str) -> GpuCode | None:
 
 def _published(found: FoundFramework) -> bool:
     """Tell whether it is a wheel of the project itself: no conda package, nobody's own build."""
-    rule = frameworks()[found.name].own_cuda
-    return found.origin == "pip" and not (rule and rule.foreign(found.version))
+    return found.origin == "pip" and not frameworks()[found.name].foreign(found.version)
 
 
 def cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None:
@@ -192,7 +170,7 @@ def cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None:
             continue
         if (rule.since or rule.before) and release is None:
             continue
-        if not reaches(release, rule.since) or (rule.before and reaches(release, rule.before)):
+        if not within(release, rule.since, rule.before):
             continue
         if release and release.text in rule.but:
             continue
@@ -229,10 +207,10 @@ def _rows(
     states_gpu: bool,
 ) -> list[Build]:
     """List the table's rows for what was found, the nearest first, those for its cuDNN before."""
-    release, rule = release_of(found.version), frameworks()[found.name].own_cuda
-    if release is None or (rule and rule.foreign(found.version)):
+    framework, release = frameworks()[found.name], release_of(found.version)
+    if release is None or framework.foreign(found.version):
         return []
-    builds = frameworks()[found.name].builds_of(release, os)
+    builds = framework.builds_of(release, os)
     if cuda is None:
         # What a plain `pip install` gives says nothing of a conda package, nor of a build with
         # a local version (2.13.0+nv23.09), which no index of the project serves.
@@ -279,120 +257,3 @@ def _refine_cudnn(
         cudnn = row.cudnn
         reasons.append(Reason(f"{_subject(found, row)} built for cuDNN {cudnn}", cite(row)))
     return cudnn
-
-
-def _own(
-    found: FoundFramework, cuda: Version, cudnn: Version | None, carried: tuple[Carried, ...]
-) -> tuple[bool, tuple[Carried, ...], Reason]:
-    """Tell whether the framework's CUDA is inside the environment, and in which packages."""
-    if found.origin == "conda":
-        text = "as a conda package it uses the CUDA of its prefix"
-        return True, (), Reason(text, found.source)
-    rule, release = frameworks()[found.name].own_cuda, release_of(found.version)
-    if rule and rule.foreign(found.version):
-        rule = None
-    if rule and rule.pip == "always":
-        return True, (), Reason("its wheels bring their own CUDA", cite(rule))
-    # Wheels find those beside them before anything of the prefix.
-    beside = rule and reaches(release, rule.since)
-    half: tuple[Carried, ...] = ()
-    links = linked(frameworks()[found.name])
-    for kind in ("dist", "conda") if beside else ("conda",):
-        shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
-        parts = _serving(kind, shown_by, cuda, cudnn, carried, links)
-        if parts:
-            shown = " and ".join(f"{part.name} {part.version}" for part in parts)
-            if rule and kind == "dist" and rule.loaded_by:
-                shown += f", which it finds once {rule.loaded_by} has loaded them"
-            return True, parts, Reason(f"the environment brings {shown}", parts[0].source)
-        half = half or _serving(kind, shown_by, cuda, None, carried, links)
-    if half and cudnn:
-        text = f"the environment brings {half[0].name} {half[0].version}, and no cuDNN"
-        return False, (), Reason(f"{text} {cudnn.major} for it", half[0].source)
-    if any(part.component == "cuda" for part in carried):
-        text = "the CUDA packages in the environment are not the ones that it looks for"
-        return False, (), Reason(text, next(p.source for p in carried if p.component == "cuda"))
-    return False, (), Reason("it brings no CUDA of its own", found.source)
-
-
-def _pinned(found: FoundFramework) -> str | None:
-    """Name the wheel that a framework takes cuDNN from by its own record, if none is inside it."""
-    named = [claim.source.rpartition(": ")[2] for claim in found.claims if claim.gives == "cudnn"]
-    outside = found.origin == "pip" and all(name.startswith("nvidia-cudnn-") for name in named)
-    return named[0] if named and outside else None
-
-
-def _missing(found: FoundFramework, wheel: str) -> Lack:
-    text = f"{wheel}, which it takes cuDNN from, is missing"
-    mend = f"`pip install {found.dist}=={found.version}`, which brings what is missing"
-    return Lack(Reason(text, found.source), f"{wheel} is there", mend)
-
-
-def _too_old(
-    serving: tuple[Carried, ...], cuda: Version, cudnn: Version | None, facts: Facts
-) -> tuple[list[Reason], Lack | None]:
-    """Hold what serves against the releases that a framework was built with.
-
-    A cuDNN of an older minor is refused: `Loaded runtime CuDNN library: 9.1.0 but source was
-    compiled with: 9.3.0`. Of CUDA only the major is asked for.
-    """
-    reasons, lack = [], None
-    for part in serving:
-        built = cudnn if part.component == "cudnn" else cuda
-        here = release_of(part.version)
-        if built is None or here is None or Version(here.minor) >= Version(built.minor):
-            continue
-        text = f"{part.name} {part.version} is older than the {built.minor} that it was built with"
-        reasons.append(Reason(text, part.source))
-        if part.component == "cudnn":
-            wanted = f'"{part.name}>={built.minor},<{built.major + 1}"'
-            command = "pip install"
-            if part.kind == "conda":
-                command = f"{facts.conda} install -p {shlex.quote(str(facts.prefix))}"
-            once = f"{part.name} is {built.minor} or newer"
-            lack = Lack(reasons[-1], once, f"`{command} {wanted}`")
-    return reasons, lack
-
-
-def _unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
-    """Say that nothing leads a pip package to the CUDA of its conda prefix, where that is so."""
-    rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
-    conda = any(part.kind == "conda" for part in serving)
-    led = facts.lib_on_path or facts.os != "linux"
-    if led or not (rule and conda and reaches(release, rule.since)):
-        return None
-    place, lib = str(facts.prefix), f"{facts.prefix}/lib"
-    text = f"it looks in `{lib}` only by LD_LIBRARY_PATH, and nothing puts that folder there"
-    value = f"-p {shlex.quote(place)} LD_LIBRARY_PATH={shlex.quote(lib)}"
-    mend = f"`conda env config vars set {value}`, then activate it again"
-    return Lack(Reason(text, cite(rule)), "LD_LIBRARY_PATH leads there", mend)
-
-
-def _serving(
-    kind: str,
-    shown_by: str,
-    cuda: Version,
-    cudnn: Version | None,
-    carried: tuple[Carried, ...],
-    links: tuple[str, ...],
-) -> tuple[Carried, ...]:
-    """Find the carried CUDA, and cuDNN if needed, that serve; empty when one is missing."""
-    near = [part for part in carried if part.kind == kind]
-    runtime = [
-        part
-        for part in near
-        if part.component == shown_by and part.cuda and serves(Version(part.cuda), cuda, links)
-    ]
-    if not runtime:
-        return ()
-    if cudnn is None:
-        return (runtime[0],)
-    beside = [
-        part
-        for part in near
-        if part.component == "cudnn"
-        and (release := release_of(part.version))
-        and release.major == cudnn.major
-        and (part.cuda is None or Version(part.cuda).major == cuda.major)
-    ]
-    return (runtime[0], beside[0]) if beside else ()

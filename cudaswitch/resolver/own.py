@@ -1,0 +1,167 @@
+"""The CUDA that an environment brings for a framework, and what keeps the framework from it."""
+
+from __future__ import annotations
+
+import shlex
+
+from cudaswitch.compat.frameworks import OwnCuda, frameworks, within
+from cudaswitch.compat.tables import cite
+from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.resolver.facts import Carried, Facts, FoundFramework, Reason
+from cudaswitch.resolver.names import linked, serves
+from cudaswitch.resolver.releases import release_of
+from cudaswitch.versions import Version
+
+
+class Lack(NamedTuple):
+    """What keeps a framework from the CUDA that its environment brings."""
+
+    reason: Reason
+    once: str
+    """What has to be so for it to run."""
+    mend: str
+    """What makes it so."""
+
+
+def own_cuda(
+    found: FoundFramework, cuda: Version, cudnn: Version | None, facts: Facts
+) -> tuple[bool, tuple[Carried, ...], Reason]:
+    """Tell whether the framework's CUDA is inside the environment, and in which packages."""
+    if found.origin == "conda":
+        text = "as a conda package it uses the CUDA of its prefix"
+        return True, (), Reason(text, found.source)
+    carried, rule = facts.carried, _looks(found, facts)
+    if rule and rule.pip == "always":
+        return True, (), Reason("its wheels bring their own CUDA", cite(rule))
+    half: tuple[Carried, ...] = ()
+    links = linked(frameworks()[found.name])
+    # Wheels find those beside them before anything of the prefix.
+    for kind in ("dist", "conda") if rule else ("conda",):
+        shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
+        # LD_LIBRARY_PATH can lead to the cuDNN of a wheel, too.
+        cudnns = (kind, "dist") if facts.os == "linux" else (kind,)
+        parts = _serving(kind, shown_by, cuda, cudnn, carried, links, cudnns)
+        if parts:
+            shown = " and ".join(f"{part.name} {part.version}" for part in parts)
+            if rule and rule.loaded_by and any(part.kind == "dist" for part in parts):
+                shown += f", which it finds once {rule.loaded_by} has loaded them"
+            return True, parts, Reason(f"the environment brings {shown}", parts[0].source)
+        half = half or _serving(kind, shown_by, cuda, None, carried, links)
+    if half and cudnn:
+        text = f"the environment brings {half[0].name} {half[0].version}, and no cuDNN"
+        return False, (), Reason(f"{text} {cudnn.major} for it", half[0].source)
+    if any(part.component == "cuda" for part in carried):
+        text = "the CUDA packages in the environment are not the ones that it looks for"
+        return False, (), Reason(text, next(p.source for p in carried if p.component == "cuda"))
+    return False, (), Reason("it brings no CUDA of its own", found.source)
+
+
+def _looks(found: FoundFramework, facts: Facts) -> OwnCuda | None:
+    """Find the rule by which a pip package has its CUDA inside it or in the wheels beside it."""
+    framework = frameworks()[found.name]
+    rule = framework.own_cuda_of(release_of(found.version))
+    if rule is None or framework.foreign(found.version):
+        return None
+    return rule if rule.beside is None or _with_cuda(rule.beside, facts) else None
+
+
+def _with_cuda(name: str, facts: Facts) -> bool:
+    """Tell whether a framework is there, in a build that does not say that it has no CUDA."""
+    claims = (it.first("gpu", "cuda") for it in facts.frameworks if it.name == name)
+    return any(claim is None or claim.value != "cpu" for claim in claims)
+
+
+def pinned_wheel(found: FoundFramework) -> str | None:
+    """Name the wheel that a framework takes cuDNN from by its own record, if none is inside it."""
+    named = [claim.source.rpartition(": ")[2] for claim in found.claims if claim.gives == "cudnn"]
+    outside = found.origin == "pip" and all(name.startswith("nvidia-cudnn-") for name in named)
+    return named[0] if named and outside else None
+
+
+def missing(found: FoundFramework, wheel: str) -> Lack:
+    """Say that the wheel which a framework takes cuDNN from is not there."""
+    text = f"{wheel}, which it takes cuDNN from, is missing"
+    mend = f"`pip install {found.dist}=={found.version}`, which brings what is missing"
+    return Lack(Reason(text, found.source), f"{wheel} is there", mend)
+
+
+def too_old(
+    serving: tuple[Carried, ...], cuda: Version, cudnn: Version | None, facts: Facts
+) -> tuple[list[Reason], Lack | None]:
+    """Hold what serves against the releases that a framework was built with.
+
+    A cuDNN of an older minor is refused: `Loaded runtime CuDNN library: 9.1.0 but source was
+    compiled with: 9.3.0`. Of CUDA only the major is asked for.
+    """
+    reasons, lack = [], None
+    for part in serving:
+        built = cudnn if part.component == "cudnn" else cuda
+        here = release_of(part.version)
+        if built is None or here is None or Version(here.minor) >= Version(built.minor):
+            continue
+        text = f"{part.name} {part.version} is older than the {built.minor} that it was built with"
+        reasons.append(Reason(text, part.source))
+        if part.component == "cudnn":
+            wanted = f'"{part.name}>={built.minor},<{built.major + 1}"'
+            command = "pip install"
+            if part.kind == "conda":
+                command = f"{facts.conda} install -p {shlex.quote(str(facts.prefix))}"
+            once = f"{part.name} is {built.minor} or newer"
+            lack = Lack(reasons[-1], once, f"`{command} {wanted}`")
+    return reasons, lack
+
+
+def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
+    """Say which folders of its CUDA nothing leads a pip package to, where it takes that."""
+    rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
+    prefix = rule is not None and within(release, rule.since, rule.before)
+    takes = {"conda": prefix, "dist": _looks(found, facts) is None}
+    sought = [part for part in serving if takes[part.kind] and facts.os == "linux"]
+    dark = dict.fromkeys(f"`{part.folder}`" for part in sought if not part.led)
+    if not dark:
+        return None
+    they = "those folders" if len(dark) > 1 else "that folder"
+    text = f"it looks in {' and '.join(dark)} only by LD_LIBRARY_PATH, and nothing puts {they}"
+    value = ":".join(dict.fromkeys(part.folder for part in sought))
+    kept = f"-p {shlex.quote(str(facts.prefix))} LD_LIBRARY_PATH={shlex.quote(value)}"
+    mend = f"`conda env config vars set {kept}`, then activate it again"
+    source = cite(rule) if rule and prefix else sought[0].source
+    return Lack(Reason(f"{text} there", source), "LD_LIBRARY_PATH leads there", mend)
+
+
+def _serving(
+    kind: str,
+    shown_by: str,
+    cuda: Version,
+    cudnn: Version | None,
+    carried: tuple[Carried, ...],
+    links: tuple[str, ...],
+    cudnns: tuple[str, ...] = (),
+) -> tuple[Carried, ...]:
+    """Find the carried CUDA, and cuDNN if needed, that serve; empty when one is missing.
+
+    `cudnns` are the kinds of package that can bring the cuDNN, the one to be taken first.
+    """
+    runtime = [
+        part
+        for part in carried
+        if part.kind == kind
+        and part.component == shown_by
+        and part.cuda
+        and serves(Version(part.cuda), cuda, links)
+    ]
+    if not runtime:
+        return ()
+    if cudnn is None:
+        return (runtime[0],)
+    beside = [
+        part
+        for kind in cudnns
+        for part in carried
+        if part.kind == kind
+        and part.component == "cudnn"
+        and (release := release_of(part.version))
+        and release.major == cudnn.major
+        and (part.cuda is None or Version(part.cuda).major == cuda.major)
+    ]
+    return (runtime[0], beside[0]) if beside else ()
