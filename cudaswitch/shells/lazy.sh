@@ -90,8 +90,9 @@ __cudaswitch_first() {
     case $- in *a*) __cudaswitch_unaliased __cudaswitch_first && \return ;; esac
     \unset _cudaswitch_fresh
     # It may have built PATH anew as well.
-    case ${_cudaswitch_rest:+unread}${_CUDASWITCH_ON-} in
-        /*) if __cudaswitch_lost kept; then _cudaswitch_seen=''; fi ;;
+    case ${_CUDASWITCH_BIN+:${PATH-}:} in
+        '' | *":/${_CUDASWITCH_BIN#*/}:"*) ;;
+        *) _cudaswitch_seen='' ;;
     esac
     __cudaswitch_attend || :
 }

@@ -27,7 +27,7 @@ end
 function __cudaswitch_first --on-event fish_prompt
     functions --erase __cudaswitch_first
     # A startup file may have built PATH anew behind our line.
-    if functions --query __cudaswitch_lost; and __cudaswitch_lost kept
+    if set -q _CUDASWITCH_BIN; and not contains -- (string replace --regex '^[0-9]+' '' -- $_CUDASWITCH_BIN) $PATH
         set -g _cudaswitch_seen
         __cudaswitch_prompt
     end
