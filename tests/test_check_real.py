@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -113,7 +114,9 @@ class TestCuda13:
             person.run("install", kit.name, PATH=path)
         assert refused.returncode == 1
         assert "accepts (11): g++-11 fits" in refused.stderr
-        assert found["host compiler"]["detail"].startswith("gcc 11 of NVCC_PREPEND_FLAGS (")
+        compiler = found["host compiler"]
+        assert compiler["detail"].startswith("gcc 11 of NVCC_PREPEND_FLAGS (")
+        assert re.fullmatch(r"gcc (\d+ )?up to 11", compiler["expected"])
         assert found["nvcc: a program"]["status"] == "passed"
         assert found["CMake: a project"]["status"] == "passed"
 

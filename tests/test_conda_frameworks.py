@@ -202,6 +202,14 @@ def test_pip_tensorflow_finds_condas_cuda_by_ld_library_path_alone(beside_conda)
     assert beside_conda.resolve(platform="win-64").caution is None
 
 
+def test_on_windows_no_list_leads_condas_cuda_to_the_cudnn_of_a_wheel(env, monkeypatch):
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    env.dist("onnxruntime-gpu", "1.16.3")
+    env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
+    env.dist("nvidia-cudnn-cu11", "8.9.4.25")
+    assert [env.resolve(platform=each).bundled for each in ("linux-64", "win-64")] == [True, False]
+
+
 LEADING = {
     "etc/conda/activate.d/env_vars.sh": "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$CONDA_PREFIX/lib/",
     "etc/conda/activate.d/a.sh": 'export LD_LIBRARY_PATH="{at}/lib:$LD_LIBRARY_PATH"',

@@ -40,6 +40,15 @@ def test_onnx_runtime_1_19_finds_what_torch_has_loaded(env, version, found):
     assert any(it.text.endswith(first) for it in answer.reasons) is found
 
 
+def test_a_release_that_is_not_known_counts_as_a_newer_one(env):
+    """Rules for a range of old ones, as that of ONNX Runtime 1.19, are not about it."""
+    env.dist("onnxruntime-gpu", "unknown")
+    env.dist("nvidia-cuda-runtime-cu12", "12.1.105")
+    env.dist("nvidia-cudnn-cu12", "9.1.0.70")
+    env.file("onnxruntime/capi/build_and_package_info.py", "cuda_version = '12.4'\n")
+    assert any("`onnxruntime.preload_dlls()`" in it.text for it in env.resolve().reasons)
+
+
 def test_ctranslate2_beside_the_cublas_of_wheels(env):
     env.dist("ctranslate2", "4.8.5")
     env.dist("nvidia-cublas-cu11", "11.11.3.6")

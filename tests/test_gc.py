@@ -149,11 +149,14 @@ def test_leftovers_of_killed_processes(stocked: Home, tmp_path: Path, pair: list
     assert work, "a killed install leaves its work folder"
     part = cache / "urls" / ("a" * 64 + ".part")
     part.write_bytes(b"x" * 5000)
-    for lock in (cache / "in-use", *(stocked.store / "locks").iterdir()):
+    mark = cache / "in-use"
+    mark.write_text("who had it last\n")
+    for lock in (stocked.store / "locks").iterdir():
         lock.unlink()
     before = sorted(tmp_path.rglob("*"))
     assert {str(part), *map(str, work)} <= kinds(stocked, "--dry-run").keys()
     assert sorted(tmp_path.rglob("*")) == before, "not even a lock"
+    assert mark.read_text() == "who had it last\n"
     files = [stocked.store / f".layout.{name}.tmp" for name in ("0123abcd", "4567cdef", "89ab0123")]
     for path in files:
         path.write_text("x")

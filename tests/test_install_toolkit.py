@@ -164,6 +164,8 @@ def test_pieces_join_the_toolkit_they_belong_to(home: Home, tmp_path: Path) -> N
     succeeded(home.run("install", *pieces))
     [toolkit] = (home.store / "toolkits").iterdir()
     before = {path.name for path in (toolkit / "bin").iterdir()}
+    told = json.loads("\n".join(succeeded(home.run("list", "--json"))))
+    assert {row["build"] for row in told["packages"]} == {None}, "wheels have none"
     nvcc = next(file for file in files if "nvcc" in file.name)
     succeeded(home.run("install", small, nvcc))
     assert (toolkit / "include/nv/target").is_file()

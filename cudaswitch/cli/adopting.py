@@ -59,13 +59,14 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
     if as_json:
         talk.data({"toolkits": [{**kit.to_json(), "adopted": is_adopted(kit)} for kit in kits]})
         return
-    told = "adopted" if scan and not yes else ""
-    talk.table([(kit.name, kit.path, told if is_adopted(kit) else "") for kit in kits])
+    only_looks = scan and not yes
+    marks = ["adopted" if only_looks and is_adopted(kit) else "" for kit in kits]
+    talk.table([(kit.name, kit.path, mark) for kit, mark in zip(kits, marks, strict=True)])
     for kit in kits if path is not None or yes else []:
         output.tell_of_building(kit, store.compiler_of(kit))
-    if scan and not yes and not kits:
+    if only_looks and not kits:
         talk.say("no toolkit found on this machine")
-    elif scan and not yes and not all(map(is_adopted, kits)):
+    elif only_looks and not all(marks):
         talk.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
 
 

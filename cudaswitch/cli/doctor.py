@@ -40,7 +40,8 @@ def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
     """
     if fix and as_json:
         raise click.UsageError("choose one of --fix and --json")
-    if fix and _is_file():
+    given = _given()
+    if fix and given and stat.S_ISREG(given.st_mode) and given.st_size:
         talk.say("--fix reads no message: without it, `doctor` explains what is on standard input")
     pasted = "" if fix else _pasted()
     facts = gather(os.environ)
@@ -61,25 +62,21 @@ def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
         ctx.exit(1)
 
 
-def _is_file() -> bool:
-    """Tell whether standard input is a file that holds something."""
+def _given() -> os.stat_result | None:
+    """Return what is known of standard input, None where there is none."""
     try:
-        found = os.fstat(sys.stdin.fileno())
+        return os.fstat(sys.stdin.fileno())
     except (AttributeError, OSError, ValueError):
-        return False
-    return stat.S_ISREG(found.st_mode) and found.st_size > 0
+        return None
 
 
 def _pasted() -> str:
     """Read standard input where somebody wrote something to it; never wait for nobody."""
-    try:
-        handle = sys.stdin.fileno()
-        kind = os.fstat(handle).st_mode
-    except (AttributeError, OSError, ValueError):
+    given = _given()
+    if given is None or stat.S_ISCHR(given.st_mode):  # a terminal, /dev/null
         return ""
-    if stat.S_ISCHR(kind):  # a terminal, /dev/null
-        return ""
-    if not stat.S_ISREG(kind) and not select.select([handle], [], [], _PATIENCE)[0]:
+    handle = sys.stdin.fileno()
+    if not stat.S_ISREG(given.st_mode) and not select.select([handle], [], [], _PATIENCE)[0]:
         talk.say("nothing came on standard input")
         return ""
     with os.fdopen(os.dup(handle), "rb") as file:

@@ -114,9 +114,9 @@ def too_old(
 def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
     """Say which folders of its CUDA nothing leads a pip package to, where it takes that."""
     rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
-    prefix = rule is not None and within(release, rule.since, rule.before)
-    takes = {"conda": prefix, "dist": _looks(found, facts) is None}
-    sought = [part for part in serving if takes[part.kind] and facts.os == "linux"]
+    is_ruled = rule is not None and within(release, rule.since, rule.before)
+    by_path = {"conda": is_ruled, "dist": _looks(found, facts) is None}
+    sought = [part for part in serving if by_path[part.kind] and facts.os == "linux"]
     dark = dict.fromkeys(f"`{part.folder}`" for part in sought if not part.led)
     if not dark:
         return None
@@ -125,7 +125,7 @@ def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> 
     value = ":".join(dict.fromkeys(part.folder for part in sought))
     kept = f"-p {shlex.quote(str(facts.prefix))} LD_LIBRARY_PATH={shlex.quote(value)}"
     mend = f"`conda env config vars set {kept}`, then activate it again"
-    source = cite(rule) if rule and prefix else sought[0].source
+    source = cite(rule) if rule and is_ruled else sought[0].source
     return Lack(Reason(f"{text} there", source), "LD_LIBRARY_PATH leads there", mend)
 
 
@@ -156,9 +156,9 @@ def _serving(
         return (runtime[0],)
     beside = [
         part
-        for kind in cudnns
+        for each in cudnns
         for part in carried
-        if part.kind == kind
+        if part.kind == each
         and part.component == "cudnn"
         and (release := release_of(part.version))
         and release.major == cudnn.major

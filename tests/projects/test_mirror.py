@@ -51,6 +51,16 @@ def plain_server(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
+@pytest.mark.parametrize("command", [["mirror", "www"], ["download", "-d", "usb"]])
+def test_what_and_a_lock_file_are_two_answers(
+    machines: list[Home], locked: Path, project: Path, command: list[str]
+) -> None:
+    done = machines[0].run(*command, "10.1", "--lock", locked, cwd=project)
+    assert done.returncode == 2
+    assert "name WHAT or give --lock, not both" in done.stderr
+    assert {path.name for path in project.iterdir()} == {".cuda-version", "cuda.lock"}
+
+
 def test_a_mirrored_channel(
     machines: list[Home], locked: Path, project: Path, channel: FolderServer, tmp_path: Path
 ) -> None:
