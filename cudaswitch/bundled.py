@@ -83,28 +83,41 @@ def lacks_libdevice(prefix: str | PathLike[str]) -> bool:
     XLA looks in what XLA_FLAGS names, then beside the framework and in the environment; the
     wheels and conda-forge's packages put one there. The hooks look at the same places.
     """
-    if os.path.exists(os.path.join(prefix, "nvvm", "libdevice")):
-        return False
     return any(
         any(os.path.exists(f"{site}/{name}") for name in ("tensorflow", "jaxlib"))
-        and not any(os.path.exists(f"{root}/nvvm/libdevice") for root in _libdevice_in(site))
+        and not any(os.path.exists(f"{at}/nvvm/libdevice") for at in _libdevice_in(prefix, site))
         for site in sites_of(prefix)
     )
 
 
 def libdevice_roots(prefix: str | PathLike[str]) -> Iterator[str]:
     """List the folders of an environment in which XLA looks for `nvvm/libdevice`."""
-    yield os.fspath(prefix)
     for site in sites_of(prefix):
-        yield from _libdevice_in(site)
+        yield from _libdevice_in(prefix, site)
 
 
-def _libdevice_in(site: str) -> Iterator[str]:
-    """List what wheels of NVIDIA's before 13 and since, and of JAX up to 0.4.30, have it in."""
+def _libdevice_in(prefix: str | PathLike[str], site: str) -> Iterator[str]:
+    """List what wheels of NVIDIA's before 13 and since, and of JAX up to 0.4.30, have it in.
+
+    In the environment itself, where conda's `cuda-nvcc` has it, TensorFlow looks since 2.19, whose
+    wheel is the first that names `../../../..` (openxla/xla#20288).
+    """
     yield f"{site}/jaxlib/cuda"
     for name in names_of(f"{site}/nvidia"):
         if name == "cuda_nvcc" or (name.startswith("cu") and name[2:3].isdecimal()):
             yield f"{site}/nvidia/{name}"
+    if not any(map(_is_old_tensorflow, names_of(site))):
+        yield os.fspath(prefix)
+
+
+def _is_old_tensorflow(name: str) -> bool:
+    distribution, _, version = name.partition("-")
+    release = version.split(".")[:2]
+    return (
+        distribution in ("tensorflow", "tensorflow_gpu")
+        and all(map(str.isdecimal, release))
+        and [int(number) for number in release] < [2, 19]
+    )
 
 
 def _seen_base(prefix: str | PathLike[str]) -> Base | None:

@@ -9,6 +9,7 @@ import io
 import lzma
 import os
 import stat
+import struct
 import subprocess
 import tarfile
 import zipfile
@@ -28,6 +29,7 @@ from builders import (
     write_tree,
 )
 from cudaswitch.archives import unpacking
+from cudaswitch.errors import ArchiveError
 from zstd_library import zstd
 
 
@@ -63,6 +65,27 @@ def test_a_zip_with_a_comment(tmp_path: Path, unpack: Unpack) -> None:
     with zipfile.ZipFile(path, "a") as archive:
         archive.comment = b"built by hand"
     assert unpack(path).component == "nvcc"
+
+
+@pytest.mark.parametrize("lies", [False, True])
+def test_a_zip_whose_directory_ends_as_in_one_of_4_gib(
+    tmp_path: Path, unpack: Unpack, lies: bool
+) -> None:
+    """The end record of zip64, and the old one says that its fields are too small."""
+    data = raw.wheel_of()
+    at = data.rindex(b"PK\5\6")
+    count, size, start = struct.unpack_from("<HII", data, at + 10)
+    sizes = count, count + lies, size, start
+    end = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, *sizes)
+    locator = struct.pack("<4sIQI", b"PK\6\7", 0, at, 1)
+    full = struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    path = write(tmp_path, data[:at] + end + locator + full)
+    assert zipfile.ZipFile(path).testzip() is None
+    if lies:
+        with pytest.raises(ArchiveError, match="one of several volumes"):
+            unpack(path)
+    else:
+        assert unpack(path).component == "nvcc"
 
 
 def tar_of(form: int, *names: str) -> bytes:

@@ -7,7 +7,6 @@ import shutil
 
 import pytest
 
-from cudaswitch.bundled import lacks_libdevice
 from doctoring import CASES, Patient
 
 CUDNN = "libcudnn.so.{}: cannot open shared object file: No such file or directory"
@@ -399,41 +398,3 @@ def test_a_newer_cudnn_where_the_framework_takes_it_from(patient: Patient) -> No
     patient.activate(env)
     found = patient.told(pasted)
     assert found["fix"] == f"{env.prefix}/bin/python -m pip install 'nvidia-cudnn-cu12>=8.6,<9'"
-
-
-@pytest.mark.parametrize(
-    ("at", "is_seen"),
-    [
-        ("nvvm/libdevice", True),
-        ("SITE/nvidia/cuda_nvcc/nvvm/libdevice", True),
-        ("SITE/nvidia/cu13/nvvm/libdevice", True),
-        ("SITE/jaxlib/cuda/nvvm/libdevice", True),
-        ("SITE/nvidia/cuda_runtime/nvvm/libdevice", False),
-        ("lib", False),
-    ],
-)
-def test_libdevice_is_missed_where_hooks_miss_it(patient: Patient, at: str, is_seen: bool) -> None:
-    env = patient.virtualenv(conda=True)
-    env.dist("tensorflow", "2.11.0")
-    for place in (env.packages / "tensorflow", env.prefix / at.replace("SITE", env.site)):
-        place.mkdir(parents=True, exist_ok=True)
-    (place / "libdevice.10.bc").touch()
-    patient.activate(env)
-    kit = patient.toolkit(patient.work / "kit", "11.2.152")
-    patient.env["CUDA_HOME"] = str(kit)
-    patient.on_path(kit / "bin")
-    assert ("CS046" in _fixes(patient)) is lacks_libdevice(env.prefix) is not is_seen
-
-
-def test_flags_never_name_the_file_that_conda_has_in_lib(patient: Patient) -> None:
-    env = patient.virtualenv(conda=True)
-    (env.prefix / "lib/libdevice.10.bc").touch()
-    patient.activate(env)
-    patient.env["XLA_FLAGS"] = "--xla_gpu_cuda_data_dir=/nowhere"
-    assert _fixes(patient)["CS047"] == "unset XLA_FLAGS"
-
-
-def _fixes(patient: Patient) -> dict[str, str]:
-    """Ask where this machine's own /usr/local/cuda is not to be seen."""
-    patient.in_shell("none")
-    return {row["code"]: row["fix"] for row in patient.findings(1)}

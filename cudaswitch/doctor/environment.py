@@ -246,7 +246,8 @@ RULES = (
         "CS046",
         "error",
         "libdevice is not where XLA looks for it",
-        "XLA looks in the folder of XLA_FLAGS, /usr/local/cuda, the environment, NVIDIA's wheels",
+        "XLA looks in the folder of XLA_FLAGS, /usr/local/cuda, NVIDIA's wheels and, in TensorFlow"
+        " since 2.19, the environment",
         ("tensorflow/tensorflow#58681", "jax-ml/jax#989", "jax-ml/jax#4452"),
         _no_libdevice,
     ),

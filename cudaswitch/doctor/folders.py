@@ -181,10 +181,11 @@ def usual_toolkits() -> tuple[str, ...]:
 
 
 def libdevice(environment: Environment | None, active: Kit | None) -> str | None:
-    """Find a libdevice: of the active toolkit, else where conda's cudatoolkit has put it."""
+    """Find a libdevice: of the active toolkit, else of conda's cuda-nvcc, or its cudatoolkit."""
     places = [f"{active.home}/{_LIBDEVICE}"] if active else []
     if environment:
-        places.append(f"{environment.prefix}/lib/libdevice.10.bc")
+        prefix = environment.prefix
+        places += f"{prefix}/{_LIBDEVICE}", f"{prefix}/lib/libdevice.10.bc"
     return next(filter(os.path.isfile, places), None)
 
 

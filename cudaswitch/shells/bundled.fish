@@ -92,8 +92,14 @@ function __cudaswitch_brings
     for site in $sites
         if test -e $site/tensorflow; or test -e $site/jaxlib
             set -l found $site/nvidia/cu*/nvvm/libdevice
-            test -e $argv/nvvm/libdevice -o -e $site/jaxlib/cuda/nvvm/libdevice
+            # In the environment itself TensorFlow looks since 2.19.
+            set -l old $site/tensorflow{,_gpu}-*
+            test -e $site/jaxlib/cuda/nvvm/libdevice
             or string match --quiet --regex '/(cuda_nvcc|cu[0-9][^/]*)/nvvm/libdevice$' -- $found
+            or begin
+                test -e $argv/nvvm/libdevice
+                and not string match --quiet --regex '/tensorflow(_gpu)?-(1|2\.(\d|1[0-8]))\.[^/]*$' -- $old
+            end
             or set -g __csw_xla yes
         end
     end

@@ -176,13 +176,20 @@ __cudaswitch_site() {
     return 1
 }
 
-# Is libdevice where XLA looks in the environment $1, or beside it in the folder $2?
+# Is libdevice where XLA looks, beside it in the folder $2 or in the environment $1?
 __cudaswitch_libdevice() {
     \local _csw_file
-    for _csw_file in "$1" "$2"/nvidia/cuda_nvcc "$2"/nvidia/cu[0-9]* "$2"/jaxlib/cuda; do
+    for _csw_file in "$2"/nvidia/cuda_nvcc "$2"/nvidia/cu[0-9]* "$2"/jaxlib/cuda; do
         if [ -e "$_csw_file/nvvm/libdevice" ]; then return 0; fi
     done
-    return 1
+    if ! [ -e "$1/nvvm/libdevice" ]; then return 1; fi
+    # There TensorFlow looks since 2.19.
+    for _csw_file in "$2"/tensorflow-[12].* "$2"/tensorflow_gpu-[12].*; do
+        case ${_csw_file##*/} in
+            *-2.19.* | *-2.[2-9][0-9]*) ;;
+            *) if [ -e "$_csw_file" ]; then return 1; fi ;;
+        esac
+    done
 }
 
 # Run a command with patterns expanded as POSIX has it, whatever the person has set; what calls

@@ -105,9 +105,14 @@ def __cudaswitch_brings [prefix] {
 
 # Has the environment a framework that looks for libdevice outside?
 def __cudaswitch_lacks_libdevice [prefix] {
-    if $prefix == '' or (__cudaswitch_any $prefix ['nvvm/libdevic[e]']) { return false }
+    if $prefix == '' { return false }
     let beside = ['nvidia/cuda_nvcc/nvvm/libdevic[e]' 'nvidia/cu[0-9]*/nvvm/libdevic[e]' 'jaxlib/cuda/nvvm/libdevic[e]']
-    __cudaswitch_sites $prefix | any {|site| (__cudaswitch_any $site ['tensorflo[w]' 'jaxli[b]']) and not (__cudaswitch_any $site $beside) }
+    # In the environment itself TensorFlow looks since 2.19.
+    let inside = (__cudaswitch_any $prefix ['nvvm/libdevic[e]'])
+    let old = ([tensorflow tensorflow_gpu] | each {|name| ['1.*' '2.[0-9].*' '2.1[0-8].*'] | each { $'($name)-($in)' } } | flatten)
+    __cudaswitch_sites $prefix | any {|site|
+        (__cudaswitch_any $site ['tensorflo[w]' 'jaxli[b]']) and not (__cudaswitch_any $site $beside) and (not $inside or (__cudaswitch_any $site $old))
+    }
 }
 
 # The compiler that is to be named for nvcc; it need not be there, and is empty where somebody

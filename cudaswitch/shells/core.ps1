@@ -117,13 +117,17 @@ function global:__cudaswitch_bundled {
 # Has the active environment a framework that looks for libdevice outside?
 function global:__cudaswitch_lacks_libdevice {
     $active = __cudaswitch_inside
-    if (-not $active -or (Test-Path -LiteralPath "$active/nvvm/libdevice")) { return $false }
+    if (-not $active) { return $false }
     foreach ($framework in 'tensorflow', 'jaxlib') {
         foreach ($at in __cudaswitch_sites $active | Where-Object { Test-Path -LiteralPath "$_/$framework" }) {
             $site = [WildcardPattern]::Escape($at)
             $beside = 'nvidia/cuda_nvcc', 'nvidia/cu[0-9]*', 'jaxlib/cuda' |
                 Where-Object { Test-Path -Path "$site/$_/nvvm/libdevice" }
-            if (-not $beside) { return $true }
+            # In the environment itself TensorFlow looks since 2.19.
+            $old = 'tensorflow', 'tensorflow_gpu' |
+                Where-Object { (Test-Path -Path "$site/$_-1.*", "$site/$_-2.[0-9].*", "$site/$_-2.1[0-8].*") -contains $true }
+            $inside = -not $old -and (Test-Path -LiteralPath "$active/nvvm/libdevice")
+            if (-not $beside -and -not $inside) { return $true }
         }
     }
     $false

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -140,21 +139,6 @@ class TestInEveryShell:
         assert result.snaps["1"]["NVCC_PREPEND_FLAGS"] == f"-ccbin={compiler}"
         assert result.snaps["1"]["CUDAHOSTCXX"] == str(compiler)
 
-    def test_an_environment_with_libdevice_of_its_own(
-        self, shell: Shell, person: Person, tmp_path: Path
-    ) -> None:
-        beside = ("", "nvidia/cuda_nvcc/", "nvidia/cu13/", "jaxlib/cuda/")
-        steps = []
-        for name, place in enumerate(beside):
-            site = conda_prefix(tmp_path / str(name)) / "lib/python3.11/site-packages"
-            (site / "tensorflow").mkdir(parents=True)
-            at = site / place if place else tmp_path / str(name)
-            (at / "nvvm/libdevice").mkdir(parents=True)
-            enter = shell.set("CONDA_PREFIX", str(tmp_path / str(name)))
-            steps.append(f"{enter}\n{person.use(shell, '11.8')}")
-        result = person.play(shell, *steps).check()
-        assert not [env for env in result.snaps.values() if "XLA_FLAGS" in env]
-
 
 @pytest.mark.parametrize("shell", (BASH, FISH, TCSH, NU), ids=str)
 def test_never_and_always_say_nothing_about_flags(
@@ -165,37 +149,6 @@ def test_never_and_always_say_nothing_about_flags(
     for number in "12":
         assert result.snaps[number]["XLA_FLAGS"] == kit.data_dir
         assert result.snaps[number]["CUDAHOSTCXX"] == str(kit.compiler)
-
-
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-def test_a_hook_sees_a_framework_that_looks_for_libdevice(
-    shell: Shell, person: Person, framework: Path
-) -> None:
-    kit = person.kits[0]
-    (kit.home / "nvvm/libdevice").mkdir(parents=True)
-    person.pin("10.1", framework)
-    hook = framework / f"etc/conda/activate.d/~~cudaswitch.{shell.suffix}"
-    enter = f"{shell.set('CONDA_PREFIX', str(framework))}\n{shell.source(hook)}"
-    result = Person(person.home, person.kits, {}).play(shell, enter).check()
-    shutil.rmtree(kit.home / "nvvm")
-    assert result.snaps["1"]["XLA_FLAGS"] == kit.data_dir
-
-
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-def test_a_framework_that_was_installed_is_seen_by_the_next_use(
-    shell: Shell, person: Person, tmp_path: Path
-) -> None:
-    site = conda_prefix(tmp_path / "env") / "lib/python3.11/site-packages"
-    kit = person.kits[0]
-    (kit.home / "nvvm/libdevice").mkdir(parents=True)
-    steps = ["cudaswitch use 10.1", f"mkdir -p {shell.quote(str(site / 'jaxlib'))}"]
-    result = person.play(
-        shell, *steps, steps[0], "cudaswitch off", CONDA_PREFIX=str(site.parents[2])
-    ).check()
-    shutil.rmtree(kit.home / "nvvm")
-    assert "XLA_FLAGS" not in result.snaps["2"]
-    assert result.snaps["3"]["XLA_FLAGS"] == kit.data_dir
-    assert "XLA_FLAGS" not in result.snaps["4"]
 
 
 @contextmanager
