@@ -365,6 +365,14 @@ def test_conda_names(tmp_path: Path, unpack: Unpack, name: str, component: str) 
         ("nvidia-cublas-cu12", "12.4.5.8", "nvidia/cublas", "cublas", "12", "cu12"),
         ("nvidia-cudnn-cu11", "8.9.6.50", "nvidia/cudnn", "cudnn", "11", "cu11"),
         ("nvidia-cudnn-cu13", "9.21.0.82", "nvidia/cudnn", "cudnn", "13", "cu13"),
+        (
+            "nvidia-cuda-cccl-cu12",
+            "12.4.127.post1",
+            "nvidia/cuda_cccl",
+            "cccl",
+            "12",
+            "cu12_post1",
+        ),
     ],
 )
 def test_wheels(
@@ -387,7 +395,8 @@ def test_wheels(
     }
     path = wheel(tmp_path / "in", name, version, LINUX_TAG, tree=tree)
     package = unpack(path.rename(path.with_name("renamed")))
-    assert (package.name, str(package.version), package.build) == (name, version, build)
+    release = version.removesuffix(".post1")
+    assert (package.name, str(package.version), package.build) == (name, release, build)
     assert (package.component, package.cuda, package.root) == (component, cuda, folder)
     assert (package.platform, package.form) == ("linux-64", "wheel")
     executable = {path for path, entry in by_path(package).items() if entry.executable}

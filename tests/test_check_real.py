@@ -135,6 +135,7 @@ RUNTIMES = {
         "nvidia-cuda-runtime-cu11==11.8.89",
         "nvidia-cuda-nvrtc-cu11==11.8.89",
         "nvidia-nvjpeg-cu11==11.9.0.86",
+        "nvidia-cuda-cccl-cu11==11.8.89.post1",
         "nvidia-cudnn-cu11==9.10.2.21",
     ),
 }
@@ -154,7 +155,10 @@ def fetched(major: str) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("major", "components", "cudnn"),
-    [("12", "cudart,nvrtc,nvjitlink,nvjpeg", "9.27.0"), ("11", "cudart,nvrtc,nvjpeg", "9.10.2")],
+    [
+        ("12", "cudart,nvrtc,nvjitlink,nvjpeg", "9.27.0"),
+        ("11", "cudart,nvrtc,nvjpeg,cccl", "9.10.2"),
+    ],
 )
 def test_runtimes_of_pypi_with_cudnn(
     tmp_path: Path, major: str, components: str, cudnn: str

@@ -64,9 +64,7 @@ def naming(path: Path) -> Iterator[None]:
     except FaultError as fault:
         raise ArchiveError(fault.form.format(path=path, why=fault), fault.hint) from fault
     except RequestError as error:
-        raise ArchiveError(
-            f"`{path}` states no usable version: {error}", DamagedError.hint
-        ) from error
+        raise ArchiveError(f"`{path}` states no usable version: {error}", error.hint) from error
     except FileNotFoundError as error:
         missing = error.filename or path
         raise ArchiveError(f"`{missing}` does not exist", "check the path") from error

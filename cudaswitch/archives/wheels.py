@@ -36,6 +36,7 @@ TOOLKIT_FOLDERS = frozenset(("bin", "include", "lib", "lib64", "nvvm", "Library"
 _DIST_INFO = re.compile(r"([^/]+)\.dist-info/(METADATA|WHEEL|RECORD)")
 _MANYLINUX = re.compile(r"\A(?:many|musl)linux(?:_[0-9]+_[0-9]+|[0-9]+)_")
 _SUFFIX = re.compile(r"-(cu[0-9]{2})\Z")
+_POST_RELEASE = re.compile(r"\.(post[0-9]{1,4})\Z", re.ASCII)
 _ROOT_CUDA = re.compile(r"/cu([0-9]{2})\Z")
 _RECORD_HASH = re.compile(r"sha256=([A-Za-z0-9_-]{43})", re.ASCII)
 _RECORD_SIZE = re.compile(r"[0-9]{1,18}", re.ASCII)
@@ -86,14 +87,16 @@ class Wheel(Layout):
         if stem != re.sub(r"[-_.]+", "-", f"{name}-{metadata['Version']}").lower():
             raise UnsafeError(f"{shown(self._stem)} and its METADATA name different packages")
         component = component_of(name, self.witness.proofs)
-        version = Version(metadata["Version"])
+        # The same version packed again, such as 12.4.127.post1 of CCCL, is another build of it.
+        repacked = _POST_RELEASE.search(metadata["Version"])
+        version = Version(_POST_RELEASE.sub("", metadata["Version"]))
         suffix = _SUFFIX.search(name)
         root = self._root(name)
         return checked_package(
             Package(
                 name=name,
                 version=version,
-                build=suffix[1] if suffix else "",
+                build="_".join(match[1] for match in (suffix, repacked) if match),
                 platform=_platform(self._text("WHEEL")),
                 component=component,
                 cuda=_cuda(component, version, suffix[1] if suffix else None, root),
