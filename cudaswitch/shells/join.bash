@@ -34,7 +34,9 @@ __cudaswitch_prompt_once() {
                 # In a function those would be another thing.
                 *declare* | *typeset* | *FUNCNAME*) _csw_text=$_csw_ours$'\n'$_cudaswitch_others ;;
                 *)
-                    _csw_text=__cudaswitch_prompts
+                    # By their names they see that they are there; for traps it stays one command on a line.
+                    __cudaswitch_words "$_cudaswitch_others"
+                    _csw_text=__cudaswitch_prompts$_csw_text
                     { __cudaswitch_load && __cudaswitch_marked "${2#*\'}"; } || :
                     ;;
             esac
@@ -45,10 +47,18 @@ __cudaswitch_prompt_once() {
     __cudaswitch_prompt || :
     \return "$1"
 }
+# $_csw_text = each word of $1, behind a blank.
+__cudaswitch_words() {
+    \local _csw_word IFS
+    _csw_text='' IFS=' '
+    for _csw_word in ${1//[!A-Za-z0-9_:.\/-]/ }; do _csw_text+=" $_csw_word"; done
+}
 __cudaswitch_prompts() {
-    case $_cudaswitch_others in
+    case ${FUNCNAME[@]:1}:$_cudaswitch_others in
+        # One of them has put this aside, as what it found there, and calls it.
+        *__cudaswitch_prompts*:*) \return ;;
         # What comes behind is seen by a trap that they set.
-        *trap*)
+        *:*trap*)
             __cudaswitch_prompt && :
             \eval "$_cudaswitch_others"
             ;;
@@ -102,8 +112,10 @@ __cudaswitch_join() {
                 # VS Code's line in front of ours: so does what is not called from its own commands.
                 __vsc_original_prompt_command+="${__vsc_original_prompt_command:+$'\n'}$_cudaswitch_ours"
                 PROMPT_COMMAND=__vsc_prompt_cmd_original
-            elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && __cudaswitch_prompt_is a && ((${#PROMPT_COMMAND[@]} != 1)); then
-                # To one entry alone it is added: that is all which VS Code takes for the prompt's.
+            elif ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)) && __cudaswitch_prompt_is a \
+                && [[ ${#PROMPT_COMMAND[@]} != 1 || ${TERM_PROGRAM-} != vscode ]]; then
+                # Others know their entries by all of their text (oh-my-posh); of one alone the first is
+                # all that VS Code takes for the prompt's.
                 PROMPT_COMMAND+=("$_cudaswitch_once")
             elif __cudaswitch_prompt_is x; then
                 # It is exported, also to shells that have no such function: those find nothing to run.

@@ -109,7 +109,7 @@ def test_a_trap_that_only_mentions_the_prompt(body: str, at_prompt: Open) -> Non
     before = f"shown() {{ true; }}; PROMPT_COMMAND=shown; typed() {{ {body}; }}; trap typed DEBUG"
     terminal = at_prompt(BASH, before)
     said = printed(terminal, "declare -p PROMPT_COMMAND")
-    assert said == ['declare -- PROMPT_COMMAND="__cudaswitch_prompts"']
+    assert said == ['declare -- PROMPT_COMMAND="__cudaswitch_prompts shown"']
 
 
 ALONE = """
@@ -281,11 +281,10 @@ trap typed DEBUG
     cd(terminal, tree)
     assert home_of(terminal) == str(person.kits[0].home)
     typed = seen.read_text().splitlines()
-    assert {line for line in typed if "cudaswitch" in line or line == ":"} == {
-        "__cudaswitch_prompts"
-    }
+    ours = [line for line in typed if "cudaswitch" in line or line == ":"]
+    assert {line.split()[0] for line in ours} == {"__cudaswitch_prompts"}
     assert typed[0].startswith("cd ")
-    assert typed[1] == "__cudaswitch_prompts"
+    assert typed[1] == ours[0]
 
 
 BY_LINES = """
@@ -314,36 +313,6 @@ def test_what_people_type_is_no_line_of_ours(person: Person, tree: Path) -> None
     typed = seen.read_text().splitlines()
     assert typed.count("true") == 2
     assert not any("cudaswitch" in line for line in typed), typed
-
-
-ENTRY = r"$'true\n{\n__cudaswitch_prompt\n} &&\ntrue cudaswitch'"
-
-
-def test_without_a_trap_it_is_an_entry_of_its_own(at_prompt: Open) -> None:
-    terminal = at_prompt(BASH, "PROMPT_COMMAND='true'")
-    said = printed(terminal, "declare -p PROMPT_COMMAND")
-    assert said == [f"declare -- PROMPT_COMMAND={ENTRY}"]
-
-
-def test_one_entry_stays_one(at_prompt: Open) -> None:
-    """VS Code keeps the first for its own to evaluate, and takes others for what is typed."""
-    terminal = at_prompt(BASH, "PROMPT_COMMAND=(true)")
-    said = printed(terminal, "declare -p PROMPT_COMMAND")
-    assert said == [f"declare -a PROMPT_COMMAND=([0]={ENTRY})"]
-
-
-def test_a_prompt_command_that_somebody_keeps_asks_once(
-    person: Person, tree: Path, tmp_path: Path
-) -> None:
-    """starship calls from its own what it found there."""
-    behind = 'kept=$PROMPT_COMMAND; PROMPT_COMMAND=own; own() { eval "$kept"; }\n'
-    behind += f'trap() {{ echo asked >>{tmp_path}/asked; builtin trap "$@"; }}'
-    before = f"PROMPT_COMMAND=true\n{person.load(BASH)}\n{behind}"
-    (tmp_path / "terminal").mkdir()
-    terminal = Terminal(BASH, replace(person, init={}), tmp_path / "terminal", before)
-    cd(terminal, tree)
-    assert home_of(terminal) == str(person.kits[0].home)
-    assert (tmp_path / "asked").read_text() == "asked\n"
 
 
 def test_a_timer_that_comes_with_a_startup_file_that_is_read_again(
