@@ -23,7 +23,7 @@ __cudaswitch_again() {
     __cudaswitch_look() { :; }
     __cudaswitch_edited() { \return 1; }
     _cudaswitch_alone=''
-    \unset -f cudaswitch __cudaswitch_settle __cudaswitch_enter __cudaswitch_leave
+    \unset -f cudaswitch __cudaswitch_enter __cudaswitch_leave
     \unset _cudaswitch_here
     \return 1
 }

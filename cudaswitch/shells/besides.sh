@@ -194,14 +194,10 @@ __cudaswitch_give_back() {
         _CUDASWITCH_WAS_CUDACXX
 }
 
-# May conda keep flags with the words of what is applied, or was in what is left?
+# May conda keep flags with the words of what is applied, or was in what is left, where either has any?
 __cudaswitch_flags_kept() {
     \local _csw_kept
-    case ${CONDA_SHLVL:-0}${_CUDASWITCH_XLA-}${_cudaswitch_undone_xla-}${_CUDASWITCH_CC-}${_cudaswitch_undone_cc-} in
-        [0-9] | [0-9][0-9]) return 1 ;;
-        [0-9]-*) ;;
-        *) return 0 ;;
-    esac
+    case ${CONDA_SHLVL:-0} in [0-9]) ;; *) return 0 ;; esac
     _csw_kept=''
     case ${_CUDASWITCH_XLA-}${_cudaswitch_undone_xla-} in
         ?*)

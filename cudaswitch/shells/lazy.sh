@@ -53,10 +53,6 @@ function cudaswitch {
 }
 
 # Hooks ask for these.
-__cudaswitch_settle() {
-    __cudaswitch_load && __cudaswitch_settle
-}
-
 __cudaswitch_enter() {
     __cudaswitch_load && __cudaswitch_enter "$@"
 }
