@@ -17,6 +17,6 @@ function __cudaswitch_load
     function __cudaswitch_edited
         return 1
     end
-    functions --erase cudaswitch __cudaswitch_settle __cudaswitch_enter __cudaswitch_leave
+    functions --erase cudaswitch __cudaswitch_enter __cudaswitch_leave
     return 1
 end

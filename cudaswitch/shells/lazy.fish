@@ -40,10 +40,6 @@ function cudaswitch
 end
 
 # Hooks ask for these.
-function __cudaswitch_settle
-    __cudaswitch_load; and __cudaswitch_settle
-end
-
 function __cudaswitch_enter
     __cudaswitch_load; and __cudaswitch_enter $argv
 end

@@ -352,3 +352,17 @@ def test_mise_sets_the_same_again(shell: Shell, name: str, person: Person) -> No
     ours = [kit.bin] if name == "PATH" else kit.lib
     for number in "2345":
         assert result.snaps[number][name] == ":".join([*ours, before])
+
+
+@pytest.mark.parametrize("name", ["LD_LIBRARY_PATH", "PATH"])
+def test_mise_sets_the_same_again_in_fish(name: str, person: Person, tmp_path: Path) -> None:
+    """There it does at a step within its tree; its line stands before ours."""
+    kit = person.kits[0]
+    before = person.home.env["PATH"] if name == "PATH" else "/theirs"
+    theirs = f"function theirs --on-variable PWD\n{FISH.set(name, before)}\nend"
+    step = f"cd {FISH.quote(str(tmp_path))}\n{FISH.prompt}"
+    first = f"{theirs}\nfunctions __cudaswitch_moved | source\n{FISH.prompt}"
+    steps = [first, f"cudaswitch use 10.1\nset -gx __MISE_DIFF x\n{FISH.prompt}", step]
+    result = person.play(FISH, *steps).check()
+    ours = [kit.bin] if name == "PATH" else kit.lib
+    assert result.snaps["3"][name] == ":".join([*ours, before])
