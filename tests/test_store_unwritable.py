@@ -47,6 +47,15 @@ def test_a_full_disk(home: Home, tmp_path: Path) -> None:
     assert (home.path / "after").read_text() == (home.path / "before").read_text()
 
 
+def test_too_few_open_files(home: Home, pair: list[Path]) -> None:
+    """Another folder would be no help."""
+    line = f"ulimit -n 8; exec '{console_script()}' install '{pair[0]}'"
+    done = subprocess.run(
+        ["sh", "-c", line], env=home.env, capture_output=True, text=True, check=False
+    )
+    refused(done, "cannot write", "Too many open files", hint="ulimit -n")
+
+
 @pytest.mark.parametrize(
     "command",
     ["init --install bash", "pin 10.1 --dir .", "pin 10.1 -p env", "config set jobs 2"],

@@ -138,14 +138,15 @@ def test_file_name(url: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("url", "says"),
     [
-        *("ftp://h/x", "h/x", "http://", "http://[::1", "http://h:99999/", "javascript:x", ""),
-        *("https:///x", "http://h/\udce9"),
+        *((url, "only http, https and file") for url in ("ftp://h/x", "h/x", "javascript:x", "")),
+        *((url, "it names no host") for url in ("http://", "http://[::1", "HTTPS:///x")),
+        *(("http://h:99999/", "it names no host"), ("http://h/\udce9", "it is no URL")),
     ],
 )
-def test_other_urls_are_refused(cache: Path, url: str) -> None:
-    with pytest.raises(SourceError):
+def test_other_urls_are_refused(cache: Path, url: str, says: str) -> None:
+    with pytest.raises(SourceError, match=says):
         fetch(url, cache)
 
 
