@@ -139,3 +139,19 @@ def test_every_word_is_looked_at_before_anything_is_fetched(home: Home, tmp_path
 )
 def test_a_word_too_many(home: Home, words: list[str], hint: str) -> None:
     refused(home.run(*words), "Got unexpected extra argument", code=2, hint=hint)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("--json list", "cudaswitch list --json"),
+        ("--json config list", "cudaswitch config list --json"),
+        ("-n ml pin 10.1", "cudaswitch pin 10.1 -n ml"),
+        ("--gpus 0 exec 10.1 -- nvcc -V", "cudaswitch exec 10.1 --gpus 0 -- nvcc -V"),
+        ("--hlep list", "--help"),
+        ("--jsn", None),
+    ],
+)
+def test_an_option_before_its_command(home: Home, line: str, meant: str | None) -> None:
+    said = refused(home.run(*line.split()), "No such option", code=2, hint="cudaswitch --help")
+    assert f"Did you mean '{meant}'?" in said if meant else "Did you mean" not in said
