@@ -45,6 +45,8 @@ def hint_for(error: OSError, usual: str) -> str:
     """Return the hint for what cannot be written: `usual`, where nothing better is known."""
     if isinstance(error, SudoError):
         return "run it without sudo"
+    if isinstance(error, FileExistsError):
+        return f"`{error.filename}` is a link that leads nowhere, or no folder"
     if error.errno in _OPEN:
         return "see `ulimit -n`"
     return "make room there" if error.errno in FULL else usual
