@@ -90,12 +90,8 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
     except MemoryError as error:
         hint = "end other programs, or see `ulimit -v`"
         return _fail(error, "there is not enough memory", hint, 1)
-    except Exception as error:  # a defect of ours, still one line
-        # Where a class was being made, up to Python 3.11.
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            return _interrupted(error.__cause__)
-        hint = "report it with the output of CUDASWITCH_DEBUG=1"
-        return _fail(error, f"internal error: {type(error).__name__}: {error}", hint, 1)
+    except Exception as error:
+        return _unforeseen(error)
     return 0
 
 
@@ -235,6 +231,18 @@ def _stop_printing() -> int:
 def _interrupted(error: KeyboardInterrupt) -> int:
     [number] = error.args or (2,)
     return _fail(error, "interrupted", None, 128 + int(number))
+
+
+def _unforeseen(error: Exception) -> int:
+    """Tell of what nobody has caught in one line, which mostly is a defect of ours."""
+    # Where a class was being made, up to Python 3.11.
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        return _interrupted(error.__cause__)
+    if str(error) == "can't start new thread":  # of CPython's `_thread`
+        hint = "end other programs, or see `ulimit -u`, `ulimit -v` and the container's limits"
+        return _fail(error, "no more threads can be started", hint, 1)
+    hint = "report it with the output of CUDASWITCH_DEBUG=1"
+    return _fail(error, f"internal error: {type(error).__name__}: {error}", hint, 1)
 
 
 def _fail(error: BaseException, message: str, hint: str | None, code: int) -> int:

@@ -25,6 +25,7 @@ def brief(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:60]}…{text[-40:]}"
 
 
+_OPEN = (errno.EMFILE, errno.ENFILE)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """How the system says that there is no room for more."""
 
@@ -44,6 +45,10 @@ def hint_for(error: OSError, usual: str) -> str:
     """Return the hint for what cannot be written: `usual`, where nothing better is known."""
     if isinstance(error, SudoError):
         return "run it without sudo"
+    if isinstance(error, FileExistsError):
+        return f"`{error.filename}` is a link that leads nowhere, or no folder"
+    if error.errno in _OPEN:
+        return "see `ulimit -n`"
     return "make room there" if error.errno in FULL else usual
 
 

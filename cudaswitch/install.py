@@ -139,7 +139,7 @@ def identified(
 
     named = []
     for artifact in artifacts:
-        package = identify(artifact.path)
+        package = identify(artifact.path, artifact.origin)
         _refuse_foreign(package, artifact, platform)
         _refuse_nameless(package, artifact)
         named.append((artifact, package))
@@ -154,7 +154,7 @@ def _each_once(named: Sequence[tuple[Artifact, Package]]) -> list[tuple[Artifact
         if rival is artifact or _hash_of(rival) == _hash_of(artifact):
             continue
         raise StoreError(
-            f"`{rival.path}` and `{artifact.path}` both claim to be {package.id}",
+            f"`{rival.origin}` and `{artifact.origin}` both claim to be {package.id}",
             "install the one that you trust",
         )
     return [found[at] for at in sorted(found)]
@@ -166,9 +166,9 @@ def _refuse_foreign(package: Package, artifact: Artifact, platform: str | None) 
     if target in (wanted, "noarch"):
         return
     raise StoreError(
-        f"`{artifact.path.name}` is for {target}, and this is {wanted}"
+        f"`{artifact.origin}` is for {target}, and this is {wanted}"
         if platform is None
-        else f"`{artifact.path.name}` is for {target}, not for {platform}",
+        else f"`{artifact.origin}` is for {target}, not for {platform}",
         f"to keep it for such a machine, add --platform {target}",
     )
 
@@ -177,7 +177,7 @@ def _refuse_nameless(package: Package, artifact: Artifact) -> None:
     """Refuse a cuDNN archive that could be for any CUDA: it would be put together with each."""
     if package.form == "cudnn" and package.cuda is None:
         raise StoreError(
-            f"`{artifact.path.name}` is cuDNN {package.version}, and only the name that its maker"
+            f"`{artifact.origin}` is cuDNN {package.version}, and only the name that its maker"
             " gave it tells for which CUDA",
             f"rename it, such as to cudnn-10.1-linux-x64-v{package.version}.tgz",
         )
@@ -198,37 +198,37 @@ def _stage(
     if present and _hash_of(artifact) == present.sha256:
         return present, None
     stage = held.enter_context(store.staging.folder(f"package-{identity.id}"))
-    fresh = unpacked(artifact.path, stage)
+    fresh = unpacked(artifact.path, stage, artifact.origin)
     package = fresh._replace(
         source=artifact.source or fresh.source,
         origin=artifact.origin,
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
     if package.id != identity.id or artifact.sha256 not in (None, package.sha256):
-        raise StoreError(f"`{artifact.path}` changed while it was read", "try again")
+        raise StoreError(f"`{artifact.origin}` changed while it was read", "try again")
     if present is None:
         return package, stage
     # conda ships one package in two containers, whose own hashes differ.
     if package.entries == present.entries:
         return present, None
     raise StoreError(
-        f"`{artifact.path}` claims to be {present.id}, which is installed from"
+        f"`{artifact.origin}` claims to be {present.id}, which is installed from"
         f" `{present.origin}` with other content",
         "give --force to put this one in its place",
     )
 
 
-def unpacked(path: Path, stage: Path) -> Package:
+def unpacked(path: Path, stage: Path, origin: str | None = None) -> Package:
     """Unpack an archive in an empty folder of the store's staging, as packages lie there.
 
-    All of it is on disk afterwards.
+    All of it is on disk afterwards. A refusal names `origin`, if given.
     """
     from cudaswitch.archives.unpacking import unpack  # noqa: PLC0415  # as above
 
     (stage / "tree").mkdir()
     (stage / "info").mkdir()
     try:
-        package = unpack(path, stage / "tree", stage / "info")
+        package = unpack(path, stage / "tree", stage / "info", origin)
     except ArchiveError as error:
         cause = error.__cause__
         if isinstance(cause, OSError) and cause.filename != str(path):
@@ -238,7 +238,7 @@ def unpacked(path: Path, stage: Path) -> Package:
     for name in (MANIFEST, CONTENTS):
         if os.path.lexists(stage / "tree" / package.root / name):
             raise ArchiveError(
-                f"`{path}` holds `{name}`, which is cudaswitch's own record of a toolkit",
+                f"`{origin or path}` holds `{name}`, which is cudaswitch's own record of a toolkit",
                 "get the file from its maker; nothing of it was installed",
             )
     # Before it can be renamed, and while nobody waits for the store.

@@ -97,5 +97,7 @@ def expanded(path: str) -> str:
     found = at_home(path)
     if found.startswith("~"):
         # Otherwise a folder of that name would be made here.
-        raise StoreError(f"`{path}`: that home folder is not known", "set HOME, or name it in full")
+        variables = "CUDASWITCH_HOME, CUDASWITCH_CACHE or CUDASWITCH_CONFIG"
+        hint = f"set HOME, or name it in full in {variables}"
+        raise StoreError(f"`{path}`: that home folder is not known", hint)
     return os.path.abspath(found)

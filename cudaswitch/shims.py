@@ -12,6 +12,7 @@ from cudaswitch import shells, talk
 from cudaswitch.changing import own_store
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
+from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import Home, program
 from cudaswitch.platforms import current_platform
 from cudaswitch.programs import is_program
@@ -60,8 +61,11 @@ def install() -> list[str]:
 
 
 def refresh() -> list[str]:
-    """Bring the shims up to date with what is installed; nothing where none were wanted."""
-    return install() if installed() else []
+    """Bring the shims up to date with what is installed; nothing where none were wanted.
+
+    Nor where another of the store's group has made them: they are theirs alone to change.
+    """
+    return install() if installed() and not is_anothers(own_store().home.shims) else []
 
 
 def installed() -> bool:
@@ -126,9 +130,15 @@ def _written(home: Home, tool: str) -> bool:
 
 def _refuse_foreign_hands(folder: Path) -> None:
     status = folder.lstat()
-    mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    if not mine or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if not stat.S_ISDIR(status.st_mode):
+        raise StoreError(f"`{folder}` cannot hold commands: it is no folder", "remove it")
+    if status.st_uid != os.geteuid():
         raise StoreError(
-            f"`{folder}` cannot hold commands: others may write it, or it is no folder of yours",
-            f"chmod go-w {quote(str(folder))}, or remove it",
+            f"`{folder}` is another's, who alone may change the commands in it",
+            "it is for them: cudaswitch shims refresh",
+        )
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise StoreError(
+            f"`{folder}` cannot hold commands: others may write it",
+            f"chmod go-w {quote(str(folder))}",
         )

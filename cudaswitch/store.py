@@ -51,6 +51,21 @@ class Store:
         self.home = home
         self.shared = shared
 
+    def is_away(self) -> bool:
+        """Tell whether it is on a disk that is not mounted, say, or its name is mistyped.
+
+        One's own is made where it is not there, but where a link leads to nothing.
+        """
+        if not self.shared:
+            return os.path.islink(self.home.folder) and not os.path.exists(self.home.folder)
+        try:
+            os.stat(self.home.at("layout"))
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:  # it may not be read, which is told elsewhere
+            return False
+        return False
+
     def toolkits(self) -> list[Toolkit]:
         """List the toolkits, oldest version first, the bare one before those with cuDNN."""
         kits = self._records("toolkits", read_toolkit)
@@ -168,8 +183,10 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     if request.cudnn:
         extra = " without cuDNN" if request.cudnn == "none" else f" with cuDNN {request.cudnn}"
     option = f" --cudnn {request.wanted_cudnn}" if request.wanted_cudnn else ""
+    lacking = [store.home.folder for store in searched if store.is_away()]
+    away = "".join(f"; the store `{folder}` is not there" for folder in lacking)
     raise NotInstalledError(
-        f"CUDA {request.text}{extra} is not installed{request.asked}",
+        f"CUDA {request.text}{extra} is not installed{request.asked}{away}",
         f"cudaswitch install {quote_request(request.text)}{option}",
     )
 

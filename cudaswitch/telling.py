@@ -333,7 +333,11 @@ def installed(as_json: bool = False) -> None:
         ]
     )
     _without_toolkit(pins, kits)
-    if not kits:
+    own = all_stores()[0]
+    if own.is_away():
+        talk.say(f"your store `{own.home.folder}` is a link that leads nowhere")
+        talk.hint("see whether the disk with it is mounted")
+    elif not kits:
         talk.say("no toolkit is installed")
         talk.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,33 @@ def test_channels_are_a_list_however_it_is_written(home: Home, written: tuple[st
     assert succeeded(home.run("config", "get", "channels")) == ["conda-forge", "nvidia"]
 
 
+@pytest.mark.parametrize("name", ["pkgs", "my pkgs"])
+@pytest.mark.parametrize("command", ["install", "lock"])
+def test_what_lies_here_under_a_name_is_told(
+    home: Home, tmp_path: Path, name: str, command: str
+) -> None:
+    """Without a slash it might be an alias, and that is what everybody has asked for then."""
+    here = tmp_path / "here"
+    at = here / name
+    at.mkdir(parents=True)
+    refused(home.run(command, name, cwd=here), f"`{name}` is a folder", hint="adopt")
+    at.rmdir()
+    os.mkfifo(at)
+    refused(home.run(command, name, cwd=here), f"`{name}` is not a regular file")
+    at.unlink()
+    at.symlink_to("nowhere")
+    refused(home.run(command, name, cwd=here), f"no file `{name}`")
+
+
+def test_a_file_here_under_a_name_that_an_alias_may_have(stocked: Home, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "pkg").write_bytes(b"x")
+    refused(stocked.run("install", "pkg", cwd=here), "no alias `pkg` is known", hint="./pkg")
+    succeeded(stocked.run("alias", "pkg", "10.1.243"))
+    assert succeeded(stocked.run("install", "pkg", cwd=here)) == ["10.1.243+cudnn7.6.5"]
+
+
 def test_every_word_is_looked_at_before_anything_is_fetched(home: Home, tmp_path: Path) -> None:
     """An index that fails would be told of first."""
     words = ("install", "13.0", "--components", "nvcc", "cudart", "--offline")
@@ -111,3 +139,19 @@ def test_every_word_is_looked_at_before_anything_is_fetched(home: Home, tmp_path
 )
 def test_a_word_too_many(home: Home, words: list[str], hint: str) -> None:
     refused(home.run(*words), "Got unexpected extra argument", code=2, hint=hint)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("--json list", "cudaswitch list --json"),
+        ("--json config list", "cudaswitch config list --json"),
+        ("-n ml pin 10.1", "cudaswitch pin 10.1 -n ml"),
+        ("--gpus 0 exec 10.1 -- nvcc -V", "cudaswitch exec 10.1 --gpus 0 -- nvcc -V"),
+        ("--hlep list", "--help"),
+        ("--jsn", None),
+    ],
+)
+def test_an_option_before_its_command(home: Home, line: str, meant: str | None) -> None:
+    said = refused(home.run(*line.split()), "No such option", code=2, hint="cudaswitch --help")
+    assert f"Did you mean '{meant}'?" in said if meant else "Did you mean" not in said

@@ -115,6 +115,21 @@ def test_too_little_memory_is_no_defect() -> None:
     refused(done, "not enough memory", hint="ulimit -v")
 
 
+@pytest.mark.parametrize("command", ["install", "verify"])
+def test_too_few_threads_are_no_defect(lent: Home, pair: list[Path], command: str) -> None:
+    """More room for each than a machine can have: the system refuses as where `ulimit -u` is."""
+    started = (
+        "import sys, threading, cudaswitch.__main__ as program\n"
+        "threading.stack_size(1 << 50); sys.exit(program.entry())"
+    )
+    words = [command, "--force", pair[0]] if command == "install" else [command]
+    done = subprocess.run(
+        [sys.executable, "-c", started, *words], env=lent.env, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    refused(done, "no more threads can be started", hint="ulimit -u")
+
+
 def test_an_error_that_cannot_be_told_keeps_its_code(home: Home) -> None:
     for words, code in (("which nope", 127), ("nope", 2), ("remove nope", 1)):
         line = f"'{console_script()}' {words} 2> /dev/full"

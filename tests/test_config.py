@@ -346,7 +346,7 @@ def test_without_a_home_folder_there_is_no_file(person: Person, chosen: str) -> 
         if "get" in words:
             assert (done.stdout, done.stderr) == ("4\n", "")
         else:
-            refused(done, chosen or "~/.config", "home folder is not known", hint="set HOME")
+            refused(done, chosen or "~/.config", "home folder is not known", hint="CUDASWITCH_HOME")
     assert (person.home / "~/.config/cudaswitch/config.toml").read_text() == "jobs = 9\n"
     assert not (person.home / "store").exists()
 

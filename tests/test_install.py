@@ -83,6 +83,25 @@ def test_cudnn_whose_name_does_not_tell_its_cuda_goes_with_none(home: Home, tmp_
     assert succeeded(home.run("install", toolkit, archive)) == BOTH
 
 
+def test_what_came_from_a_url_is_refused_by_it(home: Home, pair: list[Path]) -> None:
+    """The file's own path is one that is gone when the command has ended."""
+    whole = pair[0].read_bytes()
+    for content, says, variables in (
+        (whole[: len(whole) // 2], "is damaged", {}),
+        (b"BZh9", "is damaged", {}),
+        (whole, "limit in CUDASWITCH_MAX_MEMBERS", {"CUDASWITCH_MAX_MEMBERS": "1"}),
+        (whole, "limit in CUDASWITCH_MAX_UNPACK_BYTES", {"CUDASWITCH_MAX_UNPACK_BYTES": "10"}),
+        (builders.cudatoolkit_10_1(pair[0].parent, "win-64").read_bytes(), "is for win-64", {}),
+    ):
+        with Server(content) as server:
+            url = server.url("ok", "x.tar.bz2")
+            asked = url.replace("http://", "http://me:SECRET@")
+            hint = f"unset {next(iter(variables))}" if variables else ""
+            said = refused(home.run("install", asked, **variables), says, hint=hint)
+            assert f"`{url}`" in said
+            assert "SECRET" not in said
+
+
 def test_pieces_for_every_platform_are_of_the_one_that_their_name_tells(
     home: Home, tmp_path: Path
 ) -> None:

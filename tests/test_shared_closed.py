@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,48 @@ def test_verify_checks_ones_own_and_fails(stocked: Home, mine: Home) -> None:
     assert done.returncode == 1
     assert '"12.6.3"' in done.stdout
     assert "cannot read" in done.stderr
+
+
+def _away(home: Home) -> list[str]:
+    """Return the command with which doctor mends that a store is not there."""
+    found = json.loads(home.run("doctor", "--json").stdout)["findings"]
+    return [one["fix"] for one in found if one["code"] == "CS063"]
+
+
+def test_a_store_that_is_not_there_is_told_where_something_is_not_installed(
+    stocked: Home, mine: Home, tmp_path: Path
+) -> None:
+    """Each colleague would download what is on a disk that is not mounted."""
+    here, away = stocked.store, tmp_path / "not mounted"
+    assert _away(mine) == []
+    away.mkdir()  # where the disk is to be mounted
+    mine.env["CUDASWITCH_STORES"] = f"{away}:{here}"
+    for gone in (False, True):
+        if gone:
+            away.rmdir()
+        done = mine.run("list")
+        assert (len(succeeded(done)), done.stderr) == (3, "")
+        done = mine.run("exec", "99", "--", "true")
+        refused(done, f"not installed; the store `{away}` is not there", hint="install 99")
+        assert _away(mine) == [f"export CUDASWITCH_STORES={here}"]
+    del mine.env["CUDASWITCH_STORES"]
+    for others in ([str(here)], []):
+        succeeded(mine.run("config", "set", "stores", str(away), *others))
+        [fix] = _away(mine)
+        succeeded(mine.run(*fix.split()[1:]))
+        assert succeeded(mine.run("config", "get", "stores")) == others
+    assert _away(mine) == []
+
+
+def test_ones_own_store_is_a_link_to_a_disk_that_is_away(
+    stocked: Home, pair: list[Path], tmp_path: Path
+) -> None:
+    disk = stocked.store.rename(tmp_path / "disk")
+    stocked.store.symlink_to(disk)
+    disk.rename(tmp_path / "away")
+    done = stocked.run("list")
+    assert succeeded(done) == []
+    assert f"your store `{stocked.store}` is a link that leads nowhere" in done.stderr
+    refused(stocked.run("install", pair[0]), str(stocked.store), hint="leads nowhere")
+    refused(stocked.run("exec", "10.1", "--", "true"), f"`{stocked.store}` is not there")
+    assert _away(stocked) == [f"mv --backup=numbered {stocked.store} {stocked.store}.bak"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from cudaswitch.store import find
 from cudaswitch.versions import parse_request
 from homes import Home
 from shim_places import Place, echoing
-from tools import console_script, executable, require
+from tools import console_script, executable, require, root_only
 
 
 def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:
@@ -52,6 +53,18 @@ def test_a_folder_that_others_may_write_stops_nothing_else(place: Place) -> None
     assert f"`{folder}` cannot hold commands" in done.stderr
     assert "hint: chmod go-w" in done.stderr
     refused(place.home.run("shims", "install"), "cannot hold commands", hint="chmod go-w")
+
+
+@root_only
+def test_the_shims_of_another_of_the_stores_group(place: Place) -> None:
+    """Who cannot change them is told so when that is what they ask for, and only then."""
+    folder = place.home.store / "shims"
+    os.chown(folder, 4711, -1)
+    echoing(place.home.path / "third/bin/nvcc")
+    done = place.home.run("adopt", place.home.path / "third", "--as", "10.2")
+    assert succeeded(done)[0].startswith("10.2")
+    assert str(folder) not in done.stderr
+    refused(place.home.run("shims", "install"), f"`{folder}` is another's", hint="for them")
 
 
 def test_toolkits_without_tools_are_no_missing_toolkits(home: Home, tmp_path: Path) -> None:

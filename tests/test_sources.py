@@ -139,7 +139,7 @@ def test_several_urls_may_end_with_one_name(home: Home, pair: list[Path]) -> Non
         ("cudatoolkit-10.1.243-h6bb024c_0.tar.bz2", True), ("x.conda", True), ("X.WHL", True),
         ("cudnn-10.1-linux-x64-v7.6.5.32.tgz", True), ("cudnn-archive.tar.xz", True),
         ("13.1", False), ("a.solitairetheme8", True), ("b.solitairetheme8", False),
-        ("folder.8", False),
+        ("folder.8", True),
     ],
 )  # fmt: skip
 def test_names_file(

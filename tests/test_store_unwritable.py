@@ -47,6 +47,30 @@ def test_a_full_disk(home: Home, tmp_path: Path) -> None:
     assert (home.path / "after").read_text() == (home.path / "before").read_text()
 
 
+@pytest.mark.parametrize(("name", "value"), [("stores", "/shared"), ("libraries", "never")])
+def test_settings_lie_elsewhere(stocked: Home, name: str, value: str) -> None:
+    """Who keeps toolkits that nobody is to change may set what they like all the same."""
+    for path in (stocked.store, *filter(Path.is_dir, stocked.store.rglob("*"))):
+        path.chmod(0o555)
+    for path in filter(Path.is_file, (stocked.store / "locks").iterdir()):
+        path.chmod(0o444)
+    done = stocked.run_plainly("config", "set", name, value)
+    assert succeeded(done) == []
+    assert "stay as they are: cannot write" in done.stderr
+    assert succeeded(stocked.run_plainly("config", "get", name)) == [value]
+    succeeded(stocked.run_plainly("config", "unset", name))
+    assert succeeded(stocked.run_plainly("config", "get", name)) != [value]
+
+
+def test_too_few_open_files(home: Home, pair: list[Path]) -> None:
+    """Another folder would be no help."""
+    line = f"ulimit -n 8; exec '{console_script()}' install '{pair[0]}'"
+    done = subprocess.run(
+        ["sh", "-c", line], env=home.env, capture_output=True, text=True, check=False
+    )
+    refused(done, "cannot write", "Too many open files", hint="ulimit -n")
+
+
 @pytest.mark.parametrize(
     "command",
     ["init --install bash", "pin 10.1 --dir .", "pin 10.1 -p env", "config set jobs 2"],

@@ -18,7 +18,7 @@ class FaultError(Exception):
     """A reason to refuse an archive; the leaves say of which kind."""
 
     form: ClassVar[str]
-    hint: ClassVar[str]
+    hint: str
 
 
 class DamagedError(FaultError):
@@ -57,21 +57,25 @@ def shown(name: str) -> str:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Turn every fault of the file at `path` into an ArchiveError that names it."""
+def naming(path: Path, origin: str | None = None) -> Iterator[None]:
+    """Turn every fault of the file at `path` into an ArchiveError that names it.
+
+    By its `origin` where that is given: what was downloaded has a path that is soon gone.
+    """
+    named = origin or path
     try:
         yield
     except FaultError as fault:
-        raise ArchiveError(fault.form.format(path=path, why=fault), fault.hint) from fault
+        raise ArchiveError(fault.form.format(path=named, why=fault), fault.hint) from fault
     except RequestError as error:
-        raise ArchiveError(f"`{path}` states no usable version: {error}", error.hint) from error
+        raise ArchiveError(f"`{named}` states no usable version: {error}", error.hint) from error
     except FileNotFoundError as error:
         missing = error.filename or path
         raise ArchiveError(f"`{missing}` does not exist", "check the path") from error
     except OSError as error:
         # A full disk or a failing one: the reason is the system's, the archive may be fine.
-        raise ArchiveError(f"cannot open or unpack `{path}`: {error.strerror or error}") from error
+        raise ArchiveError(f"cannot open or unpack `{named}`: {error.strerror or error}") from error
     except (MemoryError, RecursionError) as error:
         raise ArchiveError(
-            f"`{path}` is not safe to unpack: it needs too much memory", UnsafeError.hint
+            f"`{named}` is not safe to unpack: it needs too much memory", UnsafeError.hint
         ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cudaswitch.archives.faults import UnsafeError, shown
 from cudaswitch.archives.members import Member
@@ -29,30 +29,39 @@ FILE_LIST_BYTES = 8 << 20
 """Largest file list (`paths.json`, `RECORD`) that is held in memory; real ones have 3 MiB."""
 
 
-def _lowered(variable: str, limit: int) -> int:
+def _allowed(variable: str) -> int | None:
+    """Return what a variable allows, None where it is not set. Raises ArchiveError."""
     text = os.environ.get(variable)
     if not text:
-        return limit
+        return None
     if not (text.isascii() and text.isdigit()):
         raise ArchiveError(f"`{variable}` is not a number", f"unset {variable}, or give a number")
-    return min(limit, int(text))
+    return int(text)
 
 
 @dataclass
 class Budget:
-    """What is left of the limits for one archive. `bytes` counts unpacked file contents."""
+    """What is left of the limits for one archive. `bytes` counts unpacked file contents.
+
+    `lowered` are the variables that allow less than cudaswitch does.
+    """
 
     bytes: int
     members: int
+    lowered: set[str] = field(default_factory=set)
 
     @classmethod
     def for_archive(cls, size: int) -> Budget:
         """Return the limits for an archive of `size` bytes."""
         members = min(max(LEAST_MEMBERS, size // BYTES_OF_MEMBER), MEMBERS)
-        return cls(
-            _lowered(BYTES_VARIABLE, max(LEAST_BYTES, RATIO * size)),
-            _lowered(MEMBERS_VARIABLE, members),
-        )
+        limits = {BYTES_VARIABLE: max(LEAST_BYTES, RATIO * size), MEMBERS_VARIABLE: members}
+        lowered = set()
+        for variable, limit in limits.items():
+            allowed = _allowed(variable)
+            if allowed is not None and allowed < limit:
+                limits[variable] = allowed
+                lowered.add(variable)
+        return cls(limits[BYTES_VARIABLE], limits[MEMBERS_VARIABLE], lowered)
 
     def watch(self, members: Iterable[Member]) -> Iterator[Member]:
         """Pass members on until they exceed the limits; sizes are counted before any byte."""
@@ -60,9 +69,15 @@ class Budget:
             self.members -= 1
             self.bytes -= member.size
             if self.members < 0:
-                raise UnsafeError("it has more members than any CUDA package")
+                raise self._over("it has more members than", MEMBERS_VARIABLE, "any CUDA package")
             if self.bytes < 0:
-                raise UnsafeError(
-                    f"{shown(member.path)} makes it larger than the limit for its size"
-                )
+                larger = f"{shown(member.path)} makes it larger than"
+                raise self._over(larger, BYTES_VARIABLE, "the limit for its size")
             yield member
+
+    def _over(self, why: str, variable: str, limit: str) -> UnsafeError:
+        if variable not in self.lowered:
+            return UnsafeError(f"{why} {limit}")
+        fault = UnsafeError(f"{why} the limit in {variable}")
+        fault.hint = f"if you trust its maker, unset {variable}; nothing of it was installed"
+        return fault

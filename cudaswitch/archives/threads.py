@@ -104,8 +104,9 @@ class Hash:
 
     def _put(self, data: bytes) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="archive hash", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="archive hash", daemon=True)
+            thread.start()
+            self._thread = thread
         self._queue.put(data)
 
     def _run(self) -> None:

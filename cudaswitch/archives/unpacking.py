@@ -16,14 +16,15 @@ from cudaswitch.archives.writing import Writers
 from cudaswitch.toolkit import Package
 
 
-def identify(path: Path) -> Package:
+def identify(path: Path, origin: str | None = None) -> Package:
     """Return what the archive at `path` is, without unpacking it; it has no entries and no hash.
 
     As little is read as tells it for sure: a conda package's metadata, a wheel's directory,
     the top folder of an NVIDIA archive, and of cuDNN as far as its header. `unpack` returns
-    the same identity. Raises ArchiveError when it is no CUDA package, or damaged so far.
+    the same identity. Raises ArchiveError when it is no CUDA package, or damaged so far; that
+    names `origin`, if given.
     """
-    with naming(path), Source(path) as source:
+    with naming(path, origin), Source(path) as source:
         layout = layout_of(source, path.name)
         with closing(layout.glance()) as members:
             for member in Budget.for_archive(source.size).watch(members):
@@ -36,16 +37,17 @@ def identify(path: Path) -> Package:
         return layout.package()._replace(size=source.size)
 
 
-def unpack(path: Path, tree: Path, info: Path | None = None) -> Package:
+def unpack(path: Path, tree: Path, info: Path | None = None, origin: str | None = None) -> Package:
     """Unpack the archive at `path` into the existing, empty folder `tree`, and verify it.
 
     conda's `info/` goes to the empty folder `info`, or nowhere. The file is opened once and
     hashed in the same pass.
     Returns the package with its sha256 and an entry for each file and link, sorted by path.
-    Raises ArchiveError when anything is wrong; what was written until then lies in `tree` and
-    `info` only, and is the caller's to remove. Nothing is flushed to disk (fsync) here.
+    Raises ArchiveError when anything is wrong, which names `origin`, if given; what was written
+    until then lies in `tree` and `info` only, and is the caller's to remove. Nothing is flushed to
+    disk (fsync) here.
     """
-    with naming(path), Source(path) as source, ExitStack() as open_things:
+    with naming(path, origin), Source(path) as source, ExitStack() as open_things:
         layout = layout_of(source, path.name)
         folders = open_things.enter_context(Folders(tree))
         aside = open_things.enter_context(Folders(info)) if info else None

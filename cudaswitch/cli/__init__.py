@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import shlex
 from importlib import import_module
 
 import click
 
 from cudaswitch import __version__, helptexts
-from cudaswitch.errors import nearest
+from cudaswitch.errors import brief, nearest
 
 COMMANDS = {
     "install": ("installing", "Install toolkits and cuDNN by version, file or URL"),
@@ -77,6 +78,19 @@ class _Commands(click.Group):
         gc.freeze()
         gc.enable()
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            at = next((at for at, word in enumerate(words) if word in COMMANDS), None)
+            if at is None or nearest(error.option_name, ["--help"]):
+                raise
+            behind = words.index("--") if "--" in words else len(words)
+            meant = shlex.join(["cudaswitch", *words[at:behind], *words[:at], *words[behind:]])
+            message = f"No such option {error.option_name!r} before a command. Did you mean"
+            raise click.UsageError(f"{message} {brief(meant)!r}?", ctx) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

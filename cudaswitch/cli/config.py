@@ -8,6 +8,7 @@ import click
 
 from cudaswitch import settings, talk
 from cudaswitch.cli import output
+from cudaswitch.errors import StoreError
 from cudaswitch.settings import SETTINGS, Value
 
 
@@ -80,13 +81,17 @@ def _change(name: str, value: Value | None) -> None:
     change(name, value)
     if name in SETTINGS:
         _tell_of_variable(name)
-    # Taking out an unknown key may make a file valid whose settings did not count until now.
-    if name == "libraries" or name not in SETTINGS:
-        # Ready answers hold only where nothing is set, and hooks have it written into them.
-        bring_up_to_date()
-    elif name == "stores":
-        # Shims and completion read no TOML.
-        own_store().publish_anew()
+    try:
+        # Taking out an unknown key may make a file valid whose settings did not count until now.
+        if name == "libraries" or name not in SETTINGS:
+            # Ready answers hold only where nothing is set, and hooks have it written into them.
+            bring_up_to_date()
+        elif name == "stores":
+            # Shims and completion read no TOML.
+            own_store().publish_anew()
+    except StoreError as error:
+        # The file is elsewhere, and has what was asked for.
+        talk.say(f"ready answers, hooks and shims stay as they are: {error.message}")
 
 
 def _tell_of_variable(name: str) -> None:

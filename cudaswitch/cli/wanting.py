@@ -7,11 +7,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 import click
 
 from cudaswitch import sources, talk
 from cudaswitch.automatic import resolved, unknown
+from cudaswitch.download.fetching import open_local
 from cudaswitch.environments import required_environment
 from cudaswitch.errors import ChoiceError, NotInstalledError, RequestError, SourceError
 from cudaswitch.platforms import current_platform
@@ -58,8 +60,16 @@ def means_auto(what: str) -> bool:
 
 
 def wanted(what: str, cudnn: str | None) -> Request:
-    """Return the request for a WHAT that names no file; `auto` is what the environment needs."""
-    request = dealias(parse_request(what, cudnn))
+    """Return the request for a WHAT that names no file; `auto` is what the environment needs.
+
+    Raises SourceError where nothing but a folder or another thing that is no file has that name.
+    """
+    request = parse_request(what, cudnn)
+    if request.is_alias and os.path.lexists(what) and not _is_known(request.text):
+        open_local(Path(what))
+        hint = f"if the file of that name is meant: ./{quote(what)}"
+        raise NotInstalledError(f"no alias `{what}` is known", hint)
+    request = dealias(request)
     if request.text == "system":
         raise RequestError("`system` cannot be installed", "cudaswitch adopt --scan")
     if request.text != "auto":

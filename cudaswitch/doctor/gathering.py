@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from cudaswitch import shells, startup
+from cudaswitch import settings, shells, startup
 from cudaswitch.activation import applied
 from cudaswitch.compat.sonames import soname
 from cudaswitch.decision import decide, version_file, working_directory
@@ -16,7 +16,7 @@ from cudaswitch.detect.facts import facts_of
 from cudaswitch.doctor import folders
 from cudaswitch.doctor.hooked import hooks_of, kernels_of, pinned, scripts_of
 from cudaswitch.doctor.loading import found_by_loader, strangers
-from cudaswitch.doctor.model import Facts, Integration
+from cudaswitch.doctor.model import Away, Facts, Integration
 from cudaswitch.doctor.scripts import settings_of
 from cudaswitch.environments import (
     active_environment,
@@ -27,12 +27,12 @@ from cudaswitch.environments import (
 from cudaswitch.errors import CudaswitchError, NotInstalledError
 from cudaswitch.holders import records
 from cudaswitch.hostcompiler import bounds
-from cudaswitch.paths import home
-from cudaswitch.platforms import home_folder
+from cudaswitch.paths import Home, home
+from cudaswitch.platforms import expanded, home_folder
 from cudaswitch.programs import why_closed
 from cudaswitch.regular import read_regular
 from cudaswitch.resolver import resolve
-from cudaswitch.store import all_stores, all_toolkits, dealias, find
+from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, parse_request
 
@@ -110,9 +110,20 @@ def gather(variables: Mapping[str, str]) -> Facts:
         lost={
             kit.name: tuple(_waiting_for(kit)) for kit in all_stores()[0].toolkits() if kit in lost
         },
+        away=_away(),
+        store_link=folders.link_to_nothing(home().root),
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
+
+
+def _away() -> Away | None:
+    """Return the shared stores that are not there, None where all are."""
+    found, named = settings.asked("stores"), settings.value("stores")
+    away = [at for at in named if Store(Home(expanded(at)), shared=True).is_away()]
+    variable = settings.SETTINGS["stores"].variable or ""
+    others = tuple(at for at in named if at not in away)
+    return Away(tuple(away), others, variable if found.origin == variable else "") if away else None
 
 
 def _asking(variables: Mapping[str, str]) -> dict[str, Callable[[], Request]]:

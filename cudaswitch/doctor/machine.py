@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,12 @@ from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import ConfLine, Facts, Found, LinesOut, Rule
 from cudaswitch.doctor.spelling import (
+    aside,
     first_that_fits,
     install_command,
     newest_asked,
     put_first,
+    setting,
     use_command,
     without,
     word,
@@ -227,6 +230,21 @@ def _lost(facts: Facts) -> Iterator[Found]:
         yield Found(evidence, f"cudaswitch remove {'--force ' if pins else ''}{name}")
 
 
+def _away(facts: Facts) -> Iterator[Found]:
+    if facts.store_link:
+        link, target = facts.store_link
+        evidence = f"your own, `{link}`, is a link to `{target}`; without it, begin anew"
+        yield Found(evidence, aside(facts, link))
+    if facts.away:
+        stores, others, variable = facts.away
+        evidence = f"{', '.join(f'`{at}`' for at in stores)}, named by {variable or '`stores`'}"
+        fix = setting(facts, variable, os.pathsep.join(others))
+        if not variable:
+            words = ["set", "stores", *(word(facts, at) for at in others)]
+            fix = f"cudaswitch config {' '.join(words) if others else 'unset stores'}"
+        yield Found(f"{evidence}; if no disk of it is to be mounted, leave it out", fix)
+
+
 RULES = (
     Rule(
         "CS050",
@@ -341,5 +359,14 @@ RULES = (
         "its folder was removed behind our back; what is pinned to it changes nothing any more",
         ("NVIDIA/nvidia-container-toolkit#1088", "NVIDIA/libnvidia-container#117"),
         _lost,
+    ),
+    Rule(
+        "CS063",
+        "warning",
+        "A store of toolkits is not there",
+        "its disk is not mounted, or its name is mistyped: what only it has counts as not"
+        " installed, and would be downloaded again",
+        ("aws/aws-parallelcluster#206", "GoogleCloudPlatform/cluster-toolkit#1185"),
+        _away,
     ),
 )

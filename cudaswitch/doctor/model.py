@@ -69,6 +69,17 @@ class Tool(NamedTuple):
     kit: Kit
 
 
+class Away(NamedTuple):
+    """Shared stores that are not there, and those that are, as the setting names them.
+
+    `variable` is the one of the environment that names them, "" where the file does.
+    """
+
+    stores: tuple[str, ...]
+    others: tuple[str, ...]
+    variable: str
+
+
 class ConfLine(NamedTuple):
     """A line of the loader's configuration, and the folder that it names."""
 
@@ -223,6 +234,9 @@ class Facts:
     """The folder that XLA_FLAGS names, where that has no libdevice."""
     lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Adopted toolkits of the person's own store whose folder is gone, and whose pins they were."""
+    away: Away | None = None
+    store_link: tuple[str, str] | None = None
+    """The person's own store where it is a link to nothing, with what it names."""
     accepts: Bounds | None = None
     """The host compilers that the active toolkit accepts."""
     hosts: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
-from requests.utils import get_auth_from_url, urldefragauth
+from requests.utils import get_auth_from_url, select_proxy, urldefragauth
 
 from cudaswitch import __version__
 from cudaswitch.download.access import ANYBODY, Access, Limits
@@ -80,7 +80,7 @@ def ask(session: Session, url: str, headers: dict[str, str], limits: Limits) -> 
             target = urldefragauth(urljoin(at, location))
             _origin(target)
         except _LIBRARY_ERRORS as error:
-            raise failure(error, at, limits) from None
+            raise failure(error, at, limits, _proxy_named(session, at)) from None
         _refuse_downgrade(url, at, target)
         at = target
     raise refused(url, f"more than {REDIRECTS} redirects", "check the URL")
@@ -89,6 +89,18 @@ def ask(session: Session, url: str, headers: dict[str, str], limits: Limits) -> 
 def _origin(url: str) -> tuple[str, str | None, int | None]:
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
+
+
+def _proxy_named(session: Session, url: str) -> str | None:
+    """Return the variable that names the proxy for a URL, or conda's setting; None without one."""
+    given = dict(session.access.proxies)
+    merged = session.merge_environment_settings(url, given, stream=True, verify=None, cert=None)
+    proxy = select_proxy(url, merged["proxies"])
+    if not proxy:
+        return None
+    kinds = (f"{urlsplit(url).scheme}_proxy", "all_proxy")
+    variables = (name for name in os.environ if name.lower() in kinds and os.environ[name] == proxy)
+    return next(variables, "proxy_servers")
 
 
 def _refuse_downgrade(url: str, at: str, target: str) -> None:

@@ -60,8 +60,11 @@ _BAD_HEADERS = (requests.exceptions.InvalidHeader, urllib3.exceptions.InvalidHea
 _CUTS = (urllib3.exceptions.IncompleteRead, http.client.IncompleteRead)
 
 
-def failure(error: Exception, url: str, limits: Limits) -> Exception:
-    """Tell an error of the HTTP library: worth another try, or final."""
+def failure(error: Exception, url: str, limits: Limits, proxy: str | None = None) -> Exception:
+    """Tell an error of the HTTP library: worth another try, or final.
+
+    `proxy` is the variable or setting that names the proxy which was asked for the URL.
+    """
     links = list(_chain(error))
     for link in links:
         if isinstance(link, ssl.SSLCertVerificationError):
@@ -74,11 +77,31 @@ def failure(error: Exception, url: str, limits: Limits) -> Exception:
         return TransientError(f"no answer for {limits.timeout:g} s")
     if isinstance(error, requests.RequestException | urllib3.exceptions.HTTPError):
         if isinstance(error, ValueError) and not isinstance(error, _BAD_HEADERS):
+            if proxy and _can_be_asked(url):
+                return refused(url, *_fault_of_proxy(error, proxy))
             return refused(url, "it is not a URL that can be asked", "check the URL")
-        return TransientError(
-            next((text for link in links if (text := _says(link))), "the answer is no sound HTTP")
+        says = next(
+            (text for link in links if (text := _says(link))), "the answer is no sound HTTP"
         )
+        is_of_proxy = isinstance(error, requests.exceptions.ProxyError)
+        return TransientError(f"the proxy in `{proxy}`: {says}" if is_of_proxy else says)
     return refused(url, redact(str(error)), "check the URL and the settings for TLS and proxies")
+
+
+def _can_be_asked(url: str) -> bool:
+    try:
+        requests.Request("GET", url).prepare()
+    except ValueError:
+        return False
+    return True
+
+
+def _fault_of_proxy(error: ValueError, name: str) -> tuple[str, str]:
+    """Return the reason and the hint, without the proxy itself: there may be a password in it."""
+    instead = f"name one in `{name}` as http://HOST:PORT, or unset it"
+    if isinstance(error, requests.exceptions.InvalidSchema):
+        return f"`{name}` is a SOCKS proxy, for which PySocks is not installed", instead
+    return f"`{name}` is no proxy that can be asked", instead
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

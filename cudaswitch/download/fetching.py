@@ -141,7 +141,10 @@ def _scheme(url: str) -> str:
     except ValueError:
         usable = None
     if not (usable and url.isprintable() and parts.scheme in ("http", "https", "file")):
-        raise refused(url, "only http, https and file URLs can be", "check the URL")
+        reason = "only http, https and file URLs can be"
+        if url.lower().startswith(("http:", "https:")):
+            reason = "it names no host that can be asked"
+        raise refused(url, reason if url.isprintable() else "it is no URL", "check the URL")
     return parts.scheme
 
 

@@ -41,6 +41,9 @@ _HASHED_AT_ONCE = 16 << 20
 
 # The one that tqdm makes by itself is for several processes, and Python 3.14 starts one for it.
 tqdm.set_lock(RLock())
+# Its thread sees to bars that are drawn too seldom, which those with `miniters=1` never are. Where
+# no thread can be had, it would warn.
+tqdm.monitor_interval = 0
 
 
 class _DoubtError(Exception):
@@ -217,7 +220,7 @@ class Transfer:
         total = record.size if self.size is None else self.size
         return tqdm(
             desc=record.name, total=total, initial=initial, disable=not self.show,
-            unit="B", unit_scale=True, unit_divisor=1024, leave=False,
+            unit="B", unit_scale=True, unit_divisor=1024, leave=False, miniters=1,
         )  # fmt: skip
 
     def _receive(

@@ -39,8 +39,8 @@ def names_file(what: str) -> bool:
     try:
         parse_request(what)
     except RequestError:
-        # Browsers and people give downloads all kinds of endings.
-        return os.path.isfile(what)
+        # Browsers and people give downloads all kinds of endings; what is none is refused as such.
+        return os.path.lexists(what)
     return False
 
 

@@ -107,6 +107,11 @@ def stub(it: Patient) -> None:
     it.env["LD_LIBRARY_PATH"] = f"{kit}/lib64"
 
 
+@case("CS063")
+def away(it: Patient) -> None:
+    it.env["CUDASWITCH_STORES"] = f"{it.work}/not mounted"
+
+
 @case("CS062")
 def lost(it: Patient) -> None:
     shutil.rmtree(it.adopt("12.4.131"))

@@ -233,3 +233,5 @@ def test_quiet_unless_a_terminal(
     assert out == ""
     assert "named.bin" in err
     assert "B/s" in err
+    # Where no thread can be had, one for the bar would warn.
+    assert not [thread for thread in threading.enumerate() if "TMonitor" in repr(thread)]

@@ -59,6 +59,32 @@ def test_a_proxy_is_used(server: Server, cache: Path, monkeypatch: pytest.Monkey
         fetch("http://example.invalid/trickle:head/x", cache)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("http_proxy", "socks5://127.0.0.1:1080", "`http_proxy` is a SOCKS proxy"),
+        ("http_proxy", "http://proxy:port", "`http_proxy` is no proxy that can be asked"),
+        ("HTTP_PROXY", "http://[::1", "`HTTP_PROXY` is no proxy that can be asked"),
+        ("all_proxy", "%%%", "`all_proxy` is no proxy that can be asked"),
+        ("http_proxy", "http://u:CSWSECRET@127.0.0.1:1", "the proxy in `http_proxy`: Connection"),
+    ],
+)
+def test_a_proxy_that_cannot_be_asked_is_named_by_its_variable(
+    server: Server, cache: Path, once: None, monkeypatch: pytest.MonkeyPatch,
+    name: str, value: str, says: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SourceError) as caught:
+        fetch("http://example.invalid/ok/x", cache)
+    assert f"cannot download `http://example.invalid/ok/x`: {says}" in str(caught.value)
+    assert "CSWSECRET" not in f"{caught.value} {caught.value.hint}"
+    # Where the URL itself is to blame, the proxy is not.
+    server.elsewhere = "http://*.invalid/x"
+    monkeypatch.setenv(name, server.url("ok"))
+    with pytest.raises(SourceError, match="it is not a URL that can be asked"):
+        fetch(server.url("away"), cache)
+
+
 def test_no_secret_on_disk_or_in_messages(server: Server, cache: Path) -> None:
     secret = server.url("ok", credentials="user:CSWSECRET") + "?token=CSWSECRET&x=CSWSECRET"
     leave_part(cache, server.url("cut", "t/CSWSECRET/a", credentials="user:CSWSECRET"))
@@ -112,14 +138,15 @@ def test_file_name(url: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("url", "says"),
     [
-        *("ftp://h/x", "h/x", "http://", "http://[::1", "http://h:99999/", "javascript:x", ""),
-        *("https:///x", "http://h/\udce9"),
+        *((url, "only http, https and file") for url in ("ftp://h/x", "h/x", "javascript:x", "")),
+        *((url, "it names no host") for url in ("http://", "http://[::1", "HTTPS:///x")),
+        *(("http://h:99999/", "it names no host"), ("http://h/\udce9", "it is no URL")),
     ],
 )
-def test_other_urls_are_refused(cache: Path, url: str) -> None:
-    with pytest.raises(SourceError):
+def test_other_urls_are_refused(cache: Path, url: str, says: str) -> None:
+    with pytest.raises(SourceError, match=says):
         fetch(url, cache)
 
 
