@@ -199,13 +199,18 @@ def _recipe(store: OwnStore, kit: Toolkit) -> Recipe:
 
 
 def _put_right(store: OwnStore, kind: str, fresh: Path, at: Path) -> None:
-    """Replace a file by the fresh one; set aside what stands in its way or does not belong."""
-    if kind == "extra":
-        _set_aside(store, at)
-        return
+    """Replace a file by the fresh one; set aside what stands in its way or does not belong.
+
+    Nothing is done through a link, which may lead to an adopted toolkit.
+    """
     inside = at.relative_to(store.home.root).parts
-    for count in range(3, len(inside)):
-        folder = store.home.root.joinpath(*inside[:count])
+    folders = [store.home.root.joinpath(*inside[:count]) for count in range(3, len(inside))]
+    if kind == "extra":
+        # Behind a link that was put back there is none: it went with the folder that stood there.
+        if not any(map(os.path.islink, folders)):
+            _set_aside(store, at)
+        return
+    for folder in folders:
         if os.path.islink(folder) or os.path.isfile(folder):
             _set_aside(store, folder)
         folder.mkdir(exist_ok=True)
