@@ -43,7 +43,7 @@ Kind = Literal["changed", "missing", "extra"]
 class Finding(NamedTuple):
     """A file that is not what was recorded; `owner` is `packages/ID` or `toolkits/NAME`.
 
-    `path` is below that folder, empty where all of it is missing or does not belong.
+    `path` is below that folder, empty where it is the folder itself.
     """
 
     kind: Kind
@@ -186,6 +186,9 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
         # Without both nobody will ever tell what it is.
         nameless = found == [Finding("missing", owner, MANIFEST)]
         return [Finding("extra", owner, "")] if nameless else [*found, lost]
+    if os.path.islink(folder):
+        # Its own links to packages are relative: elsewhere they lead nowhere.
+        return [Finding("changed", owner, "")]
     own = _own_content(store, name, contents)
     wrong = compare(folder, contents.entries, hashes, own=own, inside=store.home.packages)
     records = (MANIFEST, CONTENTS)

@@ -24,6 +24,7 @@ from cudaswitch.planning import Recipe
 from cudaswitch.sharing import shared
 from cudaswitch.staging import manifest_text, require_writable
 from cudaswitch.store import read_package, read_toolkit
+from cudaswitch.talk import say
 from cudaswitch.toolkit import Package, Toolkit, platform_of
 from cudaswitch.versions import Version
 
@@ -86,7 +87,8 @@ def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
             raise StoreError(f"`{artifact.path}` is not the file that {known.id} came from")
         with store.held(), ExitStack() as undo:
             final = store.home.packages / known.id
-            if not os.path.exists(final):
+            if os.path.islink(final) or not os.path.isdir(final):
+                _set_aside(store, final)
                 store.staging.publish(stage, final, fresh.to_json(), undo)
                 undo.pop_all()
                 return
@@ -104,12 +106,17 @@ def mend_toolkits(store: OwnStore, names: Sequence[str]) -> None:
     """
     require_writable(store.home)
     # In one change: what is offered cannot be told before all records are whole.
-    with store.changing():
+    with store.changing() as undo:
         for name in names:
             final = store.home.toolkits / name
             recipe = _recipe(store, _toolkit(final))
             with store.staging.folder(f"toolkit-{name}") as stage:
                 contents = fill(store, recipe, stage)
+                if os.path.islink(final):
+                    say(f"{name} was a link to `{final.readlink()}`, which stays as it is")
+                    known = recipe.toolkit.to_json()
+                    store.staging.publish(stage, final, known, undo, replaces=True)
+                    continue
                 write_atomically(stage / MANIFEST, manifest_text(recipe.toolkit.to_json()))
                 for kind, path in _differences(store, stage, final, contents):
                     _put_right(store, kind, stage / path, final / path)

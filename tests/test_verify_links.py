@@ -13,6 +13,7 @@ from adoptable import toolkit, write
 from checks import snapshot, succeeded
 from homes import Home
 from stock import BARE, kit
+from test_verify import CUDNN, LIBRARY, findings, flip
 
 
 def unlinked(link: Path) -> None:
@@ -45,3 +46,38 @@ def test_a_copy_of_a_folder_of_the_same_toolkit(stocked: Home, link: str) -> Non
     unlinked(kit(stocked, BARE) / link)
     succeeded(stocked.run("verify", "--repair"))
     assert snapshot(kit(stocked, BARE)) == before
+
+
+def moved(folder: Path, to: Path) -> None:
+    """Leave a link where a folder was, as people do who have more room on another disk."""
+    to.mkdir()
+    shutil.move(folder, to)
+    folder.symlink_to(to / folder.name)
+
+
+def test_a_toolkit_with_a_link_in_its_place(stocked: Home, tmp_path: Path) -> None:
+    """Its own links to packages hold in the store alone, and it takes no room there."""
+    before = snapshot(stocked.store)
+    moved(kit(stocked, BARE), tmp_path / "other")
+    there = snapshot(tmp_path / "other")
+    assert findings(stocked) == {("changed", f"toolkits/{BARE}")}
+    place = f"{kit(stocked, BARE)} -> {tmp_path / 'other' / BARE}"
+    assert stocked.run("verify").stdout == f"changed  {place}\n"
+    done = stocked.run("verify", BARE, "--repair")
+    succeeded(done)
+    assert f"{BARE} was a link to `{tmp_path / 'other' / BARE}`, which stays" in done.stderr
+    assert snapshot(stocked.store) == before
+    assert snapshot(tmp_path / "other") == there
+    assert findings(stocked) == set()
+
+
+def test_a_package_with_a_link_in_its_place(stocked: Home, tmp_path: Path) -> None:
+    """It is as good as there, and read; what is damaged is brought anew into the store."""
+    moved(stocked.store / CUDNN, tmp_path / "other")
+    assert findings(stocked) == set()
+    flip(stocked.store / LIBRARY)
+    there = snapshot(tmp_path / "other")
+    succeeded(stocked.run("verify", "--repair"))
+    assert snapshot(tmp_path / "other") == there
+    assert not (stocked.store / CUDNN).is_symlink()
+    assert findings(stocked) == set()
