@@ -19,6 +19,7 @@ from cudaswitch.compose import place, replaced
 from cudaswitch.contents import Contents, read_contents, walk
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import CONTENTS, MANIFEST, listed
+from cudaswitch.staging import layout_of
 from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import Entry, Package, Toolkit
 
@@ -43,7 +44,8 @@ Kind = Literal["changed", "missing", "extra"]
 class Finding(NamedTuple):
     """A file that is not what was recorded; `owner` is `packages/ID` or `toolkits/NAME`.
 
-    `path` is below that folder, empty where it is the folder itself.
+    `path` is below that folder, empty where it is the folder itself. The file that tells the
+    store's layout is its own owner.
     """
 
     kind: Kind
@@ -111,6 +113,8 @@ def _sha256(path: Path) -> str | None:
 def check(store: Store, names: Sequence[str] = ()) -> Report:
     """Check toolkits and the packages they are made of; without names, all that the store has."""
     report = Report()
+    if not names and not layout_of(store.home):
+        report.findings.append(Finding("changed", store.home.layout.name, ""))
     packages: dict[str, None] = {}
     with Hashes() as hashes:
         for name in names or names_in(store.home.toolkits):

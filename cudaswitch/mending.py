@@ -22,7 +22,7 @@ from cudaswitch.install import Artifact, fill, unpacked
 from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.planning import Recipe
 from cudaswitch.sharing import shared
-from cudaswitch.staging import manifest_text, require_writable
+from cudaswitch.staging import manifest_text
 from cudaswitch.store import read_package, read_toolkit
 from cudaswitch.talk import say
 from cudaswitch.toolkit import Package, Toolkit, platform_of
@@ -67,7 +67,6 @@ def _listed(store: OwnStore) -> dict[str, Package]:
 
 def put_away(store: OwnStore, owners: Sequence[str]) -> None:
     """Set aside what lies among packages or toolkits and is none."""
-    require_writable(store.home)
     with store.held():
         for owner in owners:
             _set_aside(store, store.home.root / owner)
@@ -75,7 +74,6 @@ def put_away(store: OwnStore, owners: Sequence[str]) -> None:
 
 def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
     """Replace what is damaged of a package by what its archive holds."""
-    require_writable(store.home)
     artifact = obtain(known)
     with ExitStack() as held:
         held.enter_context(store.lock(known.id))
@@ -104,7 +102,6 @@ def mend_toolkits(store: OwnStore, names: Sequence[str]) -> None:
 
     Raises StoreError where a package of one is not there, or nothing tells of which it is made.
     """
-    require_writable(store.home)
     # In one change: what is offered cannot be told before all records are whole.
     with store.changing() as undo:
         for name in names:

@@ -13,7 +13,7 @@ from adoptable import toolkit, write
 from checks import snapshot, succeeded
 from homes import Home
 from stock import BARE, kit
-from test_verify import CUDNN, LIBRARY, findings, flip
+from verifying import CUDNN, LIBRARY, findings, flip
 
 
 def unlinked(link: Path) -> None:

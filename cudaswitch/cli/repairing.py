@@ -12,6 +12,7 @@ from cudaswitch.install import Artifact
 from cudaswitch.mending import mend_package, mend_toolkits, origins, put_away
 from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_package
+from cudaswitch.staging import require_writable
 from cudaswitch.toolkit import Package
 
 
@@ -21,6 +22,7 @@ def repair_all(store: OwnStore, findings: Sequence[Finding], offline: bool) -> N
     owners = dict.fromkeys(
         one.owner.partition("/")[::2] for one in findings if one.owner not in strange
     )
+    require_writable(store.home, mends=True)
     # Where nothing can be brought, nothing is changed either.
     with workplace(cache()) as work:
 
