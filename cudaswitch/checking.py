@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
-from cudaswitch.compose import place, replaced
-from cudaswitch.contents import Contents, read_contents, walk
+from cudaswitch.compose import parents, place, replaced
+from cudaswitch.contents import Contents, is_closed, read_contents, walk
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import CONTENTS, MANIFEST, listed
 from cudaswitch.staging import layout_of
@@ -173,8 +173,8 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
     folder, owner = store.home.toolkits / name, f"toolkits/{name}"
     if not os.path.exists(folder):
         return []
-    if not os.path.isdir(folder):
-        return [Finding("extra", owner, "")]
+    if not os.path.isdir(folder) or is_closed(folder):
+        return [Finding("changed" if os.path.isdir(folder) else "extra", owner, "")]
     found: list[Finding] = []
     try:
         if read_toolkit(folder) is None:
@@ -204,6 +204,8 @@ def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
     folder, owner = store.home.packages / at, f"packages/{at}"
     if not os.path.exists(folder):
         return [Finding("missing", owner, "")] if _is_used(store, at) else []
+    if os.path.isdir(folder) and is_closed(folder):
+        return [Finding("changed", owner, "")]
     try:
         package = read_package(folder)
     except StoreError:
@@ -214,7 +216,7 @@ def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
     if package is None:
         return [Finding("missing", owner, MANIFEST)]
     found = compare(folder / "tree", package.entries, hashes)
-    return [Finding(kind, owner, f"tree/{path}") for kind, path in found]
+    return [Finding(kind, owner, f"tree/{path}" if path else "tree") for kind, path in found]
 
 
 def _is_used(store: Store, at: str) -> bool:
@@ -245,15 +247,22 @@ def compare(
 ) -> list[Difference]:
     """Tell what differs between a folder and the list of its entries.
 
-    A file may be a symbolic link to one that lies `inside` of another folder.
+    A file may be a symbolic link to one that lies `inside` of another folder. A folder that is
+    closed to us stands for all that is in it.
     """
     there = {}
     if os.path.isdir(folder) and not os.path.islink(folder):
+        if is_closed(folder):
+            return [("changed", "")]
         there = dict(walk(folder))
+    closed = {at for at, found in there.items() if found.is_dir(follow_symlinks=False)}
     wrong: dict[str, Kind] = {}
     promised: dict[str, tuple[str, Future[str | None]]] = {}
     for entry in entries:
         found = there.pop(entry.path, None)
+        if closed and (hiding := closed.intersection(parents(entry.path))):
+            wrong |= dict.fromkeys(hiding, "changed")
+            continue
         if found is None:
             wrong[entry.path] = "missing"
             continue
@@ -271,7 +280,7 @@ def compare(
             wrong[entry.path] = "changed"
         else:
             promised[entry.path] = sha256, hashes.of(path, status)
-    wrong |= dict.fromkeys(there, "extra")
+    wrong = {**dict.fromkeys(there, "extra"), **wrong}
     for where, (sha256, promise) in promised.items():
         if promise.result() != sha256:
             wrong[where] = "changed"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -63,6 +64,23 @@ def _listed(store: OwnStore) -> dict[str, Package]:
             continue
         found |= {package.id: package for package in (contents.packages if contents else ())}
     return found
+
+
+def let_in(store: OwnStore, owners: Iterable[str]) -> list[Path]:
+    """Open what is closed to us of packages and toolkits, and return the folders."""
+    with store.held():
+        return [at for owner in owners for at in _opened(store.home.root / owner)]
+
+
+def _opened(folder: Path) -> Iterator[Path]:
+    """Give folders that we may not change the mode of the one in which they lie."""
+    if os.path.islink(folder) or not os.path.isdir(folder):
+        return
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
+        yield folder
+    for name in os.listdir(folder):
+        yield from _opened(folder / name)
 
 
 def put_away(store: OwnStore, owners: Sequence[str]) -> None:

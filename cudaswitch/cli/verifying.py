@@ -52,7 +52,7 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
         mended = reports[store].findings
         from cudaswitch.cli.repairing import repair_all  # noqa: PLC0415  # loads what installs
 
-        repair_all(store, mended, offline)
+        repair_all(store, names[store], mended, offline)
         reports[store] = check(store, names[store])
     elif repair:
         bring_up_to_date()
