@@ -123,15 +123,19 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
                 report.adopted[name] = kit.path
                 continue
             look = partial(check_toolkit, store, name, hashes)
-            report.findings += _settled(store.home.toolkits / name, look)
-            report.toolkits.append(name)
+            found = _settled(store.home.toolkits / name, look)
+            report.findings += found
+            if Finding("extra", f"toolkits/{name}", "") not in found:
+                report.toolkits.append(name)
             packages |= dict.fromkeys(kit.packages if kit else ())
         if not names:
             packages |= dict.fromkeys(names_in(store.home.packages))
         for at in sorted(packages):
             look = partial(check_package, store, at, hashes)
-            report.findings += _settled(store.home.packages / at, look)
-            report.packages.append(at)
+            found = _settled(store.home.packages / at, look)
+            report.findings += found
+            if Finding("extra", f"packages/{at}", "") not in found:
+                report.packages.append(at)
     return report
 
 
@@ -171,7 +175,7 @@ def _readable(read: Callable[[], _Record | None]) -> _Record | None:
 def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
     """Check a composed toolkit: records, files and links. One that is gone has nothing wrong."""
     folder, owner = store.home.toolkits / name, f"toolkits/{name}"
-    if not os.path.exists(folder):
+    if not os.path.lexists(folder):
         return []
     if not os.path.isdir(folder) or is_closed(folder):
         return [Finding("changed" if os.path.isdir(folder) else "extra", owner, "")]
@@ -202,19 +206,20 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
 def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
     """Check a package: its record and files. One that is gone is missed by toolkits alone."""
     folder, owner = store.home.packages / at, f"packages/{at}"
-    if not os.path.exists(folder):
-        return [Finding("missing", owner, "")] if _is_used(store, at) else []
-    if os.path.isdir(folder) and is_closed(folder):
+    if not os.path.isdir(folder):
+        if _is_used(store, at):
+            return [Finding("missing", owner, "")]
+        return [Finding("extra", owner, "")] if os.path.lexists(folder) else []
+    if is_closed(folder):
         return [Finding("changed", owner, "")]
     try:
         package = read_package(folder)
     except StoreError:
         return [Finding("changed", owner, MANIFEST)]
-    if package is None and not (os.path.isdir(folder) and _is_used(store, at)):
-        # Nobody will ever tell what it is.
-        return [Finding("extra", owner, "")]
     if package is None:
-        return [Finding("missing", owner, MANIFEST)]
+        # Of what no toolkit uses nobody will ever tell what it is.
+        is_used = _is_used(store, at)
+        return [Finding("missing", owner, MANIFEST) if is_used else Finding("extra", owner, "")]
     found = compare(folder / "tree", package.entries, hashes)
     return [Finding(kind, owner, f"tree/{path}" if path else "tree") for kind, path in found]
 

@@ -85,7 +85,7 @@ def read_contents(toolkit: Path) -> Contents | None:
         data = json.loads(read_regular(path, _LIMIT))
         packages = tuple(Package.from_json({**row, "files": []}) for row in data["packages"])
         return Contents(packages, tuple(Entry(**row) for row in data["files"]))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise StoreError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None

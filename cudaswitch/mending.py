@@ -120,11 +120,12 @@ def mend_toolkits(store: OwnStore, names: Sequence[str]) -> None:
 
     Raises StoreError where a package of one is not there, or nothing tells of which it is made.
     """
+    kits = {name: _toolkit(store.home.toolkits / name) for name in names}
     # In one change: what is offered cannot be told before all records are whole.
     with store.changing() as undo:
-        for name in names:
+        for name, kit in kits.items():
             final = store.home.toolkits / name
-            recipe = _recipe(store, _toolkit(final))
+            recipe = _recipe(store, kit)
             with store.staging.folder(f"toolkit-{name}") as stage:
                 contents = fill(store, recipe, stage)
                 if os.path.islink(final):
@@ -162,7 +163,7 @@ def _toolkit(folder: Path) -> Toolkit:
     contents = read_contents(folder)
     if contents is None:
         # Of one that was adopted the store has its record alone.
-        again = "adopt" if os.listdir(folder) == [MANIFEST] else "install"
+        again = "adopt" if names_in(folder) == [MANIFEST] else "install"
         raise StoreError(
             f"nothing tells any more what toolkit {folder.name} is made of",
             f"delete `{folder}`, and {again} it again",
