@@ -17,7 +17,7 @@ from cudaswitch.contents import read_contents
 from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.ownership import is_anothers
-from cudaswitch.paths import MANIFEST, Home, listed, stores
+from cudaswitch.paths import Home, listed, stores
 from cudaswitch.platforms import current_platform, expanded
 from cudaswitch.regular import read_regular
 from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
@@ -50,23 +50,36 @@ class OwnStore(Store):
         self._locked: set[str] = set()
 
     def used(self, leaving: Collection[str] = ()) -> set[str]:
-        """Name the packages that toolkits are made of, those of the toolkits `leaving` apart."""
+        """Name the packages that toolkits are made of, those of the toolkits `leaving` apart.
+
+        They are all packages where a toolkit does not tell of which it is made.
+        """
         recorded = {kit.name: kit.packages for kit in self.toolkits()}
         parts = {**self.unrecorded(), **recorded}
-        return {at for name, packages in parts.items() if name not in leaving for at in packages}
+        if None in parts.values():
+            return set(listed(self.home.packages))
+        return {at for name in parts.keys() - leaving for at in parts[name] or ()}
 
-    def unrecorded(self) -> dict[str, tuple[str, ...]]:
-        """Map toolkits that have lost their record, and have their list, to their packages.
+    def unrecorded(self) -> dict[str, tuple[str, ...] | None]:
+        """Map toolkits whose record is lost or damaged to the packages that their list names.
 
-        `verify --repair` makes the record of the list.
+        `verify --repair` makes the record of the list. None stands for what cannot be read.
         """
-        found = {}
+        found: dict[str, tuple[str, ...] | None] = {}
         for name in listed(self.home.toolkits):
             folder = self.home.toolkits / name
-            if not os.path.lexists(folder / MANIFEST):
-                with contextlib.suppress(StoreError):
-                    if contents := read_contents(folder):
-                        found[name] = tuple(package.id for package in contents.packages)
+            try:
+                if read_toolkit(folder):
+                    continue
+                is_damaged = False
+            except StoreError:
+                is_damaged = True
+            try:
+                contents = read_contents(folder)
+            except StoreError:
+                contents, is_damaged = None, True
+            if contents or is_damaged:
+                found[name] = contents and tuple(package.id for package in contents.packages)
         return found
 
     def lost_with(self, kits: Sequence[Toolkit]) -> list[Package]:
@@ -120,7 +133,7 @@ class OwnStore(Store):
             return
         with contextlib.suppress(CudaswitchError, OSError):
             # What is away for a while may be meant when it is back.
-            is_all_there = len(self.present()) == len(self.toolkits())
+            is_all_there = len(self.present()) == len(self.names())
             # With root's there, the person could not have it changed.
             if is_anothers(self.home.folder) or not self._ready_at_all() or not is_all_there:
                 return

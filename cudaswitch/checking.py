@@ -15,10 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
-from cudaswitch.compose import place, replaced
-from cudaswitch.contents import Contents, read_contents, walk
+from cudaswitch.compose import parents, place, replaced
+from cudaswitch.contents import Contents, is_closed, read_contents, walk
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import CONTENTS, MANIFEST, listed
+from cudaswitch.staging import layout_of
 from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import Entry, Package, Toolkit
 
@@ -43,7 +44,8 @@ Kind = Literal["changed", "missing", "extra"]
 class Finding(NamedTuple):
     """A file that is not what was recorded; `owner` is `packages/ID` or `toolkits/NAME`.
 
-    `path` is below that folder, empty where all of it is missing or does not belong.
+    `path` is below that folder, empty where it is the folder itself. The file that tells the
+    store's layout is its own owner.
     """
 
     kind: Kind
@@ -111,6 +113,8 @@ def _sha256(path: Path) -> str | None:
 def check(store: Store, names: Sequence[str] = ()) -> Report:
     """Check toolkits and the packages they are made of; without names, all that the store has."""
     report = Report()
+    if not names and not layout_of(store.home):
+        report.findings.append(Finding("changed", store.home.layout.name, ""))
     packages: dict[str, None] = {}
     with Hashes() as hashes:
         for name in names or names_in(store.home.toolkits):
@@ -119,15 +123,19 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
                 report.adopted[name] = kit.path
                 continue
             look = partial(check_toolkit, store, name, hashes)
-            report.findings += _settled(store.home.toolkits / name, look)
-            report.toolkits.append(name)
+            found = _settled(store.home.toolkits / name, look)
+            report.findings += found
+            if Finding("extra", f"toolkits/{name}", "") not in found:
+                report.toolkits.append(name)
             packages |= dict.fromkeys(kit.packages if kit else ())
         if not names:
             packages |= dict.fromkeys(names_in(store.home.packages))
         for at in sorted(packages):
             look = partial(check_package, store, at, hashes)
-            report.findings += _settled(store.home.packages / at, look)
-            report.packages.append(at)
+            found = _settled(store.home.packages / at, look)
+            report.findings += found
+            if Finding("extra", f"packages/{at}", "") not in found:
+                report.packages.append(at)
     return report
 
 
@@ -167,10 +175,10 @@ def _readable(read: Callable[[], _Record | None]) -> _Record | None:
 def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
     """Check a composed toolkit: records, files and links. One that is gone has nothing wrong."""
     folder, owner = store.home.toolkits / name, f"toolkits/{name}"
-    if not os.path.exists(folder):
+    if not os.path.lexists(folder):
         return []
-    if not os.path.isdir(folder):
-        return [Finding("extra", owner, "")]
+    if not os.path.isdir(folder) or is_closed(folder):
+        return [Finding("changed" if os.path.isdir(folder) else "extra", owner, "")]
     found: list[Finding] = []
     try:
         if read_toolkit(folder) is None:
@@ -186,6 +194,9 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
         # Without both nobody will ever tell what it is.
         nameless = found == [Finding("missing", owner, MANIFEST)]
         return [Finding("extra", owner, "")] if nameless else [*found, lost]
+    if os.path.islink(folder):
+        # Its own links to packages are relative: elsewhere they lead nowhere.
+        return [Finding("changed", owner, "")]
     own = _own_content(store, name, contents)
     wrong = compare(folder, contents.entries, hashes, own=own, inside=store.home.packages)
     records = (MANIFEST, CONTENTS)
@@ -195,19 +206,22 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
 def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
     """Check a package: its record and files. One that is gone is missed by toolkits alone."""
     folder, owner = store.home.packages / at, f"packages/{at}"
-    if not os.path.exists(folder):
-        return [Finding("missing", owner, "")] if _is_used(store, at) else []
+    if not os.path.isdir(folder):
+        if _is_used(store, at):
+            return [Finding("missing", owner, "")]
+        return [Finding("extra", owner, "")] if os.path.lexists(folder) else []
+    if is_closed(folder):
+        return [Finding("changed", owner, "")]
     try:
         package = read_package(folder)
     except StoreError:
         return [Finding("changed", owner, MANIFEST)]
-    if package is None and not (os.path.isdir(folder) and _is_used(store, at)):
-        # Nobody will ever tell what it is.
-        return [Finding("extra", owner, "")]
     if package is None:
-        return [Finding("missing", owner, MANIFEST)]
+        # Of what no toolkit uses nobody will ever tell what it is.
+        is_used = _is_used(store, at)
+        return [Finding("missing", owner, MANIFEST) if is_used else Finding("extra", owner, "")]
     found = compare(folder / "tree", package.entries, hashes)
-    return [Finding(kind, owner, f"tree/{path}") for kind, path in found]
+    return [Finding(kind, owner, f"tree/{path}" if path else "tree") for kind, path in found]
 
 
 def _is_used(store: Store, at: str) -> bool:
@@ -238,15 +252,22 @@ def compare(
 ) -> list[Difference]:
     """Tell what differs between a folder and the list of its entries.
 
-    A file may be a symbolic link to one that lies `inside` of another folder.
+    A file may be a symbolic link to one that lies `inside` of another folder. A folder that is
+    closed to us stands for all that is in it.
     """
     there = {}
     if os.path.isdir(folder) and not os.path.islink(folder):
+        if is_closed(folder):
+            return [("changed", "")]
         there = dict(walk(folder))
+    closed = {at for at, found in there.items() if found.is_dir(follow_symlinks=False)}
     wrong: dict[str, Kind] = {}
     promised: dict[str, tuple[str, Future[str | None]]] = {}
     for entry in entries:
         found = there.pop(entry.path, None)
+        if closed and (hiding := closed.intersection(parents(entry.path))):
+            wrong |= dict.fromkeys(hiding, "changed")
+            continue
         if found is None:
             wrong[entry.path] = "missing"
             continue
@@ -264,7 +285,7 @@ def compare(
             wrong[entry.path] = "changed"
         else:
             promised[entry.path] = sha256, hashes.of(path, status)
-    wrong |= dict.fromkeys(there, "extra")
+    wrong = {**dict.fromkeys(there, "extra"), **wrong}
     for where, (sha256, promise) in promised.items():
         if promise.result() != sha256:
             wrong[where] = "changed"

@@ -142,11 +142,11 @@ def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
         for folder in _inside(store.home.toolkits):
             if os.path.exists(folder / MANIFEST):
                 continue
-            if folder.name in mendable:
+            if folder.name not in mendable:
+                found.append(_take("leftover", folder, dry_run))
+            elif mendable[folder.name]:
                 mend = f"`cudaswitch verify {folder.name} --repair` makes it anew"
                 say(f"left alone: toolkit {folder.name}, which has lost its record: {mend}")
-            else:
-                found.append(_take("leftover", folder, dry_run))
     return found
 
 

@@ -85,7 +85,7 @@ def compose(
             # conda-forge keeps links in lib/ to what lies below targets/, which is one place here.
             if where is None or _leads_to_itself(package, entry, where):
                 continue
-            for folder in _parents(where):
+            for folder in parents(where):
                 whole.setdefault(folder, set()).add(package.id)
             if (
                 where in leaves
@@ -93,15 +93,15 @@ def compose(
                 or entry.placeholder
                 or not _keeps_its_place(package, entry)
             ):
-                for folder in _parents(where):
+                for folder in parents(where):
                     whole[folder].add("")
             leaves.setdefault(where, _Leaf(package, entry, tree))
     # Where one package has a folder and another a link of that name, the link wins.
-    leaves = {at: leaf for at, leaf in leaves.items() if leaves.keys().isdisjoint(_parents(at))}
+    leaves = {at: leaf for at, leaf in leaves.items() if leaves.keys().isdisjoint(parents(at))}
     linked = _link_whole_folders(leaves, whole, target) if base is None else set()
     placed = {}
     for where, leaf in leaves.items():
-        if not any(folder in linked for folder in _parents(where)):
+        if not any(folder in linked for folder in parents(where)):
             _place(leaf, where, target, final)
             if leaf.entry.target is None:
                 placed[where] = leaf.entry
@@ -143,7 +143,8 @@ def _merge(there: Path, target: Path, where: str) -> None:
             _merge(child, target, f"{where}/{child.name}")
 
 
-def _parents(path: str) -> Iterable[str]:
+def parents(path: str) -> Iterable[str]:
+    """Yield the folders above a relative path, the nearest first."""
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
@@ -161,7 +162,7 @@ def _link_whole_folders(
     """Link each topmost folder that a single package provides; return their names."""
     linked: set[str] = set()
     for where, leaf in leaves.items():
-        for folder in reversed(list(_parents(where))):
+        for folder in reversed(list(parents(where))):
             if folder in linked:
                 break
             if (

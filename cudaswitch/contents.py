@@ -85,7 +85,7 @@ def read_contents(toolkit: Path) -> Contents | None:
         data = json.loads(read_regular(path, _LIMIT))
         packages = tuple(Package.from_json({**row, "files": []}) for row in data["packages"])
         return Contents(packages, tuple(Entry(**row) for row in data["files"]))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise StoreError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
@@ -98,12 +98,17 @@ def read_contents(toolkit: Path) -> Contents | None:
 def walk(folder: Path, below: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Yield what is in a folder and is no folder itself, by relative path; links are not followed.
 
-    An empty folder says nothing and is left out.
+    An empty folder says nothing and is left out; one that is closed to us comes itself.
     """
     with os.scandir(folder / below if below else folder) as found:
         for entry in sorted(found, key=lambda one: one.name):
             where = f"{below}/{entry.name}" if below else entry.name
-            if entry.is_dir(follow_symlinks=False):
+            if entry.is_dir(follow_symlinks=False) and not is_closed(entry.path):
                 yield from walk(folder, where)
             else:
                 yield where, entry
+
+
+def is_closed(folder: str | os.PathLike[str]) -> bool:
+    """Tell whether we may not look into a folder."""
+    return not os.access(folder, os.R_OK | os.X_OK)

@@ -93,6 +93,8 @@ def install(
     if not wanted:
         return [bundle.found for bundle in bundles]
     require_writable(store.home)
+    # What comes in is combined with them.
+    store.toolkits(required=True)
     with contextlib.ExitStack() as held:
         # In one order for everybody, so that two installs never wait for each other.
         staged = {
@@ -254,6 +256,7 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
     """
     _refuse_place(store, path)
     require_writable(store.home)
+    store.toolkits(required=True)
     with store.changing() as undo:
         made = adoption(store, path, version, cudnn)
         kit, names = made[0].toolkit, {recipe.toolkit.name for recipe in made}

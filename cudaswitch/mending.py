@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,8 +23,9 @@ from cudaswitch.install import Artifact, fill, unpacked
 from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.planning import Recipe
 from cudaswitch.sharing import shared
-from cudaswitch.staging import manifest_text, require_writable
+from cudaswitch.staging import manifest_text
 from cudaswitch.store import read_package, read_toolkit
+from cudaswitch.talk import say
 from cudaswitch.toolkit import Package, Toolkit, platform_of
 from cudaswitch.versions import Version
 
@@ -64,9 +66,25 @@ def _listed(store: OwnStore) -> dict[str, Package]:
     return found
 
 
+def let_in(store: OwnStore, owners: Iterable[str]) -> list[Path]:
+    """Open what is closed to us of packages and toolkits, and return the folders."""
+    with store.held():
+        return [at for owner in owners for at in _opened(store.home.root / owner)]
+
+
+def _opened(folder: Path) -> Iterator[Path]:
+    """Give folders that we may not change the mode of the one in which they lie."""
+    if os.path.islink(folder) or not os.path.isdir(folder):
+        return
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
+        yield folder
+    for name in os.listdir(folder):
+        yield from _opened(folder / name)
+
+
 def put_away(store: OwnStore, owners: Sequence[str]) -> None:
     """Set aside what lies among packages or toolkits and is none."""
-    require_writable(store.home)
     with store.held():
         for owner in owners:
             _set_aside(store, store.home.root / owner)
@@ -74,19 +92,19 @@ def put_away(store: OwnStore, owners: Sequence[str]) -> None:
 
 def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
     """Replace what is damaged of a package by what its archive holds."""
-    require_writable(store.home)
     artifact = obtain(known)
     with ExitStack() as held:
         held.enter_context(store.lock(known.id))
         stage = held.enter_context(store.staging.folder(f"package-{known.id}"))
-        fresh = unpacked(artifact.path, stage)._replace(
+        fresh = unpacked(artifact.path, stage, artifact.origin)._replace(
             source=known.source, origin=known.origin, date=known.date
         )
         if (fresh.id, fresh.sha256) != (known.id, known.sha256):
-            raise StoreError(f"`{artifact.path}` is not the file that {known.id} came from")
+            raise StoreError(f"`{artifact.origin}` is not the file that {known.id} came from")
         with store.held(), ExitStack() as undo:
             final = store.home.packages / known.id
-            if not os.path.exists(final):
+            if os.path.islink(final) or not os.path.isdir(final):
+                _set_aside(store, final)
                 store.staging.publish(stage, final, fresh.to_json(), undo)
                 undo.pop_all()
                 return
@@ -102,14 +120,19 @@ def mend_toolkits(store: OwnStore, names: Sequence[str]) -> None:
 
     Raises StoreError where a package of one is not there, or nothing tells of which it is made.
     """
-    require_writable(store.home)
+    kits = {name: _toolkit(store.home.toolkits / name) for name in names}
     # In one change: what is offered cannot be told before all records are whole.
-    with store.changing():
-        for name in names:
+    with store.changing() as undo:
+        for name, kit in kits.items():
             final = store.home.toolkits / name
-            recipe = _recipe(store, _toolkit(final))
+            recipe = _recipe(store, kit)
             with store.staging.folder(f"toolkit-{name}") as stage:
                 contents = fill(store, recipe, stage)
+                if os.path.islink(final):
+                    say(f"{name} was a link to `{final.readlink()}`, which stays as it is")
+                    known = recipe.toolkit.to_json()
+                    store.staging.publish(stage, final, known, undo, replaces=True)
+                    continue
                 write_atomically(stage / MANIFEST, manifest_text(recipe.toolkit.to_json()))
                 for kind, path in _differences(store, stage, final, contents):
                     _put_right(store, kind, stage / path, final / path)
@@ -140,7 +163,7 @@ def _toolkit(folder: Path) -> Toolkit:
     contents = read_contents(folder)
     if contents is None:
         # Of one that was adopted the store has its record alone.
-        again = "adopt" if os.listdir(folder) == [MANIFEST] else "install"
+        again = "adopt" if names_in(folder) == [MANIFEST] else "install"
         raise StoreError(
             f"nothing tells any more what toolkit {folder.name} is made of",
             f"delete `{folder}`, and {again} it again",
@@ -199,13 +222,18 @@ def _recipe(store: OwnStore, kit: Toolkit) -> Recipe:
 
 
 def _put_right(store: OwnStore, kind: str, fresh: Path, at: Path) -> None:
-    """Replace a file by the fresh one; set aside what stands in its way or does not belong."""
-    if kind == "extra":
-        _set_aside(store, at)
-        return
+    """Replace a file by the fresh one; set aside what stands in its way or does not belong.
+
+    Nothing is done through a link, which may lead to an adopted toolkit.
+    """
     inside = at.relative_to(store.home.root).parts
-    for count in range(3, len(inside)):
-        folder = store.home.root.joinpath(*inside[:count])
+    folders = [store.home.root.joinpath(*inside[:count]) for count in range(3, len(inside))]
+    if kind == "extra":
+        # Behind a link that was put back there is none: it went with the folder that stood there.
+        if not any(map(os.path.islink, folders)):
+            _set_aside(store, at)
+        return
+    for folder in folders:
         if os.path.islink(folder) or os.path.isfile(folder):
             _set_aside(store, folder)
         folder.mkdir(exist_ok=True)

@@ -50,8 +50,11 @@ def plain_modes(within: Path | None = None) -> Iterator[None]:
         os.umask(before)
 
 
-def require_writable(home: Home) -> None:
-    """Make the store's folders, or say in one line why it cannot be written."""
+def require_writable(home: Home, *, mends: bool = False) -> None:
+    """Make the store's folders, or say in one line why it cannot be written.
+
+    A file `layout` that is damaged is refused, or written anew by who `mends` it.
+    """
     refuse_unsafe_path(home.folder)
     refuse_everybodys(home.folder)
     tell_of_everybodys(home.folder)
@@ -61,20 +64,32 @@ def require_writable(home: Home) -> None:
         with plain_modes(home.root):
             for folder in made:
                 folder.mkdir(parents=True, exist_ok=True)
-            if not os.path.exists(home.layout):
+            if not os.path.exists(home.layout) or (mends and not layout_of(home)):
                 write_atomically(home.layout, LAYOUT + "\n")
-        text = read_regular(home.layout, _LAYOUT_BYTES, head=True)
     except OSError as error:
         raise StoreError(
             f"cannot write the store `{home.folder}`: {error.strerror}",
             hint_for(error, "set CUDASWITCH_HOME to a folder of yours"),
         ) from None
-    found = text.decode(errors="replace").strip()
+    found = layout_of(home)
+    if not found:
+        raise StoreError(f"the file `{home.layout}` is damaged", "cudaswitch verify --repair")
     if found != LAYOUT:
         raise StoreError(
             f"the store `{home.folder}` has layout {found}, this cudaswitch writes {LAYOUT}",
             "use the newer cudaswitch that made it",
         )
+
+
+def layout_of(home: Home) -> str | None:
+    """Return the number of a store's layout, ours where it says none; None where it is damaged."""
+    try:
+        text = read_regular(home.layout, _LAYOUT_BYTES, head=True).strip()
+    except FileNotFoundError:
+        return LAYOUT
+    except OSError:
+        return None
+    return text.decode() if text.isdigit() else None
 
 
 class Staging:

@@ -45,7 +45,10 @@ _told: set[str] = set()
 
 
 class Store:
-    """One store on disk. What others share and this person may not read is told, and left out."""
+    """One store on disk. What cannot be read of it is told, and left out.
+
+    Not so of the person's own, but for single toolkits: there StoreError is raised.
+    """
 
     def __init__(self, home: Home, *, shared: bool = False) -> None:
         self.home = home
@@ -66,9 +69,12 @@ class Store:
             return False
         return False
 
-    def toolkits(self) -> list[Toolkit]:
-        """List the toolkits, oldest version first, the bare one before those with cuDNN."""
-        kits = self._records("toolkits", read_toolkit)
+    def toolkits(self, *, required: bool = False) -> list[Toolkit]:
+        """List the toolkits, oldest version first, the bare one before those with cuDNN.
+
+        Where all of one's own are `required`, one that cannot be read raises StoreError.
+        """
+        kits = self._records("toolkits", read_toolkit, required=required)
         return sorted(kits, key=lambda kit: (kit.platform, kit.version, kit.cudnn or Version("0")))
 
     def names(self) -> list[str]:
@@ -82,23 +88,28 @@ class Store:
 
     def packages(self) -> list[Package]:
         """List the packages with their files, by name."""
-        return self._records("packages", read_package)
+        return self._records("packages", read_package, required=True)
 
-    def _records(self, kind: str, read: Callable[[str], _Kind | None]) -> list[_Kind]:
+    def _records(
+        self, kind: str, read: Callable[[str], _Kind | None], *, required: bool
+    ) -> list[_Kind]:
         folder = self.home.at(kind)
-        names = self._tried(listed, folder) or []
-        return list(filter(None, (self._tried(read, f"{folder}/{name}") for name in names)))
+        paths = [f"{folder}/{name}" for name in self._tried(listed, folder) or ()]
+        return list(filter(None, (self._tried(read, at, required=required) for at in paths)))
 
-    def _tried(self, read: Callable[[str], _Result], path: str) -> _Result | None:
+    def _tried(
+        self, read: Callable[[str], _Result], path: str, *, required: bool = True
+    ) -> _Result | None:
         try:
             return read(path)
         except StoreError as error:
-            if not self.shared:
+            if required and not self.shared:
                 raise
             if error.message not in _told:
                 _told.add(error.message)
+                keeper = f"tell who keeps the store `{self.home.folder}`"
                 passed = f"{error.message}, so it is passed over"
-                caution(StoreError(passed, f"tell who keeps the store `{self.home.folder}`"))
+                caution(StoreError(passed, keeper if self.shared else error.hint))
             return None
 
     def tree(self, package: Package) -> Path:
@@ -281,12 +292,12 @@ def read_package(folder: str | PathLike[str]) -> Package | None:
 
 
 def _record(folder: str | PathLike[str], read: Callable[[dict[str, Any]], _Kind]) -> _Kind | None:
-    path = os.path.join(folder, MANIFEST)
+    path, mend = os.path.join(folder, MANIFEST), "cudaswitch verify --repair"
     try:
         return read(read_json(path, _RECORD_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise StoreError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
+        raise StoreError(f"cannot read `{path}`: {error.strerror}", mend) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RequestError):
-        raise StoreError(f"the record `{path}` is damaged", "cudaswitch verify --repair") from None
+        raise StoreError(f"the record `{path}` is damaged", mend) from None

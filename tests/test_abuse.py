@@ -98,6 +98,21 @@ def test_texts(work: Arena, words: str, case: str) -> None:
     refuse(work, words, texts.REFUSED[case][1])
 
 
+@pytest.mark.parametrize("case", texts.STORES)
+def test_records_of_toolkits_are_passed_over(work: Arena, case: str) -> None:
+    words, make = texts.STORES[case]
+    arguments = make(work)
+    before = work.state()
+    outcome = work.run(*arguments)
+    check_bounds(outcome)
+    assert (outcome.code, outcome.out) == (0, ""), outcome
+    message, hint, *_ = outcome.err.splitlines()
+    assert words in message, outcome
+    assert message.endswith(", so it is passed over"), outcome
+    assert hint == "hint: cudaswitch verify --repair", outcome
+    assert work.state() == before
+
+
 @pytest.mark.parametrize("kind", texts.NO_FILES)
 def test_a_version_file_that_is_no_file_decides_nothing(work: Arena, kind: str) -> None:
     texts.special(work, ".cuda-version", kind)

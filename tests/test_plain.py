@@ -151,7 +151,8 @@ def test_it_fails_in_the_same_words(stocked: Home, arguments: list[str]) -> None
     record.write_text("{")
     plain, through_click = _both(stocked, arguments)
     assert plain == through_click
-    assert plain[0] == 1
+    assert "so it is passed over" in plain[2] or arguments != ["list"]
+    assert (plain[0] == 1) is (arguments != ["list"])
 
 
 @pytest.mark.parametrize(

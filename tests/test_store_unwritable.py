@@ -240,10 +240,9 @@ def test_a_store_of_another_layout_is_not_written(stocked: Home, tmp_path: Path)
     assert snapshot(stocked.store) == before
 
 
-@pytest.mark.parametrize("layout", [b"\xff\xfe", b"1" * 9999])
-def test_a_layout_that_is_none_is_another_one(home: Home, layout: bytes) -> None:
+def test_a_layout_without_end_is_another_one(home: Home) -> None:
     home.store.mkdir()
-    (home.store / "layout").write_bytes(layout)
+    (home.store / "layout").write_bytes(b"1" * 9999)
     message = refused(home.run("alias", "zz", "13"), "has layout", hint="newer cudaswitch")
     assert len(message) < 500
 

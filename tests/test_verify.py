@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import signal
 from collections.abc import Callable
@@ -18,19 +16,9 @@ from folder_server import FolderServer
 from homes import Home
 from preloaded import preloaded
 from stock import BARE, FULL
+from verifying import CUDNN, LIBRARY, findings, flip
 
 KIT = "toolkits/10.1.243+cudnn7.6.5"
-CUDNN = "packages/cudnn-7.6.5-cuda10.1_0"
-LIBRARY = f"{CUDNN}/tree/lib/libcudnn.so.7.6.5"
-
-
-def flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    # In place, and with the time that it had: only the hash can tell.
-    status = path.stat()
-    path.write_bytes(content)
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def retarget(path: Path) -> None:
@@ -118,14 +106,6 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], set[tuple[str, str]]]] = 
         {("missing", f"{KIT}/cudaswitch-files.json")},
     ),
 }
-
-
-def findings(home: Home, *arguments: str) -> set[tuple[str, str]]:
-    """Return what `verify --json` finds, by paths below the store."""
-    done = home.run("verify", "--json", *arguments)
-    rows = json.loads(done.stdout)["findings"]
-    assert done.returncode == (1 if rows else 0), done.stderr
-    return {(row["kind"], str(Path(row["path"]).relative_to(home.store))) for row in rows}
 
 
 def without_dates(home: Home) -> dict[str, str]:
@@ -306,3 +286,26 @@ def test_a_shared_store_is_verified_and_left_to_those_who_keep_it(
     assert succeeded(stocked.run("verify", "10.1+cudnn7", **mine)) == []
     refused(stocked.run("verify", "9.9", **mine), "no toolkit `9.9`", hint="cudaswitch list")
     refused(stocked.run("verify", "10", **mine), "`10` names 2 toolkits", hint="one by one")
+
+
+@pytest.mark.parametrize("content", [b"", b"\0\0\0\0", "²\n".encode(), b"1.5\n"])
+def test_a_layout_that_is_no_number_is_damaged(stocked: Home, content: bytes) -> None:
+    """As a power cut leaves it."""
+    succeeded(stocked.run("pin", "10.1", "--dir", "."))
+    layout = stocked.store / "layout"
+    layout.write_bytes(content)
+    refused(stocked.run("gc"), f"`{layout}` is damaged", hint="cudaswitch verify --repair")
+    assert findings(stocked) == {("changed", "layout")}
+    assert findings(stocked, BARE) == set()
+    succeeded(stocked.run("verify", "--repair"))
+    assert layout.read_text() == "1\n"
+    assert succeeded(stocked.run("gc")) == []
+
+
+def test_a_newer_layout_is_not_touched(stocked: Home) -> None:
+    (stocked.store / "layout").write_text("2\n")
+    assert findings(stocked) == set()
+    flip(stocked.store / LIBRARY)
+    refused(stocked.run("gc"), "has layout 2, this cudaswitch writes 1", hint="newer")
+    assert stocked.run("verify", "--repair").returncode == 1
+    assert (stocked.store / "layout").read_text() == "2\n"

@@ -52,7 +52,7 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
         mended = reports[store].findings
         from cudaswitch.cli.repairing import repair_all  # noqa: PLC0415  # loads what installs
 
-        repair_all(store, mended, offline)
+        repair_all(store, names[store], mended, offline)
         reports[store] = check(store, names[store])
     elif repair:
         bring_up_to_date()
@@ -88,7 +88,7 @@ def _tell(
             }
         )
         return
-    talk.table([(one.kind, str(store.home.root / one.shown)) for store, one in found])
+    talk.table([(one.kind, _place(store, one)) for store, one in found])
     for name, at in adopted.items():
         gone = "" if os.path.isdir(Path(at)) else ", which is gone"
         talk.say(f"not verified: {name}, adopted from `{at}`{gone}")
@@ -106,6 +106,12 @@ def _tell(
     else:
         parts = output.counted(len(packages), "package")
         talk.say(f"{output.counted(len(toolkits), 'toolkit')} of {parts}: every file as recorded")
+
+
+def _place(store: Store, one: Finding) -> str:
+    """Name what was found, as `ls` does where a link stands for a whole folder."""
+    path = store.home.root / one.shown
+    return f"{path} -> {path.readlink()}" if not one.path and os.path.islink(path) else str(path)
 
 
 def _row(store: Store, one: Finding) -> dict[str, str]:

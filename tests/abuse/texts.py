@@ -350,7 +350,7 @@ SETTINGS: dict[str, tuple[str, Make]] = {
 
 
 def store(name: str, content: bytes | str | Callable[[Arena], object]) -> Make:
-    """List a shared store that has one file with that content."""
+    """List a store that has one file with that content."""
 
     def put(arena: Arena) -> None:
         if callable(content):
@@ -431,4 +431,4 @@ TOOLKITS: dict[str, tuple[str, Make]] = {
     }.items()
 }
 
-REFUSED = VERSION_FILES | LOCKS | INDEXES | SETTINGS | STORES | TOOLKITS
+REFUSED = VERSION_FILES | LOCKS | INDEXES | SETTINGS | TOOLKITS

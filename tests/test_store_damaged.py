@@ -1,0 +1,89 @@
+"""One toolkit of one's own store that cannot be read: it is named, and the others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from checks import Done, refused, snapshot, succeeded
+from homes import Home
+from stock import BARE, FULL, stored, toolkit
+from verifying import CUDNN, findings, found_by
+
+PACKAGES = ("cudatoolkit-10.1.243-h6bb024c_0", CUDNN.rpartition("/")[2])
+
+BAD: dict[str, tuple[str, Callable[[Path], object], tuple[str, str]]] = {
+    "a circle of links": (
+        "toolkits/9.2",
+        lambda at: at.symlink_to("9.2"),
+        ("extra", "toolkits/9.2"),
+    ),
+    "a folder that is closed": (
+        f"toolkits/{FULL}",
+        lambda at: at.chmod(0),
+        ("changed", f"toolkits/{FULL}"),
+    ),
+    "a record that is closed": (
+        f"toolkits/{FULL}/cudaswitch.json",
+        lambda at: at.chmod(0),
+        ("changed", f"toolkits/{FULL}/cudaswitch.json"),
+    ),
+    "a record that is damaged": (
+        f"toolkits/{FULL}/cudaswitch.json",
+        lambda at: at.write_text("{"),
+        ("changed", f"toolkits/{FULL}/cudaswitch.json"),
+    ),
+}
+
+
+@pytest.fixture
+def three(stocked: Home, tmp_path: Path) -> Home:
+    succeeded(stocked.run("install", toolkit(tmp_path, "11.8.0")))
+    return stocked
+
+
+def went_on(done: Done, at: Path) -> list[str]:
+    """Return what was printed by a command that named what is bad, once, and how to mend it."""
+    lines = succeeded(done)
+    named = [line for line in done.stderr.splitlines() if str(at) in line]
+    assert len(named) == 1, done.stderr
+    assert named[0].endswith("so it is passed over")
+    assert "hint: cudaswitch verify --repair\n" in done.stderr
+    return lines
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_it_is_passed_over(three: Home, tmp_path: Path, bad: str) -> None:
+    path, harm, finding = BAD[bad]
+    at = three.store / path
+    before = snapshot(three.store)
+    harm(at)
+    assert "11.8.0" in str(went_on(three.run_plainly("list"), at))
+    done = three.run_plainly("exec", "11.8", "--", "printenv", "CUDA_HOME")
+    assert went_on(done, at) == [str(three.store / "toolkits/11.8.0")]
+    went_on(three.run_plainly("remove", "11.8"), at)
+    went_on(three.run_plainly("gc"), at)
+    # What it is made of stays.
+    assert set(PACKAGES) <= set(stored(three)["packages"])
+    # What is put in would be combined with it.
+    done = three.run_plainly("install", toolkit(tmp_path, "11.8.0"))
+    assert refused(done, str(at), hint="cudaswitch verify --repair")
+    assert found_by(three.run_plainly("verify", "--json"), three) == {finding}
+    succeeded(three.run_plainly("verify", "--repair"))
+    succeeded(three.run_plainly("install", toolkit(tmp_path, "11.8.0")))
+    assert findings(three) == set()
+    assert stored(three)["toolkits"] == [BARE, FULL, "11.8.0"]
+    assert before.keys() <= snapshot(three.store).keys()
+
+
+@pytest.mark.parametrize("kind", ["toolkits", "packages"])
+def test_a_link_to_nothing_is_none(stocked: Home, tmp_path: Path, kind: str) -> None:
+    link = stocked.store / kind / "gone"
+    link.symlink_to(tmp_path / "gone")
+    assert findings(stocked) == {("extra", f"{kind}/gone")}
+    succeeded(stocked.run("verify", "--repair"))
+    [kept] = stocked.store.glob(f"set-aside/*/{kind}/*")
+    assert kept.readlink() == tmp_path / "gone"
+    assert "2 toolkits of 2 packages" in stocked.run("verify").stderr

@@ -1,0 +1,50 @@
+"""verify where a folder or record may not be read: one finding, and --repair opens it."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+from checks import snapshot, succeeded
+from homes import Home
+from stock import FULL
+from verifying import CUDNN, LIBRARY, findings, flip, found_by
+
+KIT = f"toolkits/{FULL}"
+FOLDERS = (CUDNN, f"{CUDNN}/tree", f"{CUDNN}/tree/lib", KIT, f"{KIT}/lib64")
+
+
+@pytest.mark.parametrize("mode", [0, stat.S_IRUSR, stat.S_IXUSR])
+@pytest.mark.parametrize("at", FOLDERS)
+def test_a_folder_that_is_closed(stocked: Home, at: str, mode: int) -> None:
+    before = snapshot(stocked.store)
+    folder = stocked.store / at
+    modes = folder.stat().st_mode
+    folder.chmod(mode)
+    assert found_by(stocked.run_plainly("verify", "--json"), stocked) == {("changed", at)}
+    done = stocked.run_plainly("verify", "--repair")
+    succeeded(done)
+    assert "repaired 1 file" in done.stderr
+    assert folder.stat().st_mode == modes
+    after = snapshot(stocked.store)
+    # Records of packages hold the time at which they were written.
+    assert after.keys() == before.keys()
+    assert findings(stocked) == set()
+
+
+def test_what_is_wrong_behind_it_is_mended_too(stocked: Home) -> None:
+    flip(stocked.store / LIBRARY)
+    (stocked.store / CUDNN / "tree/lib/mine").mkdir()
+    for at in (f"{CUDNN}/tree/lib/mine", f"{CUDNN}/tree/lib", "packages/strange"):
+        (stocked.store / at).mkdir(exist_ok=True)
+        (stocked.store / at).chmod(0)
+    found = found_by(stocked.run_plainly("verify", "--json"), stocked)
+    assert found == {
+        ("changed", f"{CUDNN}/tree/lib"),
+        ("changed", f"{KIT}/lib64/libcudnn.so.7.6.5"),
+        ("changed", "packages/strange"),
+    }
+    succeeded(stocked.run_plainly("verify", "--repair"))
+    assert findings(stocked) == set()
+    assert list(stocked.store.glob("set-aside/*/packages/strange"))

@@ -1,0 +1,33 @@
+"""What `verify` finds in a store, and damage that only a hash can tell."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from checks import Done
+from homes import Home
+
+CUDNN = "packages/cudnn-7.6.5-cuda10.1_0"
+LIBRARY = f"{CUDNN}/tree/lib/libcudnn.so.7.6.5"
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    # In place, and with the time that it had: only the hash can tell.
+    status = path.stat()
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def found_by(done: Done, home: Home) -> set[tuple[str, str]]:
+    """Return what a `verify --json` has found: kinds, with paths below the store."""
+    rows = json.loads(done.stdout)["findings"]
+    assert done.returncode == (1 if rows else 0), done.stderr
+    return {(row["kind"], str(Path(row["path"]).relative_to(home.store))) for row in rows}
+
+
+def findings(home: Home, *arguments: str) -> set[tuple[str, str]]:
+    return found_by(home.run("verify", "--json", *arguments), home)
