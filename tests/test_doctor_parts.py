@@ -136,3 +136,15 @@ def test_the_release_in_the_path_of_an_nvcc_that_is_not_there(patient: Patient, 
         assert fix in patient.told(pasted)["fix"]
     pasted = "FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'"
     assert "cudaswitch env 13.0.88 " in patient.told(pasted)["fix"]
+
+
+def test_cmake_finds_nvcc_and_no_runtime_beside_it(patient: Patient) -> None:
+    """The version that it names is of the nvcc that it has found."""
+    patient.adopt("13.0.88")
+    kit = patient.adopt("12.4.131")
+    pasted = 'Could NOT find CUDAToolkit (missing: CUDA_CUDART) (found version "12.4.131")'
+    assert "cudaswitch env 12.4 " in patient.told(pasted)["fix"]
+    (kit / "lib64/libcudart.so").unlink()
+    found = patient.told(pasted)
+    assert "no libcudart" in found["title"]
+    assert found["fix"].startswith("cudaswitch install 12.4 --from nvidia --force && ")

@@ -227,6 +227,43 @@ def test_a_cudnn_for_what_is_installed(
 
 
 @pytest.mark.parametrize(
+    ("installed", "release"),
+    [([], "11.8"), (["12.9.86"], "11.8"), (["11.2.152", "12.9.86"], "11.2")],
+)
+def test_the_cudnn_of_a_tensorflow_for_cuda_11(
+    patient: Patient, installed: list[str], release: str
+) -> None:
+    for version in installed:
+        patient.adopt(version)
+    pasted = f"Could not load dynamic library 'libcudnn.so.8'; dlerror: {CUDNN.format(8)}"
+    found = patient.told(pasted)
+    assert found["fix"].startswith(f"cudaswitch install {release} --cudnn 8 && ")
+
+
+@pytest.mark.parametrize(
+    ("pasted", "without"),
+    [
+        ("cupy.cuda.compiler.JitifyException: Runtime", "cudaswitch resolve"),
+        (
+            "libcublas.so.11: undefined symbol: cublasLtX, version libcublasLt.so.11",
+            "cudaswitch which libcublasLt.so.11",
+        ),
+    ],
+)
+def test_a_list_is_to_blame_only_where_there_is_one(
+    patient: Patient, pasted: str, without: str
+) -> None:
+    found = patient.told(pasted)
+    assert "LD_LIBRARY_PATH, which is not set in this shell" in found["cause"]
+    assert found["fix"] == without
+    kit = patient.toolkit(patient.work / "kit")
+    patient.env["LD_LIBRARY_PATH"] = f"/mine:{kit}/lib64"
+    found = patient.told(pasted)
+    assert "not set" not in found["cause"]
+    assert found["fix"] == "export LD_LIBRARY_PATH=/mine"
+
+
+@pytest.mark.parametrize(
     ("value", "told", "fix"),
     [
         (None, "which is not set in", "nvidia-smi -L"),

@@ -129,6 +129,7 @@ def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
     values["active"] = str(active.version) if active and active.version else "none"
     values["gcc_here"] = str(facts.needs.gcc[0]) if facts.needs.gcc else "none"
     values["cuda_home"] = facts.get("CUDA_HOME") or "not set"
+    values["unset"] = "" if facts.get("LD_LIBRARY_PATH") else ", which is not set in this shell,"
     values["visible"] = facts.variables.get("CUDA_VISIBLE_DEVICES", "not set") or "empty"
     values["cc_here"] = ", ".join(facts.needs.cc) or "unknown"
     return values

@@ -44,6 +44,13 @@ def _clean(facts: Facts, _: str) -> str:
     return spell(facts, without("LD_LIBRARY_PATH", *cuda), {})
 
 
+def _mixed(facts: Facts, _: str, part: Part | None = None) -> str:
+    """Leave CUDA out of LD_LIBRARY_PATH; where none is there, show where it comes from else."""
+    if any(one.libraries for one in facts.library_path):
+        return _clean(facts, "")
+    return f"cudaswitch which {part.name}" if part else "cudaswitch resolve"
+
+
 def _auto(facts: Facts, _: str) -> str:
     return install_command(facts, Request("auto"))
 
@@ -102,33 +109,36 @@ def _pip(facts: Facts, words: str) -> str:
     return " ".join([pip(facts), *(word(facts, one) for one in words.split())])
 
 
-def _cudnn(facts: Facts, wanted: str) -> str:
-    """Bring a cuDNN such as 9 or 9.3, any without: for the CUDA in use if that has one."""
-    least = Version(wanted or _newest_major(facts))
+def _cudnn(facts: Facts, words: str) -> str:
+    """Bring a cuDNN such as 9 or 9.3, any without: for the CUDA in use if that has one.
+
+    With a second word it is for that CUDA, where no framework here says another.
+    """
+    wanted, _, cuda = words.partition(" ")
+    least, needs = Version(wanted or _newest_major(facts)), facts.resolution
+    own = needs.cuda if needs.cudnn and Version(needs.cudnn).major == least.major else None
+    asked = Request(Version(own).minor if own else cuda or ">=0")
     fits = [
         kit
         for kit in facts.installed
         if kit.cudnn and kit.cudnn.major == least.major and kit.cudnn >= least
     ]
-    if fits:
-        return use_command(facts, fits[-1].name)
+    for kit in reversed(fits):
+        if own or asked.accepts(kit.version):
+            return use_command(facts, kit.name)
     newest = lowest_capability(Version(str(least.major)))
     if newest is None:
         return "cudaswitch compat"
-    needs, in_use = facts.resolution, _in_use(facts)
-    if needs.cuda and needs.cudnn and Version(needs.cudnn).major == least.major:
-        best = Version(Version(needs.cuda).minor)
-    elif in_use and not unsupported_cuda(newest.cudnn, in_use):
-        best = in_use
-    elif there := [
-        Version(kit.version.minor)
-        for kit in facts.installed
-        if not unsupported_cuda(newest.cudnn, kit.version) and _runs(facts, kit.version)
-    ]:
-        best = there[-1]
-    else:
-        best = max(cuda for cuda in newest.cuda if _runs(facts, cuda) or cuda == newest.cuda[0])
-    return install_command(facts, Request(str(best), str(least.major)))
+    here = [kit.version for kit in reversed(facts.installed) if _runs(facts, kit.version)]
+    mine = filter(None, (_in_use(facts), *here))
+    usual = [one for one in newest.cuda if _runs(facts, one)] or [newest.cuda[0]]
+    candidates = [
+        *([Version(own)] if own else []),
+        *(one for one in mine if not unsupported_cuda(newest.cudnn, one)),
+        *sorted(usual, reverse=True),
+    ]
+    best = next(filter(asked.accepts, candidates), Version(cuda or str(newest.cuda[0])))
+    return install_command(facts, Request(best.minor, str(least.major)))
 
 
 def _newest_major(facts: Facts) -> str:
@@ -312,6 +322,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "gpu": _gpu,
     "gpus": _gpus,
     "libdevice": _libdevice,
+    "mixed": _mixed,
     "set": _set,
     "stubs": _stubs,
     "unset": _set,
@@ -323,6 +334,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
 FOR_PART: dict[str, Callable[[Facts, str, Part], str]] = {
     "headers": _headers,
     "link": _link,
+    "mixed": _mixed,
     "use": first_that_has,
 }
 """The same, where it depends on what of a toolkit the message finds missing."""
