@@ -79,6 +79,7 @@ LOST = "OSError: lib{}: cannot open shared object file: No such file or director
         ("nvToolsExt.so.1", "install 12.8 && "),
         ("nppicc.so.12", "install 12 --from nvidia --components full --force && "),
         ("nvrtc.so.11.2", "install 11.8 && "),
+        ("cufile.so.0", "install 13 --components full && "),
         ("cudart.so.12", "env 12 "),
     ],
 )
@@ -148,3 +149,59 @@ def test_cmake_finds_nvcc_and_no_runtime_beside_it(patient: Patient) -> None:
     found = patient.told(pasted)
     assert "no libcudart" in found["title"]
     assert found["fix"].startswith("cudaswitch install 12.4 --from nvidia --force && ")
+
+
+def test_headers_a_folder_deeper(patient: Patient) -> None:
+    """From CUDA 13 on Thrust, CUB and libcu++ are in include/cccl."""
+    kit = patient.adopt("13.0.88")
+    patient.env["CUDA_HOME"] = str(kit)
+    for name in ("nv/target", "thrust/device_vector.h", "cuda/std/utility"):
+        pasted = f"/x/cuda_fp16.hpp:65:10: fatal error: {name}: No such file or directory"
+        found = patient.told(pasted)
+        assert f"; `{kit}` has no {name}" in found["cause"]
+        assert found["fix"].startswith("cudaswitch install 13.0 --from pypi --force && ")
+        (kit / "include/cccl" / name).parent.mkdir(parents=True)
+        assert patient.told(pasted)["fix"] == f"export CPATH={kit}/include/cccl"
+
+
+@pytest.mark.parametrize(
+    ("pasted", "code", "fix"),
+    [
+        ("nvcc fatal   : Value 'c++20' is not defined for option 'std'", "CS178", "env 12.4.131 "),
+        ("nvcc fatal   : Value 'gnu++17' is not defined for option 'std'", "CS178", "env 12.4.131"),
+        ("nvcc fatal   : Value 'c++23' is not defined for option 'std'", "CS178", "compat"),
+        ("Couldn't invoke ptxas --version", "CS171", "env 12.4.131 "),
+        ("CMake Error:\n    CUDA::nvToolsExt\n\n  but the target", "CS167", "install 12.8 && "),
+        ("meson.build:1:0: ERROR: Unknown compiler(s): [['nvcc']]", "CS141", "env 12.4.131 "),
+        ('ERROR: Dependency "cuda" not found, tried system', "CS115", "env 12.4.131 "),
+        ('ccache: error: Could not find compiler "nvcc" in PATH', "CS141", "env 12.4.131 "),
+        ("Unable to find nvcc compiler. Please set CUDA_HOME", "CS115", "env 12.4.131 "),
+        ("-- The CUDA compiler identification is unknown", "CS158", "env 12.4.131 "),
+        ("The cuSPARSE library was not found.", "CS102", ""),
+        (
+            "FindCUDA says CUDA version is 11.8 (usually determined by nvcc), but the\n"
+            "  CUDA headers say the version is 12.4.  This often occurs when",
+            "CS168",
+            "env 12.4 ",
+        ),
+        (
+            "nvlink fatal   : Input file 'x.o' newer than toolkit (124 vs 118)",
+            "CS175",
+            "env 12.4 ",
+        ),
+    ],
+)
+def test_what_else_asks_for_a_toolkit(patient: Patient, pasted: str, code: str, fix: str) -> None:
+    """The newest here is a runtime alone."""
+    for version, nvcc in (("11.8.89", True), ("12.4.131", True), ("12.6.3", False)):
+        patient.adopt(version, nvcc=nvcc)
+    found = patient.told(pasted)
+    assert (found["code"], fix in found["fix"]) == (code, True), found
+
+
+def test_other_flags_of_nvcc_stay(patient: Patient) -> None:
+    patient.env["NVCC_PREPEND_FLAGS"] = "-ccbin=/usr/bin/gcc-10"
+    pasted = 'amxtileintrin.h(42): error: identifier "__builtin_ia32_ldtilecfg" is undefined'
+    kept = "-ccbin=/usr/bin/gcc-10 -D_AMXTILEINTRIN_H_INCLUDED"
+    patient.program(patient.work / "gcc")
+    assert patient.told(pasted)["fix"] == f"export NVCC_PREPEND_FLAGS='{kept}'"

@@ -36,6 +36,7 @@ class Part(NamedTuple):
 
 
 NVCC = Part("nvcc", ("bin/nvcc",), ("conda",))
+PTXAS = Part("ptxas", ("bin/ptxas",), ("conda",))
 STUB = Part("stub of libcuda", tuple(f"{at}/libcuda.so" for at in STUBS), ("pypi", "conda"))
 
 

@@ -13,10 +13,12 @@ from cudaswitch.compat.sonames import releases_with
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.parts import (
     NVCC,
+    PTXAS,
     STUB,
     Part,
     first_that_has,
     having,
+    header,
     library,
     place,
 )
@@ -31,11 +33,14 @@ from cudaswitch.doctor.spelling import (
     without,
     word,
 )
+from cudaswitch.hostcompiler import bringing
 from cudaswitch.programs import conda_program
 from cudaswitch.resolver.machine import check_driver
 from cudaswitch.versions import Request, Version
 
 _CUDNN_MAJORS = ("9", "8", "7")
+_STANDARDS = {"14": "9.0", "17": "11.0", "20": "12.0"}
+"""The first CUDA whose nvcc takes a C++ standard, as CUDA's release notes have it."""
 
 
 def _clean(facts: Facts, _: str) -> str:
@@ -100,6 +105,26 @@ def _at_least(facts: Facts, least: str) -> str:
     return use_command(facts, fits[-1].name) if fits else first_that_has(facts, least, NVCC)
 
 
+def _standard(facts: Facts, year: str) -> str:
+    """Bring an nvcc that knows a C++ standard."""
+    return _at_least(facts, _STANDARDS[year]) if year in _STANDARDS else "cudaswitch compat"
+
+
+def _nvtx(facts: Facts, _: str) -> str:
+    part = library("nvToolsExt", "so")
+    return first_that_has(facts, release_with(facts, "nvToolsExt", "1"), part)
+
+
+def _host(facts: Facts, _: str) -> str:
+    return next(iter(bringing(facts.accepts)), "g++ --version")
+
+
+def _flag(facts: Facts, flag: str) -> str:
+    """Give nvcc one flag more on every call."""
+    there = facts.get("NVCC_PREPEND_FLAGS")
+    return setting(facts, "NVCC_PREPEND_FLAGS", f"{there} {flag}".strip())
+
+
 def _gpus(facts: Facts, _: str) -> str:
     hidden = "CUDA_VISIBLE_DEVICES"
     return setting(facts, hidden, "") if hidden in facts.variables else "nvidia-smi -L"
@@ -161,12 +186,13 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
     return _cudnn(facts, least)
 
 
-def _nccl(facts: Facts, _: str) -> str:
+def _beside(facts: Facts, name: str) -> str:
+    """Bring a library that is no part of a toolkit: conda's package, or NVIDIA's wheel."""
     if facts.environment and facts.environment.owner == "C":
-        return f"{conda_program(facts.variables)} install -c conda-forge nccl"
+        return f"{conda_program(facts.variables)} install -c conda-forge {name}"
     needs, in_use = facts.resolution, _in_use(facts)
     cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
-    return f"{pip(facts)} install nvidia-nccl-cu{cuda.major}"
+    return f"{pip(facts)} install nvidia-{name}-cu{cuda.major}"
 
 
 def _in_use(facts: Facts) -> Version | None:
@@ -311,22 +337,28 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "clean": _clean,
     "at-least": _at_least,
     "auto": _auto,
+    "beside": _beside,
     "build": _build,
     "cudnn": _cudnn,
     "newer-cudnn": _newer_cudnn,
-    "nccl": _nccl,
     "numba": _numba,
     "nvrtc": _nvrtc,
     "pip": _pip,
     "driver": _driver,
+    "flag": _flag,
     "gpu": _gpu,
     "gpus": _gpus,
+    "host": _host,
     "libdevice": _libdevice,
     "mixed": _mixed,
     "set": _set,
     "stubs": _stubs,
     "unset": _set,
     "cudart": partial(first_that_has, part=library("cudart", "so")),
+    "nvtx": _nvtx,
+    "ptxas": partial(_build, part=PTXAS),
+    "runtime-headers": partial(_build, part=header("cuda_fp16.h")),
+    "standard": _standard,
     "nvcc": partial(first_that_has, part=NVCC),
 }
 """What stands behind an `@` in the table of messages, for this shell and machine."""
