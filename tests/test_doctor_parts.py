@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
+import builders
+from builders.redist import redist_index
+from builders.tree import Content, File
+from checks import succeeded
+from cudaswitch.platforms import current_platform
 from doctoring import Patient
+from doctoring.patient import OwnEnv
 
 TORCH = (
     "The detected CUDA version (11.8) mismatches the version that was used to compile\n"
@@ -38,10 +47,11 @@ def test_only_a_toolkit_with_nvcc_serves_where_nvcc_is_missing(
 @pytest.mark.parametrize(
     ("installed", "wanted", "fix"),
     [
-        ({"12.4.131": False, "13.0.88": True}, "12.4", "install 12.4 --from nvidia --force && "),
+        ({"12.4.1": False, "13.0.88": True}, "12.4", "install 12.4 --from nvidia --force && "),
+        ({"12.4.131": False, "13.0.88": True}, "12.4", "install 12.4.1 --from nvidia && "),
         ({"12.4.99": True, "12.4.131": False}, "12.4", "env 12.4.99 "),
         ({"12.4.131": True}, "12.4", "env 12.4 "),
-        ({"13.0.88": False}, "13.0", "install 13.0 --from pypi --force && "),
+        ({"13.0.0": False}, "13.0", "install 13.0 --from pypi --force && "),
         ({"10.1.243": False}, "10.1", "install 10.1 --from runfile --force && "),
         ({}, "11.3", "install 11.3 --from runfile && "),
         ({}, "11.8", "install 11.8 && "),
@@ -101,7 +111,7 @@ def test_a_toolkit_that_was_installed_in_parts_lacks_a_library(
 
 @pytest.mark.parametrize("name", ["cublas_v2.h", "cusparse.h"])
 def test_a_toolkit_that_was_installed_in_parts_lacks_a_header(patient: Patient, name: str) -> None:
-    kit = patient.adopt("13.0.88")
+    kit = patient.adopt("13.0.0")
     patient.env["CUDA_HOME"] = str(kit)
     pasted = f"main.cpp:1:10: fatal error: {name}: No such file or directory"
     found = patient.told(pasted)
@@ -116,7 +126,7 @@ def test_a_toolkit_that_was_installed_in_parts_lacks_a_header(patient: Patient, 
 def test_stubs_come_of_a_source_that_has_them(patient: Patient) -> None:
     """Of any toolkit here that has them, active or not: `use` sets no LIBRARY_PATH."""
     pasted = "/usr/bin/ld: cannot find -lcuda: No such file or directory"
-    patient.env["CUDA_HOME"] = str(patient.adopt("13.2.78"))
+    patient.env["CUDA_HOME"] = str(patient.adopt("13.2.0"))
     fix = patient.told(pasted)["fix"]
     assert fix.startswith("cudaswitch install 13.2 --from nvidia --force && ")
     stubs = patient.adopt("12.4.131") / "lib64/stubs"
@@ -142,7 +152,7 @@ def test_the_release_in_the_path_of_an_nvcc_that_is_not_there(patient: Patient, 
 def test_cmake_finds_nvcc_and_no_runtime_beside_it(patient: Patient) -> None:
     """The version that it names is of the nvcc that it has found."""
     patient.adopt("13.0.88")
-    kit = patient.adopt("12.4.131")
+    kit = patient.adopt("12.4.1")
     pasted = 'Could NOT find CUDAToolkit (missing: CUDA_CUDART) (found version "12.4.131")'
     assert "cudaswitch env 12.4 " in patient.told(pasted)["fix"]
     (kit / "lib64/libcudart.so").unlink()
@@ -153,7 +163,7 @@ def test_cmake_finds_nvcc_and_no_runtime_beside_it(patient: Patient) -> None:
 
 def test_headers_a_folder_deeper(patient: Patient) -> None:
     """From CUDA 13 on Thrust, CUB and libcu++ are in include/cccl."""
-    kit = patient.adopt("13.0.88")
+    kit = patient.adopt("13.0.0")
     patient.env["CUDA_HOME"] = str(kit)
     for name in ("nv/target", "thrust/device_vector.h", "cuda/std/utility"):
         pasted = f"/x/cuda_fp16.hpp:65:10: fatal error: {name}: No such file or directory"
@@ -205,3 +215,41 @@ def test_other_flags_of_nvcc_stay(patient: Patient) -> None:
     kept = "-ccbin=/usr/bin/gcc-10 -D_AMXTILEINTRIN_H_INCLUDED"
     patient.program(patient.work / "gcc")
     assert patient.told(pasted)["fix"] == f"export NVCC_PREPEND_FLAGS='{kept}'"
+
+
+def redist(folder: Path) -> str:
+    """Lay NVIDIA's index of 12.4.1 with two pieces, and return its URL."""
+    library = builders.elf_library(folder / "made.so", "libcudart.so.12", {"a": 1}).read_bytes()
+    nvcc = b"#!/bin/sh\necho 'Cuda compilation tools, release 12.4, V12.4.131'\n"
+    pieces: dict[str, dict[str, Content]] = {
+        "cuda_nvcc-linux-x86_64-12.4.131-archive": {"bin/nvcc": File(nvcc, executable=True)},
+        "cuda_cudart-linux-x86_64-12.4.127-archive": {"lib/libcudart.so.12": library},
+    }
+    archives = [
+        builders.tar_archive(folder / f"{top}.tar.xz", top, tree) for top, tree in pieces.items()
+    ]
+    redist_index(folder / "nvidia", "cuda", "12.4.1", archives)
+    return (folder / "nvidia").as_uri()
+
+
+@pytest.mark.skipif(current_platform() != "linux-64", reason="its pieces are for linux-64")
+@pytest.mark.parametrize("whence", ["index", "file"])
+def test_what_is_told_brings_nvcc_at_once(patient: Patient, whence: str) -> None:
+    """Over the same release without it, and beside a toolkit of pieces, which sorts behind it."""
+    patient.env["CUDASWITCH_NVIDIA_URL"] = redist(patient.work / "made")
+    piece = patient.work / "made/cuda_cudart-linux-x86_64-12.4.127-archive.tar.xz"
+    only = ("12.4", "--from", "nvidia", "--components", "cudart")
+    patient.run("install", *(only if whence == "index" else (piece,)))
+    env = OwnEnv(patient.work / "env")
+    env.torch("2.4.0+cu124", "12.4")
+    patient.activate(env)
+    fix = patient.told(NO_NVCC[0])["fix"]
+    assert ("--force" in fix) == (whence == "index")
+    done = subprocess.run(
+        ["bash", "-c", f"{fix} && nvcc --version"],
+        env=patient.home.env | patient.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert succeeded(done)[-1] == "Cuda compilation tools, release 12.4, V12.4.131"

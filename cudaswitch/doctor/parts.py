@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.doctor.folders import CUPTI, INCLUDES, STUBS
 from cudaswitch.doctor.model import Facts
@@ -74,20 +75,30 @@ def first_that_has(facts: Facts, version: str, part: Part | None = None) -> str:
     fits = [kit for kit in having(facts, part) if kit in there]
     if fits:
         return use_command(facts, version if fits == there else fits[-1].name)
-    request = Request(version)
-    options = _options(request, part, anew=bool(there)) if part else ()
+    request = Request(_to_be_newest(version, there))
+    options = _options(request, part, there) if part else ()
     return install_command(facts, request, *options)
 
 
-def _options(request: Request, part: Part, *, anew: bool) -> list[str]:
-    """Spell what `install` has to be told so that the part comes."""
+def _to_be_newest(version: str, there: Sequence[Toolkit]) -> str:
+    """Return the release to install where what is there would still be the newest afterwards.
+
+    A toolkit of loose pieces has the number of its nvcc or runtime: 12.4.131 is of 12.4.1.
+    """
+    known = [one for one in known_releases("cuda") if one.starts_with(Version(version))]
+    return str(max(known)) if known and there and max(known) < there[-1].version else version
+
+
+def _options(request: Request, part: Part, there: Sequence[Toolkit]) -> list[str]:
+    """Spell what `install` has to be told so that the part comes, though others are there."""
     usual = source = usual_source(request)[0]
     if source in part.lacking:
         source = "nvidia" if source == "pypi" else _older(request)
-    whence = ["--from", source] if anew or source != usual else []
+    whence = ["--from", source] if there or source != usual else []
     # Neither a runfile nor conda's cudatoolkit can be had in parts.
     if source in ("pypi", "nvidia") and part.component not in SETS["build"]:
         whence += ["--components", FULL]
+    anew = any(request.accepts(kit.version) for kit in there)
     return [*whence, *(["--force"] if anew else [])]
 
 
