@@ -253,3 +253,24 @@ def test_what_is_told_brings_nvcc_at_once(patient: Patient, whence: str) -> None
         check=False,
     )
     assert succeeded(done)[-1] == "Cuda compilation tools, release 12.4, V12.4.131"
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [("13.0.88", "13.0"), ("12.4.99", ""), ("", "another toolkit")]
+)
+def test_another_nvcc_beside_a_toolkit_without(patient: Patient, version: str, told: str) -> None:
+    """One of the same release serves; one in a folder of programs is of nobody knows which."""
+    kit, other = patient.work / "kit", patient.work / "other"
+    patient.toolkit(kit, "12.4.1", nvcc=False)
+    if version:
+        patient.toolkit(other, version)
+    else:
+        patient.program(other / "bin/nvcc")
+    patient.env["CUDA_HOME"] = str(kit)
+    patient.on_path(other / "bin")
+    patient.in_shell("none")
+    found = {one["code"]: one for one in patient.findings(1)}
+    assert set(found) == ({"CS034"} if told else set())
+    if told:
+        assert found["CS034"]["evidence"].endswith(f"`nvcc` is `{other}/bin/nvcc` of {told}")
+        assert found["CS034"]["fix"].startswith("cudaswitch install 12.4 && ")

@@ -141,12 +141,16 @@ def _none_of_its_own(facts: Facts) -> Iterator[Found]:
     """Without another release's nvcc on PATH nothing is wrong: programs that run need none."""
     home = facts.homes.get("CUDA_HOME")
     other = facts.nvcc[0] if facts.nvcc and not facts.get("CUDACXX") else None
-    if not home or not home.version or "bin/nvcc" in home.has or not other:
+    if not home or not home.version or "bin/nvcc" in home.has:
         return
-    if other.kit.version and other.kit.version.minor != home.version.minor:
-        nvcc = f"`nvcc` is `{other.path}` of {other.kit.version.minor}"
-        evidence = f"`{home.home}` of {home.version.minor} has none, {nvcc}"
-        yield Found(evidence, first_that_has(facts, home.version.minor, NVCC))
+    if not other or "bin/nvcc" not in other.kit.has:
+        return
+    # One in /usr/local/bin tells of a toolkit elsewhere.
+    release = other.kit.version.minor if other.kit.version else "another toolkit"
+    if release != home.version.minor:
+        evidence = f"`{home.home}` of {home.version.minor} has none, `nvcc` is `{other.path}`"
+        fix = first_that_has(facts, home.version.minor, NVCC)
+        yield Found(f"{evidence} of {release}", fix)
 
 
 def _other_ptxas(facts: Facts) -> Iterator[Found]:
