@@ -144,6 +144,8 @@ def test_what_the_toolkit_here_has(patient: Patient, line: str, laid: bool, fix:
     kit = patient.work / "kit"
     if laid:
         patient.toolkit(kit)
+        for name in ("include/cublas_v2.h", "lib64/libcublas.so"):
+            (kit / name).write_text("")
         (kit / "lib64").rename(kit / "lib")
         patient.env["CUDA_HOME"] = str(kit)
     (patient.work / "no-nvcc").mkdir()
@@ -160,6 +162,7 @@ def test_what_the_toolkit_here_has(patient: Patient, line: str, laid: bool, fix:
 def test_the_linker_is_led_to_the_toolkit(patient: Patient, library: str, folder: str) -> None:
     kit = patient.toolkit(patient.work / "kit")
     patient.library(kit / "lib64/stubs", "libcuda", "libcuda.so.1", "1")
+    patient.library(kit / "lib64", "libcublas", "libcublas.so.12", "12.4.5")
     patient.env |= {"CUDA_HOME": str(kit), "LIBRARY_PATH": "/mine"}
     pasted = f"/usr/bin/ld: cannot find -l{library}: No such file or directory"
     found = patient.told(pasted)
@@ -221,6 +224,43 @@ def test_a_cudnn_for_what_is_installed(
     for version in installed:
         patient.adopt(version)
     assert patient.told(CUDNN.format(least))["fix"].startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("installed", "release"),
+    [([], "11.8"), (["12.9.86"], "11.8"), (["11.2.152", "12.9.86"], "11.2")],
+)
+def test_the_cudnn_of_a_tensorflow_for_cuda_11(
+    patient: Patient, installed: list[str], release: str
+) -> None:
+    for version in installed:
+        patient.adopt(version)
+    pasted = f"Could not load dynamic library 'libcudnn.so.8'; dlerror: {CUDNN.format(8)}"
+    found = patient.told(pasted)
+    assert found["fix"].startswith(f"cudaswitch install {release} --cudnn 8 && ")
+
+
+@pytest.mark.parametrize(
+    ("pasted", "without"),
+    [
+        ("cupy.cuda.compiler.JitifyException: Runtime", "cudaswitch resolve"),
+        (
+            "libcublas.so.11: undefined symbol: cublasLtX, version libcublasLt.so.11",
+            "cudaswitch which libcublasLt.so.11",
+        ),
+    ],
+)
+def test_a_list_is_to_blame_only_where_there_is_one(
+    patient: Patient, pasted: str, without: str
+) -> None:
+    found = patient.told(pasted)
+    assert "LD_LIBRARY_PATH, which is not set in this shell" in found["cause"]
+    assert found["fix"] == without
+    kit = patient.toolkit(patient.work / "kit")
+    patient.env["LD_LIBRARY_PATH"] = f"/mine:{kit}/lib64"
+    found = patient.told(pasted)
+    assert "not set" not in found["cause"]
+    assert found["fix"] == "export LD_LIBRARY_PATH=/mine"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 from cudaswitch.activation import HOMES, chosen_compiler
 from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import Facts, Found, Kit, Relist, Rule
+from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import install_command, off_command, put_first, setting, word
 from cudaswitch.hostcompiler import bringing
 from cudaswitch.versions import Request
@@ -136,7 +137,26 @@ def _compiler_variable(facts: Facts) -> Iterator[Found]:
             yield Found(evidence, setting(facts, "CUDACXX", nvcc))
 
 
+def _none_of_its_own(facts: Facts) -> Iterator[Found]:
+    """Without another release's nvcc on PATH nothing is wrong: programs that run need none."""
+    home = facts.homes.get("CUDA_HOME")
+    other = facts.nvcc[0] if facts.nvcc and not facts.get("CUDACXX") else None
+    if not home or not home.version or "bin/nvcc" in home.has:
+        return
+    if not other or "bin/nvcc" not in other.kit.has:
+        return
+    # One in /usr/local/bin tells of a toolkit elsewhere.
+    release = other.kit.version.minor if other.kit.version else "another toolkit"
+    if release != home.version.minor:
+        evidence = f"`{home.home}` of {home.version.minor} has none, `nvcc` is `{other.path}`"
+        fix = first_that_has(facts, home.version.minor, NVCC)
+        yield Found(f"{evidence} of {release}", fix)
+
+
 def _other_ptxas(facts: Facts) -> Iterator[Found]:
+    # Whoever moves the other nvcc to the front hides the toolkit that is meant.
+    if any(_none_of_its_own(facts)):
+        return
     if facts.nvcc and facts.ptxas and facts.ptxas[0].kit.home != facts.nvcc[0].kit.home:
         nvcc, ptxas = facts.nvcc[0], facts.ptxas[0]
         if "bin/ptxas" in nvcc.kit.has:
@@ -309,5 +329,14 @@ RULES = (
         "nvcc refuses it: `unsupported GNU version`",
         ("3dem/relion#1010", "Turoad/lanedet#77", "Eyeline-Labs/FlashDepth#2"),
         _host_too_new,
+    ),
+    Rule(
+        "CS034",
+        "warning",
+        "The toolkit has no nvcc, and PATH leads to one of another release",
+        "CMake then compiles with that one and takes headers or libraries from CUDA_HOME; to run"
+        " programs, none is needed",
+        ("traveller59/spconv#65",),
+        _none_of_its_own,
     ),
 )

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch.doctor.model import Facts, Found, Relist, Rule
+from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import (
     chain,
-    first_that_fits,
     install_command,
     pip,
     put_first,
@@ -94,7 +94,7 @@ def _other_nvcc(facts: Facts) -> Iterator[Found]:
                 f"{one.title} {one.version} is for CUDA {one.cuda},"
                 f" `{kit.home}/bin/nvcc` is {kit.version}"
             )
-            yield Found(evidence, first_that_fits(facts, Version(one.cuda).minor))
+            yield Found(evidence, first_that_has(facts, Version(one.cuda).minor, NVCC))
             return
 
 

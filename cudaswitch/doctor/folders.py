@@ -28,10 +28,16 @@ STUBS = ("lib64/stubs", "lib/stubs", "targets/x86_64-linux/lib/stubs")
 PROBED = (
     *("bin/nvcc", "bin/ptxas", *LIBRARY_FOLDERS),
     *("include/cuda_runtime_api.h", "targets/x86_64-linux/include/cuda_runtime_api.h"),
-    *("lib/libcudart.so", "lib64/libcudart.so"),
     *(f"{folder}/libcuda.so" for folder in STUBS),
 )
 """Files and folders of a toolkit that rules ask for."""
+CUPTI = "extras/CUPTI/lib64"
+INCLUDES = tuple(
+    f"{above}include{below}" for below in ("", "/cccl") for above in ("", "targets/x86_64-linux/")
+)
+"""Where a toolkit has headers; from 13 on those of CCCL are a folder deeper."""
+_LISTED = (*LIBRARY_FOLDERS, CUPTI, *INCLUDES)
+"""Folders of a toolkit of which all is told."""
 
 _HOST_VARIABLES = ("CUDACXX", "CUDAHOSTCXX", "NVCC_CCBIN")
 _LIBRARY = re.compile(
@@ -59,7 +65,16 @@ def kit_at(path: str) -> Kit | None:
     version = None
     with suppress(CudaswitchError):
         version = version_of(home)
-    return Kit(str(home), version, frozenset(at for at in PROBED if os.path.exists(home / at)))
+    return Kit(str(home), version, parts_of(str(home)))
+
+
+def parts_of(home: str) -> frozenset[str]:
+    """List what rules and messages ask of a toolkit: tools, libraries, headers, by their places."""
+    found = {at for at in PROBED if os.path.exists(f"{home}/{at}")}
+    for folder in _LISTED:
+        with suppress(OSError):
+            found.update(f"{folder}/{name}" for name in os.listdir(f"{home}/{folder}"))
+    return frozenset(found)
 
 
 def forget() -> None:

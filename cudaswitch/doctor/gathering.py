@@ -83,6 +83,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         resolution=resolution,
         active=active,
         installed=tuple(sorted(usable, key=lambda kit: kit.version)),
+        parts={kit.path: folders.parts_of(kit.path) for kit in usable},
         wanted=dict(_wanted(asking)),
         applied=on.home if on else None,
         closed=why_closed(f"{home_kit.home}/bin/nvcc", "") if home_kit else None,

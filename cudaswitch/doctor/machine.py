@@ -12,10 +12,10 @@ from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.drivers import newest_cuda, releases, required
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
-from cudaswitch.doctor.model import ConfLine, Facts, Found, LinesOut, Rule
+from cudaswitch.doctor.model import ConfLine, Facts, Found, Kit, LinesOut, Rule
+from cudaswitch.doctor.parts import NVCC, first_that_has, having, place
 from cudaswitch.doctor.spelling import (
     aside,
-    first_that_fits,
     install_command,
     newest_asked,
     put_first,
@@ -87,7 +87,7 @@ def _gpu_too_new(facts: Facts) -> Iterator[Found]:
         if rows and all(row.max_cc < Version(cc) for row in rows):
             text = f"knows GPUs up to {rows[-1].max_cc}, here is {gpu_name(Version(cc))}"
             evidence = f"CUDA {kit.version} in `{kit.home}` {text} ({cite(rows[-1])})"
-            yield Found(evidence, _toolkit_for_gpu(facts, Version(cc)))
+            yield Found(evidence, _toolkit_for_gpu(facts, kit, Version(cc)))
             return
 
 
@@ -100,23 +100,27 @@ def _gpu_too_old(facts: Facts) -> Iterator[Found]:
         if rows and all(Version(cc) < row.min_cc for row in rows):
             text = f"needs {rows[0].min_cc} or newer, here is {gpu_name(Version(cc))}"
             evidence = f"CUDA {kit.version} in `{kit.home}` {text} ({cite(rows[0])})"
-            yield Found(evidence, _toolkit_for_gpu(facts, Version(cc)))
+            yield Found(evidence, _toolkit_for_gpu(facts, kit, Version(cc)))
             return
 
 
-def _toolkit_for_gpu(facts: Facts, cc: Version) -> str:
-    """Bring the newest CUDA that knows a GPU and that the driver runs, an installed one first."""
+def _toolkit_for_gpu(facts: Facts, instead: Kit, cc: Version) -> str:
+    """Bring the newest CUDA that knows a GPU and that the driver runs, an installed one first.
+
+    It has nvcc if what it comes instead of has.
+    """
+    part = NVCC if place(instead.has, NVCC) else None
 
     def serves(version: Version) -> bool:
         known = any(row.min_cc <= cc <= row.max_cc for row in architectures(version))
         runs = facts.needs.driver is None or not check_driver(version, facts.needs).blocks
         return known and runs
 
-    fits = [kit for kit in facts.installed if serves(kit.version)]
+    fits = [kit for kit in having(facts, part) if serves(kit.version)]
     if fits:
         return use_command(facts, fits[-1].name)
     best = next(filter(serves, releases()), None)
-    return first_that_fits(facts, str(best)) if best else "cudaswitch compat"
+    return first_that_has(facts, str(best), part) if best else "cudaswitch compat"
 
 
 def _other_in_cache(facts: Facts) -> Iterator[Found]:

@@ -10,7 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from cudaswitch.doctor.model import Facts, Finding, Found, Rule
-from cudaswitch.doctor.remedies import SPELLED, gpu_code, reach, release_with
+from cudaswitch.doctor.parts import Part, lacking, named
+from cudaswitch.doctor.remedies import FOR_PART, SPELLED, gpu_code, reach, release_with
 from cudaswitch.namedtuples import NamedTuple
 
 _WIDEST = 2_000
@@ -101,7 +102,7 @@ def _finding(
         evidence += f" | here, {related[0].rule.code}: {related[0].found.evidence}"
         fix = related[0].fix
     else:
-        fix = _spell(_fill(fix, values), facts)
+        fix = _spell(_fill(fix, values), facts, named(values))
     rule = Rule(
         message.code,
         "error",
@@ -121,11 +122,14 @@ def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
         values["cuda"] = release_with(facts, values["library"], values["soname"])
     if values["gpu"]:
         values["code"] = gpu_code(facts, values["gpu"])
+    if part := named(values):
+        values["without"] = lacking(facts, part, values["cuda"])
     values["newest"], values["reach"] = reach(facts, values["number"])
     values["driver"] = facts.needs.driver or "not found"
     values["active"] = str(active.version) if active and active.version else "none"
     values["gcc_here"] = str(facts.needs.gcc[0]) if facts.needs.gcc else "none"
     values["cuda_home"] = facts.get("CUDA_HOME") or "not set"
+    values["unset"] = "" if facts.get("LD_LIBRARY_PATH") else ", which is not set in this shell,"
     values["visible"] = facts.variables.get("CUDA_VISIBLE_DEVICES", "not set") or "empty"
     values["cc_here"] = ", ".join(facts.needs.cc) or "unknown"
     return values
@@ -136,9 +140,11 @@ def _fill(text: str, values: Mapping[str, str]) -> str:
     return _NAME.sub(lambda match: values[match[1]], text)
 
 
-def _spell(fix: str, facts: Facts) -> str:
+def _spell(fix: str, facts: Facts, part: Part | None) -> str:
     """Spell out what stands behind an `@` for this shell and machine."""
     if not fix.startswith("@"):
         return fix
     what, _, value = fix[1:].partition(" ")
+    if part and what in FOR_PART:
+        return FOR_PART[what](facts, value, part)
     return SPELLED[what](facts, value)

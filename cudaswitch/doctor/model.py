@@ -33,7 +33,7 @@ class Library(NamedTuple):
 class Kit(NamedTuple):
     """A folder taken for a toolkit, links resolved; `version` is None where none can be told.
 
-    `has` are the files of `folders.PROBED` that are there.
+    `has` is what `folders.parts_of` tells.
     """
 
     home: str
@@ -198,6 +198,8 @@ class Facts:
     resolution: Resolution
     active: Kit | None
     installed: tuple[Toolkit, ...]
+    parts: Mapping[str, frozenset[str]]
+    """What is in the installed toolkits, by their folders, as in `Kit.has`."""
     wanted: Mapping[str, str]
     """Requests that hold here, by who makes them."""
     applied: str | None = None

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 
 from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
 from cudaswitch.compat.drivers import newest_cuda, releases
 from cudaswitch.compat.frameworks import Takes, frameworks
 from cudaswitch.compat.sonames import releases_with
-from cudaswitch.doctor.folders import STUBS
 from cudaswitch.doctor.model import Facts
+from cudaswitch.doctor.parts import (
+    NVCC,
+    PTXAS,
+    STUB,
+    Part,
+    first_that_has,
+    having,
+    header,
+    library,
+    place,
+)
 from cudaswitch.doctor.spelling import (
-    first_that_fits,
     install_command,
     pip,
     put_first,
@@ -23,11 +33,14 @@ from cudaswitch.doctor.spelling import (
     without,
     word,
 )
+from cudaswitch.hostcompiler import bringing
 from cudaswitch.programs import conda_program
 from cudaswitch.resolver.machine import check_driver
 from cudaswitch.versions import Request, Version
 
 _CUDNN_MAJORS = ("9", "8", "7")
+_STANDARDS = {"14": "9.0", "17": "11.0", "20": "12.0"}
+"""The first CUDA whose nvcc takes a C++ standard, as CUDA's release notes have it."""
 
 
 def _clean(facts: Facts, _: str) -> str:
@@ -36,27 +49,41 @@ def _clean(facts: Facts, _: str) -> str:
     return spell(facts, without("LD_LIBRARY_PATH", *cuda), {})
 
 
+def _mixed(facts: Facts, _: str, part: Part | None = None) -> str:
+    """Leave CUDA out of LD_LIBRARY_PATH; where none is there, show where it comes from else."""
+    if any(one.libraries for one in facts.library_path):
+        return _clean(facts, "")
+    return f"cudaswitch which {part.name}" if part else "cudaswitch resolve"
+
+
 def _auto(facts: Facts, _: str) -> str:
     return install_command(facts, Request("auto"))
 
 
-def _build(facts: Facts, _: str) -> str:
-    """Bring a toolkit to build with: of the framework's release, else the newest that fits."""
+def _build(facts: Facts, named: str, part: Part = NVCC) -> str:
+    """Bring a toolkit to build with: of the framework's release, else the newest that fits.
+
+    `named` is the release that a message names, or the one in use that lacks the part, or "".
+    """
     if facts.resolution.cuda:
-        return first_that_fits(facts, Version(facts.resolution.cuda).minor)
+        return first_that_has(facts, Version(facts.resolution.cuda).minor, part)
+    if named:
+        return first_that_has(facts, named, part)
     taken = (frameworks()[one.name].takes for one in facts.resolution.frameworks)
     if takes := next(filter(None, taken), None):
-        return _newest_of(facts, takes)
-    if facts.installed:
-        return use_command(facts, facts.installed[-1].name)
+        return _newest_of(facts, takes, part)
+    if fits := having(facts, part):
+        return use_command(facts, fits[-1].name)
     driver = facts.needs.driver
     newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
-    return first_that_fits(facts, str(newest or releases()[0]))
+    return first_that_has(facts, str(newest or releases()[0]), part)
 
 
-def _newest_of(facts: Facts, takes: Takes) -> str:
-    fits = [kit for kit in facts.installed if takes.accepts(kit.version)]
-    return use_command(facts, fits[-1].name) if fits else first_that_fits(facts, str(takes.newest))
+def _newest_of(facts: Facts, takes: Takes, part: Part | None = None) -> str:
+    fits = [kit for kit in having(facts, part) if takes.accepts(kit.version)]
+    if fits:
+        return use_command(facts, fits[-1].name)
+    return first_that_has(facts, str(takes.newest), part)
 
 
 def _numba(facts: Facts, _: str) -> str:
@@ -65,17 +92,37 @@ def _numba(facts: Facts, _: str) -> str:
     cuda = next((one.cuda for one in found if one.name == "numba-cuda"), None)
     takes = frameworks()["numba"].takes
     if cuda or takes is None:
-        return first_that_fits(facts, cuda) if cuda else _build(facts, "")
+        return first_that_has(facts, cuda) if cuda else _build(facts, "")
     return _newest_of(facts, takes)
 
 
 def _at_least(facts: Facts, least: str) -> str:
     """Bring a toolkit to build with that is not older: the framework's, else one that is there."""
     own = Version(facts.resolution.cuda) if facts.resolution.cuda else None
-    fits = [kit for kit in facts.installed if kit.version >= Version(least)]
+    fits = [kit for kit in having(facts, NVCC) if kit.version >= Version(least)]
     if own and own >= Version(least):
-        return first_that_fits(facts, own.minor)
-    return use_command(facts, fits[-1].name) if fits else first_that_fits(facts, least)
+        return first_that_has(facts, own.minor, NVCC)
+    return use_command(facts, fits[-1].name) if fits else first_that_has(facts, least, NVCC)
+
+
+def _standard(facts: Facts, year: str) -> str:
+    """Bring an nvcc that knows a C++ standard."""
+    return _at_least(facts, _STANDARDS[year]) if year in _STANDARDS else "cudaswitch compat"
+
+
+def _nvtx(facts: Facts, _: str) -> str:
+    part = library("nvToolsExt", "so")
+    return first_that_has(facts, release_with(facts, "nvToolsExt", "1"), part)
+
+
+def _host(facts: Facts, _: str) -> str:
+    return next(iter(bringing(facts.accepts)), "g++ --version")
+
+
+def _flag(facts: Facts, flag: str) -> str:
+    """Give nvcc one flag more on every call."""
+    there = facts.get("NVCC_PREPEND_FLAGS")
+    return setting(facts, "NVCC_PREPEND_FLAGS", f"{there} {flag}".strip())
 
 
 def _gpus(facts: Facts, _: str) -> str:
@@ -87,33 +134,36 @@ def _pip(facts: Facts, words: str) -> str:
     return " ".join([pip(facts), *(word(facts, one) for one in words.split())])
 
 
-def _cudnn(facts: Facts, wanted: str) -> str:
-    """Bring a cuDNN such as 9 or 9.3, any without: for the CUDA in use if that has one."""
-    least = Version(wanted or _newest_major(facts))
+def _cudnn(facts: Facts, words: str) -> str:
+    """Bring a cuDNN such as 9 or 9.3, any without: for the CUDA in use if that has one.
+
+    With a second word it is for that CUDA, where no framework here says another.
+    """
+    wanted, _, cuda = words.partition(" ")
+    least, needs = Version(wanted or _newest_major(facts)), facts.resolution
+    own = needs.cuda if needs.cudnn and Version(needs.cudnn).major == least.major else None
+    asked = Request(Version(own).minor if own else cuda or ">=0")
     fits = [
         kit
         for kit in facts.installed
         if kit.cudnn and kit.cudnn.major == least.major and kit.cudnn >= least
     ]
-    if fits:
-        return use_command(facts, fits[-1].name)
+    for kit in reversed(fits):
+        if own or asked.accepts(kit.version):
+            return use_command(facts, kit.name)
     newest = lowest_capability(Version(str(least.major)))
     if newest is None:
         return "cudaswitch compat"
-    needs, in_use = facts.resolution, _in_use(facts)
-    if needs.cuda and needs.cudnn and Version(needs.cudnn).major == least.major:
-        best = Version(Version(needs.cuda).minor)
-    elif in_use and not unsupported_cuda(newest.cudnn, in_use):
-        best = in_use
-    elif there := [
-        Version(kit.version.minor)
-        for kit in facts.installed
-        if not unsupported_cuda(newest.cudnn, kit.version) and _runs(facts, kit.version)
-    ]:
-        best = there[-1]
-    else:
-        best = max(cuda for cuda in newest.cuda if _runs(facts, cuda) or cuda == newest.cuda[0])
-    return install_command(facts, Request(str(best), str(least.major)))
+    here = [kit.version for kit in reversed(facts.installed) if _runs(facts, kit.version)]
+    mine = filter(None, (_in_use(facts), *here))
+    usual = [one for one in newest.cuda if _runs(facts, one)] or [newest.cuda[0]]
+    candidates = [
+        *([Version(own)] if own else []),
+        *(one for one in mine if not unsupported_cuda(newest.cudnn, one)),
+        *sorted(usual, reverse=True),
+    ]
+    best = next(filter(asked.accepts, candidates), Version(cuda or str(newest.cuda[0])))
+    return install_command(facts, Request(best.minor, str(least.major)))
 
 
 def _newest_major(facts: Facts) -> str:
@@ -136,12 +186,13 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
     return _cudnn(facts, least)
 
 
-def _nccl(facts: Facts, _: str) -> str:
+def _beside(facts: Facts, name: str) -> str:
+    """Bring a library that is no part of a toolkit: conda's package, or NVIDIA's wheel."""
     if facts.environment and facts.environment.owner == "C":
-        return f"{conda_program(facts.variables)} install -c conda-forge nccl"
+        return f"{conda_program(facts.variables)} install -c conda-forge {name}"
     needs, in_use = facts.resolution, _in_use(facts)
     cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
-    return f"{pip(facts)} install nvidia-nccl-cu{cuda.major}"
+    return f"{pip(facts)} install nvidia-{name}-cu{cuda.major}"
 
 
 def _in_use(facts: Facts) -> Version | None:
@@ -154,17 +205,21 @@ def _runs(facts: Facts, cuda: Version) -> bool:
     return not check_driver(cuda, facts.needs).blocks
 
 
-def release_with(facts: Facts, library: str, number: str) -> str:
+def release_with(facts: Facts, name: str, number: str) -> str:
     """Choose a CUDA release with a library: the framework's, the active one, else the newest.
 
-    What the driver here does not run is chosen last.
+    Where that is not here, one that is goes first. What the driver does not run is chosen last.
     """
-    having = releases_with(library, number)
+    known = releases_with(name, number)
     active = facts.active.version if facts.active else None
     for mine in (facts.resolution.cuda, str(active or "")):
-        if mine and any(Version(mine).starts_with(one) for one in having):
+        if mine and any(Version(mine).starts_with(one) for one in known):
             return Version(mine).minor
-    return str(([one for one in having if _runs(facts, one)] or having)[-1])
+    newest = ([one for one in known if _runs(facts, one)] or known)[-1]
+    here = [kit.version for kit in having(facts, library(name, f"so.{number}"))]
+    usable = [one for one in here if _runs(facts, one)]
+    is_here = not usable or any(one.starts_with(newest) for one in usable)
+    return str(newest) if is_here else usable[-1].minor
 
 
 def reach(facts: Facts, number: str) -> tuple[str, str]:
@@ -184,23 +239,23 @@ def reach(facts: Facts, number: str) -> tuple[str, str]:
 
 
 def _driver(facts: Facts, newest: str) -> str:
-    return first_that_fits(facts, newest) if newest else "nvidia-smi"
+    return first_that_has(facts, newest) if newest else "nvidia-smi"
 
 
 def gpu_code(facts: Facts, number: str) -> str:
     """Say which CUDA releases have code for a GPU, 35 for 3.5, and how the active one stands."""
-    name, having, in_use = f"{number[:-1]}.{number[-1]}", _having(number), _in_use(facts)
-    if not having:
+    name, known, in_use = f"{number[:-1]}.{number[-1]}", _knowing(number), _in_use(facts)
+    if not known:
         return f"no CUDA release that is known here has code for compute capability {name}"
-    known = f"{having[-1]} to {having[0]} have code for compute capability {name}"
-    if in_use and in_use > having[0]:
-        return f"CUDA {in_use} has given the GPU up: {known}"
-    if in_use and in_use < having[-1]:
-        return f"CUDA {in_use} is older than the GPU: {known}"
-    return f"CUDA {known}"
+    told = f"{known[-1]} to {known[0]} have code for compute capability {name}"
+    if in_use and in_use > known[0]:
+        return f"CUDA {in_use} has given the GPU up: {told}"
+    if in_use and in_use < known[-1]:
+        return f"CUDA {in_use} is older than the GPU: {told}"
+    return f"CUDA {told}"
 
 
-def _having(number: str) -> list[Version]:
+def _knowing(number: str) -> list[Version]:
     """List the releases whose nvcc knows a GPU, the newest first."""
     return [
         cuda for cuda in releases() if any(int(number) in row.sm for row in architectures(cuda))
@@ -212,51 +267,59 @@ def _gpu(facts: Facts, number: str) -> str:
 
     Else the oldest, or the newest where the GPU was given up.
     """
-    having, in_use = _having(number), _in_use(facts) or releases()[0]
-    fits = [cuda for cuda in having if _runs(facts, cuda)] or having
+    known, in_use = _knowing(number), _in_use(facts) or releases()[0]
+    fits = [cuda for cuda in known if _runs(facts, cuda)] or known
     own = Version(facts.resolution.cuda or "0")
-    there = [kit for kit in facts.installed if Version(kit.version.minor) in fits]
+    there = [kit for kit in having(facts, NVCC) if Version(kit.version.minor) in fits]
     if any(cuda.starts_with(own) or own.starts_with(cuda) for cuda in fits):
-        return first_that_fits(facts, own.minor)
+        return first_that_has(facts, own.minor, NVCC)
     if there:
         return use_command(facts, there[-1].name)
     if not fits:
         return "cudaswitch compat"
-    return first_that_fits(facts, str(fits[0] if in_use > having[0] else fits[-1]))
+    return first_that_has(facts, str(fits[0] if in_use > known[0] else fits[-1]), NVCC)
 
 
-def _headers(facts: Facts, _: str) -> str:
-    """Let host compilers find the headers of the toolkit that builds here, else bring one."""
-    for folder in ("include", "targets/x86_64-linux/include"):
-        if facts.active and f"{folder}/cuda_runtime_api.h" in facts.active.has:
-            return spell(facts, put_first("CPATH", f"{facts.active.home}/{folder}"), {})
-    return _build(facts, "")
+def _headers(facts: Facts, _: str, part: Part) -> str:
+    """Let host compilers find a header of the toolkit that builds here, else bring one with it."""
+    return _led_to(facts, "CPATH", part)
 
 
-def _link(facts: Facts, _: str) -> str:
-    """Let the linker find the libraries of the toolkit that builds here, else bring one."""
-    if facts.active and "lib/libcudart.so" in facts.active.has and "lib64" not in facts.active.has:
-        return f"ln -s lib {word(facts, f'{facts.active.home}/lib64')}"
-    return _led_to(facts, "libcudart.so", ("lib64", "lib"))
+def _link(facts: Facts, _: str, part: Part) -> str:
+    """Let the linker find a library of the toolkit that builds here, else bring one with it."""
+    kit = facts.active
+    in_lib = any(at.startswith("lib/") and kit and at in kit.has for at in part.files)
+    if kit and in_lib and "lib64" not in kit.has:
+        return f"ln -s lib {word(facts, f'{kit.home}/lib64')}"
+    return _led_to(facts, "LIBRARY_PATH", part)
 
 
 def _stubs(facts: Facts, _: str) -> str:
-    """Let the linker find what stands for the driver's library."""
-    return _led_to(facts, "libcuda.so", STUBS)
+    """Let the linker find what stands for the driver's library, of whichever release."""
+    others = [(kit.path, facts.parts[kit.path]) for kit in reversed(having(facts, STUB))]
+    return _led_to(facts, "LIBRARY_PATH", STUB, *others)
 
 
-def _led_to(facts: Facts, library: str, folders: Sequence[str]) -> str:
-    """Put the active toolkit's folder with a library on the linker's list, where it is not yet."""
-    kit, listed = facts.active, facts.get("LIBRARY_PATH").split(":")
-    having = [folder for folder in folders if kit and f"{folder}/{library}" in kit.has]
-    if kit and having and f"{kit.home}/{having[0]}" not in listed:
-        return spell(facts, put_first("LIBRARY_PATH", f"{kit.home}/{having[0]}"), {})
-    return _build(facts, "")
+def _led_to(facts: Facts, name: str, part: Part, *others: tuple[str, frozenset[str]]) -> str:
+    """Put a toolkit's folder with a part on a list, where it is not yet, else bring one with it.
+
+    The toolkit is the active one, or of others, folders with what is in them, the first.
+    """
+    own = [(facts.active.home, facts.active.has)] if facts.active else []
+    for home, has in (*own, *others):
+        if at := place(has, part):
+            folder = f"{home}/{at.rpartition('/')[0]}"
+            if folder not in facts.get(name).split(":"):
+                return spell(facts, put_first(name, folder), {})
+            break
+    return _build(facts, str(_in_use(facts) or ""), part)
 
 
 def _nvrtc(facts: Facts, _: str) -> str:
     """Bring a toolkit with all names of its libraries where that does not shadow wheels."""
-    return "cudaswitch which libnvrtc.so" if facts.needs.brings else _build(facts, "")
+    if facts.needs.brings:
+        return "cudaswitch which libnvrtc.so"
+    return _build(facts, "", library("nvrtc", "so"))
 
 
 def _libdevice(facts: Facts, _: str) -> str:
@@ -274,22 +337,36 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "clean": _clean,
     "at-least": _at_least,
     "auto": _auto,
+    "beside": _beside,
     "build": _build,
     "cudnn": _cudnn,
     "newer-cudnn": _newer_cudnn,
-    "nccl": _nccl,
     "numba": _numba,
     "nvrtc": _nvrtc,
     "pip": _pip,
     "driver": _driver,
+    "flag": _flag,
     "gpu": _gpu,
     "gpus": _gpus,
-    "headers": _headers,
-    "link": _link,
+    "host": _host,
     "libdevice": _libdevice,
+    "mixed": _mixed,
     "set": _set,
     "stubs": _stubs,
     "unset": _set,
-    "use": first_that_fits,
+    "cudart": partial(first_that_has, part=library("cudart", "so")),
+    "nvtx": _nvtx,
+    "ptxas": partial(_build, part=PTXAS),
+    "runtime-headers": partial(_build, part=header("cuda_fp16.h")),
+    "standard": _standard,
+    "nvcc": partial(first_that_has, part=NVCC),
 }
 """What stands behind an `@` in the table of messages, for this shell and machine."""
+
+FOR_PART: dict[str, Callable[[Facts, str, Part], str]] = {
+    "headers": _headers,
+    "link": _link,
+    "mixed": _mixed,
+    "use": first_that_has,
+}
+"""The same, where it depends on what of a toolkit the message finds missing."""

@@ -13,7 +13,7 @@ from cudaswitch.doctor.folders import DATA_DIR
 from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
 from cudaswitch.environments import Environment
 from cudaswitch.shells import TYPED
-from cudaswitch.versions import Request, Version
+from cudaswitch.versions import Request
 
 _PLAIN = re.compile(r"[\w+./:=@-]+", re.ASCII)
 """What no shell takes for anything but a word."""
@@ -151,18 +151,9 @@ def spell(facts: Facts, mend: str | Relist | LinesOut, lists: dict[str, list[str
     return chain(facts, mend.before, command) if mend.before else command
 
 
-def first_that_fits(facts: Facts, version: str) -> str:
-    """Spell a command that brings a CUDA version into this shell, installing it if need be.
-
-    Without the shell function of the integration, `env` brings the same.
-    """
-    there = any(kit.version.starts_with(Version(version)) for kit in facts.installed)
-    return use_command(facts, version) if there else install_command(facts, Request(version))
-
-
-def install_command(facts: Facts, request: Request) -> str:
+def install_command(facts: Facts, request: Request, *options: str) -> str:
     """Spell a command that installs what is asked for, and then brings it into this shell."""
-    install = f"cudaswitch install {what_to_install(facts, request)}"
+    install = " ".join(["cudaswitch install", what_to_install(facts, request), *options])
     return chain(facts, install, use_command(facts, request.text))
 
 

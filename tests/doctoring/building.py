@@ -106,3 +106,13 @@ def host_too_new(it: Patient) -> None:
         (it.work / f"usr-lib/gcc/x86_64-linux-gnu/{major}").mkdir(parents=True)
     (it.work / "bin/gcc").unlink()
     (it.work / "bin/gcc").symlink_to("/usr/bin/gcc-99")
+
+
+@case("CS034")
+def none_of_its_own(it: Patient) -> None:
+    """PyPI's 12.x have a ptxas: PATH must not be turned round for that."""
+    kit = it.toolkit(it.work / "kit", "12.4.131", nvcc=False)
+    it.program(kit / "bin/ptxas")
+    it.env["CUDA_HOME"] = str(kit)
+    it.on_path(kit / "bin", it.toolkit(it.work / "other", "11.8.89") / "bin")
+    it.adopt("12.4.131")

@@ -206,9 +206,9 @@ class Patient:
             self.program(path / "bin/ptxas")
         return path
 
-    def adopt(self, version: str) -> Path:
+    def adopt(self, version: str, *, nvcc: bool = True) -> Path:
         """Lay a toolkit beside the account and register it."""
-        kit = self.toolkit(self.work / f"kits/{version}", version)
+        kit = self.toolkit(self.work / f"kits/{version}", version, nvcc=nvcc)
         self.run("adopt", kit)
         return kit
 

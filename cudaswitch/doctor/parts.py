@@ -1,0 +1,132 @@
+"""What of a toolkit a message finds missing: which toolkits here have it, and what brings one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.compat.redist import known_releases
+from cudaswitch.compat.runfiles import runfiles
+from cudaswitch.doctor.folders import CUPTI, INCLUDES, STUBS
+from cudaswitch.doctor.model import Facts
+from cudaswitch.doctor.spelling import install_command, use_command
+from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.sources.choosing import usual_source
+from cudaswitch.sources.components import FULL, SETS
+from cudaswitch.toolkit import Toolkit
+from cudaswitch.versions import Request, Version
+
+_COMPONENTS = {
+    **dict.fromkeys(("cudart_static", "cudadevrt"), "cudart"),
+    **{"cublasLt": "cublas", "cufftw": "cufft", "cusolverMg": "cusolver", "nvToolsExt": "nvtx"},
+}
+"""Libraries that are in a component of another name."""
+
+
+class Part(NamedTuple):
+    """A part of a toolkit: any of these files is it, in words `name`.
+
+    `lacking` are the sources whose toolkits are without it, `component` what `--components`
+    calls it.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    lacking: tuple[str, ...] = ()
+    component: str = "nvcc"
+
+
+NVCC = Part("nvcc", ("bin/nvcc",), ("conda",))
+PTXAS = Part("ptxas", ("bin/ptxas",), ("conda",))
+STUB = Part("stub of libcuda", tuple(f"{at}/libcuda.so" for at in STUBS), ("pypi", "conda"))
+
+
+def library(name: str, *endings: str) -> Part:
+    """Describe a library: `library("cublas", "so.12")`, or `so` and `a` to link with."""
+    files = [f"lib{name}.{ending}" for ending in endings]
+    at = tuple(f"{folder}/{file}" for file in files for folder in (*LIBRARY_FOLDERS, CUPTI))
+    return Part(files[0], at, (), _COMPONENTS.get(name, name.lower()))
+
+
+def header(name: str) -> Part:
+    """Describe a header, such as cublas_v2.h; of one in a folder the folder tells."""
+    first = name.partition("/")[0]
+    return Part(name, tuple(f"{at}/{first}" for at in INCLUDES), ("conda",))
+
+
+def having(facts: Facts, part: Part | None) -> list[Toolkit]:
+    """List the installed toolkits with a part, the newest last."""
+    return [kit for kit in facts.installed if part is None or place(facts.parts[kit.path], part)]
+
+
+def place(has: frozenset[str], part: Part) -> str | None:
+    """Return where below a toolkit's folder a part is, None where it is not."""
+    return next((file for file in part.files if file in has), None)
+
+
+def first_that_has(facts: Facts, version: str, part: Part | None = None) -> str:
+    """Spell a command that brings a CUDA version, with a part, into this shell.
+
+    Where none that is installed will do, it installs one, from a source that has the part, and
+    in the place of one that has it not. Without the shell function of the integration, `env`
+    brings the same.
+    """
+    there = _of(facts, version)
+    fits = [kit for kit in having(facts, part) if kit in there]
+    if fits:
+        return use_command(facts, version if fits == there else fits[-1].name)
+    request = Request(_to_be_newest(version, there))
+    options = _options(request, part, there) if part else ()
+    return install_command(facts, request, *options)
+
+
+def _to_be_newest(version: str, there: Sequence[Toolkit]) -> str:
+    """Return the release to install where what is there would still be the newest afterwards.
+
+    A toolkit of loose pieces has the number of its nvcc or runtime: 12.4.131 is of 12.4.1.
+    """
+    known = [one for one in known_releases("cuda") if one.starts_with(Version(version))]
+    return str(max(known)) if known and there and max(known) < there[-1].version else version
+
+
+def _options(request: Request, part: Part, there: Sequence[Toolkit]) -> list[str]:
+    """Spell what `install` has to be told so that the part comes, though others are there."""
+    usual = source = usual_source(request)[0]
+    if source in part.lacking:
+        source = "nvidia" if source == "pypi" else _older(request)
+    whence = ["--from", source] if there or source != usual else []
+    # Neither a runfile nor conda's cudatoolkit can be had in parts.
+    if source in ("pypi", "nvidia") and part.component not in SETS["build"]:
+        whence += ["--components", FULL]
+    anew = any(request.accepts(kit.version) for kit in there)
+    return [*whence, *(["--force"] if anew else [])]
+
+
+def _older(request: Request) -> str:
+    """Name the source that has all of a release before NVIDIA's index."""
+    return "runfile" if any(request.accepts(row.cuda) for row in runfiles()) else "conda"
+
+
+def named(values: Mapping[str, str]) -> Part | None:
+    """Describe the part that a message names: a header, a library to load, one to link with."""
+    if values["header"]:
+        return header(values["header"])
+    if values["library"]:
+        number = values["soname"]
+        return library(values["library"], *([f"so.{number}"] if number else ["so", "a"]))
+    return None
+
+
+def lacking(facts: Facts, part: Part, version: str) -> str:
+    """Say that the installed toolkits of a version are without a part, of "" the active one."""
+    kits = [(kit.name, facts.parts[kit.path]) for kit in _of(facts, version)] if version else []
+    if not version and facts.active:
+        kits = [(f"`{facts.active.home}`", facts.active.has)]
+    if not kits or any(place(has, part) for _, has in kits):
+        return ""
+    names = ", ".join(name for name, _ in kits)
+    return f"; {names} {'have' if kits[1:] else 'has'} no {part.name}"
+
+
+def _of(facts: Facts, version: str) -> list[Toolkit]:
+    return [kit for kit in facts.installed if kit.version.starts_with(Version(version))]

@@ -1,0 +1,276 @@
+"""Pasted messages about what a toolkit lacks: one that has it is brought, and no other."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import builders
+from builders.redist import redist_index
+from builders.tree import Content, File
+from checks import succeeded
+from cudaswitch.platforms import current_platform
+from doctoring import Patient
+from doctoring.patient import OwnEnv
+
+TORCH = (
+    "The detected CUDA version (11.8) mismatches the version that was used to compile\n"
+    "PyTorch ({}). Please make sure to use the same CUDA versions."
+)
+NO_NVCC = (
+    "bash: nvcc: command not found",
+    "  Failed to find nvcc.",
+    "  No CMAKE_CUDA_COMPILER could be found.",
+    "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
+)
+
+
+def said(patient: Patient, installed: dict[str, bool], pasted: str) -> str:
+    """Tell the command for a message where toolkits are installed, with nvcc or without."""
+    for version, nvcc in installed.items():
+        patient.adopt(version, nvcc=nvcc)
+    return patient.told(pasted)["fix"]
+
+
+@pytest.mark.parametrize("pasted", NO_NVCC)
+def test_only_a_toolkit_with_nvcc_serves_where_nvcc_is_missing(
+    patient: Patient, pasted: str
+) -> None:
+    patient.env["CUDASWITCH_DRIVER"] = "560.35.05"
+    fix = said(patient, {"12.6.3": False}, pasted)
+    assert fix.startswith("cudaswitch install 12.6 --from nvidia --force && ")
+    assert "env 12.4.131 " in said(patient, {"12.4.131": True, "10.1.243": False}, pasted)
+
+
+@pytest.mark.parametrize(
+    ("installed", "wanted", "fix"),
+    [
+        ({"12.4.1": False, "13.0.88": True}, "12.4", "install 12.4 --from nvidia --force && "),
+        ({"12.4.131": False, "13.0.88": True}, "12.4", "install 12.4.1 --from nvidia && "),
+        ({"12.4.99": True, "12.4.131": False}, "12.4", "env 12.4.99 "),
+        ({"12.4.131": True}, "12.4", "env 12.4 "),
+        ({"13.0.0": False}, "13.0", "install 13.0 --from pypi --force && "),
+        ({"10.1.243": False}, "10.1", "install 10.1 --from runfile --force && "),
+        ({}, "11.3", "install 11.3 --from runfile && "),
+        ({}, "11.8", "install 11.8 && "),
+        ({}, "7.5", "install 7.5 && "),
+    ],
+)
+def test_the_nvcc_of_pytorchs_release(
+    patient: Patient, installed: dict[str, bool], wanted: str, fix: str
+) -> None:
+    assert f"cudaswitch {fix}" in said(patient, installed, TORCH.format(wanted))
+
+
+@pytest.mark.parametrize(
+    ("pasted", "fix"),
+    [
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_86'", "env 12.4.131 "),
+        ("FlashAttention is only supported on CUDA 11.6 and above.", "env 12.4.131 "),
+    ],
+)
+def test_a_newer_nvcc_is_not_that_of_a_toolkit_without(
+    patient: Patient, pasted: str, fix: str
+) -> None:
+    patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "11.0.221"))
+    assert fix in said(patient, {"12.4.131": True, "12.6.3": False}, pasted)
+
+
+LOST = "OSError: lib{}: cannot open shared object file: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("library", "fix"),
+    [
+        ("nvrtc.so.12", "install 12 --from nvidia --force && "),
+        ("nvJitLink.so.12", "install 12 --from nvidia --force && "),
+        ("nvToolsExt.so.1", "install 12.8 && "),
+        ("nppicc.so.12", "install 12 --from nvidia --components full --force && "),
+        ("nvrtc.so.11.2", "install 11.8 && "),
+        ("cufile.so.0", "install 13 --components full && "),
+        ("cudart.so.12", "env 12 "),
+    ],
+)
+def test_a_toolkit_that_was_installed_in_parts_lacks_a_library(
+    patient: Patient, library: str, fix: str
+) -> None:
+    patient.adopt("12.6.3")
+    found = patient.told(LOST.format(library))
+    assert f"cudaswitch {fix}" in found["fix"]
+    stem, number = library.split(".so.")
+    told = f"; 12.6.3 has no lib{library}"
+    assert (told in found["cause"]) == ("--force" in fix), found
+    kit = patient.work / "kits/12.6.3"
+    patient.library(kit / "lib64", f"lib{stem}", f"lib{library}", f"{number}.9")
+    release = "12" if library.endswith(".12") else "12.6"
+    if library != "nvrtc.so.11.2":
+        assert f"cudaswitch env {release} " in patient.told(LOST.format(library))["fix"]
+
+
+@pytest.mark.parametrize("name", ["cublas_v2.h", "cusparse.h"])
+def test_a_toolkit_that_was_installed_in_parts_lacks_a_header(patient: Patient, name: str) -> None:
+    kit = patient.adopt("13.0.0")
+    patient.env["CUDA_HOME"] = str(kit)
+    pasted = f"main.cpp:1:10: fatal error: {name}: No such file or directory"
+    found = patient.told(pasted)
+    assert f"; `{kit}` has no {name}" in found["cause"]
+    assert found["fix"].startswith("cudaswitch install 13.0 --from pypi --force && ")
+    (kit / "include" / name).write_text("")
+    found = patient.told(pasted)
+    assert "has no" not in found["cause"]
+    assert found["fix"] == f"export CPATH={kit}/include"
+
+
+def test_stubs_come_of_a_source_that_has_them(patient: Patient) -> None:
+    """Of any toolkit here that has them, active or not: `use` sets no LIBRARY_PATH."""
+    pasted = "/usr/bin/ld: cannot find -lcuda: No such file or directory"
+    patient.env["CUDA_HOME"] = str(patient.adopt("13.2.0"))
+    fix = patient.told(pasted)["fix"]
+    assert fix.startswith("cudaswitch install 13.2 --from nvidia --force && ")
+    stubs = patient.adopt("12.4.131") / "lib64/stubs"
+    patient.library(stubs, "libcuda", "libcuda.so.1", "1")
+    assert patient.told(pasted)["fix"] == f"export LIBRARY_PATH={stubs}"
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_the_release_in_the_path_of_an_nvcc_that_is_not_there(patient: Patient, here: bool) -> None:
+    patient.adopt("13.0.88")
+    if here:
+        patient.adopt("11.8.89")
+    fix = "cudaswitch env 11.8 " if here else "cudaswitch install 11.8 && "
+    for pasted in (
+        "FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/cuda-11.8/bin/nvcc'",
+        "error: command '/usr/local/cuda-11.8/bin/nvcc' failed: No such file or directory",
+    ):
+        assert fix in patient.told(pasted)["fix"]
+    pasted = "FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'"
+    assert "cudaswitch env 13.0.88 " in patient.told(pasted)["fix"]
+
+
+def test_cmake_finds_nvcc_and_no_runtime_beside_it(patient: Patient) -> None:
+    """The version that it names is of the nvcc that it has found."""
+    patient.adopt("13.0.88")
+    kit = patient.adopt("12.4.1")
+    pasted = 'Could NOT find CUDAToolkit (missing: CUDA_CUDART) (found version "12.4.131")'
+    assert "cudaswitch env 12.4 " in patient.told(pasted)["fix"]
+    (kit / "lib64/libcudart.so").unlink()
+    found = patient.told(pasted)
+    assert "no libcudart" in found["title"]
+    assert found["fix"].startswith("cudaswitch install 12.4 --from nvidia --force && ")
+
+
+def test_headers_a_folder_deeper(patient: Patient) -> None:
+    """From CUDA 13 on Thrust, CUB and libcu++ are in include/cccl."""
+    kit = patient.adopt("13.0.0")
+    patient.env["CUDA_HOME"] = str(kit)
+    for name in ("nv/target", "thrust/device_vector.h", "cuda/std/utility"):
+        pasted = f"/x/cuda_fp16.hpp:65:10: fatal error: {name}: No such file or directory"
+        found = patient.told(pasted)
+        assert f"; `{kit}` has no {name}" in found["cause"]
+        assert found["fix"].startswith("cudaswitch install 13.0 --from pypi --force && ")
+        (kit / "include/cccl" / name).parent.mkdir(parents=True)
+        assert patient.told(pasted)["fix"] == f"export CPATH={kit}/include/cccl"
+
+
+@pytest.mark.parametrize(
+    ("pasted", "code", "fix"),
+    [
+        ("nvcc fatal   : Value 'c++20' is not defined for option 'std'", "CS178", "env 12.4.131 "),
+        ("nvcc fatal   : Value 'gnu++17' is not defined for option 'std'", "CS178", "env 12.4.131"),
+        ("nvcc fatal   : Value 'c++23' is not defined for option 'std'", "CS178", "compat"),
+        ("Couldn't invoke ptxas --version", "CS171", "env 12.4.131 "),
+        ("CMake Error:\n    CUDA::nvToolsExt\n\n  but the target", "CS167", "install 12.8 && "),
+        ("meson.build:1:0: ERROR: Unknown compiler(s): [['nvcc']]", "CS141", "env 12.4.131 "),
+        ('ERROR: Dependency "cuda" not found, tried system', "CS115", "env 12.4.131 "),
+        ('ccache: error: Could not find compiler "nvcc" in PATH', "CS141", "env 12.4.131 "),
+        ("Unable to find nvcc compiler. Please set CUDA_HOME", "CS115", "env 12.4.131 "),
+        ("-- The CUDA compiler identification is unknown", "CS158", "env 12.4.131 "),
+        ("The cuSPARSE library was not found.", "CS102", ""),
+        (
+            "FindCUDA says CUDA version is 11.8 (usually determined by nvcc), but the\n"
+            "  CUDA headers say the version is 12.4.  This often occurs when",
+            "CS168",
+            "env 12.4 ",
+        ),
+        (
+            "nvlink fatal   : Input file 'x.o' newer than toolkit (124 vs 118)",
+            "CS175",
+            "env 12.4 ",
+        ),
+    ],
+)
+def test_what_else_asks_for_a_toolkit(patient: Patient, pasted: str, code: str, fix: str) -> None:
+    """The newest here is a runtime alone."""
+    for version, nvcc in (("11.8.89", True), ("12.4.131", True), ("12.6.3", False)):
+        patient.adopt(version, nvcc=nvcc)
+    found = patient.told(pasted)
+    assert (found["code"], fix in found["fix"]) == (code, True), found
+
+
+def test_other_flags_of_nvcc_stay(patient: Patient) -> None:
+    patient.env["NVCC_PREPEND_FLAGS"] = "-ccbin=/usr/bin/gcc-10"
+    pasted = 'amxtileintrin.h(42): error: identifier "__builtin_ia32_ldtilecfg" is undefined'
+    kept = "-ccbin=/usr/bin/gcc-10 -D_AMXTILEINTRIN_H_INCLUDED"
+    patient.program(patient.work / "gcc")
+    assert patient.told(pasted)["fix"] == f"export NVCC_PREPEND_FLAGS='{kept}'"
+
+
+def redist(folder: Path) -> str:
+    """Lay NVIDIA's index of 12.4.1 with two pieces, and return its URL."""
+    library = builders.elf_library(folder / "made.so", "libcudart.so.12", {"a": 1}).read_bytes()
+    nvcc = b"#!/bin/sh\necho 'Cuda compilation tools, release 12.4, V12.4.131'\n"
+    pieces: dict[str, dict[str, Content]] = {
+        "cuda_nvcc-linux-x86_64-12.4.131-archive": {"bin/nvcc": File(nvcc, executable=True)},
+        "cuda_cudart-linux-x86_64-12.4.127-archive": {"lib/libcudart.so.12": library},
+    }
+    archives = [
+        builders.tar_archive(folder / f"{top}.tar.xz", top, tree) for top, tree in pieces.items()
+    ]
+    redist_index(folder / "nvidia", "cuda", "12.4.1", archives)
+    return (folder / "nvidia").as_uri()
+
+
+@pytest.mark.skipif(current_platform() != "linux-64", reason="its pieces are for linux-64")
+@pytest.mark.parametrize("whence", ["index", "file"])
+def test_what_is_told_brings_nvcc_at_once(patient: Patient, whence: str) -> None:
+    """Over the same release without it, and beside a toolkit of pieces, which sorts behind it."""
+    patient.env["CUDASWITCH_NVIDIA_URL"] = redist(patient.work / "made")
+    piece = patient.work / "made/cuda_cudart-linux-x86_64-12.4.127-archive.tar.xz"
+    only = ("12.4", "--from", "nvidia", "--components", "cudart")
+    patient.run("install", *(only if whence == "index" else (piece,)))
+    env = OwnEnv(patient.work / "env")
+    env.torch("2.4.0+cu124", "12.4")
+    patient.activate(env)
+    fix = patient.told(NO_NVCC[0])["fix"]
+    assert ("--force" in fix) == (whence == "index")
+    done = subprocess.run(
+        ["bash", "-c", f"{fix} && nvcc --version"],
+        env=patient.home.env | patient.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert succeeded(done)[-1] == "Cuda compilation tools, release 12.4, V12.4.131"
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [("13.0.88", "13.0"), ("12.4.99", ""), ("", "another toolkit")]
+)
+def test_another_nvcc_beside_a_toolkit_without(patient: Patient, version: str, told: str) -> None:
+    """One of the same release serves; one in a folder of programs is of nobody knows which."""
+    kit, other = patient.work / "kit", patient.work / "other"
+    patient.toolkit(kit, "12.4.1", nvcc=False)
+    if version:
+        patient.toolkit(other, version)
+    else:
+        patient.program(other / "bin/nvcc")
+    patient.env["CUDA_HOME"] = str(kit)
+    patient.on_path(other / "bin")
+    patient.in_shell("none")
+    found = {one["code"]: one for one in patient.findings(1)}
+    assert set(found) == ({"CS034"} if told else set())
+    if told:
+        assert found["CS034"]["evidence"].endswith(f"`nvcc` is `{other}/bin/nvcc` of {told}")
+        assert found["CS034"]["fix"].startswith("cudaswitch install 12.4 && ")
