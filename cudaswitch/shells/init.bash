@@ -21,10 +21,11 @@ __cudaswitch_prompt() {
 # Until a prompt has come. Where there is no PROMPT_COMMAND nobody needs the status, until somebody comes
 # behind. One word is what a trap on DEBUG takes for no command of the person's, as it is all of it.
 if [[ -z ${PROMPT_COMMAND+x}${BLE_ATTACHED-} ]]; then
-    PROMPT_COMMAND=__cudaswitch_prompt _cudaswitch_alone=1 _cudaswitch_fresh=bash
+    PROMPT_COMMAND=__cudaswitch_prompt _cudaswitch_alone=1 _cudaswitch_fresh=1
 elif __cudaswitch_join; then
-    _cudaswitch_fresh=bash
+    _cudaswitch_fresh=1
 fi
 # What hooks call is here; not where that would be exported.
 case $- in *a*) ;; *) _cudaswitch_here=1 ;; esac
 __cudaswitch_look
+case ${_cudaswitch_fresh-} in ?*) _cudaswitch_fresh=${CUDA_HOME-}\|${PATH-} ;; esac

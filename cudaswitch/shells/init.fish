@@ -130,6 +130,19 @@ function __cudaswitch_lost
     test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
 end
 
+# Before the first prompt: is CUDA_HOME another than at our line and than the toolkit, that one's `bin` off
+# PATH, or an nvcc before it?
+function __cudaswitch_overlaid
+    contains -- "$CUDA_HOME" "$_cudaswitch_fresh[1]" (string split --fields 1 : -- $_CUDASWITCH_ON); or return 0
+    set -l at (contains --index -- (string replace --regex '^[0-9]+' '' -- $_CUDASWITCH_BIN) $PATH)
+    or return 0
+    set -l before $PATH[1..$at]
+    for folder in $before[1..-2]
+        test -x $folder/nvcc; and return 0
+    end
+    return 1
+end
+
 # What is applied this shell has inherited. Where it stands as a short way leaves it, what stands behind it
 # is what was there before, and the short way back is known. Not so of a list in an environment: a script
 # that put its own behind may have kept the rest.

@@ -153,6 +153,25 @@ __cudaswitch_lost() {
     esac
 }
 
+# Before the first prompt: is CUDA_HOME another than at our line and than the toolkit, that one's `bin` off
+# PATH, or an nvcc before it?
+__cudaswitch_overlaid() {
+    \local _csw_rest
+    case $_cudaswitch_fresh\|${CUDA_HOME-} in
+        "${CUDA_HOME-}|"* | *"|${_CUDASWITCH_ON%%:*}") ;;
+        *) return 0 ;;
+    esac
+    _csw_rest=:${PATH-}:
+    case $_csw_rest in *":/${_CUDASWITCH_BIN#*/}:"*) ;; *) return 0 ;; esac
+    _csw_rest=${_csw_rest%%":/${_CUDASWITCH_BIN#*/}:"*}:
+    _csw_rest=${_csw_rest#:}
+    while [ -n "$_csw_rest" ]; do
+        if [ -x "${_csw_rest%%:*}/nvcc" ]; then return 0; fi
+        _csw_rest=${_csw_rest#*:}
+    done
+    return 1
+}
+
 # Take up what CUDASWITCH_VERSION asks for.
 __cudaswitch_version() {
     # Whom Ctrl-C keeps from asking asks again.

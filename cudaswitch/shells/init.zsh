@@ -34,8 +34,8 @@ case " ${(j: :)precmd_functions[@]} " in
         chpwd_functions+=(__cudaswitch_moved)
         ;;
 esac
-# Until a prompt has come.
-\typeset -g _cudaswitch_fresh=zsh
 # What hooks call is here; not where that would be exported.
 case $- in *a*) ;; *) \typeset -g _cudaswitch_here=1 ;; esac
 __cudaswitch_look
+# Until a prompt has come.
+\typeset -g "_cudaswitch_fresh=${CUDA_HOME-}|${PATH-}"

@@ -84,11 +84,11 @@ __cudaswitch_attend
 __cudaswitch_first() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
     case $- in *a*) __cudaswitch_unaliased __cudaswitch_first && \return ;; esac
-    \unset _cudaswitch_fresh
-    # It may have built PATH anew as well.
-    case ${_CUDASWITCH_BIN+:${PATH-}:} in
-        '' | *":/${_CUDASWITCH_BIN#*/}:"*) ;;
-        *) _cudaswitch_seen='' ;;
+    # They may have built PATH anew as well, or have put a toolkit of their own before what is applied.
+    case ${_CUDASWITCH_BIN:+${CUDA_HOME-}\|${PATH-}} in
+        '' | "${_cudaswitch_fresh-}") ;;
+        *) if __cudaswitch_overlaid; then _cudaswitch_seen=''; fi ;;
     esac
+    \unset _cudaswitch_fresh
     __cudaswitch_attend || :
 }

@@ -26,11 +26,14 @@ end
 # command that is typed there.
 function __cudaswitch_first --on-event fish_prompt
     functions --erase __cudaswitch_first
-    # A startup file may have built PATH anew behind our line.
-    if set -q _CUDASWITCH_BIN; and not contains -- (string replace --regex '^[0-9]+' '' -- $_CUDASWITCH_BIN) $PATH
+    # A startup file may have built PATH anew behind our line, or have put a toolkit of its own before
+    # what is applied.
+    if set -q _CUDASWITCH_BIN; and test "$CUDA_HOME|$PATH" != "$_cudaswitch_fresh[1]|$_cudaswitch_fresh[2]"
+        and __cudaswitch_overlaid
         set -g _cudaswitch_seen
         __cudaswitch_prompt
     end
+    set -e _cudaswitch_fresh
     __cudaswitch_last
     function __cudaswitch_typed --on-event fish_preexec
         functions --erase __cudaswitch_typed
@@ -48,3 +51,4 @@ function __cudaswitch_moved --on-variable PWD
     and set -gx _CUDASWITCH_GONE $before
 end
 __cudaswitch_look
+set -g _cudaswitch_fresh "$CUDA_HOME" "$PATH"

@@ -192,7 +192,7 @@ def say(stage: Stage, shell: Shell, event: Event) -> str:
         "use": use,
         "use_previous": lambda: "own_back",
         "off": lambda: "cudaswitch off",
-        "child": lambda: f"own_forget\n{stage.person.load(shell)}",
+        "child": lambda: f"own_forget\n{opened(stage.person, shell)}",
         "text": lambda number: shell.source(stage.texts[f"{number}.{shell.suffix}"]),
         "prompt": lambda: "precmd" if shell is TCSH else "__cudaswitch_prompt",
         "activate": lambda name: conda.activate(shell, stage.at(name)),
@@ -308,12 +308,17 @@ def _edit(state: World, dice: random.Random, folders: Sequence[str]) -> Event:
     return (dice.choice(["prepend", "append", "drop"]), variable, dice.choice(fitting))
 
 
+def opened(person: Person, shell: Shell) -> str:
+    """Load cudaswitch, and come to the first prompt: what is set before it, startup files set."""
+    return "\n".join([person.load(shell), *([shell.prompt] if shell.name in person.init else [])])
+
+
 def script(stage: Stage, shell: Shell, evenings: Sequence[Evening]) -> str:
     conda = QuickConda()
     lines = ["set prompt = ''"] if shell is TCSH else []
     lines += [shell.set(name, "1") for name in ("CUDASWITCH_QUIET", "VIRTUAL_ENV_DISABLE_PROMPT")]
     lines += [f"cd {shell.quote(str(stage.folder / 'nowhere'))}", conda.init(shell)]
-    lines += [_PRELUDE[shell.suffix], stage.person.load(shell)]
+    lines += [_PRELUDE[shell.suffix], opened(stage.person, shell)]
     for evening in evenings:
         # A shell of its own has each, where that is to be had: in tcsh it is a process.
         lines += {"fish": [_FRESH_FISH], "csh": []}.get(shell.suffix, ["("])

@@ -16,7 +16,7 @@ from shells.conftest import ready_file
 from shells.driver import BASH, FISH, ZSH, Environment, Shell
 from shells.kits import STATE, Person, foreign, read_env, switched
 from shells.terminal import Open, Terminal, home_of, seen
-from tools import console_script, require
+from tools import console_script, executable, require
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 REBUILT = "/usr/local/bin:/usr/bin:/bin"
@@ -128,6 +128,54 @@ def test_path_is_rebuilt_behind_our_line(
     assert {name: inside.get(name) for name in expected} == expected
     terminal.say("cd /")
     assert ours(seen(terminal)) == {"PATH": REBUILT}
+
+
+BEHIND = {
+    "as in NVIDIA's guide": ("PATH", "LD_LIBRARY_PATH"),
+    "as in many a forum": ("CUDA_HOME", "PATH", "LD_LIBRARY_PATH"),
+    "a CUDA_HOME": ("CUDA_HOME",),
+}
+"""What a startup file sets behind our line."""
+
+
+@every_shell
+@pytest.mark.parametrize("behind", BEHIND)
+def test_a_toolkit_of_the_startup_file_behind_our_line(
+    shell: Shell, behind: str, person: Person, at_prompt: Open, tmp_path: Path
+) -> None:
+    """What the folder asks for goes before it at the first prompt, as after a `cd`."""
+    cuda, theirs = tmp_path / "cuda", {"PATH": REBUILT}
+    executable(cuda / "bin/nvcc")
+    lines = []
+    for name in BEHIND[behind]:
+        folder = {"PATH": "/bin", "LD_LIBRARY_PATH": "/lib64"}.get(name, "")
+        lines.append((shell.prepend if folder else shell.set)(name, f"{cuda}{folder}"))
+        theirs[name] = ":".join(filter(None, [f"{cuda}{folder}", theirs.get(name)]))
+    terminal = opened_in_a_tree(shell, person, at_prompt, tmp_path, lines)
+    inside, expected = ours(seen(terminal)), switched(theirs, person.kits[0])
+    assert {name: inside.get(name) for name in expected} == expected
+    terminal.say("cd /")
+    assert ours(seen(terminal)) == theirs
+
+
+@every_shell
+def test_what_brings_no_toolkit_stays_before_it(
+    shell: Shell, person: Person, at_prompt: Open, tmp_path: Path
+) -> None:
+    lines = [shell.prepend("PATH", "/theirs/bin"), shell.prepend("LD_LIBRARY_PATH", "/theirs/lib")]
+    terminal = opened_in_a_tree(shell, person, at_prompt, tmp_path, lines)
+    inside, kit = seen(terminal), person.kits[0]
+    assert inside["PATH"] == f"/theirs/bin:{kit.bin}:{REBUILT}"
+    assert inside["LD_LIBRARY_PATH"] == ":".join(["/theirs/lib", *kit.lib])
+
+
+def opened_in_a_tree(
+    shell: Shell, person: Person, at_prompt: Open, folder: Path, behind: list[str]
+) -> Terminal:
+    """Open a terminal in a tree that asks for 10.1; `behind` are lines behind ours."""
+    (folder / ".cuda-version").write_text("10.1\n")
+    enter = [shell.set("PATH", REBUILT), f"cd {shell.quote(str(folder))}", person.load(shell)]
+    return at_prompt(shell, "\n".join([*enter, *behind, "return"]))
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
