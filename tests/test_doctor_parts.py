@@ -209,6 +209,16 @@ def test_what_else_asks_for_a_toolkit(patient: Patient, pasted: str, code: str, 
     assert (found["code"], fix in found["fix"]) == (code, True), found
 
 
+@pytest.mark.parametrize(
+    ("standard", "fix"),
+    [("c++20", "install 12.0 "), ("c++17", "env 11.8.89 "), ("c++14", "env 11.8.89 ")],
+)
+def test_the_first_nvcc_that_knows_a_standard(patient: Patient, standard: str, fix: str) -> None:
+    patient.adopt("11.8.89")
+    found = patient.told(f"nvcc fatal   : Value '{standard}' is not defined for option 'std'")
+    assert fix in found["fix"]
+
+
 def test_other_flags_of_nvcc_stay(patient: Patient) -> None:
     patient.env["NVCC_PREPEND_FLAGS"] = "-ccbin=/usr/bin/gcc-10"
     pasted = 'amxtileintrin.h(42): error: identifier "__builtin_ia32_ldtilecfg" is undefined'

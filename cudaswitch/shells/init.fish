@@ -130,8 +130,8 @@ function __cudaswitch_lost
     test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
 end
 
-# Before the first prompt: is CUDA_HOME another than at our line and than the toolkit, that one's `bin` off
-# PATH, or an nvcc before it?
+# Before the first prompt: is another CUDA_HOME set than at our line, the toolkit's `bin` off PATH, or an
+# nvcc before it? The first look, which is before this, may have set it.
 function __cudaswitch_overlaid
     contains -- "$CUDA_HOME" "$_cudaswitch_fresh[1]" (string split --fields 1 : -- $_CUDASWITCH_ON); or return 0
     set -l at (contains --index -- (string replace --regex '^[0-9]+' '' -- $_CUDASWITCH_BIN) $PATH)

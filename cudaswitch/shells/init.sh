@@ -153,14 +153,11 @@ __cudaswitch_lost() {
     esac
 }
 
-# Before the first prompt: is CUDA_HOME another than at our line and than the toolkit, that one's `bin` off
-# PATH, or an nvcc before it?
+# Before the first prompt: is another CUDA_HOME set than at our line, the toolkit's `bin` off PATH, or an
+# nvcc before it?
 __cudaswitch_overlaid() {
     \local _csw_rest
-    case $_cudaswitch_fresh\|${CUDA_HOME-} in
-        "${CUDA_HOME-}|"* | *"|${_CUDASWITCH_ON%%:*}") ;;
-        *) return 0 ;;
-    esac
+    case $_cudaswitch_fresh in "${CUDA_HOME-}|"*) ;; *) return 0 ;; esac
     _csw_rest=:${PATH-}:
     case $_csw_rest in *":/${_CUDASWITCH_BIN#*/}:"*) ;; *) return 0 ;; esac
     _csw_rest=${_csw_rest%%":/${_CUDASWITCH_BIN#*/}:"*}:
