@@ -46,7 +46,7 @@ def hint_for(error: OSError, usual: str) -> str:
     if isinstance(error, SudoError):
         return "run it without sudo"
     if isinstance(error, FileExistsError):
-        return f"`{error.filename}` is a link that leads nowhere, or no folder"
+        return f"`{error.filename}` is no folder, or a link that leads nowhere: move it away"
     if error.errno in _OPEN:
         return "see `ulimit -n`"
     return "make room there" if error.errno in FULL else usual

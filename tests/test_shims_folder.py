@@ -127,4 +127,4 @@ def test_somebody_s_own_file_among_the_shims_stays(place: Place) -> None:
 def test_a_file_where_the_shims_belong(home: Home) -> None:
     home.store.mkdir()
     (home.store / "shims").touch()
-    refused(home.run("shims", "install"), "cannot write", "shims", hint="CUDASWITCH_HOME")
+    refused(home.run("shims", "install"), "cannot write", "shims", hint="move it away")
