@@ -67,10 +67,7 @@ def require_writable(home: Home, *, mends: bool = False) -> None:
             if not os.path.exists(home.layout) or (mends and not layout_of(home)):
                 write_atomically(home.layout, LAYOUT + "\n")
     except OSError as error:
-        raise StoreError(
-            f"cannot write the store `{home.folder}`: {error.strerror}",
-            hint_for(error, "set CUDASWITCH_HOME to a folder of yours"),
-        ) from None
+        raise _unwritable(home, error) from None
     found = layout_of(home)
     if not found:
         raise StoreError(f"the file `{home.layout}` is damaged", "cudaswitch verify --repair")
@@ -79,6 +76,31 @@ def require_writable(home: Home, *, mends: bool = False) -> None:
             f"the store `{home.folder}` has layout {found}, this cudaswitch writes {LAYOUT}",
             "use the newer cudaswitch that made it",
         )
+
+
+def refuse_unwritable(home: Home) -> None:
+    """Say in one line why a store cannot be written, before anything is downloaded for it.
+
+    Makes no folders, for there may be nothing that goes there.
+    """
+    import tempfile  # noqa: PLC0415  # for installations alone
+
+    place = os.path.abspath(home.staging)
+    while not os.path.lexists(place):
+        place = os.path.dirname(place)
+    try:
+        refuse_sudo(home.folder)
+        # Only who tries knows what a mount or a quota says.
+        tempfile.TemporaryFile(dir=place).close()
+    except OSError as error:
+        raise _unwritable(home, error) from None
+
+
+def _unwritable(home: Home, error: OSError) -> StoreError:
+    return StoreError(
+        f"cannot write the store `{home.folder}`: {error.strerror}",
+        hint_for(error, "set CUDASWITCH_HOME to a folder of yours"),
+    )
 
 
 def layout_of(home: Home) -> str | None:

@@ -417,3 +417,26 @@ def install(home: Home, url: str, *what: str) -> subprocess.CompletedProcess[str
     return home.run(
         "install", "--from", "nvidia", "--components", "minimal", *what, CUDASWITCH_NVIDIA_URL=url
     )
+
+
+@pytest.mark.parametrize(
+    "command", ["install 12.4", "install 12.4 --cudnn 8", "sync", "install URL"]
+)
+def test_nothing_comes_for_a_store_that_may_not_be_written(
+    server: FolderServer, home: Home, command: str
+) -> None:
+    """A toolkit has gigabytes."""
+    named = {"CUDASWITCH_NVIDIA_URL": server.url, "CUDASWITCH_CACHE": str(home.path / "cache")}
+    which = ["--components", "minimal", "--from", "nvidia"]
+    succeeded(home.run("lock", "12.4", *which, **named))
+    home.store.mkdir()
+    if "--cudnn" in command:
+        succeeded(home.run("install", "12.4", *which, **named))
+        (home.store / ".staging").chmod(0o555)
+    home.store.chmod(0o555)
+    path = f"cuda/redist/cuda_nvcc/{FOLDER}/cuda_nvcc-{FOLDER}-12.4.131-archive.tar.xz"
+    words = [f"{server.url}/{path}" if word == "URL" else word for word in command.split()]
+    server.asked.clear()
+    done = home.run_plainly(*words, *(which if "12.4" in words else []), **named)
+    refused(done, f"cannot write the store `{home.store}`", "Permission denied", hint="HOME")
+    assert [path for path, _ in server.asked if path.endswith(".xz")] == []

@@ -17,6 +17,7 @@ from cudaswitch.errors import CudaswitchError
 from cudaswitch.install import install as install_artifacts
 from cudaswitch.paths import cache
 from cudaswitch.sources import files
+from cudaswitch.staging import refuse_unwritable
 from cudaswitch.toolkit import Toolkit
 
 
@@ -64,6 +65,8 @@ def install(
     are_named = said_by is not ParameterSource.DEFAULT
     sources.use_mirror(source, mirror)
     store = own_store()
+    if any(map(files.is_url, named)):
+        refuse_unwritable(store.home)
     made: dict[str, Toolkit] = {}
     with workplace(cache()) as work:
         deliveries = {
@@ -75,7 +78,7 @@ def install(
         bundles = [sources.Delivery(tuple(brought))] if brought else []
         for each, request in requests.items():
             order = Order(
-                *(source, channels, components, platform, offline, work),
+                *(store.home, source, channels, components, platform, offline, work),
                 anew=force,
                 fitting=means_auto(each),
                 names_components=are_named,

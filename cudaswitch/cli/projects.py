@@ -34,6 +34,7 @@ from cudaswitch.platforms import current_platform
 from cudaswitch.rewriting import write_where_named
 from cudaswitch.sources.exact import bring_exactly, of_locked
 from cudaswitch.sources.licences import tell_of_locked
+from cudaswitch.staging import refuse_unwritable
 from cudaswitch.store import Store
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
@@ -150,6 +151,8 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
         )
     store = own_store()
     missing = [kit for kit in mine if force or _present(store, kit) is None]
+    if missing:
+        refuse_unwritable(store.home)
     with workplace(cache()) as work:
         brought = [(bring(kit, work, offline, folder), _release(kit)) for kit in missing]
         rows = [row for kit in missing for row in kit.packages]

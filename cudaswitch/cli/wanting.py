@@ -16,9 +16,11 @@ from cudaswitch.automatic import resolved, unknown
 from cudaswitch.download.fetching import open_local
 from cudaswitch.environments import required_environment
 from cudaswitch.errors import ChoiceError, NotInstalledError, RequestError, SourceError
+from cudaswitch.paths import Home
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources.choosing import source_for
 from cudaswitch.sources.components import refuse_unknown
+from cudaswitch.staging import refuse_unwritable
 from cudaswitch.store import all_stores, dealias, find
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, Version, parse_request, quote_request
@@ -86,13 +88,14 @@ def wanted(what: str, cudnn: str | None) -> Request:
 
 @dataclass(frozen=True)
 class Order:
-    """How a request is to be got, as the options of `install` say.
+    """How a request is to be got for the store `home`, as the options of `install` say.
 
     With `anew` it does not matter what is there. With `fitting` it is enough that something
     fits; else a version that is not given in full means the newest that there is.
     `names_components` says that the components are not just the usual ones.
     """
 
+    home: Home
     source: str | None
     channels: tuple[str, ...]
     components: str
@@ -133,6 +136,7 @@ class Order:
         kit = _present(exact)
         if kit and self._has_newest_library(kit, exact):
             return kit
+        refuse_unwritable(self.home)
         index, why = self._index(exact)
         found = index.obtain_cudnn(
             str(request.cudnn),
@@ -194,6 +198,7 @@ class Order:
         return newest is None or kit.cudnn >= newest
 
     def _whole(self, request: Request) -> sources.Delivery:
+        refuse_unwritable(self.home)
         index, why = self._index(request)
         found = index.obtain(
             request,
