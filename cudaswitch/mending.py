@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -33,43 +33,33 @@ Obtain = Callable[[Package], Artifact]
 """Brings a package's file, checked against its sha256."""
 
 
-def origins(store: OwnStore, ids: Sequence[str]) -> dict[str, Package]:
-    """Return what is known of packages, from their own records or from those of toolkits.
+def origin(store: OwnStore, at: str) -> Package:
+    """Return what is known of a package, from its own record or from that of a toolkit.
 
     Raises StoreError for one that is known nowhere.
     """
-    found: dict[str, Package] = {}
-    listed = _listed(store)
-    for at in ids:
-        try:
-            package = read_package(store.home.packages / at)
-        except StoreError:
-            package = None
-        package = package or listed.get(at)
-        if package is None:
-            raise StoreError(
-                f"nothing tells any more where {at} came from",
-                f"delete `{store.home.packages / at}`, and install it again",
-            )
-        found[at] = package
-    return found
-
-
-def _listed(store: OwnStore) -> dict[str, Package]:
-    found: dict[str, Package] = {}
+    with suppress(StoreError):
+        if package := read_package(store.home.packages / at):
+            return package
     for name in names_in(store.home.toolkits):
-        try:
+        with suppress(StoreError):
             contents = read_contents(store.home.toolkits / name)
-        except StoreError:
-            continue
-        found |= {package.id: package for package in (contents.packages if contents else ())}
-    return found
+            for package in contents.packages if contents else ():
+                if package.id == at:
+                    return package
+    raise StoreError(
+        f"nothing tells any more where {at} came from",
+        f"delete `{store.home.packages / at}`, and install it again",
+    )
 
 
-def let_in(store: OwnStore, owners: Iterable[str]) -> list[Path]:
-    """Open what is closed to us of packages and toolkits, and return the folders."""
+def let_in(store: OwnStore, owner: str) -> list[Path]:
+    """Open what is closed to us of a package or toolkit, and return the folders.
+
+    Raises StoreError where somebody else has closed one.
+    """
     with store.held():
-        return [at for owner in owners for at in _opened(store.home.root / owner)]
+        return list(_opened(store.home.root / owner))
 
 
 def _opened(folder: Path) -> Iterator[Path]:
@@ -77,7 +67,13 @@ def _opened(folder: Path) -> Iterator[Path]:
     if os.path.islink(folder) or not os.path.isdir(folder):
         return
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
+        try:
+            folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
+        except PermissionError:
+            raise StoreError(
+                f"`{folder}` is closed to you, and somebody else's",
+                "ask who owns it to run cudaswitch verify --repair",
+            ) from None
         yield folder
     for name in os.listdir(folder):
         yield from _opened(folder / name)
@@ -115,17 +111,12 @@ def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
             write_atomically(final / MANIFEST, manifest_text(fresh.to_json()))
 
 
-def mend_toolkits(store: OwnStore, names: Sequence[str]) -> None:
-    """Compose toolkits anew beside those that are there, and replace what differs.
-
-    Raises StoreError where a package of one is not there, or nothing tells of which it is made.
-    """
-    kits = {name: _toolkit(store.home.toolkits / name) for name in names}
+def mend_toolkits(store: OwnStore, recipes: Mapping[str, Recipe]) -> None:
+    """Compose toolkits anew beside those that are there, and replace what differs."""
     # In one change: what is offered cannot be told before all records are whole.
     with store.changing() as undo:
-        for name, kit in kits.items():
+        for name, recipe in recipes.items():
             final = store.home.toolkits / name
-            recipe = _recipe(store, kit)
             with store.staging.folder(f"toolkit-{name}") as stage:
                 contents = fill(store, recipe, stage)
                 if os.path.islink(final):
@@ -190,7 +181,12 @@ def _adopted(store: OwnStore) -> Iterator[Toolkit]:
                 yield kit
 
 
-def _recipe(store: OwnStore, kit: Toolkit) -> Recipe:
+def recipe_of(store: OwnStore, name: str) -> Recipe:
+    """Return how a toolkit of the store is composed.
+
+    Raises StoreError where a package of it is not there, or nothing tells of which it is made.
+    """
+    kit = _toolkit(store.home.toolkits / name)
     packages = []
     for at in kit.packages:
         package = read_package(store.home.packages / at)

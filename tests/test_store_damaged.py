@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import builders
 from checks import Done, refused, snapshot, succeeded
+from cudaswitch.paths import MANIFEST
 from homes import Home
 from stock import BARE, FULL, stored, toolkit
-from verifying import CUDNN, findings, found_by
+from verifying import CUDNN, LIBRARY, findings, flip, found_by
 
 PACKAGES = ("cudatoolkit-10.1.243-h6bb024c_0", CUDNN.rpartition("/")[2])
 
@@ -87,3 +89,29 @@ def test_a_link_to_nothing_is_none(stocked: Home, tmp_path: Path, kind: str) -> 
     [kept] = stocked.store.glob(f"set-aside/*/{kind}/*")
     assert kept.readlink() == tmp_path / "gone"
     assert "2 toolkits of 2 packages" in stocked.run("verify").stderr
+
+
+def test_what_cannot_be_mended_stops_no_other(
+    three: Home, pair: list[Path], tmp_path: Path
+) -> None:
+    """Neither a package whose file is gone, nor a toolkit of which nothing tells what it was."""
+    place = tmp_path / "cuda"
+    builders.elf_library(place / "lib64/libcudart.so.9.0", "libcudart.so.9.0", {"x": 1})
+    succeeded(three.run("adopt", place, "--as", "9.0.176"))
+    adopted = three.store / "toolkits/9.0.176"
+    (adopted / MANIFEST).write_text("{")
+    pair[0].unlink()
+    flip(three.store / "packages" / PACKAGES[0] / "tree/lib/libcudart.so.10.1.243")
+    flip(three.store / LIBRARY)
+    (three.store / "toolkits/11.8.0/lib64/libcudart.so.11.8").unlink()
+    done = three.run("verify", "--repair")
+    assert done.returncode == 1
+    assert done.stderr.count(f"no file `{pair[0]}`") == 1
+    assert done.stderr.endswith(f"delete `{adopted}`, and adopt it again\n")
+    owners = {"/".join(Path(path).parts[:2]) for _, path in findings(three)}
+    assert owners == {
+        f"packages/{PACKAGES[0]}",
+        f"toolkits/{BARE}",
+        f"toolkits/{FULL}",
+        "toolkits/9.0.176",
+    }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import stat
 
 import pytest
 
-from checks import snapshot, succeeded
+from checks import refused, snapshot, succeeded
 from homes import Home
 from stock import FULL
+from tools import root_only
 from verifying import CUDNN, LIBRARY, findings, flip, found_by
 
 KIT = f"toolkits/{FULL}"
@@ -48,3 +50,17 @@ def test_what_is_wrong_behind_it_is_mended_too(stocked: Home) -> None:
     succeeded(stocked.run_plainly("verify", "--repair"))
     assert findings(stocked) == set()
     assert list(stocked.store.glob("set-aside/*/packages/strange"))
+
+
+@root_only
+def test_what_somebody_else_has_closed_stops_no_other(stocked: Home) -> None:
+    """In a store of a group only who owns a folder can open it."""
+    flip(stocked.store / LIBRARY)
+    shut = stocked.store / KIT / "lib64"
+    os.chown(shut, 1, -1)
+    shut.chmod(0)
+    done = stocked.run_plainly("verify", "--repair")
+    refused(done, f"`{shut}` is closed to you", hint="who owns it")
+    assert found_by(stocked.run_plainly("verify", "--json"), stocked) == {
+        ("changed", f"{KIT}/lib64")
+    }

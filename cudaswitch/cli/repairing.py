@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
+from cudaswitch import talk
 from cudaswitch.changing import OwnStore
 from cudaswitch.checking import Finding, check
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
+from cudaswitch.errors import CudaswitchError
 from cudaswitch.install import Artifact
-from cudaswitch.mending import let_in, mend_package, mend_toolkits, origins, put_away
+from cudaswitch.mending import let_in, mend_package, mend_toolkits, origin, put_away, recipe_of
 from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_package
 from cudaswitch.staging import require_writable
@@ -19,10 +22,20 @@ from cudaswitch.toolkit import Package
 def repair_all(
     store: OwnStore, names: Sequence[str], findings: Sequence[Finding], offline: bool
 ) -> None:
-    """Put right all that `verify` has found in the person's own store, of toolkits or of all."""
+    """Put right all that `verify` has found in the person's own store, of toolkits or of all.
+
+    What cannot be mended stops nothing else. Raises CudaswitchError for the last of it, when the
+    rest is mended and told.
+    """
     require_writable(store.home, mends=True)
-    if let_in(store, dict.fromkeys(one.owner for one in findings)):
+    failures: dict[str, CudaswitchError] = {}
+    opened = False
+    for owner in dict.fromkeys(one.owner for one in findings):
+        with _noted(owner, failures):
+            opened |= bool(let_in(store, owner))
+    if opened:
         findings = check(store, names).findings
+    findings = [one for one in findings if one.owner not in failures]
     strange = [one.owner for one in findings if one.kind == "extra" and not one.path]
     owners = dict.fromkeys(
         one.owner.partition("/")[::2] for one in findings if one.owner not in strange
@@ -36,8 +49,30 @@ def repair_all(
 
         if strange:
             put_away(store, strange)
-        known = origins(store, [name for kind, name in owners if kind == "packages"])
-        for package in known.values():
-            mend_package(store, package, obtain)
-    mend_toolkits(store, [name for kind, name in owners if kind == "toolkits"])
-    bring_up_to_date()
+        for name in [name for kind, name in owners if kind == "packages"]:
+            with _noted(f"packages/{name}", failures):
+                mend_package(store, origin(store, name), obtain)
+    recipes = {}
+    for name in [name for kind, name in owners if kind == "toolkits"]:
+        with _noted(f"toolkits/{name}", failures):
+            recipe = recipe_of(store, name)
+            # Of damaged packages none is made.
+            if not any(f"packages/{at}" in failures for at in recipe.toolkit.packages):
+                recipes[name] = recipe
+    if recipes or not failures:
+        mend_toolkits(store, recipes)
+        bring_up_to_date()
+    *others, last = [None, *failures.values()]
+    for error in others:
+        talk.caution(error)
+    if last:
+        raise last
+
+
+@contextmanager
+def _noted(owner: str, failures: dict[str, CudaswitchError]) -> Iterator[None]:
+    """Keep in `failures` why something could not be done for a package or toolkit."""
+    try:
+        yield
+    except CudaswitchError as error:
+        failures[owner] = error
