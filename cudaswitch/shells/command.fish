@@ -62,7 +62,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             # The next look has news then, and whether it is told is decided by the line.
             set -g _cudaswitch_told
             test -n "$CUDASWITCH_QUIET"
-            or string replace --regex '.*/(?:cuda-)?' 'cudaswitch: CUDA ' -- $__csw >&2
+            or string replace --regex '^(?:.*/(?:cuda-)?(?=[^/]*[0-9][^/]*$))?' 'cudaswitch: CUDA ' -- $__csw >&2
         else
             __cudaswitch_choose $__csw
         end

@@ -60,6 +60,7 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == 
             # The next look has news then, and whether it is told is decided by the line.
             _CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-} _CUDASWITCH_U=$__csw _cudaswitch_told='' \
                 _cudaswitch_line=${__csw##*/}
+            case $_cudaswitch_line in *[0-9]*) ;; *) _cudaswitch_line=$__csw ;; esac
             if [[ -n ${CUDASWITCH_QUIET-} \
                 || ( -n ${ZSH_VERSION-} && ! -t 2 && ! -e /dev/fd/2 ) ]]; then return 0; fi
             printf 'cudaswitch: CUDA %s\n' "${_cudaswitch_line#cuda-}" >&2 || :

@@ -298,12 +298,14 @@ end
 # Who calls this sends it to stderr: that of a command may be sent elsewhere by who types it.
 function __cudaswitch_tell
     string match --quiet '/*' -- "$argv[1]"
-    and set argv[1] (string replace --regex '.*/(?:cuda-)?' 'CUDA ' -- $argv[1])
+    and set argv[1] "CUDA "(string replace --regex '.*/(?:cuda-)?(?=[^/]*[0-9][^/]*$)' '' -- $argv[1])
     set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
     set -e _cudaswitch_news
     set -l line 'no toolkit'
     if test -n "$_CUDASWITCH_ON"
-        string match --quiet --regex '/(?:cuda-)?(?<line>[^/:]*)(:|$)' -- $_CUDASWITCH_ON
+        # `cuda`, of /opt/cuda, tells nobody which.
+        string match --quiet --regex '^[^:]*/(?:cuda-)?(?<line>[^/:]*[0-9][^/:]*)(:|$)' -- $_CUDASWITCH_ON
+        or string match --quiet --regex '^(?<line>[^:]*)' -- $_CUDASWITCH_ON
         set line "CUDA $line"
         if test -z "$_CUDASWITCH_LIB"
             set -l why ': this environment brings its own CUDA'

@@ -241,7 +241,10 @@ def __cudaswitch_say [] {
     let why = if ($env._CUDASWITCH_LIB? | is-not-empty) { '' } else if ':lib=never' in $on { ' (LD_LIBRARY_PATH left alone, as asked)' } else { ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' }
     let compiler = if ($env._CUDASWITCH_CC? | is-empty) { __cudaswitch_host (__cudaswitch_variables) $on } else { '' }
     let lacks = if $compiler != '' and (%which $compiler | is-empty) { $" \(its nvcc refuses the gcc here: install ($compiler | path basename)\)" } else { '' }
-    print --stderr $'cudaswitch: CUDA ($on | split row : | first | path basename | str replace --regex "^cuda-" "")($why)($lacks)'
+    let home = ($on | split row : | first)
+    # `cuda`, of /opt/cuda, tells nobody which.
+    let name = if ($home | path basename) =~ '[0-9]' { $home | path basename | str replace --regex '^cuda-' '' } else { $home }
+    print --stderr $'cudaswitch: CUDA ($name)($why)($lacks)'
 }
 
 # What is brought back with an overlay: Nushell gives its variables the values that they had

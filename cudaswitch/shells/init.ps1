@@ -211,7 +211,10 @@ function global:__cudaswitch_say {
     if ($env:CUDASWITCH_QUIET) { return }
     $line = 'no toolkit'
     if ($env:_CUDASWITCH_ON) {
-        $line = "CUDA $($env:_CUDASWITCH_ON.Split(':')[0].Split('/')[-1] -creplace '^cuda-', '')"
+        $folder = $env:_CUDASWITCH_ON.Split(':')[0]
+        # `cuda`, of /opt/cuda, tells nobody which.
+        if ($folder -cmatch '[0-9][^/]*\z') { $folder = $folder.Split('/')[-1] -creplace '^cuda-', '' }
+        $line = "CUDA $folder"
         if (-not $env:_CUDASWITCH_LIB) {
             $why = ': this environment brings its own CUDA'
             if ($env:_CUDASWITCH_ON -clike '*:lib=never*') { $why = ', as asked' }

@@ -359,16 +359,17 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
     esac
 }
 
-# One line on what is active now, where it is another than $1. $_cudaswitch_line is the folder of the
-# toolkit, with a remark, or `/` for none. Where stderr is closed, as a daemon's may be, `>&2` would
+# One line on what is active now, where it is another than $1. $_cudaswitch_line is the name of the
+# toolkit's folder, its path where that has no number, with a remark, or `/` for none. Where stderr is closed, as a daemon's may be, `>&2` would
 # end a script of zsh's.
 __cudaswitch_tell() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_tell "$@" && return ;; esac
     _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_news='' _cudaswitch_line=/
     case ${_CUDASWITCH_ON-} in
-        ?*) _cudaswitch_line=${_CUDASWITCH_ON%%:*} _cudaswitch_line=${_cudaswitch_line##*/} ;;
+        ?*) _cudaswitch_line=${_CUDASWITCH_ON%%:*} ;;
     esac
+    case ${_cudaswitch_line##*/} in *[0-9]*) _cudaswitch_line=${_cudaswitch_line##*/} ;; esac
     case ${_CUDASWITCH_LIB:+ours}${_CUDASWITCH_ON-} in ours*:cc=* | /*) __cudaswitch_remark ;; esac
     case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in quiet* | "${1-}") return 0 ;; esac
     if [[ -n ${ZSH_VERSION-} && ! -t 2 && ! -e /dev/fd/2 ]]; then return 0; fi

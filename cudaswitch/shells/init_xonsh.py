@@ -240,7 +240,9 @@ def tell(state: dict[str, str], last: str | None = None, stderr: Any = None) -> 
 def line_on(state: dict[str, str]) -> str:
     """Say what is active."""
     on = state.get("_CUDASWITCH_ON", "")
-    line = "CUDA " + Path(on.partition(":")[0]).name.removeprefix("cuda-") if on else "no toolkit"
+    home = Path(on.partition(":")[0])
+    name = home.name.removeprefix("cuda-") if any(map(str.isdigit, home.name)) else str(home)
+    line = f"CUDA {name}" if on else "no toolkit"
     if on and not state.get("_CUDASWITCH_LIB"):
         own = "this environment brings its own CUDA"
         asked_for = ":lib=never" in on

@@ -4,7 +4,9 @@
 . "${0%/*}/flags.sh"
 on=${1#=} last=${3#=} line='no toolkit'
 if [ -n "$on" ]; then
-    home=${on%%:*} home=${home##*/}
+    home=${on%%:*}
+    # `cuda`, of /opt/cuda, tells nobody which.
+    case ${home##*/} in *[0-9]*) home=${home##*/} ;; esac
     __cudaswitch_lacking "$on"
     case ${2#=}$on in
         /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;

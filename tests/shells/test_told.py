@@ -83,6 +83,18 @@ def test_going_back_from_a_choice(shell: Shell, tmp_path: Path) -> None:
     assert result.stderr.splitlines() == said
 
 
+@integrated
+def test_a_folder_without_a_number(shell: Shell, tmp_path: Path) -> None:
+    """Of `CUDA cuda` nobody would know which: Arch has it in /opt/cuda, Debian in /usr/lib/cuda."""
+    person = make_person(tmp_path / "person", (shell.name,))
+    kit = Kit(tmp_path / "3/cuda", "9.2.148", ("lib64",)).build()
+    person.adopt(kit)
+    steps = [f"cudaswitch use {version}" for version in ("9.2", "10.1", "9.2", "9.2")]
+    result = person.play(shell, *steps, shell.prompt, CUDASWITCH_QUIET=None)
+    own = f"cudaswitch: CUDA {kit.home}"
+    assert result.stderr.splitlines() == [own, FIRST, own, own]
+
+
 @sourcing
 def test_a_pinned_virtualenv(person: Person, shell: Shell, tmp_path: Path) -> None:
     for name, version in (("v", "10.1"), ("w", "11.8")):
