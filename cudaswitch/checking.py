@@ -27,7 +27,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-_PIECE = 1 << 20
 _READERS = min(8, os.cpu_count() or 1)
 _TRIES = 3
 _PAUSE = 0.2
@@ -98,16 +97,12 @@ class Hashes:
 
 
 def _sha256(path: Path) -> str | None:
-    from hashlib import sha256  # noqa: PLC0415  # slow to load
+    from cudaswitch.download.cache import file_sha256  # noqa: PLC0415  # slow to load
 
-    digest = sha256()
     try:
-        with path.open("rb", buffering=0) as file:
-            while piece := file.read(_PIECE):
-                digest.update(piece)
+        return file_sha256(path)
     except OSError:
         return None
-    return digest.hexdigest()
 
 
 def check(store: Store, names: Sequence[str] = ()) -> Report:
