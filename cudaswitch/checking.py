@@ -18,9 +18,9 @@ from typing import Literal, NamedTuple, TypeVar
 from cudaswitch.compose import parents, place, replaced
 from cudaswitch.contents import Contents, is_closed, read_contents, walk
 from cudaswitch.errors import StoreError
-from cudaswitch.paths import CONTENTS, MANIFEST, listed
+from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.staging import layout_of
-from cudaswitch.store import Store, read_package, read_toolkit
+from cudaswitch.store import Store, names_in, read_package, read_toolkit
 from cudaswitch.toolkit import Entry, Package, Toolkit
 
 TYPE_CHECKING = False
@@ -132,11 +132,6 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
             if Finding("extra", f"packages/{at}", "") not in found:
                 report.packages.append(at)
     return report
-
-
-def names_in(folder: Path) -> list[str]:
-    """List the toolkits or packages in their folder. Raises StoreError where it cannot be read."""
-    return [name for name in listed(folder) if not name.startswith(".")]
 
 
 def _settled(folder: Path, look: Callable[[], list[Finding]]) -> list[Finding]:

@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from cudaswitch.changing import OwnStore
-from cudaswitch.checking import Difference, Hashes, compare, names_in
+from cudaswitch.checking import Difference, Hashes, compare
 from cudaswitch.contents import Contents, read_contents
 from cudaswitch.durable import rename, sync_folder, write_atomically
 from cudaswitch.errors import StoreError
@@ -24,7 +24,7 @@ from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.planning import Recipe
 from cudaswitch.sharing import shared
 from cudaswitch.staging import manifest_text
-from cudaswitch.store import read_package, read_toolkit
+from cudaswitch.store import names_in, read_package, read_toolkit
 from cudaswitch.talk import say
 from cudaswitch.toolkit import Package, Toolkit, platform_of
 from cudaswitch.versions import Version
