@@ -66,14 +66,14 @@ def compose(
     target: Path,
     final: Path,
     version: Version,
-    base: Path | None = None,
+    base: Path | None,
 ) -> dict[str, Entry]:
     """Fill the empty folder `target` with a toolkit composed of `parts`.
 
     `parts` are packages with the folders that hold their files; where two bring the same
     path, the first wins. `final` is the path that the folder will have, which conda's
     placeholders are replaced with. `version` is that of the CUDA toolkit.
-    `base` is a toolkit elsewhere that the parts are laid over, by symbolic links to it.
+    `base` is a toolkit elsewhere that the parts are laid over, by symbolic links to it, if any.
     Returns the packages' files that have a place of their own in it, by that place.
     Raises StoreError when a placeholder cannot hold the path.
     """

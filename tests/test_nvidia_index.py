@@ -167,7 +167,7 @@ def test_cudnn_alone_and_what_there_is_none_of(server: FolderServer, tmp_path: P
 
 
 def test_what_the_index_has_no_toolkit_of(server: FolderServer, tmp_path: Path) -> None:
-    assert nvidia.available() == [Version("12.4.1"), Version("12.4.0")]
+    assert nvidia.available(offline=False) == [Version("12.4.1"), Version("12.4.0")]
     for text in ("10.1", "11.0.3", "11.4.1"):
         with pytest.raises(SourceError, match=r"no toolkit before CUDA 11\.4\.2"):
             obtain(tmp_path, text)
@@ -183,8 +183,10 @@ def test_what_the_index_has_no_toolkit_of(server: FolderServer, tmp_path: Path) 
 def test_a_server_that_lists_nothing(server: FolderServer, tmp_path: Path) -> None:
     server.lists = False
     known = known_releases("cuda")
-    assert nvidia.available() == sorted((one for one in known if one >= nvidia.FIRST), reverse=True)
-    assert nvidia.available()[0] >= Version("13.4.2")
+    assert nvidia.available(offline=False) == sorted(
+        (one for one in known if one >= nvidia.FIRST), reverse=True
+    )
+    assert nvidia.available(offline=False)[0] >= Version("13.4.2")
     # 12.4.1 is asked for and there; of 12 the newer ones are asked for first.
     assert obtain(tmp_path, "12.4").toolkit == Version("12.4.1")
     assert obtain(tmp_path, "12").toolkit == Version("12.4.1")

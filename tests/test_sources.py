@@ -79,7 +79,7 @@ def _artifact(way: str, path: Path, sha256: str, work: Path) -> Artifact:
         [artifact] = bring(found, "conda", workdir=work, offline=False).artifacts
     elif way == "lock":
         row = Exact(path.name, path.as_uri(), sha256, None, "conda", "linux-64")
-        [artifact] = bring_exactly([row], workdir=work)
+        [artifact] = bring_exactly([row], workdir=work, offline=False)
     else:
         with Server(path.read_bytes()) as server:
             url = server.url("ok", path.name)

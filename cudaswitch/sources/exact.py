@@ -54,7 +54,7 @@ def of_locked(row: Locked, platform: str) -> Exact:
 
 
 def bring_exactly(
-    wanted: Sequence[Exact], *, workdir: Path, offline: bool = False, folder: Path | None = None
+    wanted: Sequence[Exact], *, workdir: Path, offline: bool, folder: Path | None = None
 ) -> tuple[Artifact, ...]:
     """Return the files in their order, under their names, each with the sha256 that it must have.
 

@@ -54,12 +54,7 @@ _RELEASE = re.compile(r"([0-9]+\.[0-9]+\.[0-9]+)(?:\.0)?|[0-9]+(?:\.[0-9]+){1,4}
 
 
 def obtain(
-    request: Request,
-    *,
-    components: str = "build",
-    workdir: Path,
-    platform: str,
-    offline: bool = False,
+    request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
     """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
 
@@ -73,12 +68,7 @@ def obtain(
 
 
 def choose(
-    request: Request,
-    *,
-    components: str = "build",
-    workdir: Path,
-    platform: str,
-    offline: bool = False,
+    request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Chosen:
     """Tell what `obtain` would bring, as pip's own report has it; sizes are not in that.
 
@@ -143,7 +133,7 @@ def _hash_of(url: str, info: Mapping[str, Any]) -> str:
 
 
 def obtain_cudnn(
-    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
+    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
     """Bring the newest cuDNN with the version prefix `cudnn` built for that CUDA (11 or later)."""
     wheels = _download(_cudnn_pin(cudnn, cuda), workdir, platform, offline)
@@ -165,7 +155,7 @@ def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
     raise SourceError(f"PyPI has no cuDNN {cudnn} for CUDA {cuda.major}")
 
 
-def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
+def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
     """List what there is of what is sought; pip tells versions alone."""
     asked = {"cuda": (_META,), "cudnn": tuple(f"nvidia-cudnn-cu{major}" for major in _CUDNN_FOR)}
     projects = [name for component in sought.components for name in asked[component]]

@@ -23,12 +23,7 @@ _THEN = "install the toolkit bare, then cuDNN for it: --cudnn with --from conda 
 
 
 def obtain(
-    request: Request,
-    *,
-    components: str = "build",
-    workdir: Path,
-    platform: str,
-    offline: bool = False,
+    request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
     """Bring the newest release that satisfies `request`; SourceError where it names a cuDNN."""
     found = choose(
@@ -38,12 +33,7 @@ def obtain(
 
 
 def choose(
-    request: Request,
-    *,
-    components: str = "build",
-    workdir: Path,
-    platform: str,
-    offline: bool = False,
+    request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Chosen:
     """Tell what `obtain` would bring; nobody is asked."""
     if request.wanted_cudnn:
@@ -72,7 +62,7 @@ def _chosen(request: Request, platform: str) -> Runfile:
 
 
 def obtain_cudnn(
-    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
+    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
     """Raise SourceError."""
     raise SourceError(_NO_CUDNN, _THEN)
@@ -88,7 +78,7 @@ def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
     raise SourceError(_NO_CUDNN, _THEN)
 
 
-def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
+def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
     """List what there is of what is sought; nobody is asked, and no size is known."""
     if platform != PLATFORM:
         return []
