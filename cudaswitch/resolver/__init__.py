@@ -314,7 +314,7 @@ def _labels(draft: _Draft, *, own: bool) -> str:
     return " and ".join(need.label for need in draft.with_cuda if need.own is own)
 
 
-def host_compiler(draft: _Draft) -> None:
+def compiler_fits(draft: _Draft) -> None:
     """Whether the machine's compiler can build with it."""
     if draft.wanted is None:
         return
@@ -367,7 +367,7 @@ STEPS = (
     one_for_all,
     best_installed,
     within_reach,
-    host_compiler,
+    compiler_fits,
     next_step,
 )
 """The rules, in the order in which they are applied; each adds its reasons."""
