@@ -17,7 +17,7 @@ from cudaswitch.environments import kind_of
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
 from cudaswitch.platforms import PLATFORMS, current_platform, system_of
 from cudaswitch.programs import conda_program, is_program
-from cudaswitch.resolver import Carried, Compiler, Facts
+from cudaswitch.resolver import Carried, Facts, OwnNvcc
 from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
@@ -223,7 +223,7 @@ def _carried_records(records: list[Record], path: _LibraryPath, reading: Reading
     return carried
 
 
-def _compiler(prefix: Path, carried: list[Carried]) -> Compiler | None:
+def _compiler(prefix: Path, carried: list[Carried]) -> OwnNvcc | None:
     """Find the nvcc that a package has put into a conda prefix, or a wheel beside its libraries."""
     for part in carried:
         if part.component != "compiler" or part.cuda is None:
@@ -233,5 +233,5 @@ def _compiler(prefix: Path, carried: list[Carried]) -> Compiler | None:
         leads = part.kind == "conda"
         home = record.parent.parent if leads else record.parent / "nvidia" / f"cu{cuda.major}"
         if is_program(home / "bin" / "nvcc") and (home == prefix or not leads):
-            return Compiler(cuda.minor, str(home), part.source, leads)
+            return OwnNvcc(cuda.minor, str(home), part.source, leads)
     return None

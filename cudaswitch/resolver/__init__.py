@@ -13,9 +13,9 @@ from cudaswitch.resolver.explain import explain
 from cudaswitch.resolver.facts import (
     Carried,
     Claim,
-    Compiler,
     Facts,
     FoundFramework,
+    OwnNvcc,
     Reason,
     Rejected,
     Resolution,
@@ -32,9 +32,9 @@ from cudaswitch.versions import Version
 __all__ = [
     "Carried",
     "Claim",
-    "Compiler",
     "Facts",
     "FoundFramework",
+    "OwnNvcc",
     "Reason",
     "Rejected",
     "Resolution",
@@ -62,7 +62,7 @@ class _Draft:
         self.wanted: Wanted | None = None
         self.conflict = False
         self.toolkit: Toolkit | None = None
-        self.compiler: Compiler | None = None
+        self.compiler: OwnNvcc | None = None
         self.rejected: list[Rejected] = []
         self.caution: str | None = None
         self.proviso: str | None = None
