@@ -22,7 +22,7 @@ from cudaswitch.resolver.facts import (
     ResolvedFramework,
 )
 from cudaswitch.resolver.following import follow
-from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, nearest
+from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, instead_of
 from cudaswitch.resolver.names import serves
 from cudaswitch.resolver.needs import Need, need_of
 from cudaswitch.resolver.own import Lack
@@ -329,7 +329,7 @@ def next_step(draft: _Draft) -> None:
         need for need, verdict in zip(draft.needs, draft.verdicts, strict=True) if verdict.blocks
     ]
     if blocked:
-        draft.hint = nearest(blocked[0], draft.facts)
+        draft.hint = instead_of(blocked[0], draft.facts)
     elif draft.conflict:
         draft.hint = "give each framework its own environment"
     elif draft.wanted is None:
