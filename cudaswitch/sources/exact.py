@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cudaswitch.download.cache import Cache, file_sha256
-from cudaswitch.download.several import Wanted, fetch_all
+from cudaswitch.download.several import WantedFile, fetch_all
 from cudaswitch.download.urls import file_name
 from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.install import Artifact
@@ -128,7 +128,7 @@ def _fetched(wanted: Sequence[Exact], offline: bool) -> dict[str, Path]:
     for each in wanted:
         is_path = each.origin.startswith("/")
         url = Path(each.origin).as_uri() if is_path else with_credentials(each.origin)
-        todo.append(Wanted(url, each.sha256, each.size))
+        todo.append(WantedFile(url, each.sha256, each.size))
     try:
         paths = fetch_all(todo, cache(), offline=offline)
     except NotFoundError:

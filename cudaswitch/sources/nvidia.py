@@ -17,7 +17,7 @@ from cudaswitch.archives.components import COMPONENTS, named_component
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.pages import read_page
-from cudaswitch.download.several import Wanted
+from cudaswitch.download.several import WantedFile
 from cudaswitch.download.urls import local_path, redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.paths import cache
@@ -281,5 +281,5 @@ def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> tuple[Ver
     )
 
 
-def _wanted(offers: Sequence[Offer]) -> tuple[Wanted, ...]:
-    return tuple(Wanted(offer.url, offer.sha256, offer.size) for offer in offers)
+def _wanted(offers: Sequence[Offer]) -> tuple[WantedFile, ...]:
+    return tuple(WantedFile(offer.url, offer.sha256, offer.size) for offer in offers)

@@ -29,7 +29,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from cudaswitch.download.cache import file_sha256
-from cudaswitch.download.several import Wanted
+from cudaswitch.download.several import WantedFile
 from cudaswitch.download.urls import local_path, redact
 from cudaswitch.errors import SourceError, brief
 from cudaswitch.install import Artifact
@@ -94,7 +94,7 @@ def _pins(
 
 def _reported(
     pins: Mapping[str, SpecifierSet], workdir: Path, platform: str, offline: bool
-) -> tuple[Wanted, ...]:
+) -> tuple[WantedFile, ...]:
     """Ask pip which files it would install for the pins."""
     folder = Path(tempfile.mkdtemp(prefix="pypi-", dir=workdir))
     report = folder / "report.json"
@@ -112,7 +112,7 @@ def _reported(
         files = [
             (row["download_info"]["url"], row["download_info"]["archive_info"]) for row in rows
         ]
-        found = tuple(Wanted(redact(url), _hash_of(url, info), None) for url, info in files)
+        found = tuple(WantedFile(redact(url), _hash_of(url, info), None) for url, info in files)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise SourceError("cannot read the report of pip", "pip 23 or newer is needed") from None
     if len(found) != len(pins):

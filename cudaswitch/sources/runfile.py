@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cudaswitch import settings
 from cudaswitch.compat.runfiles import Runfile, runfiles
-from cudaswitch.download.several import Wanted
+from cudaswitch.download.several import WantedFile
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.bringing import bring
@@ -44,7 +44,7 @@ def choose(
             "leave --components out, or try --from nvidia",
         )
     found = _chosen(request, platform)
-    return Chosen((Wanted(_url(found), found.sha256, None),))
+    return Chosen((WantedFile(_url(found), found.sha256, None),))
 
 
 def _chosen(request: Request, platform: str) -> Runfile:
