@@ -11,7 +11,7 @@ from cudaswitch.compat.carriers import carried_by, carrier_starts
 from cudaswitch.compat.frameworks import framework_starts
 from cudaswitch.detect.frameworks import Place, inspect, places
 from cudaswitch.detect.machine import Machine, asked_driver, probe
-from cudaswitch.detect.packages import Dist, Layer, Record, layers, newest_of
+from cudaswitch.detect.packages import Dist, Layer, PrefixRecord, layers, newest_of
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.environments import kind_of
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
@@ -203,11 +203,13 @@ def _carried_dists(dists: list[Dist], path: _LibraryPath, reading: Reading) -> l
     return carried
 
 
-def _brings(record: Record) -> bool:
+def _brings(record: PrefixRecord) -> bool:
     return carried_by("conda", record.name) is not None
 
 
-def _carried_records(records: list[Record], path: _LibraryPath, reading: Reading) -> list[Carried]:
+def _carried_records(
+    records: list[PrefixRecord], path: _LibraryPath, reading: Reading
+) -> list[Carried]:
     carried, folder = [], f"{reading.prefix}/lib"
     led = path.leads(folder)
     for record in records:
