@@ -19,7 +19,7 @@ from cudaswitch.download.cache import file_sha256
 from cudaswitch.environments import read_request
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.install import identified
-from cudaswitch.locking import NAME, Locked, LockedToolkit, locked, read_lock
+from cudaswitch.lockfile import NAME, Locked, LockedToolkit, locked, read_lock
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import files

@@ -28,7 +28,7 @@ from cudaswitch.download.cache import workplace
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import CudaswitchError, RequestError, StoreError, hint_for
 from cudaswitch.install import Artifact, install
-from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock
+from cudaswitch.lockfile import NAME, LockedToolkit, lock_text, parse_lock
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
 from cudaswitch.rewriting import write_where_named

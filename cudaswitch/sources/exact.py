@@ -14,7 +14,7 @@ from cudaswitch.download.several import WantedFile, fetch_all
 from cudaswitch.download.urls import file_name
 from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.install import Artifact
-from cudaswitch.locking import Locked
+from cudaswitch.lockfile import Locked
 from cudaswitch.paths import cache
 from cudaswitch.sources.bringing import named
 from cudaswitch.toolkit import Package

@@ -14,7 +14,7 @@ import pytest
 
 import builders
 from checks import refused, snapshot, succeeded
-from cudaswitch.locking import read_lock
+from cudaswitch.lockfile import read_lock
 from folder_server import FolderServer
 from homes import Home
 from preloaded import preloaded

@@ -19,8 +19,8 @@ from builders.redist import redist_index
 from checks import succeeded
 from conda_channels import split_toolkit
 from cudaswitch.errors import SourceError, StoreError
-from cudaswitch.locking import locked as locked_row
-from cudaswitch.locking import read_lock
+from cudaswitch.lockfile import locked as locked_row
+from cudaswitch.lockfile import read_lock
 from cudaswitch.locks import Lock
 from cudaswitch.mirroring import Item, lay_out
 from cudaswitch.platforms import current_platform
