@@ -75,7 +75,7 @@ ORDER = (
         "changing",
         "sharing",
         "install",
-        "checking",
+        "verifying",
         "mending",
         "lockfile",
         "sources",

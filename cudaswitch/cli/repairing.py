@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cudaswitch.changing import OwnStore
-from cudaswitch.checking import Finding, check
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.install import Artifact
@@ -14,6 +13,7 @@ from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_package
 from cudaswitch.staging import require_writable
 from cudaswitch.toolkit import Package
+from cudaswitch.verifying import Finding, check
 
 
 def repair_all(

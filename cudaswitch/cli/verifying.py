@@ -10,11 +10,11 @@ import click
 
 from cudaswitch import talk
 from cudaswitch.changing import own_store
-from cudaswitch.checking import Finding, Report, check
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date, one_anywhere
 from cudaswitch.errors import StoreError
 from cudaswitch.store import Store, all_stores
+from cudaswitch.verifying import Finding, Report, check
 
 
 @click.command(
