@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
-from cudaswitch.compose import parents, place, replaced
+from cudaswitch.compose import place, replaced
 from cudaswitch.contents import Contents, is_closed, read_contents, walk
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.staging import layout_of
 from cudaswitch.store import Store, names_in, read_package, read_toolkit
-from cudaswitch.toolkit import Entry, Package, Toolkit
+from cudaswitch.toolkit import Entry, Package, Toolkit, parents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
