@@ -163,7 +163,7 @@ def test_metadata_of_another_kind_is_one_clear_error(line: str, says: str) -> No
     ],
 )
 def test_release_of(text: str, release: str | None) -> None:
-    found = pypi.release_of(text)
+    found = pypi.nvidia_release(text)
     assert (found and found.text) == release
 
 

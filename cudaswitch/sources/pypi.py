@@ -213,10 +213,10 @@ def _versions(project: str, offline: bool, platform: str) -> list[Version]:
             raise
     else:
         texts += found[1].split(", ") if found else []
-    return sorted({release for text in texts if (release := release_of(text))}, reverse=True)
+    return sorted({release for text in texts if (release := nvidia_release(text))}, reverse=True)
 
 
-def release_of(text: str) -> Version | None:
+def nvidia_release(text: str) -> Version | None:
     """Read a version of `cuda-toolkit` as NVIDIA's release: 13.0.3.0 is 13.0.3."""
     match = _RELEASE.fullmatch(text.strip())
     return Version(match[1] or match[0]) if match else None
