@@ -63,11 +63,6 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
         talk.hint(found.hint)
 
 
-def counted(count: int, what: str) -> str:
-    """Spell a number of things: `1 package`, `2 packages`."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
 def size(count: int) -> str:
     """Spell a number of bytes for people."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):

@@ -116,7 +116,7 @@ def _told(kit: LockedToolkit) -> str:
     if kit.release and kit.release != kit.cuda:
         what += f" is {kit.release}"
     what += f" with cuDNN {kit.cudnn}" if kit.cudnn else ""
-    return f"{what} for {kit.platform}: {output.counted(len(kit.packages), 'package')}"
+    return f"{what} for {kit.platform}: {talk.counted(len(kit.packages), 'package')}"
 
 
 @click.command(
