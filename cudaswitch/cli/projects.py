@@ -58,8 +58,8 @@ def lock(asked: Asked, target: str | None) -> None:
     path = _default_place(asked) if target is None else _named_place(target)
     asked.use_mirror()
     with workplace(cache()) as work:
-        answers = choose(asked, work)
-    text = _checked([answer.kit for answer in answers], Path(path))
+        chosen = choose(asked, work)
+    text = _checked([one.kit for one in chosen], Path(path))
     if _is_stdout(path):
         talk.script(text)
         place = "stdout"
@@ -69,8 +69,8 @@ def lock(asked: Asked, target: str | None) -> None:
             write_where_named(path, os.fsencode(text))
         except OSError as error:
             raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
-    for answer in answers:
-        talk.say(f"{place}: {_told(answer.kit)}")
+    for one in chosen:
+        talk.say(f"{place}: {_told(one.kit)}")
 
 
 def _named_place(target: str) -> str:

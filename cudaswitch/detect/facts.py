@@ -171,10 +171,11 @@ def _platform(prefix: Path, found: list[Layer], placed: list[Place], reading: Re
     windows = any(site.path.parent.name == "Lib" for layer in found for site in layer.sites)
     if windows or os.path.exists(prefix / "python.exe"):
         return here if here.startswith("win") else "win-64"
-    for record in (record for place in placed for record in place.records):
-        told = reading.json_values(record.path, RECORD_LIMIT).get("subdir")
-        if told in PLATFORMS:
-            return str(told)
+    for place in placed:
+        for record in place.records:
+            told = reading.json_values(record.path, RECORD_LIMIT).get("subdir")
+            if told in PLATFORMS:
+                return str(told)
     return here
 
 
