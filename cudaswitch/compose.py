@@ -6,13 +6,13 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from cudaswitch.durable import NO_HARD_LINKS
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import CONTENTS, MANIFEST
-from cudaswitch.toolkit import Entry, Package, platform_of
+from cudaswitch.toolkit import Entry, Package, parents, platform_of
 from cudaswitch.versions import Version
 
 PLACED_BYTES = 64 << 20
@@ -66,14 +66,14 @@ def compose(
     target: Path,
     final: Path,
     version: Version,
-    base: Path | None = None,
+    base: Path | None,
 ) -> dict[str, Entry]:
     """Fill the empty folder `target` with a toolkit composed of `parts`.
 
     `parts` are packages with the folders that hold their files; where two bring the same
     path, the first wins. `final` is the path that the folder will have, which conda's
     placeholders are replaced with. `version` is that of the CUDA toolkit.
-    `base` is a toolkit elsewhere that the parts are laid over, by symbolic links to it.
+    `base` is a toolkit elsewhere that the parts are laid over, by symbolic links to it, if any.
     Returns the packages' files that have a place of their own in it, by that place.
     Raises StoreError when a placeholder cannot hold the path.
     """
@@ -143,13 +143,6 @@ def _merge(there: Path, target: Path, where: str) -> None:
             _merge(child, target, f"{where}/{child.name}")
 
 
-def parents(path: str) -> Iterable[str]:
-    """Yield the folders above a relative path, the nearest first."""
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path
-
-
 def _keeps_its_place(package: Package, entry: Entry) -> bool:
     """Tell whether a file stands in the toolkit where it stands in its package."""
     inside = entry.path[len(package.root) + 1 :] if package.root else entry.path
@@ -162,7 +155,7 @@ def _link_whole_folders(
     """Link each topmost folder that a single package provides; return their names."""
     linked: set[str] = set()
     for where, leaf in leaves.items():
-        for folder in reversed(list(parents(where))):
+        for folder in parents(where):
             if folder in linked:
                 break
             if (

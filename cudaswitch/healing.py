@@ -13,7 +13,7 @@ from pathlib import Path
 from cudaswitch.durable import abandoned, sweep
 from cudaswitch.locks import Lock
 from cudaswitch.paths import Home
-from cudaswitch.talk import say
+from cudaswitch.talk import counted, say
 
 
 def leftovers(
@@ -60,7 +60,7 @@ def heal(found: Iterable[Path]) -> None:
             sweep(path)
             count += is_told
     if count:
-        say(f"removed {count} leftover{'s'[: count > 1]} of runs that were killed")
+        say(f"removed {counted(count, 'leftover')} of runs that were killed")
 
 
 def _in(folder: Path) -> list[Path]:

@@ -21,7 +21,7 @@ NOTE_BYTES = 64 << 10
 """Bytes of a note; it has two paths."""
 
 
-class Record(NamedTuple):
+class WrittenPin(NamedTuple):
     """A pin that was written: its file, and for hooks the toolkit's path baked into them."""
 
     path: str
@@ -60,10 +60,10 @@ class Holding(NamedTuple):
 
 def holdings() -> list[Holding]:
     """List all pins that are still there."""
-    return [_holding(record) for record in records()]
+    return [_holding(record) for record in written_pins()]
 
 
-def _holding(record: Record) -> Holding:
+def _holding(record: WrittenPin) -> Holding:
     try:
         path = _hooked(record) or answer(read_request(record.path)).want.home
     except CudaswitchError:
@@ -71,7 +71,7 @@ def _holding(record: Record) -> Holding:
     return Holding(record.path, record.shown, path)
 
 
-def _hooked(record: Record) -> str | None:
+def _hooked(record: WrittenPin) -> str | None:
     """Return the toolkit of an environment's hooks: somebody else may have pinned it anew."""
     if record.hooked is None:
         return None
@@ -99,7 +99,7 @@ def held_by(holdings: Iterable[Holding]) -> dict[str, list[str]]:
     return {path: sorted(each) for path, each in found.items()}
 
 
-def records() -> list[Record]:
+def written_pins() -> list[WrittenPin]:
     """List the pins that are still there; an environment that was removed pins nothing."""
     folder, noted = home().at("pins"), []
     for name in listed(folder):
@@ -111,7 +111,7 @@ def records() -> list[Record]:
             path, hooked = row["path"], row["hooked"]
             # os.stat would take a number for a file descriptor.
             if isinstance(path, str) and may_pin(path) and (hooked is None or real_path(hooked)):
-                noted.append((written, Record(path, hooked)))
+                noted.append((written, WrittenPin(path, hooked)))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             # A damaged note is as good as none: what counts is the pin itself, where it is.
             continue
@@ -135,7 +135,7 @@ def may_pin(path: str) -> bool:
         return isinstance(error, PermissionError)
 
 
-def _unnoted(noted: Iterable[str]) -> Iterator[Record]:
+def _unnoted(noted: Iterable[str]) -> Iterator[WrittenPin]:
     """Yield the pins that have no note of ours, as far as somebody else tells of them.
 
     An environment that was copied or moved has the pin and the hooks of the original: conda may
@@ -153,7 +153,7 @@ def _unnoted(noted: Iterable[str]) -> Iterator[Record]:
             # That of somebody else is none of ours.
             want = environment.want_kept() if environment.is_own() else None
             if want and toolkit_at(want.home):
-                yield Record(file, want.home)
+                yield WrittenPin(file, want.home)
         except (CudaswitchError, OSError):
             continue
     try:
@@ -161,4 +161,4 @@ def _unnoted(noted: Iterable[str]) -> Iterator[Record]:
     except (CudaswitchError, OSError):  # there is no such folder any more
         return
     if here and os.path.realpath(here) not in seen:
-        yield Record(here, None)
+        yield WrittenPin(here, None)

@@ -100,7 +100,7 @@ class HostCompiler(NamedTuple):
         return " or ".join(f"`{each}`" for each in self.packages) or None
 
 
-def host_compiler(
+def what_compiles(
     home: Path, cuda: Version, environment: Mapping[str, str], *, packages: bool = True
 ) -> HostCompiler:
     """Find out for the toolkit in `home`, of release `cuda`, what compiles in `environment`.
@@ -137,7 +137,7 @@ def choice(home: Path, cuda: Version) -> str | None:
     others = [at for at in folders if at and not kind_of(Path(at).parent)]
     # Nothing at all would be the working directory.
     path = os.pathsep.join(others) or os.defpath
-    found = host_compiler(home, cuda, {"PATH": path}, packages=False)
+    found = what_compiles(home, cuda, {"PATH": path}, packages=False)
     if found.default is None or found.fits:
         return None
     if found.better:

@@ -16,7 +16,7 @@ from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import CONTENTS, MANIFEST
-from cudaswitch.planning import NOTHING_SHARED, Holdings, Recipe, Shared, release_of
+from cudaswitch.planning import NOTHING_SHARED, Holdings, Recipe, Shared, release_of_pieces
 from cudaswitch.platforms import current_platform
 from cudaswitch.sharing import shared
 from cudaswitch.staging import require_writable
@@ -76,7 +76,7 @@ def install(
 
     def bundled(artifacts: Sequence[Artifact], release: Version | None) -> _Bundle:
         named = identified(artifacts, platform)
-        version = release or release_of([package for _, package in named])
+        version = release or release_of_pieces([package for _, package in named])
         others = NOTHING_SHARED if exact else shared(_libraries_in(named))
         others = others._replace(made={}) if force else others
         found = [kit for kits in others.made.values() for kit in kits.values()]

@@ -1,4 +1,4 @@
-"""What `checking` found, put right: each damaged file replaced by one rename, nothing else touched.
+"""What `verifying` found, put right: a damaged file is replaced by one rename, no other touched.
 
 Nothing is taken away as a whole before its replacement is there, so a repair that is killed has
 mended what it came to, and the next one goes on. Files that do not belong are set aside.
@@ -15,7 +15,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from cudaswitch.changing import OwnStore
-from cudaswitch.checking import Difference, Hashes, compare, names_in
 from cudaswitch.contents import Contents, read_contents
 from cudaswitch.durable import rename, sync_folder, write_atomically
 from cudaswitch.errors import StoreError
@@ -24,9 +23,10 @@ from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.planning import Recipe
 from cudaswitch.sharing import shared
 from cudaswitch.staging import manifest_text
-from cudaswitch.store import read_package, read_toolkit
+from cudaswitch.store import names_in, read_package, read_toolkit
 from cudaswitch.talk import say
 from cudaswitch.toolkit import Package, Toolkit, platform_of
+from cudaswitch.verifying import Difference, Hashes, compare
 from cudaswitch.versions import Version
 
 Obtain = Callable[[Package], Artifact]

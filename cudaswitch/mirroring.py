@@ -30,7 +30,7 @@ from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.durable import copy_atomically, write_atomically
 from cudaswitch.errors import SourceError, StoreError, hint_for
-from cudaswitch.locking import Locked
+from cudaswitch.lockfile import Locked
 from cudaswitch.locks import passing
 from cudaswitch.platforms import PLATFORMS
 from cudaswitch.sources.redist import FOLDERS

@@ -23,7 +23,7 @@ from cudaswitch.environments import (
     sudo_caller,
 )
 from cudaswitch.errors import CudaswitchError, RequestError, StoreError, hint_for
-from cudaswitch.holders import Record, records
+from cudaswitch.holders import WrittenPin, written_pins
 from cudaswitch.hooks import (
     is_automatic,
     is_current,
@@ -166,13 +166,13 @@ def refresh() -> None:
     """
     automatic.forget()
     lent.forget()
-    if any(record.hooked is not None for record in records()):
+    if any(record.hooked is not None for record in written_pins()):
         with own_store().pinning():
             # Who held it may have changed them.
-            _refresh(records())
+            _refresh(written_pins())
 
 
-def _refresh(noted: list[Record]) -> None:
+def _refresh(noted: list[WrittenPin]) -> None:
     for record in noted:
         if record.hooked is None:
             continue

@@ -226,7 +226,7 @@ class Holdings(NamedTuple):
         return (self.force and is_new, bool(kit and cudnn.id in kit.packages), is_new)
 
 
-def release_of(packages: Sequence[Package]) -> Version | None:
+def release_of_pieces(packages: Sequence[Package]) -> Version | None:
     """Read the release of loose pieces off nvcc, else off the runtime; None without pieces.
 
     Raises StoreError where neither is among them.

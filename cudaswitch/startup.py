@@ -19,13 +19,12 @@ from cudaswitch.errors import (
     hint_for,
     printable,
 )
-from cudaswitch.locks import held
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home
 from cudaswitch.platforms import home_folder, xdg
 from cudaswitch.regular import read_regular
 from cudaswitch.rewriting import rewrite
-from cudaswitch.staging import require_writable, written
+from cudaswitch.staging import require_writable
 from cudaswitch.toolkit import refuse_unsafe_path
 
 _LIMIT = 4 << 20
@@ -253,8 +252,9 @@ def _alone() -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         if os.path.isdir(home().locks):
-            with written(home()):
-                stack.enter_context(held(home().locks / "init.lock", "init", _PATIENCE))
+            from cudaswitch.changing import OwnStore  # noqa: PLC0415  # `current` changes none
+
+            stack.enter_context(OwnStore(home()).lock("init", _PATIENCE))
         yield
 
 

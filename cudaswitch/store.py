@@ -79,8 +79,7 @@ class Store:
 
     def names(self) -> list[str]:
         """List the names of the toolkits, also of those whose records are damaged."""
-        names = self._tried(listed, self.home.at("toolkits")) or []
-        return [name for name in names if not name.startswith(".")]
+        return self._tried(names_in, self.home.at("toolkits")) or []
 
     def present(self) -> list[Toolkit]:
         """List the toolkits that are there: what was adopted may have been deleted since."""
@@ -153,6 +152,11 @@ def compiler_for(kit: Toolkit) -> str | None:
 def compiles_here(kit: Toolkit) -> bool:
     """Tell whether a toolkit has an nvcc, and it is for this machine."""
     return kit.platform == current_platform() and os.path.exists(f"{kit.path}/bin/nvcc")
+
+
+def names_in(folder: str | PathLike[str]) -> list[str]:
+    """List the toolkits or packages in their folder. Raises StoreError where it cannot be read."""
+    return [name for name in listed(folder) if not name.startswith(".")]
 
 
 def all_stores() -> list[Store]:

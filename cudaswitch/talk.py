@@ -60,6 +60,11 @@ def some_of(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_FEW])} and {left} more" if left > 1 else ", ".join(names)
 
 
+def counted(count: int, what: str) -> str:
+    """Spell a number of things: `1 package`, `2 packages`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def show(text: str) -> None:
     """Show one line of what is about to be done, on stderr."""
     print(printable(text), file=sys.stderr)

@@ -9,7 +9,7 @@ from cudaswitch.versions import Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any, Literal
 
 UNSAFE_IN_PATH = "'\"$`\\:;\n\r\t"
@@ -64,6 +64,14 @@ class Entry(NamedTuple):
             for key, value in self._asdict().items()
             if key == "path" or value != self._field_defaults[key]
         }
+
+
+def parents(path: str) -> Iterator[str]:
+    """Yield the folders above a relative path, topmost first."""
+    end = path.find("/")
+    while end != -1:
+        yield path[:end]
+        end = path.find("/", end + 1)
 
 
 class Package(NamedTuple):

@@ -108,13 +108,13 @@ def compress(channel: Path) -> None:
         path.unlink()
 
 
-def split_toolkit(channel: Path, release: str = "13.0.2") -> None:
+def split_toolkit(channel: Path) -> None:
     """Lay the real toolkit out as conda-forge splits it, most of it below targets/ and noarch.
 
     Names, requirements and who pins whom as in the packages of 12.6.77 there; `gcc_linux-64`
     and other packages that are no part of CUDA are required and not in the channel.
     """
-    targets = "targets/x86_64-linux"
+    targets, release = "targets/x86_64-linux", "13.0.2"
     owners: dict[str, dict[str, Content]] = {}
     version = builders.toolkit_version()
     for part in builders.parts():

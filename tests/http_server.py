@@ -135,11 +135,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if rate:
                 time.sleep(len(piece) / rate)
 
-    def tagged(
-        self, data: bytes | None = None, etag: str | None = None
-    ) -> list[tuple[str, object]]:
-        tag = etag or f'"{hash(data if data is not None else self.data) & 0xFFFF:x}"'
-        return [("ETag", tag), ("Date", formatdate(usegmt=True))]
+    def tagged(self) -> list[tuple[str, object]]:
+        return [("ETag", f'"{hash(self.data) & 0xFFFF:x}"'), ("Date", formatdate(usegmt=True))]
 
     def whole(
         self, *headers: tuple[str, object], send: float = 1.0, rate: float = 0, ranges: bool = True

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import builders
+from cudaswitch.platforms import current_platform
 from homes import Home
 
 BARE, FULL = "10.1.243", "10.1.243+cudnn7.6.5"
+FOLDER = {"linux-64": "linux-x86_64", "linux-aarch64": "linux-sbsa"}[current_platform()]
+"""What NVIDIA's index calls this platform."""
 
 
 def toolkit(folder: Path, version: str) -> Path:
@@ -16,6 +19,22 @@ def toolkit(folder: Path, version: str) -> Path:
     library = builders.elf_bytes(f"libcudart.so.{soname}", {"cudaRuntimeGetVersion": 1})
     tree = builders.versioned("lib", "libcudart", soname, version, library)
     return builders.conda_package(folder, "cudatoolkit", version, "h_0", "linux-64", tree)
+
+
+def newer_cudnn(folder: Path) -> Path:
+    """Return cuDNN 7.6.6, whose headers and libraries say so."""
+    tree = {
+        **builders.recipes.cudnn_headers("7.6.6"),
+        **builders.recipes.cudnn_libraries("7.6.6"),
+    }
+    return builders.conda_package(folder, "cudnn", "7.6.6", "cuda10.1_0", "linux-64", tree)
+
+
+def component(folder: Path, name: str, version: str) -> Path:
+    """Return a component of NVIDIA's index for this platform, with one program of its name."""
+    top = f"{name}-{FOLDER}-{version}-archive"
+    tree = {f"bin/{name}": f"{name} {version}".encode(), "LICENSE": b"NVIDIA license\n"}
+    return builders.tar_archive(folder / f"{top}.tar.xz", top, tree)
 
 
 def stored(home: Home) -> dict[str, list[str]]:

@@ -156,7 +156,7 @@ def test_bytes_are_limited_before_they_are_written(
     assert "limit" in refusal(lambda: unpacking.unpack(path, sandbox.tree))
     assert not (sandbox.tree / "big").exists()
     monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", str(2 << 20))
-    unpacking.unpack(path, _fresh(sandbox, "other"))
+    unpacking.unpack(path, _fresh(sandbox))
 
 
 def test_a_file_list_behind_the_files_is_read_before_them(sandbox: Sandbox) -> None:
@@ -186,7 +186,7 @@ def test_members_are_limited(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("CUDASWITCH_MAX_MEMBERS", "10")
     assert "members" in refusal(lambda: unpacking.unpack(path, sandbox.tree))
     extended = sandbox.write(raw.tar_bz2(*[raw.pax({"comment": "x"}, b"g")] * 20))
-    assert "members" in refusal(lambda: unpacking.unpack(extended, _fresh(sandbox, "other")))
+    assert "members" in refusal(lambda: unpacking.unpack(extended, _fresh(sandbox)))
 
 
 @pytest.mark.parametrize("variable", ["CUDASWITCH_MAX_MEMBERS", "CUDASWITCH_MAX_UNPACK_BYTES"])
@@ -215,8 +215,8 @@ def test_a_full_disk_is_one_line(sandbox: Sandbox) -> None:
     assert "File too large" in message
 
 
-def _fresh(sandbox: Sandbox, name: str) -> Path:
-    folder = sandbox.base / name
+def _fresh(sandbox: Sandbox) -> Path:
+    folder = sandbox.base / "other"
     folder.mkdir()
     return folder
 

@@ -24,6 +24,7 @@ from cudaswitch.settings import forget
 from cudaswitch.sources.places import with_credentials
 from folder_server import FolderServer
 from homes import Home, make_home
+from stock import component
 
 SECRET = f"CSWSECRET{os.getpid()}"  # tests that run beside these watch for another
 BASIC = "Basic " + base64.b64encode(f"me:{SECRET}".encode()).decode()
@@ -73,14 +74,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root, made = folder / "root", folder / "made"
     pair = [builders.cudatoolkit_10_1(made), builders.cudnn_7_6_5(made)]
     builders.local_channel(root / "lab", pair)
-    machine = {"linux-64": "linux-x86_64", "linux-aarch64": "linux-sbsa"}[OURS]
     pieces = [("cuda_nvcc", "12.4.131"), ("cuda_cudart", "12.4.127"), ("cuda_cccl", "12.4.127")]
-    archives = []
-    for name, version in pieces:
-        top = f"{name}-{machine}-{version}-archive"
-        content = {f"bin/{name}": b"x", "LICENSE": b"NVIDIA license\n"}
-        archives.append(builders.tar_archive(made / f"{top}.tar.xz", top, content))
-    redist_index(root, "cuda", "12.4.1", archives)
+    redist_index(root, "cuda", "12.4.1", [component(made, *piece) for piece in pieces])
     needs = ["nvidia-cuda-nvcc==13.0.88.*; extra == 'nvcc'\nProvides-Extra: nvcc"]
     x = {"nvidia/cu13/include/x.h": b"x"}
     for name, version, requires in (

@@ -14,7 +14,7 @@ from adoptable import smallest
 from checks import succeeded
 from cudaswitch import hostcompiler
 from cudaswitch.compat.compilers import Bounds, host_compilers
-from cudaswitch.hostcompiler import Compiler, bounds, host_compiler, read_bounds
+from cudaswitch.hostcompiler import Compiler, bounds, read_bounds, what_compiles
 from cudaswitch.paths import Home as Folders
 from cudaswitch.platforms import current_platform
 from cudaswitch.store import Store, compiles_here
@@ -123,7 +123,7 @@ def test_the_header_of_the_real_toolkit_says_what_the_table_says() -> None:
 
 def test_a_default_that_fits_is_left_alone(tmp_path: Path) -> None:
     environment = compilers(tmp_path / "bin", "11", "12", default="12")
-    found = host_compiler(toolkit(tmp_path / "kit", 12), Version("12.1"), environment)
+    found = what_compiles(toolkit(tmp_path / "kit", 12), Version("12.1"), environment)
     assert found.fits
     assert found.better is None
     assert found.default == Compiler("gcc", 12, f"{tmp_path}/bin/gcc")
@@ -132,7 +132,7 @@ def test_a_default_that_fits_is_left_alone(tmp_path: Path) -> None:
 
 def test_the_newest_that_fits_is_chosen(tmp_path: Path) -> None:
     environment = compilers(tmp_path / "bin", "11", "12", default="12")
-    found = host_compiler(toolkit(tmp_path / "kit", 11), Version("11.8.89"), environment)
+    found = what_compiles(toolkit(tmp_path / "kit", 11), Version("11.8.89"), environment)
     assert not found.fits
     assert found.better == Compiler("gcc", 11, f"{tmp_path}/bin/g++-11")
     assert str(found) == "gcc 12 is newer than CUDA 11.8 accepts (11): g++-11 fits"
@@ -140,14 +140,14 @@ def test_the_newest_that_fits_is_chosen(tmp_path: Path) -> None:
 
 def test_without_any_gcc_on_path_one_that_is_installed_is_taken(tmp_path: Path) -> None:
     environment = compilers(tmp_path / "bin", "11")
-    found = host_compiler(toolkit(tmp_path / "kit", 11), Version("11.8"), environment)
+    found = what_compiles(toolkit(tmp_path / "kit", 11), Version("11.8"), environment)
     assert found.default is None
     assert str(found) == "there is no gcc on PATH: g++-11 fits"
 
 
 def test_none_fits_says_which_package_brings_one(tmp_path: Path) -> None:
     environment = compilers(tmp_path / "bin", "12", default="12")
-    found = host_compiler(toolkit(tmp_path / "kit", 9), Version("11.0"), environment)
+    found = what_compiles(toolkit(tmp_path / "kit", 9), Version("11.0"), environment)
     assert not found.fits
     assert found.better is None
     assert str(found) == (
@@ -236,7 +236,7 @@ def test_clang_called_gcc_is_clang(tmp_path: Path) -> None:
     said = "Debian clang version 16.0.6 (27)\\nTarget: x86_64-pc-linux-gnu"
     gcc = executable(tmp_path / "bin/gcc", f"#!/bin/sh\nprintf '{said}'\n")
     environment = {"PATH": f"{gcc.parent}:{os.defpath}"}
-    found = host_compiler(toolkit(tmp_path / "kit", 12), Version("12.2"), environment)
+    found = what_compiles(toolkit(tmp_path / "kit", 12), Version("12.2"), environment)
     assert found.default == Compiler("clang", 16, str(gcc))
     assert str(found).startswith("clang 16 is newer than CUDA 12.2 accepts (14)")
 

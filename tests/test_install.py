@@ -27,10 +27,10 @@ from homes import Home
 from http_server import Server
 from preloaded import no_hard_links
 from shells.driver import BASH, DASH, FISH, SHELLS, TCSH, Shell, run_shell
+from stock import FOLDER
 
 FORM = pytest.mark.parametrize("form", FORMS)
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
-FOLDER = {"linux-64": "linux-x86_64", "linux-aarch64": "linux-sbsa"}[current_platform()]
 
 
 def made(folder: Path, subdir: str = "linux-64", form: Form = "tar.bz2") -> list[Path]:

@@ -12,15 +12,7 @@ from adoptable import toolkit as adoptable
 from checks import refused, snapshot, succeeded
 from homes import Home
 from made_environments import Env
-from stock import BARE, FULL, stored, toolkit
-
-
-def cudnn(folder: Path, version: str) -> Path:
-    tree = {
-        **builders.recipes.cudnn_headers(version),
-        **builders.recipes.cudnn_libraries(version),
-    }
-    return builders.conda_package(folder, "cudnn", version, "cuda10.1_0", "linux-64", tree)
+from stock import BARE, FULL, newer_cudnn, stored, toolkit
 
 
 def offer(channel: Path, *packages: Path) -> None:
@@ -68,7 +60,7 @@ def test_what_is_newer_is_brought(
 def test_a_newer_cudnn_is_brought(
     stocked: Home, lab: Path, pair: list[Path], tmp_path: Path
 ) -> None:
-    offer(lab, *pair, cudnn(tmp_path, "7.6.6"))
+    offer(lab, *pair, newer_cudnn(tmp_path))
     assert installed(stocked, "10.1") == ([FULL], [])
     assert installed(stocked, "10.1", "--cudnn", "7.6.5") == ([FULL], [])
     names, _ = installed(stocked, "10.1", "--cudnn", "7.6")
@@ -148,7 +140,7 @@ def test_options_that_change_nothing_are_told(
     assert snapshot(stocked.store) == before
     assert installed(stocked, "10.1.243", "--from", "conda", "--force") == ([BARE, FULL], [])
     assert installed(stocked, "10.1.243", "--from", "conda") == ([FULL], [])
-    offer(lab, *pair, cudnn(tmp_path, "7.6.6"))
+    offer(lab, *pair, newer_cudnn(tmp_path))
     cudnn_alone = ("10.1.243", "--cudnn", "7.6.6", "--from", "conda")
     told = [f"cudaswitch: CUDA {BARE} is there, from conda", anew]
     assert installed(stocked, *cudnn_alone, "--components", "full") == (

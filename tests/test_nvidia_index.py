@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import builders
-from builders import HELLO_CU, tar_archive
+from builders import HELLO_CU
 from builders.redist import redist_index, write_index
 from checks import refused, snapshot, succeeded
 from cudaswitch.compat.redist import known_releases
@@ -23,6 +23,7 @@ from cudaswitch.sources.redist import FOLDERS, LICENCES
 from cudaswitch.versions import Version, parse_request
 from folder_server import FolderServer
 from homes import Home, make_home
+from stock import FOLDER, component
 
 PIECES = {
     "cuda_nvcc": "12.4.131",
@@ -40,14 +41,7 @@ PIECES = {
 """Of redistrib_12.4.1.json, the last two no part of a toolkit."""
 MINIMAL = {"cuda_nvcc", "cuda_cudart", "cuda_cccl"}
 BUILD = MINIMAL | {"cuda_cupti", "cuda_profiler_api", "libcublas", "libnvjitlink"}
-FOLDER = {"linux-64": "linux-x86_64", "linux-aarch64": "linux-sbsa"}[current_platform()]
 INDEX = "/cuda/redist/redistrib_12.4.1.json"
-
-
-def archive(folder: Path, name: str, version: str, platform: str = FOLDER) -> Path:
-    top = f"{name}-{platform}-{version}-archive"
-    tree = {f"bin/{name}": f"{name} {version}".encode(), "LICENSE": b"NVIDIA license\n"}
-    return tar_archive(folder / f"{top}.tar.xz", top, tree)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +49,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A redist tree with CUDA 12.4.0, 12.4.1 and 11.0.3 (as real: without a toolkit), and cuDNN."""
     folder = tmp_path_factory.mktemp("redist")
     made, base = folder / "made", folder / "base"
-    redist_index(base, "cuda", "12.4.1", [archive(made, *piece) for piece in PIECES.items()])
-    redist_index(base, "cuda", "12.4.0", [archive(made, "cuda_nvcc", "12.4.99")])
-    redist_index(base, "cuda", "11.0.3", [archive(made, "fabricmanager", "450.51.06")])
+    redist_index(base, "cuda", "12.4.1", [component(made, *piece) for piece in PIECES.items()])
+    redist_index(base, "cuda", "12.4.0", [component(made, "cuda_nvcc", "12.4.99")])
+    redist_index(base, "cuda", "11.0.3", [component(made, "fabricmanager", "450.51.06")])
     for release, full, cudas in (("8.9.7", "8.9.7.29", "12 11"), ("9.22.0", "9.22.0.52", "12 13")):
         named = [builders.cudnn_archive(made, "8.8+", full, cuda) for cuda in cudas.split()]
         redist_index(base, "cudnn", release, named)
@@ -173,7 +167,7 @@ def test_cudnn_alone_and_what_there_is_none_of(server: FolderServer, tmp_path: P
 
 
 def test_what_the_index_has_no_toolkit_of(server: FolderServer, tmp_path: Path) -> None:
-    assert nvidia.available() == [Version("12.4.1"), Version("12.4.0")]
+    assert nvidia.available(offline=False) == [Version("12.4.1"), Version("12.4.0")]
     for text in ("10.1", "11.0.3", "11.4.1"):
         with pytest.raises(SourceError, match=r"no toolkit before CUDA 11\.4\.2"):
             obtain(tmp_path, text)
@@ -189,8 +183,10 @@ def test_what_the_index_has_no_toolkit_of(server: FolderServer, tmp_path: Path) 
 def test_a_server_that_lists_nothing(server: FolderServer, tmp_path: Path) -> None:
     server.lists = False
     known = known_releases("cuda")
-    assert nvidia.available() == sorted((one for one in known if one >= nvidia.FIRST), reverse=True)
-    assert nvidia.available()[0] >= Version("13.4.2")
+    assert nvidia.available(offline=False) == sorted(
+        (one for one in known if one >= nvidia.FIRST), reverse=True
+    )
+    assert nvidia.available(offline=False)[0] >= Version("13.4.2")
     # 12.4.1 is asked for and there; of 12 the newer ones are asked for first.
     assert obtain(tmp_path, "12.4").toolkit == Version("12.4.1")
     assert obtain(tmp_path, "12").toolkit == Version("12.4.1")

@@ -163,7 +163,7 @@ def test_metadata_of_another_kind_is_one_clear_error(line: str, says: str) -> No
     ],
 )
 def test_release_of(text: str, release: str | None) -> None:
-    found = pypi.release_of(text)
+    found = pypi.nvidia_release(text)
     assert (found and found.text) == release
 
 
@@ -284,7 +284,7 @@ def test_offline_takes_what_pip_brought_before(
     add(wheelhouse, "nvidia-cudnn-cu13", "9.10.2.21")
     brought = bring("13", tmp_path, cudnn="9")
     alone = pypi.obtain_cudnn(
-        "9.10", Version("13.0.2"), workdir=tmp_path, platform=current_platform()
+        "9.10", Version("13.0.2"), workdir=tmp_path, platform=current_platform(), offline=False
     )
     assert names(alone) == ["pypi:nvidia-cudnn-cu13==9.10.2.21"]
     bring("13", tmp_path, platform="win-64", components="nvcc,crt")
@@ -396,7 +396,9 @@ def test_cudnn_rides_along(wheelhouse: Path, tmp_path: Path) -> None:
 
     def alone(cudnn: str, cuda: str) -> Delivery:
         platform = current_platform()
-        return pypi.obtain_cudnn(cudnn, Version(cuda), workdir=tmp_path, platform=platform)
+        return pypi.obtain_cudnn(
+            cudnn, Version(cuda), workdir=tmp_path, platform=platform, offline=False
+        )
 
     assert names(alone("9.9.0", "13.0.2")) == ["pypi:nvidia-cudnn-cu13==9.9.0.52"]
     assert names(alone("9", "12.4.1")) == ["pypi:nvidia-cudnn-cu12==9.28.0.42"]

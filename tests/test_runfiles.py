@@ -53,12 +53,12 @@ def toolkit(version: str = "10.1.243") -> dict[str, builders.Content]:
     }
 
 
-def components(version: str = "12.4.127") -> dict[str, builders.Content]:
+def components() -> dict[str, builders.Content]:
     links = {"include": Link(f"{TRIPLE}/include"), "lib64": Link(f"{TRIPLE}/lib")}
     return {
         **{
             f"cuda_cudart/{name}": content
-            for name, content in {**runtime(version), **links}.items()
+            for name, content in {**runtime("12.4.127"), **links}.items()
         },
         f"cuda_cudart/{TRIPLE}/include/cuda_runtime.h": b"#pragma once\n",
         "cuda_nvcc/bin/nvcc": program(),

@@ -365,12 +365,13 @@ def test_a_runfile_of_the_table_is_installed(
     monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
     with FolderServer(tmp_path / "base") as server:
         monkeypatch.setenv("CUDASWITCH_NVIDIA_URL", server.url)
-        found = runfile.obtain(parse_request("10"), workdir=tmp_path, platform="linux-64")
+        options = {"workdir": tmp_path, "platform": "linux-64", "offline": False}
+        found = runfile.obtain(parse_request("10"), components="build", **options)
     [artifact] = found.artifacts
     assert (artifact.path.name, artifact.source) == ("x.run", "runfile")
     assert artifact.path.read_bytes() == made.read_bytes()
     with pytest.raises(SourceError, match="no runfile has cuDNN"):
-        runfile.obtain_cudnn("7", Version("10.1"), workdir=tmp_path, platform=current_platform())
+        runfile.obtain_cudnn("7", Version("10.1"), **options)
 
 
 def test_sought_tells_what_goes_with_what() -> None:

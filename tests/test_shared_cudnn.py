@@ -12,7 +12,7 @@ import builders
 from adoptable import toolkit
 from checks import PYTHON, RUNTIME_ANSWER, refused, snapshot, succeeded
 from homes import Home, make_home
-from stock import BARE, FULL, kit, stored
+from stock import BARE, FULL, kit, newer_cudnn, stored
 
 NEWER = f"{BARE}+cudnn7.6.6"
 
@@ -26,17 +26,9 @@ def mine(stocked: Home, tmp_path: Path) -> Home:
     return home
 
 
-def newer(folder: Path) -> Path:
-    tree = {
-        **builders.recipes.cudnn_headers("7.6.6"),
-        **builders.recipes.cudnn_libraries("7.6.6"),
-    }
-    return builders.conda_package(folder, "cudnn", "7.6.6", "cuda10.1_0", "linux-64", tree)
-
-
 def test_it_is_laid_over_theirs_by_links(stocked: Home, mine: Home, tmp_path: Path) -> None:
     before = snapshot(stocked.store)
-    cudnn = newer(tmp_path)
+    cudnn = newer_cudnn(tmp_path)
     done = mine.run("install", cudnn)
     assert (succeeded(done), done.stderr) == ([NEWER], "")
     row = json.loads(mine.run("list", "--json").stdout)["toolkits"][0]
@@ -65,7 +57,7 @@ def test_its_record_can_be_mended(stocked: Home, mine: Home, tmp_path: Path, gro
         succeeded(mine.run("adopt", place))
         cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
     else:
-        cudnn = newer(tmp_path)
+        cudnn = newer_cudnn(tmp_path)
     [name] = succeeded(mine.run("install", cudnn))
     final = kit(mine, name)
     before = json.loads((final / "cudaswitch.json").read_text())
@@ -99,7 +91,7 @@ def test_one_that_they_have_goes_with_toolkits_of_ones_own(
 def test_a_toolkit_of_ones_own_takes_its_place(
     stocked: Home, mine: Home, tmp_path: Path, pair: list[Path]
 ) -> None:
-    succeeded(mine.run("install", newer(tmp_path)))
+    succeeded(mine.run("install", newer_cudnn(tmp_path)))
     assert set(succeeded(mine.run("install", pair[0]))) == {BARE, NEWER}
     rows = json.loads(mine.run("list", "--json").stdout)["toolkits"]
     assert {row["name"]: row["base"] for row in rows[:2]} == {BARE: None, NEWER: None}
@@ -117,7 +109,7 @@ def test_over_one_that_others_have_adopted(stocked: Home, mine: Home, tmp_path: 
 
 
 def test_what_is_gone_is_told(stocked: Home, mine: Home, tmp_path: Path) -> None:
-    succeeded(mine.run("install", newer(tmp_path)))
+    succeeded(mine.run("install", newer_cudnn(tmp_path)))
     succeeded(stocked.run("remove", BARE, FULL))
     gone = f"toolkit `{kit(stocked, BARE)}` is gone"
     refused(mine.run("exec", "10.1", "--", "true"), gone, hint=f"remove {NEWER}")
@@ -130,7 +122,7 @@ def test_nothing_is_laid_over_what_everybody_may_change(
     stocked: Home, mine: Home, tmp_path: Path
 ) -> None:
     stocked.store.chmod(0o777)
-    done = mine.run("install", newer(tmp_path))
+    done = mine.run("install", newer_cudnn(tmp_path))
     assert succeeded(done) == []
     assert "no toolkit fits it yet" in done.stderr
 

@@ -12,7 +12,7 @@ import pytest
 import builders
 from checks import succeeded
 from cudaswitch.changing import OwnStore
-from cudaswitch.download.several import Wanted
+from cudaswitch.download.several import WantedFile
 from cudaswitch.errors import RequestError, SourceError, StoreError
 from cudaswitch.install import Artifact, install
 from cudaswitch.paths import Home as Folders
@@ -75,11 +75,11 @@ def _artifact(way: str, path: Path, sha256: str, work: Path) -> Artifact:
         what = str(path) if way == "path" else path.as_uri()
         return files.obtain(what, cache=work, workdir=work, sha256=sha256).artifacts[0]
     if way == "index":
-        found = Chosen((Wanted(path.as_uri(), sha256, None),))
+        found = Chosen((WantedFile(path.as_uri(), sha256, None),))
         [artifact] = bring(found, "conda", workdir=work, offline=False).artifacts
     elif way == "lock":
         row = Exact(path.name, path.as_uri(), sha256, None, "conda", "linux-64")
-        [artifact] = bring_exactly([row], workdir=work)
+        [artifact] = bring_exactly([row], workdir=work, offline=False)
     else:
         with Server(path.read_bytes()) as server:
             url = server.url("ok", path.name)

@@ -25,7 +25,7 @@ from cudaswitch.archives.conda_lists import (
     read_list,
 )
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, shown
-from cudaswitch.archives.layout import Layout, checked_package, release_of, whole
+from cudaswitch.archives.layout import Layout, checked_package, cuda_release, whole
 from cudaswitch.archives.limits import FILE_LIST_BYTES, METADATA_BYTES, Budget
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.placing import Placing
@@ -222,7 +222,7 @@ def built_for(component: str, version: Version, depends: Any, build: str) -> str
     if component == "cuda":
         return None
     if component in CUDA_NUMBERED:
-        return release_of(version)
+        return cuda_release(version)
     specs = {}
     for dependency in depends if isinstance(depends, list) else []:
         match = _DEPENDENCY.match(dependency) if isinstance(dependency, str) else None

@@ -114,7 +114,7 @@ def whole(member: Member, limit: int) -> int:
     return member.size
 
 
-def release_of(version: Version) -> str | None:
+def cuda_release(version: Version) -> str | None:
     """Return the CUDA release (`12.4`) that a CUDA-numbered version belongs to."""
     return version.minor if len(version.parts) > 1 else None
 

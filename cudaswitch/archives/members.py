@@ -70,11 +70,3 @@ def safe_path(name: str, directory: bool = False) -> str:
     if len(parts) > MAX_DEPTH:
         raise UnsafeError(f"{shown(name)} is more than {MAX_DEPTH} folders deep")
     return path
-
-
-def parents(path: str) -> Iterator[str]:
-    """Yield the folders above `path`, topmost first."""
-    end = path.find("/")
-    while end != -1:
-        yield path[:end]
-        end = path.find("/", end + 1)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from cudaswitch.archives.components import CUDA_NUMBERED, component_of, is_settled
 from cudaswitch.archives.faults import ForeignError, RenamedError, shown
-from cudaswitch.archives.layout import Layout, checked_package, release_of, whole
+from cudaswitch.archives.layout import Layout, checked_package, cuda_release, whole
 from cudaswitch.archives.limits import METADATA_BYTES
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.placing import Placing
@@ -124,7 +124,7 @@ class NvidiaLayout(Layout):
             renamed = self._top() == OLD_TOP
             fault = RenamedError if renamed else ForeignError
             raise fault(f"does not tell its {missing}, neither in its name nor in its files")
-        cuda = release_of(version) if component in CUDA_NUMBERED else stated.cuda
+        cuda = cuda_release(version) if component in CUDA_NUMBERED else stated.cuda
         return checked_package(
             Package(
                 name=stated.name,

@@ -16,12 +16,12 @@ from typing import Literal, NamedTuple
 
 from cudaswitch.archives.faults import UnsafeError, shown
 from cudaswitch.archives.limits import FOLDERS
-from cudaswitch.archives.members import Member, parents
+from cudaswitch.archives.members import Member
 from cudaswitch.archives.threads import PIECE
 from cudaswitch.archives.writing import Writers, Written, write_all
 from cudaswitch.durable import NO_HARD_LINKS
 from cudaswitch.errors import ArchiveError
-from cudaswitch.toolkit import Entry
+from cudaswitch.toolkit import Entry, parents
 
 FOLDER_MODE = 0o755
 """The group may write as it may in the folder that all goes into."""

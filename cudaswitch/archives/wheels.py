@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Iterator
 
 from cudaswitch.archives.components import CUDA_NUMBERED, component_of
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, shown
-from cudaswitch.archives.layout import Layout, checked_package, release_of, text_of, whole
+from cudaswitch.archives.layout import Layout, checked_package, cuda_release, text_of, whole
 from cudaswitch.archives.limits import FILE_LIST_BYTES, METADATA_BYTES
 from cudaswitch.archives.members import Member, safe_path
 from cudaswitch.archives.placing import Placing
@@ -177,7 +177,7 @@ def _platform_tags(tag: str) -> list[str]:
 def _cuda(component: str, version: Version, suffix: str | None, root: str) -> str | None:
     """Return for which CUDA the wheel was built: a release, or the major that its name states."""
     if component in CUDA_NUMBERED:
-        return release_of(version)
+        return cuda_release(version)
     if component == "cuda":
         return None
     by_root = _ROOT_CUDA.search(root)

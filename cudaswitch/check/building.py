@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cudaswitch.check import bounded
 from cudaswitch.check.results import Result
-from cudaswitch.hostcompiler import host_compiler
+from cudaswitch.hostcompiler import what_compiles
 from cudaswitch.programs import find_program
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
@@ -36,7 +36,7 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
     if nvcc is None or not Path(nvcc).samefile(Path(kit.path) / "bin" / "nvcc"):
         yield Result("nvcc", "build", "failed", f"PATH has `{nvcc}` before it", nvcc)
         return
-    found = host_compiler(Path(kit.path), kit.version, environment)
+    found = what_compiles(Path(kit.path), kit.version, environment)
     compiler = found.default
     kind = compiler.kind if compiler else "gcc"
     expected = f"{kind} {found.bounds.range_of(kind)}" if found.bounds else None

@@ -228,20 +228,18 @@ def _stated(root: Path) -> dict[str, Version]:
 
 def _of_header(root: Path, name: str) -> tuple[Version, str] | None:
     call = CALLS.get(name)
-    for header in call.headers if call else ():
+    if call is None:
+        return None
+    for header in call.headers:
         try:
             head = read_regular(root / "include" / header, _READ_LIMIT, head=True)
             text = head.decode("utf-8", "replace")
         except OSError:
             continue
-        parts = (
-            [
-                re.search(rf"^\s*#\s*define {call.macros}{part}\s+(\d+)\s", text, re.M | re.ASCII)
-                for part in ("MAJOR", "MINOR", "PATCH(?:LEVEL)?")
-            ]
-            if call
-            else []
-        )
+        parts = [
+            re.search(rf"^\s*#\s*define {call.macros}{part}\s+(\d+)\s", text, re.M | re.ASCII)
+            for part in ("MAJOR", "MINOR", "PATCH(?:LEVEL)?")
+        ]
         if all(parts):
             return Version(".".join(match[1] for match in parts if match)), header
     return None

@@ -19,7 +19,7 @@ from cudaswitch.download.cache import file_sha256
 from cudaswitch.environments import read_request
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.install import identified
-from cudaswitch.locking import NAME, Locked, LockedToolkit, locked, read_lock
+from cudaswitch.lockfile import NAME, Locked, LockedToolkit, locked, read_lock
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import files
@@ -81,18 +81,18 @@ def asking(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ChosenKit:
     """A toolkit's packages, and what a mirror needs beside them."""
 
     kit: LockedToolkit
     beside: tuple[Locked, ...] = ()
 
 
-def chosen_or_locked(asked: Asked, lock_file: Path | None, work: Path) -> list[Answer]:
+def chosen_or_locked(asked: Asked, lock_file: Path | None, work: Path) -> list[ChosenKit]:
     """Return the packages of WHAT, or those that a lock file names."""
     if asked.what:
         return choose(asked, work)
-    return [Answer(kit) for kit in locked_in(find_lock(lock_file))]
+    return [ChosenKit(kit) for kit in locked_in(find_lock(lock_file))]
 
 
 def find_lock(named: Path | None, folder: Path | None = None) -> Path:
@@ -115,18 +115,18 @@ def locked_in(path: Path) -> tuple[LockedToolkit, ...]:
     return found
 
 
-def choose(asked: Asked, work: Path) -> list[Answer]:
+def choose(asked: Asked, work: Path) -> list[ChosenKit]:
     """Work out the exact packages; nothing is downloaded whose index states its hash."""
-    answers = []
+    chosen = []
     named = tuple(each for each in asked.what if files.names_file(each))
     if named and asked.cudnn:
         raise click.UsageError(LIBRARY_OF_FILE)
     for platform in asked.platforms or (current_platform(),):
         if named:
-            answers.append(Answer(_of_files(named, platform, work, asked.offline)))
+            chosen.append(ChosenKit(_of_files(named, platform, work, asked.offline)))
         for request in _requests(asked, named):
-            answers.append(_of_request(request, asked, platform, work))
-    return answers
+            chosen.append(_of_request(request, asked, platform, work))
+    return chosen
 
 
 def _requests(asked: Asked, named: Sequence[str]) -> list[Request]:
@@ -154,7 +154,7 @@ def project_file() -> Path | None:
     return Path(found) if found else None
 
 
-def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> Answer:
+def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> ChosenKit:
     source, why = source_for(request, asked.source, asked.channels)
     index = sources.index(source, asked.channels)
     found = index.choose(
@@ -172,7 +172,7 @@ def _of_request(request: Request, asked: Asked, platform: str, work: Path) -> An
     )
     cudnn = request.wanted_cudnn
     release = str(found.toolkit) if found.toolkit else None
-    return Answer(LockedToolkit(request.text, cudnn, platform, release, rows), beside)
+    return ChosenKit(LockedToolkit(request.text, cudnn, platform, release, rows), beside)
 
 
 def _of_files(named: Sequence[str], platform: str, work: Path, offline: bool) -> LockedToolkit:

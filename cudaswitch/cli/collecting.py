@@ -28,4 +28,4 @@ def gc(dry_run: bool, downloads: bool) -> None:
         return
     total = output.size(sum(one.size for one in found))
     done = "would remove" if dry_run else "removed"
-    talk.say(f"{done} {output.counted(len(found), 'thing')}, {total}")
+    talk.say(f"{done} {talk.counted(len(found), 'thing')}, {total}")

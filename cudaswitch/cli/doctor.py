@@ -96,7 +96,7 @@ def _tell(findings: list[Finding]) -> None:
         talk.line(f"  found  {finding.found.evidence}")
         talk.line(f"  cause  {rule.cause}")
         talk.line(f"  fix    {finding.fix}")
-    talk.say(output.counted(len(findings), "finding"))
+    talk.say(talk.counted(len(findings), "finding"))
 
 
 def _mend(findings: list[Finding], yes: bool) -> None:

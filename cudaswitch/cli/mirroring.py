@@ -47,8 +47,8 @@ def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:
         raise click.UsageError(f"DIR comes first: cudaswitch mirror DIR {folder}")
     asked.use_mirror()
     with workplace(cache()) as work:
-        answers = chosen_or_locked(asked, lock_file, work)
-        rows = [(row, one.kit) for one in answers for row in (*one.kit.packages, *one.beside)]
+        chosen = chosen_or_locked(asked, lock_file, work)
+        rows = [(row, one.kit) for one in chosen for row in (*one.kit.packages, *one.beside)]
         if any(row.source == "conda" for row, _ in rows):
             require_indexer()
         wanted = [of_locked(row, kit.platform) for row, kit in rows]

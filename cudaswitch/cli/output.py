@@ -46,7 +46,7 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
 
     from cudaswitch.compat.compilers import glibc_limit  # noqa: PLC0415  # for what compiles
     from cudaswitch.detect.machine import glibc  # noqa: PLC0415  # for what compiles
-    from cudaswitch.hostcompiler import host_compiler  # noqa: PLC0415  # for what compiles
+    from cudaswitch.hostcompiler import what_compiles  # noqa: PLC0415  # for what compiles
     from cudaswitch.programs import search_path  # noqa: PLC0415  # for what compiles
     from cudaswitch.versions import Version  # noqa: PLC0415  # for what compiles
 
@@ -56,16 +56,11 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
         talk.say(f"{limit.text}; here is glibc {library}")
     if compiler is None:
         return
-    found = host_compiler(Path(kit.path), kit.version, {"PATH": search_path(os.environ)})
+    found = what_compiles(Path(kit.path), kit.version, {"PATH": search_path(os.environ)})
     is_there = os.path.exists(Path(compiler))
     talk.say(f"{found}, so nvcc is told to use it" if is_there and found.better else str(found))
     if not is_there and found.hint:
         talk.hint(found.hint)
-
-
-def counted(count: int, what: str) -> str:
-    """Spell a number of things: `1 package`, `2 packages`."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def size(count: int) -> str:

@@ -28,7 +28,7 @@ from cudaswitch.download.cache import workplace
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import CudaswitchError, RequestError, StoreError, hint_for
 from cudaswitch.install import Artifact, install
-from cudaswitch.locking import NAME, LockedToolkit, lock_text, parse_lock
+from cudaswitch.lockfile import NAME, LockedToolkit, lock_text, parse_lock
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
 from cudaswitch.rewriting import write_where_named
@@ -59,8 +59,8 @@ def lock(asked: Asked, target: str | None) -> None:
     path = _default_place(asked) if target is None else _named_place(target)
     asked.use_mirror()
     with workplace(cache()) as work:
-        answers = choose(asked, work)
-    text = _checked([answer.kit for answer in answers], Path(path))
+        chosen = choose(asked, work)
+    text = _checked([one.kit for one in chosen], Path(path))
     if _is_stdout(path):
         talk.script(text)
         place = "stdout"
@@ -70,8 +70,8 @@ def lock(asked: Asked, target: str | None) -> None:
             write_where_named(path, os.fsencode(text))
         except OSError as error:
             raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
-    for answer in answers:
-        talk.say(f"{place}: {_told(answer.kit)}")
+    for one in chosen:
+        talk.say(f"{place}: {_told(one.kit)}")
 
 
 def _named_place(target: str) -> str:
@@ -117,7 +117,7 @@ def _told(kit: LockedToolkit) -> str:
     if kit.release and kit.release != kit.cuda:
         what += f" is {kit.release}"
     what += f" with cuDNN {kit.cudnn}" if kit.cudnn else ""
-    return f"{what} for {kit.platform}: {output.counted(len(kit.packages), 'package')}"
+    return f"{what} for {kit.platform}: {talk.counted(len(kit.packages), 'package')}"
 
 
 @click.command(

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from cudaswitch import talk
 from cudaswitch.changing import OwnStore
-from cudaswitch.checking import Finding, check
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.errors import CudaswitchError
@@ -17,6 +16,7 @@ from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_package
 from cudaswitch.staging import require_writable
 from cudaswitch.toolkit import Package
+from cudaswitch.verifying import Finding, check
 
 
 def repair_all(

@@ -10,11 +10,11 @@ import click
 
 from cudaswitch import talk
 from cudaswitch.changing import own_store
-from cudaswitch.checking import Finding, Report, check
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date, one_anywhere
 from cudaswitch.errors import StoreError
 from cudaswitch.store import Store, all_stores
+from cudaswitch.verifying import Finding, Report, check
 
 
 @click.command(
@@ -93,19 +93,19 @@ def _tell(
         gone = "" if os.path.isdir(Path(at)) else ", which is gone"
         talk.say(f"not verified: {name}, adopted from `{at}`{gone}")
     if mended:
-        talk.say(f"repaired {output.counted(len(mended), 'file')}")
+        talk.say(f"repaired {talk.counted(len(mended), 'file')}")
     if found:
         hint = "cudaswitch verify --repair" if not mended else "see who else writes there"
         store, _ = found[0]
         if store is not own:
             hint = f"`{store.home.root}` is for those who keep it, with CUDASWITCH_HOME set to it"
-        talk.say(f"{output.counted(len(found), 'file')} not as recorded")
+        talk.say(f"{talk.counted(len(found), 'file')} not as recorded")
         talk.hint(hint)
     elif not (toolkits or packages):
         talk.say("nothing to verify")
     else:
-        parts = output.counted(len(packages), "package")
-        talk.say(f"{output.counted(len(toolkits), 'toolkit')} of {parts}: every file as recorded")
+        parts = talk.counted(len(packages), "package")
+        talk.say(f"{talk.counted(len(toolkits), 'toolkit')} of {parts}: every file as recorded")
 
 
 def _place(store: Store, one: Finding) -> str:

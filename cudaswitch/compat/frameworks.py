@@ -9,10 +9,12 @@ import os
 import re
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from cudaswitch.compat.tables import DATA, Row, literal_start, read_table, rows_of, version_or_none
 from cudaswitch.versions import Version
+
+_Kind = TypeVar("_Kind", bound=Row)
 
 Gives = Literal["cuda", "cudnn", "cuda_min", "gpu", "archs", "version"]
 Read = Literal[
@@ -278,26 +280,24 @@ class Framework:
 
     @cached_property
     def prefix_by_path(self) -> PrefixByPath | None:
-        rule = self._data.get("prefix_by_path")
-        return PrefixByPath.typed(self._sourced(rule)) if rule else None
+        return self._only("prefix_by_path", PrefixByPath)
 
     @cached_property
     def takes(self) -> Takes | None:
-        row = self._data.get("takes")
-        return Takes.typed(self._sourced(row)) if row else None
+        return self._only("takes", Takes)
 
     @cached_property
     def links(self) -> Links | None:
-        row = self._data.get("links")
-        return Links.typed(self._sourced(row)) if row else None
-
-    def _sourced(self, row: dict[str, Any]) -> dict[str, Any]:
-        return row | {"source": self._data["sources"][row["source"]]}
+        return self._only("links", Links)
 
     @cached_property
     def loading(self) -> Loading | None:
-        data = self._data.get("loading")
-        return Loading.typed(self._sourced(data)) if data else None
+        return self._only("loading", Loading)
+
+    def _only(self, key: str, kind: type[_Kind]) -> _Kind | None:
+        """Return the row that stands under a key alone, None where there is none."""
+        row = self._data.get(key)
+        return kind.typed(row | {"source": self._data["sources"][row["source"]]}) if row else None
 
     def builds_of(self, version: Version, os: str) -> list[Build]:
         """List the builds that a release can be, nearest row first, defaults before others."""

@@ -11,13 +11,13 @@ from cudaswitch.compat.carriers import carried_by, carrier_starts
 from cudaswitch.compat.frameworks import framework_starts
 from cudaswitch.detect.frameworks import Place, inspect, places
 from cudaswitch.detect.machine import Machine, asked_driver, probe
-from cudaswitch.detect.packages import Dist, Layer, Record, layers, newest_of
+from cudaswitch.detect.packages import Dist, Layer, PrefixRecord, layers, newest_of
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.environments import kind_of
 from cudaswitch.errors import EnvironmentNotFoundError, RequestError, printable
 from cudaswitch.platforms import PLATFORMS, current_platform, system_of
 from cudaswitch.programs import conda_program, is_program
-from cudaswitch.resolver import Carried, Compiler, Facts
+from cudaswitch.resolver import Carried, Facts, OwnNvcc
 from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
@@ -171,10 +171,11 @@ def _platform(prefix: Path, found: list[Layer], placed: list[Place], reading: Re
     windows = any(site.path.parent.name == "Lib" for layer in found for site in layer.sites)
     if windows or os.path.exists(prefix / "python.exe"):
         return here if here.startswith("win") else "win-64"
-    for record in (record for place in placed for record in place.records):
-        told = reading.json_values(record.path, RECORD_LIMIT).get("subdir")
-        if told in PLATFORMS:
-            return str(told)
+    for place in placed:
+        for record in place.records:
+            told = reading.json_values(record.path, RECORD_LIMIT).get("subdir")
+            if told in PLATFORMS:
+                return str(told)
     return here
 
 
@@ -203,11 +204,13 @@ def _carried_dists(dists: list[Dist], path: _LibraryPath, reading: Reading) -> l
     return carried
 
 
-def _brings(record: Record) -> bool:
+def _brings(record: PrefixRecord) -> bool:
     return carried_by("conda", record.name) is not None
 
 
-def _carried_records(records: list[Record], path: _LibraryPath, reading: Reading) -> list[Carried]:
+def _carried_records(
+    records: list[PrefixRecord], path: _LibraryPath, reading: Reading
+) -> list[Carried]:
     carried, folder = [], f"{reading.prefix}/lib"
     led = path.leads(folder)
     for record in records:
@@ -223,7 +226,7 @@ def _carried_records(records: list[Record], path: _LibraryPath, reading: Reading
     return carried
 
 
-def _compiler(prefix: Path, carried: list[Carried]) -> Compiler | None:
+def _compiler(prefix: Path, carried: list[Carried]) -> OwnNvcc | None:
     """Find the nvcc that a package has put into a conda prefix, or a wheel beside its libraries."""
     for part in carried:
         if part.component != "compiler" or part.cuda is None:
@@ -233,5 +236,5 @@ def _compiler(prefix: Path, carried: list[Carried]) -> Compiler | None:
         leads = part.kind == "conda"
         home = record.parent.parent if leads else record.parent / "nvidia" / f"cu{cuda.major}"
         if is_program(home / "bin" / "nvcc") and (home == prefix or not leads):
-            return Compiler(cuda.minor, str(home), part.source, leads)
+            return OwnNvcc(cuda.minor, str(home), part.source, leads)
     return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from cudaswitch.compat.frameworks import Field, Framework, Reader, frameworks
 from cudaswitch.detect.linked import develop_install, files_of
-from cudaswitch.detect.packages import Dist, Layer, Record, newest_of, normalised
+from cudaswitch.detect.packages import Dist, Layer, PrefixRecord, newest_of, normalised
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver import Carried, Claim, FoundFramework
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     framework: Framework
     site: Path | None
     dist: Dist | None
-    records: tuple[Record, ...]
+    records: tuple[PrefixRecord, ...]
 
     @property
     def version(self) -> str:
@@ -77,8 +77,8 @@ def _in_layer(framework: Framework, layer: Layer, reading: Reading) -> Iterator[
 
 
 def _same_release(
-    records: tuple[Record, ...], dist: Dist | None, reading: Reading
-) -> tuple[Record, ...]:
+    records: tuple[PrefixRecord, ...], dist: Dist | None, reading: Reading
+) -> tuple[PrefixRecord, ...]:
     """Drop conda's records when pip has put another version over them."""
     if dist is None or not records:
         return records
@@ -212,7 +212,7 @@ def _requires(dist: Dist, reading: Reading, os: str) -> Iterator[tuple[str, str,
                 yield normalised(match[1]), match[2], reading.name(path)
 
 
-def _depends(record: Record, reading: Reading) -> Iterator[tuple[str, str, str]]:
+def _depends(record: PrefixRecord, reading: Reading) -> Iterator[tuple[str, str, str]]:
     text = reading.json_values(record.path, RECORD_LIMIT).get("depends")
     for entry in text if isinstance(text, list) else []:
         if isinstance(entry, str):

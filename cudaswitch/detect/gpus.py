@@ -76,7 +76,7 @@ def _ask(nvml: Any, answers: list[Gpus]) -> None:
         answers.append(Gpus(match[1], cc, "NVML"))
 
 
-def find_smi(avoid: Path | None, root: Path = Path("/")) -> Path | None:
+def find_smi(avoid: Path | None, root: Path) -> Path | None:
     """Find the system's nvidia-smi: its usual places, WSL's, then PATH outside `avoid`."""
     candidates = [root / name for name in _SMI]
     if on_path := find_program("nvidia-smi", search_path(os.environ)):

@@ -89,7 +89,7 @@ def kernel_driver(root: Path = Path("/")) -> tuple[str | None, str]:
     return None, ""
 
 
-def host_gccs(root: Path = Path("/")) -> tuple[int, ...]:
+def host_gccs(root: Path) -> tuple[int, ...]:
     """List the majors of the installed gcc, the default one first, without starting any."""
     majors: list[int] = []
     on_path = find_program("gcc", search_path(os.environ))

@@ -33,7 +33,7 @@ class Dist(NamedTuple):
         return self.site / self.folder
 
 
-class Record(NamedTuple):
+class PrefixRecord(NamedTuple):
     """A conda package: `path` is its file in conda-meta."""
 
     name: str
@@ -59,7 +59,7 @@ class Layer(NamedTuple):
     """What one prefix holds. A virtualenv that sees its base's packages is two layers."""
 
     sites: tuple[Site, ...]
-    records: tuple[Record, ...]
+    records: tuple[PrefixRecord, ...]
 
 
 def layers(prefix: Path, reading: Reading, starts: tuple[str, ...]) -> list[Layer]:
@@ -72,7 +72,7 @@ def layers(prefix: Path, reading: Reading, starts: tuple[str, ...]) -> list[Laye
     user = [Path(site) for site in user_sites(own, os.environ)]
     # Python puts the user's site-packages before those of its own prefix, but behind a
     # virtualenv's; a virtualenv that does not see its base sees none of the user either.
-    places: list[tuple[list[Record], list[Path]]] = [(records, own)]
+    places: list[tuple[list[PrefixRecord], list[Path]]] = [(records, own)]
     if base:
         below = [Path(site) for site in base.sites()]
         places += [([], user), (conda_records(Path(base.prefix), reading), below)]
@@ -84,7 +84,7 @@ def layers(prefix: Path, reading: Reading, starts: tuple[str, ...]) -> list[Laye
     ]
 
 
-def _read_there(prefix: Path, config: str, records: list[Record]) -> list[Path]:
+def _read_there(prefix: Path, config: str, records: list[PrefixRecord]) -> list[Path]:
     """List the site-packages that the Python of a prefix reads, all where it is not known.
 
     An upgrade of Python leaves those of the one before behind.
@@ -116,23 +116,23 @@ def _contents(site: Path, reading: Reading, starts: tuple[str, ...]) -> Site:
     return Site(site, tuple(sorted(dists, key=lambda dist: dist.folder)), frozenset(names))
 
 
-def conda_records(prefix: Path, reading: Reading) -> list[Record]:
+def conda_records(prefix: Path, reading: Reading) -> list[PrefixRecord]:
     """List the packages that conda installed, by name, from the names of their records."""
     records = []
     for entry in sorted(reading.names(prefix / "conda-meta")):
         stem, dot, kind = entry.rpartition(".")
         name, version, build = stem.rsplit("-", 2) if stem.count("-") >= 2 else ("", "", "")
         if dot and kind == "json" and name:
-            records.append(Record(name, version, build, prefix / "conda-meta" / entry))
+            records.append(PrefixRecord(name, version, build, prefix / "conda-meta" / entry))
     return records
 
 
-def newest_of(records: list[Record], reading: Reading) -> list[Record]:
+def newest_of(records: list[PrefixRecord], reading: Reading) -> list[PrefixRecord]:
     """Leave one record of each package, the newest, and note the others.
 
     Installers that were interrupted leave records of a release that is no longer there.
     """
-    best: dict[str, Record] = {}
+    best: dict[str, PrefixRecord] = {}
     for record in sorted(records, key=lambda it: release_of(it.version) or Version("0")):
         best[record.name] = record
     for record in records:

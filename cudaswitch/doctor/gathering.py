@@ -25,7 +25,7 @@ from cudaswitch.environments import (
     read_request,
 )
 from cudaswitch.errors import CudaswitchError, NotInstalledError
-from cudaswitch.holders import records
+from cudaswitch.holders import written_pins
 from cudaswitch.hostcompiler import bounds
 from cudaswitch.paths import Home, home
 from cudaswitch.platforms import expanded, home_folder
@@ -162,7 +162,7 @@ def _decided(
 
 def _waiting_for(kit: Toolkit) -> Iterator[str]:
     """Yield whose pins a toolkit that is gone would answer, and no other does."""
-    for record in records():
+    for record in written_pins():
         if record.hooked is not None:
             if record.hooked == kit.path:
                 yield record.shown

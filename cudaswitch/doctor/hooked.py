@@ -19,7 +19,7 @@ from cudaswitch.environments import (
     standing_environments,
 )
 from cudaswitch.errors import CudaswitchError
-from cudaswitch.holders import records
+from cudaswitch.holders import written_pins
 from cudaswitch.hooks import (
     half_hooked_scripts,
     holds,
@@ -37,7 +37,7 @@ from cudaswitch.versions import Request
 def pinned(variables: Mapping[str, str]) -> list[Environment]:
     """List the environments that are pinned, as far as the store knows, and the active ones."""
     found: dict[str, Environment] = {}
-    for record in records():
+    for record in written_pins():
         if record.hooked is not None:
             with suppress(CudaswitchError):
                 one = environment_at(record.prefix)

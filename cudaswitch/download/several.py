@@ -16,7 +16,7 @@ _GRACE = 1.0
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedFile:
     """A file as an index describes it: sha256 in hex, size in bytes. Both are enforced.
 
     `size` is None where the index states none.
@@ -29,7 +29,7 @@ class Wanted:
 
 
 def fetch_all(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[WantedFile],
     cache: Path,
     *,
     offline: bool = False,
@@ -42,8 +42,8 @@ def fetch_all(
     """
     from cudaswitch.download.failures import StoppedError  # noqa: PLC0415  # HTTP is slow to load
 
-    todo: SimpleQueue[Wanted] = SimpleQueue()
-    found: dict[Wanted, Path] = {}
+    todo: SimpleQueue[WantedFile] = SimpleQueue()
+    found: dict[WantedFile, Path] = {}
     failed: list[Exception] = []
     stop = Event()
     for each in wanted:

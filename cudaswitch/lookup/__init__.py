@@ -28,7 +28,7 @@ class Found(NamedTuple):
     fault: str | None = None
 
 
-class Answer(NamedTuple):
+class Lookup(NamedTuple):
     """The files for a name, the winner first.
 
     `consumer` is the file that asks for a library, `runs` the tool that a shim would become
@@ -41,7 +41,7 @@ class Answer(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def look_up(name: str, variables: Mapping[str, str], consumer: str | None) -> Answer:
+def look_up(name: str, variables: Mapping[str, str], consumer: str | None) -> Lookup:
     """List the files for a tool or library; `consumer` is what asks for a library.
 
     Raises RequestError for a consumer that is nothing known, and what the request that
@@ -91,7 +91,7 @@ def no_program(consumer: str, prefix: str | PathLike[str] | None, library: str) 
     )
 
 
-def find_tool(name: str, variables: Mapping[str, str]) -> Answer:
+def find_tool(name: str, variables: Mapping[str, str]) -> Lookup:
     """List the programs of that name on PATH, and what the first would become if it is a shim.
 
     A path names one file, as for a shell.
@@ -103,10 +103,10 @@ def find_tool(name: str, variables: Mapping[str, str]) -> Answer:
         places = [(os.path.join(each, name), f"`{each}` is on PATH") for each in folders]
     files = distinct(found_at(at, why) for at, why in places if is_program(at))
     if not files or not is_shim(files[0].path):
-        return Answer(files)
+        return Lookup(files)
     files[0] = files[0]._replace(why=f"{files[0].why}, with a shim of cudaswitch")
     runs, notes = _behind_shim(os.path.basename(name), files, variables)
-    return Answer(files, runs=runs, notes=notes)
+    return Lookup(files, runs=runs, notes=notes)
 
 
 def _behind_shim(

@@ -14,7 +14,7 @@ from cudaswitch.detect.reading import Reading
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import RequestError
 from cudaswitch.loader.dlls import Loaded, Order, Process, Windows
-from cudaswitch.lookup import Answer, Found, distinct, found_at, no_program
+from cudaswitch.lookup import Found, Lookup, distinct, found_at, no_program
 from cudaswitch.lookup.consumers import Package
 from cudaswitch.pe import Pe, PeError
 
@@ -24,7 +24,7 @@ _WITHOUT_PATH = 8
 """Python 3.8 and newer look beside an extension, and no longer on PATH, for what it needs."""
 
 
-def find_dll(name: str, variables: Mapping[str, str], consumer: str | None) -> Answer:
+def find_dll(name: str, variables: Mapping[str, str], consumer: str | None) -> Lookup:
     """List the files for a DLL, the one that the loader takes first.
 
     Without `consumer` it is what LoadLibrary finds, in the Python of the active environment or
@@ -80,7 +80,7 @@ class _Shell:
         self.prefix = Path(active.prefix) if active else None
         self.notes: tuple[str, ...] = ()
 
-    def answer(self, name: str, consumer: str | None) -> Answer:
+    def answer(self, name: str, consumer: str | None) -> Lookup:
         if consumer is None:
             process = self._python()
             notes = (f"{_BY_DEFAULT}: ask with --from",) if self._is_strict(process) else ()
@@ -97,7 +97,7 @@ class _Shell:
             raise no_program(consumer, self.prefix, "DLL")
         return self._of_file(name, path)
 
-    def _of_file(self, name: str, path: str) -> Answer:
+    def _of_file(self, name: str, path: str) -> Lookup:
         if not self.disk.pe(path).is_library:
             process = Process(self.disk, self.windows)
             return self._found(name, process, process.standard(), process.start(path))
@@ -105,7 +105,7 @@ class _Shell:
         order = self._imports(process, path)
         return self._found(name, process, order, process.load(path, order))
 
-    def _of_library(self, name: str, consumer: str) -> Answer:
+    def _of_library(self, name: str, consumer: str) -> Lookup:
         process = self._python()
         order = process.standard()
         loaded = process.holding(consumer)
@@ -116,7 +116,7 @@ class _Shell:
             loaded = process.load(one.path, order)
         return self._found(name, process, order, loaded)
 
-    def _of_package(self, name: str, package: str, paths: Iterator[str]) -> Answer:
+    def _of_package(self, name: str, package: str, paths: Iterator[str]) -> Lookup:
         """Ask for each library of a package anew, as Python would load it."""
         for path in paths:
             process = self._python()
@@ -166,7 +166,7 @@ class _Shell:
         order: Order,
         consumer: Loaded | None = None,
         notes: tuple[str, ...] = (),
-    ) -> Answer:
+    ) -> Lookup:
         found: list[Found] = []
         loaded = process.holding(name)
         if loaded:
@@ -176,7 +176,7 @@ class _Shell:
         others = process.candidates(name, order)
         found += [found_at(other.path, other.why, other.fault) for other in others]
         asked_by = consumer.path if consumer else None
-        return Answer(distinct(found), asked_by, notes=(*notes, *self.notes))
+        return Lookup(distinct(found), asked_by, notes=(*notes, *self.notes))
 
 
 _BY_DEFAULT = "this is what LoadLibrary finds; Python looks for what extensions need elsewhere"

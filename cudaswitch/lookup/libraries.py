@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from cudaswitch.elf import EXECUTABLE
 from cudaswitch.errors import RequestError
 from cudaswitch.loader import Loaded, Process
-from cudaswitch.lookup import Answer, Found, distinct, found_at, is_library, no_program
+from cudaswitch.lookup import Found, Lookup, distinct, found_at, is_library, no_program
 from cudaswitch.lookup.consumers import Package, World
 from cudaswitch.programs import find_program
 
 
-def find_library(name: str, variables: Mapping[str, str], consumer: str | None) -> Answer:
+def find_library(name: str, variables: Mapping[str, str], consumer: str | None) -> Lookup:
     """List the files for a library, the one that the loader takes first.
 
     Without `consumer` it is what `dlopen` from Python finds: that of the active environment,
@@ -26,7 +26,7 @@ def find_library(name: str, variables: Mapping[str, str], consumer: str | None) 
     return answer._replace(notes=(*answer.notes, *world.notes))
 
 
-def _of(name: str, world: World, consumer: str | None) -> Answer:
+def _of(name: str, world: World, consumer: str | None) -> Lookup:
     if consumer is None:
         process, _, caller = world.interpreter()
         return _answer(name, process, caller)
@@ -44,7 +44,7 @@ def _of(name: str, world: World, consumer: str | None) -> Answer:
     return _of_program(name, world, consumer)
 
 
-def _of_file(name: str, world: World, path: str) -> Answer:
+def _of_file(name: str, world: World, path: str) -> Lookup:
     elf = world.elf(path)
     if elf.kind == EXECUTABLE or (elf.interpreter and not is_library(path)):
         process, main = world.program(os.path.realpath(path))
@@ -53,9 +53,9 @@ def _of_file(name: str, world: World, path: str) -> Answer:
     return _answer(name, process, process.dlopen(path, importer))
 
 
-def _of_package(name: str, world: World, package: Package) -> Answer:
+def _of_package(name: str, world: World, package: Package) -> Lookup:
     """Ask for each library of a package anew, as it is not known which are loaded together."""
-    others: list[Answer] = []
+    others: list[Lookup] = []
     for library in ("", *package.libraries()):
         process, importer, caller = world.interpreter()
         first = package.start(process, caller)
@@ -64,12 +64,12 @@ def _of_package(name: str, world: World, package: Package) -> Answer:
             return _answer(name, process, loaded)
         if loaded:
             others.append(_answer(name, process, loaded))
-    answer = next((one for one in others if one.found), Answer([]))
+    answer = next((one for one in others if one.found), Lookup([]))
     note = "none of its libraries needs it: this is what `dlopen` finds"
     return answer._replace(notes=(*answer.notes, note))
 
 
-def _of_program(name: str, world: World, consumer: str) -> Answer:
+def _of_program(name: str, world: World, consumer: str) -> Lookup:
     path = find_program(consumer, world.variables.get("PATH", ""))
     if path is None:
         raise no_program(consumer, world.prefix, "library")
@@ -81,7 +81,7 @@ def _loaded_as(name: str, process: Process) -> Loaded | None:
     return next((one for one in process.loaded if one.answers_to(name)), None)
 
 
-def _answer(name: str, process: Process, caller: Loaded | None) -> Answer:
+def _answer(name: str, process: Process, caller: Loaded | None) -> Lookup:
     before = _loaded_as(name, process)
     loaded = before or process.dlopen(name, caller)
     asker = before.asked if before else caller
@@ -93,4 +93,4 @@ def _answer(name: str, process: Process, caller: Loaded | None) -> Answer:
         found.append(found_at(loaded.path, why))
     others = process.candidates(name, asker)
     found += [found_at(other.path, other.why, other.fault) for other in others]
-    return Answer(distinct(found), caller.path if caller else None)
+    return Lookup(distinct(found), caller.path if caller else None)

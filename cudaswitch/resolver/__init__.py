@@ -13,16 +13,16 @@ from cudaswitch.resolver.explain import explain
 from cudaswitch.resolver.facts import (
     Carried,
     Claim,
-    Compiler,
     Facts,
     FoundFramework,
+    OwnNvcc,
     Reason,
     Rejected,
     Resolution,
     ResolvedFramework,
 )
 from cudaswitch.resolver.following import follow
-from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, nearest
+from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, instead_of
 from cudaswitch.resolver.names import serves
 from cudaswitch.resolver.needs import Need, need_of
 from cudaswitch.resolver.own import Lack
@@ -32,9 +32,9 @@ from cudaswitch.versions import Version
 __all__ = [
     "Carried",
     "Claim",
-    "Compiler",
     "Facts",
     "FoundFramework",
+    "OwnNvcc",
     "Reason",
     "Rejected",
     "Resolution",
@@ -62,7 +62,7 @@ class _Draft:
         self.wanted: Wanted | None = None
         self.conflict = False
         self.toolkit: Toolkit | None = None
-        self.compiler: Compiler | None = None
+        self.compiler: OwnNvcc | None = None
         self.rejected: list[Rejected] = []
         self.caution: str | None = None
         self.proviso: str | None = None
@@ -314,7 +314,7 @@ def _labels(draft: _Draft, *, own: bool) -> str:
     return " and ".join(need.label for need in draft.with_cuda if need.own is own)
 
 
-def host_compiler(draft: _Draft) -> None:
+def compiler_fits(draft: _Draft) -> None:
     """Whether the machine's compiler can build with it."""
     if draft.wanted is None:
         return
@@ -329,7 +329,7 @@ def next_step(draft: _Draft) -> None:
         need for need, verdict in zip(draft.needs, draft.verdicts, strict=True) if verdict.blocks
     ]
     if blocked:
-        draft.hint = nearest(blocked[0], draft.facts)
+        draft.hint = instead_of(blocked[0], draft.facts)
     elif draft.conflict:
         draft.hint = "give each framework its own environment"
     elif draft.wanted is None:
@@ -367,7 +367,7 @@ STEPS = (
     one_for_all,
     best_installed,
     within_reach,
-    host_compiler,
+    compiler_fits,
     next_step,
 )
 """The rules, in the order in which they are applied; each adds its reasons."""

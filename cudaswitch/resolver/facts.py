@@ -68,7 +68,7 @@ class Carried(NamedTuple):
     led: bool = False
 
 
-class Compiler(NamedTuple):
+class OwnNvcc(NamedTuple):
     """An nvcc that the environment brings, of the release `cuda`, with its toolkit in `home`.
 
     One that `leads` is found once the environment is active, as conda's is; nothing leads to
@@ -95,7 +95,7 @@ class Facts(NamedTuple):
     prefix: str | None = None
     frameworks: tuple[FoundFramework, ...] = ()
     carried: tuple[Carried, ...] = ()
-    compiler: Compiler | None = None
+    compiler: OwnNvcc | None = None
     brings: str | None = None
     driver: str | None = None
     driver_source: str = ""

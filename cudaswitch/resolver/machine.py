@@ -186,7 +186,7 @@ def check_build(
     return Verdict(driver.blocks + gpu.blocks, driver.remarks + gpu.remarks)
 
 
-def nearest(need: Need, facts: Facts) -> str:
+def instead_of(need: Need, facts: Facts) -> str:
     """Name what would run here instead: another build, an older release, a newer driver."""
     for build in _others(need, facts):
         release = release_of(need.found.version)

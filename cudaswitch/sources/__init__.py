@@ -14,7 +14,7 @@ from cudaswitch.settings import SETTINGS
 from cudaswitch.versions import Request, Version, parse_request
 
 if TYPE_CHECKING:  # what names the sources, or looks at what is here, downloads nothing
-    from cudaswitch.download.several import Wanted
+    from cudaswitch.download.several import WantedFile
     from cudaswitch.install import Artifact
 
 
@@ -35,9 +35,9 @@ class Chosen(NamedTuple):
     `beside` are further files without which the release cannot be asked of a mirror.
     """
 
-    files: tuple[Wanted, ...]
+    files: tuple[WantedFile, ...]
     toolkit: Version | None = None
-    beside: tuple[Wanted, ...] = ()
+    beside: tuple[WantedFile, ...] = ()
 
 
 class Sought(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from cudaswitch import settings
 from cudaswitch.archives.components import COMPONENTS, named_component
 from cudaswitch.download.access import ANYBODY, Access
-from cudaswitch.download.several import Wanted
+from cudaswitch.download.several import WantedFile
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.platforms import at_home
@@ -54,14 +54,14 @@ class Record:
         number = self.data.get("build_number")
         return self.version, number if isinstance(number, int) else 0, self.file.endswith(".conda")
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> WantedFile:
         """Return the file to download. SourceError where it could not be verified."""
         sha256, size = self.data.get("sha256"), self.data.get("size")
         if not isinstance(sha256, str) or not is_sha256(sha256.lower()):
             raise self._unusable("sha256")
         if type(size) is not int or size <= 0:
             raise self._unusable("size")
-        return Wanted(f"{self.folder}/{self.file}", sha256.lower(), size, self.access)
+        return WantedFile(f"{self.folder}/{self.file}", sha256.lower(), size, self.access)
 
     def _unusable(self, what: str) -> SourceError:
         return SourceError(

@@ -30,13 +30,7 @@ class Channels:
     names: tuple[str, ...] = ()
 
     def obtain(
-        self,
-        request: Request,
-        *,
-        components: str = "build",
-        workdir: Path,
-        platform: str,
-        offline: bool = False,
+        self, request: Request, *, components: str, workdir: Path, platform: str, offline: bool
     ) -> Delivery:
         """Bring the newest release that satisfies the request, with its cuDNN if it names one."""
         found = self.choose(
@@ -45,13 +39,7 @@ class Channels:
         return bring(found, "conda", workdir=workdir, offline=offline)
 
     def choose(
-        self,
-        request: Request,
-        *,
-        components: str = "build",
-        workdir: Path,
-        platform: str,
-        offline: bool = False,
+        self, request: Request, *, components: str, workdir: Path, platform: str, offline: bool
     ) -> Chosen:
         """Tell what `obtain` would bring.
 
@@ -77,7 +65,7 @@ class Channels:
         return Chosen(files, release, others)
 
     def obtain_cudnn(
-        self, cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
+        self, cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool
     ) -> Delivery:
         """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
         records = cudnn_records(cudnn, cuda, list(self._channels(platform, offline)))
@@ -93,7 +81,7 @@ class Channels:
         channels = list(self._channels(platform, offline=False))
         return cudnn_records(cudnn, cuda, channels)[0].version
 
-    def listed(self, sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
+    def listed(self, sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
         """List what the channels have of what is sought, each version in its newest build."""
         found: dict[tuple[str, ...], tuple[Record, Listed]] = {}
         channels = list(self._channels(platform, offline))

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cudaswitch.download.cache import Cache, file_sha256
-from cudaswitch.download.several import Wanted, fetch_all
+from cudaswitch.download.several import WantedFile, fetch_all
 from cudaswitch.download.urls import file_name
 from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.install import Artifact
-from cudaswitch.locking import Locked
+from cudaswitch.lockfile import Locked
 from cudaswitch.paths import cache
 from cudaswitch.sources.bringing import named
 from cudaswitch.toolkit import Package
@@ -54,7 +54,7 @@ def of_locked(row: Locked, platform: str) -> Exact:
 
 
 def bring_exactly(
-    wanted: Sequence[Exact], *, workdir: Path, offline: bool = False, folder: Path | None = None
+    wanted: Sequence[Exact], *, workdir: Path, offline: bool, folder: Path | None = None
 ) -> tuple[Artifact, ...]:
     """Return the files in their order, under their names, each with the sha256 that it must have.
 
@@ -128,7 +128,7 @@ def _fetched(wanted: Sequence[Exact], offline: bool) -> dict[str, Path]:
     for each in wanted:
         is_path = each.origin.startswith("/")
         url = Path(each.origin).as_uri() if is_path else with_credentials(each.origin)
-        todo.append(Wanted(url, each.sha256, each.size))
+        todo.append(WantedFile(url, each.sha256, each.size))
     try:
         paths = fetch_all(todo, cache(), offline=offline)
     except NotFoundError:

@@ -17,7 +17,7 @@ from cudaswitch.archives.components import COMPONENTS, named_component
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.pages import read_page
-from cudaswitch.download.several import Wanted
+from cudaswitch.download.several import WantedFile
 from cudaswitch.download.urls import local_path, redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.paths import cache
@@ -38,18 +38,13 @@ _AT_ONCE = 8
 _TOOLKIT = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
 
-def available(*, offline: bool = False) -> list[Version]:
+def available(*, offline: bool) -> list[Version]:
     """List the CUDA releases that can be obtained, newest first."""
     return [release for release in _releases("cuda", offline) if release >= FIRST]
 
 
 def obtain(
-    request: Request,
-    *,
-    components: str = "build",
-    workdir: Path,
-    platform: str,
-    offline: bool = False,
+    request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
     """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
 
@@ -61,12 +56,7 @@ def obtain(
 
 
 def choose(
-    request: Request,
-    *,
-    components: str = "build",
-    workdir: Path,
-    platform: str,
-    offline: bool = False,
+    request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Chosen:
     """Tell what `obtain` would bring; `components` is as for `components.chosen`."""
     offers, release = _offers(request, components, platform, offline)
@@ -90,7 +80,7 @@ def _offers(
 
 
 def obtain_cudnn(
-    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
+    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
     """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
     _require(platform)
@@ -121,7 +111,7 @@ def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
     return offer.version or release
 
 
-def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
+def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
     """List what there is of what is sought, by the index of each release."""
     _require(platform)
     todo = [
@@ -291,5 +281,5 @@ def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> tuple[Ver
     )
 
 
-def _wanted(offers: Sequence[Offer]) -> tuple[Wanted, ...]:
-    return tuple(Wanted(offer.url, offer.sha256, offer.size) for offer in offers)
+def _wanted(offers: Sequence[Offer]) -> tuple[WantedFile, ...]:
+    return tuple(WantedFile(offer.url, offer.sha256, offer.size) for offer in offers)

@@ -29,7 +29,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from cudaswitch.download.cache import file_sha256
-from cudaswitch.download.several import Wanted
+from cudaswitch.download.several import WantedFile
 from cudaswitch.download.urls import local_path, redact
 from cudaswitch.errors import SourceError, brief
 from cudaswitch.install import Artifact
@@ -54,12 +54,7 @@ _RELEASE = re.compile(r"([0-9]+\.[0-9]+\.[0-9]+)(?:\.0)?|[0-9]+(?:\.[0-9]+){1,4}
 
 
 def obtain(
-    request: Request,
-    *,
-    components: str = "build",
-    workdir: Path,
-    platform: str,
-    offline: bool = False,
+    request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
     """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
 
@@ -73,12 +68,7 @@ def obtain(
 
 
 def choose(
-    request: Request,
-    *,
-    components: str = "build",
-    workdir: Path,
-    platform: str,
-    offline: bool = False,
+    request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Chosen:
     """Tell what `obtain` would bring, as pip's own report has it; sizes are not in that.
 
@@ -104,7 +94,7 @@ def _pins(
 
 def _reported(
     pins: Mapping[str, SpecifierSet], workdir: Path, platform: str, offline: bool
-) -> tuple[Wanted, ...]:
+) -> tuple[WantedFile, ...]:
     """Ask pip which files it would install for the pins."""
     folder = Path(tempfile.mkdtemp(prefix="pypi-", dir=workdir))
     report = folder / "report.json"
@@ -122,7 +112,7 @@ def _reported(
         files = [
             (row["download_info"]["url"], row["download_info"]["archive_info"]) for row in rows
         ]
-        found = tuple(Wanted(redact(url), _hash_of(url, info), None) for url, info in files)
+        found = tuple(WantedFile(redact(url), _hash_of(url, info), None) for url, info in files)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise SourceError("cannot read the report of pip", "pip 23 or newer is needed") from None
     if len(found) != len(pins):
@@ -143,7 +133,7 @@ def _hash_of(url: str, info: Mapping[str, Any]) -> str:
 
 
 def obtain_cudnn(
-    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
+    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
     """Bring the newest cuDNN with the version prefix `cudnn` built for that CUDA (11 or later)."""
     wheels = _download(_cudnn_pin(cudnn, cuda), workdir, platform, offline)
@@ -165,7 +155,7 @@ def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
     raise SourceError(f"PyPI has no cuDNN {cudnn} for CUDA {cuda.major}")
 
 
-def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
+def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
     """List what there is of what is sought; pip tells versions alone."""
     asked = {"cuda": (_META,), "cudnn": tuple(f"nvidia-cudnn-cu{major}" for major in _CUDNN_FOR)}
     projects = [name for component in sought.components for name in asked[component]]
@@ -223,10 +213,10 @@ def _versions(project: str, offline: bool, platform: str) -> list[Version]:
             raise
     else:
         texts += found[1].split(", ") if found else []
-    return sorted({release for text in texts if (release := release_of(text))}, reverse=True)
+    return sorted({release for text in texts if (release := nvidia_release(text))}, reverse=True)
 
 
-def release_of(text: str) -> Version | None:
+def nvidia_release(text: str) -> Version | None:
     """Read a version of `cuda-toolkit` as NVIDIA's release: 13.0.3.0 is 13.0.3."""
     match = _RELEASE.fullmatch(text.strip())
     return Version(match[1] or match[0]) if match else None

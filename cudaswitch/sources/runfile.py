@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cudaswitch import settings
 from cudaswitch.compat.runfiles import Runfile, runfiles
-from cudaswitch.download.several import Wanted
+from cudaswitch.download.several import WantedFile
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.bringing import bring
@@ -23,12 +23,7 @@ _THEN = "install the toolkit bare, then cuDNN for it: --cudnn with --from conda 
 
 
 def obtain(
-    request: Request,
-    *,
-    components: str = "build",
-    workdir: Path,
-    platform: str,
-    offline: bool = False,
+    request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
     """Bring the newest release that satisfies `request`; SourceError where it names a cuDNN."""
     found = choose(
@@ -38,12 +33,7 @@ def obtain(
 
 
 def choose(
-    request: Request,
-    *,
-    components: str = "build",
-    workdir: Path,
-    platform: str,
-    offline: bool = False,
+    request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Chosen:
     """Tell what `obtain` would bring; nobody is asked."""
     if request.wanted_cudnn:
@@ -54,7 +44,7 @@ def choose(
             "leave --components out, or try --from nvidia",
         )
     found = _chosen(request, platform)
-    return Chosen((Wanted(_url(found), found.sha256, None),))
+    return Chosen((WantedFile(_url(found), found.sha256, None),))
 
 
 def _chosen(request: Request, platform: str) -> Runfile:
@@ -72,7 +62,7 @@ def _chosen(request: Request, platform: str) -> Runfile:
 
 
 def obtain_cudnn(
-    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool = False
+    cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
     """Raise SourceError."""
     raise SourceError(_NO_CUDNN, _THEN)
@@ -88,7 +78,7 @@ def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
     raise SourceError(_NO_CUDNN, _THEN)
 
 
-def listed(sought: Sought, *, platform: str, offline: bool = False) -> list[Listed]:
+def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
     """List what there is of what is sought; nobody is asked, and no size is known."""
     if platform != PLATFORM:
         return []

@@ -15,7 +15,7 @@ import msgpack  # type: ignore[import-untyped]  # it has no types
 
 from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.download.access import Access
-from cudaswitch.download.several import Wanted, fetch_all
+from cudaswitch.download.several import WantedFile, fetch_all
 from cudaswitch.paths import cache
 
 INDEX = "repodata_shards.msgpack.zst"
@@ -73,10 +73,12 @@ def _place(url: str, base: object) -> str:
     return place
 
 
-def _shard(place: str, digest: object, access: Access) -> Wanted:
+def _shard(place: str, digest: object, access: Access) -> WantedFile:
     if not isinstance(digest, bytes) or len(digest) != 32:
         raise ValueError("it states no sha256 of a shard")
-    return Wanted(f"{urljoin(place, '.')}{digest.hex()}.msgpack.zst", digest.hex(), None, access)
+    return WantedFile(
+        f"{urljoin(place, '.')}{digest.hex()}.msgpack.zst", digest.hex(), None, access
+    )
 
 
 def _as_json(record: dict[Any, Any]) -> dict[str, Any]:

@@ -127,17 +127,17 @@ def nested(
         return makeself(target, outer, "CUDA Installer", packing=packing, canary=canary)
 
 
-def toolkit_runfile(era: RunfileEra, packing: Packing = "gzip") -> Path:
+def toolkit_runfile(era: RunfileEra) -> Path:
     """Return the real toolkit as a runfile of that era."""
     version = toolkit_version()
 
     def build(folder: Path) -> None:
         target = folder / f"cuda_{version}_580.95.05_linux.run"
         if era == "-10.0":
-            nested(target, _whole_tree(), version, packing=packing)
+            nested(target, _whole_tree(), version)
         else:
             tree = _whole_tree() if era == "10.1-10.2" else _component_tree()
-            makeself(target, outer_tree(tree, era, version), "CUDA Installer", packing=packing)
+            makeself(target, outer_tree(tree, era, version), "CUDA Installer")
 
     assert real_toolkit().is_dir()
-    return next(cached(f"runfile{era}-{packing}", build).glob("*.run"))
+    return next(cached(f"runfile{era}", build).glob("*.run"))

@@ -23,8 +23,8 @@ def link(path: Path, *needed: Path, runpath: str = "") -> Path:
     return path
 
 
-def _tensorflow(it: Patient, version: str, *, conda: bool = False) -> OwnEnv:
-    env = it.virtualenv(conda=conda)
+def _tensorflow(it: Patient, version: str) -> OwnEnv:
+    env = it.virtualenv()
     env.dist("tensorflow", version)
     (env.packages / "tensorflow").mkdir()
     it.activate(env)

@@ -235,7 +235,7 @@ class Patient:
         says = f'#!/bin/sh\necho "{self.env["CUDASWITCH_DRIVER"]}, {cc}"\n'
         self.program(self.work / "bin/nvidia-smi", says)
 
-    def in_shell(self, code: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def in_shell(self, code: str) -> subprocess.CompletedProcess[str]:
         """Find, run the printed command of one finding in the same shell, find again."""
         text = SHELLS[self.shell].format(
             before=self.before,
@@ -252,7 +252,7 @@ class Patient:
             self.shell,
             _WITHOUT_SETTINGS[self.shell],
             script,
-            cwd=cwd or self.home.path,
+            cwd=self.home.path,
             env=self.home.env | self.env,
         )
 

@@ -14,7 +14,7 @@ import pytest
 
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.pages import read_page
-from cudaswitch.download.several import Wanted, fetch_all
+from cudaswitch.download.several import WantedFile, fetch_all
 from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.settings import value
 from downloads.served import CONTENT, HASH
@@ -25,8 +25,8 @@ from http_server import Server
 pytestmark = pytest.mark.usefixtures("once")
 
 
-def wanted(url: str, content: bytes = CONTENT) -> Wanted:
-    return Wanted(url, hashlib.sha256(content).hexdigest(), len(content))
+def wanted(url: str, content: bytes = CONTENT) -> WantedFile:
+    return WantedFile(url, hashlib.sha256(content).hexdigest(), len(content))
 
 
 def test_in_order_and_not_again(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_at_the_same_time(tmp_path: Path) -> None:
 def test_the_first_failure_stops_the_others_and_they_go_on_later(tmp_path: Path) -> None:
     with Server(CONTENT) as server:
         slow = wanted(server.url("slow:400000", "slow.bin"))
-        wrong = Wanted(server.url("slow:2000000", "wrong.bin"), "0" * 64, len(CONTENT))
+        wrong = WantedFile(server.url("slow:2000000", "wrong.bin"), "0" * 64, len(CONTENT))
         with pytest.raises(SourceError, match=r"wrong\.bin.*its sha256 is"):
             fetch_all([slow, wrong], tmp_path / "cache")
         parts = list((tmp_path / "cache/urls").glob("*.part"))
@@ -72,10 +72,10 @@ def test_the_first_failure_stops_the_others_and_they_go_on_later(tmp_path: Path)
 PROGRAM = """
 import sys
 from pathlib import Path
-from cudaswitch.download.several import Wanted, fetch_all
+from cudaswitch.download.several import WantedFile, fetch_all
 try:
     cache, sha256, size, *urls = sys.argv[1:]
-    fetch_all([Wanted(url, sha256, int(size)) for url in urls], Path(cache))
+    fetch_all([WantedFile(url, sha256, int(size)) for url in urls], Path(cache))
 except KeyboardInterrupt:
     sys.exit(130)
 """

@@ -41,7 +41,7 @@ from cudaswitch.download.urls import file_name, redact
 from cudaswitch.environments import environment_at, read_request
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.loader.cache import parse_cache
-from cudaswitch.locking import parse_lock
+from cudaswitch.lockfile import parse_lock
 from cudaswitch.resolver import resolve
 from cudaswitch.settings import asked, forget
 from cudaswitch.sources.condarc import read_condarc

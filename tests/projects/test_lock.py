@@ -14,11 +14,12 @@ import pytest
 
 import builders
 from checks import refused, snapshot, succeeded
-from cudaswitch.locking import read_lock
+from cudaswitch.lockfile import read_lock
 from folder_server import FolderServer
 from homes import Home
 from preloaded import preloaded
-from projects.stored import KIT, archive, manifests
+from projects.stored import KIT, manifests
+from stock import component
 from tools import console_script
 
 
@@ -270,7 +271,7 @@ def test_killed_while_syncing_the_next_run_ends_right(
 def test_sync_joins_no_pieces(home: Home, tmp_path: Path) -> None:
     """`install` adds pieces to a toolkit that is there; what is locked is all that there is."""
     pieces = [("cuda_nvcc", "12.4.131"), ("cuda_cudart", "12.4.127"), ("cuda_cccl", "12.4.127")]
-    files = [archive(tmp_path, *piece) for piece in pieces]
+    files = [component(tmp_path, *piece) for piece in pieces]
     lock = tmp_path / "cuda.lock"
     succeeded(home.run("lock", *files[:2], "-o", lock))
     [name] = succeeded(home.run("install", *files))

@@ -19,14 +19,15 @@ from builders.redist import redist_index
 from checks import succeeded
 from conda_channels import split_toolkit
 from cudaswitch.errors import SourceError, StoreError
-from cudaswitch.locking import locked as locked_row
-from cudaswitch.locking import read_lock
+from cudaswitch.lockfile import locked as locked_row
+from cudaswitch.lockfile import read_lock
 from cudaswitch.locks import Lock
 from cudaswitch.mirroring import Item, lay_out
 from cudaswitch.platforms import current_platform
 from folder_server import FolderServer
 from homes import Home, make_home
-from projects.stored import FOLDER, KIT, archive, manifests
+from projects.stored import KIT, manifests
+from stock import FOLDER, component
 
 
 @contextmanager
@@ -92,7 +93,7 @@ def test_a_mirrored_channel_of_many_packages(machines: list[Home], tmp_path: Pat
 def test_a_mirrored_redist_tree(machines: list[Home], tmp_path: Path) -> None:
     made, base, tree = tmp_path / "made", tmp_path / "base", tmp_path / "www"
     pieces = [("cuda_nvcc", "12.4.131"), ("cuda_cudart", "12.4.127")]
-    redist_index(base, "cuda", "12.4.1", [archive(made, *piece) for piece in pieces])
+    redist_index(base, "cuda", "12.4.1", [component(made, *piece) for piece in pieces])
     redist_index(base, "cudnn", "8.9.7", [builders.cudnn_archive(made, "8.8+", "8.9.7.29", "12")])
     lock = tmp_path / "cuda.lock"
     choice = ("12.4", "--cudnn", "8.9", "--components", "nvcc,cudart", "--from", "nvidia")
@@ -149,7 +150,7 @@ def test_a_tree_is_added_to_by_one_at_a_time(
 
 def nvcc(folder: Path, release: str | None) -> Item:
     """Return an archive of nvcc, with its row of a lock file, as one for NVIDIA's index."""
-    path = archive(folder / "made", "cuda_nvcc", "12.4.131")
+    path = component(folder / "made", "cuda_nvcc", "12.4.131")
     url = f"https://h/cuda/redist/cuda_nvcc/{FOLDER}/{path.name}"
     row = locked_row(url, hashlib.sha256(path.read_bytes()).hexdigest(), None, "nvidia")
     return Item(row, current_platform(), release, path)

@@ -254,7 +254,6 @@ def run_shell(
     *,
     cwd: Path | None = None,
     options: tuple[str, ...] = (),
-    timeout: float = 60,
 ) -> ShellResult:
     """Run `script` in `shell` with exactly the variables of `env`.
 
@@ -274,7 +273,7 @@ def run_shell(
             capture_output=True,
             text=True,
             errors="surrogateescape",
-            timeout=timeout,
+            timeout=60,
             check=False,
         )
         taken = {path.name: _read_snap(path) for path in snaps.iterdir()}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from checks import refused
 from cudaswitch.errors import CudaswitchError
-from cudaswitch.locking import LockedToolkit, lock_text, locked, parse_lock, read_lock
+from cudaswitch.lockfile import LockedToolkit, lock_text, locked, parse_lock, read_lock
 from homes import Home
 
 SHA = "ab" * 32

@@ -15,19 +15,18 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
-from cudaswitch.compose import parents, place, replaced
+from cudaswitch.compose import place, replaced
 from cudaswitch.contents import Contents, is_closed, read_contents, walk
 from cudaswitch.errors import StoreError
-from cudaswitch.paths import CONTENTS, MANIFEST, listed
+from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.staging import layout_of
-from cudaswitch.store import Store, read_package, read_toolkit
-from cudaswitch.toolkit import Entry, Package, Toolkit
+from cudaswitch.store import Store, names_in, read_package, read_toolkit
+from cudaswitch.toolkit import Entry, Package, Toolkit, parents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-_PIECE = 1 << 20
 _READERS = min(8, os.cpu_count() or 1)
 _TRIES = 3
 _PAUSE = 0.2
@@ -98,16 +97,12 @@ class Hashes:
 
 
 def _sha256(path: Path) -> str | None:
-    from hashlib import sha256  # noqa: PLC0415  # slow to load
+    from cudaswitch.download.cache import file_sha256  # noqa: PLC0415  # slow to load
 
-    digest = sha256()
     try:
-        with path.open("rb", buffering=0) as file:
-            while piece := file.read(_PIECE):
-                digest.update(piece)
+        return file_sha256(path)
     except OSError:
         return None
-    return digest.hexdigest()
 
 
 def check(store: Store, names: Sequence[str] = ()) -> Report:
@@ -137,11 +132,6 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
             if Finding("extra", f"packages/{at}", "") not in found:
                 report.packages.append(at)
     return report
-
-
-def names_in(folder: Path) -> list[str]:
-    """List the toolkits or packages in their folder. Raises StoreError where it cannot be read."""
-    return [name for name in listed(folder) if not name.startswith(".")]
 
 
 def _settled(folder: Path, look: Callable[[], list[Finding]]) -> list[Finding]:
