@@ -151,9 +151,13 @@ function __cudaswitch_inherited
     string match --quiet --regex '^[^:]*(:env=.*)?:nvcc$' -- $_CUDASWITCH_ON
     and test -z "$_cudaswitch_plain$_cudaswitch_besides$_CUDASWITCH_XLA$_CUDASWITCH_CC\
 $_CUDASWITCH_KEPT$_CUDASWITCH_UNEXPORTED"
-    # One that is universal shows again when ours goes.
-    and not set -qU LD_LIBRARY_PATH
     or return
+    # One that is universal shows again when ours goes, or is gone itself by then.
+    set -qU CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX LD_LIBRARY_PATH
+    test $status -eq 5; or return
+    set -q _cudaswitch_under_CUDA_HOME _cudaswitch_under_CUDA_PATH _cudaswitch_under_CUDAToolkit_ROOT \
+        _cudaswitch_under_CUDACXX
+    test $status -eq 4; or return
     set -l --path ld $LD_LIBRARY_PATH
     set -l lib
     switch "$_CUDASWITCH_LIB"

@@ -245,6 +245,42 @@ def test_universal_variables_that_change_meanwhile(
     assert not {*names} & {*result.snaps["8"]}
 
 
+@configured
+@pytest.mark.parametrize("name", ["CUDA_HOME", "CUDA_PATH", "CUDACXX"])
+def test_universal_variables_below_two_environments(
+    name: str, shell: Shell, session: Session, tmp_path: Path
+) -> None:
+    """At the second's prompt what is applied is what this shell has set, and did not inherit."""
+    session.person.pin("11.8", tmp_path / "b")
+    made, shown = universal({name: "/own"})
+    steps = [f"{step}\n{shell.prompt}" for step in session.steps("a b out out")]
+    gone = f"set --erase --universal {name}\nset -gx {name} /mine"
+    edited = ("cudaswitch use 11.8", "set -gx PATH /y $PATH", "cudaswitch off")
+    config = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    result = session.play(made, *steps, shown, gone, *edited, load=True, **config).check()
+    assert name not in result.stdout
+    own = [env.get(name) for _, env in sorted(result.snaps.items(), key=lambda at: int(at[0]))]
+    kits = [str(kit.home) for kit in session.person.kits]
+    assert [(value or "").removesuffix("/bin/nvcc") for value in own[2:8]] == [
+        "/own", kits[0], kits[1], kits[0], "/own", "/own"
+    ]  # fmt: skip
+    assert own[8:] == ["/mine", own[9], own[10], "/mine"]
+
+
+@configured
+def test_a_universal_variable_that_goes_below_two_environments(
+    shell: Shell, session: Session, tmp_path: Path
+) -> None:
+    session.person.pin("11.8", tmp_path / "b")
+    made, _ = universal({"CUDA_HOME": "/own"})
+    *first, back, out = session.steps("a b out out")
+    back += "\nset --erase --universal CUDA_HOME"
+    steps = [f"{step}\n{shell.prompt}" for step in (*first, back, out)]
+    config = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    result = session.play(made, *steps, load=True, **config).check()
+    assert homes(result.snaps)[-1] is None
+
+
 def test_a_library_path_that_is_no_list_to_fish(person: Person) -> None:
     made = "set -gx --unpath LD_LIBRARY_PATH /own/lib:/other"
     result = person.play(FISH, made, "cudaswitch use 10.1", "cudaswitch off").check()
