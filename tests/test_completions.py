@@ -345,3 +345,20 @@ def test_bash_completes_at_a_real_prompt(stocked: Home, breaks: str) -> None:
         shell.sendline('cudaswitch list > far.t\t; read -r line < far.txt; echo "seen $line"')
         shell.expect_exact("seen <list>")
         shell.sendline("exit")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_the_newest_release_comes_first(stocked: Home, shell: str) -> None:
+    text = shlex.quote(str(_FOLDER / SCRIPTS[shell]))
+    starts = {
+        "bash": ("bind 'TAB: menu-complete'", f". {text}"),
+        "zsh": ("bindkey '^I' menu-complete; autoload -U compinit; compinit -D", f". {text}"),
+    }
+    options = {"bash": ["--norc", "--noprofile", "-i"], "zsh": ["-f", "-i"]}[shell]
+    env = stocked.env | {"TERM": "dumb"}
+    with pexpect.spawn(require(shell), options, env=env, timeout=30, encoding="utf-8") as terminal:
+        for line in (*starts[shell], "cudaswitch() { printf '<%s>' \"$@\"; echo; }"):
+            terminal.sendline(line)
+        terminal.sendline("cudaswitch install 12.6.\t")
+        terminal.expect_exact("<install><12.6.3>")
+        terminal.sendline("exit")

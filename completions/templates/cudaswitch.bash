@@ -108,6 +108,8 @@ _cudaswitch_searchable() {
 }
 
 _cudaswitch_releases() {
+    # Newest first; bash before 4.4 sorts whatever it is given.
+    compopt -o nosort 2> /dev/null || true
     @available@
 }
 
