@@ -237,12 +237,15 @@ def written() -> Collection[str]:
     return _parsed(config_file())
 
 
-def refuse_others(name: str) -> None:
-    """Raise RequestError where the file is wrong in another setting than `name`."""
-    path = config_file()
-    for other, found in _parsed(path).items():
-        if other != name:
-            checked(known(other, path), found, f" in `{path}`")
+def faults() -> list[RequestError]:
+    """List what is wrong in the file, an error for a setting. Raises RequestError for no TOML."""
+    path, found = config_file(), []
+    for name, each in _parsed(path).items():
+        try:
+            checked(known(name, path), each, f" in `{path}`")
+        except RequestError as error:
+            found.append(error)
+    return found
 
 
 def _of_file(path: str) -> dict[str, Value]:

@@ -143,7 +143,6 @@ def test_what_is_no_setting_can_be_taken_out(
     refused(
         done, f"`{name}` in `{person.file}` is no setting", hint=f"hint: {hint.format(out=out)}"
     )
-    refused(person.run("config", "set", "libraries", "never"), f"`{name}`")
     person.says("config", "unset", "--", name)
     assert person.file.read_text() == "# mine\njobs = 2\n"
     assert person.setting("jobs")["value"] == 2
