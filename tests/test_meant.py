@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from checks import refused
+from checks import refused, succeeded
 from cudaswitch.versions import parse_request
 from homes import Home
 
@@ -46,3 +46,56 @@ def test_a_cudnn_without_a_version(home: Home) -> None:
     refused(
         home.run("install", "12.4+cudnn"), "`12.4+cudnn` is not a toolkit", hint="10.1+cudnn7.6"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("latset", "latest"),
+        ("Latest", "latest"),
+        ("systm", "system"),
+        ("Auto", "auto"),
+        ("thesi", "thesis"),
+        ("THESIS", "thesis"),
+        ("mylab", "MyLab"),
+    ],
+)
+def test_a_mistyped_word_is_told_the_nearest(home: Home, text: str, meant: str) -> None:
+    succeeded(home.run("alias", "thesis", "10.1"))
+    succeeded(home.run("alias", "MyLab", "10.1"))
+    for words in (["want", "--for-use"], ["pin"], ["install"], ["remove"]):
+        done = home.run(*words, text)
+        refused(done, f"no alias `{text}` is known", hint=f"hint: did you mean `{meant}`?")
+
+
+def test_a_word_that_is_near_none(home: Home) -> None:
+    hint = "cudaswitch alias lab VERSION makes it"
+    refused(home.run("pin", "lab"), "no alias `lab` is known", hint=hint)
+    refused(home.run("pin", "None"), "no alias `None`", hint="`system` stands for no toolkit")
+
+
+@pytest.mark.parametrize("name", ["pytorch", "PyTorch", "torch", "tensorflow-gpu"])
+def test_a_framework_is_no_version(home: Home, name: str) -> None:
+    framework = name.lower().removeprefix("py").removesuffix("-gpu")
+    for command in ("install", "pin"):
+        done = home.run(command, name)
+        refused(done, f"no alias `{name}` is known", hint="hint: cudaswitch install auto ")
+        assert done.stderr.endswith(f"; cudaswitch compat {framework} tells what that may be\n")
+
+
+@pytest.mark.parametrize("word", ["CUDA", "Cuda"])
+def test_cuda_in_capitals(home: Home, word: str) -> None:
+    said = "a version of CUDA stands by itself"
+    refused(home.run("install", word, "13.0"), said, code=2, hint="hint: cudaswitch install 13.0")
+    done = home.run("install", "12", "CuDNN", "9")
+    refused(done, "cuDNN goes with a version", code=2, hint="cudaswitch install 12 --cudnn 9")
+    succeeded(home.run("alias", word, "10.1"))
+    refused(home.run("install", word, "--offline", "--from", "pypi"), "CUDA releases")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("torhc", "torch"), ("pytroch", "torch"), ("Tensorfow", "tensorflow")]
+)
+def test_a_mistyped_framework(home: Home, text: str, name: str) -> None:
+    done = home.run("compat", text)
+    refused(done, f"`{text}` is none of the frameworks", code=2, hint=f"did you mean `{name}`?")

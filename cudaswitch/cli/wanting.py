@@ -37,13 +37,13 @@ _FULL = 3
 
 def refuse_words(what: Sequence[str]) -> None:
     """Refuse `cudnn 9`, as `search` takes it, with what was meant as the hint."""
-    words = [word for word in what if word in _WORDS and not _is_known(word)]
+    words = [word.lower() for word in what if word.lower() in _WORDS and not _is_known(word)]
     if not words:
         return
     found, key = {"cuda": "VERSION"}, "cuda"
     for word in what:
-        if word in _WORDS:
-            key = word
+        if word.lower() in _WORDS:
+            key = word.lower()
             found.setdefault(key, "VERSION")
         else:
             found[key], key = quote_request(word), "cuda"
