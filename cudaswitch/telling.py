@@ -184,7 +184,7 @@ def _bare() -> Shell | None:
 def _load() -> str:
     """Name what loads the integration."""
     from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
-    from cudaswitch.startup import loaded_by  # noqa: PLC0415  # the same
+    from cudaswitch.startfiles import loaded_by  # noqa: PLC0415  # the same
 
     row = shells.running_row(os.environ)
     found = loaded_by(row, os.environ) if row.startup else None

@@ -15,7 +15,7 @@ import pytest
 
 from checks import refused, succeeded
 from cudaswitch.shells import SHELLS
-from cudaswitch.startup import startup_file
+from cudaswitch.startfiles import startup_file
 from homes import Home
 from mounts import in_own_mounts
 from startup_files import FILES, install, remove
