@@ -345,7 +345,7 @@ def test_a_toolkit_from_a_mirror_of_runfiles(
     assert server.statuses(f"/redist/{known.path}") == [200]
     refused(home.run("install", "10.1", "--cudnn", "7", "--from", "runfile"), "cuDNN", hint="conda")
     refused(
-        home.run("install", "12.7", "--from", "runfile"), "no runfile of CUDA 12.7", hint="12.4.1"
+        home.run("install", "12.7", "--from", "runfile"), "no runfile of CUDA 12.7", hint="12.6.3"
     )
     for option in (["--components", "nvcc"], ["--platform", "linux-aarch64"]):
         refused(home.run("install", "10.1", "--from", "runfile", *option), "runfile", hint="--from")
