@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 
 from cudaswitch import marked, ready, shells
 from cudaswitch.durable import sweep_beside
@@ -89,7 +90,9 @@ def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
 
 
 def _installing(shell: shells.Shell, path: Path) -> Edit:
-    target, before = _read(path, f"put into what makes it: {ready.loading(shell, there=True)}")
+    target, before = _read(
+        path, f"add this line in what makes the file: {ready.loading(shell, there=True)}"
+    )
     line = shell.source.format(file=shell.quote(str(ready.path_of(shell)))).encode()
     marked.refuse_half(before or b"", path)
     after = marked.put_in(before or b"", line, is_new=before is None)
@@ -104,7 +107,7 @@ def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
 
 
 def _removing(path: Path) -> Edit:
-    target, before = _read(path, "take the marked lines out of what makes it")
+    target, before = _read(path, "take the marked lines out of what makes the file")
     if before is None:
         return Edit(path, target, None, None)
     marked.refuse_half(before, path)
@@ -118,7 +121,7 @@ def editing(path: Path, change: Callable[[bytes], bytes]) -> Edit:
 
     Raises StoreError for one that is not theirs to edit.
     """
-    target, before = _read(path, "edit what makes it")
+    target, before = _read(path, "edit what makes the file")
     if before is None:
         raise StoreError(f"`{path}` is not there", "do it again")
     return Edit(path, target, before, change(before))
@@ -263,11 +266,16 @@ def _read(path: Path, instead: str) -> tuple[Path, bytes | None]:
     except OSError as error:
         raise _refused(path, str(error.strerror), instead) from None
     if not stat.S_ISREG(status.st_mode):
-        raise _refused(path, "it is not a regular file", instead)
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+        raise _refused(path, f"it is {what}", "move it away")
     if status.st_uid != os.geteuid():
         raise _refused(path, "it belongs to another user", instead)
     # root may write what is read-only, and a file that was made so is meant to stay.
-    if not status.st_mode & stat.S_IWUSR or not os.access(target, os.W_OK):
+    is_closed = not status.st_mode & stat.S_IWUSR
+    if is_closed or not os.access(target, os.W_OK):
+        # Where there is a link some tool made the file, and would make it anew.
+        if is_closed and not os.path.islink(path):
+            instead = f"chmod u+w {quote(str(path))}"
         raise _refused(path, "it is read-only", instead)
     try:
         return target, target.read_bytes()

@@ -84,3 +84,15 @@ def test_a_shell_that_its_other_file_loads_is_not_told_to_load_it(stocked: Home)
     succeeded(stocked.run("pin", "10.1", "--global"))
     found = json.loads(stocked.run("doctor", "--json", SHELL="/bin/fish").stdout)["findings"]
     assert not [one for one in found if "does not load cudaswitch" in one["evidence"]]
+
+
+@pytest.mark.parametrize(
+    "line", ['eval "$(cudaswitch init bash)"', r"if [ -f 'D/cudaswitch/init/bash' ]; then :; fi"]
+)
+def test_what_still_loads_it_is_told_of(home: Home, line: str) -> None:
+    path = home.path / ".bashrc"
+    path.write_text(f"x=1\n{line}\n")
+    install(home, "bash")
+    assert f"`{path}` still loads cudaswitch, in line 2" in remove(home, "bash")
+    path.write_text("x=1\n")
+    assert f"`{path}` does not load cudaswitch\n" in remove(home, "bash")
