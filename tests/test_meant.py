@@ -99,3 +99,23 @@ def test_cuda_in_capitals(home: Home, word: str) -> None:
 def test_a_mistyped_framework(home: Home, text: str, name: str) -> None:
     done = home.run("compat", text)
     refused(done, f"`{text}` is none of the frameworks", code=2, hint=f"did you mean `{name}`?")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("", "it is empty"), ("# mine\n\n", "it is empty"), ("a = 1\n", "names no version")],
+)
+def test_a_lock_file_that_says_nothing(home: Home, text: str, why: str) -> None:
+    file = home.path / "cuda.lock"
+    file.write_text(text)
+    refused(home.run("sync", "--lock", file), f"cannot use `{file}`: ", why, hint="cudaswitch lock")
+
+
+def test_a_folder_is_no_program(lent: Home) -> None:
+    done = lent.run("exec", "10.1", "--", str(lent.path))
+    refused(done, f"`{lent.path}` is a folder, and no program", code=127, hint=None)
+    refused(lent.run("exec", "10.1", "--", "/nosuch"), "no program", code=127, hint=None)
+
+
+def test_a_byte_that_is_no_text_is_spelt_as_one(home: Home) -> None:
+    refused(home.run("pin", "a\udcffb\x1b\u202e"), "`a\\xffb\\x1b\\u202e`")
