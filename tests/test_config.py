@@ -89,6 +89,7 @@ BAD = (
     ("offline", "maybe"),
     ("jobs", "0"),
     ("timeout", "soon"),
+    ("timeout", "0"),
     ("timeout", "1e30"),
     ("wait", "long"),
     ("cache", "/big\x1b[2Jcache"),
