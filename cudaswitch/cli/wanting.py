@@ -124,7 +124,7 @@ class Order:
         if present and (self.fitting or self.offline):
             self._refuse_odd_components(request)
             if not (self.fitting or _is_full(request.text, request.cudnn)):
-                talk.say(f"{present.name} will do: offline no newer one is looked for")
+                talk.say(f"CUDA {present.name} will do, as offline no newer one is looked for")
             return present
         ground = self._ground(request)
         if ground is None:
