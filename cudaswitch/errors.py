@@ -17,6 +17,8 @@ def printable(text: str) -> str:
 
 
 def _spelt(code: int) -> str:
+    if 0xDC80 <= code <= 0xDCFF:  # how Python carries a byte that is no text
+        code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 

@@ -147,8 +147,12 @@ def parse_lock(content: bytes, path: Path) -> tuple[LockedToolkit, ...]:
         data = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise _unusable(path, f"it is no TOML ({error})") from None
-    if data.get("version") != FORMAT:
-        found = data.get("version")
+    if not data:
+        raise _unusable(path, "it is empty")
+    found = data.get("version")
+    if found is None:
+        raise _unusable(path, "it names no version of its format")
+    if found != FORMAT:
         raise CudaswitchError(
             f"`{path}` has format {found!r:.20}, and this cudaswitch reads {FORMAT}",
             "use the newer cudaswitch that wrote it, or run cudaswitch lock again",

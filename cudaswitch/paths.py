@@ -8,6 +8,7 @@ import sys
 from cudaswitch import settings
 from cudaswitch.errors import StoreError
 from cudaswitch.platforms import expanded, user_folder
+from cudaswitch.regular import opening
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,4 +115,17 @@ def listed(folder: str | PathLike[str]) -> list[str]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StoreError(f"cannot read `{folder}`: {error.strerror}", "see who owns it") from None
+        at = _first_there(folder)
+        if isinstance(error, NotADirectoryError):
+            why, hint = f"`{at}` is no folder", "set CUDASWITCH_HOME to a folder, or move it away"
+        else:
+            why, hint = str(error.strerror), opening(at, "see who owns it", "u+rwx")
+        raise StoreError(f"cannot read `{folder}`: {why}", hint) from None
+
+
+def _first_there(path: str | PathLike[str]) -> str:
+    """Return the path, or the nearest above it that can be seen: a file, or a closed folder."""
+    at = os.path.abspath(path)
+    while not os.path.lexists(at):
+        at = os.path.dirname(at)
+    return at

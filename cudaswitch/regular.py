@@ -56,15 +56,17 @@ def why_no_folder(path: str | os.PathLike[str]) -> tuple[str, str] | None:
     return None
 
 
-def opening(path: str | os.PathLike[str], instead: str) -> str:
-    """Return the hint for a file that may not be read; `instead` is what to do with another's."""
+def opening(path: str | os.PathLike[str], instead: str, mode: str = "u+r") -> str:
+    """Return the hint for what may not be read; `instead` is what to do with another's."""
     from shlex import quote  # noqa: PLC0415  # only refusals need it
 
     try:
         is_own = os.stat(path).st_uid == os.geteuid()
     except OSError:
         return f"see who owns the folder, or {instead}"
-    return f"chmod u+r {quote(os.fspath(path))}" if is_own else f"it is another user's: {instead}"
+    return (
+        f"chmod {mode} {quote(os.fspath(path))}" if is_own else f"it is another user's: {instead}"
+    )
 
 
 def _shown(size: int) -> str:

@@ -129,6 +129,8 @@ def _program(tool: str, path: str, kit: Toolkit | None) -> str:
         return program
     if closed := why_closed(tool, path):
         raise ToolMissingError(*closed)
+    if os.path.isdir(tool) and os.sep in tool:
+        raise ToolMissingError(f"`{tool}` is a folder, and no program")
     if os.sep in tool or not tool:
         raise ToolMissingError(f"there is no program `{tool}`")
     raise ToolMissingError(f"`{tool}` is not on PATH", _who_has(tool))

@@ -85,6 +85,10 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= 1e8
 
 
+def _is_above_0(value: Any) -> bool:
+    return _is_number(value) and value > 0
+
+
 def _flag(text: str) -> bool | str:
     return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(
         text.lower(), text
@@ -110,6 +114,7 @@ PATHS = Kind(
 FLAG = Kind("true or false", lambda value: isinstance(value, bool), _flag)
 COUNT = Kind("a number from 1 to 64", _is_count, lambda text: _number(text, int))
 SECONDS = Kind("a number of seconds", _is_number, lambda text: _number(text, float))
+SOME_SECONDS = Kind("a number of seconds above 0", _is_above_0, SECONDS.from_text)
 MODE = Kind("auto, always or never", lambda value: value in LIBRARIES, str)
 
 
@@ -129,7 +134,7 @@ SETTINGS = {
     "cache": Setting(FOLDER, None, "CUDASWITCH_CACHE", "The folder of downloads"),
     "offline": Setting(FLAG, False, "CUDASWITCH_OFFLINE", "Use only what is on this machine"),
     "jobs": Setting(COUNT, 4, "CUDASWITCH_JOBS", "Files downloaded at once"),
-    "timeout": Setting(SECONDS, 30, "CUDASWITCH_TIMEOUT", "Seconds to wait for a server"),
+    "timeout": Setting(SOME_SECONDS, 30, "CUDASWITCH_TIMEOUT", "Seconds to wait for a server"),
     "wait": Setting(SECONDS, 600, "CUDASWITCH_WAIT", "Seconds to wait for another cudaswitch"),
     "channels": Setting(NAMES, (), "CUDASWITCH_CHANNELS", "conda channels, in their order"),
     "mirrors.conda": Setting(
@@ -237,12 +242,15 @@ def written() -> Collection[str]:
     return _parsed(config_file())
 
 
-def refuse_others(name: str) -> None:
-    """Raise RequestError where the file is wrong in another setting than `name`."""
-    path = config_file()
-    for other, found in _parsed(path).items():
-        if other != name:
-            checked(known(other, path), found, f" in `{path}`")
+def faults() -> list[RequestError]:
+    """List what is wrong in the file, an error for a setting. Raises RequestError for no TOML."""
+    path, found = config_file(), []
+    for name, each in _parsed(path).items():
+        try:
+            checked(known(name, path), each, f" in `{path}`")
+        except RequestError as error:
+            found.append(error)
+    return found
 
 
 def _of_file(path: str) -> dict[str, Value]:

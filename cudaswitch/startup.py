@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 
 from cudaswitch import marked, ready, shells
 from cudaswitch.durable import sweep_beside
@@ -21,23 +22,22 @@ from cudaswitch.errors import (
 )
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home
-from cudaswitch.platforms import home_folder, xdg
-from cudaswitch.regular import read_regular
 from cudaswitch.rewriting import rewrite
 from cudaswitch.staging import require_writable
+from cudaswitch.startfiles import (
+    has_line,
+    login_file,
+    mentions_bashrc,
+    places_of,
+    second_lines,
+    startup_file,
+)
 from cudaswitch.toolkit import refuse_unsafe_path
 
-_LIMIT = 4 << 20
-"""Bytes of a startup file; real ones have thousands."""
 _PATIENCE = 10.0
 """Seconds to wait for another, which takes a part of one; the setting `wait` may be broken."""
-_BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"]?\s+|/)init\b", re.MULTILINE)
 _END = re.compile(rb"^(?:return\b|exec +(?:-[a-z]+ +)*(?!\d*[<>])[\w/$\"']).*", re.MULTILINE)
 """What ends a startup file where it stands in no block, as its place tells."""
-_OF_BASHRC = re.compile(rb"^[^#\n]*bashrc", re.MULTILINE)
-_OF_PROFILE = re.compile(rb"^[^#\n]*\.profile\b", re.MULTILINE)
-_LOGIN_FILES = (".bash_profile", ".bash_login", ".profile")
-"""What bash reads in a login shell, the first that is there, instead of `.bashrc`."""
 
 
 class Edit(NamedTuple):
@@ -62,43 +62,6 @@ class Edit(NamedTuple):
         return list(map(printable, difflib.unified_diff(before, after, *names, "", "", 1, "")))
 
 
-def folders(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the folders that a row's `startup` may name, by the variables that move them.
-
-    Raises StoreError for who has neither HOME nor an account with one.
-    """
-    base = home_folder(variables)
-    if base is None:
-        raise StoreError("your home folder is not known", "export HOME=FOLDER")
-    return {
-        "HOME": base,
-        "ZDOTDIR": variables.get("ZDOTDIR") or _zdotdir(base, variables) or base,
-        "XDG_CONFIG_HOME": xdg("config", variables),
-    }
-
-
-def _zdotdir(base: str, variables: Mapping[str, str]) -> str | None:
-    """Ask zsh for the folder that `.zshenv` names, which need not be exported."""
-    try:
-        if b"ZDOTDIR" not in read_regular(Path(base, ".zshenv"), _LIMIT):
-            return None
-    except OSError:
-        return None
-    import subprocess  # noqa: PLC0415  # few need it
-
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
-            ["zsh", "-c", r'printf "\0%s" "$ZDOTDIR"'],
-            env={**variables, "HOME": base},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=10,
-            check=False,
-        )
-        return os.fsdecode(done.stdout).rpartition("\0")[2]
-    return None
-
-
 def shell_of(name: str | None, variables: Mapping[str, str], option: str) -> shells.Shell:
     """Return the row of a shell, by default the person's own, that has a startup file.
 
@@ -120,12 +83,6 @@ def shell_of(name: str | None, variables: Mapping[str, str], option: str) -> she
     )
 
 
-def startup_file(shell: shells.Shell, variables: Mapping[str, str]) -> Path:
-    """Return the person's startup file of a shell: the first that is there, else the first."""
-    places = _places(shell, variables)
-    return next(filter(os.path.lexists, places), places[0])
-
-
 def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     """Work out the edit that lets a shell load its ready file when it starts."""
     refuse_unsafe_path(str(home().root))
@@ -133,7 +90,9 @@ def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
 
 
 def _installing(shell: shells.Shell, path: Path) -> Edit:
-    target, before = _read(path, f"put into what makes it: {ready.loading(shell, there=True)}")
+    target, before = _read(
+        path, f"add this line in what makes the file: {ready.loading(shell, there=True)}"
+    )
     line = shell.source.format(file=shell.quote(str(ready.path_of(shell)))).encode()
     marked.refuse_half(before or b"", path)
     after = marked.put_in(before or b"", line, is_new=before is None)
@@ -143,12 +102,12 @@ def _installing(shell: shells.Shell, path: Path) -> Edit:
 def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     """Work out the edit that gives a startup file back as it was."""
     # Which file a shell reads may have changed since: the one that has the line counts.
-    ours = filter(_has_line, _places(shell, variables))
+    ours = filter(has_line, places_of(shell, variables))
     return _removing(next(ours, startup_file(shell, variables)))
 
 
 def _removing(path: Path) -> Edit:
-    target, before = _read(path, "take the marked lines out of what makes it")
+    target, before = _read(path, "take the marked lines out of what makes the file")
     if before is None:
         return Edit(path, target, None, None)
     marked.refuse_half(before, path)
@@ -162,45 +121,10 @@ def editing(path: Path, change: Callable[[bytes], bytes]) -> Edit:
 
     Raises StoreError for one that is not theirs to edit.
     """
-    target, before = _read(path, "edit what makes it")
+    target, before = _read(path, "edit what makes the file")
     if before is None:
         raise StoreError(f"`{path}` is not there", "do it again")
     return Edit(path, target, before, change(before))
-
-
-def loaded_by(shell: shells.Shell, variables: Mapping[str, str]) -> tuple[Path, bool] | None:
-    """Tell which startup file of a shell loads cudaswitch, and whether one does in any way.
-
-    None where no home folder is known, where they would be.
-    """
-    if home_folder(variables) is None:
-        return None
-    places = _places(shell, variables)
-    ours = next(filter(_has_line, places), None)
-    if ours:
-        return ours, True
-    path = startup_file(shell, variables)
-    return path, second_line(path) is not None
-
-
-def second_line(path: Path) -> tuple[int, str] | None:
-    """Return the line that loads cudaswitch without its markers, its number before it."""
-    with contextlib.suppress(OSError):
-        plain = marked.blanked(read_regular(path, _LIMIT))
-        if match := _BY_HAND.search(plain):
-            number = plain.count(b"\n", 0, match.start()) + 1
-            return number, plain.split(b"\n")[number - 1].decode("utf-8", "replace")
-    return None
-
-
-def ready_fault(shell: shells.Shell, path: Path) -> tuple[str, str | None] | None:
-    """Name the file that the marked line in `path` loads, and what is wrong with it.
-
-    None where there is no such line.
-    """
-    if not _has_line(path):
-        return None
-    return str(ready.path_of(shell)), ready.fault(shell)
 
 
 def install(shell: shells.Shell, edit: Edit) -> Path:
@@ -216,7 +140,7 @@ def install(shell: shells.Shell, edit: Edit) -> Path:
         try:
             apply(edit)
         except CudaswitchError:
-            if not was_ready and not _has_line(edit.target):
+            if not was_ready and not has_line(edit.target):
                 ready.remove(shell)
             raise
     return path
@@ -305,13 +229,14 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
         ending = f"line {number} (`{printable(end[0].decode(errors='replace'))}`)"
         what = f"`{edit.path}` may end in {ending}, before that line is reached"
         found.append((what, "move the marked lines above it"))
-    if _BY_HAND.search(marked.blanked(edit.after or b"")):
-        what = f"`{edit.path}` has another line that loads cudaswitch"
-        found.append((what, "take that line out"))
-    if shell.name == "bash":
-        places = [Path(folders(variables)["HOME"], name) for name in _LOGIN_FILES]
-        login = next((path for path in places if os.path.isfile(path)), None)
-        if login is None or not _mentions_bashrc(login):
+    others = list(second_lines(shell, edit.path, variables))
+    for one in others:
+        what = f"`{one.path}` has another line that loads cudaswitch, line {one.number}"
+        is_alone = shell.name == "bash" and not one.along
+        found.append((what, "have `. ~/.bashrc` there" if is_alone else "take that line out"))
+    if shell.name == "bash" and all(one.along for one in others):
+        login = login_file(variables)
+        if login is None or not mentions_bashrc(login):
             shown = f"`{login}`, which they read, does not" if login else "no file makes them"
             name = login.name if login else ".bash_profile"
             # Any sh reads this one, and may end where it meets bash's own words.
@@ -321,25 +246,6 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
             what = f"login shells of bash go without: {shown} read `.bashrc`"
             found.append((what, f"{put} >> ~/{name}"))
     return found
-
-
-def _places(shell: shells.Shell, variables: Mapping[str, str]) -> list[Path]:
-    return [Path(text.format(**folders(variables))) for text in shell.startup]
-
-
-def _has_line(path: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return marked.opens_in(read_regular(path, _LIMIT))
-    return False
-
-
-def _mentions_bashrc(path: Path) -> bool:
-    with contextlib.suppress(OSError):
-        text = read_regular(path, _LIMIT)
-        if path.name != ".profile" and _OF_PROFILE.search(text):
-            return _mentions_bashrc(path.with_name(".profile")) or bool(_OF_BASHRC.search(text))
-        return bool(_OF_BASHRC.search(text))
-    return False
 
 
 def _read(path: Path, instead: str) -> tuple[Path, bytes | None]:
@@ -360,11 +266,16 @@ def _read(path: Path, instead: str) -> tuple[Path, bytes | None]:
     except OSError as error:
         raise _refused(path, str(error.strerror), instead) from None
     if not stat.S_ISREG(status.st_mode):
-        raise _refused(path, "it is not a regular file", instead)
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+        raise _refused(path, f"it is {what}", "move it away")
     if status.st_uid != os.geteuid():
         raise _refused(path, "it belongs to another user", instead)
     # root may write what is read-only, and a file that was made so is meant to stay.
-    if not status.st_mode & stat.S_IWUSR or not os.access(target, os.W_OK):
+    is_closed = not status.st_mode & stat.S_IWUSR
+    if is_closed or not os.access(target, os.W_OK):
+        # Where there is a link some tool made the file, and would make it anew.
+        if is_closed and not os.path.islink(path):
+            instead = f"chmod u+w {quote(str(path))}"
         raise _refused(path, "it is read-only", instead)
     try:
         return target, target.read_bytes()

@@ -9,7 +9,7 @@ import os
 
 from cudaswitch.activation import Want
 from cudaswitch.environments import another_file, leads_elsewhere
-from cudaswitch.errors import NotInstalledError, RequestError, StoreError
+from cudaswitch.errors import NotInstalledError, RequestError, StoreError, nearest
 from cudaswitch.ownership import refuse_everybodys
 from cudaswitch.paths import MANIFEST, Home, listed, stores
 from cudaswitch.platforms import current_platform
@@ -17,6 +17,8 @@ from cudaswitch.regular import read_json, read_regular
 from cudaswitch.talk import caution
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import (
+    KEYWORDS,
+    TAKEN,
     Request,
     Version,
     is_alias_name,
@@ -261,14 +263,7 @@ def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
         name = request.text
         text = next((table[name] for table in tables if table.get(name)), None)
         if text is None:
-            hint = (
-                f"cudaswitch alias lists those there are; cudaswitch alias {name} VERSION makes it"
-            )
-            raise NotInstalledError(
-                f"no alias `{name}` is known{asked}",
-                spelling_hint(name)
-                or (hint if is_alias_name(name) else "`system` stands for no toolkit"),
-            )
+            raise NotInstalledError(f"no alias `{name}` is known{asked}", _meant(name, tables))
         if name in passed:
             raise RequestError(
                 f"alias `{name}` leads to itself: {', '.join((*passed, name))}{asked}",
@@ -278,6 +273,26 @@ def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
         said = (request.cudnn, request.libraries, request.origin, request.gpus)
         request = parse_request(text, *said)
     return request
+
+
+def _meant(name: str, tables: Sequence[Mapping[str, str]]) -> str:
+    """Return the hint for a word that is no alias in any store."""
+    if hint := spelling_hint(name):
+        return hint
+    low = name.lower()
+    if low in TAKEN and low not in KEYWORDS:
+        return "`system` stands for no toolkit"
+    words = {word.lower(): word for word in (*KEYWORDS, *(word for it in tables for word in it))}
+    if near := nearest(low, words):
+        return f"did you mean `{words[near]}`?"
+    from cudaswitch.compat.frameworks import framework_called  # noqa: PLC0415  # few mistake one
+
+    if framework := framework_called(name):
+        return (
+            "cudaswitch install auto brings what the active environment needs;"
+            f" cudaswitch compat {framework.name} tells what that may be"
+        )
+    return f"cudaswitch alias lists those there are; cudaswitch alias {name} VERSION makes it"
 
 
 def read_toolkit(folder: str | PathLike[str]) -> Toolkit | None:

@@ -65,7 +65,7 @@ def current(as_json: bool = False) -> None:
     if path is not None and not os.path.isdir(path):
         talk.say("that is gone")
         # Only `use` stores a path; other requests are resolved among toolkits that are there.
-        talk.hint(_way_out())
+        talk.hint(way_out())
     elif instead:
         talk.say(f"this shell has {instead}")
         talk.hint(_mend(decision, kit))
@@ -76,10 +76,10 @@ def removed(kit: Toolkit) -> None:
     talk.say(f"removed {kit.name}")
     on = applied(os.environ)
     if on and on.home == kit.path:
-        talk.hint(f"this shell has it still: {_way_out()}")
+        talk.hint(f"this shell has it still: {way_out()}")
 
 
-def _way_out() -> str:
+def way_out() -> str:
     """Name what takes a toolkit out of the shell that has called us."""
     if bare := _bare():
         return bare.evaluate.format(request="system")
@@ -184,7 +184,7 @@ def _bare() -> Shell | None:
 def _load() -> str:
     """Name what loads the integration."""
     from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
-    from cudaswitch.startup import loaded_by  # noqa: PLC0415  # the same
+    from cudaswitch.startfiles import loaded_by  # noqa: PLC0415  # the same
 
     row = shells.running_row(os.environ)
     found = loaded_by(row, os.environ) if row.startup else None

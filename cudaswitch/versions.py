@@ -189,11 +189,13 @@ def parse_request(
     """
     where = f" (asked for by {origin})" if origin else ""
     base, plus, extra = text.strip().partition("+")
+    if not extra:
+        base += plus
     # A version file splits its lines at blanks, and a pin must be read as it was asked.
     parts = [part.strip() for part in base.split(",")]
     base = ",".join(parts)
-    if plus:
-        if not extra.startswith("cudnn"):
+    if extra:
+        if extra == "cudnn" or not extra.startswith("cudnn"):
             raise RequestError(
                 f"`{brief(text)}` is not a toolkit{where}", "write it as 10.1+cudnn7.6"
             )
@@ -239,6 +241,8 @@ def spelling_hint(text: str) -> str | None:
     if re.search(r"\.[0-9]+ +[0-9]", rest):
         return None
     rest = rest.replace(" ", "")
+    if several := _several(rest):
+        return several
     rest = rest.lstrip("-_=").removeprefix("v").removesuffix(".x").removesuffix(".*").rstrip(".")
     if not any(sign in rest for sign in "<>=!"):
         rest = re.sub("(?<=[0-9])[,_-](?=[0-9])", ".", rest)
@@ -247,6 +251,25 @@ def spelling_hint(text: str) -> str | None:
         rest = f"{rest[:-1]}.{rest[-1]}"
     known = is_version(rest) or all(map(_range_part, rest.split(",")))
     return f"write it as {quote_request(rest)}" if known and rest != text else None
+
+
+def _several(text: str) -> str | None:
+    """Return the hint for a range or a list of versions in the signs of others, None for neither.
+
+    What is joined has a dot on both sides: `12-4` is one version.
+    """
+    if text.startswith("~=") and is_version(text[2:]) and "." in text:
+        *above, last = map(int, text[2:].split(".")[:-1])
+        return f"write it as '>={text[2:]},<{'.'.join(map(str, (*above, last + 1)))}'"
+    if is_version(text[:-1]) and text.endswith("+"):
+        return f"write it as '>={text[:-1]}'"
+    names = text.replace("-", ",").replace("_", ",").split(",")
+    if len(names) < 2 or not all(is_version(name) and "." in name for name in names):
+        return None
+    if text.count("-") == 1 and len(names) == 2:
+        low, high = sorted(map(Version, names))
+        return f"write it as '>={low},<={high}'"
+    return f"name one of them; for cudaswitch install one after the other: {' '.join(names)}"
 
 
 def _check(key: str, value: str | None, where: str) -> None:

@@ -54,10 +54,20 @@ def test_a_toolkit_goes_by_its_path_too(stocked: Home) -> None:
 
 
 def test_a_store_that_is_a_file_is_told(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for command in ("list", "doctor", "alias", "gc"):
+        for path in (file, file / "below"):
+            done = home.run(command, CUDASWITCH_HOME=str(path))
+            said = f"cannot read `{path}/"
+            refused(done, said, f"`{file}` is no folder", hint="set CUDASWITCH_HOME to a folder")
+
+
+def test_a_store_of_others_that_is_a_file_is_passed_over(stocked: Home, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for command in ("list", "doctor"):
-        done = home.run(command, CUDASWITCH_HOME=str(tmp_path / "file"))
-        refused(done, "Not a directory", hint="see who owns it")
+    done = stocked.run("list", CUDASWITCH_STORES=str(tmp_path / "file"))
+    assert len(succeeded(done)) == 2
+    assert f"`{tmp_path}/file` is no folder, so it is passed over" in done.stderr
 
 
 def test_a_mirror_has_its_folder_first(home: Home, tmp_path: Path) -> None:

@@ -61,6 +61,18 @@ def test_a_kernel_that_runs_only_where_it_was_compiled_for_the_gpu(
     assert found["nvcc: a kernel"]["status"] == "failed"
 
 
+def test_each_proof_has_a_line_where_the_host_compiler_is_refused(
+    home: Home, tmp_path: Path
+) -> None:
+    """CUDA 8 takes gcc up to 5."""
+    succeeded(home.run("adopt", compiling(tmp_path / "cuda", "exit 0"), "--as", "8.0"))
+    found = proven(home, "8.0", code=1)
+    assert found["host compiler"]["status"] == "failed"
+    for name in ("nvcc: a program", "nvcc: a kernel", "CMake: a project"):
+        assert found[name]["status"] == "skipped"
+        assert found[name]["detail"] == "there is no host compiler for it"
+
+
 NO_FOLDER = """\
 CMake Error in CMakeLists.txt:
   Imported target "CUDA::cudart" includes non-existent path

@@ -363,7 +363,7 @@ def test_pins_that_cannot_be(lent: Home, tmp_path: Path, case: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "hint"),
     [
-        ("~=12.4", "'>=11.2,<12'"),
+        ("~=12.4", "'>=12.4,<13'"),
         ("~/cuda", "adopt FOLDER"),
         ("~", "adopt FOLDER"),
         ("./cuda", "adopt FOLDER"),

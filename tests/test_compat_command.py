@@ -86,7 +86,7 @@ def test_what_is_not_known(home: Home, arguments: list[str], message: str, hint:
     refused(home.run("compat", *arguments), message, hint=hint)
 
 
-@pytest.mark.parametrize("name", ["caffe", "tensorflow-hub"])
+@pytest.mark.parametrize("name", ["caffe", "a-b"])
 def test_another_framework(home: Home, name: str) -> None:
     said = f"`{name}` is none of the frameworks known here: bitsandbytes, cntk"
     refused(home.run("compat", name), said, code=2, hint="compat --help")

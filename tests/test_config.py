@@ -89,6 +89,7 @@ BAD = (
     ("offline", "maybe"),
     ("jobs", "0"),
     ("timeout", "soon"),
+    ("timeout", "0"),
     ("timeout", "1e30"),
     ("wait", "long"),
     ("cache", "/big\x1b[2Jcache"),
@@ -143,7 +144,6 @@ def test_what_is_no_setting_can_be_taken_out(
     refused(
         done, f"`{name}` in `{person.file}` is no setting", hint=f"hint: {hint.format(out=out)}"
     )
-    refused(person.run("config", "set", "libraries", "never"), f"`{name}`")
     person.says("config", "unset", "--", name)
     assert person.file.read_text() == "# mine\njobs = 2\n"
     assert person.setting("jobs")["value"] == 2

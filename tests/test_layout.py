@@ -95,8 +95,8 @@ ORDER = (
         "shims",
         "lookup",
     ),
-    *("integration", "ready", "startup", "doctor", "helptexts", "telling", "running", "formats"),
-    *("answering", "check", "postponed", "cli", "__main__"),
+    *("integration", "ready", "startfiles", "startup", "doctor", "helptexts", "telling", "running"),
+    *("formats", "answering", "check", "postponed", "cli", "__main__"),
 )
 """Each module imports only from those before it; docs/design.md says what each answers."""
 

@@ -79,7 +79,7 @@ def test_without_an_answer_what_is_there_will_do(stocked: Home, lab: Path) -> No
     [answer], said = installed(stocked, "10.1", "--offline")
     assert (answer, said) == (
         FULL,
-        [f"cudaswitch: {FULL} will do: offline no newer one is looked for"],
+        [f"cudaswitch: CUDA {FULL} will do, as offline no newer one is looked for"],
     )
     assert installed(stocked, "10.1.243", "--offline") == ([FULL], [])
     assert installed(stocked, "10.1", CUDASWITCH_OFFLINE="1")[0] == [FULL]

@@ -363,7 +363,7 @@ def test_a_program_that_cannot_be_run(stocked: Home, tmp_path: Path) -> None:
     for tool, why in (
         (script, f"`{script}` is to be run by `/bin/sh\\r`, which is not there"),
         (closed, f"`{closed}` is to be run by `{tmp_path}/data`, which may not be executed"),
-        (tmp_path, f"there is no program `{tmp_path}`"),
+        (tmp_path, f"`{tmp_path}` is a folder, and no program"),
         ("", "there is no program ``"),
     ):
         refused(stocked.run("exec", "10.1", "--", tool), why, code=127, hint=None)

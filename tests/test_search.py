@@ -345,7 +345,7 @@ def test_a_toolkit_from_a_mirror_of_runfiles(
     assert server.statuses(f"/redist/{known.path}") == [200]
     refused(home.run("install", "10.1", "--cudnn", "7", "--from", "runfile"), "cuDNN", hint="conda")
     refused(
-        home.run("install", "12.7", "--from", "runfile"), "no runfile of CUDA 12.7", hint="12.4.1"
+        home.run("install", "12.7", "--from", "runfile"), "no runfile of CUDA 12.7", hint="12.6.3"
     )
     for option in (["--components", "nvcc"], ["--platform", "linux-aarch64"]):
         refused(home.run("install", "10.1", "--from", "runfile", *option), "runfile", hint="--from")
@@ -400,3 +400,13 @@ def test_the_table_of_runfiles() -> None:
         assert row.base.endswith(".nvidia.com/compute")
         assert row.source
         assert row.confidence == "quoted"
+
+
+def test_latest_is_the_newest_of_each_source(sources: tuple[Home, FolderServer]) -> None:
+    rows = search(sources[0], "latest")
+    newest = max(each.cuda for each in runfiles())
+    assert [(row["source"], row["version"]) for row in rows] == [
+        *[("pypi", "13.0.3"), ("nvidia", "12.4.1"), ("conda", "10.1.243"), ("conda", "12.4.1")],
+        ("runfile", str(newest)),
+    ]
+    assert search(sources[0], "cuda", "latest") == rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -76,10 +77,16 @@ def test_a_damaged_record_of_others_stops_nobody(stocked: Home, mine: Home, tmp_
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["12.6.3", FULL]
 
 
-def test_ones_own_store_is_not_passed_over(stocked: Home) -> None:
-    with closed(stocked.store / "toolkits"):
+@pytest.mark.parametrize("below", ["", "toolkits"])
+def test_ones_own_store_is_not_passed_over(stocked: Home, below: str) -> None:
+    folder = stocked.store / below
+    with closed(folder):
         done = stocked.run_plainly("list")
-    refused(done, f"cannot read `{stocked.store / 'toolkits'}`: Permission denied", hint="owns it")
+        said = f"cannot read `{stocked.store / 'toolkits'}`: Permission denied"
+        refused(done, said, hint=f"hint: chmod u+rwx {folder}")
+        if os.geteuid() == 0:
+            os.chown(folder, 12345, 12345)
+            refused(stocked.run_plainly("list"), said, hint="see who owns it")
 
 
 @pytest.mark.parametrize("named", ["12.6.3", "12.6"])

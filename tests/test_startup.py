@@ -15,7 +15,7 @@ import pytest
 
 from checks import refused, succeeded
 from cudaswitch.shells import SHELLS
-from cudaswitch.startup import startup_file
+from cudaswitch.startfiles import startup_file
 from homes import Home
 from mounts import in_own_mounts
 from startup_files import FILES, install, remove
@@ -264,27 +264,36 @@ def _half_a_block(path: Path) -> None:
     path.write_bytes(OPEN + b"\nexport MINE=1\n")
 
 
+def _made_by_a_tool(path: Path) -> None:
+    (path.parent / "made").write_bytes(b"x=1\n")
+    (path.parent / "made").chmod(0o444)
+    path.symlink_to("made")
+
+
 REFUSED = {
-    "is read-only": _read_only,
-    "not a regular file": Path.mkdir,
-    "other half": _half_a_block,
-    "is not a regular": lambda path: path.symlink_to("/dev/null"),
-    "a regular file": os.mkfifo,
-    "Too many levels": lambda path: path.symlink_to(path.name),
+    # why: what makes it so, and the hint, None where it depends on what is to be done
+    "it is read-only": (_read_only, "chmod u+w {path}"),
+    "is read-only": (_made_by_a_tool, None),
+    "it is a folder": (Path.mkdir, "move it away"),
+    "other half": (_half_a_block, "take the lines from"),
+    "is not a regular": (lambda path: path.symlink_to("/dev/null"), "move it away"),
+    "a regular file": (os.mkfifo, "move it away"),
+    "Too many levels": (lambda path: path.symlink_to(path.name), None),
 }
 
 
 @pytest.mark.parametrize("why", REFUSED)
 def test_a_file_that_is_not_to_be_edited(home: Home, why: str) -> None:
     path = home.path / ".bashrc"
-    REFUSED[why](path)
+    make, hint = REFUSED[why]
+    make(path)
     before = path.read_bytes() if path.is_file() else None
-    half = "take the lines from" if why == "other half" else ""
     for way, do in (
-        ("--install", "put into what makes it: eval"),
-        ("--remove", "take the marked lines"),
+        ("--install", "add this line in what makes the file: eval"),
+        ("--remove", "take the marked lines out of what makes the file"),
     ):
-        refused(home.run("init", way, "bash"), f"`{path}`", why, hint=f"hint: {half or do}")
+        done = home.run("init", way, "bash")
+        refused(done, f"`{path}`", why, hint=f"hint: {(hint or do).format(path=path)}")
     assert before == (path.read_bytes() if path.is_file() else None)
     assert not (home.store / "init").exists()
 
@@ -378,18 +387,6 @@ def test_what_is_told_then_is_of_use_in_the_shell_that_asks(stocked: Home, shell
     assert told() == "hint: cudaswitch init --install"
     assert install(stocked, shell).splitlines()[-1 if shell != "bash" else -3].endswith(row.load)
     assert told() == f"hint: open a new {shell}, or in this one: {row.load}"
-
-
-@pytest.mark.parametrize(
-    "line", ['eval "$(cudaswitch init bash)"', r"if [ -f 'D/cudaswitch/init/bash' ]; then :; fi"]
-)
-def test_what_still_loads_it_is_told_of(home: Home, line: str) -> None:
-    path = home.path / ".bashrc"
-    path.write_text(f"x=1\n{line}\n")
-    install(home, "bash")
-    assert f"`{path}` still loads cudaswitch, in line 2" in remove(home, "bash")
-    path.write_text("x=1\n")
-    assert f"`{path}` does not load cudaswitch\n" in remove(home, "bash")
 
 
 def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:

@@ -16,6 +16,7 @@ from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 _PROJECT = Path(__file__).parent / "project"
+_PROGRAM, _KERNEL, _CMAKE_PROJECT = "nvcc: a program", "nvcc: a kernel", "CMake: a project"
 _COMPILING = 300.0
 _RUNNING = 60.0
 _NOTHING_TO_RUN_ON = 77
@@ -44,6 +45,8 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
     if not found.fits:
         detail = f"{found}: {found.hint}" if found.hint else str(found)
         yield Result("host compiler", "compiler", "failed", detail, at, version, expected)
+        for name, what in ((_PROGRAM, "build"), (_KERNEL, "gpu"), (_CMAKE_PROJECT, "build")):
+            yield Result(name, what, "skipped", "there is no host compiler for it")
         return
     yield Result("host compiler", "compiler", "passed", str(found), at, version, expected)
     yield from _program(kit, nvcc, environment, folder)
@@ -54,19 +57,17 @@ def _program(
     kit: Toolkit, nvcc: str, variables: Mapping[str, str], folder: Path
 ) -> Iterator[Result]:
     source = str(shutil.copy(_PROJECT / "program.cu", folder))
-    name = "nvcc: a program"
     done = bounded.run([nvcc, source, "-o", "program"], variables, folder, _COMPILING)
     if done.code != 0:
-        yield Result(name, "build", "failed", done.trouble, nvcc)
+        yield Result(_PROGRAM, "build", "failed", done.trouble, nvcc)
         return
-    yield _run(name, kit, folder / "program", variables, "compiled and run")
+    yield _run(_PROGRAM, kit, folder / "program", variables, "compiled and run")
     kernel = [str(folder / "program"), "kernel"]
     done = bounded.run(kernel, variables, folder, _RUNNING)
-    name = "nvcc: a kernel"
     if done.code == _NOTHING_TO_RUN_ON:
-        yield Result(name, "gpu", "needs-gpu", done.out.strip())
+        yield Result(_KERNEL, "gpu", "needs-gpu", done.out.strip())
     elif done.code == 0:
-        yield Result(name, "gpu", "passed", done.out.strip())
+        yield Result(_KERNEL, "gpu", "passed", done.out.strip())
     else:
         # A driver older than the toolkit runs machine code, and does not compile its PTX.
         native = [nvcc, "-arch=native", source, "-o", "program"]
@@ -74,7 +75,7 @@ def _program(
             bounded.run(kernel, variables, folder, _RUNNING).code == 0
         )
         only = "runs with -arch=native alone; else " if runs else ""
-        yield Result(name, "gpu", "failed", f"{only}{done.trouble}", nvcc)
+        yield Result(_KERNEL, "gpu", "failed", f"{only}{done.trouble}", nvcc)
 
 
 def _run(
@@ -93,7 +94,7 @@ def _run(
 
 
 def _cmake(kit: Toolkit, variables: Mapping[str, str], folder: Path) -> Result:
-    name = "CMake: a project"
+    name = _CMAKE_PROJECT
     path = variables.get("PATH", "")
     cmake = find_program("cmake", path)
     generators = {"Ninja": "ninja", "Unix Makefiles": "make"}

@@ -13,9 +13,9 @@ from cudaswitch.cli import output
 from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.compilers import host_compilers
 from cudaswitch.compat.drivers import corresponding, releases, required
-from cudaswitch.compat.frameworks import Build, Framework, frameworks
+from cudaswitch.compat.frameworks import Build, Framework, framework_called, frameworks
 from cudaswitch.compat.tables import cite
-from cudaswitch.errors import ChoiceError, CudaswitchError, brief
+from cudaswitch.errors import ChoiceError, CudaswitchError, brief, nearest
 from cudaswitch.versions import Version, is_version
 
 if TYPE_CHECKING:
@@ -42,12 +42,13 @@ def _named(text: str) -> str:
             f"`{brief(text)}` is a framework and a release in one word",
             f"cudaswitch compat {parts[1]} {parts[2]}",
         )
-    low = text.lower().replace("_", "-")
-    for one in frameworks().values():
-        if low in (one.name, one.title.lower(), *one.conda) or one.rank(low) is not None:
-            return one.name
-    known = ", ".join(sorted(frameworks()))
-    raise click.UsageError(f"`{brief(text)}` is none of the frameworks known here: {known}")
+    if found := framework_called(text):
+        return found.name
+    titles = {one.title.lower(): name for name, one in frameworks().items()}
+    said = f"`{brief(text)}` is none of the frameworks known here"
+    if near := nearest(text.lower(), [*frameworks(), *titles]):
+        raise ChoiceError(said, f"did you mean `{titles.get(near, near)}`?")
+    raise click.UsageError(f"{said}: {', '.join(sorted(frameworks()))}")
 
 
 @click.command(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 
 import click
 
 from cudaswitch import settings, talk
 from cudaswitch.cli import output
-from cudaswitch.errors import StoreError
+from cudaswitch.errors import CudaswitchError
 from cudaswitch.settings import SETTINGS, Value
 
 
@@ -55,7 +56,6 @@ def get(name: str) -> None:
 def set_(name: str, values: tuple[str, ...]) -> None:
     """Write a setting into config.toml; the rest of the file stays."""
     kind = SETTINGS[settings.known(name)].kind
-    settings.refuse_others(name)
     many = kind in (settings.NAMES, settings.PATHS)
     if len(values) > 1 and not many:
         raise click.UsageError(f"{name} takes one value")
@@ -78,26 +78,32 @@ def _change(name: str, value: Value | None) -> None:
     from cudaswitch.cli.packages import bring_up_to_date  # noqa: PLC0415  # the same
     from cudaswitch.configuring import change  # noqa: PLC0415  # the same
 
+    # What is mended may make a file valid whose settings did not count until now.
+    counts_anew = bool(settings.faults())
     change(name, value)
-    if name in SETTINGS:
-        _tell_of_variable(name)
+    _tell_of_variable(name)
+    left = settings.faults()
+    for fault in left:
+        talk.caution(fault)
+    if left:
+        # All that follows reads the whole file, and who mends the rest of it comes by here.
+        return
     try:
-        # Taking out an unknown key may make a file valid whose settings did not count until now.
-        if name == "libraries" or name not in SETTINGS:
+        if name == "libraries" or counts_anew:
             # Ready answers hold only where nothing is set, and hooks have it written into them.
             bring_up_to_date()
         elif name == "stores":
             # Shims and completion read no TOML.
             own_store().publish_anew()
-    except StoreError as error:
+    except CudaswitchError as error:
         # The file is elsewhere, and has what was asked for.
         talk.say(f"ready answers, hooks and shims stay as they are: {error.message}")
 
 
 def _tell_of_variable(name: str) -> None:
-    found = settings.asked(name)
-    if found.origin == SETTINGS[name].variable:
-        talk.say(f"{found.origin} is set, and is stronger than the file")
+    variable = SETTINGS[name].variable if name in SETTINGS else None
+    if variable and os.environ.get(variable):
+        talk.say(f"{variable} is set, and is stronger than the file")
 
 
 def _public(value: Value | None) -> object:

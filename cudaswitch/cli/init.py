@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from cudaswitch import integration, ready, shells, startup, talk
+from cudaswitch import integration, ready, shells, startfiles, startup, talk
 from cudaswitch.cli import output
 
 
@@ -62,8 +62,9 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
             talk.hint(mend)
     else:
         startup.remove(row, edit)
-        if at := startup.second_line(edit.path):
-            talk.say(f"`{edit.path}` still loads cudaswitch, in line {at[0]}")
+        if others := list(startfiles.second_lines(row, edit.path, os.environ)):
+            for one in others:
+                talk.say(f"`{one.path}` still loads cudaswitch, in line {one.number}")
             talk.hint("take that line out, too")
         else:
             still = " any more" if edit.before != edit.after else ""

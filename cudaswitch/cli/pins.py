@@ -11,22 +11,25 @@ from typing import TypeVar
 import click
 
 from cudaswitch import hooks, pins, talk
+from cudaswitch.activation import chosen
 from cudaswitch.bundled import bundles_cuda
 from cudaswitch.cli import options, output
-from cudaswitch.decision import working_directory
+from cudaswitch.decision import decide, version_file, working_directory
 from cudaswitch.environments import (
     Environment,
     active_environment,
     entered,
     environment_at,
+    pinned_environment,
 )
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.named import environment_named
 from cudaswitch.paths import home
 from cudaswitch.regular import why_no_folder
 from cudaswitch.store import dealias
+from cudaswitch.telling import way_out
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import parse_request
+from cudaswitch.versions import VERSION_FILE, parse_request
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -113,6 +116,7 @@ def pin(
     if isinstance(place, Path):
         kit = pins.pin_file(place, asked)
         talk.say(f"`{place}` asks for {_told(is_auto, kit, 'what the active environment needs')}")
+        _tell_of_stronger(place, kit)
         return
     decision = pins.pin_environment(place, asked)
     kit = decision.toolkit
@@ -130,6 +134,41 @@ def pin(
     talk.caution(decision.caution)
     if bundled and asked.libraries is None and not decision.caution:
         talk.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
+    _tell_of_stronger(place, kit)
+
+
+def _tell_of_stronger(place: Environment | Path, kit: Toolkit | None) -> None:
+    """Say who asks for another toolkit here, before a pin that else would hold here."""
+    directory = working_directory(os.environ)
+    if isinstance(place, Path):
+        file = str(place)
+        holds_here = file in (version_file(directory, os.environ), str(home().global_pin))
+    else:
+        file, active = str(place.pin_file), active_environment(os.environ)
+        holds_here = active is not None and active.prefix == place.prefix
+    try:
+        decision = decide(os.environ, directory)
+    except CudaswitchError:
+        return
+    asker = decision.origin.rpartition(":")[0] or decision.origin
+    if not holds_here or asker == file or (kit and decision.toolkit == kit):
+        return
+    there = decision.toolkit.name if decision.toolkit else "no toolkit"
+    if chosen(os.environ):
+        talk.say(f"this shell has {there} by `use`")
+        talk.hint(way_out())
+        return
+    pinned, hint = pinned_environment(os.environ), None
+    if pinned and asker == str(pinned.pin_file):
+        asker = f"the pin of `{pinned.prefix}`"
+        hint = f"cudaswitch unpin -p {shlex.quote(str(pinned.prefix))}"
+    elif os.path.basename(asker) == VERSION_FILE:
+        hint = f"cudaswitch unpin --dir {shlex.quote(os.path.dirname(asker))}"
+    elif asker == "CUDASWITCH_VERSION":
+        hint = f"unset {asker}"
+    talk.say(f"in this shell {asker} is stronger, and asks for {there}")
+    if hint:
+        talk.hint(hint)
 
 
 def _told(is_auto: bool, kit: Toolkit | None, auto: str) -> str:

@@ -49,9 +49,9 @@ def search(
 ) -> None:
     """Tell which toolkits and cuDNN can be had, from each source, the newest first.
 
-    REQUEST is a version or range of CUDA (12.4, '>=11.2,<12', 12.4+cudnn9), or `cudnn` with or
-    without a version; everything without one. A source that cannot be asked is named, and the
-    others are shown.
+    REQUEST is a version or range of CUDA (12.4, '>=11.2,<12', 12.4+cudnn9), `latest` for the newest
+    of each source, or `cudnn` with or without a version; everything without one. A source that
+    cannot be asked is named, and the others are shown.
     """
     sought = _sought(" ".join(request))
     if channels and source is None:
@@ -68,7 +68,7 @@ def search(
             talk.say(f"{name}: {error.message}")
             failed.append(error)
             continue
-        found += sorted(listed, key=_newest_first, reverse=True)
+        found += _meant(sought, sorted(listed, key=_newest_first, reverse=True))
     # What is known of runfiles is no answer of anybody.
     if failed and len(failed) == sum(name != "runfile" for name, _ in places):
         raise SourceError("no source could be asked", failed[0].hint)
@@ -81,6 +81,14 @@ def search(
             f"no source has {' '.join(request) or 'anything'} for {target}", "cudaswitch search"
         )
     talk.table([TITLES, *(_cells(*row) for row in rows)])
+
+
+def _meant(sought: Sought, listed: list[Listed]) -> list[Listed]:
+    """Return what is listed, newest first; of the toolkits one alone where `latest` is sought."""
+    if sought.cuda is None or sought.cuda.text != "latest":
+        return listed
+    kits = [each for each in listed if each.component == "cuda"]
+    return kits[:1] + [each for each in listed if each.component != "cuda"]
 
 
 def _sought(text: str) -> Sought:

@@ -37,13 +37,13 @@ _FULL = 3
 
 def refuse_words(what: Sequence[str]) -> None:
     """Refuse `cudnn 9`, as `search` takes it, with what was meant as the hint."""
-    words = [word for word in what if word in _WORDS and not _is_known(word)]
+    words = [word.lower() for word in what if word.lower() in _WORDS and not _is_known(word)]
     if not words:
         return
     found, key = {"cuda": "VERSION"}, "cuda"
     for word in what:
-        if word in _WORDS:
-            key = word
+        if word.lower() in _WORDS:
+            key = word.lower()
             found.setdefault(key, "VERSION")
         else:
             found[key], key = quote_request(word), "cuda"
@@ -124,7 +124,7 @@ class Order:
         if present and (self.fitting or self.offline):
             self._refuse_odd_components(request)
             if not (self.fitting or _is_full(request.text, request.cudnn)):
-                talk.say(f"{present.name} will do: offline no newer one is looked for")
+                talk.say(f"CUDA {present.name} will do, as offline no newer one is looked for")
             return present
         ground = self._ground(request)
         if ground is None:

@@ -345,3 +345,12 @@ def frameworks() -> dict[str, Framework]:
     files = sorted(os.listdir(DATA / "frameworks"))
     names = [name.removesuffix(".json") for name in files if name.endswith(".json")]
     return {name: Framework(read_table(f"frameworks/{name}")) for name in names}
+
+
+def framework_called(text: str) -> Framework | None:
+    """Return the framework of that name here, or whose title or package it is, in either case."""
+    low = text.lower().replace("_", "-")
+    for one in frameworks().values():
+        if low in (one.name, one.title.lower(), *one.conda) or one.rank(low) is not None:
+            return one
+    return None

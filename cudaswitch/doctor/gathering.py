@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from cudaswitch import settings, shells, startup
+from cudaswitch import settings, shells, startfiles
 from cudaswitch.activation import applied
 from cudaswitch.compat.sonames import soname
 from cudaswitch.decision import decide, version_file, working_directory
@@ -38,13 +38,8 @@ from cudaswitch.versions import Request, parse_request
 
 _ENV_LIMIT = 1 << 20
 """Bytes of a project's `.env`."""
-_STARTUP = {
-    "bash": ("{HOME}/.bash_profile", "{HOME}/.bash_login", "{HOME}/.profile"),
-    "zsh": ("{ZDOTDIR}/.zshenv", "{ZDOTDIR}/.zprofile"),
-    "fish": ("{XDG_CONFIG_HOME}/fish/config.fish",),
-    "sh": ("{HOME}/.profile",),
-}
-"""Where settings are beside the files of `shells.Shell.startup`: shells whose syntax is read."""
+_READ = ("bash", "zsh", "fish", "sh")
+"""The shells whose syntax is read."""
 
 
 def gather(variables: Mapping[str, str]) -> Facts:
@@ -179,9 +174,9 @@ def _waiting_for(kit: Toolkit) -> Iterator[str]:
 def _startup_files(shell: str, variables: Mapping[str, str]) -> list[Path]:
     if home_folder(variables) is None:
         return []
-    places = startup.folders(variables)
+    places = startfiles.folders(variables)
     row = shells.SHELLS[shell]
-    known = (*row.startup, *_STARTUP[shell]) if shell in _STARTUP else ()
+    known = (*row.startup, *startfiles.BESIDE[shell]) if shell in _READ else ()
     found = [Path(text.format(**places)) for text in known]
     return [path for path in dict.fromkeys(found) if os.path.isfile(path)]
 
@@ -201,11 +196,13 @@ def _project(directory: Path, variables: Mapping[str, str]) -> tuple[str, str] |
 
 def _integration(shell: str, variables: Mapping[str, str]) -> Integration | None:
     row = shells.TYPED[shell]
-    found = startup.loaded_by(row, variables) if row.startup else None
+    found = startfiles.loaded_by(row, variables) if row.startup else None
     if found is None:
         return None
     path, loads = found
-    ready = startup.ready_fault(row, path)
+    ready = startfiles.ready_fault(row, path)
     if ready is None:
         return Integration(shell, str(path), loads)
-    return Integration(shell, str(path), loads, *ready, startup.second_line(path))
+    lines = startfiles.second_lines(row, path, variables)
+    twice = next((one for one in lines if one.along), None)
+    return Integration(shell, str(path), loads, *ready, twice)

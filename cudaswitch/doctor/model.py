@@ -15,6 +15,7 @@ from cudaswitch.lookup import Found as FoundFile
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver import Facts as Needs
 from cudaswitch.resolver import Resolution
+from cudaswitch.startfiles import SecondLine
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, Version
 
@@ -166,7 +167,7 @@ class Integration(NamedTuple):
     """How the person's shell loads cudaswitch.
 
     `loads` tells whether its startup file does; `ready` is the file that the line there loads,
-    `twice` a second line that does the same, and its number before it.
+    `twice` a second line that does the same.
     """
 
     shell: str
@@ -174,7 +175,7 @@ class Integration(NamedTuple):
     loads: bool
     ready: str | None = None
     ready_fault: str | None = None
-    twice: tuple[int, str] | None = None
+    twice: SecondLine | None = None
 
 
 @dataclass(frozen=True)

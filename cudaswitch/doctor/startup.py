@@ -178,9 +178,9 @@ def _ready_file(facts: Facts) -> Iterator[Found]:
 def _twice(facts: Facts) -> Iterator[Found]:
     mine = facts.integration
     if mine and mine.twice:
-        number, text = mine.twice
-        evidence = f"`{mine.file}`:{number} loads it a second time, and starts Python for it"
-        yield _edit(facts, evidence, mine.file, {number: text}, {})
+        path, number, text, _ = mine.twice
+        evidence = f"`{path}`:{number} loads it a second time, and starts Python for it"
+        yield _edit(facts, evidence, str(path), {number: text}, {})
 
 
 def _kernels(facts: Facts) -> Iterator[Found]:

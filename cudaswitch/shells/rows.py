@@ -181,7 +181,7 @@ class Shell(NamedTuple):
     include: str = ""
     """The line that loads a ready `file` into a shell that can evaluate nothing."""
     startup: tuple[str, ...] = ()
-    """Files of a person's settings, the first made where there is none (`startup.folders`)."""
+    """Files of a person's settings, the first made where there is none (`startfiles.folders`)."""
     source: str = ""
     """The one line in such a file that runs `file` if it is there."""
     suffix: str = ""

@@ -11,16 +11,19 @@ something else tomorrow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from cudaswitch.compat.redist import known_releases
-from cudaswitch.versions import Request, Version
+from cudaswitch.versions import Request, Version, is_version
 
 _USUAL = (
     ("pypi", Version("13.0"), "it has nvcc for CUDA 13 and later"),
     ("nvidia", Version("11.4.2"), "it has nvcc for CUDA 11.4.2 to 12"),
 )
 _OLDEST = ("conda", "it has the libraries of CUDA before 11.4.2; for nvcc: --from runfile")
+
+_FEW = 5
+"""Releases that a hint names where there are many."""
 
 
 def usual_source(request: Request) -> tuple[str, str]:
@@ -47,3 +50,23 @@ def source_for(
         return named or "conda", None
     name, why = usual_source(request)
     return name, f"from {name}: {why}"
+
+
+def instead(request: Request, there: Iterable[Version]) -> str | None:
+    """Return the hint that names what a source has, the nearest few of many; None for nothing."""
+    newest = sorted(there, reverse=True)
+    if len(newest) <= _FEW + 1:
+        return f"there is {', '.join(map(str, newest))}" if newest else None
+    bound = request.text.partition(",")[0].lstrip("<>=!")
+    if is_version(bound):
+        newest.sort(key=lambda one: _distance(one, Version(bound)))
+    named = ", ".join(map(str, newest[:_FEW]))
+    return f"the nearest are {named}; cudaswitch search lists all"
+
+
+def _distance(one: Version, asked: Version) -> tuple[int, int]:
+    """Tell at which part of a version another one differs from it, counted from 0 down; how far."""
+    for at, (have, want) in enumerate(zip(one.parts, asked.parts, strict=False)):
+        if have != want:
+            return -at, abs(have - want)
+    return -len(asked.parts), 0

@@ -16,6 +16,7 @@ from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought, split
 from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.channels import Channel, Record, chosen_channels, named, refuse_unread
+from cudaswitch.sources.choosing import instead
 from cudaswitch.sources.components import FULL, SETS
 from cudaswitch.sources.conda_cudnn import cuda_of, cudnn_records, is_in_pieces
 from cudaswitch.versions import Request, Version
@@ -161,13 +162,11 @@ def _first(request: Request, channels: Sequence[Channel]) -> tuple[Channel, Reco
             return channel, max(
                 fitting, key=lambda one: (one.version, one.name == SINGLE, *one.rank)
             )
-    there = sorted(
-        {one.version for channel in channels for one in _toolkits(channel)}, reverse=True
-    )
+    there = {one.version for channel in channels for one in _toolkits(channel)}
     refuse_unread(f"CUDA {request.text}", channels)
     raise SourceError(
         f"no CUDA {request.text} in {named(channels)}{request.asked}",
-        f"there is {', '.join(map(str, there))}" if there else "check the names of the channels",
+        instead(request, there) or "check the names of the channels",
     )
 
 

@@ -34,7 +34,8 @@ def names_file(what: str) -> bool:
 
     Where it can be a version, what lies in the working directory does not matter.
     """
-    if os.sep in what or what.startswith("~") or _ARCHIVE.fullmatch(what):
+    is_path = os.sep in what or (what.startswith("~") and not what.startswith("~="))
+    if is_path or _ARCHIVE.fullmatch(what):
         return True
     try:
         parse_request(what)

@@ -23,6 +23,7 @@ from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.paths import cache
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.bringing import bring
+from cudaswitch.sources.choosing import instead
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.licences import tell_once
 from cudaswitch.sources.redist import FOLDERS, LIMIT, Index, Offer, read_index
@@ -220,11 +221,10 @@ def _newest(request: Request, offline: bool) -> Index:
             f"{request.asked}",
             "try --from runfile, or --from conda for its libraries alone",
         )
-    there = ", ".join(map(str, offered))
-    raise SourceError(
-        f"NVIDIA's index has no CUDA {request.text}{request.asked}",
-        f"there is {there}" if there else None,
-    )
+    said = f"no CUDA {request.text} of NVIDIA's index is known offline"
+    if not offline:
+        said = f"NVIDIA's index has no CUDA {request.text}"
+    raise SourceError(f"{said}{request.asked}", instead(request, offered))
 
 
 def _indexes(product: str, releases: list[Version], offline: bool) -> Iterator[Index]:

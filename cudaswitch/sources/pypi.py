@@ -17,7 +17,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email import message_from_string
 from pathlib import Path
@@ -35,6 +35,7 @@ from cudaswitch.errors import SourceError, brief
 from cudaswitch.install import Artifact
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
+from cudaswitch.sources.choosing import instead
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.kept_wheels import keep, kept, kept_versions
 from cudaswitch.sources.pip_process import run_pip
@@ -82,7 +83,7 @@ def choose(
 def _pins(
     request: Request, components: str, workdir: Path, platform: str, offline: bool
 ) -> tuple[Version, dict[str, SpecifierSet]]:
-    release = choose_release(request, _offered(offline))
+    release = choose_release(request, _offered(offline), offline=offline)
     if not _has_nvcc(release):
         say(f"no nvcc: PyPI has none before CUDA {_FIRST_NVCC}; for building use --from nvidia")
     [meta] = _download({_META: SpecifierSet(f"=={release}")}, workdir, platform, offline)
@@ -226,16 +227,17 @@ def _has_nvcc(release: Version) -> bool:
     return release.major >= _FIRST_NVCC
 
 
-def choose_release(request: Request, offered: Iterable[Version]) -> Version:
+def choose_release(
+    request: Request, offered: Sequence[Version], *, offline: bool = False
+) -> Version:
     """Return the newest of the offered releases that satisfies the request."""
-    offered = sorted(offered, reverse=True)
-    for release in offered:
-        if request.accepts(release):
-            return release
-    there = ", ".join(str(release) for release in offered)
-    raise SourceError(
-        f"PyPI has no CUDA {request.text}{request.asked}", f"there is {there}" if there else None
-    )
+    fitting = list(filter(request.accepts, offered))
+    if fitting:
+        return max(fitting)
+    said = f"no CUDA {request.text} of PyPI is known offline"
+    if not offline:
+        said = f"PyPI has no CUDA {request.text}"
+    raise SourceError(f"{said}{request.asked}", instead(request, offered))
 
 
 def parse_pins(

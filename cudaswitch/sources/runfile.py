@@ -14,6 +14,7 @@ from cudaswitch.download.several import WantedFile
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.bringing import bring
+from cudaswitch.sources.choosing import instead
 from cudaswitch.sources.components import FULL, SETS
 from cudaswitch.versions import Request, Version
 
@@ -54,9 +55,9 @@ def _chosen(request: Request, platform: str) -> Runfile:
         )
     found = next((each for each in runfiles() if request.accepts(each.cuda)), None)
     if found is None:
-        there = ", ".join(str(each.cuda) for each in runfiles())
         raise SourceError(
-            f"no runfile of CUDA {request.text} is known{request.asked}", f"there is {there}"
+            f"no runfile of CUDA {request.text} is known{request.asked}",
+            instead(request, (each.cuda for each in runfiles())),
         )
     return found
 

@@ -1,0 +1,75 @@
+"""A config.toml with several faults is mended line by line, each by the command of its hint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adoptable import smallest
+from checks import succeeded
+from homes import Home
+
+TWO = 'jobs = "x"\nwait = "y"\n'
+
+
+def written(home: Home, text: str) -> Path:
+    """Return config.toml with that text in it."""
+    file = Path(home.env["XDG_CONFIG_HOME"]) / "cudaswitch" / "config.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        (TWO, ("set jobs 3", "set wait 9")),
+        (TWO, ("set wait 9", "set jobs 3")),
+        ("proxy = 1\nretries = 2\n", ("unset proxy", "unset retries")),
+        ("proxy = 1\njobs = 0\n", ("set jobs 3", "unset proxy")),
+        ("proxy = 1\njobs = 0\n", ("unset proxy", "unset jobs")),
+    ],
+)
+def test_one_after_the_other_is_mended(home: Home, text: str, commands: tuple[str, str]) -> None:
+    file = written(home, text)
+    name, left = (command.split()[1] for command in commands)
+    done = home.run("config", *commands[0].split())
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"`{left}` in `{file}`" in done.stderr
+    assert "hint: " in done.stderr
+    assert f"`{name}`" not in done.stderr
+    succeeded(home.run("config", *commands[1].split()))
+    assert home.run("list").returncode == 0
+
+
+def test_all_that_is_left_is_named(home: Home) -> None:
+    file = written(home, f"{TWO}proxy = 1\n")
+    done = home.run("config", "set", "timeout", "5")
+    assert done.returncode == 0
+    assert "timeout = 5.0\n" in file.read_text()
+    for name in ("jobs", "wait", "proxy"):
+        assert f"`{name}` in " in done.stderr
+
+
+def test_what_a_wrong_value_kept_from_coming_true_does_when_it_is_right(home: Home) -> None:
+    kit = smallest(home.path / "kit", "10.1.243")
+    succeeded(home.run("adopt", kit, "--as", "10.1.243"))
+    ready = home.store / "requests" / "10.1"
+    written(home, f"libraries = 'never'\n{TWO}")
+    assert home.run("config", "set", "jobs", "3").returncode == 0
+    assert ready.read_text() == f"{kit}\n"
+    succeeded(home.run("config", "set", "wait", "9"))
+    assert ready.read_text() == f"{kit}:lib=never\n"
+
+
+def test_a_wrong_variable_keeps_no_value_from_the_file(home: Home) -> None:
+    file = written(home, "")
+    done = home.run("config", "set", "wait", "9", CUDASWITCH_WAIT="long")
+    assert (done.returncode, file.read_text()) == (0, "wait = 9.0\n")
+    assert "CUDASWITCH_WAIT is set, and is stronger than the file" in done.stderr
+    kit = smallest(home.path / "kit", "10.1.243")
+    succeeded(home.run("adopt", kit, "--as", "10.1.243"))
+    done = home.run("config", "set", "libraries", "never", CUDASWITCH_WAIT="long")
+    assert done.returncode == 0
+    assert "ready answers, hooks and shims stay as they are: `wait`, as" in done.stderr

@@ -1,0 +1,121 @@
+"""What was meant by what nobody can read: the hint is the command, in words that work."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from checks import refused, succeeded
+from cudaswitch.versions import parse_request
+from homes import Home
+
+RANGES = {
+    **dict.fromkeys(("12.4-12.6", "12.6-12.4", "12.4 - 12.6", "cuda 12.4-12.6"), ">=12.4,<=12.6"),
+    "11.8-12.4": ">=11.8,<=12.4",
+    "12+": ">=12",
+    "12.4+": ">=12.4",
+    "~=12.4": ">=12.4,<13",
+    "~=12.4.1": ">=12.4.1,<12.5",
+}
+
+
+@pytest.mark.parametrize("command", ["exec", "pin", "install", "lock", "search"])
+@pytest.mark.parametrize("text", RANGES)
+def test_a_range_as_others_write_it(home: Home, command: str, text: str) -> None:
+    done = home.run(command, text, *(["--", "true"] if command == "exec" else []))
+    # `search cuda 12.4` is one of its own words.
+    refused(
+        done,
+        f"{text.removeprefix('cuda ')}` is not a CUDA version",
+        hint=f"write it as '{RANGES[text]}'",
+    )
+    [word] = shlex.split(done.stderr.partition("write it as ")[2])
+    assert parse_request(word).is_range
+
+
+@pytest.mark.parametrize("text", ["12.4,11.8", "12.4, 11.8", "12.4_11.8", "12.4,11.8,10.1"])
+def test_several_versions_make_no_other_one(home: Home, text: str) -> None:
+    names = text.replace(",", " ").replace("_", " ").split()
+    hint = f"name one of them; for cudaswitch install one after the other: {' '.join(names)}"
+    for command in ("install", "pin"):
+        refused(home.run(command, text), f"`{text}` is not a CUDA version", hint=hint)
+
+
+def test_a_cudnn_without_a_version(home: Home) -> None:
+    refused(
+        home.run("install", "12.4+cudnn"), "`12.4+cudnn` is not a toolkit", hint="10.1+cudnn7.6"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("latset", "latest"),
+        ("Latest", "latest"),
+        ("systm", "system"),
+        ("Auto", "auto"),
+        ("thesi", "thesis"),
+        ("THESIS", "thesis"),
+        ("mylab", "MyLab"),
+    ],
+)
+def test_a_mistyped_word_is_told_the_nearest(home: Home, text: str, meant: str) -> None:
+    succeeded(home.run("alias", "thesis", "10.1"))
+    succeeded(home.run("alias", "MyLab", "10.1"))
+    for words in (["want", "--for-use"], ["pin"], ["install"], ["remove"]):
+        done = home.run(*words, text)
+        refused(done, f"no alias `{text}` is known", hint=f"hint: did you mean `{meant}`?")
+
+
+def test_a_word_that_is_near_none(home: Home) -> None:
+    hint = "cudaswitch alias lab VERSION makes it"
+    refused(home.run("pin", "lab"), "no alias `lab` is known", hint=hint)
+    refused(home.run("pin", "None"), "no alias `None`", hint="`system` stands for no toolkit")
+
+
+@pytest.mark.parametrize("name", ["pytorch", "PyTorch", "torch", "tensorflow-gpu"])
+def test_a_framework_is_no_version(home: Home, name: str) -> None:
+    framework = name.lower().removeprefix("py").removesuffix("-gpu")
+    for command in ("install", "pin"):
+        done = home.run(command, name)
+        refused(done, f"no alias `{name}` is known", hint="hint: cudaswitch install auto ")
+        assert done.stderr.endswith(f"; cudaswitch compat {framework} tells what that may be\n")
+
+
+@pytest.mark.parametrize("word", ["CUDA", "Cuda"])
+def test_cuda_in_capitals(home: Home, word: str) -> None:
+    said = "a version of CUDA stands by itself"
+    refused(home.run("install", word, "13.0"), said, code=2, hint="hint: cudaswitch install 13.0")
+    done = home.run("install", "12", "CuDNN", "9")
+    refused(done, "cuDNN goes with a version", code=2, hint="cudaswitch install 12 --cudnn 9")
+    succeeded(home.run("alias", word, "10.1"))
+    refused(home.run("install", word, "--offline", "--from", "pypi"), "CUDA releases")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("torhc", "torch"), ("pytroch", "torch"), ("Tensorfow", "tensorflow")]
+)
+def test_a_mistyped_framework(home: Home, text: str, name: str) -> None:
+    done = home.run("compat", text)
+    refused(done, f"`{text}` is none of the frameworks", code=2, hint=f"did you mean `{name}`?")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("", "it is empty"), ("# mine\n\n", "it is empty"), ("a = 1\n", "names no version")],
+)
+def test_a_lock_file_that_says_nothing(home: Home, text: str, why: str) -> None:
+    file = home.path / "cuda.lock"
+    file.write_text(text)
+    refused(home.run("sync", "--lock", file), f"cannot use `{file}`: ", why, hint="cudaswitch lock")
+
+
+def test_a_folder_is_no_program(lent: Home) -> None:
+    done = lent.run("exec", "10.1", "--", str(lent.path))
+    refused(done, f"`{lent.path}` is a folder, and no program", code=127, hint=None)
+    refused(lent.run("exec", "10.1", "--", "/nosuch"), "no program", code=127, hint=None)
+
+
+def test_a_byte_that_is_no_text_is_spelt_as_one(home: Home) -> None:
+    refused(home.run("pin", "a\udcffb\x1b\u202e"), "`a\\xffb\\x1b\\u202e`")
