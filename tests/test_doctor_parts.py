@@ -109,6 +109,22 @@ def test_a_toolkit_that_was_installed_in_parts_lacks_a_library(
         assert f"cudaswitch env {release} " in patient.told(LOST.format(library))["fix"]
 
 
+def test_one_of_the_libraries_that_cuda_pathfinder_names(patient: Patient) -> None:
+    """It names those of all majors, and none of them for anybody in particular."""
+    pasted = 'Error: Failure finding "libnvrtc.so.13 or libnvrtc.so.12": No such file: libnvrtc'
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install 13 && ")
+    patient.env["CUDASWITCH_DRIVER"] = "570.86.15"
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install 12 && ")
+    patient.env["CUDA_HOME"] = str(patient.adopt("13.0.88"))
+    found = patient.told(pasted)
+    assert found["fix"].startswith("cudaswitch install 13.0.3 --from pypi && ")
+    assert "; 13.0.88 has no libnvrtc.so.13" in found["cause"]
+    env = patient.virtualenv()
+    env.dist("cupy-cuda12x", "14.2.0")
+    patient.activate(env)
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install 12 && ")
+
+
 @pytest.mark.parametrize("name", ["cublas_v2.h", "cusparse.h"])
 def test_a_toolkit_that_was_installed_in_parts_lacks_a_header(patient: Patient, name: str) -> None:
     kit = patient.adopt("13.0.0")

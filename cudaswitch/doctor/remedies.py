@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
 from cudaswitch.compat.drivers import newest_cuda, releases
 from cudaswitch.compat.frameworks import Takes, frameworks
-from cudaswitch.compat.sonames import releases_with
+from cudaswitch.compat.sonames import releases_with, soname
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.parts import (
     NVCC,
@@ -74,9 +74,7 @@ def _build(facts: Facts, named: str, part: Part = NVCC) -> str:
         return _newest_of(facts, takes, part)
     if fits := having(facts, part):
         return use_command(facts, fits[-1].name)
-    driver = facts.needs.driver
-    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
-    return first_that_has(facts, str(newest or releases()[0]), part)
+    return first_that_has(facts, str(_newest(facts)), part)
 
 
 def _newest_of(facts: Facts, takes: Takes, part: Part | None = None) -> str:
@@ -211,15 +209,39 @@ def release_with(facts: Facts, name: str, number: str) -> str:
     Where that is not here, one that is goes first. What the driver does not run is chosen last.
     """
     known = releases_with(name, number)
-    active = facts.active.version if facts.active else None
-    for mine in (facts.resolution.cuda, str(active or "")):
-        if mine and any(Version(mine).starts_with(one) for one in known):
-            return Version(mine).minor
+    for mine in _ours(facts):
+        if any(mine.starts_with(one) for one in known):
+            return mine.minor
     newest = ([one for one in known if _runs(facts, one)] or known)[-1]
     here = [kit.version for kit in having(facts, library(name, f"so.{number}"))]
     usable = [one for one in here if _runs(facts, one)]
     is_here = not usable or any(one.starts_with(newest) for one in usable)
     return str(newest) if is_here else usable[-1].minor
+
+
+def number_meant(facts: Facts, name: str, numbers: Sequence[str]) -> str:
+    """Choose among the numbers of a library that one of them would do, none being told for any.
+
+    It is the one of the framework's CUDA, the active one, else the newest that the driver runs.
+    """
+    for mine in (*_ours(facts), _newest(facts)):
+        number = (soname(name, mine) or "").rpartition(".so.")[2]
+        if number and (not numbers or number in numbers):
+            return number
+    return next(iter(numbers), "")
+
+
+def _ours(facts: Facts) -> list[Version]:
+    """List the framework's CUDA and the active one, as far as they are there."""
+    active = facts.active.version if facts.active else None
+    own = facts.resolution.cuda
+    return [*([Version(own)] if own else []), *([active] if active else [])]
+
+
+def _newest(facts: Facts) -> Version:
+    """Return the newest CUDA that the driver was made for, or of all where there is none."""
+    driver = facts.needs.driver
+    return (newest_cuda(Version(driver), facts.needs.os) if driver else None) or releases()[0]
 
 
 def reach(facts: Facts, number: str) -> tuple[str, str]:
