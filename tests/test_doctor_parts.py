@@ -125,6 +125,15 @@ def test_one_of_the_libraries_that_cuda_pathfinder_names(patient: Patient) -> No
     assert patient.told(pasted)["fix"].startswith("cudaswitch install 12 && ")
 
 
+def test_a_toolkit_without_libnvvm_is_none_for_numba(patient: Patient) -> None:
+    pasted = "NvvmSupportError: libNVVM cannot be found. Do `conda install cudatoolkit`:"
+    patient.adopt("12.4.131")
+    (patient.adopt("12.6.3") / "nvvm/lib64/libnvvm.so.4").unlink()
+    assert "cudaswitch env 12.4.131 " in patient.told(pasted)["fix"]
+    (patient.work / "kits/12.4.131/nvvm/lib64/libnvvm.so.4").unlink()
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install 12 --from nvidia --force && ")
+
+
 @pytest.mark.parametrize("name", ["cublas_v2.h", "cusparse.h"])
 def test_a_toolkit_that_was_installed_in_parts_lacks_a_header(patient: Patient, name: str) -> None:
     kit = patient.adopt("13.0.0")

@@ -13,6 +13,7 @@ from cudaswitch.compat.sonames import releases_with, soname
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.parts import (
     NVCC,
+    NVVM,
     PTXAS,
     STUB,
     Part,
@@ -77,7 +78,7 @@ def _build(facts: Facts, named: str, part: Part = NVCC) -> str:
     return first_that_has(facts, str(_newest(facts)), part)
 
 
-def _newest_of(facts: Facts, takes: Takes, part: Part | None = None) -> str:
+def _newest_of(facts: Facts, takes: Takes, part: Part) -> str:
     fits = [kit for kit in having(facts, part) if takes.accepts(kit.version)]
     if fits:
         return use_command(facts, fits[-1].name)
@@ -90,8 +91,8 @@ def _numba(facts: Facts, _: str) -> str:
     cuda = next((one.cuda for one in found if one.name == "numba-cuda"), None)
     takes = frameworks()["numba"].takes
     if cuda or takes is None:
-        return first_that_has(facts, cuda) if cuda else _build(facts, "")
-    return _newest_of(facts, takes)
+        return first_that_has(facts, cuda, NVVM) if cuda else _build(facts, "", NVVM)
+    return _newest_of(facts, takes, NVVM)
 
 
 def _at_least(facts: Facts, least: str) -> str:
