@@ -11,14 +11,8 @@ from pathlib import Path
 
 from cudaswitch.doctor.model import Facts, Finding, Found, Rule
 from cudaswitch.doctor.parts import Part, lacking, named
-from cudaswitch.doctor.remedies import (
-    FOR_PART,
-    SPELLED,
-    gpu_code,
-    number_meant,
-    reach,
-    release_with,
-)
+from cudaswitch.doctor.releases import gpu_code, number_meant, reach, release_with
+from cudaswitch.doctor.remedies import FOR_PART, SPELLED
 from cudaswitch.namedtuples import NamedTuple
 
 _WIDEST = 2_000

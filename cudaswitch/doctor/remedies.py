@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
-from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
-from cudaswitch.compat.drivers import newest_cuda, releases
+from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.frameworks import Takes, frameworks
-from cudaswitch.compat.sonames import releases_with, soname
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.parts import (
     NVCC,
@@ -23,6 +21,7 @@ from cudaswitch.doctor.parts import (
     library,
     place,
 )
+from cudaswitch.doctor.releases import knowing, newest_run, release_with, runs, used_now
 from cudaswitch.doctor.spelling import (
     install_command,
     pip,
@@ -36,7 +35,6 @@ from cudaswitch.doctor.spelling import (
 )
 from cudaswitch.hostcompiler import bringing
 from cudaswitch.programs import conda_program
-from cudaswitch.resolver.machine import check_driver
 from cudaswitch.versions import Request, Version
 
 _CUDNN_MAJORS = ("9", "8", "7")
@@ -75,7 +73,7 @@ def _build(facts: Facts, named: str, part: Part = NVCC) -> str:
         return _newest_of(facts, takes, part)
     if fits := having(facts, part):
         return use_command(facts, fits[-1].name)
-    return first_that_has(facts, str(_newest(facts)), part)
+    return first_that_has(facts, str(newest_run(facts)), part)
 
 
 def _newest_of(facts: Facts, takes: Takes, part: Part) -> str:
@@ -153,9 +151,9 @@ def _cudnn(facts: Facts, words: str) -> str:
     newest = lowest_capability(Version(str(least.major)))
     if newest is None:
         return "cudaswitch compat"
-    here = [kit.version for kit in reversed(facts.installed) if _runs(facts, kit.version)]
-    mine = filter(None, (_in_use(facts), *here))
-    usual = [one for one in newest.cuda if _runs(facts, one)] or [newest.cuda[0]]
+    here = [kit.version for kit in reversed(facts.installed) if runs(facts, kit.version)]
+    mine = filter(None, (used_now(facts), *here))
+    usual = [one for one in newest.cuda if runs(facts, one)] or [newest.cuda[0]]
     candidates = [
         *([Version(own)] if own else []),
         *(one for one in mine if not unsupported_cuda(newest.cudnn, one)),
@@ -169,7 +167,7 @@ def _newest_major(facts: Facts) -> str:
     """Tell which cuDNN the frameworks need, else the newest that the CUDA in use has."""
     if facts.resolution.cudnn:
         return str(Version(facts.resolution.cudnn).major)
-    in_use = _in_use(facts)
+    in_use = used_now(facts)
     rows = [lowest_capability(Version(major)) for major in _CUDNN_MAJORS]
     served = (row for row in rows if row and not (in_use and unsupported_cuda(row.cudnn, in_use)))
     return next((str(row.cudnn.major) for row in served), _CUDNN_MAJORS[0])
@@ -189,100 +187,13 @@ def _beside(facts: Facts, name: str) -> str:
     """Bring a library that is no part of a toolkit: conda's package, or NVIDIA's wheel."""
     if facts.environment and facts.environment.owner == "C":
         return f"{conda_program(facts.variables)} install -c conda-forge {name}"
-    needs, in_use = facts.resolution, _in_use(facts)
+    needs, in_use = facts.resolution, used_now(facts)
     cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
     return f"{pip(facts)} install nvidia-{name}-cu{cuda.major}"
 
 
-def _in_use(facts: Facts) -> Version | None:
-    """Return the release X.Y of the active toolkit."""
-    active = facts.active
-    return Version(active.version.minor) if active and active.version else None
-
-
-def _runs(facts: Facts, cuda: Version) -> bool:
-    return not check_driver(cuda, facts.needs).blocks
-
-
-def release_with(facts: Facts, name: str, number: str) -> str:
-    """Choose a CUDA release with a library: the framework's, the active one, else the newest.
-
-    Where that is not here, one that is goes first. What the driver does not run is chosen last.
-    """
-    known = releases_with(name, number)
-    for mine in _ours(facts):
-        if any(mine.starts_with(one) for one in known):
-            return mine.minor
-    newest = ([one for one in known if _runs(facts, one)] or known)[-1]
-    here = [kit.version for kit in having(facts, library(name, f"so.{number}"))]
-    usable = [one for one in here if _runs(facts, one)]
-    is_here = not usable or any(one.starts_with(newest) for one in usable)
-    return str(newest) if is_here else usable[-1].minor
-
-
-def number_meant(facts: Facts, name: str, numbers: Sequence[str]) -> str:
-    """Choose among the numbers of a library that one of them would do, none being told for any.
-
-    It is the one of the framework's CUDA, the active one, else the newest that the driver runs.
-    """
-    for mine in (*_ours(facts), _newest(facts)):
-        number = (soname(name, mine) or "").rpartition(".so.")[2]
-        if number and (not numbers or number in numbers):
-            return number
-    return next(iter(numbers), "")
-
-
-def _ours(facts: Facts) -> list[Version]:
-    """List the framework's CUDA and the active one, as far as they are there."""
-    active = facts.active.version if facts.active else None
-    own = facts.resolution.cuda
-    return [*([Version(own)] if own else []), *([active] if active else [])]
-
-
-def _newest(facts: Facts) -> Version:
-    """Return the newest CUDA that the driver was made for, or of all where there is none."""
-    driver = facts.needs.driver
-    return (newest_cuda(Version(driver), facts.needs.os) if driver else None) or releases()[0]
-
-
-def reach(facts: Facts, number: str) -> tuple[str, str]:
-    """Tell up to which CUDA the driver goes, "" where nothing tells, and say it in words.
-
-    `number` is what a message gives for it, 11040 for 11.4, or "".
-    """
-    driver = facts.needs.driver
-    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
-    if number:
-        # cudaDriverGetVersion: 1000 times the major and 10 times the minor.
-        newest = Version(f"{int(number) // 1000}.{int(number) % 1000 // 10}")
-        return str(newest), f"the driver was made for CUDA up to {newest}"
-    if driver is None or newest is None:
-        return "", "`nvidia-smi` shows up to which CUDA the driver goes"
-    return str(newest), f"driver {driver} was made for CUDA up to {newest}"
-
-
 def _driver(facts: Facts, newest: str) -> str:
     return first_that_has(facts, newest) if newest else "nvidia-smi"
-
-
-def gpu_code(facts: Facts, number: str) -> str:
-    """Say which CUDA releases have code for a GPU, 35 for 3.5, and how the active one stands."""
-    name, known, in_use = f"{number[:-1]}.{number[-1]}", _knowing(number), _in_use(facts)
-    if not known:
-        return f"no CUDA release that is known here has code for compute capability {name}"
-    told = f"{known[-1]} to {known[0]} have code for compute capability {name}"
-    if in_use and in_use > known[0]:
-        return f"CUDA {in_use} has given the GPU up: {told}"
-    if in_use and in_use < known[-1]:
-        return f"CUDA {in_use} is older than the GPU: {told}"
-    return f"CUDA {told}"
-
-
-def _knowing(number: str) -> list[Version]:
-    """List the releases whose nvcc knows a GPU, the newest first."""
-    return [
-        cuda for cuda in releases() if any(int(number) in row.sm for row in architectures(cuda))
-    ]
 
 
 def _gpu(facts: Facts, number: str) -> str:
@@ -290,8 +201,8 @@ def _gpu(facts: Facts, number: str) -> str:
 
     Else the oldest, or the newest where the GPU was given up.
     """
-    known, in_use = _knowing(number), _in_use(facts) or releases()[0]
-    fits = [cuda for cuda in known if _runs(facts, cuda)] or known
+    known, in_use = knowing(number), used_now(facts) or releases()[0]
+    fits = [cuda for cuda in known if runs(facts, cuda)] or known
     own = Version(facts.resolution.cuda or "0")
     there = [kit for kit in having(facts, NVCC) if Version(kit.version.minor) in fits]
     if any(cuda.starts_with(own) or own.starts_with(cuda) for cuda in fits):
@@ -335,7 +246,7 @@ def _led_to(facts: Facts, name: str, part: Part, *others: tuple[str, frozenset[s
             if folder not in facts.get(name).split(":"):
                 return spell(facts, put_first(name, folder), {})
             break
-    return _build(facts, str(_in_use(facts) or ""), part)
+    return _build(facts, str(used_now(facts) or ""), part)
 
 
 def _nvrtc(facts: Facts, _: str) -> str:
