@@ -125,6 +125,32 @@ def test_one_of_the_libraries_that_cuda_pathfinder_names(patient: Patient) -> No
     assert patient.told(pasted)["fix"].startswith("cudaswitch install 12 && ")
 
 
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [("cuSPARSE", "cusparse.so.12"), ("cuFFT", "cufft.so.11"), ("CUDA", "cudart.so.12")],
+)
+def test_a_jax_without_wheels_has_the_library_of_a_toolkit(
+    patient: Patient, name: str, library: str
+) -> None:
+    env = patient.virtualenv()
+    env.dist("jax-cuda12-plugin", "0.6.2")
+    patient.activate(env)
+    kit = patient.adopt("12.4.131")
+    patient.env["LD_LIBRARY_PATH"] = f"{kit}/lib64"
+    stem, _, number = library.partition(".so.")
+    for there in (kit / "lib64").glob(f"lib{stem}.so*"):
+        there.unlink()
+    pasted = f"Unable to load {name}. Is it installed?"
+    found = patient.told(pasted)
+    assert found["fix"].startswith("cudaswitch install 12 --from nvidia --force && ")
+    assert f"; 12.4.131 has no lib{library}" in found["cause"]
+    patient.library(kit / "lib64", f"lib{stem}", f"lib{library}", f"{number}.9")
+    assert "cudaswitch env 12 " in patient.told(pasted)["fix"]
+    env.dist("nvidia-cuda-runtime-cu12", "12.9.79")
+    env.dist("nvidia-cudnn-cu12", "9.10.2.21")
+    assert patient.told(pasted)["fix"] == "unset LD_LIBRARY_PATH"
+
+
 def test_a_toolkit_without_libnvvm_is_none_for_numba(patient: Patient) -> None:
     pasted = "NvvmSupportError: libNVVM cannot be found. Do `conda install cudatoolkit`:"
     patient.adopt("12.4.131")

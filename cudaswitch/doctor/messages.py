@@ -119,7 +119,9 @@ def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
     """Take the values out of the message and add those of this machine."""
     values = defaultdict(str, {key: it for key, it in match.groupdict().items() if it})
     active = facts.active
-    if "sonames" in match.groupdict():
+    if component := values["component"]:
+        values["library"] = "cudart" if component == "CUDA" else component.lower()
+    if component or "sonames" in match.groupdict():
         numbers = re.findall(r"\.so\.([\d.]+)", f".so{values['sonames']}")
         values["soname"] = number_meant(facts, values["library"], numbers)
     if values["soname"]:

@@ -93,6 +93,12 @@ def _numba(facts: Facts, _: str) -> str:
     return _newest_of(facts, takes, NVVM)
 
 
+def _jax(facts: Facts, cuda: str, part: Part) -> str:
+    """Bring a toolkit with a library to a JAX without wheels, else keep toolkits from its own."""
+    leans = any(it.name == "jax" and not it.bundled for it in facts.resolution.frameworks)
+    return first_that_has(facts, cuda, part) if leans else _clean(facts, "")
+
+
 def _at_least(facts: Facts, least: str) -> str:
     """Bring a toolkit to build with that is not older: the framework's, else one that is there."""
     own = Version(facts.resolution.cuda) if facts.resolution.cuda else None
@@ -299,6 +305,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
 
 FOR_PART: dict[str, Callable[[Facts, str, Part], str]] = {
     "headers": _headers,
+    "jax": _jax,
     "link": _link,
     "mixed": _mixed,
     "use": first_that_has,
