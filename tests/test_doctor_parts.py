@@ -151,6 +151,15 @@ def test_a_jax_without_wheels_has_the_library_of_a_toolkit(
     assert patient.told(pasted)["fix"] == "unset LD_LIBRARY_PATH"
 
 
+def test_triton_is_led_to_a_ptxas(patient: Patient) -> None:
+    pasted = "RuntimeError: Cannot find ptxas"
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install ")
+    here, active = patient.adopt("12.4.131"), patient.toolkit(patient.work / "kit", "11.8.89")
+    assert patient.told(pasted)["fix"] == f"export TRITON_PTXAS_PATH={here}/bin/ptxas"
+    patient.env["CUDA_HOME"] = str(active)
+    assert patient.told(pasted)["fix"] == f"export TRITON_PTXAS_PATH={active}/bin/ptxas"
+
+
 def test_a_toolkit_without_libnvvm_is_none_for_numba(patient: Patient) -> None:
     pasted = "NvvmSupportError: libNVVM cannot be found. Do `conda install cudatoolkit`:"
     patient.adopt("12.4.131")

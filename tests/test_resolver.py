@@ -55,6 +55,19 @@ def test_the_toolkit_chosen(case):
         assert all(rejected.why for rejected in answer.rejected)
 
 
+@pytest.mark.parametrize(
+    ("installed", "such"),
+    [
+        ([], "`cudaswitch install 12`"),
+        (["11.1.1", "13.0.2"], "`cudaswitch install 12`"),
+        (["12.4.1", "12.9.1", "13.0.2"], "`cudaswitch use 12.9.1`"),
+    ],
+)
+def test_numba_takes_a_toolkit_that_is_here(installed, such):
+    kits = [toolkit(name) for name in installed]
+    assert such in resolve(facts(found("numba", "0.61.2", dist="numba")), kits).hint
+
+
 def whys(answer):
     return {rejected.toolkit: rejected.why for rejected in answer.rejected}
 

@@ -255,6 +255,16 @@ def _led_to(facts: Facts, name: str, part: Part, *others: tuple[str, frozenset[s
     return _build(facts, str(used_now(facts) or ""), part)
 
 
+def _triton(facts: Facts, _: str) -> str:
+    """Name the ptxas of the active toolkit, else of one that is here, else bring one."""
+    kits = [kit.path for kit in reversed(having(facts, PTXAS))]
+    if facts.active and place(facts.active.has, PTXAS):
+        kits.insert(0, facts.active.home)
+    if not kits:
+        return _build(facts, "", PTXAS)
+    return setting(facts, "TRITON_PTXAS_PATH", f"{kits[0]}/bin/ptxas")
+
+
 def _nvrtc(facts: Facts, _: str) -> str:
     """Bring a toolkit with all names of its libraries where that does not shadow wheels."""
     if facts.needs.brings:
@@ -293,6 +303,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "mixed": _mixed,
     "set": _set,
     "stubs": _stubs,
+    "triton": _triton,
     "unset": _set,
     "cudart": partial(first_that_has, part=library("cudart", "so")),
     "nvtx": _nvtx,

@@ -21,7 +21,7 @@ from cudaswitch.resolver.facts import (
     Resolution,
     ResolvedFramework,
 )
-from cudaswitch.resolver.following import follow
+from cudaswitch.resolver.following import follow, hint_of
 from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, instead_of
 from cudaswitch.resolver.names import serves
 from cudaswitch.resolver.needs import Need, need_of
@@ -333,7 +333,8 @@ def next_step(draft: _Draft) -> None:
     elif draft.conflict:
         draft.hint = "give each framework its own environment"
     elif draft.wanted is None:
-        draft.hint = next((need.hint for need in draft.needs if need.hint), None)
+        hints = (hint_of(need, draft.toolkits, draft.facts) for need in draft.needs)
+        draft.hint = next(filter(None, hints), None)
     elif draft.lacks:
         draft.hint = draft.lacks[0][1].mend
     elif draft.compiler:
