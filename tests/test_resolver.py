@@ -68,6 +68,35 @@ def test_numba_takes_a_toolkit_that_is_here(installed, such):
     assert such in resolve(facts(found("numba", "0.61.2", dist="numba")), kits).hint
 
 
+WITHOUT = {"12.9.1": ("libnvrtc.so.12", "libcublas.so.12"), "12.6.3": ("libnvrtc.so.12",)}
+
+
+@pytest.mark.parametrize(
+    ("installed", "chosen", "hint"),
+    [
+        (["12.4.1", "12.6.3", "12.9.1"], "12.4.1", "cudaswitch use 12.4.1"),
+        (["12.6.3", "12.9.1"], "12.9.1", "cudaswitch install 12 --force"),
+    ],
+)
+def test_a_toolkit_that_is_whole_goes_before_others(installed, chosen, hint):
+    asked = []
+
+    def absent(kit, libraries):
+        asked.append((kit.name, libraries[-1]))
+        return WITHOUT.get(kit.name, ())
+
+    kits = [toolkit(name) for name in ("11.8.0", *installed)]
+    answer = resolve(facts(found("cupy", "14.2.0", "12", dist="cupy-cuda12x")), kits, absent=absent)
+    assert (answer.toolkit, answer.hint) == (chosen, hint)
+    assert answer.absent == WITHOUT.get(chosen, ())
+    assert asked == [(name, "nvrtc") for name in installed]
+    if chosen == "12.4.1":
+        assert whys(answer)["12.9.1"] == "lacks libnvrtc.so.12 and libcublas.so.12"
+    else:
+        lacks = "12.9.1 lacks libnvrtc.so.12 and libcublas.so.12, which CuPy 14.2.0 can open"
+        assert answer.caution == lacks
+
+
 def whys(answer):
     return {rejected.toolkit: rejected.why for rejected in answer.rejected}
 

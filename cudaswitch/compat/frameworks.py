@@ -176,6 +176,18 @@ class Links(Row):
     libraries: tuple[str, ...]
 
 
+class Opens(Row):
+    """The libraries that builds from `since` on take from a toolkit, by their names without `lib`.
+
+    `nvvm` is libNVVM, which has a folder of its own there.
+    """
+
+    source: str
+    confidence: str
+    libraries: tuple[str, ...]
+    since: Version
+
+
 class Loading(Row):
     """How a framework loads its libraries; paths are below site-packages.
 
@@ -289,6 +301,15 @@ class Framework:
     @cached_property
     def links(self) -> Links | None:
         return self._only("links", Links)
+
+    @cached_property
+    def _opens(self) -> Opens | None:
+        return self._only("opens", Opens)
+
+    def opened_by(self, release: Version | None) -> tuple[str, ...]:
+        """List the libraries that a release takes from a toolkit, as far as is known."""
+        rule = self._opens
+        return rule.libraries if rule and within(release, rule.since, None) else ()
 
     @cached_property
     def loading(self) -> Loading | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.platforms import current_platform
-from cudaswitch.resolver.choice import Wanted, choose, fits
+from cudaswitch.resolver.choice import Absent, Wanted, choose, fits
 from cudaswitch.resolver.explain import explain
 from cudaswitch.resolver.facts import (
     Carried,
@@ -23,7 +23,7 @@ from cudaswitch.resolver.facts import (
 )
 from cudaswitch.resolver.following import follow, hint_of
 from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, instead_of
-from cudaswitch.resolver.names import serves
+from cudaswitch.resolver.names import serves, shortened, together
 from cudaswitch.resolver.needs import Need, need_of
 from cudaswitch.resolver.own import Lack
 from cudaswitch.toolkit import Toolkit
@@ -51,17 +51,23 @@ class _Draft:
     """The resolution while the steps fill it in."""
 
     def __init__(
-        self, facts: Facts, toolkits: Sequence[Toolkit], accepts: Callable[[Toolkit], Bounds | None]
+        self,
+        facts: Facts,
+        toolkits: Sequence[Toolkit],
+        accepts: Callable[[Toolkit], Bounds | None],
+        absent: Absent,
     ) -> None:
         self.facts = facts
         self.toolkits = toolkits
         self.accepts = accepts
+        self.ask_absent = absent
         self.reasons: list[Reason] = []
         self.needs: list[Need] = []
         self.verdicts: list[Verdict] = []
         self.wanted: Wanted | None = None
         self.conflict = False
         self.toolkit: Toolkit | None = None
+        self.absent: tuple[str, ...] = ()
         self.compiler: OwnNvcc | None = None
         self.rejected: list[Rejected] = []
         self.caution: str | None = None
@@ -103,13 +109,15 @@ def resolve(
     facts: Facts,
     toolkits: Sequence[Toolkit],
     accepts: Callable[[Toolkit], Bounds | None] = lambda kit: host_compilers(kit.version),
+    absent: Absent = lambda kit, libraries: (),
 ) -> Resolution:
     """Choose the CUDA, the cuDNN and the installed toolkit for what is in an environment.
 
     `accepts` tells which host compilers a toolkit's nvcc takes, None where it has no nvcc: then no
-    host compiler is spoken of.
+    host compiler is spoken of. `absent` tells which libraries a toolkit is without; it is asked of
+    those alone that would do.
     """
-    draft = _Draft(facts, toolkits, accepts)
+    draft = _Draft(facts, toolkits, accepts, absent)
     for step in STEPS:
         step(draft)
     lead = draft.wanted
@@ -142,6 +150,7 @@ def resolve(
         own=draft.own,
         compiler=draft.compiler and f"its own nvcc, of CUDA {draft.compiler.cuda}",
         proviso=draft.proviso,
+        absent=draft.absent,
     )
 
 
@@ -199,7 +208,8 @@ def one_for_all(draft: _Draft) -> None:
     sharing = [lead] if lead.own else [need for need in candidates if _same_major(need, cuda)]
     oldest = [need.built for need in sharing if need.built]
     sonames = {library: name for need in sharing for library, name in need.sonames.items()}
-    draft.wanted = Wanted(cuda, max(same, default=None), max(oldest), sonames)
+    opens = tuple(dict.fromkeys(library for need in sharing for library in need.opens))
+    draft.wanted = Wanted(cuda, max(same, default=None), max(oldest), sonames, opens)
 
 
 def _at_risk(draft: _Draft, lead: Need) -> None:
@@ -266,7 +276,8 @@ def best_installed(draft: _Draft) -> None:
         wanted = wanted._replace(cudnn=None)
         text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} only builds extensions"
         draft.reasons.append(Reason(text, draft.facts.prefix or ""))
-    draft.toolkit, draft.rejected = choose(wanted, draft.toolkits, draft.facts)
+    chosen = choose(wanted, draft.toolkits, draft.facts, draft.ask_absent)
+    draft.toolkit, draft.rejected, draft.absent = chosen
     if draft.bundled:
         _own_compiler(draft, wanted)
     if draft.toolkit:
@@ -308,6 +319,12 @@ def within_reach(draft: _Draft) -> None:
         draft.caution = text
         draft.proviso = "but LD_LIBRARY_PATH is left alone" if draft.toolkit else None
         draft.reasons.append(Reason(text, draft.facts.brings or ""))
+    if draft.toolkit and draft.absent:
+        text = f"{draft.toolkit.name} lacks {together(draft.absent)}"
+        text = f"{text}, which {_labels(draft, own=False)} can open"
+        draft.caution = draft.caution or text
+        draft.proviso = draft.proviso or f"which lacks {shortened(draft.absent)}"
+        draft.reasons.append(Reason(text, draft.toolkit.path))
 
 
 def _labels(draft: _Draft, *, own: bool) -> str:
@@ -341,6 +358,9 @@ def next_step(draft: _Draft) -> None:
         # Of conda's nothing is left to do.
         led = draft.compiler.leads
         draft.hint = None if led else f"export CUDA_HOME={shlex.quote(draft.compiler.home)}"
+    elif draft.toolkit and draft.absent:
+        # What is there would do for the command, and under its name a whole one comes.
+        draft.hint = f"{_install(draft, draft.wanted)} --force"
     elif draft.toolkit and draft.left_alone and (owners := _labels(draft, own=True)):
         draft.hint = (
             f"give {_labels(draft, own=False)} an environment of its own, or take"

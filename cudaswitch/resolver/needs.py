@@ -59,6 +59,13 @@ class Need(NamedTuple):
         return () if self.own else linked(self.framework)
 
     @property
+    def opens(self) -> tuple[str, ...]:
+        """The libraries that it takes from a toolkit, as far as is known."""
+        if self.own or self.cuda is None:
+            return ()
+        return self.framework.opened_by(release_of(self.found.version))
+
+    @property
     def sonames(self) -> dict[str, str]:
         """The names by which it loads the runtime and those, by library."""
         if self.built is None:
