@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cudaswitch.resolver import Carried, Claim, FoundFramework, resolve
+from cudaswitch.resolver import Carried, Claim, FoundFramework, explain, resolve
 from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.versions import Version
 from handmade import ARCHS, facts, found, tensorflow, toolkit, torch
@@ -95,6 +95,24 @@ def test_a_toolkit_that_is_whole_goes_before_others(installed, chosen, hint):
     else:
         lacks = "12.9.1 lacks libnvrtc.so.12 and libcublas.so.12, which CuPy 14.2.0 can open"
         assert answer.caution == lacks
+
+
+def test_what_wheels_lack_a_toolkit_has():
+    cupy = facts(
+        found("cupy", "14.2.0", "12", dist="cupy-cuda12x"),
+        carried=(Carried("cuda", "dist", "nvidia-cuda-runtime-cu12", "12.9.79", "12.9.79", "f"),),
+    )
+    kits = [toolkit("12.4.1"), toolkit("12.9.1")]
+    answer = resolve(cupy, kits, absent=lambda kit, _: WITHOUT.get(kit.name, ()))
+    assert (answer.bundled, answer.toolkit, answer.caution) == (True, "12.4.1", None)
+    assert answer.hint == "cudaswitch use 12.4.1"
+    shown = explain(answer)
+    assert shown.startswith("runs on its own CUDA 12.9.79, with the rest of 12.4.1; to build")
+    assert "next: cudaswitch use 12.4.1" in shown
+    answer = resolve(cupy, kits[1:], absent=lambda kit, _: WITHOUT.get(kit.name, ()))
+    assert answer.proviso == "once its wheels are complete"
+    assert answer.hint.startswith('`pip install "cupy-cuda12x[ctk]==14.2.0"`, which brings')
+    assert answer.hint.endswith("or a toolkit: `cudaswitch install 12 --force`")
 
 
 def whys(answer):

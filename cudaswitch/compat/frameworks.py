@@ -179,13 +179,17 @@ class Links(Row):
 class Opens(Row):
     """The libraries that builds from `since` on take from a toolkit, by their names without `lib`.
 
-    `nvvm` is libNVVM, which has a folder of its own there.
+    `nvvm` is libNVVM, which has a folder of its own there. From `extra_since` on, if that is said,
+    the `extra` of the distribution brings all of them as wheels, and those that are not among the
+    wheels of an environment are looked for below CUDA_HOME.
     """
 
     source: str
     confidence: str
     libraries: tuple[str, ...]
     since: Version
+    extra: str | None = None
+    extra_since: Version | None = None
 
 
 class Loading(Row):
@@ -306,10 +310,10 @@ class Framework:
     def _opens(self) -> Opens | None:
         return self._only("opens", Opens)
 
-    def opened_by(self, release: Version | None) -> tuple[str, ...]:
-        """List the libraries that a release takes from a toolkit, as far as is known."""
+    def opens_of(self, release: Version | None) -> Opens | None:
+        """Return what is known of the libraries that a release takes from a toolkit."""
         rule = self._opens
-        return rule.libraries if rule and within(release, rule.since, None) else ()
+        return rule if rule and within(release, rule.since, None) else None
 
     @cached_property
     def loading(self) -> Loading | None:

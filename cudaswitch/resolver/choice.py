@@ -8,6 +8,7 @@ from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.cudnn import unsupported_cuda
 from cudaswitch.compat.sonames import soname
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.platforms import current_platform
 from cudaswitch.resolver.facts import Facts, Rejected
 from cudaswitch.resolver.machine import check_driver, has_code
 from cudaswitch.resolver.names import together
@@ -59,6 +60,16 @@ def choose(
     nearer = f"would do, but {best.name} is nearer" if best else ""
     rejected = [Rejected(name, why or nearer) for name, why in whys.items() if named[name] != best]
     return best, rejected, lacking
+
+
+def install_command(wanted: Wanted, facts: Facts, *, builds: bool) -> str:
+    """Spell the command that brings such a toolkit, without cuDNN where it only `builds`."""
+    command = f"cudaswitch install {wanted.cuda.minor}"
+    if wanted.cudnn and not builds:
+        command += f" --cudnn {wanted.cudnn.minor}"
+    if facts.platform != current_platform():
+        command += f" --platform {facts.platform}"
+    return command
 
 
 def fits(wanted: Wanted, version: Version, facts: Facts) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cudaswitch.compat.frameworks import Framework, frameworks
 from cudaswitch.resolver.facts import Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.needs import Need, cpu_build, cpu_need, need_of, without_cuda
+from cudaswitch.resolver.own import left_out
 from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
@@ -47,7 +48,8 @@ def _of_environment(
             reason = Reason(f"it uses {part.name} {part.version} of the environment", part.source)
             # The release is named by two parts; the third is of the package that brings it.
             cuda = Version(Version(part.cuda).minor)
-            return Need(found, framework, cuda, None, None, None, True, (reason,))
+            rest = left_out(found, cuda, facts) if part.kind == "dist" else ()
+            return Need(found, framework, cuda, None, None, None, True, (reason,), rest=rest)
     text = "it finds no CUDA in the environment"
     asking = rule.toolkit_by if rule and alone else None
     for part in facts.carried:
