@@ -41,9 +41,10 @@ def resolved(environment: Environment, kits: Sequence[Toolkit]) -> Resolution:
     from pathlib import Path  # noqa: PLC0415  # slow to load
 
     from cudaswitch.detect.facts import facts_of  # noqa: PLC0415  # reads tables that few need
+    from cudaswitch.detect.toolkits import absent  # noqa: PLC0415  # the same
     from cudaswitch.resolver import resolve  # noqa: PLC0415  # the same
 
-    resolution = resolve(facts_of(Path(environment.prefix)), kits)
+    resolution = resolve(facts_of(Path(environment.prefix)), kits, absent=absent)
     if not resolution.runs:
         raise UnfitError(
             f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",

@@ -7,9 +7,12 @@ import os
 import posixpath
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from cudaswitch.binaries import read_elf
 from cudaswitch.durable import NO_HARD_LINKS
+from cudaswitch.elf import ElfError
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.toolkit import Entry, Package, parents, platform_of
@@ -19,9 +22,9 @@ PLACED_BYTES = 64 << 20
 """Largest file that is written anew with the toolkit's path in it: it is held in memory."""
 
 _SONAME = re.compile(r"(lib64/lib[^/]+\.so)\.([0-9.]+)")
-REAL_FOLDERS = frozenset({"", "bin", "lib64", "include", "nvvm", "targets"})
-"""Folders of a composed toolkit that are never a link, because packages meet in them or,
-for `bin`, because nvcc looks for its parts beside the folder that it was called in."""
+REAL_FOLDERS = frozenset({"", "bin", "lib64", "include", "nvvm", "nvvm/lib64", "targets"})
+"""Folders of a composed toolkit that are never a link, because packages meet in them, links are
+added or, for `bin`, because nvcc looks for its parts beside the folder that it was called in."""
 
 _LIBRARY_FOLDER = re.compile(r"(?:targets/[^/]+/)?lib(?:64)?/(.+)")
 _INCLUDE_FOLDER = re.compile(r"targets/[^/]+/include/(.+)")
@@ -274,9 +277,18 @@ def _make_usual(target: Path, platform: str, version: Version) -> None:
         _link(target / "nvvm" / "libdevice" / file.name, f"../../lib64/{file.name}")
     for file in sorted((target / "lib64").glob("libnvvm.so*")):
         _link(target / "nvvm" / "lib64" / file.name, f"../../lib64/{file.name}")
+    _number_nvvm(target / "nvvm" / "lib64" / "libnvvm.so")
     if not os.path.lexists(target / "version.json"):
         said = {"cuda": {"name": "CUDA SDK", "version": str(version)}}
         (target / "version.json").write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
+
+
+def _number_nvvm(bare: Path) -> None:
+    """Give libNVVM its SONAME where CUDA 12's wheel has it without: Numba looks for a number."""
+    with suppress(OSError, ElfError):
+        name = read_elf(bare).soname or ""
+        if re.fullmatch(r"libnvvm\.so\.\d{1,2}", name):
+            _link(bare.with_name(name), bare.name)
 
 
 def _link(path: Path, to: str) -> None:

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import adoptable
+import builders
+from builders.redist import redist_index
 from checks import refused, succeeded
+from cudaswitch.platforms import current_platform
 from homes import Home
 from made_environments import Env
 from tools import executable
@@ -187,3 +191,72 @@ def test_current_tells_why_there_is_none(stocked: Home, env: Env) -> None:
         )
     succeeded(stocked.run("pin", "system", "--global"))
     assert stocked.run("current", **active).stderr == ""
+
+
+PIECES = {
+    "cuda_cudart": ("12.4.127", "lib/libcudart.so.12"),
+    "cuda_nvcc": ("12.4.131", "nvvm/lib64/libnvvm.so"),
+    "cuda_nvrtc": ("12.4.127", "lib/libnvrtc.so.12"),
+    "libnvjitlink": ("12.4.127", "lib/libnvJitLink.so.12"),
+}
+"""Pieces of CUDA 12.4.1, and of each the library that numba-cuda takes from a toolkit."""
+
+
+@pytest.fixture
+def nvidia(tmp_path: Path) -> str:
+    archives = []
+    for name, (version, library) in PIECES.items():
+        top = f"{name}-linux-x86_64-{version}-archive"
+        tree = {library: builders.elf_bytes(Path(library).name, {"f": 1})}
+        archives.append(builders.tar_archive(tmp_path / f"made/{top}.tar.xz", top, tree))
+    redist_index(tmp_path / "nvidia", "cuda", "12.4.1", archives)
+    return (tmp_path / "nvidia").as_uri()
+
+
+@pytest.fixture
+def numba(env: Env) -> Env:
+    env.dist("numba-cuda", "0.30.4")
+    env.dist("cuda-bindings", "12.9.4")
+    return env
+
+
+only_linux = pytest.mark.skipif(current_platform() != "linux-64", reason="made for linux-64")
+
+
+@only_linux
+def test_a_toolkit_without_libraries_is_told_and_made_whole(
+    home: Home, numba: Env, nvidia: str
+) -> None:
+    there = {"VIRTUAL_ENV": str(numba.prefix), "CUDASWITCH_NVIDIA_URL": nvidia}
+    there["CUDASWITCH_DRIVER"] = "580.65.06"
+    some = ("--from", "nvidia", "--components", "cudart,nvcc")
+    assert succeeded(home.run("install", "12.4", *some, **there)) == ["12.4.1"]
+    first, *rest = succeeded(home.run("resolve", **there))
+    assert first == "needs CUDA 12: 12.4.1, which lacks libnvJitLink.so.12 and libnvrtc.so.12"
+    told = "12.4.1 lacks libnvJitLink.so.12 and libnvrtc.so.12, which numba-cuda 0.30.4 can open"
+    assert any(told in line for line in rest)
+    assert "next: cudaswitch install 12 --force" in rest
+    done = home.run("exec", "auto", "--", "true", **there)
+    assert done.stderr == f"cudaswitch: {told}\nhint: cudaswitch install 12 --force\n"
+    for _ in range(2):
+        assert succeeded(home.run("install", "auto", "--from", "nvidia", **there)) == ["12.4.1"]
+        assert succeeded(home.run("resolve", **there))[0] == "needs CUDA 12: 12.4.1"
+    assert succeeded(home.run("verify")) == []
+
+
+@only_linux
+def test_an_older_toolkit_that_is_whole_goes_before_a_newer_one(
+    home: Home, numba: Env, nvidia: str, tmp_path: Path
+) -> None:
+    there = {"VIRTUAL_ENV": str(numba.prefix), "CUDASWITCH_NVIDIA_URL": nvidia}
+    there["CUDASWITCH_DRIVER"] = "580.65.06"
+    succeeded(home.run("install", "12.4", "--from", "nvidia", **there))
+    newer = adoptable.toolkit(tmp_path / "cuda-12.9", "12.9.86")
+    succeeded(home.run("adopt", newer))
+    assert succeeded(home.run("resolve", **there))[0] == "needs CUDA 12: 12.9.86"
+    # Now that the runtime is where it is looked for, the others are missed.
+    (newer / "lib64/libcudart.so.12").symlink_to("libcudart.so.11.2.152")
+    first, *rest = succeeded(home.run("resolve", **there))
+    assert first == "needs CUDA 12: 12.4.1"
+    assert "  - 12.9.86 lacks libnvJitLink.so.12, libnvrtc.so.12 and libnvvm.so" in rest
+    assert succeeded(home.run("install", "auto", "--from", "nvidia", **there)) == ["12.4.1"]

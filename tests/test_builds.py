@@ -137,7 +137,21 @@ def test_paddle_names_cuda_and_cudnn_by_their_majors(env, version, cuda, cudnn):
 def test_numba_cuda_uses_the_release_that_the_environment_brings(env, dist, cuda):
     env.dist("numba", "0.62.0")
     env.dist("numba-cuda", "0.20.0")
-    env.dist(*dist.split())
+    name, version = dist.split()
+    suffix = "-cu12" if name.endswith("-cu12") else ""
+    for each in (name, *(f"nvidia-{it}{suffix}" for it in ("cuda-runtime", "cuda-nvrtc"))):
+        env.dist(each, version)
+    lacking = env.resolve()
+    assert (lacking.bundled, lacking.caution) == (
+        True,
+        "numba-cuda 0.20.0: its wheels lack libnvJitLink",
+    )
+    extra = f"cu{cuda[:2]}"
+    assert lacking.hint == (
+        f'`pip install "numba-cuda[{extra}]==0.20.0"`, which brings them, or a toolkit:'
+        f" `cudaswitch install {cuda}`"
+    )
+    env.dist(f"nvidia-nvjitlink{suffix}", version)
     answer = env.resolve()
     assert (answer.cuda, answer.bundled, answer.hint) == (cuda, True, f"cudaswitch install {cuda}")
     cudas = {it.name: (it.version, it.cuda) for it in answer.frameworks}

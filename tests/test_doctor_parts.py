@@ -109,6 +109,66 @@ def test_a_toolkit_that_was_installed_in_parts_lacks_a_library(
         assert f"cudaswitch env {release} " in patient.told(LOST.format(library))["fix"]
 
 
+def test_one_of_the_libraries_that_cuda_pathfinder_names(patient: Patient) -> None:
+    """It names those of all majors, and none of them for anybody in particular."""
+    pasted = 'Error: Failure finding "libnvrtc.so.13 or libnvrtc.so.12": No such file: libnvrtc'
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install 13 && ")
+    patient.env["CUDASWITCH_DRIVER"] = "570.86.15"
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install 12 && ")
+    patient.env["CUDA_HOME"] = str(patient.adopt("13.0.88"))
+    found = patient.told(pasted)
+    assert found["fix"].startswith("cudaswitch install 13.0.3 --from pypi && ")
+    assert "; 13.0.88 has no libnvrtc.so.13" in found["cause"]
+    env = patient.virtualenv()
+    env.dist("cupy-cuda12x", "14.2.0")
+    patient.activate(env)
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install 12 && ")
+
+
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [("cuSPARSE", "cusparse.so.12"), ("cuFFT", "cufft.so.11"), ("CUDA", "cudart.so.12")],
+)
+def test_a_jax_without_wheels_has_the_library_of_a_toolkit(
+    patient: Patient, name: str, library: str
+) -> None:
+    env = patient.virtualenv()
+    env.dist("jax-cuda12-plugin", "0.6.2")
+    patient.activate(env)
+    kit = patient.adopt("12.4.131")
+    patient.env["LD_LIBRARY_PATH"] = f"{kit}/lib64"
+    stem, _, number = library.partition(".so.")
+    for there in (kit / "lib64").glob(f"lib{stem}.so*"):
+        there.unlink()
+    pasted = f"Unable to load {name}. Is it installed?"
+    found = patient.told(pasted)
+    assert found["fix"].startswith("cudaswitch install 12 --from nvidia --force && ")
+    assert f"; 12.4.131 has no lib{library}" in found["cause"]
+    patient.library(kit / "lib64", f"lib{stem}", f"lib{library}", f"{number}.9")
+    assert "cudaswitch env 12 " in patient.told(pasted)["fix"]
+    env.dist("nvidia-cuda-runtime-cu12", "12.9.79")
+    env.dist("nvidia-cudnn-cu12", "9.10.2.21")
+    assert patient.told(pasted)["fix"] == "unset LD_LIBRARY_PATH"
+
+
+def test_triton_is_led_to_a_ptxas(patient: Patient) -> None:
+    pasted = "RuntimeError: Cannot find ptxas"
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install ")
+    here, active = patient.adopt("12.4.131"), patient.toolkit(patient.work / "kit", "11.8.89")
+    assert patient.told(pasted)["fix"] == f"export TRITON_PTXAS_PATH={here}/bin/ptxas"
+    patient.env["CUDA_HOME"] = str(active)
+    assert patient.told(pasted)["fix"] == f"export TRITON_PTXAS_PATH={active}/bin/ptxas"
+
+
+def test_a_toolkit_without_libnvvm_is_none_for_numba(patient: Patient) -> None:
+    pasted = "NvvmSupportError: libNVVM cannot be found. Do `conda install cudatoolkit`:"
+    patient.adopt("12.4.131")
+    (patient.adopt("12.6.3") / "nvvm/lib64/libnvvm.so.4").unlink()
+    assert "cudaswitch env 12.4.131 " in patient.told(pasted)["fix"]
+    (patient.work / "kits/12.4.131/nvvm/lib64/libnvvm.so.4").unlink()
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install 12 --from nvidia --force && ")
+
+
 @pytest.mark.parametrize("name", ["cublas_v2.h", "cusparse.h"])
 def test_a_toolkit_that_was_installed_in_parts_lacks_a_header(patient: Patient, name: str) -> None:
     kit = patient.adopt("13.0.0")

@@ -380,6 +380,21 @@ def test_a_store_can_be_moved(home: Home, tmp_path: Path, refusal: int) -> None:
     assert [row["path"] for row in listed] == [str(moved / "toolkits" / name) for name in BOTH]
 
 
+def test_libnvvm_of_a_wheel_has_its_number_too(home: Home, tmp_path: Path) -> None:
+    """CUDA 12's wheel has it under its plain name alone, and Numba looks for the other."""
+    library = builders.elf_library(tmp_path / "made", "libnvvm.so.4", {"nvvmVersion": 2})
+    tag = "py3-none-manylinux_2_17_x86_64"
+    tree = {
+        "nvidia/cuda_nvcc/bin/ptxas": File(b"#!/bin/sh\n", executable=True),
+        "nvidia/cuda_nvcc/nvvm/lib64/libnvvm.so": library.read_bytes(),
+    }
+    wheel = builders.wheel(tmp_path, "nvidia-cuda-nvcc-cu12", "12.9.86", tag, tree=tree)
+    assert succeeded(home.run("install", wheel)) == ["12.9.86"]
+    folder = home.store / "toolkits/12.9.86/nvvm/lib64"
+    assert (folder / "libnvvm.so.4").samefile(folder / "libnvvm.so")
+    assert succeeded(home.run("verify")) == []
+
+
 def test_a_store_of_others_is_read_where_it_is_mounted(home: Home, tmp_path: Path) -> None:
     succeeded(home.run("install", *made(tmp_path)))
     lab = tmp_path / "lab"

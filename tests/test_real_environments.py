@@ -137,7 +137,9 @@ def test_which_tells_what_real_wheels_load(
 def test_real_wheels_are_seen(wheels: Path) -> None:
     facts = facts_of(wheels, driver="550.54.15")
     assert [(it.component, it.name, it.cuda) for it in facts.carried] == [
-        ("cuda", "nvidia-cuda-runtime-cu12", "12.4.127")
+        ("cuda", "nvidia-cuda-runtime-cu12", "12.4.127"),
+        ("cusparse", "nvidia-cusparse-cu12", "12"),
+        ("nvJitLink", "nvidia-nvjitlink-cu12", "12.4.127"),
     ]
     assert bundles_cuda(wheels)
     assert facts.notes == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cudaswitch.resolver import Carried, Claim, FoundFramework, resolve
+from cudaswitch.resolver import Carried, Claim, FoundFramework, explain, resolve
 from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.versions import Version
 from handmade import ARCHS, facts, found, tensorflow, toolkit, torch
@@ -53,6 +53,66 @@ def test_the_toolkit_chosen(case):
         others = {rejected.toolkit for rejected in answer.rejected}
         assert others == set(STORE) - {expected}
         assert all(rejected.why for rejected in answer.rejected)
+
+
+@pytest.mark.parametrize(
+    ("installed", "such"),
+    [
+        ([], "`cudaswitch install 12`"),
+        (["11.1.1", "13.0.2"], "`cudaswitch install 12`"),
+        (["12.4.1", "12.9.1", "13.0.2"], "`cudaswitch use 12.9.1`"),
+    ],
+)
+def test_numba_takes_a_toolkit_that_is_here(installed, such):
+    kits = [toolkit(name) for name in installed]
+    assert such in resolve(facts(found("numba", "0.61.2", dist="numba")), kits).hint
+
+
+WITHOUT = {"12.9.1": ("libnvrtc.so.12", "libcublas.so.12"), "12.6.3": ("libnvrtc.so.12",)}
+
+
+@pytest.mark.parametrize(
+    ("installed", "chosen", "hint"),
+    [
+        (["12.4.1", "12.6.3", "12.9.1"], "12.4.1", "cudaswitch use 12.4.1"),
+        (["12.6.3", "12.9.1"], "12.9.1", "cudaswitch install 12 --force"),
+    ],
+)
+def test_a_toolkit_that_is_whole_goes_before_others(installed, chosen, hint):
+    asked = []
+
+    def absent(kit, libraries):
+        asked.append((kit.name, libraries[-1]))
+        return WITHOUT.get(kit.name, ())
+
+    kits = [toolkit(name) for name in ("11.8.0", *installed)]
+    answer = resolve(facts(found("cupy", "14.2.0", "12", dist="cupy-cuda12x")), kits, absent=absent)
+    assert (answer.toolkit, answer.hint) == (chosen, hint)
+    assert answer.absent == WITHOUT.get(chosen, ())
+    assert asked == [(name, "nvrtc") for name in installed]
+    if chosen == "12.4.1":
+        assert whys(answer)["12.9.1"] == "lacks libnvrtc.so.12 and libcublas.so.12"
+    else:
+        lacks = "12.9.1 lacks libnvrtc.so.12 and libcublas.so.12, which CuPy 14.2.0 can open"
+        assert answer.caution == lacks
+
+
+def test_what_wheels_lack_a_toolkit_has():
+    cupy = facts(
+        found("cupy", "14.2.0", "12", dist="cupy-cuda12x"),
+        carried=(Carried("cuda", "dist", "nvidia-cuda-runtime-cu12", "12.9.79", "12.9.79", "f"),),
+    )
+    kits = [toolkit("12.4.1"), toolkit("12.9.1")]
+    answer = resolve(cupy, kits, absent=lambda kit, _: WITHOUT.get(kit.name, ()))
+    assert (answer.bundled, answer.toolkit, answer.caution) == (True, "12.4.1", None)
+    assert answer.hint == "cudaswitch use 12.4.1"
+    shown = explain(answer)
+    assert shown.startswith("runs on its own CUDA 12.9.79, with the rest of 12.4.1; to build")
+    assert "next: cudaswitch use 12.4.1" in shown
+    answer = resolve(cupy, kits[1:], absent=lambda kit, _: WITHOUT.get(kit.name, ()))
+    assert answer.proviso == "once its wheels are complete"
+    assert answer.hint.startswith('`pip install "cupy-cuda12x[ctk]==14.2.0"`, which brings')
+    assert answer.hint.endswith("or a toolkit: `cudaswitch install 12 --force`")
 
 
 def whys(answer):

@@ -11,7 +11,14 @@ from cudaswitch import sources, talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
 from cudaswitch.cli.packages import bring_up_to_date
-from cudaswitch.cli.wanting import LIBRARY_OF_FILE, Order, means_auto, refuse_words, wanted
+from cudaswitch.cli.wanting import (
+    LIBRARY_OF_FILE,
+    Order,
+    chosen_here,
+    means_auto,
+    refuse_words,
+    wanted,
+)
 from cudaswitch.download.cache import workplace
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.install import install as install_artifacts
@@ -77,10 +84,12 @@ def install(
         brought = [artifact for delivery in deliveries.values() for artifact in delivery.artifacts]
         bundles = [sources.Delivery(tuple(brought))] if brought else []
         for each, request in requests.items():
+            chosen, lacks = (None, False) if platform else chosen_here(each)
             order = Order(
                 *(store.home, source, channels, components, platform, offline, work),
-                anew=force,
+                anew=force or lacks,
                 fitting=means_auto(each),
+                chosen=chosen,
                 names_components=are_named,
             )
             got = order.supply(request)

@@ -12,6 +12,7 @@ from cudaswitch import talk
 from cudaswitch.cli import options, output
 from cudaswitch.compat.compilers import Bounds
 from cudaswitch.detect.facts import facts_of
+from cudaswitch.detect.toolkits import absent
 from cudaswitch.environments import active_environment, environment_at
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import bounds
@@ -59,7 +60,7 @@ def resolve(
             )
         environment = active
     facts = facts_of(Path(environment.prefix), driver=driver, cc=cc, gcc=gcc, platform=platform)
-    resolution = resolve_facts(facts, all_present(), _accepts)
+    resolution = resolve_facts(facts, all_present(), _accepts, absent)
     if as_json:
         talk.data(resolution.to_json())
     else:

@@ -21,7 +21,7 @@ from cudaswitch.platforms import current_platform
 from cudaswitch.sources.choosing import source_for
 from cudaswitch.sources.components import refuse_unknown
 from cudaswitch.staging import refuse_unwritable
-from cudaswitch.store import all_stores, dealias, find
+from cudaswitch.store import all_present, all_stores, dealias, find
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, Version, parse_request, quote_request
 
@@ -61,6 +61,14 @@ def means_auto(what: str) -> bool:
     return dealias(parse_request(what)).text == "auto"
 
 
+def chosen_here(what: str) -> tuple[Version | None, bool]:
+    """Tell which CUDA that is installed `auto` means, and whether it lacks what is opened of it."""
+    kits = all_present() if means_auto(what) else []
+    answer = resolved(required_environment(os.environ, what), kits) if kits else None
+    chosen = (kit.version for kit in kits if answer and kit.name == answer.toolkit)
+    return next(chosen, None), bool(answer and answer.absent)
+
+
 def wanted(what: str, cudnn: str | None) -> Request:
     """Return the request for a WHAT that names no file; `auto` is what the environment needs.
 
@@ -91,8 +99,8 @@ class Order:
     """How a request is to be got for the store `home`, as the options of `install` say.
 
     With `anew` it does not matter what is there. With `fitting` it is enough that something
-    fits; else a version that is not given in full means the newest that there is.
-    `names_components` says that the components are not just the usual ones.
+    fits, the `chosen` CUDA before others; else a version that is not given in full means the
+    newest that there is. `names_components` says that the components are not just the usual ones.
     """
 
     home: Home
@@ -104,6 +112,7 @@ class Order:
     work: Path
     anew: bool
     fitting: bool
+    chosen: Version | None
     names_components: bool
 
     def supply(self, request: Request) -> Toolkit | sources.Delivery:
@@ -120,7 +129,8 @@ class Order:
         sources.require(self._source(request)[0], self.channels)
         if self.anew or self.platform:
             return self._whole(request)
-        present = _present(request)
+        exact = request._replace(text=str(self.chosen)) if self.chosen else request
+        present = _present(exact) or _present(request)
         if present and (self.fitting or self.offline):
             self._refuse_odd_components(request)
             if not (self.fitting or _is_full(request.text, request.cudnn)):

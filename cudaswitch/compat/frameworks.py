@@ -176,6 +176,22 @@ class Links(Row):
     libraries: tuple[str, ...]
 
 
+class Opens(Row):
+    """The libraries that builds from `since` on take from a toolkit, by their names without `lib`.
+
+    `nvvm` is libNVVM, which has a folder of its own there. From `extra_since` on, if that is said,
+    the `extra` of the distribution brings all of them as wheels, and those that are not among the
+    wheels of an environment are looked for below CUDA_HOME.
+    """
+
+    source: str
+    confidence: str
+    libraries: tuple[str, ...]
+    since: Version
+    extra: str | None = None
+    extra_since: Version | None = None
+
+
 class Loading(Row):
     """How a framework loads its libraries; paths are below site-packages.
 
@@ -289,6 +305,15 @@ class Framework:
     @cached_property
     def links(self) -> Links | None:
         return self._only("links", Links)
+
+    @cached_property
+    def _opens(self) -> Opens | None:
+        return self._only("opens", Opens)
+
+    def opens_of(self, release: Version | None) -> Opens | None:
+        """Return what is known of the libraries that a release takes from a toolkit."""
+        rule = self._opens
+        return rule if rule and within(release, rule.since, None) else None
 
     @cached_property
     def loading(self) -> Loading | None:

@@ -21,6 +21,9 @@ from cudaswitch.resolver import Carried, Facts, OwnNvcc
 from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
+_NUMBERED_AS_CUDA = ("cuda", "cublas", "nvvm", "compiler", "bindings", "nvrtc", "nvJitLink")
+"""What wheels bring whose version begins with that of the CUDA that they are of."""
+
 
 def facts_of(
     prefix: Path | None,
@@ -188,7 +191,7 @@ def _carried_dists(dists: list[Dist], path: _LibraryPath, reading: Reading) -> l
         if found and release:
             carrier, major = found
             # The names without a suffix belong to CUDA 13 and later.
-            cuda = major if carrier.component == "cudnn" else release.text
+            cuda = release.text if carrier.component in _NUMBERED_AS_CUDA else major
             part = Carried(
                 carrier.component, "dist", dist.name, dist.version, cuda, reading.name(dist.record)
             )

@@ -219,8 +219,8 @@ RULES = (
         "CS043",
         "warning",
         "nvcc and the framework are of different CUDA majors",
-        "extensions that are compiled here are refused: `The detected CUDA version mismatches the"
-        " version that was used to compile PyTorch`",
+        "what is compiled here loads another CUDA than the framework; PyTorch refuses to compile:"
+        " `The detected CUDA version mismatches the version that was used to compile PyTorch`",
         ("pytorch/pytorch#73047", "boschresearch/DroidCalib#5", "icip-cas/AutoAlign#25"),
         _other_nvcc,
     ),

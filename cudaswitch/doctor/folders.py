@@ -25,8 +25,10 @@ from cudaswitch.tools import is_shim, is_toolkit_tool
 
 STUBS = ("lib64/stubs", "lib/stubs", "targets/x86_64-linux/lib/stubs")
 """Where a toolkit has what stands for the driver's library while one links."""
+LIBNVVM = "nvvm/lib64/libnvvm.so.4"
+"""libNVVM as Numba looks for it, of CUDA 11 to 13."""
 PROBED = (
-    *("bin/nvcc", "bin/ptxas", *LIBRARY_FOLDERS),
+    *("bin/nvcc", "bin/ptxas", LIBNVVM, *LIBRARY_FOLDERS),
     *("include/cuda_runtime_api.h", "targets/x86_64-linux/include/cuda_runtime_api.h"),
     *(f"{folder}/libcuda.so" for folder in STUBS),
 )

@@ -13,6 +13,7 @@ from cudaswitch.activation import applied
 from cudaswitch.compat.sonames import soname
 from cudaswitch.decision import decide, version_file, working_directory
 from cudaswitch.detect.facts import facts_of
+from cudaswitch.detect.toolkits import absent
 from cudaswitch.doctor import folders
 from cudaswitch.doctor.hooked import hooks_of, kernels_of, pinned, scripts_of
 from cudaswitch.doctor.loading import found_by_loader, strangers
@@ -52,7 +53,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     lost = [kit for kit in kits if not os.path.isdir(kit.ground)]
     # What is proposed must be of use here.
     usable = [kit for kit in kits if kit.platform == needs.platform and kit not in lost]
-    resolution, compiler = resolve(needs, usable), needs.compiler
+    resolution, compiler = resolve(needs, usable, absent=absent), needs.compiler
     nvcc = tuple(folders.tools("nvcc", variables))
     homes = dict(folders.homes(variables))
     home_kit = homes.get("CUDA_HOME")

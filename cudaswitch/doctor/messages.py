@@ -11,7 +11,8 @@ from pathlib import Path
 
 from cudaswitch.doctor.model import Facts, Finding, Found, Rule
 from cudaswitch.doctor.parts import Part, lacking, named
-from cudaswitch.doctor.remedies import FOR_PART, SPELLED, gpu_code, reach, release_with
+from cudaswitch.doctor.releases import gpu_code, number_meant, reach, release_with
+from cudaswitch.doctor.remedies import FOR_PART, SPELLED
 from cudaswitch.namedtuples import NamedTuple
 
 _WIDEST = 2_000
@@ -118,6 +119,11 @@ def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
     """Take the values out of the message and add those of this machine."""
     values = defaultdict(str, {key: it for key, it in match.groupdict().items() if it})
     active = facts.active
+    if component := values["component"]:
+        values["library"] = "cudart" if component == "CUDA" else component.lower()
+    if component or "sonames" in match.groupdict():
+        numbers = re.findall(r"\.so\.([\d.]+)", f".so{values['sonames']}")
+        values["soname"] = number_meant(facts, values["library"], numbers)
     if values["soname"]:
         values["cuda"] = release_with(facts, values["library"], values["soname"])
     if values["gpu"]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
-from cudaswitch.doctor.folders import CUPTI, INCLUDES, STUBS
+from cudaswitch.doctor.folders import CUPTI, INCLUDES, LIBNVVM, STUBS
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.spelling import install_command, use_command
 from cudaswitch.namedtuples import NamedTuple
@@ -38,6 +38,7 @@ class Part(NamedTuple):
 
 NVCC = Part("nvcc", ("bin/nvcc",), ("conda",))
 PTXAS = Part("ptxas", ("bin/ptxas",), ("conda",))
+NVVM = Part("libNVVM", (LIBNVVM,), (), "nvvm")
 STUB = Part("stub of libcuda", tuple(f"{at}/libcuda.so" for at in STUBS), ("pypi", "conda"))
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
-from cudaswitch.compat.drivers import newest_cuda, releases
+from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.frameworks import Takes, frameworks
-from cudaswitch.compat.sonames import releases_with
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.parts import (
     NVCC,
+    NVVM,
     PTXAS,
     STUB,
     Part,
@@ -22,6 +21,7 @@ from cudaswitch.doctor.parts import (
     library,
     place,
 )
+from cudaswitch.doctor.releases import knowing, newest_run, release_with, runs, used_now
 from cudaswitch.doctor.spelling import (
     install_command,
     pip,
@@ -35,7 +35,6 @@ from cudaswitch.doctor.spelling import (
 )
 from cudaswitch.hostcompiler import bringing
 from cudaswitch.programs import conda_program
-from cudaswitch.resolver.machine import check_driver
 from cudaswitch.versions import Request, Version
 
 _CUDNN_MAJORS = ("9", "8", "7")
@@ -74,12 +73,10 @@ def _build(facts: Facts, named: str, part: Part = NVCC) -> str:
         return _newest_of(facts, takes, part)
     if fits := having(facts, part):
         return use_command(facts, fits[-1].name)
-    driver = facts.needs.driver
-    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
-    return first_that_has(facts, str(newest or releases()[0]), part)
+    return first_that_has(facts, str(newest_run(facts)), part)
 
 
-def _newest_of(facts: Facts, takes: Takes, part: Part | None = None) -> str:
+def _newest_of(facts: Facts, takes: Takes, part: Part) -> str:
     fits = [kit for kit in having(facts, part) if takes.accepts(kit.version)]
     if fits:
         return use_command(facts, fits[-1].name)
@@ -92,8 +89,14 @@ def _numba(facts: Facts, _: str) -> str:
     cuda = next((one.cuda for one in found if one.name == "numba-cuda"), None)
     takes = frameworks()["numba"].takes
     if cuda or takes is None:
-        return first_that_has(facts, cuda) if cuda else _build(facts, "")
-    return _newest_of(facts, takes)
+        return first_that_has(facts, cuda, NVVM) if cuda else _build(facts, "", NVVM)
+    return _newest_of(facts, takes, NVVM)
+
+
+def _jax(facts: Facts, cuda: str, part: Part) -> str:
+    """Bring a toolkit with a library to a JAX without wheels, else keep toolkits from its own."""
+    leans = any(it.name == "jax" and not it.bundled for it in facts.resolution.frameworks)
+    return first_that_has(facts, cuda, part) if leans else _clean(facts, "")
 
 
 def _at_least(facts: Facts, least: str) -> str:
@@ -154,9 +157,9 @@ def _cudnn(facts: Facts, words: str) -> str:
     newest = lowest_capability(Version(str(least.major)))
     if newest is None:
         return "cudaswitch compat"
-    here = [kit.version for kit in reversed(facts.installed) if _runs(facts, kit.version)]
-    mine = filter(None, (_in_use(facts), *here))
-    usual = [one for one in newest.cuda if _runs(facts, one)] or [newest.cuda[0]]
+    here = [kit.version for kit in reversed(facts.installed) if runs(facts, kit.version)]
+    mine = filter(None, (used_now(facts), *here))
+    usual = [one for one in newest.cuda if runs(facts, one)] or [newest.cuda[0]]
     candidates = [
         *([Version(own)] if own else []),
         *(one for one in mine if not unsupported_cuda(newest.cudnn, one)),
@@ -170,7 +173,7 @@ def _newest_major(facts: Facts) -> str:
     """Tell which cuDNN the frameworks need, else the newest that the CUDA in use has."""
     if facts.resolution.cudnn:
         return str(Version(facts.resolution.cudnn).major)
-    in_use = _in_use(facts)
+    in_use = used_now(facts)
     rows = [lowest_capability(Version(major)) for major in _CUDNN_MAJORS]
     served = (row for row in rows if row and not (in_use and unsupported_cuda(row.cudnn, in_use)))
     return next((str(row.cudnn.major) for row in served), _CUDNN_MAJORS[0])
@@ -190,76 +193,13 @@ def _beside(facts: Facts, name: str) -> str:
     """Bring a library that is no part of a toolkit: conda's package, or NVIDIA's wheel."""
     if facts.environment and facts.environment.owner == "C":
         return f"{conda_program(facts.variables)} install -c conda-forge {name}"
-    needs, in_use = facts.resolution, _in_use(facts)
+    needs, in_use = facts.resolution, used_now(facts)
     cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
     return f"{pip(facts)} install nvidia-{name}-cu{cuda.major}"
 
 
-def _in_use(facts: Facts) -> Version | None:
-    """Return the release X.Y of the active toolkit."""
-    active = facts.active
-    return Version(active.version.minor) if active and active.version else None
-
-
-def _runs(facts: Facts, cuda: Version) -> bool:
-    return not check_driver(cuda, facts.needs).blocks
-
-
-def release_with(facts: Facts, name: str, number: str) -> str:
-    """Choose a CUDA release with a library: the framework's, the active one, else the newest.
-
-    Where that is not here, one that is goes first. What the driver does not run is chosen last.
-    """
-    known = releases_with(name, number)
-    active = facts.active.version if facts.active else None
-    for mine in (facts.resolution.cuda, str(active or "")):
-        if mine and any(Version(mine).starts_with(one) for one in known):
-            return Version(mine).minor
-    newest = ([one for one in known if _runs(facts, one)] or known)[-1]
-    here = [kit.version for kit in having(facts, library(name, f"so.{number}"))]
-    usable = [one for one in here if _runs(facts, one)]
-    is_here = not usable or any(one.starts_with(newest) for one in usable)
-    return str(newest) if is_here else usable[-1].minor
-
-
-def reach(facts: Facts, number: str) -> tuple[str, str]:
-    """Tell up to which CUDA the driver goes, "" where nothing tells, and say it in words.
-
-    `number` is what a message gives for it, 11040 for 11.4, or "".
-    """
-    driver = facts.needs.driver
-    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
-    if number:
-        # cudaDriverGetVersion: 1000 times the major and 10 times the minor.
-        newest = Version(f"{int(number) // 1000}.{int(number) % 1000 // 10}")
-        return str(newest), f"the driver was made for CUDA up to {newest}"
-    if driver is None or newest is None:
-        return "", "`nvidia-smi` shows up to which CUDA the driver goes"
-    return str(newest), f"driver {driver} was made for CUDA up to {newest}"
-
-
 def _driver(facts: Facts, newest: str) -> str:
     return first_that_has(facts, newest) if newest else "nvidia-smi"
-
-
-def gpu_code(facts: Facts, number: str) -> str:
-    """Say which CUDA releases have code for a GPU, 35 for 3.5, and how the active one stands."""
-    name, known, in_use = f"{number[:-1]}.{number[-1]}", _knowing(number), _in_use(facts)
-    if not known:
-        return f"no CUDA release that is known here has code for compute capability {name}"
-    told = f"{known[-1]} to {known[0]} have code for compute capability {name}"
-    if in_use and in_use > known[0]:
-        return f"CUDA {in_use} has given the GPU up: {told}"
-    if in_use and in_use < known[-1]:
-        return f"CUDA {in_use} is older than the GPU: {told}"
-    return f"CUDA {told}"
-
-
-def _knowing(number: str) -> list[Version]:
-    """List the releases whose nvcc knows a GPU, the newest first."""
-    return [
-        cuda for cuda in releases() if any(int(number) in row.sm for row in architectures(cuda))
-    ]
 
 
 def _gpu(facts: Facts, number: str) -> str:
@@ -267,8 +207,8 @@ def _gpu(facts: Facts, number: str) -> str:
 
     Else the oldest, or the newest where the GPU was given up.
     """
-    known, in_use = _knowing(number), _in_use(facts) or releases()[0]
-    fits = [cuda for cuda in known if _runs(facts, cuda)] or known
+    known, in_use = knowing(number), used_now(facts) or releases()[0]
+    fits = [cuda for cuda in known if runs(facts, cuda)] or known
     own = Version(facts.resolution.cuda or "0")
     there = [kit for kit in having(facts, NVCC) if Version(kit.version.minor) in fits]
     if any(cuda.starts_with(own) or own.starts_with(cuda) for cuda in fits):
@@ -312,7 +252,17 @@ def _led_to(facts: Facts, name: str, part: Part, *others: tuple[str, frozenset[s
             if folder not in facts.get(name).split(":"):
                 return spell(facts, put_first(name, folder), {})
             break
-    return _build(facts, str(_in_use(facts) or ""), part)
+    return _build(facts, str(used_now(facts) or ""), part)
+
+
+def _triton(facts: Facts, _: str) -> str:
+    """Name the ptxas of the active toolkit, else of one that is here, else bring one."""
+    kits = [kit.path for kit in reversed(having(facts, PTXAS))]
+    if facts.active and place(facts.active.has, PTXAS):
+        kits.insert(0, facts.active.home)
+    if not kits:
+        return _build(facts, "", PTXAS)
+    return setting(facts, "TRITON_PTXAS_PATH", f"{kits[0]}/bin/ptxas")
 
 
 def _nvrtc(facts: Facts, _: str) -> str:
@@ -353,6 +303,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "mixed": _mixed,
     "set": _set,
     "stubs": _stubs,
+    "triton": _triton,
     "unset": _set,
     "cudart": partial(first_that_has, part=library("cudart", "so")),
     "nvtx": _nvtx,
@@ -365,6 +316,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
 
 FOR_PART: dict[str, Callable[[Facts, str, Part], str]] = {
     "headers": _headers,
+    "jax": _jax,
     "link": _link,
     "mixed": _mixed,
     "use": first_that_has,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.compat.frameworks import frameworks
-from cudaswitch.platforms import current_platform
-from cudaswitch.resolver.choice import Wanted, choose, fits
+from cudaswitch.resolver.choice import Absent, Wanted, choose, fits
+from cudaswitch.resolver.draft import Draft, same_major
 from cudaswitch.resolver.explain import explain
 from cudaswitch.resolver.facts import (
     Carried,
@@ -21,11 +21,10 @@ from cudaswitch.resolver.facts import (
     Resolution,
     ResolvedFramework,
 )
-from cudaswitch.resolver.following import follow
-from cudaswitch.resolver.machine import Verdict, ceiling, check, check_compilers, instead_of
-from cudaswitch.resolver.names import serves
+from cudaswitch.resolver.following import follow, hint_of
+from cudaswitch.resolver.machine import ceiling, check, check_compilers, instead_of
+from cudaswitch.resolver.names import serves, shortened, together
 from cudaswitch.resolver.needs import Need, need_of
-from cudaswitch.resolver.own import Lack
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
@@ -44,72 +43,19 @@ __all__ = [
 ]
 
 
-_TITLES = {"cuda": "CUDA", "cudnn": "cuDNN", "cublas": "cuBLAS"}
-
-
-class _Draft:
-    """The resolution while the steps fill it in."""
-
-    def __init__(
-        self, facts: Facts, toolkits: Sequence[Toolkit], accepts: Callable[[Toolkit], Bounds | None]
-    ) -> None:
-        self.facts = facts
-        self.toolkits = toolkits
-        self.accepts = accepts
-        self.reasons: list[Reason] = []
-        self.needs: list[Need] = []
-        self.verdicts: list[Verdict] = []
-        self.wanted: Wanted | None = None
-        self.conflict = False
-        self.toolkit: Toolkit | None = None
-        self.compiler: OwnNvcc | None = None
-        self.rejected: list[Rejected] = []
-        self.caution: str | None = None
-        self.proviso: str | None = None
-        self.hint: str | None = None
-
-    @property
-    def with_cuda(self) -> list[Need]:
-        return [need for need in self.needs if need.cuda]
-
-    @property
-    def left_alone(self) -> bool:
-        """Tell whether a toolkit is needed whose libraries are not put into LD_LIBRARY_PATH."""
-        needed = self.wanted is not None and not self.bundled and not self.conflict
-        return needed and self.facts.brings is not None
-
-    @property
-    def lacks(self) -> list[tuple[Need, Lack]]:
-        return [(need, need.lack) for need in self.with_cuda if need.lack]
-
-    @property
-    def bundled(self) -> bool:
-        return bool(self.with_cuda) and all(need.own for need in self.with_cuda)
-
-    @property
-    def own(self) -> str | None:
-        """Spell the parts of its own CUDA with which an environment serves what leads."""
-        lead = self.wanted.cuda if self.wanted else None
-        near = [it for it in self.with_cuda if lead and _same_major(it, lead)]
-        serving = next((it.serving for it in near if it.serving), ())
-        return " and ".join(f"{_TITLES[part.component]} {part.version}" for part in serving) or None
-
-    @property
-    def runs(self) -> bool:
-        return not self.conflict and not any(verdict.blocks for verdict in self.verdicts)
-
-
 def resolve(
     facts: Facts,
     toolkits: Sequence[Toolkit],
     accepts: Callable[[Toolkit], Bounds | None] = lambda kit: host_compilers(kit.version),
+    absent: Absent = lambda kit, libraries: (),
 ) -> Resolution:
     """Choose the CUDA, the cuDNN and the installed toolkit for what is in an environment.
 
     `accepts` tells which host compilers a toolkit's nvcc takes, None where it has no nvcc: then no
-    host compiler is spoken of.
+    host compiler is spoken of. `absent` tells which libraries a toolkit is without; it is asked of
+    those alone that would do.
     """
-    draft = _Draft(facts, toolkits, accepts)
+    draft = Draft(facts, toolkits, accepts, absent)
     for step in STEPS:
         step(draft)
     lead = draft.wanted
@@ -142,14 +88,15 @@ def resolve(
         own=draft.own,
         compiler=draft.compiler and f"its own nvcc, of CUDA {draft.compiler.cuda}",
         proviso=draft.proviso,
+        absent=draft.absent,
     )
 
 
-def _say(draft: _Draft, need: Need, reasons: Sequence[Reason]) -> None:
+def _say(draft: Draft, need: Need, reasons: Sequence[Reason]) -> None:
     draft.reasons += [Reason(f"{need.label}: {reason.text}", reason.source) for reason in reasons]
 
 
-def built_for(draft: _Draft) -> None:
+def built_for(draft: Draft) -> None:
     """What each framework in the environment was built for."""
     draft.reasons += draft.facts.notes
     found = draft.facts.frameworks
@@ -168,7 +115,7 @@ def built_for(draft: _Draft) -> None:
         ]
 
 
-def machine_allows(draft: _Draft) -> None:
+def machine_allows(draft: Draft) -> None:
     """Whether the driver and the GPUs can run each of them."""
     draft.verdicts = [check(need, draft.facts) for need in draft.needs]
     told: set[Reason] = set()
@@ -181,7 +128,7 @@ def machine_allows(draft: _Draft) -> None:
         draft.reasons += ceiling(draft.facts)
 
 
-def one_for_all(draft: _Draft) -> None:
+def one_for_all(draft: Draft) -> None:
     """One CUDA that serves all; those that bring their own only count if all do."""
     candidates = [need for need in draft.with_cuda if not need.own] or draft.with_cuda
     candidates = [need for need in candidates if not need.framework.follows] or candidates
@@ -196,18 +143,20 @@ def one_for_all(draft: _Draft) -> None:
         _at_risk(draft, lead)
     same = [cudnn for cudnn in cudnns if lead.cudnn is None or cudnn.major == lead.cudnn.major]
     # What brings its own loads nothing of a toolkit, which only builds for the one that leads.
-    sharing = [lead] if lead.own else [need for need in candidates if _same_major(need, cuda)]
+    sharing = [lead] if lead.own else [need for need in candidates if same_major(need, cuda)]
     oldest = [need.built for need in sharing if need.built]
     sonames = {library: name for need in sharing for library, name in need.sonames.items()}
-    draft.wanted = Wanted(cuda, max(same, default=None), max(oldest), sonames)
+    opening = sharing + [it for it in draft.with_cuda if it.rest and same_major(it, cuda)]
+    opens = tuple(dict.fromkeys(library for need in opening for library in need.opens))
+    draft.wanted = Wanted(cuda, max(same, default=None), max(oldest), sonames, opens)
 
 
-def _at_risk(draft: _Draft, lead: Need) -> None:
+def _at_risk(draft: Draft, lead: Need) -> None:
     """Say which frameworks that bring their own find the toolkit's libraries ahead of them."""
     for need in draft.with_cuda:
         if not need.own or lead.cuda is None:
             continue
-        if _same_major(need, lead.cuda):
+        if same_major(need, lead.cuda):
             text = (
                 f"brings its own CUDA {need.cuda}, and with the toolkit's libraries ahead of them"
                 " it loads those"
@@ -230,11 +179,7 @@ def _strictness(need: Need) -> tuple[bool, Version, int]:
     return need.own and need.framework.extended, cuda, len(cuda.parts)
 
 
-def _same_major(need: Need, cuda: Version) -> bool:
-    return need.cuda is not None and need.cuda.major == cuda.major
-
-
-def _compare(draft: _Draft, lead: Need, need: Need) -> None:
+def _compare(draft: Draft, lead: Need, need: Need) -> None:
     """Say when two frameworks cannot share a toolkit; only a conflict if they must."""
     if need is lead or need.built is None or lead.built is None:
         return
@@ -257,16 +202,18 @@ def _compare(draft: _Draft, lead: Need, need: Need) -> None:
     draft.reasons.append(Reason(text, need.found.source))
 
 
-def best_installed(draft: _Draft) -> None:
+def best_installed(draft: Draft) -> None:
     """The installed toolkit that serves best, to run or, if bundled, to build extensions."""
     if draft.wanted is None or draft.conflict:
         return
     wanted = draft.wanted
     if draft.bundled:
         wanted = wanted._replace(cudnn=None)
-        text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} only builds extensions"
+        serves = "brings what is missing" if wanted.opens else "only builds extensions"
+        text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} {serves}"
         draft.reasons.append(Reason(text, draft.facts.prefix or ""))
-    draft.toolkit, draft.rejected = choose(wanted, draft.toolkits, draft.facts)
+    chosen = choose(wanted, draft.toolkits, draft.facts, draft.ask_absent)
+    draft.toolkit, draft.rejected, draft.absent = chosen
     if draft.bundled:
         _own_compiler(draft, wanted)
     if draft.toolkit:
@@ -274,7 +221,7 @@ def best_installed(draft: _Draft) -> None:
         draft.reasons.append(Reason(text, draft.toolkit.path))
 
 
-def _own_compiler(draft: _Draft, wanted: Wanted) -> None:
+def _own_compiler(draft: Draft, wanted: Wanted) -> None:
     """Leave building to an nvcc of the environment that fits: another one would go before it."""
     own = draft.facts.compiler
     if own is None or not fits(wanted, Version(own.cuda), draft.facts):
@@ -293,7 +240,7 @@ def _own_compiler(draft: _Draft, wanted: Wanted) -> None:
     draft.reasons.append(Reason(text, own.source))
 
 
-def within_reach(draft: _Draft) -> None:
+def within_reach(draft: Draft) -> None:
     """Whether each finds its CUDA: no toolkit is found where LD_LIBRARY_PATH is left alone."""
     for need, lack in draft.lacks:
         draft.caution = draft.caution or f"{need.label}: {lack.reason.text}"
@@ -308,13 +255,25 @@ def within_reach(draft: _Draft) -> None:
         draft.caution = text
         draft.proviso = "but LD_LIBRARY_PATH is left alone" if draft.toolkit else None
         draft.reasons.append(Reason(text, draft.facts.brings or ""))
+    if draft.whole and (rests := [need for need in draft.with_cuda if need.rest]):
+        draft.proviso = draft.proviso or f"with the rest of {draft.whole.name}"
+        for need in rests:
+            names = together([f"lib{library}" for library in need.rest])
+            text = f"its wheels lack {names}, and it looks for those in the toolkit of CUDA_HOME"
+            _say(draft, need, [Reason(text, draft.whole.path)])
+    if draft.toolkit and draft.absent and not draft.bundled:
+        text = f"{draft.toolkit.name} lacks {together(draft.absent)}"
+        text = f"{text}, which {_labels(draft, own=False)} can open"
+        draft.caution = draft.caution or text
+        draft.proviso = draft.proviso or f"which lacks {shortened(draft.absent)}"
+        draft.reasons.append(Reason(text, draft.toolkit.path))
 
 
-def _labels(draft: _Draft, *, own: bool) -> str:
+def _labels(draft: Draft, *, own: bool) -> str:
     return " and ".join(need.label for need in draft.with_cuda if need.own is own)
 
 
-def compiler_fits(draft: _Draft) -> None:
+def compiler_fits(draft: Draft) -> None:
     """Whether the machine's compiler can build with it."""
     if draft.wanted is None:
         return
@@ -323,7 +282,7 @@ def compiler_fits(draft: _Draft) -> None:
         draft.reasons += check_compilers(kit.version if kit else cuda, accepted, draft.facts)
 
 
-def next_step(draft: _Draft) -> None:
+def next_step(draft: Draft) -> None:
     """The command to run next, or what would run here instead."""
     blocked = [
         need for need, verdict in zip(draft.needs, draft.verdicts, strict=True) if verdict.blocks
@@ -333,7 +292,8 @@ def next_step(draft: _Draft) -> None:
     elif draft.conflict:
         draft.hint = "give each framework its own environment"
     elif draft.wanted is None:
-        draft.hint = next((need.hint for need in draft.needs if need.hint), None)
+        hints = (hint_of(need, draft.toolkits, draft.facts) for need in draft.needs)
+        draft.hint = next(filter(None, hints), None)
     elif draft.lacks:
         draft.hint = draft.lacks[0][1].mend
     elif draft.compiler:
@@ -345,20 +305,11 @@ def next_step(draft: _Draft) -> None:
             f"give {_labels(draft, own=False)} an environment of its own, or take"
             f" `--libraries always`: then {owners} may load the toolkit's libraries, and fail"
         )
-    elif draft.toolkit:
+    elif kit := draft.whole:
         always = " --libraries always" if draft.left_alone else ""
-        draft.hint = f"cudaswitch use {draft.toolkit.name}{always}"
+        draft.hint = f"cudaswitch use {kit.name}{always}"
     else:
-        draft.hint = _install(draft, draft.wanted)
-
-
-def _install(draft: _Draft, wanted: Wanted) -> str:
-    command = f"cudaswitch install {wanted.cuda.minor}"
-    if wanted.cudnn and not draft.bundled:
-        command += f" --cudnn {wanted.cudnn.minor}"
-    if draft.facts.platform != current_platform():
-        command += f" --platform {draft.facts.platform}"
-    return command
+        draft.hint = draft.install_command
 
 
 STEPS = (

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.cudnn import unsupported_cuda
 from cudaswitch.compat.sonames import soname
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.platforms import current_platform
 from cudaswitch.resolver.facts import Facts, Rejected
 from cudaswitch.resolver.machine import check_driver, has_code
+from cudaswitch.resolver.names import together
 from cudaswitch.resolver.releases import agree
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
@@ -18,29 +20,56 @@ from cudaswitch.versions import Version
 class Wanted(NamedTuple):
     """The toolkit that serves: for `cuda`, not of an older minor than `oldest`, with the `sonames`.
 
-    Those are by library. `cudnn` is needed to run; None when nothing is said or the frameworks
-    bring their own.
+    Those are by library. One without one of the libraries that it `opens` is chosen last. `cudnn`
+    is needed to run; None when nothing is said or the frameworks bring their own.
     """
 
     cuda: Version
     cudnn: Version | None
     oldest: Version
     sonames: Mapping[str, str]
+    opens: tuple[str, ...] = ()
+
+
+Absent = Callable[[Toolkit, Sequence[str]], tuple[str, ...]]
+"""Tells by their file names which of the libraries named a toolkit is without."""
 
 
 def choose(
-    wanted: Wanted, toolkits: Sequence[Toolkit], facts: Facts
-) -> tuple[Toolkit | None, list[Rejected]]:
-    """Pick the nearest fitting toolkit; the rejected ones come in the order given."""
+    wanted: Wanted, toolkits: Sequence[Toolkit], facts: Facts, absent: Absent
+) -> tuple[Toolkit | None, list[Rejected], tuple[str, ...]]:
+    """Pick the nearest fitting toolkit, one that is whole before others.
+
+    The rejected ones come in the order given; the last is what the one that was picked is without.
+    """
     named: dict[str, Toolkit] = {}
     for toolkit in toolkits:
         named.setdefault(toolkit.name, toolkit)  # one's own goes before a shared store's
     whys = {name: _misfit(wanted, toolkit, facts) for name, toolkit in named.items()}
     fits = [toolkit for name, toolkit in named.items() if whys[name] is None]
-    best = max(fits, key=lambda toolkit: _rank(wanted, toolkit, facts), default=None)
+    without = {it.name: absent(it, wanted.opens) if wanted.opens else () for it in fits}
+
+    def rank(toolkit: Toolkit) -> tuple[object, ...]:
+        return (not without[toolkit.name], *_rank(wanted, toolkit, facts))
+
+    best = max(fits, key=rank, default=None)
+    lacking = without[best.name] if best else ()
+    for name, names in without.items():
+        if best and names and not lacking:
+            whys[name] = f"lacks {together(names)}"
     nearer = f"would do, but {best.name} is nearer" if best else ""
     rejected = [Rejected(name, why or nearer) for name, why in whys.items() if named[name] != best]
-    return best, rejected
+    return best, rejected, lacking
+
+
+def install_command(wanted: Wanted, facts: Facts, *, builds: bool) -> str:
+    """Spell the command that brings such a toolkit, without cuDNN where it only `builds`."""
+    command = f"cudaswitch install {wanted.cuda.minor}"
+    if wanted.cudnn and not builds:
+        command += f" --cudnn {wanted.cudnn.minor}"
+    if facts.platform != current_platform():
+        command += f" --platform {facts.platform}"
+    return command
 
 
 def fits(wanted: Wanted, version: Version, facts: Facts) -> bool:

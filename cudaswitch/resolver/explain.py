@@ -58,7 +58,7 @@ def _purpose(resolution: Resolution) -> str:
     """Say what the hint is for: the next command, or a thing to know."""
     if not (resolution.hint or "").startswith("cudaswitch "):
         return "hint"
-    return "to build extensions" if resolution.bundled else "next"
+    return "to build extensions" if resolution.bundled and not resolution.proviso else "next"
 
 
 def _built_for(framework: ResolvedFramework) -> str:

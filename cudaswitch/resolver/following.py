@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from cudaswitch.compat.frameworks import Framework, frameworks
 from cudaswitch.resolver.facts import Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.needs import Need, cpu_build, cpu_need, need_of, without_cuda
+from cudaswitch.resolver.own import left_out
 from cudaswitch.resolver.releases import agree, release_of
+from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 
@@ -46,7 +48,8 @@ def _of_environment(
             reason = Reason(f"it uses {part.name} {part.version} of the environment", part.source)
             # The release is named by two parts; the third is of the package that brings it.
             cuda = Version(Version(part.cuda).minor)
-            return Need(found, framework, cuda, None, None, None, True, (reason,))
+            rest = left_out(found, cuda, facts) if part.kind == "dist" else ()
+            return Need(found, framework, cuda, None, None, None, True, (reason,), rest=rest)
     text = "it finds no CUDA in the environment"
     asking = rule.toolkit_by if rule and alone else None
     for part in facts.carried:
@@ -55,8 +58,18 @@ def _of_environment(
             reason = Reason(f"{text}; by {part.name} it takes a toolkit {cuda}", part.source)
             return Need(found, framework, cuda, None, None, None, False, (reason,))
     plain = cpu_build(found, facts.os, firm=False)
-    hint = plain.hint.format(takes=framework.takes) if plain and plain.hint else None
-    return without_cuda(found, Reason(text, found.source), hint)
+    return without_cuda(found, Reason(text, found.source), plain.hint if plain else None)
+
+
+def hint_of(need: Need, toolkits: Sequence[Toolkit], facts: Facts) -> str | None:
+    """Write what to do instead; of toolkits that it takes name one that is here, the newest."""
+    takes = need.framework.takes
+    if takes is None or need.hint is None:
+        return need.hint
+    here = [it for it in toolkits if it.platform == facts.platform and takes.accepts(it.version)]
+    best = max(here, key=lambda it: it.version, default=None)
+    such = f"use {best.name}" if best else f"install {takes.newest}"
+    return need.hint.format(takes=takes, such=such)
 
 
 def _built_for(cuda: Version, found: FoundFramework, stated: Sequence[Version]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.frameworks import Framework
 from cudaswitch.compat.sonames import differing
@@ -36,6 +38,16 @@ def bound_reasons(framework: Framework, built: Version) -> list[Reason]:
     if not links or not name:
         return []
     return [Reason(f"it loads {name}, which CUDA {_newest(built)} does not have", cite(links))]
+
+
+def together(names: Sequence[str]) -> str:
+    """Write names as one says them: a, b and c."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def shortened(names: Sequence[str]) -> str:
+    """The same in a few words."""
+    return f"{names[0]} and {len(names) - 1} others" if names[2:] else together(names)
 
 
 def _newest(cuda: Version) -> Version:

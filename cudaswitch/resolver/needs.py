@@ -10,7 +10,7 @@ from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.names import bound, bound_reasons, exactly, linked
-from cudaswitch.resolver.own import Lack, missing, own_cuda, pinned_wheel, too_old, unled
+from cudaswitch.resolver.own import Lack, left_out, missing, own_cuda, pinned_wheel, too_old, unled
 from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.versions import Version
 
@@ -43,6 +43,8 @@ class Need(NamedTuple):
     """The packages of its own CUDA."""
     lack: Lack | None = None
     """What keeps it from its own CUDA all the same."""
+    rest: tuple[str, ...] = ()
+    """The libraries that its wheels do not bring, and that it takes from a toolkit then."""
 
     @property
     def label(self) -> str:
@@ -57,6 +59,14 @@ class Need(NamedTuple):
     def links(self) -> tuple[str, ...]:
         """The libraries that it wants of a toolkit under the SONAME of the release it is for."""
         return () if self.own else linked(self.framework)
+
+    @property
+    def opens(self) -> tuple[str, ...]:
+        """The libraries that it takes from a toolkit, as far as is known."""
+        if self.own or self.cuda is None:
+            return self.rest
+        rule = self.framework.opens_of(release_of(self.found.version))
+        return rule.libraries if rule else ()
 
     @property
     def sonames(self) -> dict[str, str]:
@@ -125,6 +135,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         ),
         serving=serving,
         lack=lack or unled(found, serving, facts),
+        rest=left_out(found, built, facts) if any(it.kind == "dist" for it in serving) else (),
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from cudaswitch.compat.frameworks import OwnCuda, frameworks, within
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Facts, FoundFramework, Reason
-from cudaswitch.resolver.names import linked, serves
+from cudaswitch.resolver.names import linked, serves, together
 from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
@@ -69,6 +70,34 @@ def _with_cuda(name: str, facts: Facts) -> bool:
     """Tell whether a framework is there, in a build that does not say that it has no CUDA."""
     claims = (it.first("gpu", "cuda") for it in facts.frameworks if it.name == name)
     return any(claim is None or claim.value != "cpu" for claim in claims)
+
+
+def left_out(found: FoundFramework, cuda: Version, facts: Facts) -> tuple[str, ...]:
+    """List the libraries that the wheels beside a framework do not bring, though it opens them."""
+    release = release_of(found.version)
+    rule = frameworks()[found.name].opens_of(release)
+    if rule is None or rule.extra is None or not within(release, rule.extra_since, None):
+        return ()
+    here = {part.component for part in facts.carried if _is_wheel_for(cuda, part)}
+    here |= {"cudart"} if "cuda" in here else set()
+    return tuple(library for library in rule.libraries if library not in here)
+
+
+def _is_wheel_for(cuda: Version, part: Carried) -> bool:
+    # The names without a suffix belong to CUDA 13 and later.
+    is_its = Version(part.cuda).major == cuda.major if part.cuda else cuda.major >= 13
+    return part.kind == "dist" and is_its
+
+
+def incomplete(found: FoundFramework, cuda: Version, rest: Sequence[str], command: str) -> Lack:
+    """Say that wheels are missing whose libraries no toolkit here has; the command brings one."""
+    rule = frameworks()[found.name].opens_of(release_of(found.version))
+    extra = (rule.extra if rule and rule.extra else "").format(major=cuda.major)
+    text = f"its wheels lack {together([f'lib{library}' for library in rest])}"
+    reason = Reason(text, cite(rule) if rule else found.source)
+    spec = f"{found.dist}[{extra}]=={found.version}"
+    mend = f'`pip install "{spec}"`, which brings them, or a toolkit: `{command}`'
+    return Lack(reason, "its wheels are complete", mend)
 
 
 def pinned_wheel(found: FoundFramework) -> str | None:

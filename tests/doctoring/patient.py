@@ -197,7 +197,8 @@ class Patient:
             self.library(path / "lib64", f"lib{library}", name, version)
         text = json.dumps({"cuda": {"name": "CUDA SDK", "version": version}})
         (path / "version.json").write_text(text)
-        for name in ("include/cuda_runtime_api.h", "nvvm/libdevice/libdevice.10.bc"):
+        compiler = ("libdevice/libdevice.10.bc", "lib64/libnvvm.so.4")
+        for name in ("include/cuda_runtime_api.h", *(f"nvvm/{at}" for at in compiler)):
             (path / name).parent.mkdir(parents=True, exist_ok=True)
             (path / name).write_text("")
         if nvcc:

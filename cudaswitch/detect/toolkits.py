@@ -1,0 +1,38 @@
+"""What an installed toolkit is without. Its files are looked for, none is opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.compat.sonames import soname
+from cudaswitch.platforms import system_of
+from cudaswitch.toolkit import Toolkit
+
+_OF_ITS_OWN = {"nvvm": ("nvvm/lib64/libnvvm.so", "nvvm/lib64/libnvvm.so.4")}
+"""Libraries that lie in a folder of their own, and the names by which one is opened there."""
+
+
+def absent(kit: Toolkit, libraries: Sequence[str]) -> tuple[str, ...]:
+    """List by their file names which of these libraries a toolkit is without.
+
+    `libraries` are their names without `lib`. None is told of a toolkit whose runtime is not in
+    the folder that goes into LD_LIBRARY_PATH either, as Debian's: it has them elsewhere.
+    """
+    folders = (f"{kit.path}/{name}" for name in LIBRARY_FOLDERS)
+    folder = next(filter(os.path.isdir, folders), None)
+    runtime = soname("cudart", kit.version)
+    if system_of(kit.platform) != "linux" or folder is None:
+        return ()
+    if not os.path.exists(f"{folder}/{runtime}"):
+        return ()
+    missing = []
+    for library in libraries:
+        name = soname(library, kit.version)
+        places = [f"{folder}/{name}"] if name else []
+        if library in _OF_ITS_OWN:
+            places = [f"{kit.path}/{at}" for at in _OF_ITS_OWN[library]]
+        if places and not any(map(os.path.exists, places)):
+            missing.append(os.path.basename(places[0]))
+    return tuple(missing)

@@ -1,0 +1,100 @@
+"""Which CUDA release a message speaks of, and which ones the driver runs and the GPU knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cudaswitch.compat.architectures import architectures
+from cudaswitch.compat.drivers import newest_cuda, releases
+from cudaswitch.compat.sonames import releases_with, soname
+from cudaswitch.doctor.model import Facts
+from cudaswitch.doctor.parts import having, library
+from cudaswitch.resolver.machine import check_driver
+from cudaswitch.versions import Version
+
+
+def release_with(facts: Facts, name: str, number: str) -> str:
+    """Choose a CUDA release with a library: the framework's, the active one, else the newest.
+
+    Where that is not here, one that is goes first. What the driver does not run is chosen last.
+    """
+    known = releases_with(name, number)
+    for mine in _ours(facts):
+        if any(mine.starts_with(one) for one in known):
+            return mine.minor
+    newest = ([one for one in known if runs(facts, one)] or known)[-1]
+    here = [kit.version for kit in having(facts, library(name, f"so.{number}"))]
+    usable = [one for one in here if runs(facts, one)]
+    is_here = not usable or any(one.starts_with(newest) for one in usable)
+    return str(newest) if is_here else usable[-1].minor
+
+
+def number_meant(facts: Facts, name: str, numbers: Sequence[str]) -> str:
+    """Choose among the numbers of a library that one of them would do, none being told for any.
+
+    It is the one of the framework's CUDA, the active one, else the newest that the driver runs.
+    """
+    for mine in (*_ours(facts), newest_run(facts)):
+        number = (soname(name, mine) or "").rpartition(".so.")[2]
+        if number and (not numbers or number in numbers):
+            return number
+    return next(iter(numbers), "")
+
+
+def _ours(facts: Facts) -> list[Version]:
+    """List the framework's CUDA and the active one, as far as they are there."""
+    active = facts.active.version if facts.active else None
+    own = facts.resolution.cuda
+    return [*([Version(own)] if own else []), *([active] if active else [])]
+
+
+def newest_run(facts: Facts) -> Version:
+    """Return the newest CUDA that the driver was made for, or of all where there is none."""
+    driver = facts.needs.driver
+    return (newest_cuda(Version(driver), facts.needs.os) if driver else None) or releases()[0]
+
+
+def used_now(facts: Facts) -> Version | None:
+    """Return the release X.Y of the active toolkit."""
+    active = facts.active
+    return Version(active.version.minor) if active and active.version else None
+
+
+def runs(facts: Facts, cuda: Version) -> bool:
+    return not check_driver(cuda, facts.needs).blocks
+
+
+def reach(facts: Facts, number: str) -> tuple[str, str]:
+    """Tell up to which CUDA the driver goes, "" where nothing tells, and say it in words.
+
+    `number` is what a message gives for it, 11040 for 11.4, or "".
+    """
+    driver = facts.needs.driver
+    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
+    if number:
+        # cudaDriverGetVersion: 1000 times the major and 10 times the minor.
+        newest = Version(f"{int(number) // 1000}.{int(number) % 1000 // 10}")
+        return str(newest), f"the driver was made for CUDA up to {newest}"
+    if driver is None or newest is None:
+        return "", "`nvidia-smi` shows up to which CUDA the driver goes"
+    return str(newest), f"driver {driver} was made for CUDA up to {newest}"
+
+
+def gpu_code(facts: Facts, number: str) -> str:
+    """Say which CUDA releases have code for a GPU, 35 for 3.5, and how the active one stands."""
+    name, known, in_use = f"{number[:-1]}.{number[-1]}", knowing(number), used_now(facts)
+    if not known:
+        return f"no CUDA release that is known here has code for compute capability {name}"
+    told = f"{known[-1]} to {known[0]} have code for compute capability {name}"
+    if in_use and in_use > known[0]:
+        return f"CUDA {in_use} has given the GPU up: {told}"
+    if in_use and in_use < known[-1]:
+        return f"CUDA {in_use} is older than the GPU: {told}"
+    return f"CUDA {told}"
+
+
+def knowing(number: str) -> list[Version]:
+    """List the releases whose nvcc knows a GPU, the newest first."""
+    return [
+        cuda for cuda in releases() if any(int(number) in row.sm for row in architectures(cuda))
+    ]
