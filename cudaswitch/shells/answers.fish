@@ -101,9 +101,13 @@ end
 # $__csw = the active environment; fails where there is none. Of two that one is, whose
 # programs come first on PATH.
 function __cudaswitch_active
-    set -l envs $VIRTUAL_ENV $CONDA_PREFIX
-    if set -q envs[2]; and __cudaswitch_before $CONDA_PREFIX $VIRTUAL_ENV
-        set envs $CONDA_PREFIX $VIRTUAL_ENV
+    set -l envs $CONDA_PREFIX
+    if test -n "$VIRTUAL_ENV"
+        __cudaswitch_virtualenv
+        set envs $_cudaswitch_layer[2] $CONDA_PREFIX
+        if set -q envs[2]; and __cudaswitch_before $envs[2] $envs[1]
+            set envs $envs[2..1]
+        end
     end
     for env in $envs
         string match --quiet '/*' -- "$env"; or continue

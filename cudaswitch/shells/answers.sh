@@ -116,7 +116,8 @@ __cudaswitch_ahead() {
 # programs come first on PATH.
 __cudaswitch_active() {
     case ${VIRTUAL_ENV-}${CONDA_PREFIX-} in '') return 1 ;; esac
-    set -- "${VIRTUAL_ENV-}" "${CONDA_PREFIX-}"
+    __cudaswitch_virtualenv
+    set -- "$__csw" "${CONDA_PREFIX-}"
     case ${1:+$2} in
         ?*) if ! __cudaswitch_ahead "$1" "$2"; then set -- "$2" "$1"; fi ;;
     esac
