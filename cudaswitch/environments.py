@@ -96,7 +96,8 @@ class Environment(NamedTuple):
     def answer_file(self, folder: str) -> str:
         """Where `folder` keeps what the frameworks need: the prefix, and a want or nothing.
 
-        Behind nothing stand the reason and the hint, where there are.
+        Behind these stand the reason and the hint, where there are: why nothing, or why what is
+        wanted may not do.
         """
         return os.path.join(folder, self.prefix.replace("/", "%"))
 
