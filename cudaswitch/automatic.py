@@ -122,16 +122,16 @@ def _keep(environment: Environment, answer: Answer, began: int) -> None:
         file.parent.mkdir(exist_ok=True)
         # It can be worked out again.
         lines = [environment.prefix, str(answer.want or "")]
-        if answer.refusal:
-            lines += [answer.refusal.message, answer.refusal.hint or ""]
+        if why := answer.refusal or (answer.want and answer.caution):
+            lines += [why.message, why.hint or ""]
         write_atomically(file, "".join(f"{line}\n" for line in lines), lasting=False)
         os.utime(file, ns=(began, began))
 
 
 def refused(environment: Environment) -> CudaswitchError | None:
     """Return the kept reason why an environment has no answer, None where there is none."""
-    _, *why = environment.answer_kept(home().at("auto")) or [""]
-    return CudaswitchError(*why) if why else None
+    want, *why = environment.answer_kept(home().at("auto")) or [""]
+    return CudaswitchError(*why) if why and not want else None
 
 
 def forget() -> None:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 
-from cudaswitch.regular import read_regular
-from cudaswitch.sites import Base, base_in, names_of, sites_of, user_sites
+from cudaswitch.sites import base_in, config_of, extended, names_of, sites_of, user_sites
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 _CONDA_PACKAGES = ("cudatoolkit-", "cuda-cudart-", "libcublas-")
 """What the names of conda's records begin with, a version behind it."""
 
-_CONFIG_LIMIT = 64 << 10
-"""Bytes of a pyvenv.cfg that is read."""
-
 
 def bundles_cuda(
     prefix: str | PathLike[str], variables: Mapping[str, str] = os.environ
@@ -28,11 +24,13 @@ def bundles_cuda(
     """Name the file or folder that shows that an environment brings its own CUDA.
 
     A virtualenv that sees its base's packages has theirs too, and the user's, as a conda
-    environment has. The hooks look at the same places (`__cudaswitch_brings`), but for Windows'
-    `Lib` and a base of a version that is not told; both must answer alike, so change them together.
+    environment has; a layer of `uv run --with` has those below it. The hooks look at the same
+    places (`__cudaswitch_brings`), but for Windows' `Lib` and a base of a version that is not
+    told; both must answer alike, so change them together.
     """
-    own, base = sites_of(prefix), _seen_base(prefix)
-    prefixes, sites = [os.fspath(prefix)], own
+    prefix = extended(os.fspath(prefix))
+    own, base = sites_of(prefix), base_in(config_of(prefix))
+    prefixes, sites = [prefix], own
     if base:
         prefixes.append(base.prefix)
         sites = [*own, *user_sites(own, variables), *base.sites()]
@@ -69,7 +67,7 @@ def watched(prefix: str | PathLike[str]) -> tuple[str, ...]:
     folder = f"lib/{python}/site-packages" if sites else "conda-meta"
     place = os.path.join(prefix, folder)
     is_all = [os.path.realpath(place)] == sites or (not sites and os.path.isdir(place))
-    if not is_all or _seen_base(prefix) is not None:
+    if not is_all or base_in(config_of(prefix)) is not None:
         return ()
     # A person's own packages are theirs alone.
     own = bundles_cuda(prefix, {"PYTHONNOUSERSITE": "1"})
@@ -83,6 +81,7 @@ def lacks_libdevice(prefix: str | PathLike[str]) -> bool:
     XLA looks in what XLA_FLAGS names, then beside the framework and in the environment; the
     wheels and conda-forge's packages put one there. The hooks look at the same places.
     """
+    prefix = extended(os.fspath(prefix))
     return any(
         any(os.path.exists(f"{site}/{name}") for name in ("tensorflow", "jaxlib"))
         and not any(os.path.exists(f"{at}/nvvm/libdevice") for at in _libdevice_in(prefix, site))
@@ -118,15 +117,6 @@ def _is_old_tensorflow(name: str) -> bool:
         and all(map(str.isdecimal, release))
         and [int(number) for number in release] < [2, 19]
     )
-
-
-def _seen_base(prefix: str | PathLike[str]) -> Base | None:
-    file = os.path.join(prefix, "pyvenv.cfg")
-    try:
-        text = read_regular(file, _CONFIG_LIMIT).decode(errors="replace")
-    except OSError:
-        return None
-    return None if "\0" in text else base_in(text)
 
 
 def _in_site(site: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError, Request
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import at_home
 from cudaswitch.regular import opening, read_regular, why_no_folder
-from cudaswitch.sites import matching
+from cudaswitch.sites import extended, matching
 from cudaswitch.versions import VERSION_FILE, VERSION_FILE_LIMIT, Request, parse_version_file
 
 TYPE_CHECKING = False
@@ -96,7 +96,8 @@ class Environment(NamedTuple):
     def answer_file(self, folder: str) -> str:
         """Where `folder` keeps what the frameworks need: the prefix, and a want or nothing.
 
-        Behind nothing stand the reason and the hint, where there are.
+        Behind these stand the reason and the hint, where there are: why nothing, or why what is
+        wanted may not do.
         """
         return os.path.join(folder, self.prefix.replace("/", "%"))
 
@@ -127,8 +128,11 @@ def kind_of(prefix: str | PathLike[str]) -> Owner | None:
 
 
 def environment_at(prefix: str | PathLike[str]) -> Environment:
-    """Return the environment at `prefix`; raises EnvironmentNotFoundError when there is none."""
-    folder = os.path.abspath(at_home(os.fspath(prefix)))
+    """Return the environment at `prefix`, that below where this is a layer of `uv run --with`.
+
+    Raises EnvironmentNotFoundError when there is none.
+    """
+    folder = extended(os.path.abspath(at_home(os.fspath(prefix))))
     if kind := kind_of(folder):
         return Environment(folder, kind)
     without_marks = ("holds no conda-meta and no pyvenv.cfg", "create it first")

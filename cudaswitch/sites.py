@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.regular import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ _BASE_SITES = (
     *("local/lib/python*/site-packages", "local/lib64/python*/site-packages"),
 )
 """Debian's, and what root's pip fills there and on Fedora, besides."""
+
+_CONFIG_LIMIT = 64 << 10
+"""Bytes of a pyvenv.cfg that is read."""
 
 
 def sites_of(prefix: str | PathLike[str], patterns: tuple[str, ...] = _SITES) -> list[str]:
@@ -102,6 +106,32 @@ def base_in(text: str) -> Base | None:
         return None
     is_below = os.path.basename(home) in ("bin", "Scripts")
     return Base(os.path.dirname(home) if is_below else home, python_in(text))
+
+
+def extended(prefix: str) -> str:
+    """Return the environment that one counts as: of a layer of `uv run --with` what is below it.
+
+    uv makes such a layer anew for each command, and keeps nothing in it. The shells have words of
+    their own for this (`__cudaswitch_extended`): change them together.
+    """
+    # Of layers in a circle nobody would come out.
+    for _ in range(9):
+        below = _values(config_of(prefix)).get("extends-environment", "")
+        marks = f"{below}/conda-meta", f"{below}/pyvenv.cfg"
+        # uv names a bare Python too.
+        if not os.path.isabs(below) or not any(map(os.path.exists, marks)):
+            break
+        prefix = below
+    return prefix
+
+
+def config_of(prefix: str | PathLike[str]) -> str:
+    """Return what the pyvenv.cfg of a prefix says; "" where it is none."""
+    try:
+        content = read_regular(os.path.join(prefix, "pyvenv.cfg"), _CONFIG_LIMIT)
+    except OSError:
+        return ""
+    return "" if b"\0" in content else content.decode(errors="replace")
 
 
 def python_in(text: str) -> str:

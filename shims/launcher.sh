@@ -44,8 +44,9 @@ __cudaswitch_decided() {
 # The active environment has no pin: _cudaswitch_origin = that of the next that has one, of those
 # that it stands on, as `environments.standing_environments` has them; fails where none has.
 __cudaswitch_pinned() {
-    \local level env venv
-    env=${CONDA_PREFIX-} venv=${VIRTUAL_ENV-} level=${CONDA_SHLVL-}
+    \local level env venv __csw
+    __cudaswitch_virtualenv
+    env=${CONDA_PREFIX-} venv=$__csw level=${CONDA_SHLVL-}
     case $level in '' | *[!0-9]* | 0* | ???*) level=1 ;; esac
     while :; do
         if [ -n "$venv" ] && __cudaswitch_ahead "$venv" "$env"; then

@@ -344,3 +344,23 @@ def test_another_nvcc_beside_a_toolkit_without(patient: Patient, version: str, t
     if told:
         assert found["CS034"]["evidence"].endswith(f"`nvcc` is `{other}/bin/nvcc` of {told}")
         assert found["CS034"]["fix"].startswith("cudaswitch install 12.4 && ")
+
+
+def test_a_toolkit_that_is_left_out_of_the_path(patient: Patient) -> None:
+    """A wheel of CUDA that the framework does not use keeps it out, also once it is active."""
+    env = patient.virtualenv()
+    env.dist("tensorflow", "2.3.0")
+    env.file("nvidia/cuda_runtime/lib/libcudart.so.12")
+    patient.activate(env)
+    packages = patient.work / "packages"
+    both = builders.cudatoolkit_10_1(packages), builders.cudnn_7_6_5(packages)
+    pasted = "ImportError: libcublas.so.10: cannot open shared object file: No such file"
+    told = patient.told(pasted)["fix"]
+    assert told.startswith("cudaswitch install auto && ") and "auto --libraries always" in told
+    patient.run("install", *both)
+    assert patient.told(pasted)["fix"] == told.partition(" && ")[2]
+    patient.in_shell("CS041")
+    assert "CS041" in patient.codes(1) and "CS041" not in patient.codes(2)
+    assert "left alone for `" in next(
+        one["evidence"] for one in patient.findings(1) if one["code"] == "CS041"
+    )

@@ -72,6 +72,18 @@ def test_it_decides_as_the_command_does(place: Place, tmp_path: Path) -> None:
     assert not place.python_was_asked
 
 
+def test_a_layer_of_uv_counts_as_what_is_below(place: Place, tmp_path: Path) -> None:
+    """What `uv run --with` makes says so in its pyvenv.cfg; PATH has both."""
+    project = environment(tmp_path / "project", "V", "11.8\n")
+    layer = environment(tmp_path / "layer", "V", None)
+    config = f"home = /usr/bin\nversion_info = 3.11.2\nextends-environment = {project}\n"
+    (layer / "pyvenv.cfg").write_text(config)
+    path = f"{layer}/bin:{project}/bin:{place.home.env['PATH']}"
+    done = place.call("nvcc", VIRTUAL_ENV=str(layer), PATH=path)
+    assert done.stdout.split("\0")[0] == f"{place.old}/bin/nvcc"
+    assert not place.python_was_asked
+
+
 def test_a_framework_s_toolkit_that_is_not_installed_stops_nobody(
     place: Place, tmp_path: Path
 ) -> None:

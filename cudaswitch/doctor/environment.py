@@ -10,7 +10,6 @@ from cudaswitch.doctor.model import Facts, Found, Relist, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import (
     chain,
-    install_command,
     pip,
     put_first,
     setting,
@@ -21,7 +20,7 @@ from cudaswitch.doctor.spelling import (
 )
 from cudaswitch.resolver import ResolvedFramework
 from cudaswitch.resolver.releases import release_of
-from cudaswitch.versions import Request, Version
+from cudaswitch.versions import Version
 
 XLA = ("tensorflow", "jax")
 """Frameworks that compile with XLA, which looks for libdevice in places of its own."""
@@ -48,10 +47,10 @@ def _name_of(facts: Facts, home: str) -> str:
 
 
 def _auto(facts: Facts) -> str:
-    """Spell the command that gives the environment the toolkit that it needs."""
-    if facts.resolution.toolkit:
-        return use_command(facts, "auto")
-    return install_command(facts, Request("auto"))
+    """Spell the command that gives the environment the toolkit that it needs to run."""
+    # Without the option it is left out of LD_LIBRARY_PATH there.
+    use = use_command(facts, "auto", " --libraries always" if facts.needs.brings else "")
+    return use if facts.resolution.toolkit else chain(facts, "cudaswitch install auto", use)
 
 
 def _lacks_runtime(facts: Facts) -> Iterator[Found]:
@@ -59,6 +58,8 @@ def _lacks_runtime(facts: Facts) -> Iterator[Found]:
         lacking = [name for name in one.loads if name in facts.loads and not facts.loads[name]]
         if lacking:
             evidence = f"{one.title} {one.version} needs CUDA {one.cuda}: no {lacking[0]} is found"
+            if facts.needs.brings:
+                evidence += f", and LD_LIBRARY_PATH is left alone for `{facts.needs.brings}`"
             yield Found(evidence, _auto(facts))
             return
 
@@ -202,8 +203,9 @@ RULES = (
         "CS041",
         "error",
         "The CUDA runtime that a framework needs is not found",
-        "the framework does not bring CUDA with it, and neither a toolkit for it is active nor"
-        " does the loader know one",
+        "the framework does not bring CUDA with it, and the loader is led to none: no toolkit for"
+        " it is active, or LD_LIBRARY_PATH is left alone since the environment brings CUDA for"
+        " others",
         ("tensorflow/tensorflow#60854", "PaddlePaddle/PaddleOCR#9049", "talmolab/sleap#1496"),
         _lacks_runtime,
     ),

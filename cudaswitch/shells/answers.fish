@@ -98,12 +98,25 @@ function __cudaswitch_auto
     and test -n "$__csw"
 end
 
+# The same of `use auto`, which Python answers where there is more to say than which toolkit.
+function __cudaswitch_sure
+    set -g __csw_caution
+    __cudaswitch_auto $argv; and test -z "$__csw_caution"
+    set -l code $status
+    set -e __csw_caution
+    return $code
+end
+
 # $__csw = the active environment; fails where there is none. Of two that one is, whose
 # programs come first on PATH.
 function __cudaswitch_active
-    set -l envs $VIRTUAL_ENV $CONDA_PREFIX
-    if set -q envs[2]; and __cudaswitch_before $CONDA_PREFIX $VIRTUAL_ENV
-        set envs $CONDA_PREFIX $VIRTUAL_ENV
+    set -l envs $CONDA_PREFIX
+    if test -n "$VIRTUAL_ENV"
+        __cudaswitch_virtualenv
+        set envs $_cudaswitch_layer[2] $CONDA_PREFIX
+        if set -q envs[2]; and __cudaswitch_before $envs[2] $envs[1]
+            set envs $envs[2..1]
+        end
     end
     for env in $envs
         string match --quiet '/*' -- "$env"; or continue
@@ -116,7 +129,8 @@ function __cudaswitch_active
 end
 
 # $__csw = the ready answer to what the frameworks of the environment $argv[1] need, empty
-# where they need nothing; fails where Python must be asked, because packages have changed.
+# where they need nothing; fails where Python must be asked, because packages have changed. $__csw_caution,
+# where it is set = why that may not do.
 function __cudaswitch_automatic
     set -l file $_cudaswitch_root/auto/(string replace --all / % -- $argv[1])
     test -f $file; or return 1
@@ -124,6 +138,9 @@ function __cudaswitch_automatic
     set -l env
     begin
         read env; and read --global __csw
+        and begin
+            not set -q __csw_caution; or read --global __csw_caution; or true
+        end
     end < $file; or return 1
     test "$env" = $argv[1]; or return 1
     test -z "$__csw"; and return 0

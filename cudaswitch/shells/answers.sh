@@ -116,7 +116,8 @@ __cudaswitch_ahead() {
 # programs come first on PATH.
 __cudaswitch_active() {
     case ${VIRTUAL_ENV-}${CONDA_PREFIX-} in '') return 1 ;; esac
-    set -- "${VIRTUAL_ENV-}" "${CONDA_PREFIX-}"
+    __cudaswitch_virtualenv
+    set -- "$__csw" "${CONDA_PREFIX-}"
     case ${1:+$2} in
         ?*) if ! __cudaswitch_ahead "$1" "$2"; then set -- "$2" "$1"; fi ;;
     esac
@@ -131,7 +132,8 @@ __cudaswitch_active() {
 }
 
 # __csw = the ready answer to what the frameworks of the environment $1 need, empty where
-# they need nothing; fails where Python must be asked, because packages have changed since.
+# they need nothing; fails where Python must be asked, because packages have changed since. _csw_caution =
+# why that may not do.
 __cudaswitch_automatic() {
     \local _csw_file _csw_rest IFS
     _csw_file='' _csw_rest=${1#/}/ IFS=''
@@ -141,7 +143,7 @@ __cudaswitch_automatic() {
     _csw_file=$_cudaswitch_root/auto/$_csw_file
     if ! [ -f "$_csw_file" ]; then return 1; fi
     if __cudaswitch_newer "$1" "$_csw_file"; then return 2; fi
-    { \read -r _csw_rest && \read -r __csw; } < "$_csw_file" || return 1
+    { \read -r _csw_rest && \read -r __csw && { \read -r _csw_caution || \:; }; } < "$_csw_file" || return 1
     if [ "$_csw_rest" != "$1" ]; then return 1; fi
     [ -z "$__csw" ] || [ -d "${__csw%%:*}/." ]
 }

@@ -4,6 +4,7 @@
 #
 #   sh ask.sh STORE PROGRAM want REQUEST        what a variable holds
 #   sh ask.sh STORE PROGRAM file FILE           a version file
+#   sh ask.sh STORE PROGRAM virtualenv          the environment that VIRTUAL_ENV counts as
 #   sh ask.sh STORE PROGRAM framework           what the active environment needs
 #   sh ask.sh STORE PROGRAM use ARGUMENT...     the words behind `cudaswitch use`
 #   sh ask.sh STORE PROGRAM run ARGUMENT...     what the program itself prints
@@ -32,6 +33,10 @@ case $what in
     run) run "$@" ;;
     file) if __cudaswitch_read "$1"; then printf '%s\n' "$__csw"; else run want --file "$1"; fi ;;
     want) if __cudaswitch_ready "$1" || __cudaswitch_lent "$1"; then printf '%s\n' "$__csw"; else run want -- "$1"; fi ;;
+    virtualenv)
+        __cudaswitch_virtualenv
+        printf '%s\n' "$__csw"
+        ;;
     framework)
         if ! __cudaswitch_active; then exit; fi
         environment=$__csw
@@ -42,7 +47,7 @@ case $what in
         fi
         ;;
     use)
-        if [ $# -eq 1 ] && { __cudaswitch_ready "$1" || __cudaswitch_lent "$1" || __cudaswitch_auto "$1" ''; }; then
+        if [ $# -eq 1 ] && { __cudaswitch_ready "$1" || __cudaswitch_lent "$1" || { __cudaswitch_auto "$1" '' && [ -z "$_csw_caution" ]; }; }; then
             printf '%s\n' "$__csw"
         else
             run want --for-use "$@"

@@ -14,13 +14,33 @@ function __cudaswitch_bundled
     test "$venv" = "$__csw_left"; and set venv
     if test -n "$venv"
         if test -z "$env"; or not __cudaswitch_before $env $venv
-            set env $venv
+            __cudaswitch_virtualenv
+            set env $_cudaswitch_layer[2]
         end
     end
     set -l found no
     test -n "$env"; and __cudaswitch_brought $env; and set found yes
     set -q __csw_found; and set __csw_found $found $__csw_xla
     test $found = yes
+end
+
+# $_cudaswitch_layer = VIRTUAL_ENV, and the environment that it counts as: of a layer of `uv run --with`
+# what is below it, as `sites.extended` has it. A layer has no pin; a relative one would be looked for in
+# any directory.
+function __cudaswitch_virtualenv
+    test "$VIRTUAL_ENV" = "$_cudaswitch_layer[1]"; and return
+    set -g _cudaswitch_layer "$VIRTUAL_ENV" "$VIRTUAL_ENV"
+    string match --quiet '/*' -- "$VIRTUAL_ENV"; and not test -f $VIRTUAL_ENV/etc/cudaswitch/pin; or return
+    set -l env $VIRTUAL_ENV
+    # Of layers in a circle nobody would come out.
+    for layer in 1 2 3 4 5 6 7 8 9
+        set -l below
+        test -r $env/pyvenv.cfg
+        and string match --quiet --regex '^\s*extends-environment\s*=\s*(?<below>/.*?)\s*$' <$env/pyvenv.cfg
+        and test -e $below/pyvenv.cfg -o -e $below/conda-meta; or break
+        set env $below
+    end
+    set _cudaswitch_layer[2] $env
 end
 
 # $stack = the environments that the active one was stacked on and that are on PATH, downwards, as
@@ -57,7 +77,8 @@ function __cudaswitch_brought
         set -e stack[1]
         if test -n "$VIRTUAL_ENV" -a "$VIRTUAL_ENV" != "$__csw_left"
             if not __cudaswitch_before $env $VIRTUAL_ENV
-                __cudaswitch_brings $VIRTUAL_ENV
+                __cudaswitch_virtualenv
+                __cudaswitch_brings $_cudaswitch_layer[2]
                 return
             end
         end

@@ -73,9 +73,16 @@ __cudaswitch_brought() {
 # Does the environment $1 bring its own CUDA? Looks where `bundled` does: change both.
 # $_csw_xla is set where it has a framework that looks for libdevice outside.
 __cudaswitch_brings() {
-    \local _csw_file _csw_base _csw_python _csw_user _csw_brings
-    _csw_base='' _csw_user='' _csw_brings=''
-    if [ -r "$1/pyvenv.cfg" ]; then __cudaswitch_base "$1/pyvenv.cfg"; fi
+    \local _csw_file _csw_base _csw_python _csw_extends _csw_user _csw_brings
+    _csw_base='' _csw_extends='' _csw_user='' _csw_brings=''
+    if [ -r "$1/pyvenv.cfg" ]; then __cudaswitch_config "$1/pyvenv.cfg"; fi
+    case ${2-}$_csw_extends in
+        /*)
+            __cudaswitch_extended "$1"
+            __cudaswitch_brings "$__csw" below
+            return
+            ;;
+    esac
     # A conda environment, or a virtualenv that sees its base, sees the user's packages too.
     case ${PYTHONNOUSERSITE:+unseen}$_csw_base in
         '') if [ -d "$1/conda-meta" ]; then _csw_user=${PYTHONUSERBASE:-${HOME-}/.local}; fi ;;
@@ -123,31 +130,6 @@ __cudaswitch_base_brings() {
         if __cudaswitch_site "$_csw_base/$_csw_file"; then return 0; fi
     done
     __cudaswitch_meta "$_csw_base"
-}
-
-# _csw_base = where the Python is from whose packages the virtualenv with the file $1 sees, empty
-# where it sees none; _csw_python = its version.
-__cudaswitch_base() {
-    \local _csw_key _csw_line _csw_shared IFS
-    _csw_shared='' _csw_python='' IFS=' 	='
-    while \read -r _csw_key _csw_line || [ -n "$_csw_key" ]; do
-        case $_csw_key in home | include* | version*) ;; *) continue ;; esac
-        # Windows' line ends too.
-        _csw_line=${_csw_line%"${_csw_line##*[![:space:]]}"}
-        case $_csw_key in
-            home) _csw_base=$_csw_line ;;
-            include-system-site-packages) _csw_shared=$_csw_line ;;
-            version | version_info) _csw_python=$_csw_line ;;
-        esac
-    done < "$1"
-    case $_csw_shared:$_csw_base in
-        [tT][rR][uU][eE]:?*)
-            _csw_base=${_csw_base%"${_csw_base##*[!/]}"} _csw_base=${_csw_base%/bin}
-            _csw_base=${_csw_base:-/}
-            ;;
-        *) _csw_base='' ;;
-    esac
-    case $_csw_python in *.*.*) _csw_python=${_csw_python%".${_csw_python#*.*.}"} ;; esac
 }
 
 # Has conda put CUDA into the prefix $1?

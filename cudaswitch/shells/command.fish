@@ -94,7 +94,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
                 end
             else if test "$argv[2..]" = system
                 set want system
-            else if __cudaswitch_auto "$argv[2..]"
+            else if __cudaswitch_sure "$argv[2..]"
                 set want $__csw
             else
                 # Within parentheses it would not follow where stderr is sent to.

@@ -49,10 +49,28 @@ def __cudaswitch_before [conda, venv] {
     $'($conda)/bin' in (__cudaswitch_elements $env.PATH? | take until {|dir| $dir == $'($venv)/bin' })
 }
 
+# What the pyvenv.cfg of an environment says.
+def __cudaswitch_config [prefix] {
+    # A text with values in it would be taken for a pattern.
+    let file = $'($prefix)/pyvenv.cfg'
+    try { %open --raw $file | lines | parse --regex '^\s*(?<key>[^\s=]+)\s*=\s*(?<value>.*?)\s*$' | transpose --header-row --as-record } catch { {} }
+}
+
+# The environment that VIRTUAL_ENV counts as, empty where it is not set: of a layer of `uv run --with` what
+# is below it, as `sites.extended` has it.
+def __cudaswitch_virtualenv [] {
+    # Of layers in a circle nobody would come out.
+    1..9 | reduce --fold ($env.VIRTUAL_ENV? | default '') {|_, found|
+        let below = (__cudaswitch_config $found | get --optional extends-environment | default '')
+        let marks = [$'($below)/pyvenv.cfg' $'($below)/conda-meta']
+        if ($below starts-with /) and ($marks | any {|mark| $mark | path exists }) { $below } else { $found }
+    }
+}
+
 # The active environment, empty where there is none.
 def __cudaswitch_inside [] {
     let conda = ($env.CONDA_PREFIX? | default '')
-    let venv = ($env.VIRTUAL_ENV? | default '')
+    let venv = (__cudaswitch_virtualenv)
     if $venv != '' and ($conda == '' or not (__cudaswitch_before $conda $venv)) { $venv } else { $conda }
 }
 
@@ -78,9 +96,7 @@ def __cudaswitch_sites [prefix] {
 
 # Does the environment bring its own CUDA? Looks where `bundled` does: change both.
 def __cudaswitch_brings [prefix] {
-    # A text with values in it would be taken for a pattern.
-    let file = $'($prefix)/pyvenv.cfg'
-    let stated = (try { %open --raw $file | lines | parse --regex '^\s*(?<key>[^\s=]+)\s*=\s*(?<value>.*?)\s*$' | transpose --header-row --as-record } catch { {} })
+    let stated = (__cudaswitch_config $prefix)
     let shared = ($stated | get --optional include-system-site-packages | default '') =~ '(?i)^true$'
     let home = ($stated | get --optional home | default '')
     let base = if $shared and $home != '' { $home | str replace --regex '(/bin)?/*$' '' | default --empty / } else { '' }

@@ -49,9 +49,35 @@ function global:__cudaswitch_before([string] $Conda, [string] $Venv) {
     $first -ge 0 -and ($second -lt 0 -or $first -lt $second)
 }
 
+# What the pyvenv.cfg of an environment says.
+function global:__cudaswitch_config([string] $Prefix) {
+    $stated = @{}
+    if ([IO.File]::Exists("$Prefix/pyvenv.cfg")) {
+        foreach ($line in [IO.File]::ReadAllLines("$Prefix/pyvenv.cfg")) {
+            $key, $value = $line.Split('=', 2).Trim()
+            $stated[$key] = $value
+        }
+    }
+    $stated
+}
+
+# The environment that VIRTUAL_ENV counts as, empty where it is not set: of a layer of `uv run --with`
+# what is below it, as `sites.extended` has it.
+function global:__cudaswitch_virtualenv {
+    $found = "$env:VIRTUAL_ENV"
+    # Of layers in a circle nobody would come out.
+    for ($layer = 1; $found -and $layer -le 9; $layer++) {
+        $below = "$((__cudaswitch_config $found)['extends-environment'])"
+        if (-not $below.StartsWith('/') -or
+            -not ((Test-Path -LiteralPath "$below/pyvenv.cfg") -or (Test-Path -LiteralPath "$below/conda-meta"))) { break }
+        $found = $below
+    }
+    $found
+}
+
 # The active environment.
 function global:__cudaswitch_inside {
-    $active = $env:VIRTUAL_ENV
+    $active = __cudaswitch_virtualenv
     if ($env:CONDA_PREFIX -and (-not $active -or (__cudaswitch_before $env:CONDA_PREFIX $active))) {
         $active = $env:CONDA_PREFIX
     }
@@ -69,13 +95,7 @@ function global:__cudaswitch_sites([string] $Prefix) {
 function global:__cudaswitch_bundled {
     $active = __cudaswitch_inside
     if (-not $active) { return $false }
-    $stated = @{}
-    if ([IO.File]::Exists("$active/pyvenv.cfg")) {
-        foreach ($line in [IO.File]::ReadAllLines("$active/pyvenv.cfg")) {
-            $key, $value = $line.Split('=', 2).Trim()
-            $stated[$key] = $value
-        }
-    }
+    $stated = __cudaswitch_config $active
     $base = ''
     if ($stated['include-system-site-packages'] -eq 'true' -and $stated['home']) {
         $base = $stated['home'].TrimEnd('/') -creplace '/bin\z'

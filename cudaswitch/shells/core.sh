@@ -42,7 +42,8 @@
 #   _cudaswitch_asked      what Python was asked last; _answer: what it said; _unkept: the environment
 #                          whose answer it cannot keep
 #   _cudaswitch_gpus       the GPUs that who has started this shell has chosen
-#   _cudaswitch_pythons    an environment, and its folders of packages; _sites: of fish, the same
+#   _cudaswitch_pythons    an environment, and its folders of packages; _sites: of fish, the same; _layer:
+#                          VIRTUAL_ENV, and the environment that it counts as
 #   _cudaswitch_told       what the prompt has said; _line: in which words; _news: there is more to say,
 #                          or a look has begun
 #   _cudaswitch_keepers    who else keeps variables (direnv and the like); _then: the wants that were

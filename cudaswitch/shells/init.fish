@@ -80,10 +80,12 @@ end
 # Drop what belongs to an environment that was left, and run the hook of one that is active
 # where it did not run: its activate script was rewritten, or bypassed.
 function __cudaswitch_environments
+    __cudaswitch_virtualenv
+    set -l venv $_cudaswitch_layer[2]
     if test -n "$_CUDASWITCH_V"
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
         # It may have been unpinned in another terminal.
-        test "$env" = "$VIRTUAL_ENV" -a -f "$env/etc/cudaswitch/on.fish"; or set -e _CUDASWITCH_V
+        test "$env" = "$venv" -a -f "$env/etc/cudaswitch/on.fish"; or set -e _CUDASWITCH_V
     end
     if test -n "$_CUDASWITCH_C"
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C)
@@ -96,9 +98,12 @@ function __cudaswitch_environments
         end
     end
     # A relative one would be looked for in any directory.
-    set -l hook $VIRTUAL_ENV/etc/cudaswitch/on.fish
-    if test -z "$_CUDASWITCH_V" -a -f "$hook"; and string match --quiet '/*' -- "$VIRTUAL_ENV"
+    set -l hook $venv/etc/cudaswitch/on.fish
+    if test -z "$_CUDASWITCH_V" -a -f "$hook"; and string match --quiet '/*' -- "$venv"
+        # Of a layer it is the hook of what is below.
+        set VIRTUAL_ENV $venv
         source $hook
+        set VIRTUAL_ENV $_cudaswitch_layer[1]
     end
     set hook $CONDA_PREFIX/etc/conda/activate.d/~~cudaswitch.fish
     if test -z "$_CUDASWITCH_C" -a -f "$hook"; and string match --quiet '/*' -- "$CONDA_PREFIX"

@@ -72,7 +72,7 @@ def __cudaswitch_file [] {
 # first on PATH.
 def __cudaswitch_active [] {
     let conda = ($env.CONDA_PREFIX? | default '')
-    let venv = ($env.VIRTUAL_ENV? | default '')
+    let venv = (__cudaswitch_virtualenv)
     let both = if (__cudaswitch_before $conda $venv) { [$conda $venv] } else { [$venv $conda] }
     $both | where $it starts-with / | where {|one|
         (__cudaswitch_is_dir $'($one)/conda-meta') or (__cudaswitch_is_file $'($one)/pyvenv.cfg') or (__cudaswitch_is_file $'($one)/bin/activate_this.py')
@@ -203,8 +203,9 @@ def --env __cudaswitch_look [] {
     $env._CUDASWITCH_C = (__cudaswitch_standing | reduce --fold null {|one, found|
         $found | default { if $one == $conda and (__cudaswitch_pins $one) { $env._CUDASWITCH_C } else { __cudaswitch_pin $one } }
     })
-    if $venv != $now.1 or $venv == '' or not (__cudaswitch_pins $venv) {
-        $env._CUDASWITCH_V = (__cudaswitch_pin $now.1)
+    let active = (__cudaswitch_virtualenv)
+    if $venv != $active or $venv == '' or not (__cudaswitch_pins $venv) {
+        $env._CUDASWITCH_V = (__cudaswitch_pin $active)
     }
     let moved = ($seen | take 2) != ($now | take 2)
     # `auto`, or a name for it, goes by the environment. What was refused is told once.

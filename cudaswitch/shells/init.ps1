@@ -38,9 +38,10 @@ function global:__cudaswitch_newer([string] $Prefix, [string] $File) {
 # The active environment, nothing where there is none. Of two that one is, whose programs come
 # first on PATH.
 function global:__cudaswitch_active {
-    $both = @($env:VIRTUAL_ENV, $env:CONDA_PREFIX)
-    if ($env:CONDA_PREFIX -and (__cudaswitch_before $env:CONDA_PREFIX "$env:VIRTUAL_ENV")) {
-        $both = @($env:CONDA_PREFIX, $env:VIRTUAL_ENV)
+    $venv = __cudaswitch_virtualenv
+    $both = @($venv, $env:CONDA_PREFIX)
+    if ($env:CONDA_PREFIX -and (__cudaswitch_before $env:CONDA_PREFIX $venv)) {
+        $both = @($env:CONDA_PREFIX, $venv)
     }
     foreach ($prefix in $both) {
         if (-not "$prefix".StartsWith('/')) { continue }
@@ -168,7 +169,7 @@ function global:__cudaswitch_look {
     }
     $moved = $was[0] -cne "$env:CONDA_PREFIX" -or $was[1] -cne "$env:VIRTUAL_ENV"
     if ($moved) { $global:_cudaswitch_asked = '' }
-    $owners = [ordered] @{ _CUDASWITCH_V = @("$env:VIRTUAL_ENV"); _CUDASWITCH_C = __cudaswitch_standing }
+    $owners = [ordered] @{ _CUDASWITCH_V = @(__cudaswitch_virtualenv); _CUDASWITCH_C = __cudaswitch_standing }
     foreach ($owner in $owners.Keys) {
         $known = "$(__cudaswitch_get $owner)"
         $left = $known -creplace '(?s).*:env=', ''

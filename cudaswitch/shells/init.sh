@@ -102,11 +102,12 @@ __cudaswitch_ask_once() {
 # Drop what belongs to an environment that was left, and run the hook of one that is active
 # where it did not run: its activate script was rewritten, or bypassed.
 __cudaswitch_environments() {
-    \local _csw_env _csw_hook
-    _csw_env=${_CUDASWITCH_V-}
+    \local _csw_env _csw_hook _csw_venv __csw
+    __cudaswitch_virtualenv
+    _csw_env=${_CUDASWITCH_V-} _csw_venv=$__csw
     # It may have been unpinned in another terminal.
-    if [ -n "$_csw_env" ] && { [ "${_csw_env##*:env=}" != "${VIRTUAL_ENV-}" ] \
-        || ! [ -f "$VIRTUAL_ENV/etc/cudaswitch/on.sh" ]; }; then
+    if [ -n "$_csw_env" ] && { [ "${_csw_env##*:env=}" != "$_csw_venv" ] \
+        || ! [ -f "$_csw_venv/etc/cudaswitch/on.sh" ]; }; then
         \unset _CUDASWITCH_V
     fi
     _csw_env=${_CUDASWITCH_C-}
@@ -121,10 +122,13 @@ __cudaswitch_environments() {
             *) \unset _CUDASWITCH_C ;;
         esac
     fi
-    # A relative one would be looked for in any directory.
-    _csw_hook="${VIRTUAL_ENV-}/etc/cudaswitch/on.sh"
-    case ${_CUDASWITCH_V:+none}${VIRTUAL_ENV-} in
-        /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
+    # A relative one would be looked for in any directory; of a layer it is the hook of what is below.
+    _csw_hook=$_csw_venv/etc/cudaswitch/on.sh
+    case ${_CUDASWITCH_V:+none}$_csw_venv in
+        /*)
+            if [ -f "$_csw_hook" ]; then VIRTUAL_ENV=$_csw_venv && \. "$_csw_hook"; fi
+            VIRTUAL_ENV=${_cudaswitch_layer%"|$_csw_venv"}
+            ;;
     esac
     _csw_hook="${CONDA_PREFIX-}/etc/conda/activate.d/~~cudaswitch.sh"
     case ${_CUDASWITCH_C:+none}${CONDA_PREFIX-} in

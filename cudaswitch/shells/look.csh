@@ -26,11 +26,24 @@ if ($_cswl_settle || $_cudaswitch_again || ! $?_cudaswitch_framework) set _cudas
 # The text of a command: the shell that runs it puts in what the variables hold.
 set _cswl_ask = '/bin/sh "${_cudaswitch_texts:q}/ask.sh" $_cudaswitch_root:q $_cudaswitch_program:q'
 
+# A layer of `uv run --with`, whose scripts nobody sources, counts as what is below it. It takes a process
+# to see that, once.
+set _cswl_venv = "$_cswl_now[2]:q"
+if ("${_cswl_venv:q}" =~ /* && ! $?_OLD_VIRTUAL_PATH) then
+    if (! $?_cudaswitch_layer) set _cudaswitch_layer = ("" "")
+    if ("$_cudaswitch_layer[1]:q" != "${_cswl_venv:q}") then
+        set _cswl_words = "$_cswl_ask virtualenv"
+        set _cswl_words = "`$_cswl_words`"
+        set _cudaswitch_layer = ("${_cswl_venv:q}" "${_cswl_words:q}")
+    endif
+    set _cswl_venv = "$_cudaswitch_layer[2]:q"
+endif
+
 # What C and V ask for ends with env=FOLDER. After a change of pins the hook of an active
 # environment may ask for another thing.
 foreach _cswl_owner (V C)
     set _cswl_active = "$_cswl_now[1]:q"
-    if ($_cswl_owner == V) set _cswl_active = "$_cswl_now[2]:q"
+    if ($_cswl_owner == V) set _cswl_active = "${_cswl_venv:q}"
     set _cswl_want = ""
     eval 'set _cswl_has = $?_CUDASWITCH_'$_cswl_owner
     if ($_cswl_has) eval 'set _cswl_want = "${_CUDASWITCH_'$_cswl_owner':q}"'
@@ -67,9 +80,14 @@ foreach _cswl_owner (V C)
 end
 # A hook that did not run: its activate script was rewritten, or bypassed.
 # A relative one would be looked for in any directory.
-if ("$_cswl_now[2]:q" =~ /* && ! $?_CUDASWITCH_V) then
-    set _cswl_hook = "$_cswl_now[2]:q/etc/cudaswitch/on.csh"
-    if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
+if ("${_cswl_venv:q}" =~ /* && ! $?_CUDASWITCH_V) then
+    set _cswl_hook = "${_cswl_venv:q}/etc/cudaswitch/on.csh"
+    if (-f "${_cswl_hook:q}") then
+        # Of a layer it is the hook of what is below.
+        setenv VIRTUAL_ENV "${_cswl_venv:q}"
+        source "${_cswl_hook:q}"
+        setenv VIRTUAL_ENV "$_cswl_now[2]:q"
+    endif
 endif
 if ("$_cswl_now[1]:q" =~ /* && ! $?_CUDASWITCH_C) then
     set _cswl_hook = "$_cswl_now[1]:q/etc/conda/activate.d/~~cudaswitch.csh"

@@ -1,4 +1,6 @@
 # shellcheck shell=dash disable=SC3013  # dash, busybox, bash and zsh have `-nt`
+# What an environment's packages are, and its pyvenv.cfg tells.
+
 # Have the packages of the environment $1 changed since the file $2 was written? A conda environment's
 # `lib` is long: it is read once, for conda-meta tells of another Python.
 __cudaswitch_newer() {
@@ -22,4 +24,60 @@ __cudaswitch_newer() {
         _csw_rest=${_csw_rest#*/}
     done
     return 1
+}
+
+# What the pyvenv.cfg $1 says: _csw_base = where the Python is from whose packages the virtualenv sees,
+# empty where it sees none; _csw_python = its version; _csw_extends = what a layer of uv's lies on.
+__cudaswitch_config() {
+    \local _csw_key _csw_line _csw_shared IFS
+    _csw_base='' _csw_python='' _csw_extends='' _csw_shared='' IFS=' 	='
+    while \read -r _csw_key _csw_line || [ -n "$_csw_key" ]; do
+        case $_csw_key in home | include* | version* | extends*) ;; *) continue ;; esac
+        # Windows' line ends too.
+        _csw_line=${_csw_line%"${_csw_line##*[![:space:]]}"}
+        case $_csw_key in
+            home) _csw_base=$_csw_line ;;
+            include-system-site-packages) _csw_shared=$_csw_line ;;
+            version | version_info) _csw_python=$_csw_line ;;
+            extends-environment) _csw_extends=$_csw_line ;;
+        esac
+    done < "$1"
+    case $_csw_shared:$_csw_base in
+        [tT][rR][uU][eE]:?*)
+            _csw_base=${_csw_base%"${_csw_base##*[!/]}"} _csw_base=${_csw_base%/bin}
+            _csw_base=${_csw_base:-/}
+            ;;
+        *) _csw_base='' ;;
+    esac
+    case $_csw_python in *.*.*) _csw_python=${_csw_python%".${_csw_python#*.*.}"} ;; esac
+}
+
+# __csw = the environment that $1 counts as: of a layer of `uv run --with` what is below it, as
+# `sites.extended` has it.
+__cudaswitch_extended() {
+    \local _csw_base _csw_python _csw_extends _csw_layers
+    __csw=$1 _csw_layers=''
+    while [ -r "$__csw/pyvenv.cfg" ]; do
+        __cudaswitch_config "$__csw/pyvenv.cfg"
+        # Of layers in a circle nobody would come out.
+        case $_csw_layers:$_csw_extends in
+            ?????????:*) return 0 ;;
+            *:/*) if ! [ -e "$_csw_extends/pyvenv.cfg" ] && ! [ -e "$_csw_extends/conda-meta" ]; then return 0; fi ;;
+            *) return 0 ;;
+        esac
+        __csw=$_csw_extends _csw_layers=x$_csw_layers
+    done
+}
+
+# __csw = the same of VIRTUAL_ENV, which is looked at once. A layer has no pin; a relative one would be
+# looked for in any directory.
+__cudaswitch_virtualenv() {
+    __csw=${VIRTUAL_ENV-}
+    case $__csw:${_cudaswitch_layer-} in
+        "$__csw:$__csw|"*) __csw=${_cudaswitch_layer#"$__csw|"} ;;
+        /*)
+            if ! [ -f "$__csw/etc/cudaswitch/pin" ]; then __cudaswitch_extended "$__csw"; fi
+            _cudaswitch_layer=$VIRTUAL_ENV\|$__csw
+            ;;
+    esac
 }

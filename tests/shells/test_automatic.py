@@ -425,3 +425,13 @@ def test_a_conda_environment_without_python(shell: Shell, person: Person, tmp_pa
     enter = f"{shell.set('CONDA_PREFIX', str(prefix))}\n{shell.source(hook)}"
     result = replace(person, init={}).play(shell, enter).check()
     assert homes(person, result) == "--"
+
+
+@integrated
+def test_use_says_what_the_answer_is_not_good_for(shell: Shell, person: Person, env: Env) -> None:
+    """As `env auto` does, each time; the prompt's own answer is a quiet one."""
+    env.dist("torch", "2.6.0+cu124")
+    env.file("torch/lib/libtorch_cuda.so")
+    result = person.play(shell, entered(shell, env), "cudaswitch use auto", "cudaswitch use auto")
+    assert (result.rc, homes(person, result)) == (0, "-111")
+    assert result.stderr.count("CuPy 7.8.0 does not find the toolkit there") == 2

@@ -395,6 +395,15 @@ def prefixes(folder: Path) -> dict[str, Path]:
             "lib64/python3.12/site-packages/module.py": "",
         },
     }
+    for name, below in (
+        ("with uv", "sees base"),
+        ("with uv in uv", "with uv"),
+        ("with uv in conda", "bundle 0"),
+        ("layer on a bare Python", "base"),
+        ("layer in a circle", "layer of another"),
+        ("layer of another", "layer in a circle"),
+    ):
+        files[name] = {"pyvenv.cfg": f"home = /usr/bin\nextends-environment = {folder / below}\n"}
     for number, (path, _) in enumerate(BUNDLES):
         at = path.replace("python3.8", "python3.11")
         files[f"bundle {number}"] = {"conda-meta/history": "", at: ""}
@@ -422,7 +431,7 @@ def test_every_shell_sees_what_python_sees(
     silent = ("sees no base", "nearly true", "conda", "cudatoolkit-12.4", "virtualenv")
     assert all(rule[name] for name in rule if "sees" in name and name not in silent)
     assert all(rule[name] for name in rule if name.startswith("with")) and rule["indented"]
-    assert not any(rule[name] for name in silent)
+    assert not any(rule[name] for name in rule if name in silent or name.startswith("layer"))
     steps = []
     for at in found.values():
         named = ["VIRTUAL_ENV", "CONDA_PREFIX"]
