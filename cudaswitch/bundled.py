@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from cudaswitch.sites import base_in, config_of, extended, names_of, sites_of, user_sites
+from cudaswitch.sites import base_in, config_of, extended, names_of, overlaid, sites_of, user_sites
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,18 +24,21 @@ def bundles_cuda(
     """Name the file or folder that shows that an environment brings its own CUDA.
 
     A virtualenv that sees its base's packages has theirs too, and the user's, as a conda
-    environment has; a layer of `uv run --with` has those below it. The hooks look at the same
-    places (`__cudaswitch_brings`), but for Windows' `Lib` and a base of a version that is not
-    told; both must answer alike, so change them together.
+    environment has; a layer of `uv run --with` has those below it and what `--with` brings. The
+    hooks look at the same places (`__cudaswitch_brings`), but for Windows' `Lib` and a base of a
+    version that is not told; both must answer alike, so change them together.
     """
     prefix = extended(os.fspath(prefix))
     own, base = sites_of(prefix), base_in(config_of(prefix))
     prefixes, sites = [prefix], own
+    layer = variables.get("VIRTUAL_ENV", "")
     if base:
         prefixes.append(base.prefix)
         sites = [*own, *user_sites(own, variables), *base.sites()]
     elif os.path.isdir(os.path.join(prefix, "conda-meta")):
         sites = [*own, *user_sites(own, variables)]
+    if os.path.isabs(layer) and layer != prefix == extended(layer):
+        sites = [*sites, *overlaid(layer)]
     shown = (*map(_in_site, sites), *map(_in_records, prefixes))
     return next((path for places in shown for path in places), None)
 

@@ -125,6 +125,22 @@ def extended(prefix: str) -> str:
     return prefix
 
 
+def overlaid(prefix: str) -> list[str]:
+    """List the folders of packages that a layer of `uv run --with` has besides what is below it.
+
+    uv keeps what `--with` brings in its cache and names it in a file of the layer; some releases
+    have put it into the layer itself. The shells look there too (`__cudaswitch_layered`).
+    """
+    found = sites_of(prefix)
+    for site in list(found):
+        try:
+            content = read_regular(f"{site}/_uv_ephemeral_overlay.pth", _CONFIG_LIMIT)
+        except OSError:
+            continue
+        found += [text for text in os.fsdecode(content).split('"') if os.path.isabs(text)]
+    return found
+
+
 def config_of(prefix: str | PathLike[str]) -> str:
     """Return what the pyvenv.cfg of a prefix says; "" where it is none."""
     try:

@@ -141,6 +141,14 @@ function __cudaswitch_brings
             $base/lib/pypy$python/site-packages $base/lib/python3/dist-packages \
             $base/local/lib/python$python/dist-packages
     end
+    # What `--with` brings to a layer of uv's, as `sites.overlaid` has it.
+    if test "$VIRTUAL_ENV|$argv" = "$_cudaswitch_layer[1]|$_cudaswitch_layer[2]" -a "$VIRTUAL_ENV" != "$argv"
+        set -l own $VIRTUAL_ENV/lib/py*/site-packages
+        set -a sites $own
+        for file in $own/_uv_ephemeral_overlay.pth
+            test -r $file; and set -a sites (string split '"' <$file | string match '/*')
+        end
+    end
     for site in $sites
         set -l found $site/nvidia/cu*/lib
         set -q found[1]; and return 0

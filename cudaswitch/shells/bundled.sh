@@ -78,6 +78,7 @@ __cudaswitch_brings() {
     if [ -r "$1/pyvenv.cfg" ]; then __cudaswitch_config "$1/pyvenv.cfg"; fi
     case ${2-}$_csw_extends in
         /*)
+            if __cudaswitch_layered "$1"; then return 0; fi
             __cudaswitch_extended "$1"
             __cudaswitch_brings "$__csw" below
             return
@@ -104,6 +105,23 @@ __cudaswitch_brings() {
         *) if __cudaswitch_base_brings; then return 0; fi ;;
     esac
     __cudaswitch_meta "$1"
+}
+
+# Does what `--with` brings to the layer $1 of uv's bring CUDA? Looks where `sites.overlaid` does.
+__cudaswitch_layered() {
+    \local _csw_line
+    for _csw_file in "$1"/lib/python*/site-packages; do
+        if [ -d "$_csw_file" ] && __cudaswitch_site "$_csw_file"; then return 0; fi
+        if ! [ -r "$_csw_file/_uv_ephemeral_overlay.pth" ]; then continue; fi
+        \read -r _csw_line < "$_csw_file/_uv_ephemeral_overlay.pth" || :
+        while :; do
+            case $_csw_line in *\"/*\"*) ;; *) break ;; esac
+            _csw_line=${_csw_line#*\"/} _csw_file=/${_csw_line%%\"*}
+            if __cudaswitch_site "$_csw_file"; then return 0; fi
+            _csw_line=${_csw_line#*\"}
+        done
+    done
+    return 1
 }
 
 # Look into the folder $2 of packages in the environment $1, and into the person's own like it.

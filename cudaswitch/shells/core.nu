@@ -112,9 +112,13 @@ def __cudaswitch_brings [prefix] {
     # 3.13t is the Python without its lock.
     let pythons = ([lib lib64 local/lib local/lib64] | each {|at| [$'($at)/python($version)' $'($at)/python($version)t'] } | flatten)
     let shares = [...($pythons ++ [$'lib/pypy($version)'] | each { $'($in)/site-packages' }) lib/python3/dist-packages $'local/lib/python($version)/dist-packages']
+    # What `--with` brings to a layer of uv's, as `sites.overlaid` has it.
+    let layer = ($env.VIRTUAL_ENV? | default '')
+    let layered = if $layer not-in ['' $prefix] and $prefix == (__cudaswitch_virtualenv) { __cudaswitch_sites $layer } else { [] }
+    let named = ($layered | each {|site| try { %open --raw $'($site)/_uv_ephemeral_overlay.pth' | split row '"' | where {|one| $one starts-with / } } catch { [] } } | flatten)
     let places = [[folder patterns]; [$prefix $own] [$user $persons] [$base $shares]]
     let sites = ($places | update patterns { each {|site| $wheels | each {|one| $'($site)/($one)' } } | flatten })
-    [...$sites {folder: $prefix patterns: $packages} {folder: $base patterns: $packages}]
+    [...$sites ...($layered ++ $named | each {|site| {folder: $site patterns: $wheels} }) {folder: $prefix patterns: $packages} {folder: $base patterns: $packages}]
     | where {|place| $place.folder | is-not-empty }
     | any {|place| __cudaswitch_any $place.folder $place.patterns }
 }

@@ -124,6 +124,17 @@ function global:__cudaswitch_bundled {
                 [IO.File]::Exists("$folder/$site/torch/lib/libtorch_cuda.so")) { return $true }
         }
     }
+    # What `--with` brings to a layer of uv's, as `sites.overlaid` has it.
+    if ($env:VIRTUAL_ENV -and $env:VIRTUAL_ENV -cne $active -and $active -ceq (__cudaswitch_virtualenv)) {
+        $layered = @(__cudaswitch_sites $env:VIRTUAL_ENV)
+        foreach ($file in $layered | ForEach-Object { "$_/_uv_ephemeral_overlay.pth" }) {
+            if ([IO.File]::Exists($file)) { $layered += @([IO.File]::ReadAllText($file).Split('"') -clike '/*') }
+        }
+        foreach ($site in $layered) {
+            if ((Test-Path -Path "$([WildcardPattern]::Escape($site))/nvidia/cu*/lib") -or
+                [IO.File]::Exists("$site/torch/lib/libtorch_cuda.so")) { return $true }
+        }
+    }
     foreach ($folder in $active, $base) {
         if (-not $folder) { continue }
         $literal = [WildcardPattern]::Escape($folder)

@@ -97,13 +97,10 @@ function __cudaswitch_environments
             test -n "$CONDA_PREFIX"; and contains -- "$env" $stack; or set -e _CUDASWITCH_C
         end
     end
-    # A relative one would be looked for in any directory.
+    # A relative one would be looked for in any directory; of a layer it is the hook of what is below.
     set -l hook $venv/etc/cudaswitch/on.fish
     if test -z "$_CUDASWITCH_V" -a -f "$hook"; and string match --quiet '/*' -- "$venv"
-        # Of a layer it is the hook of what is below.
-        set VIRTUAL_ENV $venv
         source $hook
-        set VIRTUAL_ENV $_cudaswitch_layer[1]
     end
     set hook $CONDA_PREFIX/etc/conda/activate.d/~~cudaswitch.fish
     if test -z "$_CUDASWITCH_C" -a -f "$hook"; and string match --quiet '/*' -- "$CONDA_PREFIX"

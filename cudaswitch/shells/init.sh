@@ -125,10 +125,7 @@ __cudaswitch_environments() {
     # A relative one would be looked for in any directory; of a layer it is the hook of what is below.
     _csw_hook=$_csw_venv/etc/cudaswitch/on.sh
     case ${_CUDASWITCH_V:+none}$_csw_venv in
-        /*)
-            if [ -f "$_csw_hook" ]; then VIRTUAL_ENV=$_csw_venv && \. "$_csw_hook"; fi
-            VIRTUAL_ENV=${_cudaswitch_layer%"|$_csw_venv"}
-            ;;
+        /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
     esac
     _csw_hook="${CONDA_PREFIX-}/etc/conda/activate.d/~~cudaswitch.sh"
     case ${_CUDASWITCH_C:+none}${CONDA_PREFIX-} in

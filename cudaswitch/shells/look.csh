@@ -82,12 +82,7 @@ end
 # A relative one would be looked for in any directory.
 if ("${_cswl_venv:q}" =~ /* && ! $?_CUDASWITCH_V) then
     set _cswl_hook = "${_cswl_venv:q}/etc/cudaswitch/on.csh"
-    if (-f "${_cswl_hook:q}") then
-        # Of a layer it is the hook of what is below.
-        setenv VIRTUAL_ENV "${_cswl_venv:q}"
-        source "${_cswl_hook:q}"
-        setenv VIRTUAL_ENV "$_cswl_now[2]:q"
-    endif
+    if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
 endif
 if ("$_cswl_now[1]:q" =~ /* && ! $?_CUDASWITCH_C) then
     set _cswl_hook = "$_cswl_now[1]:q/etc/conda/activate.d/~~cudaswitch.csh"

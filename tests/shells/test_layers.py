@@ -31,10 +31,10 @@ def project(tmp_path: Path) -> Env:
     return Env(prefix, str(site.relative_to(prefix)))
 
 
-def layer_on(env: Env, folder: Path) -> Env:
-    """Keep the layer that uv makes for one command, and takes away behind it."""
+def layer_on(env: Env, folder: Path, brings: str = "something.py") -> Env:
+    """Keep the layer that uv makes for one command `--with` a wheel, and takes away behind it."""
     wheel = folder / "nvidia_cuda_nvcc-13.0.88-py3-none-manylinux2014_x86_64.whl"
-    wheel.write_bytes(wheel_of({"something.py": b""}))
+    wheel.write_bytes(wheel_of({brings: b""}))
     kept = folder / "layer"
     command = [sys.executable, "-m", "uv", "run", "--offline", "--no-project", "--cache-dir"]
     command += [str(folder / "cache"), "--with", str(wheel), "-p", str(env.prefix / "bin/python")]
@@ -92,4 +92,20 @@ def test_its_own_cuda_is_seen(person: Person, project: Env, tmp_path: Path) -> N
     assert any(line.startswith("LD_LIBRARY_PATH=") for line in shown)
     project.file("nvidia/cublas/lib/libcublas.so.12")
     shown = succeeded(person.home.run("exec", "10.1", "--", "env", **variables))
+    assert not any(line.startswith("LD_LIBRARY_PATH=") for line in shown)
+
+
+@pytest.mark.parametrize(
+    "brings", ["nvidia/cu13/lib/libcudart.so.13", "torch/lib/libtorch_cuda.so"]
+)
+@integrated
+def test_what_with_brings_is_its_own_cuda_too(
+    shell: Shell, person: Person, project: Env, tmp_path: Path, brings: str
+) -> None:
+    person.pin("10.1", project.prefix)
+    layer = layer_on(project, tmp_path, brings)
+    result = person.play(shell, entered(shell, layer), cd(shell, Path("/"))).check()
+    assert homes(person, result) == "-11"
+    assert "LD_LIBRARY_PATH" not in result.snaps["1"]
+    shown = succeeded(person.home.run("exec", "--", "env", **inside(layer, project)))
     assert not any(line.startswith("LD_LIBRARY_PATH=") for line in shown)
