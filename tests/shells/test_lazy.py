@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,6 +36,22 @@ PARSING = {
     ),
 }
 """What people set at a prompt, behind the line that loads us, and what changes how text is read."""
+
+
+PLACEHOLDERS = {f"__cudaswitch_{name}" for name in ("attend", "edited", "enter", "leave", "look")}
+"""Functions that a new shell has in a form which loads the integration."""
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_no_function_takes_the_place_of_another(shell: Shell) -> None:
+    """The texts of a shell come together in one, whose later functions hide earlier ones."""
+    kinds = (".fish",) if shell is FISH else (".sh", f".{shell.name}")
+    folder = Path(shells.__file__).parent
+    texts = [path.read_text() for path in folder.iterdir() if path.suffix in kinds]
+    made = r"^(?:function (__\w+)|(__\w+)\(\) [{(])"
+    found = Counter(one[1] or one[2] for text in texts for one in re.finditer(made, text, re.M))
+    assert len(found) > 40
+    assert {name for name, count in found.items() if count > 1} <= PLACEHOLDERS
 
 
 def is_parsed(terminal: Terminal) -> bool:
