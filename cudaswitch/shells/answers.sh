@@ -132,11 +132,11 @@ __cudaswitch_active() {
 }
 
 # __csw = the ready answer to what the frameworks of the environment $1 need, empty where
-# they need nothing; fails where Python must be asked, because packages have changed since. _csw_caution =
-# why that may not do.
+# they need nothing; fails where Python must be asked, because packages have changed since, and
+# with $2 because there is more to say of the answer.
 __cudaswitch_automatic() {
-    \local _csw_file _csw_rest IFS
-    _csw_file='' _csw_rest=${1#/}/ IFS=''
+    \local _csw_file _csw_rest _csw_caution IFS
+    _csw_caution='' _csw_file='' _csw_rest=${1#/}/ IFS=''
     while [ -n "$_csw_rest" ]; do
         _csw_file=$_csw_file%${_csw_rest%%/*} _csw_rest=${_csw_rest#*/}
     done
@@ -144,17 +144,18 @@ __cudaswitch_automatic() {
     if ! [ -f "$_csw_file" ]; then return 1; fi
     if __cudaswitch_newer "$1" "$_csw_file"; then return 2; fi
     { \read -r _csw_rest && \read -r __csw && { \read -r _csw_caution || \:; }; } < "$_csw_file" || return 1
-    if [ "$_csw_rest" != "$1" ]; then return 1; fi
+    if [ "$_csw_rest" != "$1" ] || [ -n "${2:+$_csw_caution}" ]; then return 1; fi
     [ -z "$__csw" ] || [ -d "${__csw%%:*}/." ]
 }
 
 # __csw = the ready answer to the request $1 where that is `auto`, of the pin $2 or for the active
-# environment; fails where Python must be asked, as for one that needs nothing: it may have refused.
+# environment; fails where Python must be asked, as for one that needs nothing: it may have refused. $3 is
+# $2 of the function above.
 __cudaswitch_auto() {
     case $1:$2 in
         auto:*/etc/cudaswitch/pin) __csw=${2%/etc/cudaswitch/pin} ;;
         auto:*) __cudaswitch_active || return 1 ;;
         *) return 1 ;;
     esac
-    __cudaswitch_automatic "$__csw" && [ -n "$__csw" ]
+    __cudaswitch_automatic "$__csw" "${3-}" && [ -n "$__csw" ]
 }

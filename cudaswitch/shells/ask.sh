@@ -47,7 +47,7 @@ case $what in
         fi
         ;;
     use)
-        if [ $# -eq 1 ] && { __cudaswitch_ready "$1" || __cudaswitch_lent "$1" || { __cudaswitch_auto "$1" '' && [ -z "$_csw_caution" ]; }; }; then
+        if [ $# -eq 1 ] && { __cudaswitch_ready "$1" || __cudaswitch_lent "$1" || __cudaswitch_auto "$1" '' sure; }; then
             printf '%s\n' "$__csw"
         else
             run want --for-use "$@"

@@ -116,7 +116,7 @@ __cudaswitch_command() {
                 esac
             elif [ "$#" -eq 2 ] && [ "$2" = system ]; then
                 __csw=system
-            elif [ "$#" -eq 2 ] && __cudaswitch_globbing __cudaswitch_auto "$2" '' && [ -z "$_csw_caution" ]; then
+            elif [ "$#" -eq 2 ] && __cudaswitch_globbing __cudaswitch_auto "$2" '' sure; then
                 :
             else
                 shift
