@@ -53,7 +53,9 @@ def __cudaswitch_before [conda, venv] {
 def __cudaswitch_config [prefix] {
     # A text with values in it would be taken for a pattern.
     let file = $'($prefix)/pyvenv.cfg'
-    try { %open --raw $file | lines | parse --regex '^\s*(?<key>[^\s=]+)\s*=\s*(?<value>.*?)\s*$' | transpose --header-row --as-record } catch { {} }
+    let stated = (try { %open --raw $file | lines | parse --regex '^\s*(?<key>[^\s=]+)\s*=\s*(?<value>.*?)\s*$' } catch { [] })
+    # Of an empty one it would be a list.
+    if ($stated | is-empty) { {} } else { $stated | transpose --header-row --as-record }
 }
 
 # The environment that VIRTUAL_ENV counts as, empty where it is not set: of a layer of `uv run --with` what

@@ -8,6 +8,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from checks import succeeded
 from cudaswitch.shells import ROWS
 from shells.conda import conda_prefix
 from shells.driver import BASH, FISH, NU, ZSH, Environment, Shell
@@ -112,6 +113,8 @@ class TestVirtualenv:
         want.with_name("pin").write_text("99\n")
         result = person.play(NU, into(prefix), OUT).check()
         assert bare(result.snaps["1"]) == inside(result.snaps["0"], prefix)
+        # `list` would tell other tests of it.
+        succeeded(person.home.run("unpin", "-p", prefix))
 
 
 def test_a_conda_environment_by_its_variables(person: Person, tmp_path: Path) -> None:
