@@ -49,7 +49,8 @@ def test_all_that_is_left_is_named(home: Home) -> None:
     assert done.returncode == 0
     assert "timeout = 5.0\n" in file.read_text()
     for name in ("jobs", "wait", "proxy"):
-        assert f"`{name}` in " in done.stderr
+        assert done.stderr.count(f"`{name}` in ") == 1
+    assert done.stderr.count("hint: ") == len(done.stderr.splitlines()) / 2 == 3
 
 
 def test_what_a_wrong_value_kept_from_coming_true_does_when_it_is_right(home: Home) -> None:

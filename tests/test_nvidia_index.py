@@ -433,6 +433,7 @@ def test_nothing_comes_for_a_store_that_may_not_be_written(
     path = f"cuda/redist/cuda_nvcc/{FOLDER}/cuda_nvcc-{FOLDER}-12.4.131-archive.tar.xz"
     words = [f"{server.url}/{path}" if word == "URL" else word for word in command.split()]
     server.asked.clear()
-    done = home.run_plainly(*words, *(which if "12.4" in words else []), **named)
+    words += which if "12.4" in words else []
+    done = home.run_plainly(*words, **named)
     refused(done, f"cannot write the store `{home.store}`", "Permission denied", hint="HOME")
     assert [path for path, _ in server.asked if path.endswith(".xz")] == []

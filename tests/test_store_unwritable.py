@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import random
 import resource
 import subprocess
@@ -14,9 +15,10 @@ import pytest
 import builders
 import mounts
 from checks import refused, snapshot, succeeded
+from folder_server import FolderServer
 from homes import Home
 from preloaded import EVERY, preloaded
-from tools import closed, console_script
+from tools import closed, console_script, root_only
 
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
 
@@ -251,3 +253,15 @@ def test_a_store_that_is_a_file(home: Home, pair: list[Path]) -> None:
     home.store.write_text("mine")
     refused(home.run("install", pair[0]), "cannot write the store", str(home.store))
     assert home.store.read_text() == "mine"
+
+
+@root_only
+def test_sudo_is_refused_before_anything_is_downloaded(home: Home, tmp_path: Path) -> None:
+    """The download cache may be root's own."""
+    home.store.mkdir()
+    os.chown(home.store, 1, 1)
+    with FolderServer(tmp_path) as server:
+        sudo = {"SUDO_UID": "1", "CUDASWITCH_CACHE": str(tmp_path / "cache")}
+        done = home.run("install", f"{server.url}/cudnn-linux.tgz", **sudo)
+    refused(done, "`sudo` would leave files of root", hint="without sudo")
+    assert server.asked == []

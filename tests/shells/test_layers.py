@@ -107,5 +107,13 @@ def test_what_with_brings_is_its_own_cuda_too(
     result = person.play(shell, entered(shell, layer), cd(shell, Path("/"))).check()
     assert homes(person, result) == "-11"
     assert "LD_LIBRARY_PATH" not in result.snaps["1"]
+    # uv 0.7.16 had it in the layer itself.
+    [overlay] = layer.prefix.glob("lib/python*/site-packages/_uv_ephemeral_overlay.pth")
+    overlay.unlink()
+    wheel = overlay.parent / brings
+    wheel.parent.mkdir(parents=True)
+    wheel.touch()
+    result = person.play(shell, entered(shell, layer), cd(shell, Path("/"))).check()
+    assert "LD_LIBRARY_PATH" not in result.snaps["1"]
     shown = succeeded(person.home.run("exec", "--", "env", **inside(layer, project)))
     assert not any(line.startswith("LD_LIBRARY_PATH=") for line in shown)

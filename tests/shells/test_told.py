@@ -89,8 +89,9 @@ def test_a_folder_without_a_number(shell: Shell, tmp_path: Path) -> None:
     person = make_person(tmp_path / "person", (shell.name,))
     kit = Kit(tmp_path / "3/cuda", "9.2.148", ("lib64",)).build()
     person.adopt(kit)
-    steps = [f"cudaswitch use {version}" for version in ("9.2", "10.1", "9.2", "9.2")]
-    result = person.play(shell, *steps, shell.prompt, CUDASWITCH_QUIET=None)
+    uses = [f"cudaswitch use {version}" for version in ("9.2", "10.1", "9.2", "9.2")]
+    steps = [f"{use}\n{shell.prompt}\ncd /\n{shell.prompt}\ncd {tmp_path}" for use in uses]
+    result = person.play(shell, *steps, CUDASWITCH_QUIET=None)
     own = f"cudaswitch: CUDA {kit.home}"
     assert result.stderr.splitlines() == [own, FIRST, own, own]
 
