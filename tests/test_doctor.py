@@ -52,7 +52,9 @@ def test_commands_are_of_the_shell(
     patient.shell = shell
     kit = patient.toolkit(patient.work / HOSTILE_FOLDER / "kit")
     patient.adopt("11.2.152")
-    library = patient.library(patient.work / "lib", "libnvJitLink", "libnvJitLink.so.12", "12.4.1")
+    library = patient.lay_library(
+        patient.work / "lib", "libnvJitLink", "libnvJitLink.so.12", "12.4.1"
+    )
     patient.env |= {
         "SHELL": f"/usr/bin/{shell}",
         "LD_LIBRARY_PATH": f"{kit}/lib64/stubs",
@@ -78,7 +80,7 @@ def test_the_release_that_has_what_a_framework_loads(
     env.dist("tensorflow", "2.4.4")
     patient.activate(env)
     kit = patient.toolkit(patient.work / "kit", release)
-    patient.library(kit / "lib64", "libcudnn", "libcudnn.so.8", "8.0.5")
+    patient.lay_library(kit / "lib64", "libcudnn", "libcudnn.so.8", "8.0.5")
     flags = f"--xla_gpu_cuda_data_dir={kit}"
     patient.env |= {"CUDA_HOME": str(kit), "LD_LIBRARY_PATH": f"{kit}/lib64", "XLA_FLAGS": flags}
     patient.on_path(kit / "bin")

@@ -346,8 +346,8 @@ def test_a_bare_machine(patient: Patient) -> None:
 def test_libraries_that_were_renamed(patient: Patient) -> None:
     """A number that ends in a person's own word is no reason to say nothing at all."""
     first, second = patient.work / "first", patient.work / "second"
-    patient.library(first, "libcudart", "libcudart.so.11.0", "11.0.221_orig")
-    patient.library(second, "libcudart", "libcudart.so.11.0", "11.2.72")
+    patient.lay_library(first, "libcudart", "libcudart.so.11.0", "11.0.221_orig")
+    patient.lay_library(second, "libcudart", "libcudart.so.11.0", "11.2.72")
     patient.env["LD_LIBRARY_PATH"] = f"{first}:{second}"
     done = patient.home.run("doctor", "--json", **patient.env)
     [found] = json.loads(done.stdout)["findings"]

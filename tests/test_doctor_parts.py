@@ -103,7 +103,7 @@ def test_a_toolkit_that_was_installed_in_parts_lacks_a_library(
     told = f"; 12.6.3 has no lib{library}"
     assert (told in found["cause"]) == ("--force" in fix), found
     kit = patient.work / "kits/12.6.3"
-    patient.library(kit / "lib64", f"lib{stem}", f"lib{library}", f"{number}.9")
+    patient.lay_library(kit / "lib64", f"lib{stem}", f"lib{library}", f"{number}.9")
     release = "12" if library.endswith(".12") else "12.6"
     if library != "nvrtc.so.11.2":
         assert f"cudaswitch env {release} " in patient.told(LOST.format(library))["fix"]
@@ -144,7 +144,7 @@ def test_a_jax_without_wheels_has_the_library_of_a_toolkit(
     found = patient.told(pasted)
     assert found["fix"].startswith("cudaswitch install 12 --from nvidia --force && ")
     assert f"; 12.4.131 has no lib{library}" in found["cause"]
-    patient.library(kit / "lib64", f"lib{stem}", f"lib{library}", f"{number}.9")
+    patient.lay_library(kit / "lib64", f"lib{stem}", f"lib{library}", f"{number}.9")
     assert "cudaswitch env 12 " in patient.told(pasted)["fix"]
     env.dist("nvidia-cuda-runtime-cu12", "12.9.79")
     env.dist("nvidia-cudnn-cu12", "9.10.2.21")
@@ -190,7 +190,7 @@ def test_stubs_come_of_a_source_that_has_them(patient: Patient) -> None:
     fix = patient.told(pasted)["fix"]
     assert fix.startswith("cudaswitch install 13.2 --from nvidia --force && ")
     stubs = patient.adopt("12.4.131") / "lib64/stubs"
-    patient.library(stubs, "libcuda", "libcuda.so.1", "1")
+    patient.lay_library(stubs, "libcuda", "libcuda.so.1", "1")
     assert patient.told(pasted)["fix"] == f"export LIBRARY_PATH={stubs}"
 
 

@@ -161,8 +161,8 @@ def test_what_the_toolkit_here_has(patient: Patient, line: str, laid: bool, fix:
 )
 def test_the_linker_is_led_to_the_toolkit(patient: Patient, library: str, folder: str) -> None:
     kit = patient.toolkit(patient.work / "kit")
-    patient.library(kit / "lib64/stubs", "libcuda", "libcuda.so.1", "1")
-    patient.library(kit / "lib64", "libcublas", "libcublas.so.12", "12.4.5")
+    patient.lay_library(kit / "lib64/stubs", "libcuda", "libcuda.so.1", "1")
+    patient.lay_library(kit / "lib64", "libcublas", "libcublas.so.12", "12.4.5")
     patient.env |= {"CUDA_HOME": str(kit), "LIBRARY_PATH": "/mine"}
     pasted = f"/usr/bin/ld: cannot find -l{library}: No such file or directory"
     found = patient.told(pasted)

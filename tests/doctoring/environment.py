@@ -60,8 +60,8 @@ def no_runtime(it: Patient) -> set[str]:
 @case("CS042")
 def wrong_cudnn(it: Patient) -> set[str]:
     others = no_runtime(it)
-    it.library(it.work / "own", "libcudart", "libcudart.so.10.1", "10.1.243")
-    it.library(it.work / "own", "libcudnn", "libcudnn.so.8", "8.0.5")
+    it.lay_library(it.work / "own", "libcudart", "libcudart.so.10.1", "10.1.243")
+    it.lay_library(it.work / "own", "libcudnn", "libcudnn.so.8", "8.0.5")
     it.env["LD_LIBRARY_PATH"] = f"{it.work}/own"
     # The toolkit goes before it, and parts of the other stay within reach.
     it.remains = frozenset({"CS009", "CS046"})
@@ -127,7 +127,7 @@ def _with_wheels(it: Patient, *packages: tuple[str, str]) -> OwnEnv:
 def no_libdevice(it: Patient) -> None:
     _tensorflow(it, "2.11.0")
     kit = it.toolkit(it.work / "kit", "11.2.152")
-    it.library(kit / "lib64", "libcudnn", "libcudnn.so.8", "8.1.0")
+    it.lay_library(kit / "lib64", "libcudnn", "libcudnn.so.8", "8.1.0")
     it.env |= {"CUDA_HOME": str(kit), "LD_LIBRARY_PATH": f"{kit}/lib64"}
     it.on_path(kit / "bin")
 

@@ -179,7 +179,7 @@ class Patient:
     def program(self, path: Path, text: str = "#!/bin/sh\n") -> Path:
         return executable(path, text)
 
-    def library(self, folder: Path, stem: str, soname: str, full: str) -> Path:
+    def lay_library(self, folder: Path, stem: str, soname: str, full: str) -> Path:
         """Lay a real library with its links: libcudart.so.11.8.89, .so.11.0 and .so."""
         number = {"made_as": full}
         real = builders.elf_library(folder / f"{stem}.so.{full}", soname, number)
@@ -194,7 +194,7 @@ class Patient:
         for library in ("cudart", "cusolver"):
             name = soname(library, cuda)
             assert name
-            self.library(path / "lib64", f"lib{library}", name, version)
+            self.lay_library(path / "lib64", f"lib{library}", name, version)
         text = json.dumps({"cuda": {"name": "CUDA SDK", "version": version}})
         (path / "version.json").write_text(text)
         compiler = ("libdevice/libdevice.10.bc", "lib64/libnvvm.so.4")

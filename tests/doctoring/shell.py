@@ -8,7 +8,7 @@ from doctoring.patient import Patient, case
 @case("CS001")
 def stubs(it: Patient) -> None:
     kit = it.toolkit(it.work / "kit")
-    it.library(kit / "lib64/stubs", "libcuda", "libcuda.so.1", "1")
+    it.lay_library(kit / "lib64/stubs", "libcuda", "libcuda.so.1", "1")
     it.env["LD_LIBRARY_PATH"] = f"/usr/lib:{kit}/lib64/stubs"
 
 
@@ -56,32 +56,32 @@ def two_releases(it: Patient) -> None:
 def two_cudnn(it: Patient) -> None:
     for version in ("9.1.0", "9.5.1"):
         folder = it.work / version
-        it.library(folder, "libcudnn", "libcudnn.so.9", version)
-        it.library(folder, "libcudnn_ops", "libcudnn_ops.so.9", version)
+        it.lay_library(folder, "libcudnn", "libcudnn.so.9", version)
+        it.lay_library(folder, "libcudnn_ops", "libcudnn_ops.so.9", version)
     it.env["LD_LIBRARY_PATH"] = f"{it.work}/9.1.0:{it.work}/9.5.1"
 
 
 @case("CS010")
 def renamed(it: Patient) -> None:
     folder = it.work / "lib"
-    it.library(folder, "libcudart", "libcudart.so.10.1", "10.1.243")
+    it.lay_library(folder, "libcudart", "libcudart.so.10.1", "10.1.243")
     (folder / "libcudart.so.11.0").symlink_to("libcudart.so.10.1")
     it.env["LD_LIBRARY_PATH"] = str(folder)
 
 
 @case("CS011")
 def libraries_on_path(it: Patient) -> None:
-    it.library(it.work / "cudnn/lib", "libcudnn", "libcudnn.so.8", "8.9.7")
+    it.lay_library(it.work / "cudnn/lib", "libcudnn", "libcudnn.so.8", "8.9.7")
     it.on_path(it.work / "cudnn/lib")
 
 
 @case("CS012")
 def preloaded(it: Patient) -> None:
-    library = it.library(it.work / "lib", "libnvJitLink", "libnvJitLink.so.12", "12.4.127")
+    library = it.lay_library(it.work / "lib", "libnvJitLink", "libnvJitLink.so.12", "12.4.127")
     it.before = f"export LD_PRELOAD='{library}'"
 
 
 @case("CS013")
 def old_compat(it: Patient) -> None:
-    it.library(it.work / "cuda-12.2/compat", "libcuda", "libcuda.so.1", "535.54.03")
+    it.lay_library(it.work / "cuda-12.2/compat", "libcuda", "libcuda.so.1", "535.54.03")
     it.env["LD_LIBRARY_PATH"] = f"{it.work}/cuda-12.2/compat:/usr/lib"
