@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -265,3 +266,24 @@ def test_hooks_whose_toolkit_is_gone_are_no_help(patient: Patient, tmp_path: Pat
     succeeded(patient.home.run("pin", "12.4", **patient.env))
     said = patient.home.run("current", **patient.env).stderr
     assert said.endswith("hint: activate the environment again\n")
+
+
+def test_what_is_asked_for_besides_is_in_the_command(
+    patient: Patient, require: Callable[[str], str]
+) -> None:
+    """A `use` or `env` without it would hide what the file says."""
+    kit = patient.adopt("12.4.131")
+    succeeded(patient.home.run("pin", "12.4", "--gpus", "0,2", "--libraries", "never", "--global"))
+    asked = "12.4.131 --libraries never --gpus '0,2'"
+    patient.env["SHELL"] = require("dash")
+    fix = found(patient)["CS076"]["fix"]
+    assert fix == f'eval "$(cudaswitch env {asked} --shell sh)"'
+    script = f'{fix}\necho "$CUDA_HOME" "$CUDA_VISIBLE_DEVICES" "${{LD_LIBRARY_PATH-none}}"'
+    environment = {**patient.home.env, **patient.env}
+    done = subprocess.run(
+        ["dash", "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [str(kit), "0,2", "none"]
+    patient.env["SHELL"] = "nu"
+    patient.run("init", "--install", "nu", "--yes")
+    assert found(patient)["CS076"]["fix"] == f"cudaswitch use {asked}".replace("'", '"')

@@ -11,7 +11,7 @@ from pathlib import Path
 from cudaswitch import settings, shells, startfiles
 from cudaswitch.activation import applied
 from cudaswitch.compat.sonames import soname
-from cudaswitch.decision import decide, version_file, working_directory
+from cudaswitch.decision import Decision, decide, version_file, working_directory
 from cudaswitch.detect.facts import facts_of
 from cudaswitch.detect.toolkits import absent
 from cudaswitch.doctor import folders
@@ -145,15 +145,12 @@ def _wanted(asking: Mapping[str, Callable[[], Request]]) -> Iterator[tuple[str, 
             yield f"`{who}`" if who != "CUDASWITCH_VERSION" else who, read().text
 
 
-def _decided(
-    variables: Mapping[str, str],
-) -> tuple[tuple[str, str] | None, CudaswitchError | None]:
+def _decided(variables: Mapping[str, str]) -> tuple[Decision | None, CudaswitchError | None]:
     """Return what is asked for here and by whom, or why that has no answer."""
     try:
-        decision = decide(variables, working_directory(variables))
+        return decide(variables, working_directory(variables)), None
     except CudaswitchError as error:
         return None, error
-    return (decision.want.home, decision.origin), None
 
 
 def _waiting_for(kit: Toolkit) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cudaswitch.compat.compilers import Bounds
+from cudaswitch.decision import Decision
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.lookup import Found as FoundFile
@@ -206,8 +207,8 @@ class Facts:
     applied: str | None = None
     closed: tuple[str, str] | None = None
     """Why the nvcc of CUDA_HOME may not be executed, and what to do."""
-    decided: tuple[str, str] | None = None
-    """The toolkit's folder that is asked for here, and by whom."""
+    decided: Decision | None = None
+    """What is asked for here, and by whom."""
     unanswered: CudaswitchError | None = None
     """Why what is asked for here has no answer."""
     asking: str | None = None

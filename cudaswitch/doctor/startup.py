@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from cudaswitch import ready
 from cudaswitch.activation import follows_unexported
+from cudaswitch.decision import options_of
 from cudaswitch.doctor.model import (
     Aside,
     Facts,
@@ -135,7 +137,7 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
     """Something is asked for here, and this shell has something else."""
     if facts.decided is None:
         return
-    home, origin = facts.decided
+    home, origin = facts.decided.want.home, facts.decided.origin
     held = facts.homes.get("CUDA_HOME")
     if home == (facts.applied or "system") or (
         facts.applied is None and held and held.home == os.path.realpath(home)
@@ -158,7 +160,8 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
         if name is None and home != "system":
             yield Found(f"{origin} asks for `{home}`, which is gone", off_command(facts))
         else:
-            yield Found(evidence, use_command(facts, name or "system"))
+            options = options_of(facts.decided.want, partial(word, facts))
+            yield Found(evidence, use_command(facts, name or "system", options))
         return
     here = ready.loading(row, there=True)
     load = chain(facts, f"cudaswitch init --install {mine.shell} --yes", here)
@@ -194,10 +197,10 @@ def _kernels(facts: Facts) -> Iterator[Found]:
 
 def _project(facts: Facts) -> Iterator[Found]:
     """VS Code reads `.env` for the Python that it starts, and no startup file."""
-    if facts.project is None or facts.decided is None or facts.decided[0] == "system":
+    home = facts.decided.want.home if facts.decided else "system"
+    if facts.project is None or home == "system":
         return
     folder, text = facts.project
-    home = facts.decided[0]
     if re.search(rf"^CUDA_HOME=[\"']?{re.escape(home)}[\"']?\s*$", text, re.MULTILINE):
         return
     lines = [f"CUDA_HOME={home}", f"CUDA_PATH={home}"]
