@@ -63,14 +63,15 @@ __cudaswitch_copies() {
             "$1:$2") __csw=$3 ;;
             *) continue ;;
         esac
-        case $__csw:$- in
-            "$_csw_value:"*) ;;
+        if [ "$__csw" = "$_csw_value" ]; then continue; fi
+        # A list may begin with a colon.
+        case ${__csw:+x}:$- in
+            x*) \eval "$_csw_name=\$__csw" ;;
             # With `set -u` a script may read its copy without asking: it has set it in any case. (zsh has
             # put that option aside here.)
-            :*u*) \eval "$_csw_name=" ;;
+            *u*) \eval "$_csw_name=" ;;
             # A script that keeps only what is set takes it for a sign that it was.
-            :*) \unset "$_csw_name" ;;
-            *) \eval "$_csw_name=\$__csw" ;;
+            *) \unset "$_csw_name" ;;
         esac
     done
 }

@@ -308,7 +308,10 @@ def test_a_copy_that_conda_left_behind_brings_nothing_back(
 
 @every_conda
 @pytest.mark.parametrize("way", ["environment", "directory"])
-def test_where_unset_is_an_error(conda: Conda, way: str, person: Person, tmp_path: Path) -> None:
+@pytest.mark.parametrize("had", [None, ":/mine"], ids=["unset", "with an empty element"])
+def test_where_unset_is_an_error(
+    conda: Conda, had: str | None, way: str, person: Person, tmp_path: Path
+) -> None:
     """conda's own example of a script, made fit for `set -u`, reads the copy that it has made."""
     mine = Session(person, pinned_environments(person, tmp_path), BASH, conda)
     found = []
@@ -327,9 +330,10 @@ def test_where_unset_is_an_error(conda: Conda, way: str, person: Person, tmp_pat
         if way == "directory":
             steps = [f"cd {tree}", *at.steps("b out"), "cd /"]
         typed = (f"{step}\n{BASH.prompt}" for step in steps)
-        found.append(at.play("set -u", *typed, load=True).check().snaps)
+        result = at.play("set -u", *typed, load=True, LD_LIBRARY_PATH=had)
+        found.append(result.check().snaps)
     assert found[0]["5"]["CUDA_HOME"] == str(person.kits[0].home)
-    assert [snaps["6"]["LD_LIBRARY_PATH"] for snaps in found] == ["", ""]
+    assert [snaps["6"]["LD_LIBRARY_PATH"] for snaps in found] == [had or ""] * 2
 
 
 COLONS = {
