@@ -122,7 +122,10 @@ __cudaswitch_said() {
     _csw_file=${CUDASWITCH_HOME:-$_csw_file/cudaswitch}
     case $_csw_file in \~/*) _csw_file=${HOME-}/${_csw_file#??} ;; esac
     case $_csw_file in /*) ;; *) return 0 ;; esac
-    case $CUDASWITCH_VERSION in .* | -* | *[!A-Za-z0-9._+'<>=!,'-]*) return 0 ;; esac
+    case $CUDASWITCH_VERSION in
+        system) __csw=system && return 0 ;;
+        .* | -* | *[!A-Za-z0-9._+'<>=!,'-]*) return 0 ;;
+    esac
     _csw_file=$_csw_file/requests/$CUDASWITCH_VERSION
     if [ -f "$_csw_file" ] && \read -r _csw_file < "$_csw_file" \
         && [ -d "${_csw_file%%:*}/." ]; then

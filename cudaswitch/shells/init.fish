@@ -48,10 +48,10 @@ function __cudaswitch_content
     return 0
 end
 
-# Has the version file that decides changed, or is there a nearer one? Not asked where the
-# shell or an environment decides.
+# Has the version file that decides changed, or is there a nearer one? Not asked where what
+# is stronger decides.
 function __cudaswitch_edited
-    test -z "$_CUDASWITCH_U$_CUDASWITCH_C$_CUDASWITCH_V"; or return 1
+    test -z "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V"; or return 1
     if test -f .cuda-version -a "$_cudaswitch_file" != $PWD/.cuda-version -a $PWD != /
         return 0
     end
@@ -239,7 +239,7 @@ $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
         __cudaswitch_surroundings
     end
     set -g __csw
-    if test -z "$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_U"
+    if test -z "$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_U"
         # What the directory asks for, else the frameworks of the active environment, else the
         # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
         set -g _cudaswitch_file
@@ -276,11 +276,8 @@ $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
                 and string match --quiet '*/.cuda-version:*' -- $_cudaswitch_asked
             string match --quiet -- "$_cudaswitch_file:*" "$_cudaswitch_asked"; or set -g _cudaswitch_asked
         end
-        # Nobody else asks.
-        set __csw "$_CUDASWITCH_X"
-        test -n "$__csw"; or set __csw "$_CUDASWITCH_D"
     else
-        if test -n "$_CUDASWITCH_C$_CUDASWITCH_V"
+        if test -n "$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V"
             set -e _CUDASWITCH_D
             set -g _cudaswitch_file
         end

@@ -137,10 +137,10 @@ def --env __cudaswitch_directory [] {
     }
 }
 
-# Has the version file that decides changed, or is there a nearer one? Not asked where the
-# shell or an environment decides.
+# Has the version file that decides changed, or is there a nearer one? Not asked where what
+# is stronger decides.
 def __cudaswitch_edited [] {
-    if ([$env._CUDASWITCH_U? $env._CUDASWITCH_C? $env._CUDASWITCH_V?] | any { is-not-empty }) { return false }
+    if ([$env._CUDASWITCH_U? $env._CUDASWITCH_X? $env._CUDASWITCH_C? $env._CUDASWITCH_V?] | any { is-not-empty }) { return false }
     let file = $env._cudaswitch_file?.0?
     let here = ($env.PWD | path join .cuda-version)
     if $file != $here and ($here | path exists) { return true }
@@ -217,7 +217,7 @@ def --env __cudaswitch_look [] {
             if $want != '' { $env._CUDASWITCH_X = ($want | str trim --right --char "\n") }
         }
     }
-    if ([$env._CUDASWITCH_C? $env._CUDASWITCH_V?] | any { is-not-empty }) {
+    if ([$env._CUDASWITCH_X? $env._CUDASWITCH_C? $env._CUDASWITCH_V?] | any { is-not-empty }) {
         $env._CUDASWITCH_D = null
     } else if ($env._CUDASWITCH_U? | is-empty) {
         __cudaswitch_directory

@@ -108,10 +108,12 @@ function global:__cudaswitch_directory {
     }
 }
 
-# Has the version file that decides changed, or is there a nearer one? Not asked where the
-# shell or an environment decides.
+# Has the version file that decides changed, or is there a nearer one? Not asked where what
+# is stronger decides.
 function global:__cudaswitch_edited {
-    if ($env:_CUDASWITCH_U -or $env:_CUDASWITCH_C -or $env:_CUDASWITCH_V) { return $false }
+    if ($env:_CUDASWITCH_U -or $env:_CUDASWITCH_X -or $env:_CUDASWITCH_C -or $env:_CUDASWITCH_V) {
+        return $false
+    }
     $file = $global:_cudaswitch_file
     $here = [IO.Path]::Combine($PWD.ProviderPath, '.cuda-version')
     if ($file -cne $here -and [IO.File]::Exists($here)) { return $true }
@@ -192,7 +194,7 @@ function global:__cudaswitch_look {
         }
         __cudaswitch_set '_CUDASWITCH_X' $want
     }
-    if ($env:_CUDASWITCH_C -or $env:_CUDASWITCH_V) {
+    if ($env:_CUDASWITCH_X -or $env:_CUDASWITCH_C -or $env:_CUDASWITCH_V) {
         __cudaswitch_set '_CUDASWITCH_D' $null
         $global:_cudaswitch_file = ''
     } elseif (-not $env:_CUDASWITCH_U) {

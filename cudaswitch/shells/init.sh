@@ -40,12 +40,12 @@ __cudaswitch_content() {
     fi
 }
 
-# Has the version file that decides changed, or is there a nearer one? Not asked where the
-# shell or an environment decides.
+# Has the version file that decides changed, or is there a nearer one? Not asked where what
+# is stronger decides.
 __cudaswitch_edited() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw
-    if [ -n "${_CUDASWITCH_U-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then return 1; fi
+    if [ -n "${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then return 1; fi
     if [ -f .cuda-version ] && [ "${_cudaswitch_file-}" != "$PWD/.cuda-version" ]; then return 0; fi
     if [ -z "${_cudaswitch_file-}" ]; then return 1; fi
     __cudaswitch_content "$_cudaswitch_file"
@@ -205,7 +205,7 @@ ${_CUDASWITCH_CC-}${_CUDASWITCH_KEPT-}${_CUDASWITCH_UNEXPORTED-} in
         *) return 0 ;;
     esac
     _csw_ld=${_csw_ld#"$_csw_lib"}
-    case ${_csw_lib:+$_csw_ld}:${CONDA_PREFIX-}${VIRTUAL_ENV-} in ?*:?*) return 0 ;; esac
+    case ${_csw_lib:+${_csw_ld:+x}}:${CONDA_PREFIX-}${VIRTUAL_ENV-} in x:?*) return 0 ;; esac
     _cudaswitch_ld=${LD_LIBRARY_PATH-} _cudaswitch_ld_was=${_csw_ld#:} _cudaswitch_ld_was_set=exported
     case $_cudaswitch_ld_was${_CUDASWITCH_LD-} in unset) _cudaswitch_ld_was_set='' ;; esac
     _cudaswitch_besides=$_csw_home:$_csw_home:$_csw_home:$_csw_home/bin/nvcc
@@ -269,7 +269,7 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
         "x|||||||/"*"|") _csw_moved='' ;;
         *) __cudaswitch_surroundings ;;
     esac
-    case ${_CUDASWITCH_C-}${_CUDASWITCH_V-}:${_CUDASWITCH_U-} in
+    case ${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}:${_CUDASWITCH_U-} in
         :)
             # What the directory asks for, else the frameworks of the active environment, else the
             # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory. All of it
@@ -315,8 +315,6 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
                 ":${_cudaswitch_file:-none}:"*) ;;
                 :*/.cuda-version:*) _cudaswitch_asked='' ;;
             esac
-            # Nobody else asks.
-            __csw=${_CUDASWITCH_X:-${_CUDASWITCH_D-}}
             ;;
         :*) __cudaswitch_strongest ;;
         *)

@@ -103,9 +103,9 @@ def directory(state: dict[str, str]) -> str | None:
 def edited() -> bool:
     """Has the version file that decides changed, or is there a nearer one?
 
-    False where the shell or an environment decides.
+    False where what is stronger decides.
     """
-    if any(XSH.env.get(f"_CUDASWITCH_{owner}") for owner in "UCV"):
+    if any(XSH.env.get(f"_CUDASWITCH_{owner}") for owner in "UXCV"):
         return False
     here = Path(str(XSH.env.get("PWD", "/")), ".cuda-version")
     file, content = deciding or (None, None)
@@ -186,9 +186,9 @@ def by_environment(state: dict[str, str], version: str) -> bool:
 
 
 def take_directory(state: dict[str, str]) -> None:
-    """Let the directory decide as it is now, where no environment and no choice does."""
+    """Let the directory decide as it is now, where nothing that is stronger does."""
     global deciding  # noqa: PLW0603  # a namespace of its own, carried into xonsh
-    if state.get("_CUDASWITCH_C") or state.get("_CUDASWITCH_V"):
+    if any(state.get(f"_CUDASWITCH_{owner}") for owner in "XCV"):
         state.pop("_CUDASWITCH_D", None)
         deciding = None
     elif not state.get("_CUDASWITCH_U"):

@@ -104,7 +104,7 @@ set _cswl_of = none
 if ($?_CUDASWITCH_U) then
     if ("${_CUDASWITCH_U:q}" != "") set _cswl_of = use
 endif
-if ($?_CUDASWITCH_C || $?_CUDASWITCH_V) then
+if ($?_CUDASWITCH_X || $?_CUDASWITCH_C || $?_CUDASWITCH_V) then
     unsetenv _CUDASWITCH_D
     set _cudaswitch_file = ""
 else if ($_cswl_of == none) then

@@ -7,7 +7,7 @@ if ($?CUDASWITCH_VERSION) eval 'set _cswp_now[4] = "${CUDASWITCH_VERSION:q}"'
 set _cswp_look = $?_cudaswitch_news
 if ($?_CUDASWITCH_GONE || "${_cswp_now:q}" != "${_cudaswitch_seen:q}") then
     set _cswp_look = 1
-else if ($?_cudaswitch_file && ! $?_CUDASWITCH_U && ! $?_CUDASWITCH_C && ! $?_CUDASWITCH_V) then
+else if ($?_cudaswitch_file && ! ($?_CUDASWITCH_U || $?_CUDASWITCH_X || $?_CUDASWITCH_C || $?_CUDASWITCH_V)) then
     # Has the version file that decides changed, or is there a nearer one?
     set _cswp_file = "${_cudaswitch_file:q}"
     if (-f .cuda-version && "${_cswp_file:q}" != "${cwd:q}/.cuda-version") then

@@ -319,6 +319,8 @@ def test_the_variable_is_stronger_than_a_pin_in_scripts_too(session: Session) ->
     result = session.play(*steps, CUDASWITCH_VERSION="12.4").check()
     assert [result.snaps[n].get("CUDA_HOME") for n in "23"] == [kits[2], None]
     assert foreign(result.snaps["3"])["PATH"] == foreign(result.snaps["1"])["PATH"]
+    result = session.play(*steps, CUDASWITCH_VERSION="system").check()
+    assert [result.snaps[n].get("CUDA_HOME") for n in "23"] == [None, None]
     for unknown in ("99", "../latest", ">=12"):
         result = session.play(*steps, CUDASWITCH_VERSION=unknown).check()
         assert [result.snaps[n].get("CUDA_HOME") for n in "23"] == [kits[0], None]

@@ -231,6 +231,29 @@ def test_what_a_variable_asks_for_is_not_kept_for_the_version_file(
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_what_is_weaker_than_a_variable_is_neither_asked_nor_told(
+    shell: Shell, tmp_path: Path
+) -> None:
+    person = make_person(tmp_path / "person", (shell.name,))
+    (tmp_path / "tree").mkdir()
+    file = tmp_path / "tree" / ".cuda-version"
+    file.write_text("9.9\n")
+    (person.home.store / "global").write_text("9.8\n")
+    asked = f"{shell.set('CUDASWITCH_VERSION', '10.1')}\n{shell.prompt}"
+    edited = f"printf '9.7\\n' > {shell.quote(str(file))}\n{shell.prompt}"
+    if shell is NU:
+        edited = f"'9.7' | save --force {shell.quote(str(file))}\n{shell.prompt}"
+    steps = [cd(shell, file.parent), edited, cd(shell, tmp_path), cd(shell, file.parent)]
+    gone = f"{shell.unset('CUDASWITCH_VERSION')}\n{shell.prompt}"
+    result = person.play(shell, asked, *steps, CUDASWITCH_VERSION="11.8")
+    assert homes(person, result.check()) == "211111"
+    assert "9." not in result.stderr
+    result = person.play(shell, asked, *steps, gone, CUDASWITCH_VERSION="11.8")
+    assert homes(person, result) == "211111-"
+    assert result.stderr.count("CUDA 9.7 is not installed") == 1
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 @pytest.mark.parametrize(
     "words", ["verify --repair nope", "pin 99 --dir .", "config set jobs 3", "config set nosuch 3"]
 )
