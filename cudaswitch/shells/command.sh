@@ -69,9 +69,9 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == 
         fi
     else
         __cudaswitch_command "$@"
-        # Without this no `set -e` of zsh sees a failure in `else`.
-        return
     fi
+    # Without this no `set -e` of zsh sees a failure in `else`, nor one behind `cudaswitch use X &&`.
+    return
 }
 
 # What there is no ready answer to.

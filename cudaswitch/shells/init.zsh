@@ -13,7 +13,12 @@ __cudaswitch_prompt() {
                 __cudaswitch_first && __cudaswitch_prompt && \return
                 ;;
         esac
-        __cudaswitch_look || :
+        # Ctrl-C has ended a question of a `cd`, for a prompt to leave by. The next one asks again.
+        if [[ ${_cudaswitch_news-} = asking ]]; then
+            _cudaswitch_news=''
+        else
+            __cudaswitch_look || :
+        fi
     fi
     # powerlevel10k warns of what is printed while its instant prompt is shown: it waits for the next.
     if [[ -n ${_cudaswitch_news-} && -z ${__p9k_instant_prompt_active-} ]]; then
@@ -24,6 +29,8 @@ __cudaswitch_prompt() {
 __cudaswitch_moved() {
     [[ -n ${_cudaswitch_left-} || ${CONDA_PREFIX:+${funcfiletrace[*]}} == */deactivate.d/* ]] && \return
     __cudaswitch_look || :
+    # Behind a `case` zsh takes the command after `cd X &&` for one that may fail under `set -e`.
+    \:
 }
 \typeset -ga precmd_functions chpwd_functions
 # Not by its index: what a login shell reads as sh does, /etc/profile, has 0 for the first.

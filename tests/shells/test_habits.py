@@ -87,6 +87,19 @@ def test_a_script_that_ends_where_something_fails(
     assert "went on" not in result.stdout
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+@pytest.mark.parametrize("done", ["cd {tree}", "pushd {tree} > /dev/null", "cd /", "use", "off"])
+def test_what_fails_behind_something_of_ours_ends_a_script(
+    shell: Shell, person: Person, done: str, tmp_path: Path
+) -> None:
+    """A `case` that zsh runs in a hook of `cd` would keep it from noticing."""
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    done = {"use": "cudaswitch use 11.8", "off": "cudaswitch off"}.get(done, done)
+    done = done.format(tree=shell.quote(str(tmp_path)))
+    result = person.play(shell, "cd /tmp; set -e", f"{done} && false; echo went on")
+    assert (result.rc, result.stdout) == (1, "")
+
+
 @pytest.mark.parametrize("characters", ["", "@^"], ids=["none", "others"])
 def test_characters_of_history_in_tcsh(person: Person, tmp_path: Path, characters: str) -> None:
     """With others than `!`, or none, no alias is given its words by that."""
