@@ -45,7 +45,7 @@
 #   _cudaswitch_pythons    an environment, and its folders of packages; _sites: of fish, the same; _layer:
 #                          VIRTUAL_ENV, and the environment that it counts as
 #   _cudaswitch_told       what the prompt has said; _line: in which words; _news: there is more to say,
-#                          or a look has begun
+#                          or a look has begun, or is asking
 #   _cudaswitch_keepers    who else keeps variables (direnv and the like); _then: the wants that were
 #                          applied then, _then_bin, _lib, _ld, _NAME: what they set
 #   _cudaswitch_once       of bash: what stands in PROMPT_COMMAND until the first prompt; _ours: what stands

@@ -64,8 +64,9 @@ __cudaswitch_entered() {
     if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
         if [ -x "${_cudaswitch_program-}" ]; then
             # Whom Ctrl-C keeps from asking asks again.
-            _cudaswitch_news=''
+            _cudaswitch_news=asking
             _csw_home=$("$_cudaswitch_program" want --environment "$2") || _csw_home=$3${4:+:$4}
+            _cudaswitch_news=''
         elif [ -t 2 ]; then
             printf 'cudaswitch: `%s` may have other packages than when it was pinned\n' "$2" >&2
             printf 'hint: cudaswitch pin auto\n' >&2

@@ -8,6 +8,8 @@ __cudaswitch_prompt() {
         case ${_cudaswitch_news-} in
             # An error in it has thrown bash back to its prompt, which comes here at once.
             begun) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} _cudaswitch_news='' ;;
+            # So has Ctrl-C, while somebody was asked, for a prompt to leave by. The next one asks again.
+            asking) _cudaswitch_news='' ;;
             *) __cudaswitch_look ;;
         esac
         case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac

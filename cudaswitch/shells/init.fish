@@ -68,6 +68,7 @@ function __cudaswitch_ask_once
     set -l home
     string match --quiet --regex '^(?<home>/[^:]*)' -- "$_cudaswitch_answer"
     if test "$about" != "$_cudaswitch_asked"; or test -n "$home" -a ! -d "$home/."
+        set -g _cudaswitch_news asking
         set -g _cudaswitch_answer (__cudaswitch_run want $argv[2..])
         # Only now: a question that Ctrl-C, or another signal, ended is asked again.
         test $status -gt 128; and set about interrupted
@@ -215,6 +216,7 @@ function __cudaswitch_surroundings --no-scope-shadowing
     end
     test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
     if not set -q said[1]; or test "$CUDASWITCH_VERSION" != $said
+        set -g _cudaswitch_news asking
         if test -z "$CUDASWITCH_VERSION"
             set -e _CUDASWITCH_X
         else if __cudaswitch_ready $CUDASWITCH_VERSION

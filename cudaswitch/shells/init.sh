@@ -83,7 +83,7 @@ __cudaswitch_ask_once() {
     esac
     if [ "$_csw_about" != "${_cudaswitch_asked-}" ]; then
         shift
-        _cudaswitch_asked=interrupted _cudaswitch_news=''
+        _cudaswitch_asked=interrupted _cudaswitch_news=asking
         # zsh asks in a subshell too, whose complaint would be another each time.
         if _cudaswitch_answer=$(
             case $_csw_level in [1-9]*) \exec 2> /dev/null ;; esac
@@ -173,7 +173,7 @@ __cudaswitch_overlaid() {
 # Take up what CUDASWITCH_VERSION asks for.
 __cudaswitch_version() {
     # Whom Ctrl-C keeps from asking asks again.
-    _cudaswitch_news=''
+    _cudaswitch_news=asking
     if [ -n "${CUDASWITCH_VERSION-}" ] && { __cudaswitch_ready "$CUDASWITCH_VERSION" \
         || __cudaswitch_lent "$CUDASWITCH_VERSION" \
         || __cudaswitch_globbing __cudaswitch_auto "$CUDASWITCH_VERSION" '' \

@@ -2,7 +2,8 @@
 function __cudaswitch_prompt --on-event fish_prompt
     if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION$_CUDASWITCH_GONE|$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" \
             != "$_cudaswitch_seen|$_cudaswitch_keepers"
-        __cudaswitch_look
+        # Ctrl-C has ended a question of a `cd`, for a prompt to leave by. The next one asks again.
+        test "$_cudaswitch_news" = asking; and set -e _cudaswitch_news; or __cudaswitch_look
     # Where there are news, a `cd` has just looked.
     else if not set -q _cudaswitch_news
             and test -n "$_cudaswitch_file" -o -f .cuda-version

@@ -74,6 +74,32 @@ def test_an_interrupted_look_round_is_made_up_for(
 
 
 @every_shell
+def test_one_interrupt_is_enough(
+    shell: Shell, person: Person, asking: Path, at_prompt: Open
+) -> None:
+    """However slow an answer is, there is a prompt to leave by; the next one asks again."""
+    terminal, asked = at_prompt(shell), asking.with_name("asked")
+    program = asking.with_name("program")
+    program.write_text(f"#!/bin/sh\necho >>'{asked}'\nsleep 30\n")
+    assign = "set -g {} {}" if shell is FISH else "{}={}"
+    terminal.say(assign.format("_cudaswitch_program", program))
+    terminal.child.sendline(f"cd {asking}")
+    for times in (1, 2):
+        deadline = time.monotonic() + 20
+        while not asked.exists() or len(asked.read_text()) < times:
+            assert time.monotonic() < deadline, "the program is not asked"
+            time.sleep(0.02)
+        time.sleep(0.3)  # the program has begun to sleep
+        started = time.monotonic()
+        terminal.child.sendintr()
+        time.sleep(0.3)
+        terminal.child.sendline("echo 'there'again")
+        terminal.child.expect("thereagain")
+        assert time.monotonic() - started < 10
+        assert len(asked.read_text()) <= times + 1
+
+
+@every_shell
 @pytest.mark.parametrize("asker", ["a variable", "a pin to auto"])
 def test_so_is_one_that_no_folder_asks_for(
     shell: Shell, asker: str, person: Person, asking: Path, at_prompt: Open
