@@ -4,7 +4,7 @@
 # $argv[1] = set or give: the variables that the applied want $argv[2] has. $argv[1] = forget:
 # what conda keeps of those that the want had, whose values before are in _cudaswitch_was_NAME.
 # $argv[1] = note: remember what was before the want, for $argv[1] = back, where somebody has brought
-# back what it had set.
+# back what it had set; with $argv[3] what is unset now was so then.
 function __cudaswitch_scalars
     set -l home (string split --fields 1 : -- $argv[2])
     set -l names CUDA_HOME CUDA_PATH CUDAToolkit_ROOT
@@ -37,6 +37,7 @@ function __cudaswitch_scalars
         else if test $argv[1] = note
             set -q _cudaswitch_then_$name; and continue
             set -g _cudaswitch_then_$name
+            set -q argv[3]; and not set -q $name; and set was $name
             set -q $was; and set -g _cudaswitch_then_$name $$was
         else if test $argv[1] = back
             set was _cudaswitch_then_$name

@@ -44,8 +44,11 @@ function __cudaswitch_keepers
         set __csw_moved moved
     end
     set -l now "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV"
+    # From tree to tree direnv has taken back what the first had, which we may have found at the `cd`.
+    set -l between between
     if contains -- '|' "$_cudaswitch_keepers" "$now"
         set -eg _cudaswitch_then (set --names --global | string match '_cudaswitch_then*')
+        set -e between
     end
     set -g _cudaswitch_keepers $now
     test -n "$_CUDASWITCH_ON"; or return
@@ -54,7 +57,7 @@ function __cudaswitch_keepers
     test -n "$_CUDASWITCH_LD"; and set -g _cudaswitch_then_ld $_CUDASWITCH_LD
     contains -- $_CUDASWITCH_ON $_cudaswitch_then; and return
     set -ga _cudaswitch_then $_CUDASWITCH_ON
-    __cudaswitch_scalars note $_CUDASWITCH_ON
+    __cudaswitch_scalars note $_CUDASWITCH_ON $between
 end
 
 # Take out of the list $__csw what the records $argv[2..] say was put into it, once each. What the record

@@ -205,6 +205,30 @@ def test_the_next_command_has_not_what_direnv_brought_back(
 
 @every_shell
 @orders
+def test_what_a_tree_before_this_one_had_is_not_brought_back(
+    shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """direnv has taken it back since a `cd` from one into the other; then it loads that anew."""
+    text = f"PATH_add bin\n{DIRENV.own.format('CUDA_HOME')}"
+    project = DIRENV.grow(person, tmp_path / "project", text)
+    pinned = DIRENV.grow(
+        person, tmp_path / "pinned", "export LD_LIBRARY_PATH=/opt/x:$LD_LIBRARY_PATH\n"
+    )
+    (pinned / ".cuda-version").write_text("11.8\n")
+    terminal = DIRENV.beside(shell, at_prompt, first)
+    before = DIRENV.seen(terminal)
+    for step in (project, pinned, f"{require('direnv')} reload", tmp_path):
+        if isinstance(step, Path):
+            cd(terminal, step)
+        else:
+            terminal.say(step)
+        home = {project: "/theirs", tmp_path: None}.get(step, str(person.kits[1].home))
+        assert DIRENV.seen(terminal).get("CUDA_HOME") == home
+    assert DIRENV.seen(terminal) == before
+
+
+@every_shell
+@orders
 @pytest.mark.parametrize("gpus", [None, "1"])
 def test_an_environment_that_is_entered_in_a_tree_with_one(
     shell: Shell, first: str, gpus: str | None, person: Person, tmp_path: Path, at_prompt: Open
