@@ -202,9 +202,10 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     option = f" --cudnn {request.wanted_cudnn}" if request.wanted_cudnn else ""
     lacking = [store.home.folder for store in searched if store.is_away()]
     away = "".join(f"; the store `{folder}` is not there" for folder in lacking)
+    meant = spelling_hint(request.text) if request.text.isdigit() else None
     raise NotInstalledError(
         f"CUDA {request.text}{extra} is not installed{request.asked}{away}",
-        f"cudaswitch install {quote_request(request.text)}{option}",
+        meant or f"cudaswitch install {quote_request(request.text)}{option}",
     )
 
 

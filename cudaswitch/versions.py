@@ -237,17 +237,15 @@ def spelling_hint(text: str) -> str | None:
         return f"cuDNN goes with a toolkit: VERSION --cudnn {cudnn[1] or 'VERSION'}"
     for word in ("cudatoolkit", "cuda", "cu", "v"):
         rest = rest.removeprefix(word).lstrip()
-    # Two versions make no third.
-    if re.search(r"\.[0-9]+ +[0-9]", rest):
-        return None
-    rest = rest.replace(" ", "")
+    rest = re.sub("(?<=[0-9]) +(?=[0-9])", "_", rest).replace(" ", "")
     if several := _several(rest):
         return several
     rest = rest.lstrip("-_=").removeprefix("v").removesuffix(".x").removesuffix(".*").rstrip(".")
-    if not any(sign in rest for sign in "<>=!"):
+    # Two numbers make no third: releases have one digit behind their first dot.
+    if re.match("([5-9]|1[0-9])[._,-][0-9](?![0-9])", rest) and not set(rest) & set("<>=!"):
         rest = re.sub("(?<=[0-9])[,_-](?=[0-9])", ".", rest)
     # Before CUDA 10 wheels had a digit for the minor too: cu75 to cu92.
-    if rest.isdigit() and 70 < int(rest) < 1000:
+    if rest.isdigit() and (70 < int(rest) < 93 or 99 < int(rest) < 1000):
         rest = f"{rest[:-1]}.{rest[-1]}"
     known = is_version(rest) or all(map(_range_part, rest.split(",")))
     return f"write it as {quote_request(rest)}" if known and rest != text else None
@@ -256,7 +254,7 @@ def spelling_hint(text: str) -> str | None:
 def _several(text: str) -> str | None:
     """Return the hint for a range or a list of versions in the signs of others, None for neither.
 
-    What is joined has a dot on both sides: `12-4` is one version.
+    What is joined has a dot, or is a release from 10 on: `12-4` is one version, `12-13` is not.
     """
     if text.startswith("~=") and is_version(text[2:]) and "." in text:
         *above, last = map(int, text[2:].split(".")[:-1])
@@ -264,7 +262,8 @@ def _several(text: str) -> str | None:
     if is_version(text[:-1]) and text.endswith("+"):
         return f"write it as '>={text[:-1]}'"
     names = text.replace("-", ",").replace("_", ",").split(",")
-    if len(names) < 2 or not all(is_version(name) and "." in name for name in names):
+    releases = [one for one in names if is_version(one) and ("." in one or 9 < int(one) < 20)]
+    if len(names) < 2 or releases != names:
         return None
     if text.count("-") == 1 and len(names) == 2:
         low, high = sorted(map(Version, names))

@@ -15,7 +15,8 @@ from stock import BARE
 @pytest.mark.parametrize(
     ("words", "said", "hint"),
     [
-        (["search", "12.4 13.0"], "`12.4 13.0` is not a CUDA version", "for example"),
+        (["search", "12.4 13.0"], "`12.4 13.0` is not a CUDA version", "name one of them"),
+        (["search", "12", "13"], "`12 13` is not a CUDA version", "name one of them"),
         (["install", "12 4"], "is not a CUDA version", "write it as 12.4"),
         *((["install", f"12{sign}4"], "is not a CUDA", "write it as 12.4") for sign in ",_-"),
         (["install", "12.4."], "is not a CUDA", "write it as 12.4"),

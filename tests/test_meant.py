@@ -13,6 +13,8 @@ from homes import Home
 RANGES = {
     **dict.fromkeys(("12.4-12.6", "12.6-12.4", "12.4 - 12.6", "cuda 12.4-12.6"), ">=12.4,<=12.6"),
     "11.8-12.4": ">=11.8,<=12.4",
+    **dict.fromkeys(("12-13", "cuda 13-12"), ">=12,<=13"),
+    "11.8-12": ">=11.8,<=12",
     "12+": ">=12",
     "12.4+": ">=12.4",
     "~=12.4": ">=12.4,<13",
@@ -34,12 +36,42 @@ def test_a_range_as_others_write_it(home: Home, command: str, text: str) -> None
     assert parse_request(word).is_range
 
 
-@pytest.mark.parametrize("text", ["12.4,11.8", "12.4, 11.8", "12.4_11.8", "12.4,11.8,10.1"])
+@pytest.mark.parametrize(
+    "text",
+    ["12.4,11.8", "12.4, 11.8", "12.4_11.8", "12.4,11.8,10.1", "12 13", "12,13", "12.4 13.0"],
+)
 def test_several_versions_make_no_other_one(home: Home, text: str) -> None:
     names = text.replace(",", " ").replace("_", " ").split()
     hint = f"name one of them; for cudaswitch install one after the other: {' '.join(names)}"
     for command in ("install", "pin"):
         refused(home.run(command, text), f"`{text}` is not a CUDA version", hint=hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("10 1 243", "10.1.243"),
+        ("10_1_243", "10.1.243"),
+        ("6 5", "6.5"),
+        ("12.4.131-1", "12.4.131.1"),
+    ],
+)
+def test_a_version_in_other_signs(home: Home, text: str, meant: str) -> None:
+    refused(home.run("install", text), "is not a CUDA version", hint=f"write it as {meant}")
+
+
+@pytest.mark.parametrize("text", ["1 2", "12 131", "12_41", "9 10"])
+def test_two_numbers_make_no_third(home: Home, text: str) -> None:
+    refused(home.run("install", text), f"`{text}` is not a CUDA version", hint="for example 10.1")
+
+
+@pytest.mark.parametrize(("text", "meant"), [("118", "11.8"), ("124", "12.4"), ("92", "9.2")])
+def test_a_version_without_its_dot(home: Home, text: str, meant: str) -> None:
+    """As wheels have it behind `cu`."""
+    for command in (["exec", text, "--", "true"], ["pin", text]):
+        refused(home.run(*command), f"CUDA {text} is not installed", hint=f"write it as {meant}")
+    done = home.run("install", text, "--from", "runfile")
+    refused(done, f"no runfile of CUDA {text} is known", hint=f"write it as {meant}")
 
 
 def test_a_cudnn_without_a_version(home: Home) -> None:

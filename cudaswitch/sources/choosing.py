@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from cudaswitch.compat.redist import known_releases
-from cudaswitch.versions import Request, Version, is_version
+from cudaswitch.versions import Request, Version, is_version, spelling_hint
 
 _USUAL = (
     ("pypi", Version("13.0"), "it has nvcc for CUDA 13 and later"),
@@ -53,11 +53,16 @@ def source_for(
 
 
 def instead(request: Request, there: Iterable[Version]) -> str | None:
-    """Return the hint that names what a source has, the nearest few of many; None for nothing."""
+    """Return the hint that names what a source has, the nearest few of many; None for nothing.
+
+    For `124` it is 12.4.
+    """
+    bound = request.text.partition(",")[0].lstrip("<>=!")
+    if meant := spelling_hint(bound):
+        return meant
     newest = sorted(there, reverse=True)
     if len(newest) <= _FEW + 1:
         return f"there is {', '.join(map(str, newest))}" if newest else None
-    bound = request.text.partition(",")[0].lstrip("<>=!")
     if is_version(bound):
         newest.sort(key=lambda one: _distance(one, Version(bound)))
     named = ", ".join(map(str, newest[:_FEW]))
