@@ -369,7 +369,7 @@ function __cudaswitch_complete_options
             printf '%s\t%s\n' \
                 --install 'Add a line to the startup file, after showing it' \
                 --remove 'Take that line out again' \
-                --yes 'Do not ask' \
+                --yes 'With --install, --remove: do not ask' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'shims'

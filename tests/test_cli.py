@@ -78,6 +78,9 @@ WRONG = {
     "a hash of a version": ["install", "13.0", "--sha256", "0" * 64],
     "cuDNN by version with a file": ["install", "./x.conda", "--cudnn", "7.6"],
     "half an alias": ["alias", "lab"],
+    "agreeing to adopt one": ["adopt", "/usr/local/cuda", "--yes"],
+    "agreeing to findings": ["doctor", "--yes"],
+    "agreeing to a text": ["init", "bash", "--yes"],
 }
 
 

@@ -36,6 +36,8 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         raise click.UsageError("name one PATH, or give --scan")
     if version and scan:
         raise click.UsageError("--as goes with one PATH")
+    if yes and not scan:
+        raise click.UsageError("--yes goes with --scan")
     store = own_store()
     if path is not None:
         real = system.resolved(path)

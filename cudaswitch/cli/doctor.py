@@ -40,6 +40,8 @@ def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
     """
     if fix and as_json:
         raise click.UsageError("choose one of --fix and --json")
+    if yes and not fix:
+        raise click.UsageError("--yes goes with --fix")
     given = _given()
     if fix and given and stat.S_ISREG(given.st_mode) and given.st_size:
         talk.say("--fix reads no message: without it, `doctor` explains what is on standard input")

@@ -25,7 +25,7 @@ from cudaswitch.cli import output
     "--install", "put_in", is_flag=True, help="Add a line to the startup file, after showing it."
 )
 @click.option("--remove", "take_out", is_flag=True, help="Take that line out again.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="With --install, --remove: do not ask.")
 def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
     """Print the shell integration: `use`, and switching on activation and on `cd`.
 
@@ -42,6 +42,8 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
         return
     if shell is None:
         raise click.UsageError("name a shell, such as bash")
+    if yes:
+        raise click.UsageError("--yes goes with --install or --remove")
     integration.show(shell)
 
 
