@@ -293,7 +293,8 @@ def _meant(name: str, tables: Sequence[Mapping[str, str]]) -> str:
             "cudaswitch install auto brings what the active environment needs;"
             f" cudaswitch compat {framework.name} tells what that may be"
         )
-    return f"cudaswitch alias lists those there are; cudaswitch alias {name} VERSION makes it"
+    there = "cudaswitch list and cudaswitch alias tell what there is"
+    return f"{there}; cudaswitch alias {name} VERSION makes it"
 
 
 def read_toolkit(folder: str | PathLike[str]) -> Toolkit | None:

@@ -100,6 +100,12 @@ def test_a_mistyped_word_is_told_the_nearest(home: Home, text: str, meant: str) 
         refused(done, f"no alias `{text}` is known", hint=f"hint: did you mean `{meant}`?")
 
 
+def test_a_toolkit_that_nobody_has(home: Home) -> None:
+    for command in ("verify", "remove"):
+        message = refused(home.run(command, "lab"), hint="hint: cudaswitch list")
+        assert message.endswith("no toolkit `lab` is installed, and no alias `lab` is known")
+
+
 def test_a_word_that_is_near_none(home: Home) -> None:
     hint = "cudaswitch alias lab VERSION makes it"
     refused(home.run("pin", "lab"), "no alias `lab` is known", hint=hint)

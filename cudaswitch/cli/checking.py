@@ -68,4 +68,7 @@ def _blame(failed: list[Result], kit: Toolkit) -> None:
     for result in failed:
         talk.say(f"`{result.path or result.name}`: {result.detail}")
     if kit.packages and any(result.kind == "library" for result in failed):
-        talk.hint(f"cudaswitch verify --repair {kit.name}")
+        talk.hint(
+            f"cudaswitch verify --repair {kit.name};"
+            " if every file is as recorded, install another build"
+        )

@@ -153,7 +153,11 @@ def _named(store: Store, name: str) -> list[Toolkit]:
     exactly = [kit for kit in kits if kit.name == name or real_path(kit.path) == path]
     if exactly:
         return exactly
-    request = dealias(parse_request(name))
+    try:
+        request = dealias(parse_request(name))
+    except NotInstalledError as error:
+        message = f"no toolkit `{name}` is installed, and {error.message}"
+        raise NotInstalledError(message, error.hint) from None
     return [
         kit for kit in kits if request.accepts(kit.version) and request.accepts_cudnn(kit.cudnn)
     ]
