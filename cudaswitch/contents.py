@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cudaswitch.errors import RequestError, StoreError
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.ownership import is_open_as
 from cudaswitch.paths import CONTENTS
 from cudaswitch.regular import read_regular
 from cudaswitch.toolkit import Entry, Package
@@ -95,18 +96,25 @@ def read_contents(toolkit: Path) -> Contents | None:
         ) from None
 
 
-def walk(folder: Path, below: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+def walk(
+    folder: Path, below: str = "", store: int | None = None
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Yield what is in a folder and is no folder itself, by relative path; links are not followed.
 
-    An empty folder says nothing and is left out; one that is closed to us comes itself.
+    An empty folder says nothing and is left out; one that is closed to us comes itself, and with
+    the mode of a store each that is not open as it is.
     """
     with os.scandir(folder / below if below else folder) as found:
         for entry in sorted(found, key=lambda one: one.name):
             where = f"{below}/{entry.name}" if below else entry.name
-            if entry.is_dir(follow_symlinks=False) and not is_closed(entry.path):
-                yield from walk(folder, where)
-            else:
+            if not entry.is_dir(follow_symlinks=False):
                 yield where, entry
+                continue
+            closed = is_closed(entry.path)
+            if closed or (store and not is_open_as(store, entry.stat().st_mode)):
+                yield where, entry
+            if not closed:
+                yield from walk(folder, where, store)
 
 
 def is_closed(folder: str | os.PathLike[str]) -> bool:

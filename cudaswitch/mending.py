@@ -19,6 +19,7 @@ from cudaswitch.contents import Contents, read_contents
 from cudaswitch.durable import rename, sync_folder, write_atomically
 from cudaswitch.errors import StoreError
 from cudaswitch.install import Artifact, fill, unpacked
+from cudaswitch.ownership import is_open_as
 from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.planning import Recipe
 from cudaswitch.sharing import shared
@@ -54,29 +55,31 @@ def origin(store: OwnStore, at: str) -> Package:
 
 
 def let_in(store: OwnStore, owner: str) -> list[Path]:
-    """Open what is closed to us of a package or toolkit, and return the folders.
+    """Open folders of a package or toolkit that are closed to us, or not as open as the store is.
 
-    Raises StoreError where somebody else has closed one.
+    Returns them. Raises StoreError where one is somebody else's.
     """
     with store.held():
-        return list(_opened(store.home.root / owner))
+        return list(_opened(store.home.root / owner, store.home.root.stat().st_mode))
 
 
-def _opened(folder: Path) -> Iterator[Path]:
-    """Give folders that we may not change the mode of the one in which they lie."""
+def _opened(folder: Path, store: int) -> Iterator[Path]:
+    """Give folders that we may not change, or others may, the mode of the store's own."""
     if os.path.islink(folder) or not os.path.isdir(folder):
         return
-    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+    is_shut = not os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+    if is_shut or not is_open_as(store, folder.stat().st_mode):
         try:
-            folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
+            folder.chmod(store & 0o2775 | stat.S_IRWXU)
         except PermissionError:
+            what = "closed to you" if is_shut else "not open as the store is"
             raise StoreError(
-                f"`{folder}` is closed to you, and somebody else's",
+                f"`{folder}` is {what}, and somebody else's",
                 "ask who owns it to run cudaswitch verify --repair",
             ) from None
         yield folder
     for name in os.listdir(folder):
-        yield from _opened(folder / name)
+        yield from _opened(folder / name, store)
 
 
 def put_away(store: OwnStore, owners: Sequence[str]) -> None:
@@ -105,7 +108,8 @@ def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
                 undo.pop_all()
                 return
             with Hashes() as hashes:
-                wrong = compare(final / "tree", fresh.entries, hashes)
+                mode = store.home.root.stat().st_mode
+                wrong = compare(final / "tree", fresh.entries, hashes, mode)
             for kind, path in wrong:
                 _put_right(store, kind, stage / "tree" / path, final / "tree" / path)
             write_atomically(final / MANIFEST, manifest_text(fresh.to_json()))
@@ -138,8 +142,9 @@ def _differences(store: OwnStore, stage: Path, final: Path, contents: Contents) 
         if entry.placeholder:
             content = (stage / entry.path).read_bytes()
             own[entry.path] = len(content), hashlib.sha256(content).hexdigest()
+    mode, inside = store.home.root.stat().st_mode, store.home.packages
     with Hashes() as hashes:
-        found = compare(final, contents.entries, hashes, own=own, inside=store.home.packages)
+        found = compare(final, contents.entries, hashes, mode, own=own, inside=inside)
     return [(kind, path) for kind, path in found if path not in (MANIFEST, CONTENTS)]
 
 
@@ -222,6 +227,9 @@ def _put_right(store: OwnStore, kind: str, fresh: Path, at: Path) -> None:
 
     Nothing is done through a link, which may lead to an adopted toolkit.
     """
+    # Of a folder the mode alone is wrong, which `let_in` could not change.
+    if os.path.isdir(fresh) and not os.path.islink(fresh):
+        return
     inside = at.relative_to(store.home.root).parts
     folders = [store.home.root.joinpath(*inside[:count]) for count in range(3, len(inside))]
     if kind == "extra":

@@ -72,6 +72,15 @@ def _is_everybodys(place: str) -> bool:
     return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
 
 
+def is_open_as(store: int, mode: int) -> bool:
+    """Tell whether who may read a store may read a file or folder of it, and no others write it.
+
+    Both are modes, the first that of the store's own folder.
+    """
+    needed = stat.S_IRUSR | store & (0o055 if stat.S_ISDIR(mode) else 0o044)
+    return mode & needed == needed and not mode & 0o022 & ~(store & stat.S_IWGRP)
+
+
 def is_anothers(path: str | os.PathLike[str]) -> bool:
     """Tell whether something is there, where a link leads, and another user's."""
     return os.path.exists(path) and os.stat(path).st_uid != os.geteuid()

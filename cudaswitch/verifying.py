@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, TypeVar
 from cudaswitch.compose import place, replaced
 from cudaswitch.contents import Contents, is_closed, read_contents, walk
 from cudaswitch.errors import StoreError
+from cudaswitch.ownership import is_open_as
 from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.staging import layout_of
 from cudaswitch.store import Store, names_in, read_package, read_toolkit
@@ -31,8 +32,8 @@ _READERS = min(8, os.cpu_count() or 1)
 _TRIES = 3
 _PAUSE = 0.2
 """Seconds in which a folder that is being replaced is there again."""
-_NEVER = stat.S_ISUID | stat.S_ISGID | stat.S_IWOTH
-"""Modes that nothing in a store has."""
+_NEVER = stat.S_ISUID | stat.S_ISGID
+"""Modes that no file in a store has."""
 
 
 _Record = TypeVar("_Record", Toolkit, Contents)
@@ -110,6 +111,8 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
     report = Report()
     if not names and not layout_of(store.home):
         report.findings.append(Finding("changed", store.home.layout.name, ""))
+    for owner in () if names else ("packages", "toolkits"):
+        report.findings += _otherwise_open(store, owner, "")
     packages: dict[str, None] = {}
     with Hashes() as hashes:
         for name in names or names_in(store.home.toolkits):
@@ -188,8 +191,10 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
         # Its own links to packages are relative: elsewhere they lead nowhere.
         return [Finding("changed", owner, "")]
     own = _own_content(store, name, contents)
-    wrong = compare(folder, contents.entries, hashes, own=own, inside=store.home.packages)
+    mode, inside = os.stat(store.home.root).st_mode, store.home.packages
+    wrong = compare(folder, contents.entries, hashes, mode, own=own, inside=inside)
     records = (MANIFEST, CONTENTS)
+    found += _otherwise_open(store, owner, *records)
     return [*found, *(Finding(kind, owner, at) for kind, at in wrong if at not in records)]
 
 
@@ -210,8 +215,23 @@ def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
         # Of what no toolkit uses nobody will ever tell what it is.
         is_used = _is_used(store, at)
         return [Finding("missing", owner, MANIFEST) if is_used else Finding("extra", owner, "")]
-    found = compare(folder / "tree", package.entries, hashes)
-    return [Finding(kind, owner, f"tree/{path}" if path else "tree") for kind, path in found]
+    wrong = compare(folder / "tree", package.entries, hashes, os.stat(store.home.root).st_mode)
+    found = _otherwise_open(store, owner, "", MANIFEST)
+    return found + [
+        Finding(kind, owner, f"tree/{path}" if path else "tree") for kind, path in wrong
+    ]
+
+
+def _otherwise_open(store: Store, owner: str, *paths: str) -> list[Finding]:
+    """Find which of these, of which no hash is known, are not open as the store's own folder is."""
+    root = store.home.root
+    there = [path for path in paths if os.path.exists(root / owner / path)]
+    modes = {path: os.stat(root / owner / path).st_mode for path in there}
+    return [
+        Finding("changed", owner, path)
+        for path, mode in modes.items()
+        if not is_open_as(os.stat(root).st_mode, mode)
+    ]
 
 
 def _is_used(store: Store, at: str) -> bool:
@@ -236,22 +256,27 @@ def compare(
     folder: Path,
     entries: Iterable[Entry],
     hashes: Hashes,
+    mode: int,
     *,
     own: Own | None = None,
     inside: Path | None = None,
 ) -> list[Difference]:
     """Tell what differs between a folder and the list of its entries.
 
-    A file may be a symbolic link to one that lies `inside` of another folder. A folder that is
-    closed to us stands for all that is in it.
+    `mode` is that of the store. A file may be a symbolic link to one that lies `inside` of another
+    folder. A folder that is closed to us stands for all that is in it.
     """
-    there = {}
+    there: dict[str, os.DirEntry[str]] = {}
+    wrong: dict[str, Kind] = {}
     if os.path.isdir(folder) and not os.path.islink(folder):
         if is_closed(folder):
             return [("changed", "")]
-        there = dict(walk(folder))
-    closed = {at for at, found in there.items() if found.is_dir(follow_symlinks=False)}
-    wrong: dict[str, Kind] = {}
+        there = dict(walk(folder, store=mode))
+        if not is_open_as(mode, folder.stat().st_mode):
+            wrong[""] = "changed"
+    folders = [at for at, found in there.items() if found.is_dir(follow_symlinks=False)]
+    closed = {at for at in folders if is_closed(there[at])}
+    wrong |= {at: "changed" for at in folders if at not in closed}
     promised: dict[str, tuple[str, Future[str | None]]] = {}
     for entry in entries:
         found = there.pop(entry.path, None)
@@ -263,15 +288,12 @@ def compare(
             continue
         path = Path(found.path)
         if entry.target is not None:
-            if not os.path.islink(found) or str(path.readlink()) != entry.target:
-                wrong[entry.path] = "changed"
-            elif entry.target.startswith("/") and not os.path.lexists(entry.target):
-                # A part of the adopted toolkit below, which is not there any more.
-                wrong[entry.path] = "missing"
+            if fault := _misled(path, entry.target):
+                wrong[entry.path] = fault
             continue
         size, sha256 = (own or {}).get(entry.path, (entry.size, entry.sha256))
         status = _status(path, inside)
-        if status is None or not _fits(status, size, entry.executable):
+        if status is None or not _fits(status, size, mode, executable=entry.executable):
             wrong[entry.path] = "changed"
         else:
             promised[entry.path] = sha256, hashes.of(path, status)
@@ -280,6 +302,14 @@ def compare(
         if promise.result() != sha256:
             wrong[where] = "changed"
     return [(wrong[where], where) for where in sorted(wrong)]
+
+
+def _misled(path: Path, target: str) -> Kind | None:
+    """Tell what is wrong with what should be a link with that target."""
+    if not os.path.islink(path) or str(path.readlink()) != target:
+        return "changed"
+    # A part of the adopted toolkit below may not be there any more.
+    return "missing" if target.startswith("/") and not os.path.lexists(target) else None
 
 
 def _status(path: Path, inside: Path | None) -> os.stat_result | None:
@@ -297,13 +327,14 @@ def _status(path: Path, inside: Path | None) -> os.stat_result | None:
     return status
 
 
-def _fits(status: os.stat_result, size: int, executable: bool) -> bool:
+def _fits(status: os.stat_result, size: int, store: int, *, executable: bool) -> bool:
     mode = status.st_mode
     return (
         stat.S_ISREG(mode)
         and status.st_size == size
         and bool(mode & stat.S_IXUSR) == executable
         and not mode & _NEVER
+        and is_open_as(store, mode)
     )
 
 

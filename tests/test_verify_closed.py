@@ -1,4 +1,4 @@
-"""verify where a folder or record may not be read: one finding, and --repair opens it."""
+"""verify where a folder, file or record is not open as the store is, and --repair of its mode."""
 
 from __future__ import annotations
 
@@ -33,6 +33,51 @@ def test_a_folder_that_is_closed(stocked: Home, at: str, mode: int) -> None:
     # Records of packages hold the time at which they were written.
     assert after.keys() == before.keys()
     assert findings(stocked) == set()
+
+
+@pytest.mark.parametrize(
+    ("at", "mode"),
+    [
+        *((folder, 0o777) for folder in (*FOLDERS, "packages", "toolkits")),
+        *((folder, 0o700) for folder in (*FOLDERS, "packages", "toolkits")),
+        (f"{KIT}/lib64", 0o775),
+        *((f"{KIT}/{record}", 0o666) for record in ("cudaswitch.json", "cudaswitch-files.json")),
+        (f"{CUDNN}/cudaswitch.json", 0o600),
+        *(
+            (f"{KIT}/lib64/libcudnn.so.7.6.5", mode)
+            for mode in (0o600, 0o000, 0o664, 0o666, 0o4644)
+        ),
+    ],
+)
+def test_what_is_not_open_as_the_store_is(stocked: Home, at: str, mode: int) -> None:
+    """Anybody could put a library into the toolkit, or only its owner can use it."""
+    before = snapshot(stocked.store)
+    (stocked.store / at).chmod(mode)
+    # The same file in the package.
+    also = {("changed", LIBRARY)} if at.endswith(".so.7.6.5") else set()
+    assert findings(stocked) == {("changed", at), *also}
+    succeeded(stocked.run("verify", "--repair"))
+    assert snapshot(stocked.store) == before
+    assert findings(stocked) == set()
+
+
+def test_a_store_of_one_person_or_of_a_group(stocked: Home) -> None:
+    for mode in (0o700, 0o770, 0o775):
+        for folder in (stocked.store, *(stocked.store / at for at in FOLDERS)):
+            folder.chmod(mode)
+        assert findings(stocked) == set()
+
+
+@root_only
+def test_what_somebody_else_has_opened_is_told(stocked: Home) -> None:
+    opened = stocked.store / KIT / "lib64"
+    os.chown(opened, 1, -1)
+    opened.chmod(0o777)
+    done = stocked.run_plainly("verify", "--repair")
+    refused(
+        done, f"`{opened}` is not open as the store is, and somebody else's", hint="who owns it"
+    )
+    assert findings(stocked) == {("changed", f"{KIT}/lib64")}
 
 
 def test_what_is_wrong_behind_it_is_mended_too(stocked: Home) -> None:
