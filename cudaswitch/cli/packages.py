@@ -76,6 +76,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     """Remove toolkits, and packages that only they used.
 
     Refuses while something pins a toolkit or a running process maps its files, and says who.
+    One that was adopted stays where it is, whoever has its files mapped: it is only forgotten.
     """
     from cudaswitch import telling  # noqa: PLC0415  # `alias` needs none of it
 
