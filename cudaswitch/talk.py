@@ -100,5 +100,7 @@ def table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows in columns, each as wide as its widest cell."""
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))] if rows else []
     for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        line("  ".join(cells).rstrip())
+        # A path may end with a blank.
+        last = max((at for at, cell in enumerate(row) if cell), default=0)
+        cells = [cell.ljust(width) for cell, width in zip(row[:last], widths, strict=False)]
+        line("  ".join([*cells, row[last]]))

@@ -27,7 +27,7 @@ def refuse_unsafe_path(
     """
     bad = sorted({char for char in path if char in UNSAFE_IN_PATH or not char.isprintable()})
     if bad:
-        shown = " ".join(repr(char) for char in bad)
+        shown = " ".join(repr(char).replace("\\\\", "\\") for char in bad)
         raise StoreError(
             f"`{path}` cannot hold a toolkit: its path has {shown}, which PATH, the loader"
             " or conda would misread",

@@ -281,6 +281,18 @@ def test_a_path_that_cannot_be_carried_is_refused(home: Home, tmp_path: Path, na
     refused(home.run("adopt", toolkit(tmp_path / name)), "cannot hold a toolkit", hint="move it")
 
 
+def test_a_backslash_is_shown_as_it_is(home: Home, tmp_path: Path) -> None:
+    done = home.run("adopt", toolkit(tmp_path / "a\\b"))
+    assert r"its path has '\', which" in done.stderr
+
+
+def test_a_path_that_ends_with_a_blank_is_listed_whole(home: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda ")
+    for command in (["adopt", place], ["list"]):
+        [line] = [line for line in succeeded(home.run(*command)) if str(tmp_path) in line]
+        assert line.endswith("/cuda ")
+
+
 def test_usage(home: Home, tmp_path: Path) -> None:
     for arguments in ([], ["--scan", str(tmp_path)], ["--scan", "--as", "10.1"]):
         refused(home.run("adopt", *arguments), code=2, hint="--help")
