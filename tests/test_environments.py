@@ -191,7 +191,8 @@ def test_an_active_one_that_is_gone_is_no_reason_to_pin_the_directory(
             refused(done, f"`{gone}`", "the active environment, is not there", hint="--dir .")
     assert not (tmp_path / ".cuda-version").exists()
     succeeded(stocked.run("pin", "10.1", "--dir", ".", cwd=tmp_path, **active))
-    succeeded(stocked.run("unpin", "--dir", ".", cwd=tmp_path, **active))
+    done = stocked.run("unpin", "--dir", ".", cwd=tmp_path, **active)
+    assert done.stderr == f"cudaswitch: removed `{tmp_path}/.cuda-version`\n"
     # Behind one that was entered later it is nobody's concern.
     later = below | {"PATH": f"{base}/bin:{gone}/bin:{stocked.env['PATH']}"}
     done = stocked.run("pin", "10.1", cwd=tmp_path, **({"VIRTUAL_ENV": str(gone)} | later))

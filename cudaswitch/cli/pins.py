@@ -104,9 +104,10 @@ def pin(
     """Tie REQUEST to an environment, a directory tree or yourself.
 
     REQUEST is as for `use`. Without an option: the active environment, else this directory. An
-    environment gets
-    hooks that switch on activation and undo on deactivation, without `cudaswitch init` in bash,
-    zsh, dash, fish, tcsh and their kin, and with it in xonsh, Nushell and PowerShell.
+    environment gets hooks that switch on activation and undo on deactivation, without
+    `cudaswitch init` in bash, zsh, dash, fish, tcsh and their kin, and with it in xonsh, Nushell
+    and PowerShell. The `.cuda-version` of a directory is written anew, without its comments, and
+    deleted by `unpin`.
     """
     asked = parse_request(request, cudnn, libraries, gpus=gpus)
     is_auto = dealias(asked).text == "auto"
@@ -187,4 +188,5 @@ def unpin(name: str | None, prefix: Path | None, directory: Path | None, for_use
     shown = place if isinstance(place, Path) else place.prefix
     if not done:
         raise CudaswitchError(f"`{shown}` holds no pin", "cudaswitch list shows who pins what")
-    talk.say(f"`{shown}` is not pinned any more")
+    is_file = isinstance(place, Path)
+    talk.say(f"removed `{shown}`" if is_file else f"`{shown}` is not pinned any more")
