@@ -420,11 +420,14 @@ export K=10; export L=11
 
 
 def test_each_code_has_its_part_of_the_page() -> None:
-    page = (Path(__file__).parent.parent / "docs/doctor.md").read_text(encoding="utf-8")
+    root = Path(__file__).parent.parent
+    page = (root / "docs/doctor.md").read_text(encoding="utf-8")
     parts = {part.split("\n")[0]: part for part in re.split(r"^### ", page, flags=re.MULTILINE)[1:]}
     known = [(rule.code, rule.title, (rule.cause[1:], *rule.threads)) for rule in RULES]
     known += [(row.code, re.sub(r"\{(\w+)\}", "…", row.title), ()) for row in messages()]
     assert list(parts) == [code for code, _, _ in known]
+    changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"`doctor`: {len(RULES)} rules" in changes
     for code, title, texts in known:
         assert title in parts[code]
         for text in texts:
