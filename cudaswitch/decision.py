@@ -51,7 +51,7 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
     """
     used = chosen(variables)
     if used:
-        return Decision(used, "this shell (`cudaswitch use`, `env` or `exec`)")
+        return Decision(used, "this shell's `cudaswitch use`, `env` or `exec`")
     version = variables.get("CUDASWITCH_VERSION")
     if version:
         return answer(parse_request(version, origin="CUDASWITCH_VERSION"), variables=variables)

@@ -252,7 +252,7 @@ def test_current(lent: Home, tmp_path: Path) -> None:
     }  # fmt: skip
     on = {"toolkit": FULL, "version": "10.1.243", "path": str(kit(lent))}
     used = current("exec", "10.1", "--")
-    origin = "this shell (`cudaswitch use`, `env` or `exec`)"
+    origin = "this shell's `cudaswitch use`, `env` or `exec`"
     assert used == {**on, "origin": origin, "agrees": True}
     (tmp_path / ".cuda-version").write_text("# ours\n10.1\n")
     asked = json.loads(lent.run("current", "--json", cwd=tmp_path).stdout)

@@ -58,7 +58,7 @@ def test_whoever_asks(asking: Home, who: str) -> None:
         origin = f"{asking.store}/global:1"
     elif who == "use":
         variables["_CUDASWITCH_U"] = str(asking.path.parent / "cuda-11.8")
-        origin = "this shell (`cudaswitch use`, `env` or `exec`)"
+        origin = "this shell's `cudaswitch use`, `env` or `exec`"
     else:
         variables[who] = "11.8"
     message, hint = told(asking, **variables)

@@ -63,7 +63,7 @@ def lock(asked: Asked, target: str | None) -> None:
     text = _checked([one.kit for one in chosen], Path(path))
     if _is_stdout(path):
         talk.script(text)
-        place = "stdout"
+        place = "on stdout"
     else:
         place = f"`{path}`"
         try:

@@ -318,7 +318,7 @@ def test_lock_on_stdout(home: Home, tmp_path: Path, pair: list[Path], name: str)
     succeeded(done)
     (tmp_path / "kept.lock").write_text(done.stdout)
     assert len(read_lock(tmp_path / "kept.lock")) == 1
-    assert done.stderr == "cudaswitch: stdout: files for linux-64: 1 package\n"
+    assert done.stderr == "cudaswitch: on stdout: files for linux-64: 1 package\n"
     # A file that others write into as well.
     script = f'{{ "$1" lock "$2" -o {name}; echo end; }} > out'
     words = ["sh", "-c", script, "sh", console_script(), pair[0]]
