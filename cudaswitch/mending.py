@@ -150,13 +150,12 @@ def _differences(store: OwnStore, stage: Path, final: Path, contents: Contents) 
 
 def _toolkit(folder: Path) -> Toolkit:
     """Return what a toolkit is, by its record, else by its name and list."""
-    try:
-        kit = read_toolkit(folder)
-    except StoreError:
-        kit = None
-    if kit:
-        return kit
-    contents = read_contents(folder)
+    with suppress(StoreError):
+        if kit := read_toolkit(folder):
+            return kit
+    contents = None
+    with suppress(StoreError):
+        contents = read_contents(folder)
     if contents is None:
         # Of one that was adopted the store has its record alone.
         again = "adopt" if names_in(folder) == [MANIFEST] else "install"

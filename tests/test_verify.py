@@ -168,6 +168,14 @@ def test_a_toolkit_whose_record_is_damaged_is_not_set_aside(home: Home, tmp_path
     assert record.exists()
 
 
+def test_a_toolkit_of_which_nothing_can_be_read_is_to_be_made_anew(stocked: Home) -> None:
+    """The hint was the command that had just failed."""
+    for record in ("cudaswitch.json", "cudaswitch-files.json"):
+        (stocked.store / KIT / record).write_text("{")
+    done = stocked.run("verify", "--repair")
+    refused(done, f"nothing tells any more what toolkit {FULL}", hint="install it again")
+
+
 def test_it_names_what_it_looked_at(stocked: Home) -> None:
     done = stocked.run("verify", "10.1.243")
     assert succeeded(done) == []
