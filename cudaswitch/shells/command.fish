@@ -19,7 +19,7 @@ function __cudaswitch_choose
         __cudaswitch_tell >&2
     else
         __cudaswitch_look
-        set -q _cudaswitch_news; and __cudaswitch_tell "$_cudaswitch_line" >&2
+        test "$_cudaswitch_news" = 1; and __cudaswitch_tell "$_cudaswitch_line" >&2
     end
     return 0
 end

@@ -16,7 +16,7 @@ __cudaswitch_choose() {
         __cudaswitch_tell
     else
         __cudaswitch_look
-        case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
+        case ${_cudaswitch_news-} in 1) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
     fi
 }
 

@@ -9,10 +9,10 @@ __cudaswitch_prompt() {
             # An error in it has thrown bash back to its prompt, which comes here at once.
             begun) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} _cudaswitch_news='' ;;
             # So has Ctrl-C, while somebody was asked, for a prompt to leave by. The next one asks again.
-            asking) _cudaswitch_news='' ;;
+            asking) _cudaswitch_news='' _cudaswitch_asked='' ;;
             *) __cudaswitch_look ;;
         esac
-        case ${_cudaswitch_news-} in ?*) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
+        case ${_cudaswitch_news-} in 1) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac
     fi
     case ${_cudaswitch_alone:+${PROMPT_COMMAND[*]-}} in
         __cudaswitch_prompt) ;;

@@ -70,8 +70,10 @@ function __cudaswitch_ask_once
     if test "$about" != "$_cudaswitch_asked"; or test -n "$home" -a ! -d "$home/."
         set -g _cudaswitch_news asking
         set -g _cudaswitch_answer (__cudaswitch_run want $argv[2..])
+        set -l code $status
         # Only now: a question that Ctrl-C, or another signal, ended is asked again.
-        test $status -gt 128; and set about interrupted
+        test $code -gt 128; and set about unseen
+        test $code = 130; and set about interrupted
         set -g _cudaswitch_asked $about
     end
     set -g __csw $_cudaswitch_answer
@@ -291,11 +293,15 @@ $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
         test -z "$__csw"; and __cudaswitch_restore; or __cudaswitch_settle "$__csw"
     end
     set -e __csw __csw_moved
-    test "$_cudaswitch_asked" = interrupted
-    or set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
     # That is for the prompt to tell: this and the hooks run in scripts and key bindings as well.
     set -e _cudaswitch_news _cudaswitch_entered
     test "$_CUDASWITCH_ON|$_CUDASWITCH_LIB" = "$_cudaswitch_told"; or set -g _cudaswitch_news 1
+    if contains -- "$_cudaswitch_asked" interrupted unseen
+        test $_cudaswitch_asked = interrupted; and set -g _cudaswitch_news asking
+        set -g _cudaswitch_asked
+    else
+        set -g _cudaswitch_seen "$CONDA_PREFIX" "$VIRTUAL_ENV" "$PWD" "$CUDASWITCH_VERSION"
+    end
     return 0
 end
 

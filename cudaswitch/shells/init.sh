@@ -91,8 +91,12 @@ __cudaswitch_ask_once() {
         ); then
             _cudaswitch_asked=$_csw_about
         else
-            # A question that a signal ended, such as Ctrl-C, is asked again, and what nobody saw.
-            case ${__p9k_instant_prompt_active:+unseen}$? in unseen* | 129 | 1[3-9]? | 2??) ;; *) _cudaswitch_asked=$_csw_about ;; esac
+            # A question that a signal ended is asked again, and what nobody saw: behind Ctrl-C not at once.
+            case ${__p9k_instant_prompt_active:+unseen}$? in
+                130) ;;
+                unseen* | 129 | 1[3-9]? | 2??) _cudaswitch_asked=unseen ;;
+                *) _cudaswitch_asked=$_csw_about ;;
+            esac
             _cudaswitch_answer=''
         fi
     fi
@@ -342,10 +346,6 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
             esac
             ;;
     esac
-    case ${_cudaswitch_asked-} in
-        interrupted) ;;
-        *) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} ;;
-    esac
     _cudaswitch_entered=''
     # It may set the same anew at the next prompt.
     case ${__MISE_DIFF-} in
@@ -355,6 +355,11 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
     case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in
         "${_cudaswitch_told-}") _cudaswitch_news='' ;;
         *) _cudaswitch_news=1 ;;
+    esac
+    case ${_cudaswitch_asked-} in
+        interrupted) _cudaswitch_asked='' _cudaswitch_news=asking ;;
+        unseen) _cudaswitch_asked='' ;;
+        *) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} ;;
     esac
 }
 

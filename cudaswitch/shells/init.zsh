@@ -15,13 +15,13 @@ __cudaswitch_prompt() {
         esac
         # Ctrl-C has ended a question of a `cd`, for a prompt to leave by. The next one asks again.
         if [[ ${_cudaswitch_news-} = asking ]]; then
-            _cudaswitch_news=''
+            _cudaswitch_news='' _cudaswitch_asked=''
         else
             __cudaswitch_look || :
         fi
     fi
     # powerlevel10k warns of what is printed while its instant prompt is shown: it waits for the next.
-    if [[ -n ${_cudaswitch_news-} && -z ${__p9k_instant_prompt_active-} ]]; then
+    if [[ ${_cudaswitch_news-} = 1 && -z ${__p9k_instant_prompt_active-} ]]; then
         __cudaswitch_tell "${_cudaswitch_line-}" || :
     fi
 }

@@ -3,14 +3,18 @@ function __cudaswitch_prompt --on-event fish_prompt
     if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION$_CUDASWITCH_GONE|$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" \
             != "$_cudaswitch_seen|$_cudaswitch_keepers"
         # Ctrl-C has ended a question of a `cd`, for a prompt to leave by. The next one asks again.
-        test "$_cudaswitch_news" = asking; and set -e _cudaswitch_news; or __cudaswitch_look
+        if test "$_cudaswitch_news" = asking
+            set -e _cudaswitch_news _cudaswitch_asked
+        else
+            __cudaswitch_look
+        end
     # Where there are news, a `cd` has just looked.
     else if not set -q _cudaswitch_news
             and test -n "$_cudaswitch_file" -o -f .cuda-version
             and __cudaswitch_edited
         __cudaswitch_look
     end
-    if set -q _cudaswitch_news
+    if set -q _cudaswitch_news; and test $_cudaswitch_news = 1
         # At a terminal: for a builtin's `>&2` fish starts a thread, for a file's name none.
         if test -c /dev/stderr -a -w /dev/stderr
             __cudaswitch_tell "$_cudaswitch_line" >>/dev/stderr
