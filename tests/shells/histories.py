@@ -220,7 +220,8 @@ def draw(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
     path = ["/usr/bin", "/bin"]
     for folder in dice.sample([*own, *alike[:2]], dice.randint(0, 2)):
         path.insert(dice.randint(0, len(path)), folder)
-    ld = dice.choice([None, (), ("/own/lib",), ("/x y", alike[2]), (alike[3], "/x", alike[3])])
+    lists = [("/own/lib",), ("/x y", alike[2]), (alike[3], "/x", alike[3]), ("", "/own/lib")]
+    ld = dice.choice([None, (), *lists])
     values = [("CUDA_HOME", "/mine"), ("CUDACXX", "mine"), ("CUDA_HOME", str(kits[0].home))]
     flags = [(name, dice.choice(_flags(stage, name))) for name in (*FLAGS, "CUDAHOSTCXX")]
     flags = [(name, value) for name, value in flags if value is not None and dice.random() < 0.3]
