@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -217,14 +218,32 @@ def test_what_a_tree_before_this_one_had_is_not_brought_back(
     (pinned / ".cuda-version").write_text("11.8\n")
     terminal = DIRENV.beside(shell, at_prompt, first)
     before = DIRENV.seen(terminal)
-    for step in (project, pinned, f"{require('direnv')} reload", tmp_path):
-        if isinstance(step, Path):
+    for step in (project, pinned, pinned / ".envrc", tmp_path):
+        if step.is_dir():
             cd(terminal, step)
         else:
-            terminal.say(step)
+            os.utime(step, (1, 1))  # it sees whole seconds
+            terminal.say("")
         home = {project: "/theirs", tmp_path: None}.get(step, str(person.kits[1].home))
         assert DIRENV.seen(terminal).get("CUDA_HOME") == home
     assert DIRENV.seen(terminal) == before
+
+
+@every_shell
+@orders
+def test_what_a_tree_takes_away_comes_back_behind_it(
+    shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """direnv brings back the toolkit's, below which is the person's own."""
+    project = DIRENV.grow(person, tmp_path / "project", "unset CUDA_HOME\n")
+    terminal = DIRENV.beside(shell, at_prompt, first)
+    terminal.say(shell.set("CUDA_HOME", "/mine"))
+    terminal.say("cudaswitch use 10.1")
+    for folder in (project, tmp_path):
+        cd(terminal, folder)
+        terminal.say("")
+    terminal.say("cudaswitch off")
+    assert DIRENV.seen(terminal)["CUDA_HOME"] == "/mine"
 
 
 @every_shell

@@ -253,6 +253,17 @@ def test_what_is_weaker_than_a_variable_is_neither_asked_nor_told(
     assert result.stderr.count("CUDA 9.7 is not installed") == 1
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_where_a_variable_decides_a_version_file_is_not_looked_at_each_time(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    spy = "function __cudaswitch_look; echo looked; end" if shell is FISH else ""
+    spy = f"{spy or '__cudaswitch_look() { echo looked; }'}\n{shell.prompt}\n{shell.prompt}"
+    result = person.play(shell, cd(shell, tmp_path), spy, CUDASWITCH_VERSION="11.8")
+    assert (result.check().stdout, homes(person, result)) == ("", "222")
+
+
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 @pytest.mark.parametrize(
     "words", ["verify --repair nope", "pin 99 --dir .", "config set jobs 3", "config set nosuch 3"]
