@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
 
+from made_environments import Env
 from shells.conda import conda_prefix
 from shells.conftest import make_person
 from shells.driver import BASH, FISH, TCSH, XONSH, ZSH, Shell
@@ -55,6 +57,20 @@ def test_another_environment_with_the_same_toolkit(session: Session, tmp_path: P
     session.person.pin("10.1", prefix)
     enter = f"{session.conda.activate(session.shell, prefix)}\n{session.shell.prompt}"
     assert said(session, *session.steps("a"), session.shell.prompt, enter) == [FIRST]
+
+
+@integrated
+@every_conda
+def test_a_pin_that_is_asked_anew(session: Session, tmp_path: Path) -> None:
+    """Packages have come since: the same prompt tells what is active then."""
+    prefix = conda_prefix(tmp_path / "auto")
+    env = Env(prefix)
+    env.dist("cupy-cuda101", "7.8.0")
+    session.person.pin("auto", prefix)
+    time.sleep(0.02)
+    env.dist("later", "1.0")
+    enter = f"{session.conda.activate(session.shell, prefix)}\n{session.shell.prompt}"
+    assert said(session, session.shell.prompt, enter) == [FIRST]
 
 
 @integrated
