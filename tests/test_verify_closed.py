@@ -40,7 +40,7 @@ def test_a_folder_that_is_closed(stocked: Home, at: str, mode: int) -> None:
     [
         *((folder, 0o777) for folder in (*FOLDERS, "packages", "toolkits")),
         *((folder, 0o700) for folder in (*FOLDERS, "packages", "toolkits")),
-        (f"{KIT}/lib64", 0o775),
+        *((f"{KIT}/lib64", mode) for mode in (0o775, 0o757)),
         *((f"{KIT}/{record}", 0o666) for record in ("cudaswitch.json", "cudaswitch-files.json")),
         (f"{CUDNN}/cudaswitch.json", 0o600),
         *(
