@@ -98,6 +98,7 @@ else
         source "${_cudaswitch_texts:q}/look.csh"
     endif
 endif
+__cudaswitch_texts
 set _cudaswitch_code = $_cswc_code
 unset _cswc_*
 exit $_cudaswitch_code

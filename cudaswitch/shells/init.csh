@@ -7,10 +7,12 @@
 set _cudaswitch_asked = ("" "" "" "");
 set _cudaswitch_refused = "";
 set _cudaswitch_again = 0;
-# They go with the ready file, and the package's own with the package.
+# They go with the ready file, and the package's own with the package. The prompt and a `cd` ask, and
+# `cudaswitch` at its end: a second command in its alias would take what is piped into it, and a
+# condition before it.
 alias __cudaswitch_texts 'if (! -f "${_cudaswitch_texts:q}/core.csh") set _cudaswitch_texts = "${_cudaswitch_shipped:q}"';
 eval __cudaswitch_texts;
-if (-f "${_cudaswitch_texts:q}/command.csh") alias cudaswitch '__cudaswitch_texts; source "${_cudaswitch_texts:q}/command.csh" --';
+if (-f "${_cudaswitch_texts:q}/command.csh") alias cudaswitch 'source "${_cudaswitch_texts:q}/command.csh" --';
 # tcsh itself gives $status back after these two. What is there already comes first: it may change
 # the environment, as direnv does.
 alias __cudaswitch_prompt '__cudaswitch_texts; if (-f "${_cudaswitch_texts:q}/prompt.csh") source "${_cudaswitch_texts:q}/prompt.csh"';

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from checks import succeeded
 from cudaswitch import __version__
 from cudaswitch.shells.rows import quote_csh
 from shells.conda import conda_prefix
@@ -139,3 +140,60 @@ def test_levels_of_conda_are_counted_without_a_process(person: Person, tmp_path:
     result = person.play(TCSH, *steps, CONDA_SHLVL="11", PATH=path).check()
     assert not (tmp_path / "started").exists()
     assert "__CONDA_SHLVL_11_CUDA_HOME" not in result.snaps["3"]
+
+
+CHAINS = [
+    ("test -d / && {say} yes", "yes\n"),
+    ("test -d /nosuch && {say} never; echo $status", "1\n"),
+    ("test -d / || {say} never", ""),
+    ("test -d /nosuch || {say} yes", "yes\n"),
+    ("{say} one && {say} two || {say} never", "one\ntwo\n"),
+    ("{run} false && {say} never || {say} yes", "yes\n"),
+    ("cudaswitch use 99 >& /dev/null && {say} never || {say} yes", "yes\n"),
+    ("echo piped | {run} cat", "piped\n"),
+    ("echo piped |& {run} cat | tr a-z A-Z", "PIPED\n"),
+    ("{say} out | tr a-z A-Z", "OUT\n"),
+    ("{run} cat <'{folder}/in' >'{folder}/out'; cat '{folder}/out'", "from a file\n"),
+    ("{say} 'a  b' \"c'd\" 'e\\!f' 'g$h'", "a  b\nc'd\ne!f\ng$h\n"),
+    ("echo `{say} quoted`", "quoted\n"),
+    ("({say} inside; cudaswitch exec 10.1 -- sh -c 'exit 7'); echo $status", "inside\n7\n"),
+    ("if (1) then\n{say} yes\nelse\n{say} never\nendif", "yes\n"),
+    ("foreach one (a b)\n{say} $one\nend", "a\nb\n"),
+    ("alias cs cudaswitch\necho piped | cs exec 10.1 -- cat && cs exec 10.1 -- true", "piped\n"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), CHAINS, ids=[line for line, _ in CHAINS])
+def test_the_command_is_one_command(person: Person, tmp_path: Path, line: str, said: str) -> None:
+    """Not the rest of a line whose first command takes the condition, or what is piped in."""
+    (tmp_path / "in").write_text("from a file\n")
+    run = "cudaswitch exec 10.1 --"
+    words = {"run": run, "say": rf"{run} printf '%s\n'", "folder": tmp_path}
+    assert person.play(TCSH, line.format(**words)).stdout == said
+
+
+def test_a_choice_behind_a_condition(person: Person) -> None:
+    steps = ["test -d / && cudaswitch use 10.1", "test -d / || cudaswitch use 11.8"]
+    steps += ["test -d /nosuch && cudaswitch off", "test -d /nosuch || cudaswitch off"]
+    result = person.play(TCSH, *steps).check()
+    homes = [result.snaps[str(n)].get("CUDA_HOME") for n in range(1, 5)]
+    assert homes == [*[str(person.kits[0].home)] * 3, None]
+
+
+def test_doctor_is_given_the_message_that_is_piped_in(person: Person) -> None:
+    message = "nvcc fatal   : Unsupported gpu architecture 'compute_30'"
+    look = "setenv CUDASWITCH_VERSION 11.8"
+    result = person.play(TCSH, f"{look}\necho {TCSH.quote(message)} |& cudaswitch doctor")
+    assert "compute_30" in result.stdout
+
+
+def test_the_ready_file_is_removed_within_one_line(person: Person, tmp_path: Path) -> None:
+    """No prompt comes between, as in a script."""
+    home = replace(person.home, env=person.home.env | {"CUDASWITCH_HOME": str(tmp_path / "store")})
+    home.env["HOME"] = str(tmp_path)
+    succeeded(home.run("init", "--install", "tcsh", "--yes"))
+    there = replace(person, home=home, init={"tcsh": tmp_path / "store/init/tcsh"})
+    line = "cudaswitch init --remove tcsh --yes >& /dev/null; cudaswitch --version"
+    result = there.play(TCSH, line, HOME=str(tmp_path)).check()
+    assert not (tmp_path / "store/init/tcsh").exists()
+    assert result.stdout == f"cudaswitch {__version__}\n"
