@@ -21,7 +21,8 @@ def __cudaswitch_is_file [path] {
 
 # The ready answer to a request, null where Python must be asked.
 def __cudaswitch_ready [request] {
-    if $request !~ '^[A-Za-z0-9_+<>=!][A-Za-z0-9._+<>=!,-]*$' { return null }
+    # A pattern is none.
+    if ($request | describe) != string or $request !~ '^[A-Za-z0-9_+<>=!][A-Za-z0-9._+<>=!,-]*$' { return null }
     let file = $'($env._cudaswitch_root.0)/requests/($request)'
     if not (__cudaswitch_is_file $file) { return null }
     let want = (try { %open --raw $file | lines | get --optional 0 | default '' } catch { '' })
@@ -283,8 +284,11 @@ def --env __cudaswitch_prompt [] {
 }
 
 # Switch CUDA toolkits: `cudaswitch use 10.1`, `cudaswitch off`, `cudaswitch --help`
-def --env --wrapped cudaswitch [...args: string] {
+def --env --wrapped cudaswitch [...args] {
     let input = $in
+    # As for any program: without a type, a bare `*.cu` or `~` is a pattern or a path, and a bare 12.10
+    # is text as typed. A number is a variable's.
+    let args = ($args | each {|it| if ($it | describe) == glob { $it } else { $it | into string } })
     let command = ($args | get --optional 0)
     let rest = ($args | skip 1)
     let own = $command in [use pin unpin] or $args in [[off] [off --]]

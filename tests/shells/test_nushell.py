@@ -230,6 +230,36 @@ def test_the_program_answers_what_the_shell_does_not(person: Person) -> None:
     assert "Usage: cudaswitch use" in result.stdout
 
 
+SAID = [
+    ("*.cu '*.cu' z*.q", "a.cu b.cu *.cu z*.q"),
+    ("~/x '~/x' --at ~", "{home}/x ~/x --at {home}"),
+    ("12.10 10.0 012 1e3 1kb true --y=1.50 -j4", "12.10 10.0 012 1e3 1kb true --y=1.50 -j4"),
+    ("$float $whole $text $pattern ...$many", "12.4 12 *.cu a.cu b.cu 9.2 x"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), SAID, ids=[words for words, _ in SAID])
+def test_words_are_those_that_any_program_gets(
+    person: Person, tmp_path: Path, words: str, said: str
+) -> None:
+    for name in ("a.cu", "b.cu"):
+        (tmp_path / name).touch()
+    given = "let float = 12.4; let whole = 12; let text = '*.cu'; let many = [9.2 x]"
+    given = f"cd {NU.quote(str(tmp_path))}; {given}; let pattern = ('*.cu' | into glob)"
+    for program in ("cudaswitch exec 10.1 -- echo", "^/bin/echo"):
+        result = person.play(NU, f"{given}; {program} {words}").check()
+        assert result.stdout == f"{said.format(home=person.home.path)}\n", program
+
+
+def test_a_version_may_be_a_number_in_a_variable(person: Person) -> None:
+    loop = "for it in [10.1 11.8] { cudaswitch use $it }"
+    steps = ["let v = 12.4; cudaswitch use $v", loop, "cudaswitch use 10.1"]
+    result = person.play(NU, *steps, "let off = 'off'; cudaswitch $off", "cudaswitch use 1*")
+    assert result.stderr.startswith("cudaswitch: `1*` is not a CUDA version")
+    homes = [result.snaps[number].get("CUDA_HOME") for number in "1234"]
+    assert homes == [*(str(person.kits[number].home) for number in (2, 1, 0)), None]
+
+
 @pytest.mark.parametrize("content", [b"", b"one\ntwo\n", b"\xff\0\r\n\xfe"], ids=repr)
 def test_the_program_reads_what_is_piped_in(person: Person, tmp_path: Path, content: bytes) -> None:
     """Of a program's text Nushell keeps the last line break for itself, as in `let`."""
