@@ -87,9 +87,9 @@ __cudaswitch_scalars() {
             \eval "_cudaswitch_then_$_csw_name=\${_cudaswitch_then_$_csw_name-\${$_csw_was+=}\${$_csw_was-}}"
         elif [ "$_csw_way" = back ]; then
             \eval "__csw=\${$_csw_name-} _csw_was=\${_cudaswitch_then_$_csw_name-}"
-            case $__csw:$_csw_was in
-                "$_csw_ours:") \unset "$_csw_name" ;;
-                "$_csw_ours:"*) \eval "$_csw_name=\${_csw_was#=}" ;;
+            case ${_csw_was:+x}:$__csw in
+                ":$_csw_ours") \unset "$_csw_name" ;;
+                "x:$_csw_ours") \eval "$_csw_name=\${_csw_was#=}" ;;
             esac
         else
             \eval "_cudaswitch_gave=1 _cudaswitch_was_$_csw_name=\${$_csw_was-} _csw_set=\${$_csw_was+x}"
@@ -197,9 +197,9 @@ __cudaswitch_settled() {
             __cudaswitch_copies PATH "${_CUDASWITCH_BIN:+$_CUDASWITCH_BIN:}${_CUDASWITCH_GONE-}" ''
         fi
         __csw=${CUDA_HOME-}:${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}
-        case ${_CUDASWITCH_ON:+$__csw}\|$_csw_kept in
+        case ${_CUDASWITCH_ON:+=$__csw}\|$_csw_kept in
             "|"*) ;;
-            "${_cudaswitch_plain-}|") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
+            "=${_cudaswitch_plain-}|") \unset CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX ;;
             *) __cudaswitch_scalars give "$_CUDASWITCH_ON" ;;
         esac
         _cudaswitch_plain='' _cudaswitch_besides=''

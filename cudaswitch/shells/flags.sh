@@ -21,8 +21,8 @@ __cudaswitch_host() {
     fi
     # nvcc cuts its flags at blanks and knows no quotes.
     case $__csw in *[' 	']*) __csw='' ;; esac
-    case ${CUDAHOSTCXX-}${NVCC_CCBIN-}:${NVCC_PREPEND_FLAGS-}${NVCC_APPEND_FLAGS-} in
-        [!:]* | *-ccbin* | *--compiler-bindir*) __csw='' ;;
+    case ${CUDAHOSTCXX:+x}${NVCC_CCBIN:+x}:${NVCC_PREPEND_FLAGS-}${NVCC_APPEND_FLAGS-} in
+        x* | *-ccbin* | *--compiler-bindir*) __csw='' ;;
     esac
 }
 

@@ -29,6 +29,7 @@ every = pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
 posix = pytest.mark.parametrize("shell", POSIX_SHELLS, ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 told_apart = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+posix_and_fish = pytest.mark.parametrize("shell", (*POSIX_SHELLS, FISH), ids=str)
 integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 
 STRICT = {
@@ -287,6 +288,18 @@ class TestStrictShells:
         half = len(result.stdout) // 2
         assert result.stdout[:half] == result.stdout[half:]
         assert foreign(result.snaps["4"]) == foreign(result.snaps["0"])
+
+
+@posix_and_fish
+@pytest.mark.parametrize("value", ["|x", ":x", "!", "(", "-e"])
+@pytest.mark.parametrize("name", ["CUDA_HOME", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"])
+def test_a_value_that_looks_like_a_sign_of_the_shell(
+    shell: Shell, name: str, value: str, person: Person
+) -> None:
+    """It is the person's, set meanwhile, and all else goes."""
+    steps = [person.use(shell, "10.1 --gpus 0"), shell.set(name, value), person.off(shell)]
+    result = person.play(shell, *steps).check()
+    assert foreign(result.snaps["3"]) == foreign(result.snaps["0"]) | {name: value}
 
 
 @pytest.mark.parametrize("before", ["", "CUDA_HOME=/own"], ids=["plain", "besides"])
