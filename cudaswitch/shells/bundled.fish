@@ -75,7 +75,7 @@ function __cudaswitch_brought
         set -q stack[1]; or return 1
         set env $stack[1]
         set -e stack[1]
-        if test -n "$VIRTUAL_ENV" -a "$VIRTUAL_ENV" != "$__csw_left"
+        if test -n "$VIRTUAL_ENV" -a "=$VIRTUAL_ENV" != "=$__csw_left"
             if not __cudaswitch_before $env $VIRTUAL_ENV
                 __cudaswitch_virtualenv
                 __cudaswitch_brings $_cudaswitch_layer[2]
@@ -142,7 +142,7 @@ function __cudaswitch_brings
             $base/local/lib/python$python/dist-packages
     end
     # What `--with` brings to a layer of uv's, as `sites.overlaid` has it.
-    if test "$VIRTUAL_ENV|$argv" = "$_cudaswitch_layer[1]|$_cudaswitch_layer[2]" -a "$VIRTUAL_ENV" != "$argv"
+    if test "$VIRTUAL_ENV|$argv" = "$_cudaswitch_layer[1]|$_cudaswitch_layer[2]" -a "=$VIRTUAL_ENV" != "=$argv"
         set -l own $VIRTUAL_ENV/lib/py*/site-packages
         set -a sites $own
         for file in $own/_uv_ephemeral_overlay.pth

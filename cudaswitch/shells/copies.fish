@@ -30,7 +30,7 @@ function __cudaswitch_copies
         set -l names $copy
         # That of this level has been brought back already.
         set -l now $$argv[1]
-        test $level = "$CONDA_SHLVL" -a "$now" = "$kept"; and set -a names $argv[1]
+        test $level = "$CONDA_SHLVL" -a "=$now" = "=$kept"; and set -a names $argv[1]
         for name in $names
             if test -n "$__csw"
                 set -gx $name $__csw

@@ -46,7 +46,8 @@ function __cudaswitch_scalars
             set -q $was'[1]'; and set -gx $name $$was
         else if test $argv[1] = forget
             set -l was _cudaswitch_was_$name
-            __cudaswitch_copies $name $ours (set -q _cudaswitch_gave; and echo "$$was")
+            set -q _cudaswitch_gave; and set was "$$was"; or set was
+            __cudaswitch_copies $name $ours $was
         else
             set -g _cudaswitch_gave 1
             set -g _cudaswitch_was_$name "$$was"
@@ -155,7 +156,7 @@ function __cudaswitch_settled --no-scope-shadowing
         and begin
             set cxx /
             # Those that the integration found when this shell was started stay, for the same want.
-            test -n "$_cudaswitch_gpus" -a "$_cudaswitch_gpus" = "$CUDA_VISIBLE_DEVICES"
+            test -n "$_cudaswitch_gpus" -a "=$_cudaswitch_gpus" = "=$CUDA_VISIBLE_DEVICES"
             and contains -- $_CUDASWITCH_ON $want $want:nvcc; and set -g __csw_spared
         end
         test -z "$_CUDASWITCH_CC$_CUDASWITCH_XLA"; or __cudaswitch_flags_same; or set cxx /
@@ -237,7 +238,7 @@ function __cudaswitch_undo --no-scope-shadowing
     end
     test -n "$_CUDASWITCH_LIB"; or return
     __cudaswitch_regained LD_LIBRARY_PATH; and return
-    if test -n "$ld" -a "$ld" = "$_cudaswitch_ld"
+    if test -n "$ld" -a "=$ld" = "=$_cudaswitch_ld"
         set ld $_cudaswitch_ld_was
         set ld_set $_cudaswitch_ld_was_set
         return

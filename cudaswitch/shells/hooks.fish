@@ -155,7 +155,7 @@ function __cudaswitch_leave
     __cudaswitch_restore; or __cudaswitch_settle
     set -e __csw_left
     # What counts no levels computes no PATH ahead.
-    test $argv[1] != V -a -n "$CONDA_SHLVL" -a "$CONDA_SHLVL" != 0; or return 0
+    test $argv[1] != V -a -n "$CONDA_SHLVL" -a "=$CONDA_SHLVL" != =0; or return 0
     contains -- "$CONDA_SHLVL:$CONDA_STACKED_2" 1: 2:; or __cudaswitch_below
     # On a switch between environments and on reactivation conda goes on to export a PATH
     # that it computed before this hook ran: remember what that brings back, and what is

@@ -129,7 +129,7 @@ function __cudaswitch_lost
     set -l lib
     string match --quiet --regex '^[0-9]+(?<lib>/[^:]*)' -- "$_CUDASWITCH_LIB"
     if test "$CUDA_HOME" != $home
-        test -z "$argv" -o -z "$CUDA_HOME" -o "$CUDA_HOME" = "$_CUDASWITCH_WAS_CUDA_HOME"; and return 0
+        test -z "$argv" -o -z "$CUDA_HOME" -o "=$CUDA_HOME" = "=$_CUDASWITCH_WAS_CUDA_HOME"; and return 0
     end
     contains -- $home/bin $PATH; or return 0
     test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
