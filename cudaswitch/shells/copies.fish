@@ -45,10 +45,15 @@ function __cudaswitch_copies
     for name in (string match --ignore-case --regex "^(?:.*_|.*_OLD|OLD)?$argv[1](?:_.*)?\$" -- $__csw_names)
         set -g __csw $argv[3]
         if string match --quiet '*PATH' $argv[1]; and test $argv[1] != CUDA_PATH
-            set __csw (string split : -- $$name)
+            set -l --path folders $$name
+            set __csw $folders
             __cudaswitch_without "$argv[2]"
+            test (count $__csw) -eq (count $folders); and continue
             # What is no list to fish was one string.
-            string match --quiet '*PATH' $name; or set __csw (string join : -- $__csw)
+            if not string match --quiet '*PATH' $name; and not set -q $name'[2]'
+                set folders $__csw
+                set __csw "$folders"
+            end
         else if string match --quiet '*_FLAGS' $argv[1]
             set __csw "$$name"
             __cudaswitch_wordless __csw $argv[2]

@@ -114,9 +114,13 @@ function __cudaswitch_wordless
         set -eg $argv[1]
         return 0
     end
-    for pattern in "^$word( |\$)" " $word\$" " $word(?= )"
-        if string match --quiet --regex -- $pattern "$$argv[1]"
-            __cudaswitch_back $argv[1] (string replace --regex -- $pattern '' "$$argv[1]")
+    set -l before
+    set -l behind
+    # A command substitution would cut flags at their line breaks.
+    for pattern in "(?<before>)$word(?: |\z)(?<behind>.*)" "(?<before>.*) $word(?<behind>)" \
+            "(?<before>.*?) $word(?<behind> .*)"
+        if string match --quiet --regex -- "(?s)\A$pattern\z" "$$argv[1]"
+            __cudaswitch_back $argv[1] "$before$behind"
             return 0
         end
     end

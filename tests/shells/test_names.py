@@ -289,6 +289,33 @@ def test_a_library_path_that_is_no_list_to_fish(person: Person) -> None:
     assert libraries == ["/own/lib:/other", active, "/own/lib:/other"]
 
 
+@pytest.mark.parametrize("name", ["LD_LIBRARY_PATH_BAK", "LD_LIBRARY_PATH_old"])
+@pytest.mark.parametrize("value", ["/a\nb", "/a /b", "/a:/b"], ids=["line", "list", "colon"])
+def test_what_a_person_of_fish_keeps_stays_as_it_is(
+    person: Person, name: str, value: str, tmp_path: Path
+) -> None:
+    """Where it has nothing of ours, whatever it is: one string with line breaks, or a list."""
+    word = value if " " in value else FISH.quote(value)
+    show = f"set --show {name}"
+    steps = [f"set -g {name} {word}; {show}", "cudaswitch use 10.1", "set -gx CUDA_HOME /mine"]
+    steps += ["set -gx LD_LIBRARY_PATH /own $LD_LIBRARY_PATH", f"cudaswitch off; {show}"]
+    prefix = str(conda_prefix(tmp_path / "e"))
+    lines = person.play(FISH, *steps, CONDA_PREFIX=prefix).check().stdout.splitlines()
+    half = len(lines) // 2
+    assert lines[0]
+    assert lines[:half] == lines[half:]
+
+
+def test_flags_of_a_person_of_fish_keep_their_lines(tmp_path: Path) -> None:
+    person = make_person(tmp_path / "person", compilers=tmp_path)
+    kit = person.kits[1]
+    path = f"{kit.compiler.parent if kit.compiler else ''}:{person.home.env['PATH']}"
+    own = {"NVCC_PREPEND_FLAGS": "/a\n/b\n", "PATH": path}
+    result = person.play(FISH, "cudaswitch use 11.8", "cudaswitch off", **own).check()
+    assert result.snaps["1"]["NVCC_PREPEND_FLAGS"] == f"-ccbin={kit.compiler} /a\n/b\n"
+    assert result.snaps["2"]["NVCC_PREPEND_FLAGS"] == "/a\n/b\n"
+
+
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
 def test_zsh_warns_of_no_global(session: Session, shell: Shell) -> None:
     """`warn_create_global` tells of each variable that a function makes."""
