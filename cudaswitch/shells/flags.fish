@@ -66,6 +66,7 @@ function __cudaswitch_flags_give
     if test -n "$_CUDASWITCH_CC"
         if test "$CUDAHOSTCXX" = (string replace -- -ccbin= '' $_CUDASWITCH_CC)
             if set -q _CUDASWITCH_WAS_CUDAHOSTCXX
+                __cudaswitch_unexport CUDAHOSTCXX
                 __cudaswitch_back CUDAHOSTCXX "$_CUDASWITCH_WAS_CUDAHOSTCXX"
             else
                 set -eg CUDAHOSTCXX
@@ -76,7 +77,6 @@ function __cudaswitch_flags_give
         __cudaswitch_wordless NVCC_PREPEND_FLAGS $_CUDASWITCH_CC
     end
     test -n "$_CUDASWITCH_XLA"; and __cudaswitch_wordless XLA_FLAGS $_CUDASWITCH_XLA
-    __cudaswitch_unexport CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS
     for name in CC XLA WAS_CUDAHOSTCXX WAS_NVCC_PREPEND_FLAGS WAS_XLA_FLAGS
         set -e _CUDASWITCH_$name
     end
@@ -121,6 +121,8 @@ function __cudaswitch_wordless
             "(?<before>.*?) $word(?<behind> .*)"
         if string match --quiet --regex -- "(?s)\A$pattern\z" "$$argv[1]"
             __cudaswitch_back $argv[1] "$before$behind"
+            # Who has changed what was not exported exports it.
+            test "$$argv[1]" = "$$was"; and __cudaswitch_unexport $argv[1]
             return 0
         end
     end

@@ -62,7 +62,8 @@ __cudaswitch_flags_set() {
     \export "_CUDASWITCH_XLA=$__csw" "XLA_FLAGS=${XLA_FLAGS:+$XLA_FLAGS }$__csw"
 }
 
-# Take our words out again, and give the host compiler back.
+# Take our words out again, and give the host compiler back. Who has changed what was not exported
+# exports it.
 __cudaswitch_flags_give() {
     \local _csw_word
     _cudaswitch_was_CUDAHOSTCXX=${_CUDASWITCH_WAS_CUDAHOSTCXX-}
@@ -72,7 +73,8 @@ __cudaswitch_flags_give() {
     _csw_word=${_CUDASWITCH_CC-}
     if [ -n "$_csw_word" ]; then
         if [ "${CUDAHOSTCXX-}" != "${_csw_word#-ccbin=}" ]; then :
-        elif [ -n "${_CUDASWITCH_WAS_CUDAHOSTCXX+x}" ]; then CUDAHOSTCXX=$_CUDASWITCH_WAS_CUDAHOSTCXX
+        elif [ -n "${_CUDASWITCH_WAS_CUDAHOSTCXX+x}" ]; then
+            CUDAHOSTCXX=$_CUDASWITCH_WAS_CUDAHOSTCXX && __cudaswitch_unexport CUDAHOSTCXX
         else \unset CUDAHOSTCXX
         fi
         # What conda's nvcc keeps aside would bring ours back when it is left.
@@ -87,7 +89,10 @@ __cudaswitch_flags_give() {
         case ${NVCC_PREPEND_FLAGS-}:${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS+x} in
             "$_csw_word:") \unset NVCC_PREPEND_FLAGS ;;
             "$__csw:"*) ;;
-            *) NVCC_PREPEND_FLAGS=$__csw ;;
+            *)
+                NVCC_PREPEND_FLAGS=$__csw
+                case $__csw in "${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS-}") __cudaswitch_unexport NVCC_PREPEND_FLAGS ;; esac
+                ;;
         esac
     fi
     _csw_word=${_CUDASWITCH_XLA-}
@@ -96,10 +101,12 @@ __cudaswitch_flags_give() {
         case ${XLA_FLAGS-}:${_CUDASWITCH_WAS_XLA_FLAGS+x} in
             "$_csw_word:") \unset XLA_FLAGS ;;
             "$__csw:"*) ;;
-            *) XLA_FLAGS=$__csw ;;
+            *)
+                XLA_FLAGS=$__csw
+                case $__csw in "${_CUDASWITCH_WAS_XLA_FLAGS-}") __cudaswitch_unexport XLA_FLAGS ;; esac
+                ;;
         esac
     fi
-    __cudaswitch_unexport CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS
     \unset _CUDASWITCH_CC _CUDASWITCH_XLA _CUDASWITCH_WAS_CUDAHOSTCXX \
         _CUDASWITCH_WAS_NVCC_PREPEND_FLAGS _CUDASWITCH_WAS_XLA_FLAGS
 }

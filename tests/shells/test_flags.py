@@ -336,6 +336,28 @@ def test_flags_that_an_environment_has(
     assert {*after.items()} ^ {*expected.items()} <= {(name, "") for name in NAMES}
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("value", ["-g", "{} -g"], ids=["replaced", "added to"])
+@pytest.mark.parametrize("name", NAMES)
+def test_flags_that_are_exported_meanwhile_stay_so(
+    shell: Shell, name: str, value: str, plain_person: Person, framework: Path
+) -> None:
+    """They were set, and not exported: who changes them exports them."""
+    had = "" if name == "CUDAHOSTCXX" else "-O2"
+    mine = f"set -g {name} '{had}'" if shell is FISH else f"{name}={had}"
+    now = value.format(f"${name}")
+    change = f'set -gx {name} "{now}"' if shell is FISH else f'export {name}="{now}"'
+    steps = [mine, plain_person.use(shell, "11.8"), change, plain_person.off(shell)]
+    result = plain_person.play(shell, *steps, CONDA_PREFIX=str(framework)).check()
+    assert name not in result.snaps["1"]
+    assert result.snaps["2"][name] != had
+    expected = value.format(result.snaps["2"][name] if name == "CUDAHOSTCXX" else had)
+    assert result.snaps["4"][name] == expected
+    unchanged = [mine, plain_person.use(shell, "11.8"), plain_person.off(shell)]
+    result = plain_person.play(shell, *unchanged, CONDA_PREFIX=str(framework)).check()
+    assert name not in result.snaps["3"]
+
+
 @pytest.fixture(scope="module")
 def builder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, Path, str]:
     """A machine whose gcc is 12, and a real toolkit that takes 11 at most."""
