@@ -121,7 +121,7 @@ function __cudaswitch_settle
     else
         __cudaswitch_settled
     end
-    set -e __csw __csw_found
+    set -e __csw __csw_found __csw_xla
     return 0
 end
 

@@ -49,8 +49,8 @@ function __cudaswitch_enter
         if test -z "$_OLD_VIRTUAL_PATH"; and __cudaswitch_free; and __cudaswitch_plainly
             or __cudaswitch_besides
             set -gx _CUDASWITCH_$argv[1] $want
-            set -e __csw_found
-            return
+            set -e __csw_found __csw_xla
+            return 0
         end
         set -e __csw_found
     end

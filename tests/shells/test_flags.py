@@ -358,6 +358,19 @@ def test_flags_that_are_exported_meanwhile_stay_so(
     assert name not in result.snaps["3"]
 
 
+def test_fish_keeps_no_variable_of_a_framework_s(
+    plain_person: Person, framework: Path
+) -> None:
+    plain_person.pin("10.1", framework)
+    entered = FISH.source(framework / "etc/conda/activate.d/~~cudaswitch.fish")
+    left = "set --names | string match '__csw*'; true"
+    steps = [f"{entered}; and echo entered; {left}", f"cudaswitch use 11.8; {left}"]
+    steps += [f"cudaswitch use 10.1; {left}"]
+    result = plain_person.play(FISH, *steps, CONDA_PREFIX=str(framework)).check()
+    assert result.snaps["2"]["XLA_FLAGS"] == plain_person.kits[1].data_dir
+    assert result.stdout == "entered\n"
+
+
 @pytest.fixture(scope="module")
 def builder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, Path, str]:
     """A machine whose gcc is 12, and a real toolkit that takes 11 at most."""
