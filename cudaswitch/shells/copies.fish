@@ -76,7 +76,7 @@ function __cudaswitch_snapshots
     set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDAToolkit_ROOT|CUDACXX|CUDA_VISIBLE_DEVICES)'
     # A person may have flags of several kinds.
     set -l flags '(?=.*(?:OLD|BACKUP|ORIG|SAVE)).*(?:CUDAHOSTCXX|NVCC_PREPEND_FLAGS|XLA_FLAGS)(?:_.*)?'
-    set -l paths '(?:.*_)?OLDPATH|(?:.*OLD|.*BACKUP|.*BAK|.*PREV.*|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|BACKUP|BAK|PREV|ORIG|SAVE).*'
+    set -l paths '(?:.*_)?OLDPATH|(?:.*OLD|.*BACKUP|.*BAK|.*PREV.*|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|(?:CONDA_)?BACKUP|BAK|PREV|ORIG|SAVE).*'
     set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_|^NVCC_PREPEND_FLAGS_BACKUP$|_modshare$|^__(?:MODULES|LMOD)_' \
         | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$flags|$paths)\$"
 end
@@ -162,5 +162,6 @@ function __cudaswitch_path_kept
 $ORIGINAL_PATH$PATH_ORIGINAL$SAVED_PATH$_SAVED_PATH$PATH_SAVED$SAVE_PATH$PATH_SAVE$old_path\
 $_old_path$path_old$backup_path$path_backup$orig_path$_orig_path$path_orig$original_path\
 $path_original$saved_path$_saved_path$path_saved$save_path$path_save$OLDPATH$PATH_BAK$BAK_PATH\
-$PREV_PATH$PATH_PREV$oldpath$path_bak$bak_path$prev_path$path_prev"
+$PREV_PATH$PATH_PREV$oldpath$path_bak$bak_path$prev_path$path_prev\
+$CONDA_BACKUP_PATH$CONDA_PATH_BACKUP$PATH_CONDA_BACKUP$_CONDA_OLD_PATH$_PATH_BACKUP$_PATH_OLD$__OLD_PATH"
 end

@@ -113,7 +113,7 @@ __cudaswitch_snapshots() {
                 | *_CUDAToolkit_ROOT_* | *_cudatoolkit_root_* \
                 | *OLD_PATH_ | *_PATH_OLD* | *BACKUP_PATH_ | *_PATH_BACKUP* | _ORIG*_PATH_ | *_PATH_ORIG* \
                 | _SAVE*_PATH_ | *_PATH_SAVE* | __ORIG*_PATH_ | __SAVE*_PATH_ \
-                | *_OLDPATH_ | *_PATH_BAK* | *_BAK_PATH_ | *_PATH_PREV* | *_PREV*_PATH_ \
+                | *_OLDPATH_ | *_PATH_CONDA_BACKUP_ | *_PATH_BAK* | *_BAK_PATH_ | *_PATH_PREV* | *_PREV*_PATH_ \
                 | *_ld_library_path_* | *_cuda_home_* | *_cuda_path_* | *_cudacxx_* | *_cuda_visible_devices_* \
                 | *old_path_ | *_path_old* | *backup_path_ | *_path_backup* | _orig*_path_ | *_path_orig* \
                 | _save*_path_ | *_path_save* | __orig*_path_ | __save*_path_ \
@@ -129,10 +129,17 @@ __cudaswitch_snapshots() {
 __cudaswitch_path_kept() {
     case ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${BACKUP_PATH-}${PATH_BACKUP-}${ORIG_PATH-}${_ORIG_PATH-}\
 ${PATH_ORIG-}${ORIGINAL_PATH-}${PATH_ORIGINAL-}${SAVED_PATH-}${_SAVED_PATH-}${PATH_SAVED-}\
-${SAVE_PATH-}${PATH_SAVE-}${old_path-}${_old_path-}${path_old-}${backup_path-}${path_backup-}\
-${orig_path-}${_orig_path-}${path_orig-}${original_path-}${path_original-}${saved_path-}\
-${_saved_path-}${path_saved-}${save_path-}${path_save-}\
-${OLDPATH-}${PATH_BAK-}${BAK_PATH-}${PREV_PATH-}${PATH_PREV-}\
+${SAVE_PATH-}${PATH_SAVE-} in
+        ?*) return 0 ;;
+    esac
+    # zsh takes longer for each in a long word.
+    case ${OLDPATH-}${PATH_BAK-}${BAK_PATH-}${PREV_PATH-}${PATH_PREV-}${CONDA_BACKUP_PATH-}\
+${CONDA_PATH_BACKUP-}${PATH_CONDA_BACKUP-}${_CONDA_OLD_PATH-}${_PATH_BACKUP-}${_PATH_OLD-}\
+${__OLD_PATH-}${old_path-}${_old_path-}${path_old-} in
+        ?*) return 0 ;;
+    esac
+    case ${backup_path-}${path_backup-}${orig_path-}${_orig_path-}${path_orig-}${original_path-}\
+${path_original-}${saved_path-}${_saved_path-}${path_saved-}${save_path-}${path_save-}\
 ${oldpath-}${path_bak-}${bak_path-}${prev_path-}${path_prev-} in
         '') return 1 ;;
     esac

@@ -77,6 +77,35 @@ def test_a_path_that_a_script_keeps(
         assert after == expected, words
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize(
+    "kept",
+    [
+        *("CONDA_BACKUP_PATH", "CONDA_PATH_BACKUP", "PATH_CONDA_BACKUP", "_CONDA_OLD_PATH"),
+        *("_PATH_BACKUP", "_PATH_OLD", "__OLD_PATH"),
+    ],
+)
+def test_a_path_that_a_script_keeps_over_another_toolkit(
+    shell: Shell, kept: str, person: Person, tmp_path: Path
+) -> None:
+    """And gives back under names that conda's own scripts have, or with underscores before."""
+    prefix = conda_prefix(tmp_path / "a")
+    person.pin("10.1", prefix)
+    enter = f'export {kept}="$PATH"\nexport PATH="$CONDA_PREFIX/tools:$PATH"\n'
+    leave = f'export PATH="${kept}"\nunset {kept}\n'
+    if shell is FISH:
+        enter = f"set -gx {kept} $PATH\nset -gx PATH $CONDA_PREFIX/tools $PATH\n"
+        leave = f"set -gx PATH ${kept}\nset -e {kept}\n"
+    for half, text in (("activate", enter), ("deactivate", leave)):
+        write_hook(prefix, half, f"own.{shell.suffix}", text)
+    mine = Session(person, tmp_path, shell, Emulator())
+    enter, leave = mine.steps("a out")
+    steps = ["cudaswitch use 11.8", enter, "cudaswitch off", leave]
+    result = mine.play(*(f"{step}\n{shell.prompt}" for step in steps), load=True).check()
+    ours = {kit.bin for kit in person.kits}
+    assert ours.isdisjoint(result.snaps["5"]["PATH"].split(":"))
+
+
 @every_shell
 @pytest.mark.parametrize("conda", QUICK_AND_REAL, ids=str)
 @pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])

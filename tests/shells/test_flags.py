@@ -358,9 +358,7 @@ def test_flags_that_are_exported_meanwhile_stay_so(
     assert name not in result.snaps["3"]
 
 
-def test_fish_keeps_no_variable_of_a_framework_s(
-    plain_person: Person, framework: Path
-) -> None:
+def test_fish_keeps_no_variable_of_a_framework_s(plain_person: Person, framework: Path) -> None:
     plain_person.pin("10.1", framework)
     entered = FISH.source(framework / "etc/conda/activate.d/~~cudaswitch.fish")
     left = "set --names | string match '__csw*'; true"
