@@ -151,7 +151,7 @@ function __cudaswitch_regained
     test "$$kept" = "$$argv[1]"; and return
     # Behind that come the scripts of the environment that is active again, which may add to the list.
     # Where ours stands beside what conda keeps, or all is as we left it, nothing has been brought back.
-    test $argv[1] = LD_LIBRARY_PATH -a "$LD_LIBRARY_PATH" != "$_cudaswitch_ld"; or return
+    test $argv[1] = LD_LIBRARY_PATH -a "=$LD_LIBRARY_PATH" != "=$_cudaswitch_ld"; or return
     set -l rest (string replace -- ":$$kept:" : ":$LD_LIBRARY_PATH:"); or return
     not contains -- (string replace --regex '^[0-9]+([^:]*).*' '$1' -- "$_CUDASWITCH_LIB") (string split : -- $rest)
 end
