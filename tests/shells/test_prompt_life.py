@@ -137,6 +137,21 @@ def test_a_question_whose_program_was_killed_is_asked_again(
 
 
 @every_shell
+def test_one_that_ctrl_c_has_ended_is_left_for_a_prompt(
+    shell: Shell, person: Person, asking: Path
+) -> None:
+    """The shell need not be thrown back by it, and looks round once more before that prompt."""
+    program = asking.with_name("program")
+    program.write_text('#!/bin/sh\necho >>"$0.asked"\nexit 130\n')
+    # What another test has had answered is known to all shells.
+    (asking / ".cuda-version").write_text(">=11,<12,!=9.8\n")
+    there = f"cd {shell.quote(str(asking))}\n{shell.prompt}"
+    spy = shell.set("_cudaswitch_program", str(program))
+    person.play(shell, spy, there, shell.prompt, shell.prompt)
+    assert len(program.with_name("program.asked").read_text()) == 2
+
+
+@every_shell
 def test_what_an_earlier_path_brought_back_goes_at_the_next_prompt(
     shell: Shell, person: Person, at_prompt: Open
 ) -> None:
