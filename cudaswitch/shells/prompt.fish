@@ -8,10 +8,8 @@ function __cudaswitch_prompt --on-event fish_prompt
         else
             __cudaswitch_look
         end
-    # Where there are news, a `cd` has just looked.
-    else if not set -q _cudaswitch_news
-            and test -n "$_cudaswitch_file" -o -f .cuda-version
-            and __cudaswitch_edited
+    # Also where a `cd` has just looked: a branch may have been checked out behind it.
+    else if test -n "$_cudaswitch_file" -o -f .cuda-version; and __cudaswitch_edited
         __cudaswitch_look
     end
     if set -q _cudaswitch_news; and test $_cudaswitch_news = 1

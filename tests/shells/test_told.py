@@ -199,6 +199,21 @@ def test_at_a_terminal(person: Person, shell: Shell, tmp_path: Path) -> None:
     assert told == [[FIRST], [SECOND], [FIRST]]
 
 
+@integrated
+def test_of_a_branch_that_is_checked_out_behind_cd(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """`cd project; git checkout legacy` on one line: the folder alone would say what is over."""
+    file = tmp_path / ".cuda-version"
+    file.write_text("10.1.243\n")
+    there = shell.quote(str(tmp_path))
+    result = person.play(
+        shell, f"cd {there}; echo 11.8 > .cuda-version\n{shell.prompt}", CUDASWITCH_QUIET=None
+    )
+    assert (result.rc, result.stderr.splitlines()) == (0, [SECOND])
+    assert foreign(result.snaps["1"])["CUDA_HOME"] == str(person.kits[1].home)
+
+
 def test_in_zsh_it_waits_for_an_instant_prompt_to_go(person: Person, tmp_path: Path) -> None:
     """powerlevel10k shows a long warning where something is printed before its first prompt."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
