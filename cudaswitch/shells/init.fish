@@ -83,6 +83,10 @@ end
 # Drop what belongs to an environment that was left, and run the hook of one that is active
 # where it did not run: its activate script was rewritten, or bypassed.
 function __cudaswitch_environments
+    # A hook tells of a toolkit that is gone, and takes it off.
+    if test -n "$_CUDASWITCH_ON"; and not test -d (string split --fields 1 : -- $_CUDASWITCH_ON)/.
+        set -e _CUDASWITCH_C _CUDASWITCH_V
+    end
     __cudaswitch_virtualenv
     set -l venv $_cudaswitch_layer[2]
     if test -n "$_CUDASWITCH_V"

@@ -194,8 +194,9 @@ def --env __cudaswitch_look [] {
     let before = ($env._CUDASWITCH_ON? | default '')
     let seen = $env._cudaswitch_seen
     let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string)]
-    # What environments and CUDASWITCH_VERSION ask for may be another thing now.
-    if ($env._cudaswitch_again? | is-not-empty) {
+    # What environments and CUDASWITCH_VERSION ask for may be another thing now, or be gone.
+    let gone = $before != '' and not (__cudaswitch_is_dir ($before | split row : | first))
+    if $gone or ($env._cudaswitch_again? | is-not-empty) {
         $env._CUDASWITCH_C = null
         $env._CUDASWITCH_V = null
     }

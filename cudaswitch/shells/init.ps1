@@ -178,8 +178,9 @@ function global:__cudaswitch_look {
         $want = $null
         foreach ($prefix in $owners[$owner]) {
             if ($want -or -not $prefix) { continue }
-            # It may have been unpinned in another terminal.
-            $is = $left -ceq $prefix -and [IO.File]::Exists("$prefix/etc/cudaswitch/want")
+            # It may have been unpinned in another terminal, or the toolkit be gone.
+            $is = $left -ceq $prefix -and [IO.File]::Exists("$prefix/etc/cudaswitch/want") -and
+                (-not $env:_CUDASWITCH_ON -or [IO.Directory]::Exists(($env:_CUDASWITCH_ON -split ':')[0]))
             $want = if ($is) { $known } else { __cudaswitch_pinned $prefix }
         }
         __cudaswitch_set $owner $want

@@ -107,6 +107,10 @@ __cudaswitch_ask_once() {
 # where it did not run: its activate script was rewritten, or bypassed.
 __cudaswitch_environments() {
     \local _csw_env _csw_hook _csw_venv __csw
+    # A hook tells of a toolkit that is gone, and takes it off.
+    case ${_CUDASWITCH_ON-} in
+        /*) [ -d "${_CUDASWITCH_ON%%:*}/." ] || \unset _CUDASWITCH_C _CUDASWITCH_V ;;
+    esac
     __cudaswitch_virtualenv
     _csw_env=${_CUDASWITCH_V-} _csw_venv=$__csw
     # It may have been unpinned in another terminal.
@@ -139,22 +143,6 @@ __cudaswitch_environments() {
     case ${_CUDASWITCH_C:+none}${CONDA_SHLVL:-0}:${CONDA_STACKED_2-} in
         none* | [012]:) ;;
         *) __cudaswitch_below ;;
-    esac
-}
-
-# Did somebody take away what is applied? With $1 a CUDA_HOME of the person's is none that somebody has
-# brought back.
-__cudaswitch_lost() {
-    case ${_CUDASWITCH_ON-} in '') return 1 ;; esac
-    case ${1:+${CUDA_HOME-}} in
-        '' | "${_CUDASWITCH_WAS_CUDA_HOME-}") set -- "${CUDA_HOME-}" ;;
-        *) set -- "${_CUDASWITCH_ON%%:*}" ;;
-    esac
-    __csw=${_CUDASWITCH_LIB-} __csw=${__csw%%:*}
-    case ":${PATH-}:|:${LD_LIBRARY_PATH-}:|$1" in
-        *":/${_CUDASWITCH_BIN#*/}:"*"|"*":${__csw:+/${__csw#*/}:}"*"|${_CUDASWITCH_ON%%:*}")
-            return 1
-            ;;
     esac
 }
 

@@ -136,7 +136,8 @@ def look(**_: Any) -> None:
         note_virtualenv(state, left=was[0])
     # A hook's bash, which knows no integration, takes a version for the pin's, and asks nobody
     # whether the environment has other packages since.
-    take_pins(state, anew=moved or is_new)
+    home = state.get("_CUDASWITCH_ON", "/").partition(":")[0]
+    take_pins(state, anew=moved or is_new or not os.path.isdir(home))
     if is_new or (moved and by_environment(state, version)):
         take_version(state, version)
     again = False

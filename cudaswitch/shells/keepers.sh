@@ -1,6 +1,22 @@
 # shellcheck shell=bash disable=SC2154  # zsh runs it too; lazy.sh and core.sh set them
 # Those who keep what variables are, and bring it back at a prompt.
 
+# Did somebody take away what is applied? With $1 a CUDA_HOME of the person's is none that somebody has
+# brought back.
+__cudaswitch_lost() {
+    case ${_CUDASWITCH_ON-} in '') return 1 ;; esac
+    case ${1:+${CUDA_HOME-}} in
+        '' | "${_CUDASWITCH_WAS_CUDA_HOME-}") set -- "${CUDA_HOME-}" ;;
+        *) set -- "${_CUDASWITCH_ON%%:*}" ;;
+    esac
+    __csw=${_CUDASWITCH_LIB-} __csw=${__csw%%:*}
+    case ":${PATH-}:|:${LD_LIBRARY_PATH-}:|$1" in
+        *":/${_CUDASWITCH_BIN#*/}:"*"|"*":${__csw:+/${__csw#*/}:}"*"|${_CUDASWITCH_ON%%:*}")
+            return 1
+            ;;
+    esac
+}
+
 # Who keeps what variables are has come, gone or gone elsewhere: direnv and mise, which have them of
 # trees, and nodeenv. What they bring back has in it what was applied whenever that happened.
 __cudaswitch_keepers() {

@@ -39,6 +39,14 @@ if ("${_cswl_venv:q}" =~ /* && ! $?_OLD_VIRTUAL_PATH) then
     set _cswl_venv = "$_cudaswitch_layer[2]:q"
 endif
 
+# A hook tells of a toolkit that is gone, and takes it off.
+set _cswl_words = "${_cswl_before:as/ //:as/	//:as/:/ /}"
+set _cswl_words = ($_cswl_words:x)
+set _cswl_home = "$_cswl_words[1]:q"
+set _cswl_home = "${_cswl_home:as///:as// /:as//	/:q}"
+set _cswl_gone = 0
+if ("${_cswl_home:q}" =~ /* && ! -d "${_cswl_home:q}/.") set _cswl_gone = 1
+
 # What C and V ask for ends with env=FOLDER. After a change of pins the hook of an active
 # environment may ask for another thing.
 foreach _cswl_owner (V C)
@@ -54,7 +62,7 @@ foreach _cswl_owner (V C)
     set _cswl_env = "${_cswl_env:s/env=//:s///}"
     if ("${_cswl_active:as/ //:as/	//:as/:/ /}" == "${_cswl_env:q}") then
         # It may have been unpinned in another terminal.
-        if ($_cudaswitch_again || ! -f "${_cswl_active:q}/etc/cudaswitch/want") unsetenv _CUDASWITCH_$_cswl_owner
+        if ($_cudaswitch_again || $_cswl_gone || ! -f "${_cswl_active:q}/etc/cudaswitch/want") unsetenv _CUDASWITCH_$_cswl_owner
         continue
     endif
     set _cswl_level = 1

@@ -11,10 +11,11 @@ import pytest
 from made_environments import Env
 from shells.conda import CONDAS as WHOLE_CONDAS
 from shells.conda import Conda, Emulator, conda_prefix, skip_conda_s_own_tcsh, write_hook
-from shells.driver import BASH, FISH, POSIX_SHELLS, SHELLS, TCSH, ZSH, Shell
+from shells.driver import BASH, FISH, NU, POSIX_SHELLS, SHELLS, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments
 from shells.quick_conda import CONDAS
+from shells.venvs import with_venv
 from tools import console_script
 
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
@@ -172,6 +173,32 @@ def test_a_script_is_not_told_of_a_toolkit_that_is_gone(
     session = Session(person, tmp_path, shell, Emulator())
     result = session.play(*session.steps("a out")).check()
     assert all("CUDA_HOME" not in result.snaps[number] for number in "23")
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+@pytest.mark.parametrize("typed", ["cudaswitch off", "cd /"])
+def test_a_toolkit_that_goes_meanwhile_is_taken_off_by_what_is_typed_next(
+    typed: str, shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """Otherwise the variables name for good what is not there, and `off` mends nothing."""
+    prefix = with_venv(tmp_path / "venv")
+    person.pin("12.4", prefix)
+    home, away = person.kits[2].home, person.kits[2].home.with_name("away")
+    entered = f"{shell.set('VIRTUAL_ENV', str(prefix))}\n{shell.prompt}"
+    gone = f"mv {shell.quote(str(home))} {shell.quote(str(away))}"
+    again = f"{typed}\n{shell.prompt}"
+    try:
+        result = person.play(shell, entered, gone, again, again, again)
+    finally:
+        away.rename(home)
+    assert result.snaps["1"]["CUDA_HOME"] == str(home)
+    moved = {"PWD", "OLDPWD", "VIRTUAL_ENV"}
+    before, *after = (
+        {name: value for name, value in foreign(result.snaps[n]).items() if name not in moved}
+        for n in "035"
+    )
+    assert after == [before, before]
+    assert result.stderr.count("is gone") <= 1
 
 
 @pytest.mark.usefixtures("without_the_third")
