@@ -17,7 +17,7 @@ from cudaswitch.download.cache import WORK, Part, idle
 from cudaswitch.durable import abandoned, sweep
 from cudaswitch.environments import WANT_LIMIT, environment_pinned_by
 from cudaswitch.errors import StoreError, hint_for
-from cudaswitch.healing import leftovers
+from cudaswitch.healing import is_doomed, leftovers
 from cudaswitch.holders import NOTE_BYTES, may_pin
 from cudaswitch.hooks import left_behind
 from cudaswitch.locks import Lock
@@ -93,6 +93,9 @@ def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
         for folder in _inside(store.home.packages):
             if folder.name in used or folder.name.startswith("."):
                 continue
+            if not os.path.exists(folder / MANIFEST):
+                found += _strange(folder, dry_run, say)
+                continue
             waste = Waste("package", folder, _size(folder))
             try:
                 users = users_of([folder]) if dry_run else _discard(store, folder)
@@ -104,6 +107,19 @@ def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
             else:
                 found.append(waste)
     return found
+
+
+def _strange(path: Path, dry_run: bool, say: Say) -> list[Waste]:
+    """Something without a record: an empty folder goes, the rest may be somebody's only copy."""
+    if is_doomed(path):
+        return []
+    # What is closed may hold something.
+    with contextlib.suppress(StoreError):
+        if os.path.isdir(path) and not os.path.islink(path) and not listed(path):
+            return [_take("leftover", path, dry_run)]
+    mend = "`cudaswitch verify --repair` sets it aside"
+    say(f"left alone: `{path}`, which is nothing of cudaswitch's: {mend}")
+    return []
 
 
 def _discard(store: OwnStore, folder: Path) -> list[str]:
@@ -132,7 +148,7 @@ def _changing(store: OwnStore, dry_run: bool) -> Iterator[bool]:
 
 
 def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
-    """What processes that were killed left unfinished."""
+    """What processes that were killed left unfinished; what is not ours is told of."""
     found = []
     with _changing(store, dry_run) as alone:
         if alone:
@@ -140,10 +156,10 @@ def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
             found += [_take("leftover", path, dry_run) for path in left]
         mendable = store.unrecorded()
         for folder in _inside(store.home.toolkits):
-            if os.path.exists(folder / MANIFEST):
+            if os.path.exists(folder / MANIFEST) or folder.name.startswith("."):
                 continue
             if folder.name not in mendable:
-                found.append(_take("leftover", folder, dry_run))
+                found += _strange(folder, dry_run, say)
             elif mendable[folder.name]:
                 mend = f"`cudaswitch verify {folder.name} --repair` makes it anew"
                 say(f"left alone: toolkit {folder.name}, which has lost its record: {mend}")

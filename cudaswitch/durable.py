@@ -23,6 +23,8 @@ from cudaswitch.regular import is_there
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+\.tmp")
 """A file that is being written, or was when its writer was killed."""
 
+DOOMED = ".cudaswitch-removed"
+"""A file in a folder that is being deleted where it is: what a kill leaves is known by it."""
 _FLUSHERS = 8
 """Threads that flush a tree; more do not make it faster (docs/reliability.md)."""
 _MOST_OF_NAME = 60
@@ -175,6 +177,10 @@ def sweep(path: Path) -> None:
     import shutil  # noqa: PLC0415  # only removing needs it
 
     for left in reversed(range(_TRIES)):
+    # The mark goes last, or the rest would be nobody's.
+    for name in os.listdir(path) if os.path.lexists(path / DOOMED) else ():
+        if name != DOOMED:
+            sweep(path / name)
         try:
             shutil.rmtree(path)
         except FileNotFoundError:

@@ -7,10 +7,11 @@ the same file system makes something of a running process look like nobody's.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from cudaswitch.durable import abandoned, sweep
+from cudaswitch.durable import DOOMED, abandoned, sweep
 from cudaswitch.locks import Lock
 from cudaswitch.paths import Home
 from cudaswitch.talk import counted, say
@@ -36,6 +37,8 @@ def leftovers(
         with contextlib.suppress(OSError), Lock(home.locks / f"{name}.lock") as lock:
             if lock.take(make=make) and lock.works:
                 yield stage
+    owners = [*_in(home.packages), *_in(home.toolkits)]
+    yield from filter(is_doomed, owners)
     folders = [
         home.root,
         home.requests,
@@ -45,8 +48,13 @@ def leftovers(
         home.aliases,
         home.init,
     ]
-    for folder in (*folders, home.shims, *_in(home.packages), *_in(home.toolkits)):
+    for folder in (*folders, home.shims, *owners):
         yield from abandoned(folder)
+
+
+def is_doomed(folder: Path) -> bool:
+    """Tell whether a folder was being deleted where it is, and not all of it is gone."""
+    return os.path.lexists(folder / DOOMED)
 
 
 def heal(found: Iterable[Path]) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch.durable import (
+    DOOMED,
     exchange,
     rename,
     sweep,
@@ -227,7 +228,10 @@ class Staging:
 
 
 def _sweep_on_the_spot(folder: Path) -> None:
-    """Delete a folder where it is. Without its records, what a kill leaves of it is nothing."""
+    """Delete a folder where it is. What a kill leaves of it has no record, and the mark of that."""
+    # On a full disk it goes without.
+    with contextlib.suppress(OSError):
+        (folder / MANIFEST).rename(folder / DOOMED)
     for record in (CONTENTS, MANIFEST):
         (folder / record).unlink(missing_ok=True)
     sweep(folder)

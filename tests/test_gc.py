@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -107,11 +108,62 @@ def test_what_a_repair_can_mend_stays(stocked: Home) -> None:
     assert len(list((stocked.store / "packages").iterdir())) == 2
     succeeded(stocked.run("verify", KITS[1], "--repair"))
     assert succeeded(stocked.run("list"))[0].split()[0] == KITS[1]
-    # Without its list nobody knows what it is.
+
+
+@pytest.mark.parametrize("options", [["--dry-run"], []])
+def test_what_somebody_has_put_there_stays(
+    stocked: Home, tmp_path: Path, options: list[str]
+) -> None:
+    """Also what nothing tells any more to be ours: as for `verify --repair`, it may be a copy."""
+    toolkits, packages = (stocked.store / name for name in ("toolkits", "packages"))
+    for folder in (toolkits / "11.8.0", packages / "mine-1.0-0"):
+        folder.mkdir()
+        (folder / "notes").write_text("the only copy\n")
+    (toolkits / "README").write_text("mine\n")
+    for folder in (toolkits, packages):
+        (folder / "gone").symlink_to(tmp_path / "gone")
+        (folder / ".hidden").write_text("unseen by verify, too\n")
     for name in ("cudaswitch.json", "cudaswitch-files.json"):
-        (kit / name).unlink()
+        (toolkits / KITS[1] / name).unlink()
+    succeeded(stocked.run("alias", "any", "10.1"))
+    (packages / CUDNN / "cudaswitch.json").unlink()
+    before = [snapshot(toolkits), snapshot(packages)]
+    done = stocked.run("gc", *options)
+    assert succeeded(done) == []
+    assert [snapshot(toolkits), snapshot(packages)] == before
+    strange = {toolkits / name for name in ("11.8.0", "README", "gone", KITS[1])}
+    strange |= {packages / name for name in ("mine-1.0-0", "gone", CUDNN)}
+    hint = "which is nothing of cudaswitch's: `cudaswitch verify --repair` sets it aside"
+    told = [line for line in done.stderr.splitlines() if "left alone" in line]
+    assert set(told) == {f"cudaswitch: left alone: `{path}`, {hint}" for path in strange}
+    assert len(told) == len(strange)
+    succeeded(stocked.run("verify", "--repair"))
+    assert not any(map(os.path.lexists, strange))
+    assert "left alone" not in stocked.run("gc").stderr
+
+
+def test_a_folder_that_was_half_deleted_where_it_was(stocked: Home, tmp_path: Path) -> None:
+    """Where it cannot be renamed, as in a container; the next run knows it, also a second time."""
+    kit, empty = (stocked.store / "toolkits" / name for name in (KITS[1], "empty"))
+    # Out of what is closed nothing can be deleted, and it ends half way.
+    (kit / "lib64").chmod(0o555)
+    crossing = preloaded(tmp_path, "fail", "rename", number=errno.EXDEV)
+    assert stocked.run_plainly("remove", KITS[1], **crossing).returncode == 1
+    assert not (kit / "cudaswitch.json").exists()
+    (kit / "lib64").chmod(0o755)
+    empty.mkdir()
+    # Its packages are still whole, and no toolkit's.
+    orphan = {str(stocked.store / "packages" / CUDNN): "package"}
+    found = {str(kit): "leftover", str(empty): "leftover", **orphan}
+    assert kinds(stocked, "--dry-run") == found
+    assert "left alone" not in stocked.run("gc", "--dry-run").stderr
+    for number in (1, 3, 5):
+        kill = preloaded(tmp_path, "kill", "unlink", number)
+        assert stocked.run("gc", **kill).returncode == -signal.SIGKILL
+        assert kit.exists()
     assert kinds(stocked)[str(kit)] == "leftover"
     assert not kit.exists()
+    assert not empty.exists()
 
 
 def test_a_package_in_use_stays(leftover: Home) -> None:
