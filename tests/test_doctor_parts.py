@@ -287,6 +287,23 @@ def test_other_flags_of_nvcc_stay(patient: Patient) -> None:
     assert patient.told(pasted)["fix"] == f"export NVCC_PREPEND_FLAGS='{kept}'"
 
 
+def test_the_nvcc_on_path_alone_is_run(patient: Patient) -> None:
+    """Lists and variables may name folders that anybody has filled; there the files tell."""
+    kit, ran = patient.toolkit(patient.work / "kit"), patient.work / "ran"
+    (kit / "version.json").unlink()
+    patient.program(kit / "bin/nvcc", f"#!/bin/sh\necho run > '{ran}'\n")
+    patient.env |= {
+        "LD_LIBRARY_PATH": f"{kit}/lib64",
+        "CUDA_HOME": str(kit),
+        "CUDACXX": f"{kit}/bin/nvcc",
+    }
+    patient.home.run("doctor", **patient.env)
+    assert not ran.exists()
+    patient.on_path(kit / "bin")
+    patient.home.run("doctor", **patient.env)
+    assert ran.exists()
+
+
 def redist(folder: Path) -> str:
     """Lay NVIDIA's index of 12.4.1 with two pieces, and return its URL."""
     library = builders.elf_library(folder / "made.so", "libcudart.so.12", {"a": 1}).read_bytes()

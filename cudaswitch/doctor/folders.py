@@ -58,15 +58,15 @@ _CONF_LIMIT = 1 << 20
 
 
 @lru_cache
-def kit_at(path: str) -> Kit | None:
-    """Look at a folder as a toolkit; None where it is none."""
+def kit_at(path: str, *, runs: bool = False) -> Kit | None:
+    """Look at a folder as a toolkit; None where it is none. It `runs` what is on PATH alone."""
     try:
         home = resolved(Path(path))
     except CudaswitchError:
         return None
     version = None
     with suppress(CudaswitchError):
-        version = version_of(home)
+        version = version_of(home, runs=runs)
     return Kit(str(home), version, parts_of(str(home)))
 
 
@@ -110,7 +110,7 @@ def tools(name: str, variables: Mapping[str, str]) -> Iterator[Tool]:
         if real not in seen:
             seen.add(real)
             at = str(Path(real).parent.parent)
-            kit = kit_at(at) or Kit(at, None, frozenset())
+            kit = kit_at(at, runs=name == "nvcc") or Kit(at, None, frozenset())
             yield Tool(str(path), real, kit)
 
 

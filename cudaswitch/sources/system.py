@@ -99,10 +99,10 @@ def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
     return found
 
 
-def version_of(toolkit: Path) -> Version:
+def version_of(toolkit: Path, *, runs: bool = True) -> Version:
     """Detect a toolkit's version: the first rung that answers.
 
-    version.json, version.txt, `nvcc --version`, cuda.h, the runtime library's name.
+    version.json, version.txt, `nvcc --version` if it `runs` that, cuda.h, the runtime's name.
     Raises SourceError when none does, or nvcc has nothing of a toolkit beside it: then it may be
     a wrapper in /usr/local/bin, which tells of a toolkit elsewhere.
     """
@@ -112,6 +112,8 @@ def version_of(toolkit: Path) -> Version:
             "name the folder that this nvcc belongs to, or insist with --as VERSION",
         )
     for rung in _LADDER:
+        if rung is _from_nvcc and not runs:
+            continue
         try:
             if found := rung(toolkit):
                 return Version(found)
