@@ -310,6 +310,14 @@ def test_a_child_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None
         time.sleep(0.01)
 
 
+def test_one_that_left_the_group_of_a_child_holds_nobody(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    program = "echo said; echo why >&2; setsid sleep 30 & sleep 60"
+    done = bounded.run(["sh", "-c", program], {"PATH": "/usr/bin:/bin"}, tmp_path, 0.5)
+    assert time.monotonic() - begun < 20
+    assert (done.code, done.out, done.err) == (None, "said\n", "why\n")
+
+
 ANSWERS = {
     "none": ("", "failed"),
     "another's": ("echo 1", "failed"),

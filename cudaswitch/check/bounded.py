@@ -13,6 +13,8 @@ from cudaswitch.errors import printable
 
 _NOT_STARTED = 127
 """What shells return for a command that is not there."""
+_PAUSE = 1.0
+"""Seconds for what an ended child has said; who left its group may hold the pipe for ever."""
 
 _NAMES = {int(number): number.name for number in signal.Signals}
 """Signals' names; those for real time have none."""
@@ -49,7 +51,8 @@ def run(
 ) -> Done:
     """Run a command in `folder` for at most `seconds`; what it started ends with it.
 
-    One that cannot be started has failed, as in a shell, and its `err` says why.
+    What began a session of its own goes on, and is not waited for. One that cannot be started has
+    failed, as in a shell, and its `err` says why.
     """
     try:
         child = subprocess.Popen(
@@ -70,11 +73,18 @@ def run(
             code = child.returncode
         except subprocess.TimeoutExpired:
             _end(child)
-            out, err = child.communicate()
+            out, err = _said(child)
         except BaseException:
             _end(child)
             raise
     return Done(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), seconds)
+
+
+def _said(ended: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    try:
+        return ended.communicate(timeout=_PAUSE)
+    except subprocess.TimeoutExpired as late:
+        return late.output or b"", late.stderr or b""
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
