@@ -6,6 +6,7 @@ The rest of the file stays as people wrote it.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import tomlkit
@@ -66,7 +67,7 @@ def _holds_password(value: Value | None) -> bool:
 
 def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:
     """Return the text of the file, and what it is to be."""
-    before = path.read_text(encoding="utf-8") if os.path.exists(path) else ""
+    before = path.read_bytes().decode() if os.path.exists(path) else ""
     document = tomlkit.parse(before)
     # `"mirrors.conda" = ...` is one key.
     *outer, last = [name] if name in document else name.split(".")
@@ -79,4 +80,6 @@ def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:
             document.pop(outer[0])
     else:
         table[last] = list(value) if isinstance(value, tuple) else value
-    return before, tomlkit.dumps(document)
+    text = tomlkit.dumps(document)
+    is_of_windows = 0 < before.count("\n") == before.count("\r\n")
+    return before, re.sub(r"\r?\n", "\r\n", text) if is_of_windows else text

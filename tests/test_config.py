@@ -260,6 +260,15 @@ def test_a_link_into_dotfiles_stays_a_link(person: Person) -> None:
     assert real.read_text() == "jobs = 6\n"
 
 
+@pytest.mark.parametrize("ends", [("\r\n", "\r\n"), ("\r\n", "\n")])
+def test_line_ends_stay(person: Person, ends: tuple[str, str]) -> None:
+    """What is new has that of the file, where it has but one kind."""
+    before = "jobs = 2{}# mine{}".format(*ends)
+    person.write(before)
+    person.says("config", "set", "wait", "7")
+    assert person.file.read_bytes() == f"{before}wait = 7.0{ends[1]}".encode()
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
