@@ -26,9 +26,12 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
-        if status.st_size > limit and not head:
+        is_long = status.st_size > limit and not head
+        # It may grow meanwhile, and those in /proc have no size.
+        content = b"" if is_long else file.read(limit + (not head))
+        if is_long or len(content) > limit:
             raise OSError(errno.EFBIG, f"it is larger than {_shown(limit)}", os.fspath(path))
-        return file.read(limit)
+        return content
 
 
 def is_there(path: str | os.PathLike[str]) -> bool:
