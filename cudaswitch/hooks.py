@@ -274,10 +274,7 @@ def _hooked(text: bytes, family: shells.Family) -> bytes:
 
 
 def _leave(family: shells.Family) -> bytes:
-    """Spell the line that a script of its own for `deactivate` begins with.
-
-    An earlier cudaswitch had it behind the opening in activate scripts, too.
-    """
+    """Spell the line that a script of its own for `deactivate` begins with."""
     return f"{family.source.format(half='off')}  # cudaswitch\n".encode()
 
 

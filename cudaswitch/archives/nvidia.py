@@ -138,9 +138,6 @@ class NvidiaLayout(Layout):
             )
         )
 
-    def expect(self, member: Member) -> None:
-        """Nothing is known of the members beforehand."""
-
     def verify(self, placed: Placing) -> None:
         """These archives have no list of their files; they must keep to their one folder."""
         prefix = self._top() + "/"

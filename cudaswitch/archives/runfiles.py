@@ -127,9 +127,6 @@ class Runfile(Layout):
             )
         )
 
-    def expect(self, member: Member) -> None:
-        """Nothing is known of the members beforehand."""
-
     def verify(self, placed: Placing) -> None:
         """The md5 that the script states was checked while reading; there is no other list."""
 
