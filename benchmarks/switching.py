@@ -8,7 +8,7 @@ is on a machine that others use too; forks, execs and system calls where strace 
 
 A tool that is not found is left out with a line that says how to have it: see rivals.py.
 
-Run: python benchmarks/switching.py [--json FILE] [--only NAME] [--times N] [--nvcc FILE]
+Run: python benchmarks/switching.py [--json FILE] [--only NAME] [--times N] [--nvcc FILE] [--ours]
 with an interpreter that cudaswitch is installed for; from an editable installation it starts
 more slowly.
 """

@@ -37,8 +37,9 @@ _FLUSHES_NONE = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 _HERE, _EXCHANGE = -100, 2
 """AT_FDCWD and RENAME_EXCHANGE (linux/fcntl.h, linux/fs.h)."""
 _TRIES = 5
+"""How often a folder is removed that another process removes too, or that holds what NFS keeps."""
 _PAUSE = 0.02
-"""Seconds between tries to remove a folder that still holds a file somewhere else on NFS."""
+"""Seconds between these tries."""
 
 
 def write_atomically(
@@ -176,11 +177,11 @@ def sweep(path: Path) -> None:
         return
     import shutil  # noqa: PLC0415  # only removing needs it
 
-    for left in reversed(range(_TRIES)):
     # The mark goes last, or the rest would be nobody's.
     for name in os.listdir(path) if os.path.lexists(path / DOOMED) else ():
         if name != DOOMED:
             sweep(path / name)
+    for left in reversed(range(_TRIES)):
         try:
             shutil.rmtree(path)
         except FileNotFoundError:

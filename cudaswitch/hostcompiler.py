@@ -1,4 +1,4 @@
-"""Which compiler nvcc would call here, whether the toolkit accepts it, and which one it would.
+"""Which compiler nvcc calls here, whether the toolkit accepts it, and which one it would accept.
 
 nvcc stops in its own `crt/host_config.h` when gcc or clang is newer than it was made for; so
 that header is read, and the table only where it is not there.

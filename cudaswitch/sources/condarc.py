@@ -192,7 +192,7 @@ _ALIASES = {
 def _expanded(value: Any, variables: Mapping[str, str], left: Iterator[int]) -> Any:
     """Put in the variables that a file names, as conda does: tokens are often kept so.
 
-    `left` gives a number for each value that there still may be; ValueError without.
+    `left` is what is left of a budget: one item for each value, ValueError where there is none.
     """
     if next(left, None) is None:
         raise ValueError("too many values")

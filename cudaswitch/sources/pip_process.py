@@ -113,7 +113,7 @@ def _index() -> dict[str, str]:
 def _failure(what: str, said: str, offline: bool) -> SourceError:
     last = printable(redact(_last_error(said)))
     if "unknown command" in last:
-        return SourceError("this pip is too old", "pip 21.2 or newer is needed: upgrade pip")
+        return SourceError("this pip is too old", "pip 23.1 or newer is needed: upgrade pip")
     if _FULL.search(said):
         return SourceError(
             f"pip has no space left for {what}, in `{cache()}` or `{tempfile.gettempdir()}`",

@@ -115,7 +115,7 @@ def _reported(
         ]
         found = tuple(WantedFile(redact(url), _hash_of(url, info), None) for url, info in files)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise SourceError("cannot read the report of pip", "pip 23 or newer is needed") from None
+        raise SourceError("cannot read the report of pip", "pip 23.1 or newer is needed") from None
     if len(found) != len(pins):
         raise SourceError(f"pip reports {len(found)} files for {len(pins)} packages")
     return found
