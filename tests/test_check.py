@@ -355,6 +355,7 @@ class TestAdopted:
         shutil.copytree(place(made).parent / "include", folder / "include")
         stated = {
             "cuda": {"name": "CUDA SDK", "version": "12.9.1"},
+            "cuda_nvtx": {"name": "CUDA NVTX", "version": "12.9.79"},
             "libnpp": {"name": "CUDA NPP", "version": "12.4.1.87"},
         }
         (folder / "version.json").write_text(json.dumps(stated))
@@ -374,7 +375,7 @@ class TestAdopted:
             "libcublas.so.12": "12.9.1",
             "libnppc.so.12": "12.4.1.87",
             "libnvJitLink.so.12": "12.9",
-            "libnvToolsExt.so.1": None,
+            "libnvToolsExt.so.1": "12.9.79",
             "libcudnn.so.9": "9.10.2",
             "libcudnn_ops.so.9": None,
         }

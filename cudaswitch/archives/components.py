@@ -67,6 +67,16 @@ COMPONENTS = {
 }
 """Bare name → component. `bare_name` takes off what the spellings add."""
 
+_LIBRARIES = {
+    "cublasLt": "cublas",
+    "cudadevrt": "cudart",
+    "cufftw": "cufft",
+    "cusolverMg": "cusolver",
+    "nvToolsExt": "nvtx",
+    "nvblas": "cublas",
+}
+"""Libraries that are in a component of another name; NPP is one component in many libraries."""
+
 CUDA_NUMBERED = frozenset(
     (
         *("crt", "cudart", "cuobjdump", "cupti", "cuxxfilt", "gdb", "nvcc", "nvdisasm"),
@@ -112,6 +122,12 @@ def named_component(name: str) -> str | None:
     if bare in COMPONENTS:
         return COMPONENTS[bare]
     return bare if _NVIDIAS.match(name.lower().replace("_", "-")) else None
+
+
+def component_with(library: str) -> str:
+    """Return the component that has a library: `cublasLt`, `cudnn_ops`, `cudart_static`."""
+    name = library.partition("_")[0]
+    return "npp" if name.startswith("npp") else _LIBRARIES.get(name, name.lower())
 
 
 def evidence(path: str) -> set[str]:

@@ -58,16 +58,6 @@ CALLS = {
 }
 """Library, without `lib` and what follows → its call. Before cuDNN 8 `cudnn.h` has the macros."""
 
-COMPONENTS = {
-    "cublasLt": "cublas",
-    "nvblas": "cublas",
-    "cufftw": "cufft",
-    "cusolverMg": "cusolver",
-    "nppc": "npp",
-    "nvJitLink": "nvjitlink",
-}
-"""Library → the component that it belongs to, where that has another name."""
-
 DRIVERS = re.compile(r"lib(?:cuda|nvidia-ml|nvcuvid|nvidia-encode|nvidia-ptxjitcompiler)\.so\.1")
 """Libraries that come with the driver, and never with a toolkit."""
 
@@ -88,8 +78,3 @@ def stem(name: str) -> str:
     """Return a library's name as the tables have it: `libnvrtc.alt.so.12` → `nvrtc`."""
     match = _STEM.match(name)
     return match[1] if match else name
-
-
-def component(name: str) -> str:
-    """Return the component of a library's stem."""
-    return COMPONENTS.get(name, name.partition("_")[0])

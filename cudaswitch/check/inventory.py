@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cudaswitch.activation import LIBRARY_FOLDERS
-from cudaswitch.archives.components import CUDA_NUMBERED, named_component
+from cudaswitch.archives.components import CUDA_NUMBERED, component_with, named_component
 from cudaswitch.binaries import read_elf
-from cudaswitch.check.calls import CALLS, component, stem
+from cudaswitch.check.calls import CALLS, stem
 from cudaswitch.compose import place
 from cudaswitch.elf import ElfError
 from cudaswitch.errors import RequestError
@@ -148,7 +148,7 @@ class Inventory:
         self, name: str, package: Package | None, stated: dict[str, Version]
     ) -> tuple[Version | None, str]:
         """Tell which version a library should say: by package, version.json, header, release."""
-        part = component(name)
+        part = component_with(name)
         if package and package.component not in ("cuda", ""):
             return package.version, package.name
         if part in stated:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.archives.components import component_with
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.doctor.folders import CUPTI, INCLUDES, LIBNVVM, STUBS
@@ -15,12 +16,6 @@ from cudaswitch.sources.choosing import usual_source
 from cudaswitch.sources.components import FULL, SETS
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, Version
-
-_COMPONENTS = {
-    **dict.fromkeys(("cudart_static", "cudadevrt"), "cudart"),
-    **{"cublasLt": "cublas", "cufftw": "cufft", "cusolverMg": "cusolver", "nvToolsExt": "nvtx"},
-}
-"""Libraries that are in a component of another name."""
 
 
 class Part(NamedTuple):
@@ -46,7 +41,7 @@ def library(name: str, *endings: str) -> Part:
     """Describe a library: `library("cublas", "so.12")`, or `so` and `a` to link with."""
     files = [f"lib{name}.{ending}" for ending in endings]
     at = tuple(f"{folder}/{file}" for file in files for folder in (*LIBRARY_FOLDERS, CUPTI))
-    return Part(files[0], at, (), _COMPONENTS.get(name, name.lower()))
+    return Part(files[0], at, (), component_with(name))
 
 
 def header(name: str) -> Part:
