@@ -32,9 +32,6 @@ else:
                 raise TypeError(f"{cls.__name__} takes {', '.join(cls._fields)}")
             return super().__new__(cls, (*values, *map(given.__getitem__, rest)))
 
-        def __getnewargs__(self):
-            return tuple(self)
-
         def __repr__(self):
             fields = (f"{name}={value!r}" for name, value in self._asdict().items())
             return f"{type(self).__name__}({', '.join(fields)})"

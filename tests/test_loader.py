@@ -260,7 +260,9 @@ def test_a_cache_of_an_older_ldconfig(cache: Path, both: bool) -> None:
     data = old.ljust(-(-len(old) // 8) * 8, b"\0") + new if both else old + strings
     read = parse_cache(data)
     if both:
-        assert len(read) == len(parse_cache(new)) > 50
+        for name in ("liba.so.1", "libc.so.6"):
+            found = read.find(name, MACHINE, ())
+            assert found == parse_cache(new).find(name, MACHINE, ()) != []
     else:
         assert read.find("libz.so.1", MACHINE, ()) == ["/old/libz.so.1"]
 
@@ -280,9 +282,8 @@ def test_a_mutated_cache_is_read_or_empty(cache: Path, data: st.DataObject) -> N
         st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=12)
     ):
         content[place : place + 1] = bytes([value])[: max(0, len(content) - place)]
-    read = parse_cache(bytes(content))
-    assert isinstance(read, Cache)
-    assert len(read) <= len(content)
+    found = parse_cache(bytes(content)).find("liba.so.1", MACHINE, ())
+    assert len(found) <= len(content)
 
 
 # The order.

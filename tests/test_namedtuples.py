@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import NamedTuple
 
 import pytest
@@ -84,7 +82,7 @@ def test_what_does_not_fit_is_refused(kind, given, named):
 
 
 @BOTH
-def test_it_is_replaced_copied_and_taken_apart(kind):
+def test_it_is_replaced_and_taken_apart(kind):
     made = kind("a")
     other = made._replace(size=7, rest=("x",))
     assert (type(other), other, made.size) == (kind, ("a", 7, ("x",)), 3)
@@ -94,8 +92,6 @@ def test_it_is_replaced_copied_and_taken_apart(kind):
         made.size = 4
     with pytest.raises(AttributeError):
         made.more = 4
-    for again in (copy.copy(other), copy.deepcopy(other), pickle.loads(pickle.dumps(other))):  # noqa: S301  # ours
-        assert (type(again), again) == (kind, other)
     assert kind.of("b 9").size == "9"
     assert (kind._fields, kind._field_defaults) == (
         ("name", "size", "rest"),

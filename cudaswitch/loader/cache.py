@@ -39,9 +39,6 @@ class Cache:
         for name, entry in entries:
             self._entries.setdefault(name, []).append(entry)
 
-    def __len__(self) -> int:
-        return sum(map(len, self._entries.values()))
-
     def find(self, name: str, machine: int, hwcaps: Sequence[str]) -> list[str]:
         """List the files for a SONAME, the one that the loader takes first.
 
