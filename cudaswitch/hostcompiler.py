@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from cudaswitch.activation import COMPILER_OPTIONS
 from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.environments import kind_of
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.programs import conda_program, is_program, search_path
+from cudaswitch.programs import conda_program, is_program, output_of, search_path
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
@@ -33,8 +32,6 @@ _MAJOR = re.compile(r"(?a:(\d{1,3})(?:\.\d+)*\s*)")
 _OF_CONDA = 7
 """The oldest gcc that conda-forge has as `gxx_linux-64`."""
 _READ_LIMIT = 1 << 20
-_SECONDS = 10.0
-"""How long a compiler may take to tell its version; ccache on a slow disk needs some."""
 
 
 class Compiler(NamedTuple):
@@ -232,7 +229,7 @@ def bringing(accepted: Bounds | None) -> tuple[str, ...]:
 
 def majors_of_apt(start: str) -> set[int]:
     """Return the N of all packages `{start}N` that apt has here, none where there is no apt."""
-    said = _output(["apt-cache", "pkgnames", start], os.environ)
+    said = output_of(["apt-cache", "pkgnames", start], os.environ) or ""
     named = re.finditer(rf"^{re.escape(start)}(\d{{1,3}})$", said, re.MULTILINE | re.ASCII)
     return {int(match[1]) for match in named}
 
@@ -260,24 +257,9 @@ def _program(name: str, path: str) -> str | None:
 
 @functools.cache
 def _asked(program: str, environment: frozenset[tuple[str, str]]) -> Compiler | None:
-    variables = dict(environment)
-    clang = _CLANG.search(_output([program, "--version"], variables))
+    variables = dict(environment) | {"LC_ALL": "C"}
+    clang = _CLANG.search(output_of([program, "--version"], variables) or "")
     if clang:
         return Compiler("clang", int(clang[1]), program)
-    gcc = _MAJOR.fullmatch(_output([program, "-dumpversion"], variables))
+    gcc = _MAJOR.fullmatch(output_of([program, "-dumpversion"], variables) or "")
     return Compiler("gcc", int(gcc[1]), program) if gcc else None
-
-
-def _output(command: list[str], environment: Mapping[str, str]) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            env=dict(environment) | {"LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace")

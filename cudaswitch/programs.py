@@ -31,6 +31,32 @@ def find_program(name: str, path: str) -> str | None:
     return next(filter(is_program, _places(name, path)), None)
 
 
+def output_of(
+    command: list[str], environment: Mapping[str, str], seconds: float = 10
+) -> str | None:
+    """Return what a program says on stdout, "" where it fails.
+
+    None where it cannot be started or takes more than `seconds`; ccache on a slow disk needs some.
+    """
+    import subprocess  # noqa: PLC0415  # few need it
+    import sys  # noqa: PLC0415
+
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    # It may be a path. Windows' `fsdecode` would end here for what is no text.
+    said = done.stdout.decode(sys.getfilesystemencoding(), "surrogateescape")
+    return said if done.returncode == 0 else ""
+
+
 def conda_program(variables: Mapping[str, str]) -> str:
     """Name what installs conda's packages: micromamba, where a shell has that alone."""
     mamba = variables.get("MAMBA_EXE")

@@ -12,6 +12,7 @@ from cudaswitch import marked, ready, shells
 from cudaswitch.errors import StoreError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import home_folder, xdg
+from cudaswitch.programs import output_of
 from cudaswitch.regular import read_regular
 
 _LIMIT = 4 << 20
@@ -58,26 +59,16 @@ def folders(variables: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _zdotdir(base: str, variables: Mapping[str, str]) -> str | None:
+def _zdotdir(base: str, variables: Mapping[str, str]) -> str:
     """Ask zsh for the folder that `.zshenv` names, which need not be exported."""
     try:
         if b"ZDOTDIR" not in read_regular(Path(base, ".zshenv"), _LIMIT):
-            return None
+            return ""
     except OSError:
-        return None
-    import subprocess  # noqa: PLC0415  # few need it
-
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
-            ["zsh", "-c", r'printf "\0%s" "$ZDOTDIR"'],
-            env={**variables, "HOME": base},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=10,
-            check=False,
-        )
-        return os.fsdecode(done.stdout).rpartition("\0")[2]
-    return None
+        return ""
+    asked = ["zsh", "-c", r'printf "\0%s" "$ZDOTDIR"']
+    said = output_of(asked, {**variables, "HOME": base})
+    return (said or "").rpartition("\0")[2]
 
 
 def startup_file(shell: shells.Shell, variables: Mapping[str, str]) -> Path:

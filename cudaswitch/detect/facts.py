@@ -30,7 +30,7 @@ def facts_of(
     *,
     driver: str | None = None,
     cc: str | None = None,
-    gcc: int | str | None = None,
+    gcc: str | None = None,
     platform: str | None = None,
 ) -> Facts:
     """Look at an environment (conda prefix or virtualenv) and at this machine.
@@ -83,11 +83,11 @@ def _capability(cc: str | None) -> str | None:
     return f"{match[1] or match[3] or match[4]}.{match[2] or match[5] or 0}"
 
 
-def _gcc_major(gcc: int | str | None) -> int | None:
+def _gcc_major(gcc: str | None) -> int | None:
     if gcc is None:
         return None
     try:
-        return Version(str(gcc).strip()).major
+        return Version(gcc.strip()).major
     except RequestError:
         raise RequestError(
             f"`{gcc}` is not a gcc version (asked for by --gcc)", "write its major, for example 9"

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.programs import find_program, search_path
+from cudaswitch.programs import find_program, output_of, search_path
 from cudaswitch.versions import Version
 
-TIMEOUT = 5.0
-"""Seconds that the driver may take to answer; a broken one can hang."""
 DRIVER = r"(?a:\b(\d{3}\.\d{1,4}(?:\.\d{1,4})?)\b)"
 
+_SECONDS = 5.0
+"""That the driver may take to answer; a broken one can hang."""
 _CC = r"(?a:\d{1,2}\.\d)"
 _SMI = ("usr/bin/nvidia-smi", "usr/lib/wsl/lib/nvidia-smi", "opt/bin/nvidia-smi")
 _MODULES = ("sys/module/nvidia", "proc/driver/nvidia", "usr/lib/wsl/lib")
@@ -42,10 +42,10 @@ def gpus(avoid: Path | None, root: Path = Path("/")) -> Gpus | None:
     return found
 
 
-def by_nvml(timeout: float = TIMEOUT, module: str = "pynvml") -> Gpus | None:
+def by_nvml() -> Gpus | None:
     """Ask NVML through nvidia-ml-py (the extra `gpu`); None without it or without an answer."""
     try:
-        nvml = import_module(module)
+        nvml = import_module("pynvml")
     except ImportError:
         return None
     import threading  # noqa: PLC0415  # only where NVML is
@@ -54,7 +54,7 @@ def by_nvml(timeout: float = TIMEOUT, module: str = "pynvml") -> Gpus | None:
     # A thread that hangs in the driver cannot be ended; a daemon does not keep the process.
     thread = threading.Thread(target=_ask, args=(nvml, answers), daemon=True)
     thread.start()
-    thread.join(timeout)
+    thread.join(_SECONDS)
     return answers[0] if answers else None
 
 
@@ -88,31 +88,20 @@ def find_smi(avoid: Path | None, root: Path) -> Path | None:
     return None
 
 
-def nvidia_smi(tool: Path | None, timeout: float = TIMEOUT) -> tuple[str | None, tuple[str, ...]]:
+def nvidia_smi(tool: Path | None) -> tuple[str | None, tuple[str, ...]]:
     """Ask nvidia-smi for the driver and the compute capabilities, newest GPU first.
 
     Older ones do not know `compute_cap` and then tell the driver only.
     """
     if tool is None:
         return None, ()
-    import subprocess  # noqa: PLC0415  # only where nvidia-smi is
-
     for fields in ("driver_version,compute_cap", "driver_version"):
-        try:
-            done = subprocess.run(
-                [tool, f"--query-gpu={fields}", "--format=csv,noheader"],
-                capture_output=True,
-                timeout=timeout,
-                check=False,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None, ()
-        driver = re.search(DRIVER, done.stdout)
-        if done.returncode == 0 and driver:
-            rows = [line.rpartition(",")[2].strip() for line in done.stdout.splitlines()]
-            found = {row for row in rows if "," in done.stdout and re.fullmatch(_CC, row)}
+        asked = [str(tool), f"--query-gpu={fields}", "--format=csv,noheader"]
+        said = output_of(asked, os.environ, _SECONDS)
+        if said is None:
+            break
+        if driver := re.search(DRIVER, said):
+            rows = [line.rpartition(",")[2].strip() for line in said.splitlines()]
+            found = {row for row in rows if "," in said and re.fullmatch(_CC, row)}
             return driver[1], tuple(sorted(found, key=Version, reverse=True))
     return None, ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from shlex import quote
@@ -14,6 +13,7 @@ from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.environments import kind_of
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.platforms import at_home
+from cudaswitch.programs import output_of
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
@@ -24,7 +24,6 @@ _PARTS = (
     *("lib*/*cudart*", "targets/*/lib/*cudart*", "bin/*cudart*", "lib/x64/*cudart*"),
 )
 """What shows that a toolkit is there, and not just something that is called nvcc."""
-_SECONDS = 10
 _READ_LIMIT = 1 << 20
 _DATED = re.compile(r"[0-9]+\.[0-9]+\.20[0-9]{6}", re.ASCII)
 """What some toolkits of 11 and 12 state instead of their release: `11.8.20220929`."""
@@ -117,7 +116,7 @@ def version_of(toolkit: Path, *, runs: bool = True) -> Version:
         try:
             if found := rung(toolkit):
                 return Version(found)
-        except (OSError, ValueError, RecursionError, subprocess.SubprocessError, RequestError):
+        except (OSError, ValueError, RecursionError, RequestError):
             continue
     raise SourceError(
         f"cannot tell the version of the toolkit in `{toolkit}`", "name it: --as VERSION"
@@ -169,15 +168,8 @@ def _from_text(toolkit: Path) -> str | None:
 
 
 def _from_nvcc(toolkit: Path) -> str | None:
-    done = subprocess.run(
-        [str(toolkit / "bin" / "nvcc"), "--version"],
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
-    match = re.search(r"\bV([0-9.]+)", done.stdout, re.ASCII)
+    said = output_of([str(toolkit / "bin" / "nvcc"), "--version"], os.environ)
+    match = re.search(r"\bV([0-9.]+)", said or "", re.ASCII)
     return _number(match[1]) if match else None
 
 

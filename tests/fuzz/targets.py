@@ -157,7 +157,7 @@ def _environment(site: str) -> Callable[[Path], object]:
         prefix = path.parents[site.count("/")]
         (prefix / "conda-meta").mkdir(exist_ok=True)
         bundles_cuda(prefix)
-        return resolve(facts_of(prefix, driver="610.43.02", cc="9.0", gcc=12), [])
+        return resolve(facts_of(prefix, driver="610.43.02", cc="9.0", gcc="12"), [])
 
     return read
 
