@@ -43,14 +43,14 @@ GROUPS = {
 
 def measured(rows: Iterable[Row], bench: Bench, times: int) -> dict[str, list[Cost]]:
     """Measure the rows that work, and say why others do not."""
-    loops = {}
+    working = {}
     for row in rows:
         trouble = bench.check(row.loop)
         if trouble:
             print(f"  {row.name}: left out, {trouble.strip()}")
         else:
-            loops[row.name] = row.loop
-    return bench.measure(loops, times)
+            working[row.name] = row.loop
+    return bench.measure(working, times)
 
 
 def show(rows: Iterable[Row], costs: dict[str, Cost]) -> None:

@@ -36,10 +36,10 @@ def script(text: str) -> None:
 
 def say(text: str) -> None:
     """Say something to the person, on stderr."""
-    print(f"cudaswitch: {printable(near(text))}", file=sys.stderr)
+    print(f"cudaswitch: {printable(from_here(text))}", file=sys.stderr)
 
 
-def near(text: str) -> str:
+def from_here(text: str) -> str:
     """Name the version file that asks by `./` where it is that of the working directory."""
     asker = "asked for by {}/.cuda-version".format
     if "/.cuda-version" not in text:

@@ -12,8 +12,8 @@ import click
 from cudaswitch import talk
 from cudaswitch.cli import output
 from cudaswitch.doctor import examine
+from cudaswitch.doctor.fixing import steps
 from cudaswitch.doctor.gathering import gather
-from cudaswitch.doctor.mending import steps
 from cudaswitch.doctor.messages import explain
 from cudaswitch.doctor.model import Finding
 from cudaswitch.doctor.pasted import read
