@@ -122,7 +122,7 @@ EDGES = {
     "conda_package_streaming": ("archives",),
     "isal": ("archives",),
     "msgpack": ("sources",),
-    "packaging": ("mirroring", "sources"),
+    "packaging": ("archives", "mirroring", "sources"),
     "platformdirs": ("platforms",),
     "rattler": ("mirroring", "sources"),
     "requests": ("download",),

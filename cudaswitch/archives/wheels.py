@@ -12,6 +12,8 @@ import io
 import re
 from collections.abc import Generator, Iterable, Iterator
 
+from packaging.utils import canonicalize_name
+
 from cudaswitch.archives.components import CUDA_NUMBERED, component_of
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, shown
 from cudaswitch.archives.layout import Layout, checked_package, cuda_release, text_of, whole
@@ -82,9 +84,8 @@ class Wheel(Layout):
 
     def package(self) -> Package:
         metadata = _headers(self._text("METADATA"), ("Name", "Version"))
-        name = re.sub(r"[-_.]+", "-", metadata["Name"]).lower()
-        stem = re.sub(r"[-_.]+", "-", self._stem).lower()
-        if stem != re.sub(r"[-_.]+", "-", f"{name}-{metadata['Version']}").lower():
+        name = canonicalize_name(metadata["Name"])
+        if canonicalize_name(self._stem) != canonicalize_name(f"{name}-{metadata['Version']}"):
             raise UnsafeError(f"{shown(self._stem)} and its METADATA name different packages")
         component = component_of(name, self.witness.proofs)
         # The same version packed again, such as 12.4.127.post1 of CCCL, is another build of it.

@@ -43,7 +43,10 @@ class PrefixRecord(NamedTuple):
 
 
 def normalised(name: str) -> str:
-    """Spell a distribution's name as indexes do: nvidia_cudnn_cu12 is nvidia-cudnn-cu12."""
+    """Spell a distribution's name as indexes do: nvidia_cudnn_cu12 is nvidia-cudnn-cu12.
+
+    The rule is that of PEP 503; `packaging`, which has it too, takes long to load.
+    """
     return _SEPARATORS.sub("-", name).lower()
 
 
