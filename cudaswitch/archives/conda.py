@@ -45,7 +45,7 @@ WANTED = {
     HAS_PREFIX: METADATA_BYTES,
     NO_LINK: METADATA_BYTES,
 }
-PLATFORMS = {
+_BY_ARCH = {
     ("linux", "x86_64"): "linux-64",
     ("linux", "aarch64"): "linux-aarch64",
     ("win", "x86_64"): "win-64",
@@ -213,7 +213,7 @@ def _platform(index: dict[str, Any]) -> str:
     platform, arch = index.get("platform"), index.get("arch")
     if platform is None and arch is None:
         return "noarch"
-    known = PLATFORMS.get((str(platform), str(arch)))
+    known = _BY_ARCH.get((str(platform), str(arch)))
     return known or f"{platform}-{arch}"[:80]
 
 

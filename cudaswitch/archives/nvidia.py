@@ -24,6 +24,7 @@ from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.archives.tarball import Pieces, TarReader
 from cudaswitch.archives.threads import ahead
 from cudaswitch.archives.zips import ZipDirectory
+from cudaswitch.elf import MACHINES
 from cudaswitch.toolkit import Package
 from cudaswitch.versions import Version
 
@@ -39,7 +40,7 @@ OLD_CUDNN = re.compile(
     re.ASCII,
 )
 OLD_TOP = "cuda"
-PLATFORMS = {
+_SPELLINGS = {
     "linux-x86_64": "linux-64",
     "linux-x64": "linux-64",
     "linux-aarch64": "linux-aarch64",
@@ -50,8 +51,9 @@ PLATFORMS = {
     "windows7-x64": "win-64",
     "windows10-x64": "win-64",
 }
-ELF_MACHINES = {62: "linux-64", 183: "linux-aarch64"}
-"""e_machine of an ELF header (elf.h: EM_X86_64, EM_AARCH64)."""
+"""A platform as names have it → ours."""
+ELF_PLATFORMS = {MACHINES["x86_64"]: "linux-64", MACHINES["aarch64"]: "linux-aarch64"}
+"""e_machine of an ELF header → platform."""
 ELF_HEADER_BYTES = 20
 HEADER_WITHIN = 64 << 20
 """Unpacked bytes in which cuDNN's header is looked for where the top folder states the version."""
@@ -97,7 +99,7 @@ class NvidiaLayout(Layout):
                 parts = (defined[key] for key in (b"MAJOR", b"MINOR", b"PATCHLEVEL"))
                 self._header_version = ".".join(str(int(part)) for part in parts)
         elif data.startswith(b"\x7fELF") and len(data) == ELF_HEADER_BYTES:
-            self._library_platform = ELF_MACHINES.get(int.from_bytes(data[18:], "little"))
+            self._library_platform = ELF_PLATFORMS.get(int.from_bytes(data[18:], "little"))
 
     def is_known(self) -> bool:
         if not self.witness.paths:
@@ -158,7 +160,7 @@ class NvidiaLayout(Layout):
                 return Stated("cudnn")
         if match is None:
             return None
-        platform = PLATFORMS.get(match["platform"], match["platform"])
+        platform = _SPELLINGS.get(match["platform"], match["platform"])
         return Stated(match["name"], match["version"], platform, match["cuda"])
 
     def _platform(self, stated: Stated) -> str | None:

@@ -25,7 +25,7 @@ from cudaswitch.archives.layout import Layout, checked_package, whole
 from cudaswitch.archives.limits import METADATA_BYTES
 from cudaswitch.archives.makeself import SCRIPT_BYTES, Header, read_header
 from cudaswitch.archives.members import Member
-from cudaswitch.archives.nvidia import ELF_HEADER_BYTES, ELF_MACHINES
+from cudaswitch.archives.nvidia import ELF_HEADER_BYTES, ELF_PLATFORMS
 from cudaswitch.archives.placing import Placing
 from cudaswitch.archives.streams import Source
 from cudaswitch.archives.tarball import Pieces, TarReader
@@ -99,7 +99,7 @@ class Runfile(Layout):
             self.witness.texts[path] = data
         elif data.startswith(b"\x7fELF") and len(data) == ELF_HEADER_BYTES:
             number = int.from_bytes(data[18:], "little")
-            self._machine = ELF_MACHINES.get(number, f"machines of kind {number}")
+            self._machine = ELF_PLATFORMS.get(number, f"machines of kind {number}")
 
     def is_known(self) -> bool:
         settled = is_settled(NAME, self.witness.proofs)
