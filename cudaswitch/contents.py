@@ -15,7 +15,7 @@ from cudaswitch.errors import RequestError, StoreError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.ownership import is_open_as
 from cudaswitch.paths import CONTENTS
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import read_json
 from cudaswitch.toolkit import Entry, Package
 
 _LIMIT = 256 << 20
@@ -83,7 +83,7 @@ def read_contents(toolkit: Path) -> Contents | None:
     """
     path = toolkit / CONTENTS
     try:
-        data = json.loads(read_regular(path, _LIMIT))
+        data = read_json(path, _LIMIT)
         packages = tuple(Package.from_json({**row, "files": []}) for row in data["packages"])
         return Contents(packages, tuple(Entry(**row) for row in data["files"]))
     except (FileNotFoundError, NotADirectoryError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +15,7 @@ from cudaswitch.check.calls import CALLS, stem
 from cudaswitch.compose import place
 from cudaswitch.elf import ElfError
 from cudaswitch.errors import RequestError
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import read_json, read_regular
 from cudaswitch.store import Store, read_package
 from cudaswitch.toolkit import Entry, Package, Toolkit
 from cudaswitch.versions import Version
@@ -211,7 +210,7 @@ def _elsewhere(path: Path, shipped: tuple[Package, Entry] | None) -> str | None:
 def _stated(root: Path) -> dict[str, Version]:
     """Read the versions of components that NVIDIA's own version.json states (11.1 and later)."""
     try:
-        data = json.loads(read_regular(root / "version.json", _READ_LIMIT))
+        data = read_json(root / "version.json", _READ_LIMIT)
         rows = {key: str(row["version"]) for key, row in data.items() if "version" in row}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}

@@ -32,6 +32,7 @@ from cudaswitch.locks import Lock, held
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.ownership import refuse_sudo
 from cudaswitch.paths import listed
+from cudaswitch.regular import read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ IN_USE = "in-use"
 WORK = "work-"
 """How the names of folders begin that processes work in."""
 _POLL = 0.2
+_RECORD_LIMIT = 1 << 20
 _JOURNAL_LINE = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})\n")
 
 
@@ -91,7 +93,7 @@ def feed(digest: hashlib._Hash, path: Path) -> None:
 def read_record(path: Path) -> Record | None:
     """Read a record; anything that is not one counts as absent, since it can be fetched anew."""
     try:
-        data = json.loads(path.read_bytes())
+        data = read_json(path, _RECORD_LIMIT)
         return Record(**{name: data[name] for name in Record._fields})
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

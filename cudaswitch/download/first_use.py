@@ -18,7 +18,7 @@ from cudaswitch.download.cache import url_key
 from cudaswitch.download.urls import redact
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import SourceError, StoreError
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import read_json
 from cudaswitch.toolkit import is_sha256
 
 FOLDER = "seen"
@@ -61,7 +61,7 @@ def _today() -> str:
 
 def _read(path: Path) -> tuple[str, str] | None:
     try:
-        row = json.loads(read_regular(path, _LIMIT))
+        row = read_json(path, _LIMIT)
         sha256, day = str(row["sha256"]), str(row["day"])
     except FileNotFoundError:
         return None
