@@ -20,7 +20,9 @@ from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.completion import SCRIPTS
 from cudaswitch.settings import SETTINGS
 from cudaswitch.shells import ROWS, SHELLS, quote_fish, quote_posix
-from cudaswitch.versions import Version
+from cudaswitch.sources.channels import CHANNELS
+from cudaswitch.sources.choosing import NVIDIAS_FIRST
+from cudaswitch.sources.components import FULL, SETS
 from help_texts import help_texts
 
 HERE = Path(__file__).parent
@@ -32,8 +34,8 @@ FREE = ""
 KINDS = {
     "alias.name": "aliases",
     "cc": FREE,
-    "channels": "conda-forge nvidia defaults",
-    "components": "minimal build full",
+    "channels": " ".join(CHANNELS),
+    "components": " ".join((*SETS, FULL)),
     "config get.name": " ".join(SETTINGS),
     "config set.name": " ".join(SETTINGS),
     "config unset.name": " ".join(SETTINGS),
@@ -160,10 +162,8 @@ def available() -> list[str]:
 
     Those of the tables that the package carries: what completes must ask no network.
     """
-    first = Version("11.4.2")  # before it the index lists no toolkit
-    known = {release for release in known_releases("cuda") if release >= first}
-    known |= {row.cuda for row in runfiles()}
-    return [str(release) for release in sorted(known, reverse=True)]
+    indexed = {release for release in known_releases("cuda") if release >= NVIDIAS_FIRST}
+    return list(map(str, sorted(indexed | {row.cuda for row in runfiles()}, reverse=True)))
 
 
 def _flat(rows: list[Command]) -> Iterator[Command]:

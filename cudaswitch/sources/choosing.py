@@ -16,11 +16,17 @@ from collections.abc import Iterable, Sequence
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.versions import Request, Version, is_version, spelling_hint
 
+NVIDIAS_FIRST = Version("11.4.2")
+"""The first CUDA whose index at NVIDIA lists a toolkit."""
+
 _USUAL = (
     ("pypi", Version("13.0"), "it has nvcc for CUDA 13 and later"),
-    ("nvidia", Version("11.4.2"), "it has nvcc for CUDA 11.4.2 to 12"),
+    ("nvidia", NVIDIAS_FIRST, f"it has nvcc for CUDA {NVIDIAS_FIRST} to 12"),
 )
-_OLDEST = ("conda", "it has the libraries of CUDA before 11.4.2; for nvcc: --from runfile")
+_OLDEST = (
+    "conda",
+    f"it has the libraries of CUDA before {NVIDIAS_FIRST}; for nvcc: --from runfile",
+)
 
 _FEW = 5
 """Releases that a hint names where there are many."""

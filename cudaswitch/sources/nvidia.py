@@ -23,15 +23,13 @@ from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.paths import cache
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.bringing import bring
-from cudaswitch.sources.choosing import instead
+from cudaswitch.sources.choosing import NVIDIAS_FIRST, instead
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.licences import tell_once
 from cudaswitch.sources.redist import FOLDERS, LIMIT, Index, Offer, read_index
 from cudaswitch.versions import Request, Version
 
 BASE = "https://developer.download.nvidia.com/compute"
-FIRST = Version("11.4.2")
-"""The first CUDA whose index lists a toolkit."""
 _LISTED = re.compile(r"redistrib_([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})\.json", re.ASCII)
 _LISTING_LIMIT = 4 << 20
 _AT_ONCE = 8
@@ -41,7 +39,7 @@ _TOOLKIT = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
 def available(*, offline: bool) -> list[Version]:
     """List the CUDA releases that can be obtained, newest first."""
-    return [release for release in _releases("cuda", offline) if release >= FIRST]
+    return [release for release in _releases("cuda", offline) if release >= NVIDIAS_FIRST]
 
 
 def obtain(
@@ -215,9 +213,9 @@ def _newest(request: Request, offline: bool) -> Index:
     fitting = [release for release in offered if request.accepts(release)]
     if fitting:
         return next(_indexes("cuda", fitting, offline))
-    if request.prefix and request.prefix < FIRST:
+    if request.prefix and request.prefix < NVIDIAS_FIRST:
         raise SourceError(
-            f"NVIDIA's index has no toolkit before CUDA {FIRST}, so no CUDA {request.text}"
+            f"NVIDIA's index has no toolkit before CUDA {NVIDIAS_FIRST}, so no CUDA {request.text}"
             f"{request.asked}",
             "try --from runfile, or --from conda for its libraries alone",
         )
