@@ -157,6 +157,11 @@ def python_in(text: str) -> str:
     return minor_of(values.get("version_info") or values.get("version", ""))
 
 
+def home_in(text: str) -> str:
+    """Return the folder of the Python behind a virtualenv as its pyvenv.cfg has it, or ""."""
+    return _values(text).get("home", "")
+
+
 def minor_of(version: str) -> str:
     """Return the X.Y that a version of Python begins with."""
     return ".".join(version.split(".")[:2])

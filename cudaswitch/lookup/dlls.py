@@ -10,13 +10,13 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from cudaswitch.binaries import read_pe
-from cudaswitch.detect.reading import Reading
 from cudaswitch.environments import active_environment
 from cudaswitch.errors import RequestError
 from cudaswitch.loader.dlls import Loaded, Order, Process, Windows
 from cudaswitch.lookup import Found, Lookup, distinct, found_at, no_program
 from cudaswitch.lookup.consumers import Package
 from cudaswitch.pe import Pe, PeError
+from cudaswitch.sites import config_of, home_in
 
 _BINARY = re.compile(r"\.(?:dll|pyd)$", re.IGNORECASE)
 _PYTHON = re.compile(r"python3(\d+)t?\.dll", re.IGNORECASE)
@@ -143,7 +143,7 @@ class _Shell:
     def python(self) -> str | None:
         """The program that runs: behind a virtualenv's launcher it is that of its base."""
         if self.prefix:
-            for folder in (_home_of(self.prefix), str(self.prefix)):
+            for folder in (home_in(config_of(self.prefix)), str(self.prefix)):
                 found = self.disk.within(folder, "python.exe") if folder else None
                 if found:
                     return found
@@ -190,10 +190,3 @@ def _system_folders(variables: Mapping[str, str], path: list[str]) -> tuple[str,
     if system is None:
         return ()
     return (str(system), str(system.parent / "System"), str(system.parent))
-
-
-def _home_of(prefix: Path) -> str | None:
-    """Return the folder of the Python behind a virtualenv, which its configuration names."""
-    text = Reading(prefix).text(prefix / "pyvenv.cfg") or ""
-    found = re.search(r"^home\s*=\s*(.+?)\s*$", text, re.MULTILINE)
-    return found[1] if found else None
