@@ -237,6 +237,13 @@ def _stem(path: Path) -> str:
     return path.name[:_MOST_OF_NAME]
 
 
+def write_out(descriptor: int, content: bytes | memoryview) -> None:
+    """Write all of it into an open file, however little the system takes at a time."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
 @contextlib.contextmanager
 def _temporary(
     final: Path,
@@ -254,8 +261,7 @@ def _temporary(
         with _naming(final):
             if kept:
                 _hand_on(final, descriptor)
-            while content:
-                content = content[os.write(descriptor, content) :]
+            write_out(descriptor, content)
             if lasting:
                 os.fsync(descriptor)
         yield temporary

@@ -9,7 +9,7 @@ import stat
 from io import FileIO
 from pathlib import Path
 
-from cudaswitch.durable import write_all, write_atomically
+from cudaswitch.durable import write_all, write_atomically, write_out
 
 
 def rewrite(path: Path, content: bytes) -> None:
@@ -58,8 +58,6 @@ def _overwrite(path: Path, content: bytes) -> None:
 
 def _put(file: FileIO, content: bytes) -> None:
     file.seek(0)
-    rest = content
-    while rest:
-        rest = rest[file.write(rest) :]
+    write_out(file.fileno(), content)
     file.truncate(len(content))
     os.fsync(file.fileno())

@@ -18,8 +18,8 @@ from cudaswitch.archives.faults import UnsafeError, shown
 from cudaswitch.archives.limits import FOLDERS
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.threads import PIECE
-from cudaswitch.archives.writing import Writers, Written, write_all
-from cudaswitch.durable import NO_HARD_LINKS
+from cudaswitch.archives.writing import Writers, Written
+from cudaswitch.durable import NO_HARD_LINKS, write_out
 from cudaswitch.errors import ArchiveError
 from cudaswitch.toolkit import Entry, parents
 
@@ -262,7 +262,7 @@ def _link_or_copy(
         copy = _create(to_folders, to_inner)
         try:
             while piece := os.read(original, PIECE):
-                write_all(copy, piece)
+                write_out(copy, piece)
             os.fchmod(copy, EXECUTABLE_MODE if earlier.executable else FILE_MODE)
         finally:
             os.close(copy)

@@ -7,6 +7,8 @@ import os
 import queue
 import threading
 
+from cudaswitch.durable import write_out
+
 THREADS = 2
 """One writes while the other hashes; more only fight for the disk."""
 QUEUED = 32
@@ -50,7 +52,7 @@ class Written:
             if piece is not None:
                 self._hash.update(piece)
                 if self._descriptor is not None:
-                    write_all(self._descriptor, piece)
+                    write_out(self._descriptor, piece)
             elif self._descriptor is not None:
                 os.fchmod(self._descriptor, self._mode)
         finally:
@@ -109,10 +111,3 @@ class Writers:
     def file(self, descriptor: int | None, mode: int) -> Written:
         """Begin a file in the thread that has the least to do."""
         return Written(min(self._threads, key=lambda thread: thread.waiting), descriptor, mode)
-
-
-def write_all(descriptor: int, data: Piece) -> None:
-    """Write all of it, however little the system takes at a time."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
