@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from cudaswitch.ownership import refuse_sudo
-from cudaswitch.regular import is_there
+from cudaswitch.regular import is_there, write_out
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+\.tmp")
 """A file that is being written, or was when its writer was killed."""
@@ -235,13 +235,6 @@ def _beside(path: Path) -> Path:
 
 def _stem(path: Path) -> str:
     return path.name[:_MOST_OF_NAME]
-
-
-def write_out(descriptor: int, content: bytes | memoryview) -> None:
-    """Write all of it into an open file, however little the system takes at a time."""
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 @contextlib.contextmanager

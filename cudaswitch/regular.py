@@ -1,4 +1,4 @@
-"""Read a regular file with bounds: nothing is waited for, and no device has an end."""
+"""Regular files: read with bounds, where nothing is waited for, and written whole."""
 
 from __future__ import annotations
 
@@ -104,3 +104,10 @@ class _Plain:
     object_hook = object_pairs_hook = None
     parse_float, parse_int = float, int
     parse_constant = float
+
+
+def write_out(descriptor: int, content: bytes | memoryview) -> None:
+    """Write all of it into an open file, however little the system takes at a time."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -9,7 +9,8 @@ import stat
 from io import FileIO
 from pathlib import Path
 
-from cudaswitch.durable import write_all, write_atomically, write_out
+from cudaswitch.durable import write_all, write_atomically
+from cudaswitch.regular import write_out
 
 
 def rewrite(path: Path, content: bytes) -> None:

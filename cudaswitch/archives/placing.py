@@ -19,8 +19,9 @@ from cudaswitch.archives.limits import FOLDERS
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.threads import PIECE
 from cudaswitch.archives.writing import Writers, Written
-from cudaswitch.durable import NO_HARD_LINKS, write_out
+from cudaswitch.durable import NO_HARD_LINKS
 from cudaswitch.errors import ArchiveError
+from cudaswitch.regular import write_out
 from cudaswitch.toolkit import Entry, parents
 
 FOLDER_MODE = 0o755

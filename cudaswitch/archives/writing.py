@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 
-from cudaswitch.durable import write_out
+from cudaswitch.regular import write_out
 
 THREADS = 2
 """One writes while the other hashes; more only fight for the disk."""
