@@ -32,7 +32,7 @@ from cudaswitch.errors import (
 )
 from cudaswitch.programs import find_program, is_program, search_path, why_closed
 from cudaswitch.regular import read_regular
-from cudaswitch.store import all_toolkits
+from cudaswitch.store import toolkits_here
 from cudaswitch.tools import is_toolkit_tool
 from cudaswitch.versions import parse_gpus, parse_request
 
@@ -225,5 +225,5 @@ def _unignore() -> None:
 
 
 def _who_has(tool: str) -> str | None:
-    having = [kit.name for kit in all_toolkits() if os.path.exists(f"{kit.path}/bin/{tool}")]
+    having = [kit.name for kit in toolkits_here() if os.path.exists(f"{kit.path}/bin/{tool}")]
     return f"it is in {', '.join(having)}" if having else None

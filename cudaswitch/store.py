@@ -172,6 +172,11 @@ def all_toolkits() -> list[Toolkit]:
     return [kit for store in all_stores() for kit in store.toolkits()]
 
 
+def toolkits_here() -> list[Toolkit]:
+    """List those of `all_toolkits` that are for this machine's platform."""
+    return [kit for kit in all_toolkits() if kit.platform == current_platform()]
+
+
 def all_present() -> list[Toolkit]:
     """List the toolkits of all stores that are there (see `present`), in the same order."""
     return [kit for store in all_stores() for kit in store.present()]

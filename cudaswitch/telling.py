@@ -23,7 +23,7 @@ from cudaswitch.environments import (
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.paths import real_path
 from cudaswitch.programs import search_path, why_closed
-from cudaswitch.store import all_stores, all_toolkits
+from cudaswitch.store import all_stores, all_toolkits, toolkits_here
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.tools import is_shim
 from cudaswitch.versions import quote_request
@@ -168,7 +168,7 @@ def _again(pinned: Environment) -> str:
 
 def _request(want: Want, kit: Toolkit) -> str:
     """Spell the arguments that ask for a toolkit as it is wanted."""
-    twins = [one for one in all_toolkits() if one.version == kit.version and one.cudnn]
+    twins = [one for one in toolkits_here() if one.version == kit.version and one.cudnn]
     without = " --cudnn none" if kit.cudnn is None and twins else ""
     return f"{kit.name}{options_of(want)}{without}"
 
@@ -238,7 +238,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     is_tool = not is_library(name) and os.sep not in name
     if is_tool and (closed := why_closed(name, search_path(os.environ))):
         return ToolMissingError(*closed)
-    having = [kit for kit in all_toolkits() if _has(kit.path, name)]
+    having = [kit for kit in toolkits_here() if _has(kit.path, name)]
     decision = _asking_for(having) if having else None
     kit = decision.toolkit if decision else having[-1] if having else None
     why = f"`{name}` is not found in this shell"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import builders
+from checks import succeeded
 from cudaswitch.platforms import current_platform
 from homes import Home
 
@@ -19,6 +20,20 @@ def toolkit(folder: Path, version: str) -> Path:
     library = builders.elf_bytes(f"libcudart.so.{soname}", {"cudaRuntimeGetVersion": 1})
     tree = builders.versioned("lib", "libcudart", soname, version, library)
     return builders.conda_package(folder, "cudatoolkit", version, "h_0", "linux-64", tree)
+
+
+def elsewhere(home: Home, version: str) -> str:
+    """Install a toolkit of that version, with an nvcc, for another platform; return its name."""
+    platform = {"linux-64": "linux-aarch64"}.get(current_platform(), "linux-64")
+    tree = {
+        "bin/nvcc": b"of another machine",
+        **builders.versioned("lib", "libcudart", version[:4], version, b"the same"),
+    }
+    package = builders.conda_package(
+        home.path.parent / "elsewhere", "cudatoolkit", version, "h_0", platform, tree
+    )
+    (name,) = succeeded(home.run("install", package, "--platform", platform))
+    return name
 
 
 def newer_cudnn(folder: Path) -> Path:

@@ -10,6 +10,7 @@ from checks import refused, succeeded
 from homes import Home
 from shells.venvs import with_venv
 from shim_places import Place, echoing
+from stock import elsewhere
 from tools import console_script
 
 WITHOUT_CUDA = {"PATH": "/usr/sbin"}
@@ -87,6 +88,21 @@ def test_where_nothing_asks_or_what_is_asked_for_lacks_it_another_is_named(askin
         code=127,
         hint=None,
     )
+
+
+def test_a_toolkit_for_another_platform_is_no_way_out(asking: Home) -> None:
+    name = elsewhere(asking, "13.0.88")
+    assert f"{name}  " in asking.run("list").stdout
+    assert told(asking) == ("cudaswitch: `nvcc` is not found in this shell", "cudaswitch use 12.4")
+    done = asking.run("which", "libcudart.so.13.0")
+    refused(done, "`libcudart.so.13.0` is not found", code=127, hint=None)
+    assert "hint" not in done.stderr
+    done = asking.run("exec", "12.4", "--", "cuda-memcheck")
+    refused(done, "has no `cuda-memcheck`", code=127, hint="it is in 11.8")
+    succeeded(asking.run("remove", "11.8", "12.4"))
+    done = asking.run("exec", "system", "--", "nvcc", **WITHOUT_CUDA)
+    refused(done, "`nvcc` is not on PATH", code=127, hint=None)
+    assert "hint" not in done.stderr
 
 
 def test_of_a_library_the_one_that_is_asked_for_is_named_too(asking: Home) -> None:
