@@ -13,7 +13,7 @@ import click
 
 from cudaswitch import sources, talk
 from cudaswitch.cli import options
-from cudaswitch.cli.wanting import LIBRARY_OF_FILE, refuse_words, wanted
+from cudaswitch.cli.wanting import LIBRARY_OF_FILE, refuse_unheeded, refuse_words, wanted
 from cudaswitch.decision import version_file, working_directory
 from cudaswitch.download.cache import file_sha256
 from cudaswitch.environments import read_request
@@ -65,7 +65,8 @@ _ASKING = (
 def asking(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command WHAT and the options for it, which it gets as one value, `asked`.
 
-    Where it has `lock_option` too, only one of the two may be given.
+    Where it has `lock_option` too, only one of the two may be given, and what says how a version
+    is got goes with WHAT alone.
     """
 
     @wraps(command)
@@ -73,6 +74,8 @@ def asking(command: Callable[..., None]) -> Callable[..., None]:
         mine = {field.name: values.pop(field.name) for field in fields(Asked)}
         if mine["what"] and values.get("lock_file"):
             raise click.UsageError("name WHAT or give --lock, not both")
+        if "lock_file" in values and not mine["what"]:
+            refuse_unheeded("a lock file names the exact packages")
         command(asked=Asked(**mine), **values)
 
     for option in reversed(_ASKING):
@@ -92,7 +95,7 @@ def chosen_or_locked(asked: Asked, lock_file: Path | None, work: Path) -> list[C
     """Return the packages of WHAT, or those that a lock file names."""
     if asked.what:
         return choose(asked, work)
-    return [ChosenKit(kit) for kit in locked_in(find_lock(lock_file))]
+    return [ChosenKit(kit) for kit in locked_for(find_lock(lock_file), asked.platforms)]
 
 
 def find_lock(named: Path | None, folder: Path | None = None) -> Path:
@@ -107,12 +110,22 @@ def find_lock(named: Path | None, folder: Path | None = None) -> Path:
     raise RequestError(f"there is no {NAME} here", "cudaswitch lock writes one")
 
 
-def locked_in(path: Path) -> tuple[LockedToolkit, ...]:
-    """Read a lock file; raises CudaswitchError where it names nothing, as that of another tool."""
+def locked_for(path: Path, platforms: Sequence[str]) -> list[LockedToolkit]:
+    """Read what a lock file names for these platforms, without any for all.
+
+    Raises CudaswitchError where it has nothing for one of them, or at all, as that of another tool.
+    """
     found = read_lock(path)
     if not found:
         raise CudaswitchError(f"`{path}` names no toolkit", "cudaswitch lock")
-    return found
+    there = sorted({kit.platform for kit in found})
+    for platform in platforms:
+        if platform not in there:
+            raise CudaswitchError(
+                f"`{path}` has nothing for {platform}, but for {', '.join(there)}",
+                f"cudaswitch lock --platform {platform}",
+            )
+    return [kit for kit in found if not platforms or kit.platform in platforms]
 
 
 def choose(asked: Asked, work: Path) -> list[ChosenKit]:
@@ -121,6 +134,8 @@ def choose(asked: Asked, work: Path) -> list[ChosenKit]:
     named = tuple(each for each in asked.what if files.names_file(each))
     if named and asked.cudnn:
         raise click.UsageError(LIBRARY_OF_FILE)
+    if named and len(named) == len(asked.what):
+        refuse_unheeded("a file is taken as it is")
     for platform in asked.platforms or (current_platform(),):
         if named:
             chosen.append(ChosenKit(_of_files(named, platform, work, asked.offline)))

@@ -41,7 +41,8 @@ def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:
 
     One download then does for a whole lab: `install --channel` and `install --mirror` take from
     there what they take from the makers' servers. A tree can be added to. WHAT is as for
-    `install`; without it, what the lock file names.
+    `install`; without it, what the lock file names, for all its platforms unless --platform says
+    which.
     """
     if is_version(str(folder)) and not os.path.isdir(folder):
         raise click.UsageError(f"DIR comes first: cudaswitch mirror DIR {folder}")

@@ -20,13 +20,13 @@ from cudaswitch.cli.choosing import (
     chosen_or_locked,
     find_lock,
     lock_option,
-    locked_in,
+    locked_for,
     project_file,
 )
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.durable import write_atomically
-from cudaswitch.errors import CudaswitchError, RequestError, StoreError, hint_for
+from cudaswitch.errors import RequestError, StoreError, hint_for
 from cudaswitch.install import Artifact, install
 from cudaswitch.lockfile import NAME, LockedToolkit, lock_text, parse_lock
 from cudaswitch.paths import cache
@@ -140,15 +140,7 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
     holds. Toolkits that are there already, of these packages, are left as they are.
     """
     path = find_lock(lock_file, folder)
-    platform = current_platform()
-    locked = locked_in(path)
-    mine = [kit for kit in locked if kit.platform == platform]
-    if not mine:
-        there = ", ".join(sorted({kit.platform for kit in locked}))
-        raise CudaswitchError(
-            f"`{path}` has nothing for {platform}, but for {there}",
-            f"cudaswitch lock --platform {platform}",
-        )
+    mine = locked_for(path, [current_platform()])
     store = own_store()
     missing = [kit for kit in mine if force or _present(store, kit) is None]
     if missing:
@@ -209,6 +201,9 @@ def _present(store: Store, kit: LockedToolkit) -> Toolkit | None:
 )
 def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
     """Bring the packages' files into a plain folder, with the lock file that names them.
+
+    WHAT is as for `install`; without it, what the lock file names, for all its platforms unless
+    --platform says which.
 
     For a machine without network, where `cudaswitch sync --offline --from-dir DIR` uses them.
     """

@@ -10,6 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 import click
+from click.core import ParameterSource
 
 from cudaswitch import sources, talk
 from cudaswitch.automatic import resolved, unknown
@@ -31,6 +32,13 @@ _WORDS = {
 }
 LIBRARY_OF_FILE = "--cudnn goes with a version: name the file of cuDNN instead"
 """Why files have no `--cudnn`."""
+_OF_VERSION = {
+    "cudnn": "--cudnn",
+    "source": "--from",
+    "channels": "--channel",
+    "components": "--components",
+}
+"""Options that say how a version is got, by their parameters' names."""
 _FULL = 3
 """The parts of a version that names one release; CUDA's and cuDNN's alike."""
 
@@ -50,6 +58,16 @@ def refuse_words(what: Sequence[str]) -> None:
     option = f" --cudnn {found['cudnn']}" if "cudnn" in found else ""
     command = click.get_current_context().command_path
     raise ChoiceError(_WORDS[words[-1]], f"{command} {found['cuda']}{option}")
+
+
+def refuse_unheeded(why: str) -> None:
+    """Refuse options that say how a version is got, on a command line that asks for none."""
+    context = click.get_current_context()
+    for name, option in _OF_VERSION.items():
+        # A mirror may have exact files too, and says of which source it is one.
+        serves = name == "source" and context.params["mirror"]
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE and not serves:
+            raise click.UsageError(f"{option} goes with a version: {why}")
 
 
 def _is_known(alias: str) -> bool:

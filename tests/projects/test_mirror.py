@@ -16,11 +16,11 @@ import pytest
 
 import builders
 from builders.redist import redist_index
-from checks import succeeded
+from checks import refused, succeeded
 from conda_channels import split_toolkit
 from cudaswitch.errors import SourceError, StoreError
+from cudaswitch.lockfile import lock_text, read_lock
 from cudaswitch.lockfile import locked as locked_row
-from cudaswitch.lockfile import read_lock
 from cudaswitch.locks import Lock
 from cudaswitch.mirroring import Item, lay_out
 from cudaswitch.platforms import current_platform
@@ -60,6 +60,44 @@ def test_what_and_a_lock_file_are_two_answers(
     assert done.returncode == 2
     assert "name WHAT or give --lock, not both" in done.stderr
     assert {path.name for path in project.iterdir()} == {".cuda-version", "cuda.lock"}
+
+
+@pytest.mark.parametrize(
+    "command", [["mirror", "www"], ["download", "-d", "usb"], ["lock", "-o-"], ["install"]]
+)
+@pytest.mark.parametrize(
+    "option", ["--cudnn 9", "--components build", "--from pypi", "--channel c"]
+)
+def test_what_says_how_a_version_is_got_goes_with_none_that_is_exact(
+    machines: list[Home], locked: Path, project: Path, pair: list[Path], command: list[str],
+    option: str,
+) -> None:  # fmt: skip
+    exact: list[list[str | Path]] = [[pair[0]]]
+    exact += [[], ["--lock", locked]] if command[0] in ("mirror", "download") else []
+    for what in exact:
+        done = machines[0].run(*command, *what, *option.split(), cwd=project)
+        said = f"{option.partition(' ')[0]} goes with a version: "
+        refused(done, said, code=2, hint=f"cudaswitch {command[0]} --help")
+    assert {path.name for path in project.iterdir()} == {".cuda-version", "cuda.lock"}
+
+
+@pytest.mark.parametrize("command", [["mirror"], ["download", "-d"]])
+def test_a_lock_file_brings_the_platforms_that_are_named(
+    machines: list[Home], locked: Path, project: Path, command: list[str]
+) -> None:
+    windows = project / "windows.lock"
+    package = builders.cudatoolkit_10_1(project.parent / "windows", "win-64")
+    succeeded(machines[0].run("lock", package, "--platform", "win-64", "-o", windows))
+    locked.write_text(lock_text([*read_lock(locked), *read_lock(windows)]))
+    place = project / "both"
+    succeeded(machines[0].run(*command, place, cwd=project))
+    assert len(list(place.rglob("*.tar.bz2"))) == 3
+    place = project / "one"
+    succeeded(machines[0].run(*command, place, "--platform", "win-64", cwd=project))
+    assert [path.name for path in place.rglob("*.tar.bz2")] == [package.name]
+    done = machines[0].run(*command, project / "none", "--platform", "linux-aarch64", cwd=project)
+    refused(done, "nothing for linux-aarch64, but for linux-64, win-64", hint="cudaswitch lock")
+    assert not (project / "none").exists()
 
 
 def test_a_mirrored_channel(
