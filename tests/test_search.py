@@ -218,8 +218,8 @@ def test_the_table_fits_and_says_it_in_words(sources: tuple[Home, FolderServer])
 
 
 def test_without_a_driver_nothing_is_claimed(sources: tuple[Home, FolderServer]) -> None:
-    rows = search(sources[0], "12", "--platform", "linux-aarch64", "--from", "runfile")
-    assert rows == []
+    words = ("12", "--platform", "linux-aarch64", "--from", "runfile")
+    assert json.loads(sources[0].run("search", *words, "--json").stdout) == {"packages": []}
     # Nor of the driver of another machine.
     [row] = search(sources[0], "10.1", "--platform", "win-64")
     assert (row["version"], row["platform"], row["runs"]) == ("10.1.243", "win-64", None)
@@ -284,6 +284,18 @@ def test_offline_an_index_that_was_never_seen_is_told(sources: tuple[Home, Folde
     assert some.stderr.splitlines() == done.stderr.splitlines()[:1]
     cudnn = home.run("search", "cudnn", "--channel", "main", "--offline")
     assert cudnn.stderr.startswith("cudaswitch: conda (main): no cuDNN is known of offline")
+
+
+def test_nothing_found_has_one_exit_code(sources: tuple[Home, FolderServer]) -> None:
+    home, _ = sources
+    for channels, who in (("main label", "source"), (f"main {NOWHERE}/c", "source that answered")):
+        gone = {"CUDASWITCH_CHANNELS": channels}
+        done = home.run("search", "99", **gone)
+        as_json = home.run("search", "99", "--json", **gone)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert (as_json.returncode, json.loads(as_json.stdout)) == (1, {"packages": []})
+        assert done.stderr == as_json.stderr
+        assert f"cudaswitch: no {who} has 99 for {current_platform()}\n" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,13 @@ def search(
     rows = [(each, _runs(each, target)) for each in found]
     if as_json:
         talk.data({"packages": [_json(*row) for row in rows]})
-        return
+    elif rows:
+        talk.table([TITLES, *(_cells(*row) for row in rows)])
     if not rows:
+        asked = "no source that answered" if failed else "no source"
         raise SourceError(
-            f"no source has {' '.join(request) or 'anything'} for {target}", "cudaswitch search"
+            f"{asked} has {' '.join(request) or 'anything'} for {target}", "cudaswitch search"
         )
-    talk.table([TITLES, *(_cells(*row) for row in rows)])
 
 
 def _meant(sought: Sought, listed: list[Listed]) -> list[Listed]:
