@@ -26,6 +26,7 @@ from cudaswitch.paths import MANIFEST, listed
 from cudaswitch.processes import may_be_in, since, users_of
 from cudaswitch.regular import read_json, read_regular
 from cudaswitch.staging import require_writable
+from cudaswitch.talk import some_of
 from cudaswitch.toolkit import is_sha256
 
 _PART = re.compile(r"(?P<key>[0-9a-f]{64}(?P<own>-[0-9a-f]{8})?)\.part(?P<beside>\.json|\.ranges)?")
@@ -103,7 +104,7 @@ def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
                 say(f"left alone: {folder.name}, which is being installed")
                 continue
             if users:
-                say(f"left alone: {folder.name}, in use by {', '.join(users)}")
+                say(f"left alone: {folder.name}, in use by {some_of(users)}")
             else:
                 found.append(waste)
     return found
@@ -201,7 +202,7 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
     environment = environment_pinned_by(pin)
     rest = left_behind(environment) if environment else []
     if environment and rest and (users := may_be_in(Path(environment.prefix), left)):
-        say(f"left alone: the hooks of `{environment.prefix}`, for {', '.join(users)}")
+        say(f"left alone: the hooks of `{environment.prefix}`, for {some_of(users)}")
         return []
     try:
         found = [_take("hook", path, dry_run) for path in rest]

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import pexpect
 import pytest
 
 from checks import PYTHON, RUNTIME_ANSWER, bytes_in, in_the_middle, snapshot, succeeded
+from cudaswitch.processes import may_be_in, since
 from homes import Home
 from preloaded import EVERY, preloaded
 from shells.venvs import with_venv
@@ -44,6 +46,16 @@ def shell_running() -> Iterator[int]:
         yield process.pid
     finally:
         process.communicate()
+
+
+def waited_for(home: Home, env: Path) -> list[str]:
+    """Return for which processes `gc` leaves the hooks of an environment, and see that it does."""
+    done = home.run("gc")
+    assert succeeded(done) == []
+    assert f"left alone: the hooks of `{env}`, for " in done.stderr
+    [note] = (home.store / "pins").iterdir()
+    # The line names a few, and there may be many shells on a machine.
+    return may_be_in(env, since(json.loads(note.read_text())["left"], note.stat().st_mtime))
 
 
 def kinds(home: Home, *options: str) -> dict[str, str]:
@@ -280,6 +292,23 @@ def test_hooks_that_unpin_left(stocked: Home, tmp_path: Path) -> None:
     assert not list((stocked.store / "pins").iterdir())
 
 
+def test_of_many_that_may_need_hooks_a_few_are_named(stocked: Home, tmp_path: Path) -> None:
+    env = with_venv(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", env))
+    succeeded(stocked.run("unpin", "-p", env))
+    with contextlib.ExitStack() as running:
+        for _ in range(8):
+            running.enter_context(
+                subprocess.Popen(
+                    ["sh", "-c", "read x"], env={"VIRTUAL_ENV": str(env)}, stdin=subprocess.PIPE
+                )
+            )
+        done = stocked.run("gc")
+    assert succeeded(done) == []
+    one = r"[^,]+ \(process \d+\)"
+    assert re.search(rf"for {one}(, {one}){{4}} and \d+ more$", done.stderr, re.MULTILINE)
+
+
 @pytest.mark.parametrize("clock", [-86400, 0, 86400])
 def test_no_clock_tells_how_old_a_shell_is(stocked: Home, tmp_path: Path, clock: int) -> None:
     """That of this machine may be set, or that of the server which dates the files be another."""
@@ -292,9 +321,9 @@ def test_no_clock_tells_how_old_a_shell_is(stocked: Home, tmp_path: Path, clock:
         # The system counts the starts of processes in hundredths of a second.
         time.sleep(0.02)
         with shell_running() as younger:
-            said = stocked.run("gc").stderr
-    assert f"sh (process {older})" in said
-    assert f"sh (process {younger})" not in said
+            users = waited_for(stocked, env)
+    assert f"sh (process {older})" in users
+    assert f"sh (process {younger})" not in users
     assert (env / "etc/cudaswitch/off.sh").exists()
 
 
@@ -313,10 +342,10 @@ def test_a_shell_of_somebody_else_counts_at_its_terminal(stocked: Home, tmp_path
         assert service.stdout
         service.stdout.readline()
         succeeded(stocked.run("unpin", "-p", env))
-        said = stocked.run("gc").stderr
+        users = waited_for(stocked, env)
         service.kill()
-    assert f"sh (process {shell.pid})" in said
-    assert f"sh (process {service.pid})" not in said
+    assert f"sh (process {shell.pid})" in users
+    assert f"sh (process {service.pid})" not in users
     assert (env / "etc/cudaswitch/off.sh").exists()
 
 
@@ -328,7 +357,7 @@ def test_after_another_start_of_the_machine_the_clock_tells(stocked: Home, tmp_p
     left(note, "0", 1e9)
     os.utime(note, (time.time() + 60, time.time() + 60))
     with shell_running() as older:
-        assert f"sh (process {older})" in stocked.run("gc").stderr
+        assert f"sh (process {older})" in waited_for(stocked, env)
     os.utime(note, LONG_AGO)
     assert set(kinds(stocked).values()) == {"hook"}
 
