@@ -105,9 +105,9 @@ def pin(
 
     REQUEST is as for `use`. Without an option: the active environment, else this directory. An
     environment gets hooks that switch on activation and undo on deactivation, without
-    `cudaswitch init` in bash, zsh, dash, fish, tcsh and their kin, and with it in xonsh, Nushell
-    and PowerShell. The version file of a directory is written anew, without its comments, and
-    deleted by `unpin`.
+    `cudaswitch init` in bash, zsh, dash, fish, tcsh and their kin, and in xonsh where conda or
+    `source-bash` runs them; with it in Nushell, PowerShell and all of xonsh. The version file of a
+    directory is written anew, without its comments, and deleted by `unpin`.
     """
     asked = parse_request(request, cudnn, libraries, gpus=gpus)
     is_auto = dealias(asked).text == "auto"
