@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
 
+import builders
 from checks import refused, succeeded
+from cudaswitch.platforms import current_platform
 from homes import Home
 from stock import BARE
 
@@ -33,6 +36,24 @@ def test_what_a_beginner_types(home: Home, words: list[str], said: str, hint: st
     assert done.returncode in (1, 2)
     message = refused(done, said, code=done.returncode, hint=hint)
     assert "12.413" not in message
+
+
+def test_a_file_of_another_kind_is_told_what_to_get_instead(home: Home, tmp_path: Path) -> None:
+    page, other = tmp_path / "page.tar.bz2", tmp_path / "other.conda"
+    page.write_text("<!DOCTYPE html><title>Sign in</title>")
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("a", "b")
+    runtime = builders.recipes.cudatoolkit_tree()
+    mac = builders.conda_package(tmp_path, "cudatoolkit", "9.0", "h_0", "osx-64", runtime)
+    numpy = builders.conda_package(tmp_path, "numpy", "1.20", "h_0", "linux-64", {"lib/a.py": b""})
+    here = current_platform()
+    for file, said, hint in (
+        (page, "is a web page", "download it again: the link led to a page"),
+        (mac, "is for osx-64", f"no CUDA for macOS any more: get the package for {here}"),
+        (numpy, "(it is `numpy`)", "such as cudatoolkit or cudnn"),
+        (other, "is no conda package: it has no info/index.json", "conda packages (.tar.bz2"),
+    ):
+        refused(home.run("install", file), f"`{file}` ", said, hint=hint)
 
 
 def test_a_file_that_is_to_be_adopted(home: Home, tmp_path: Path) -> None:

@@ -148,7 +148,10 @@ def component_of(name: str, proofs: set[str]) -> str:
     if named in ("cudnn", None) and "cudnn" in proofs:
         return "cudnn"
     if named in ("cuda", "cudnn", None):
-        raise ForeignError(f"holds neither a CUDA toolkit nor cuDNN (it is `{name}`)")
+        raise ForeignError(
+            f"holds neither a CUDA toolkit nor cuDNN (it is `{name}`)",
+            None if named else "get a package of CUDA or cuDNN, such as cudatoolkit or cudnn",
+        )
     return named
 
 

@@ -20,6 +20,12 @@ class FaultError(Exception):
     form: ClassVar[str]
     hint: str
 
+    def __init__(self, why: str, hint: str | None = None) -> None:
+        """Take the reason, and what to do next where that is not the usual for its kind."""
+        super().__init__(why)
+        if hint:
+            self.hint = hint
+
 
 class DamagedError(FaultError):
     """The bytes are not what the format, or the archive's own file list, says."""

@@ -12,7 +12,7 @@ from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, 
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.placing import Placing
 from cudaswitch.archives.streams import Source
-from cudaswitch.platforms import PLATFORMS
+from cudaswitch.platforms import PLATFORMS, current_platform
 from cudaswitch.toolkit import Package
 from cudaswitch.versions import Version
 
@@ -100,8 +100,10 @@ def checked_package(package: Package) -> Package:
         if not grammar.fullmatch(value):
             raise DamagedError(f"{value[:80]!r} in its metadata is no name or build of a package")
     if package.platform not in (*PLATFORMS, "noarch"):
+        why = "there is no CUDA for macOS any more: " if package.platform.startswith("osx") else ""
         raise ForeignError(
-            f"is for {package.platform}; cudaswitch handles {', '.join(PLATFORMS)} and noarch"
+            f"is for {package.platform}; cudaswitch handles {', '.join(PLATFORMS)} and noarch",
+            f"{why}get the package for {current_platform()}",
         )
     return package
 

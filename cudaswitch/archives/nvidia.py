@@ -118,6 +118,8 @@ class NvidiaLayout(Layout):
     def package(self) -> Package:
         stated = self._stated()
         if stated is None:
+            if self.file_name.endswith(".conda"):
+                raise ForeignError("is no conda package: it has no info/index.json")
             raise ForeignError("has not the one top folder of a CUDA or cuDNN archive")
         component = component_of(stated.name, self.witness.proofs)
         platform, version = self._platform(stated), self._version(stated)

@@ -24,6 +24,7 @@ FOREIGN = {
     b"PK\5\6": "holds nothing",
 }
 """Starts of files that people take for a package."""
+_PAGE_HINT = "download it again: the link led to a page, perhaps one to log in"
 
 
 def layout_of(source: Source, file_name: str) -> Layout:
@@ -40,7 +41,7 @@ def layout_of(source: Source, file_name: str) -> Layout:
         return Runfile(source, file_name)
     for beginning, verdict in FOREIGN.items():
         if start.lstrip().startswith(beginning):
-            raise ForeignError(verdict)
+            raise ForeignError(verdict, _PAGE_HINT if beginning == b"<" else None)
     raise ForeignError("is no archive of a kind that cudaswitch knows")
 
 
