@@ -30,6 +30,8 @@ def brief(text: str) -> str:
 _OPEN = (errno.EMFILE, errno.ENFILE)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """How the system says that there is no room for more."""
+UNREADABLE = "see who may read it, and whether its disk works"
+"""The usual hint for a file of somebody's that cannot be read."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -187,6 +187,20 @@ def test_an_environment_that_shells_ask_about(stocked: Home, tmp_path: Path) -> 
     refused(done, f"`{prefix}` is no conda environment", hint="name another")
 
 
+def test_what_cannot_be_read_or_written_has_a_next_step(home: Home, pair: list[Path]) -> None:
+    readable = "see who may read it"
+    with closed(pair[1]):
+        for command in ("install", "lock", "download"):
+            refused(home.run_plainly(command, pair[1]), f"`{pair[1]}`: Permission", hint=readable)
+    project = home.path / "project"
+    project.mkdir(0o555)
+    done = home.run_plainly("lock", pair[0], cwd=project)
+    refused(done, "cannot write `cuda.lock`: Permission denied", hint="say where to: -o FILE")
+    with closed(pair[1].parent):
+        done = home.run_plainly("install", pair[1])
+        refused(done, f"cannot read `{pair[1]}`: Permission denied", hint=readable)
+
+
 def test_a_folder_of_jupyters(stocked: Home, tmp_path: Path) -> None:
     (tmp_path / "data/jupyter/kernels").mkdir(parents=True)
     with closed(tmp_path / "data"):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from cudaswitch.errors import ArchiveError, RequestError, brief
+from cudaswitch.errors import UNREADABLE, ArchiveError, RequestError, brief, hint_for
 
 
 class FaultError(Exception):
@@ -80,7 +80,10 @@ def naming(path: Path, origin: str | None = None) -> Iterator[None]:
         raise ArchiveError(f"`{missing}` does not exist", "check the path") from error
     except OSError as error:
         # A full disk or a failing one: the reason is the system's, the archive may be fine.
-        raise ArchiveError(f"cannot open or unpack `{named}`: {error.strerror or error}") from error
+        raise ArchiveError(
+            f"cannot open or unpack `{named}`: {error.strerror or error}",
+            hint_for(error, UNREADABLE),
+        ) from error
     except (MemoryError, RecursionError) as error:
         raise ArchiveError(
             f"`{named}` is not safe to unpack: it needs too much memory", UnsafeError.hint

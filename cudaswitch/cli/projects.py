@@ -69,7 +69,10 @@ def lock(asked: Asked, target: str | None) -> None:
         try:
             write_where_named(path, os.fsencode(text))
         except OSError as error:
-            raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
+            raise StoreError(
+                f"cannot write `{path}`: {error.strerror}",
+                hint_for(error, "say where to: -o FILE"),
+            ) from None
     for one in chosen:
         talk.say(f"{place}: {_told(one.kit)}")
 

@@ -15,7 +15,15 @@ from cudaswitch import settings, talk
 from cudaswitch.download.access import ANYBODY, Access, Limits
 from cudaswitch.download.cache import Cache, file_sha256, unusable
 from cudaswitch.download.urls import file_name, local_path, redact, refused
-from cudaswitch.errors import FULL, NotFoundError, RequestError, SourceError, StoreError
+from cudaswitch.errors import (
+    FULL,
+    UNREADABLE,
+    NotFoundError,
+    RequestError,
+    SourceError,
+    StoreError,
+    hint_for,
+)
 from cudaswitch.toolkit import is_sha256
 
 
@@ -94,7 +102,9 @@ def open_local(
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(f"no file `{path}`", "check the path") from None
     except OSError as error:
-        raise SourceError(f"cannot read `{path}`: {error.strerror}") from None
+        raise SourceError(
+            f"cannot read `{path}`: {error.strerror}", hint_for(error, UNREADABLE)
+        ) from None
     if stat.S_ISDIR(status.st_mode):
         raise SourceError(
             f"`{path}` is a folder, not an archive",
@@ -114,7 +124,9 @@ def open_local(
                 "the file was changed or damaged: check the hash and where it came from",
             )
     except OSError as error:
-        raise SourceError(f"cannot read `{path}`: {error.strerror}") from None
+        raise SourceError(
+            f"cannot read `{path}`: {error.strerror}", hint_for(error, UNREADABLE)
+        ) from None
     return path
 
 
