@@ -118,6 +118,11 @@ def answer(
     """
     request = dealias(request)
     if request.text == "system":
+        if request.wanted_cudnn:
+            raise RequestError(
+                f"cuDNN comes with a toolkit, and `system` brings none{request.asked}",
+                "leave cuDNN out",
+            )
         decision = Decision(Want("system"), request.origin)
     elif request.text == "auto":
         environment = environment or required_environment(variables, request.asked)
