@@ -53,7 +53,9 @@ def test_a_toolkit_that_is_left_out_of_the_path_is_told(stocked: Home, mixed: En
     assert succeeded(done) == [f"{toolkit}:"]
     assert done.stderr == f"cudaswitch: {ALONE}\nhint: {ADVICE}\n"
     pinned = stocked.run("pin", "auto", "-p", mixed.prefix)
-    assert pinned.stderr.endswith(f"is pinned to {KIT}\ncudaswitch: {ALONE}\nhint: {ADVICE}\n")
+    assert pinned.stderr.endswith(
+        f"is pinned to auto (now {KIT})\ncudaswitch: {ALONE}\nhint: {ADVICE}\n"
+    )
     first, *rest = succeeded(stocked.run("resolve", "-p", mixed.prefix))
     assert first == f"needs CUDA 10.1: {KIT}, but LD_LIBRARY_PATH is left alone"
     assert any(ALONE in line for line in rest)
@@ -98,7 +100,7 @@ def test_a_cudnn_that_is_named_goes_with_the_cuda_that_is_needed(stocked: Home, 
         done = stocked.run("exec", "auto", "--cudnn", cudnn, "--gpus", "1", "--", *TELL, **active)
         assert succeeded(done)[0].startswith(f"{stocked.store}/toolkits/{name}:")
     done = stocked.run("pin", "auto", "--cudnn", "none", "-p", env.prefix)
-    assert "is pinned to 10.1.243\n" in done.stderr
+    assert "is pinned to auto without cuDNN (now 10.1.243)\n" in done.stderr
     done = stocked.run("exec", "auto", "--cudnn", "8", "--", "true", **active)
     refused(done, "CUDA 10.1.243 with cuDNN 8 is not installed", hint="--cudnn 8")
 

@@ -352,7 +352,9 @@ PINS = {
     "no such folder": (["pin", "10.1", "--dir", "none"], "is not there"),
     "not installed": (["pin", "11.0", "--dir", "."], "CUDA 11.0 is not installed"),
     "no version": (["pin", "$(id)", "--dir", "."], "is not a CUDA version"),
-    "nothing to unpin": (["unpin", "--dir", "."], "holds no pin"),
+    "nothing to unpin": (["unpin", "--dir", "."], "there is no `.cuda-version` in `"),
+    "no pin of one's own": (["unpin", "--global"], "there is no global pin"),
+    "cuDNN alone": (["pin", "system", "--cudnn", "7.6", "--dir", "."], "`system` brings none"),
 }
 
 

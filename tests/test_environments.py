@@ -10,6 +10,7 @@ import pytest
 from checks import refused, succeeded
 from homes import Home
 from shells.conda import conda_prefix
+from stock import FULL
 
 
 def root(path: Path) -> Path:
@@ -107,6 +108,24 @@ def test_a_pin_to_auto_tells_that_nothing_needs_a_toolkit_yet(
     assert "is pinned to no toolkit" in stocked.run("pin", "system", "-p", prefix).stderr
     of_a_tree = stocked.run("pin", "auto", "--dir", tmp_path).stderr
     assert of_a_tree.endswith(".cuda-version` asks for what the active environment needs\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("10.1", f"10.1 (now {FULL})"),
+        ("10.1 --cudnn 7.6", f"10.1 with cuDNN 7.6 (now {FULL})"),
+        ("latest", f"latest (now {FULL})"),
+        (FULL, FULL),
+    ],
+)
+def test_a_pin_is_told_as_it_is_written(
+    stocked: Home, tmp_path: Path, words: str, told: str
+) -> None:
+    prefix = conda_prefix(tmp_path / "new")
+    for option, folder, verb in ("--dir", tmp_path, "asks for"), ("-p", prefix, "is pinned to"):
+        said = stocked.run("pin", *words.split(), option, folder).stderr.splitlines()[0]
+        assert said.endswith(f"` {verb} {told}")
 
 
 def test_an_old_virtualenv(stocked: Home, tmp_path: Path) -> None:

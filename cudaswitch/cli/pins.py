@@ -29,7 +29,7 @@ from cudaswitch.regular import why_no_folder
 from cudaswitch.store import dealias
 from cudaswitch.telling import way_out
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import VERSION_FILE, parse_request
+from cudaswitch.versions import VERSION_FILE, Request, parse_request
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -116,13 +116,15 @@ def pin(
     talk.warn_of_forced_libraries(asked.libraries, bundled)
     if isinstance(place, Path):
         kit = pins.pin_file(place, asked)
-        talk.say(f"`{place}` asks for {_told(is_auto, kit, 'what the active environment needs')}")
+        auto = "what the active environment needs" if is_auto else None
+        talk.say(f"`{place}` asks for {_told(asked, kit, auto)}")
         _tell_of_stronger(place, kit)
         return
     decision = pins.pin_environment(place, asked)
     kit = decision.toolkit
     nothing = "" if decision.caution else ", and nothing there needs a toolkit"
-    talk.say(f"`{place.prefix}` is pinned to {_told(is_auto, kit, f'`{asked.text}`{nothing}')}")
+    auto = f"`{asked.text}`{nothing}" if is_auto else None
+    talk.say(f"`{place.prefix}` is pinned to {_told(asked, kit, auto)}")
     if is_auto and not kit and not decision.caution:
         talk.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
     if kit:
@@ -172,8 +174,15 @@ def _tell_of_stronger(place: Environment | Path, kit: Toolkit | None) -> None:
         talk.hint(hint)
 
 
-def _told(is_auto: bool, kit: Toolkit | None, auto: str) -> str:
-    return kit.name if kit else auto if is_auto else "no toolkit"
+def _told(asked: Request, kit: Toolkit | None, auto: str | None) -> str:
+    """Tell what a pin says, and which toolkit that is now; `auto` stands in where it is none."""
+    if kit is None:
+        return auto or "no toolkit"
+    if kit.name == str(asked):
+        return kit.name
+    library = "" if asked.cudnn is None else f" with cuDNN {asked.cudnn}"
+    library = " without cuDNN" if asked.cudnn == "none" else library
+    return f"{asked.text}{library} (now {kit.name})"
 
 
 @click.command(epilog=output.examples("cudaswitch unpin -n thesis"))
@@ -187,6 +196,15 @@ def unpin(name: str | None, prefix: Path | None, directory: Path | None, for_use
     done = pins.unpin_file(place) if isinstance(place, Path) else pins.unpin_environment(place)
     shown = place if isinstance(place, Path) else place.prefix
     if not done:
-        raise CudaswitchError(f"`{shown}` holds no pin", "cudaswitch list shows who pins what")
+        raise CudaswitchError(_no_pin(place, for_user), "cudaswitch list shows who pins what")
     is_file = isinstance(place, Path)
     talk.say(f"removed `{shown}`" if is_file else f"`{shown}` is not pinned any more")
+
+
+def _no_pin(place: Environment | Path, for_user: bool) -> str:
+    if not isinstance(place, Path):
+        return f"`{place.prefix}` is not pinned"
+    if os.path.lexists(place):
+        return f"`{place}` holds no pin"
+    missing = f"`{place.name}` in `{place.parent}`"
+    return f"there is no {'global pin' if for_user else missing}"
