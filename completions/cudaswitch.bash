@@ -89,6 +89,11 @@ _cudaswitch_requests() {
     _cudaswitch_add latest auto system
 }
 
+# What an alias may stand for; one that is to go stands by itself.
+_cudaswitch_meanings() {
+    if [[ " ${COMP_WORDS[*]} " != *' --delete '* ]]; then _cudaswitch_requests; fi
+}
+
 _cudaswitch_cudnns() {
     local names name seen=' '
     _cudaswitch_find_toolkits
@@ -289,7 +294,7 @@ _cudaswitch_argument() {
         mirror:1) _cudaswitch_folders ;;
         mirror:*) _cudaswitch_installable ;;
         alias:1) _cudaswitch_aliases ;;
-        alias:2) _cudaswitch_requests ;;
+        alias:2) _cudaswitch_meanings ;;
         use:1) _cudaswitch_requests ;;
         pin:1) _cudaswitch_requests ;;
         which:1) _cudaswitch_tools ;;

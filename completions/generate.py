@@ -33,6 +33,7 @@ FREE = ""
 
 KINDS = {
     "alias.name": "aliases",
+    "alias.request": "meanings",
     "cc": FREE,
     "channels": " ".join(CHANNELS),
     "components": " ".join((*SETS, FULL)),
@@ -69,7 +70,7 @@ A parameter with choices of its own needs no row; `command.parameter` goes befor
 """
 FUNCTIONS = {
     *("aliases", "consumers", "cudnns", "environments", "files", "folders"),
-    *("installable", "requests", "searchable", "toolkits", "tools"),
+    *("installable", "meanings", "requests", "searchable", "toolkits", "tools"),
 }
 
 

@@ -89,6 +89,11 @@ _cudaswitch_requests() {
     _cudaswitch_add latest auto system
 }
 
+# What an alias may stand for; one that is to go stands by itself.
+_cudaswitch_meanings() {
+    if [[ " ${COMP_WORDS[*]} " != *' --delete '* ]]; then _cudaswitch_requests; fi
+}
+
 _cudaswitch_cudnns() {
     local names name seen=' '
     _cudaswitch_find_toolkits

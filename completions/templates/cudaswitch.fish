@@ -46,6 +46,12 @@ function __cudaswitch_complete_requests
         auto 'what the active environment needs' system none
 end
 
+# What an alias may stand for; one that is to go stands by itself.
+function __cudaswitch_complete_meanings
+    contains -- --delete (commandline -opc)
+    or __cudaswitch_complete_requests
+end
+
 function __cudaswitch_complete_cudnns
     __cudaswitch_complete_toolkits | string match --regex --groups-only '^[^\t]*\+cudnn([^@\t]*)'
     printf '%s\t%s\n' none 'a toolkit without cuDNN'
