@@ -10,7 +10,7 @@ import os
 import sys
 
 from cudaswitch import plaintoml
-from cudaswitch.errors import RequestError, nearest
+from cudaswitch.errors import ChoiceError, RequestError, nearest
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import at_home, user_folder
 from cudaswitch.regular import opening, read_regular
@@ -218,16 +218,16 @@ def checked(name: str, found: Any, where: str = "", variable: str = "") -> Value
 
 
 def known(name: str, where: str = "") -> str:
-    """Return the name of a setting, or raise RequestError with the nearest one.
+    """Return the name of a setting, or raise ChoiceError with the nearest one.
 
-    `where` is the file that has it.
+    `where` is the file that has it: then it is a RequestError.
     """
     if name in SETTINGS:
         return name
     near = nearest(name, SETTINGS)
     hint = f"did you mean `{near}`?" if near else "cudaswitch config list names them all"
     if not where:
-        raise RequestError(f"`{name}` is no setting", hint)
+        raise ChoiceError(f"`{name}` is no setting", hint)
     from shlex import quote  # noqa: PLC0415  # only mistakes need it
 
     # No other command runs as long as it is there.

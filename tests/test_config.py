@@ -147,7 +147,7 @@ def test_what_is_no_setting_can_be_taken_out(
     person.says("config", "unset", "--", name)
     assert person.file.read_text() == "# mine\njobs = 2\n"
     assert person.setting("jobs")["value"] == 2
-    refused(person.run("config", "unset", "--", name), f"`{name}` is no setting")
+    refused(person.run("config", "unset", "--", name), f"`{name}` is no setting", code=2)
 
 
 def test_one_key_in_quotes_is_the_setting(person: Person) -> None:
@@ -323,8 +323,8 @@ def test_the_hint_for_a_wrong_value_mends_it(person: Person) -> None:
 
 def test_an_unknown_name_is_refused_with_the_nearest(person: Person) -> None:
     for command in (["get"], ["set"], ["unset"]):
-        said = person.refused("config", *command, "ofline", *(["1"] if command == ["set"] else []))
-        assert "did you mean `offline`?" in said
+        done = person.run("config", *command, "ofline", *(["1"] if command == ["set"] else []))
+        refused(done, "`ofline` is no setting", code=2, hint="did you mean `offline`?")
 
 
 def test_passwords_are_not_shown(person: Person) -> None:
