@@ -11,7 +11,9 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/cudaswitch-demo.XXXXXX")
 export CUDASWITCH_HOME=$work/store
 cd "$work"
 
-step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
+bold='' plain=''
+if [[ -t 1 && -z ${NO_COLOR-} ]]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+step() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
 
 step 'Install cudaswitch into a virtualenv of its own'
 "${PYTHON:-python3}" -m venv tool
