@@ -206,4 +206,7 @@ def _rows(data: Mapping[str, Any], key: str, path: Path) -> list[Mapping[str, An
 
 
 def _unusable(path: Path, reason: str) -> CudaswitchError:
-    return CudaswitchError(f"cannot use `{path}`: {reason}", "run cudaswitch lock again")
+    # Under another name it may be any file.
+    other = "name a lock file, as cudaswitch lock writes it"
+    hint = "run cudaswitch lock again" if path.name == NAME else other
+    return CudaswitchError(f"cannot use `{path}`: {reason}", hint)

@@ -101,6 +101,21 @@ def test_a_mirror_has_its_folder_first(home: Home, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("sync",), ("download",), ("mirror", "tree")], ids=" ".join)
+def test_what_there_is_no_lock_file_of(
+    home: Home, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    hint = "cudaswitch lock writes one" if command == ("sync",) else "name a version, or cudaswitch"
+    done = home.run(*command, cwd=tmp_path)
+    refused(done, "there is no cuda.lock here", hint=f"hint: {hint}")
+    for name, hint in (
+        ("readme.txt", "name a lock file"),
+        ("cuda.lock", "run cudaswitch lock again"),
+    ):
+        (tmp_path / name).write_text("Hello there\n")
+        refused(home.run(*command, "--lock", tmp_path / name), "is no TOML", hint=hint)
+
+
+@pytest.mark.parametrize("command", [("sync",), ("download",), ("mirror", "tree")], ids=" ".join)
 def test_the_lock_file_of_another_tool(
     home: Home, tmp_path: Path, command: tuple[str, ...]
 ) -> None:

@@ -27,6 +27,8 @@ from cudaswitch.sources.choosing import source_for
 from cudaswitch.store import dealias
 from cudaswitch.versions import Request
 
+_WRITES = "cudaswitch lock writes one"
+
 lock_option = click.option(
     "--lock",
     "lock_file",
@@ -95,11 +97,15 @@ def chosen_or_locked(asked: Asked, lock_file: Path | None, work: Path) -> list[C
     """Return the packages of WHAT, or those that a lock file names."""
     if asked.what:
         return choose(asked, work)
-    return [ChosenKit(kit) for kit in locked_for(find_lock(lock_file), asked.platforms)]
+    path = find_lock(lock_file, hint=f"name a version, or {_WRITES}")
+    return [ChosenKit(kit) for kit in locked_for(path, asked.platforms)]
 
 
-def find_lock(named: Path | None, folder: Path | None = None) -> Path:
-    """Return the lock file: the one named, that of the project, or that in the folder."""
+def find_lock(named: Path | None, folder: Path | None = None, hint: str = _WRITES) -> Path:
+    """Return the lock file: the one named, that of the project, or that in the folder.
+
+    Raises RequestError with the hint where there is none.
+    """
     if named is not None:
         return named
     file = project_file()
@@ -107,7 +113,7 @@ def find_lock(named: Path | None, folder: Path | None = None) -> Path:
     for place in places:
         if os.path.isfile(place / NAME):
             return place / NAME
-    raise RequestError(f"there is no {NAME} here", "cudaswitch lock writes one")
+    raise RequestError(f"there is no {NAME} here", hint)
 
 
 def locked_for(path: Path, platforms: Sequence[str]) -> list[LockedToolkit]:
