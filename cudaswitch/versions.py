@@ -268,7 +268,7 @@ def _several(text: str) -> str | None:
     if text.count("-") == 1 and len(names) == 2:
         low, high = sorted(map(Version, names))
         return f"write it as '>={low},<={high}'"
-    return f"name one of them; for cudaswitch install one after the other: {' '.join(names)}"
+    return f"name one of them, or where several may stand, one after the other: {' '.join(names)}"
 
 
 def _check(key: str, value: str | None, where: str) -> None:

@@ -42,7 +42,7 @@ def test_a_range_as_others_write_it(home: Home, command: str, text: str) -> None
 )
 def test_several_versions_make_no_other_one(home: Home, text: str) -> None:
     names = text.replace(",", " ").replace("_", " ").split()
-    hint = f"name one of them; for cudaswitch install one after the other: {' '.join(names)}"
+    hint = f"name one of them, or where several may stand, one after the other: {' '.join(names)}"
     for command in ("install", "pin"):
         refused(home.run(command, text), f"`{text}` is not a CUDA version", hint=hint)
 

@@ -15,7 +15,7 @@ from cudaswitch.compat.compilers import host_compilers
 from cudaswitch.compat.drivers import corresponding, releases, required
 from cudaswitch.compat.frameworks import Build, Framework, framework_called, frameworks
 from cudaswitch.compat.tables import cite
-from cudaswitch.errors import ChoiceError, CudaswitchError, brief, nearest
+from cudaswitch.errors import ChoiceError, CudaswitchError, RequestError, brief, nearest
 from cudaswitch.versions import Version, is_version
 
 if TYPE_CHECKING:
@@ -117,7 +117,11 @@ def _builds(name: str, version: str | None) -> list[Build]:
     from cudaswitch.resolver.releases import release_of  # noqa: PLC0415  # for one version alone
 
     text, _, tag = version.partition("+")
-    wanted = release_of(text) or Version(text)
+    wanted = release_of(text)
+    if wanted is None:
+        raise RequestError(
+            f"`{brief(version)}` is no release of {found.title}", f"cudaswitch compat {found.name}"
+        )
     rows = {_row(it) for it in _of_release(found, wanted)}
     builds = [
         it

@@ -139,7 +139,7 @@ class Order:
         if isinstance(got, Toolkit):
             source, why = self._source(request)
             # Where nobody has named the source there is a reason to tell.
-            self._tell_unheeded(got, is_elsewhere=why is None and got.source != source)
+            self._tell_unheeded(got, source if why is None and got.source != source else None)
         return got
 
     def _supplied(self, request: Request) -> Toolkit | sources.Delivery:
@@ -177,12 +177,19 @@ class Order:
         self._tell_unheeded(ground)
         return found
 
-    def _tell_unheeded(self, kit: Toolkit, is_elsewhere: bool = False) -> None:
-        """Say that a toolkit stays as it is, where the options ask for another one."""
-        if is_elsewhere or self.names_components:
+    def _tell_unheeded(self, kit: Toolkit, source: str | None = None) -> None:
+        """Say that a toolkit stays as it is, where the options ask for another one.
+
+        `source` is the one that is asked for, if the toolkit is not from there.
+        """
+        if source or self.names_components:
             whence = {"system": "adopted", "file": "from a file"}
             talk.say(f"CUDA {kit.version} is there, {whence.get(kit.source, f'from {kit.source}')}")
-            talk.hint("--force installs it again")
+            talk.hint(
+                f"--force installs that of {source}, if there is one"
+                if source
+                else "--force installs it again"
+            )
 
     def _refuse_odd_components(self, request: Request) -> None:
         try:

@@ -29,9 +29,8 @@ def refuse_unknown(components: str) -> None:
 
 
 def _instead(name: str, known: list[str]) -> str:
-    near = nearest(name, known)
-    meant = [f"did you mean `{near}`?"] if near else []
-    return "; ".join([*meant, f"there are {', '.join(known)}"])
+    near, there = nearest(name, known), ", ".join(known)
+    return f"did you mean `{near}`? There are {there}" if near else f"there are {there}"
 
 
 def chosen(components: str, offered: Collection[str], release: str) -> set[str]:
