@@ -62,9 +62,7 @@ def test_what_and_a_lock_file_are_two_answers(
     assert {path.name for path in project.iterdir()} == {".cuda-version", "cuda.lock"}
 
 
-@pytest.mark.parametrize(
-    "command", [["mirror", "www"], ["download", "-d", "usb"], ["lock", "-o-"], ["install"]]
-)
+@pytest.mark.parametrize("command", [["mirror", "www"], ["download", "-d", "usb"], ["lock", "-o-"]])
 @pytest.mark.parametrize(
     "option", ["--cudnn 9", "--components build", "--from pypi", "--channel c"]
 )
