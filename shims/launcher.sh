@@ -28,9 +28,9 @@ __cudaswitch_lined() {
 __cudaswitch_ask() {
     if ! [ -x "$_cudaswitch_program" ]; then
         __cudaswitch_lined
-        printf 'cudaswitch: `%s` is gone, which would tell what is asked for by %s\n' \
+        printf 'cudaswitch: `%s` is gone, and is needed to find what %s requests\n' \
             "$_cudaswitch_program" "$_cudaswitch_origin" >&2
-        printf 'hint: install cudaswitch again, then cudaswitch shims refresh\n' >&2
+        printf 'hint: reinstall cudaswitch and run cudaswitch shims refresh\n' >&2
         exit 127
     fi
     __csw=$(CUDASWITCH_HOME=$_cudaswitch_root "$_cudaswitch_program" want "$@")
@@ -146,13 +146,13 @@ if [ -n "${__csw#system}" ]; then
     __cudaswitch_survey
     __cudaswitch_lined
     if [ -f "$__csw/bin/$_cudaswitch_tool" ]; then
-        __cudaswitch_fail "\`$__csw/bin/$_cudaswitch_tool\` is there, but may not be executed" \
-            "cudaswitch exec $_cudaswitch_name -- $_cudaswitch_tool tells why"
+        __cudaswitch_fail "\`$__csw/bin/$_cudaswitch_tool\` exists, but is not executable" \
+            "cudaswitch exec $_cudaswitch_name -- $_cudaswitch_tool explains why"
     fi
     if [ -d "$__csw/." ]; then
-        __cudaswitch_fail "\`$_cudaswitch_tool\` is not in CUDA $_cudaswitch_name (asked for by $_cudaswitch_origin)"
+        __cudaswitch_fail "\`$_cudaswitch_tool\` is not in CUDA $_cudaswitch_name (requested by $_cudaswitch_origin)"
     fi
-    __cudaswitch_fail "toolkit \`$__csw\` is gone (asked for by $_cudaswitch_origin)"
+    __cudaswitch_fail "toolkit \`$__csw\` is gone (requested by $_cudaswitch_origin)"
 fi
 
 # __csw = the tool behind the file $1 on PATH, else the first one; fails where there is none.
@@ -186,7 +186,7 @@ esac && {
 __cudaswitch_survey
 if [ -n "$_cudaswitch_asked" ]; then
     __cudaswitch_lined
-    __cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and \`system\` is asked for by $_cudaswitch_origin"
+    __cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and \`system\` is requested by $_cudaswitch_origin"
 fi
 _cudaswitch_having=${_cudaswitch_having:+$_cudaswitch_having; cudaswitch pin VERSION --global asks for one}
-__cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and no toolkit is asked for here"
+__cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and no toolkit is requested here"

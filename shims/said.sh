@@ -16,7 +16,7 @@ case $_cudaswitch_count in '' | 0* | *[!0-9]* | ????*) _cudaswitch_count=0 ;; es
 _cudaswitch_count=$((_cudaswitch_count + 1)) _cudaswitch_last=${_cudaswitch_last#*:}
 \export "_CUDASWITCH_SHIMS=$_cudaswitch_count:$_cudaswitch_last"
 if [ "$_cudaswitch_count" -gt 32 ]; then
-    printf 'cudaswitch: `%s` on PATH calls its shim again and again\n' "$_cudaswitch_tool" >&2
+    printf 'cudaswitch: `%s` on PATH keeps calling its own shim\n' "$_cudaswitch_tool" >&2
     printf 'hint: cudaswitch which %s\n' "$_cudaswitch_tool" >&2
     exit 127
 fi

@@ -31,8 +31,8 @@ OTHERS = {
     ),
 }
 """The startup file of each, and how it is told what to do once it has read it."""
-HINT = "hint: install cudaswitch again, then cudaswitch init --install, or take its marked lines"
-HINT += " out of the startup file"
+HINT = "hint: reinstall cudaswitch and run cudaswitch init --install, or remove its marked lines"
+HINT += " from the startup file"
 
 
 def test_ready_files_follow_the_program(stocked: Home) -> None:
@@ -139,7 +139,7 @@ def test_what_it_sources_goes_with_the_ready_file(stocked: Home, shell: str) -> 
     assert file.is_file()
     file.unlink()
     told = stocked.run("doctor", "--json", SHELL=f"/bin/{shell}").stdout
-    assert f"`{file.parent}` lacks what it sources" in told
+    assert f"`{file.parent}` lacks the files it sources" in told
     remove(stocked, shell)
     assert not (stocked.store / "init").exists()
 
@@ -151,8 +151,9 @@ def test_tcsh_without_the_texts_that_it_sources(stocked: Home, package: str) -> 
     ready = stocked.store / "init" / "tcsh"
     shutil.rmtree(stocked.store / "init" / ".tcsh")
     told = stocked.run("doctor", "--json", SHELL="/bin/tcsh").stdout
+    lacking = f"`{ready.parent}/.tcsh` lacks the files it sources"
     assert [one["evidence"] for one in json.loads(told)["findings"] if one["code"] == "CS077"] == [
-        f"`{stocked.path}/.tcshrc` loads `{ready}`: `{ready.parent}/.tcsh` lacks what it sources"
+        f"`{stocked.path}/.tcshrc` loads `{ready}`: {lacking}"
     ]
     texts = f"{Path(cudaswitch.__file__).parent}/shells"
     assert texts in ready.read_text()

@@ -56,8 +56,8 @@ def run(*arguments: str, stderr: Any = None, **streams: Any) -> subprocess.Compl
     except FileNotFoundError:
         out = stderr or sys.stderr
         print(f"cudaswitch: `{program}` is gone, and no other is on PATH", file=out)
-        again = "install cudaswitch again, then cudaswitch init --install"
-        print(f"hint: {again}, or take its marked lines out of the startup file", file=out)
+        again = "reinstall cudaswitch and run cudaswitch init --install"
+        print(f"hint: {again}, or remove its marked lines from the startup file", file=out)
         return subprocess.CompletedProcess(line, 127)
 
 

@@ -21,7 +21,7 @@ run() {
     if ! [ -x "$program" ]; then
         if ! found=$(command -v cudaswitch); then
             printf 'cudaswitch: `%s` is gone, and no other is on PATH\n' "$program" >&2
-            printf 'hint: install cudaswitch again, then cudaswitch init --install, or take its marked lines out of the startup file\n' >&2
+            printf 'hint: reinstall cudaswitch and run cudaswitch init --install, or remove its marked lines from the startup file\n' >&2
             exit 127
         fi
         program=$found

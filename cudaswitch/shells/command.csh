@@ -26,7 +26,7 @@ if ($_cswc_way == use || $_cswc_way == off) then
     if ($_cswc_way == use) then
         shift argv
         if ("$argv:q" == "-" && ! $?_CUDASWITCH_PREVIOUS) then
-            /bin/sh -c 'printf "cudaswitch: there is no earlier choice in this shell\nhint: cudaswitch use VERSION\n" >&2'
+            /bin/sh -c 'printf "cudaswitch: there is no previous choice in this shell\nhint: cudaswitch use VERSION\n" >&2'
             set _cswc_code = 1
         else if ("$argv:q" == "-") then
             set _cswc_want = "${_CUDASWITCH_PREVIOUS:q}"

@@ -82,7 +82,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             set -l home
             if test "$argv[2..]" = -
                 if not set -q _CUDASWITCH_PREVIOUS
-                    echo 'cudaswitch: there is no earlier choice in this shell' >&2
+                    echo 'cudaswitch: there is no previous choice in this shell' >&2
                     echo 'hint: cudaswitch use VERSION' >&2
                     return 1
                 end

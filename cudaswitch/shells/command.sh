@@ -100,7 +100,7 @@ __cudaswitch_command() {
         use)
             if [ "$#" -eq 2 ] && [ "$2" = - ]; then
                 if [ -z "${_CUDASWITCH_PREVIOUS+x}" ]; then
-                    printf 'cudaswitch: there is no earlier choice in this shell\n' >&2
+                    printf 'cudaswitch: there is no previous choice in this shell\n' >&2
                     printf 'hint: cudaswitch use VERSION\n' >&2
                     return 1
                 fi

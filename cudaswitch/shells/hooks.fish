@@ -68,7 +68,7 @@ function __cudaswitch_entered
             set want ($_cudaswitch_program want --environment $argv[2])
             or set want $baked
         else if isatty stderr
-            printf 'cudaswitch: `%s` may have other packages than when it was pinned\n' $argv[2] >&2
+            printf 'cudaswitch: the packages of `%s` may have changed since it was pinned\n' $argv[2] >&2
             printf 'hint: cudaswitch pin auto\n' >&2
         end
     end

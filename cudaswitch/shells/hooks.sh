@@ -68,7 +68,7 @@ __cudaswitch_entered() {
             _csw_home=$("$_cudaswitch_program" want --environment "$2") || _csw_home=$3${4:+:$4}
             _cudaswitch_news=''
         elif [ -t 2 ]; then
-            printf 'cudaswitch: `%s` may have other packages than when it was pinned\n' "$2" >&2
+            printf 'cudaswitch: the packages of `%s` may have changed since it was pinned\n' "$2" >&2
             printf 'hint: cudaswitch pin auto\n' >&2
         fi
     fi

@@ -10,7 +10,7 @@ def __cudaswitch_program [] {
     if (__cudaswitch_is_file $own) { return $own }
     let found = (%which --all cudaswitch | where type == external | get --optional 0.path)
     if $found == null {
-        error make --unspanned {msg: $'cudaswitch: `($own)` is gone, and no other is on PATH', help: 'install cudaswitch again, then cudaswitch init --install, or take its marked lines out of the startup file'}
+        error make --unspanned {msg: $'cudaswitch: `($own)` is gone, and no other is on PATH', help: 'reinstall cudaswitch and run cudaswitch init --install, or remove its marked lines from the startup file'}
     }
     $found
 }
@@ -305,7 +305,7 @@ def --env --wrapped cudaswitch [...args] {
     } else if $command in [use off] {
         let want = if $command == off { '' } else if $rest == [-] {
             if $env._CUDASWITCH_PREVIOUS? == null {
-                error make --unspanned {msg: 'cudaswitch: there is no earlier choice in this shell', help: 'cudaswitch use VERSION'}
+                error make --unspanned {msg: 'cudaswitch: there is no previous choice in this shell', help: 'cudaswitch use VERSION'}
             }
             let home = ($env._CUDASWITCH_PREVIOUS | split row : | first)
             if ($home | str starts-with /) and not (__cudaswitch_is_dir $home) {

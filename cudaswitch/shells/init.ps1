@@ -282,7 +282,7 @@ function global:cudaswitch {
     if ($command -ceq 'use' -and -not $help) {
         if ($words.Count -eq 2 -and $words[1] -ceq '-') {
             $want = $global:_cudaswitch_previous
-            $why = if ($null -eq $want) { 'there is no earlier choice in this shell' }
+            $why = if ($null -eq $want) { 'there is no previous choice in this shell' }
             $gone = "$want".Split(':')[0]
             if ($gone.StartsWith('/') -and -not (Test-Path -LiteralPath $gone -PathType Container)) {
                 $why = "``$gone`` is gone"

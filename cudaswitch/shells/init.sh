@@ -14,7 +14,7 @@ __cudaswitch_run() {
             *) _csw_program=$(\whence -p cudaswitch) ;;
         esac || {
             printf 'cudaswitch: `%s` is gone, and no other is on PATH\n' "$_cudaswitch_program" >&2
-            printf 'hint: install cudaswitch again, then cudaswitch init --install, or take its marked lines out of the startup file\n' >&2
+            printf 'hint: reinstall cudaswitch and run cudaswitch init --install, or remove its marked lines from the startup file\n' >&2
             return 127
         }
     fi

@@ -278,7 +278,7 @@ def use(arguments: list[str], stderr: Any) -> int:
     if arguments == ["-"]:
         want = XSH.env.get("_CUDASWITCH_PREVIOUS")
         if want is None:
-            return refused("there is no earlier choice in this shell", stderr)
+            return refused("there is no previous choice in this shell", stderr)
         home = want.partition(":")[0]
         if home.startswith("/") and not os.path.isdir(home):
             return refused(f"`{home}` is gone", stderr)

@@ -58,7 +58,7 @@ __cudaswitch_unprompted() {
     esac
     __cudaswitch_first
     if __cudaswitch_join && [[ -z ${CUDASWITCH_QUIET-} ]]; then
-        printf 'cudaswitch: PROMPT_COMMAND has been set anew, so nothing was switched at the prompt until now\n' >&2
+        printf 'cudaswitch: PROMPT_COMMAND was overwritten, so nothing was switched at the prompt until now\n' >&2
         printf 'hint: %s\n' "$_csw_held" >&2
     fi
 }

@@ -266,7 +266,7 @@ def test_current_exec_and_shims_agree(shell: Shell, someone: Person, env: Env) -
     result = someone.play(shell, entered(shell, env), told).check()
     kit = someone.kits[0]
     assert result.stdout.splitlines() == [
-        f"{kit.version} (asked for by {env.prefix} (its frameworks))",
+        f"{kit.version} (requested by {env.prefix} (its frameworks))",
         str(kit.home),
         *[f"nvcc of {kit.version}"] * 2,
     ]
@@ -377,7 +377,7 @@ def test_a_terminal_is_told_of_changed_packages(
         said = terminal.say(shell.source(hook)).replace("\r\n", "")
     finally:
         terminal.child.close(force=True)
-    assert "may have other packages than when it was pinned" in said
+    assert "may have changed since it was pinned" in said
     assert "hint: cudaswitch pin auto" in said
 
 

@@ -135,11 +135,11 @@ def test_a_prompt_command_that_is_assigned_behind_us(
     quiet += terminal.say(f"cudaswitch {name} | cat")
     assert home_of(terminal) == ""
     said = terminal.say(f"cudaswitch {name}")
-    assert "cudaswitch: PROMPT_COMMAND has been set anew" not in quiet
-    assert said.count("cudaswitch: PROMPT_COMMAND has been set anew") == 1
+    assert "cudaswitch: PROMPT_COMMAND was overwritten" not in quiet
+    assert said.count("cudaswitch: PROMPT_COMMAND was overwritten") == 1
     terminal.say(f"cd {BASH.quote(str(tree / 'inner'))}")
     assert home_of(terminal) == str(person.kits[1].home)
-    assert "set anew" not in terminal.say(f"cudaswitch {name}")
+    assert "overwritten" not in terminal.say(f"cudaswitch {name}")
     assert "history -a" in terminal.say("declare -p PROMPT_COMMAND")
 
 
@@ -155,12 +155,12 @@ def test_a_prompt_command_that_is_typed_anew(
     )
     assert home_of(terminal) == ""
     said = terminal.say(f"cudaswitch {name}")
-    assert "set anew" not in quiet
-    assert said.count("cudaswitch: PROMPT_COMMAND has been set anew") == 1
+    assert "overwritten" not in quiet
+    assert said.count("cudaswitch: PROMPT_COMMAND was overwritten") == 1
     assert "hint: add to it instead" in said
     terminal.say(f"cd {BASH.quote(str(tree / 'inner'))}")
     assert home_of(terminal) == str(person.kits[1].home)
-    assert "set anew" not in terminal.say(f"cudaswitch {name}")
+    assert "overwritten" not in terminal.say(f"cudaswitch {name}")
     assert "history -a" in terminal.say("declare -p PROMPT_COMMAND")
 
 
@@ -191,7 +191,7 @@ def test_who_has_put_us_aside_runs_us(
     terminal.say(typed)
     terminal.say(f"cd {BASH.quote(str(tree))}")
     assert home_of(terminal) == str(person.kits[0].home)
-    assert "set anew" not in terminal.say("cudaswitch current")
+    assert "overwritten" not in terminal.say("cudaswitch current")
     assert '"own"' in terminal.say("declare -p PROMPT_COMMAND")
 
 
@@ -233,8 +233,8 @@ def test_a_prompt_command_that_has_us_still(
     terminal = at_prompt(BASH, f"CUDASWITCH_QUIET=\n{person.load(BASH)}\n{behind}\nreturn")
     said = terminal.say(f"cd {BASH.quote(str(tree))}") + terminal.say("cudaswitch current")
     assert "readonly" in behind or str(person.kits[0].home) in said
-    assert ("set anew" in said) == ("PS1" in behind)
-    assert said.count("set anew") < 2
+    assert ("overwritten" in said) == ("PS1" in behind)
+    assert said.count("overwritten") < 2
     assert said.count("is read-only here") == ("readonly" in behind)
     assert "readonly variable" not in said
 
@@ -261,7 +261,7 @@ def test_nothing_is_said_of_it_where_no_prompt_comes(
         check=True,
     )
     assert "none\n" in done.stdout
-    assert "set anew" not in done.stderr
+    assert "overwritten" not in done.stderr
 
 
 def test_what_tells_what_is_active_looks_round_first(

@@ -127,7 +127,9 @@ def test_the_package_moves_while_a_shell_is_open(
     if another:
         assert result.stdout == f"cudaswitch {__version__}\n0\n"
     else:
-        said = f"cudaswitch: `{program}` is gone, and no other is on PATH\nhint: install cudaswitch"
+        said = (
+            f"cudaswitch: `{program}` is gone, and no other is on PATH\nhint: reinstall cudaswitch"
+        )
         assert result.stderr.startswith(said)
         assert result.stdout == "127\n"
 

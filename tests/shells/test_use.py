@@ -206,7 +206,7 @@ class TestBackAndForth:
         if shell is NU:
             use = f"try {{ {use} }} catch {{|error| print --stderr $error.msg }}"
         result = person.play(shell, use)
-        assert "there is no earlier choice in this shell" in result.stderr
+        assert "there is no previous choice in this shell" in result.stderr
         assert foreign(result.snaps["1"]) == foreign(result.snaps["0"])
 
     @told_apart

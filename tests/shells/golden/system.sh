@@ -16,7 +16,7 @@ __cudaswitch_settle
 case ${_cudaswitch_all-} in 1) \unset _cudaswitch_all && \set -a ;; esac
 ;;
 *)
-printf 'cudaswitch: %s\nhint: %s\n' 'no kind of ksh can be switched, for want of `local`' 'cudaswitch exec VERSION -- ksh' >&2
+printf 'cudaswitch: %s\nhint: %s\n' 'ksh cannot be switched: its functions have no `local`' 'cudaswitch exec VERSION -- ksh' >&2
 \false
 ;;
 esac
