@@ -42,7 +42,7 @@ function __cudaswitch_complete_requests
     # A name with @ is for another platform, and cannot be used here.
     __cudaswitch_complete_toolkits | string match --invert --regex '^[^\t]*@'
     __cudaswitch_complete_aliases
-    printf '%s\t%s\n' latest 'the newest that is installed' \
+    printf '%s\t%s\n' latest 'the newest installed' \
         auto 'what the active environment needs' system none
 end
 
@@ -67,7 +67,7 @@ function __cudaswitch_complete_releases
 end
 
 function __cudaswitch_complete_installable
-    printf '%s\t%s\n' latest 'the newest there is' auto 'what the active environment needs'
+    printf '%s\t%s\n' latest 'the newest available' auto 'what the active environment needs'
     __cudaswitch_complete_releases
     __cudaswitch_complete_aliases
     __cudaswitch_complete_files
@@ -175,32 +175,32 @@ function __cudaswitch_complete_options
             printf '%s\t%s\n' -h 'Show help' --help 'Show help' --version 'Show the version'
         case 'install'
             printf '%s\t%s\n' \
-                --cudnn 'cuDNN to install with it, such as 7.6, or none' \
-                --from 'Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before' \
-                --mirror 'With --from: a mirror of that source' \
-                --channel 'A conda channel: a name, URL or path' \
-                --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
-                --platform 'For another platform than this machine\'s' \
-                --sha256 'The hash that the one file must have' \
-                --offline 'Use only what is on this machine' \
-                --force 'Replace what is installed under the same name' \
+                --cudnn 'cuDNN version to install with it, such as 7.6, or none' \
+                --from 'Source to use' \
+                --mirror 'With --from: URL of a mirror of that source' \
+                --channel 'Conda channel: a name, URL or path' \
+                --components 'Parts of the toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
+                --platform 'Platform to use instead of this machine\'s' \
+                --sha256 'Expected hash; requires exactly one file or URL' \
+                --offline 'Use only what is on this machine; download nothing' \
+                --force 'Replace what is already installed under that name' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'adopt'
             printf '%s\t%s\n' \
-                --as 'Its version, instead of the one detected' \
+                --as 'Version to record, instead of the one detected' \
                 --scan 'Find the toolkits on this machine' \
-                --yes 'With --scan: adopt all that is found' \
+                --yes 'With --scan: adopt every toolkit found' \
                 --json 'Print JSON with stable keys' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'search'
             printf '%s\t%s\n' \
-                --from 'Ask only this source' \
-                --channel 'A conda channel: a name, URL or path' \
-                --mirror 'With --from: a mirror of that source' \
-                --platform 'For another platform than this machine\'s' \
-                --offline 'Use only what is on this machine' \
+                --from 'Search only this source' \
+                --channel 'Conda channel: a name, URL or path' \
+                --mirror 'With --from: URL of a mirror of that source' \
+                --platform 'Platform to use instead of this machine\'s' \
+                --offline 'Use only what is on this machine; download nothing' \
                 --json 'Print JSON with stable keys' \
                 -h 'Show help' \
                 --help 'Show help'
@@ -211,79 +211,79 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'remove'
             printf '%s\t%s\n' \
-                --force 'Even where something pins or uses it' \
+                --force 'Remove it even if it is pinned or in use' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'gc'
             printf '%s\t%s\n' \
-                --dry-run 'Only tell what would go' \
-                --downloads 'Also the files that were downloaded' \
+                --dry-run 'Only show what would be removed' \
+                --downloads 'Also remove downloaded files' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'verify'
             printf '%s\t%s\n' \
-                --repair 'Put right what is wrong, from where it came' \
-                --offline 'Use only what is on this machine' \
+                --repair 'Restore damaged files from their source' \
+                --offline 'Use only what is on this machine; download nothing' \
                 --json 'Print JSON with stable keys' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'lock'
             printf '%s\t%s\n' \
-                --cudnn 'cuDNN to go with it, such as 7.6, or none' \
-                --from 'Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before' \
-                --mirror 'With --from: a mirror of that source' \
-                --channel 'A conda channel: a name, URL or path' \
-                --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
-                --platform 'For which platform; several may be named' \
-                --offline 'Use only what is on this machine' \
-                -o 'Where to, - for stdout; else cuda.lock beside the .cuda-version, or here' \
-                --output 'Where to, - for stdout; else cuda.lock beside the .cuda-version, or here' \
+                --cudnn 'cuDNN version to go with it, such as 7.6, or none' \
+                --from 'Source to use' \
+                --mirror 'With --from: URL of a mirror of that source' \
+                --channel 'Conda channel: a name, URL or path' \
+                --components 'Parts of the toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
+                --platform 'Platform to use instead of this machine\'s; can be repeated' \
+                --offline 'Use only what is on this machine; download nothing' \
+                -o 'File to write, - for stdout' \
+                --output 'File to write, - for stdout' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'sync'
             printf '%s\t%s\n' \
-                --lock 'Take what FILE names; by default cuda.lock here, or beside the .cuda-version' \
-                --from-dir 'Look for the packages below DIR first, such as one made by download' \
-                --offline 'Use only what is on this machine' \
-                --force 'Replace toolkits of the same name' \
+                --lock 'Lock file to read' \
+                --from-dir 'Look for packages in DIR first, such as one filled by download' \
+                --offline 'Use only what is on this machine; download nothing' \
+                --force 'Replace toolkits that have the same name' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'download'
             printf '%s\t%s\n' \
-                --cudnn 'cuDNN to go with it, such as 7.6, or none' \
-                --from 'Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before' \
-                --mirror 'With --from: a mirror of that source' \
-                --channel 'A conda channel: a name, URL or path' \
-                --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
-                --platform 'For which platform; several may be named' \
-                --offline 'Use only what is on this machine' \
-                --lock 'Take what FILE names; by default cuda.lock here, or beside the .cuda-version' \
+                --cudnn 'cuDNN version to go with it, such as 7.6, or none' \
+                --from 'Source to use' \
+                --mirror 'With --from: URL of a mirror of that source' \
+                --channel 'Conda channel: a name, URL or path' \
+                --components 'Parts of the toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
+                --platform 'Platform to use instead of this machine\'s; can be repeated' \
+                --offline 'Use only what is on this machine; download nothing' \
+                --lock 'Lock file to read' \
                 -d 'The folder to fill' \
                 --directory 'The folder to fill' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'mirror'
             printf '%s\t%s\n' \
-                --cudnn 'cuDNN to go with it, such as 7.6, or none' \
-                --from 'Where from; else by version: pypi from 13 on, nvidia from 11.4.2 on, conda before' \
-                --mirror 'With --from: a mirror of that source' \
-                --channel 'A conda channel: a name, URL or path' \
-                --components 'What of a toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
-                --platform 'For which platform; several may be named' \
-                --offline 'Use only what is on this machine' \
-                --lock 'Take what FILE names; by default cuda.lock here, or beside the .cuda-version' \
+                --cudnn 'cuDNN version to go with it, such as 7.6, or none' \
+                --from 'Source to use' \
+                --mirror 'With --from: URL of a mirror of that source' \
+                --channel 'Conda channel: a name, URL or path' \
+                --components 'Parts of the toolkit to get: minimal, build, full or a list such as nvcc,cudart' \
+                --platform 'Platform to use instead of this machine\'s; can be repeated' \
+                --offline 'Use only what is on this machine; download nothing' \
+                --lock 'Lock file to read' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'alias'
             printf '%s\t%s\n' \
-                --delete 'Take the name away' \
+                --delete 'Delete the alias' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'use'
             printf '%s\t%s\n' \
-                --cudnn 'cuDNN to go with it, such as 7.6, or none' \
+                --cudnn 'cuDNN version to go with it, such as 7.6, or none' \
                 --libraries 'Whether to set LD_LIBRARY_PATH' \
-                --gpus 'GPUs to be seen, such as 0,2, or none' \
+                --gpus 'GPUs to make visible, such as 0,2, or none' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'off'
@@ -292,15 +292,15 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'pin'
             printf '%s\t%s\n' \
-                --cudnn 'cuDNN to go with it, such as 7.6, or none' \
+                --cudnn 'cuDNN version to go with it, such as 7.6, or none' \
                 --libraries 'Whether to set LD_LIBRARY_PATH' \
-                --gpus 'GPUs to be seen, such as 0,2, or none' \
+                --gpus 'GPUs to make visible, such as 0,2, or none' \
                 -n 'Environment by name' \
                 --name 'Environment by name' \
                 -p 'Environment by path' \
                 --prefix 'Environment by path' \
                 --dir 'A directory tree (its .cuda-version)' \
-                --global 'For yourself, everywhere' \
+                --global 'For your user account, everywhere' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'unpin'
@@ -310,7 +310,7 @@ function __cudaswitch_complete_options
                 -p 'Environment by path' \
                 --prefix 'Environment by path' \
                 --dir 'A directory tree (its .cuda-version)' \
-                --global 'For yourself, everywhere' \
+                --global 'For your user account, everywhere' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'current'
@@ -320,20 +320,20 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'which'
             printf '%s\t%s\n' \
-                --from 'What asks for the library: a package, a library, a program or a path' \
+                --from 'What loads the library: a package, a library, a program or a path' \
                 --json 'Print JSON with stable keys' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'doctor'
             printf '%s\t%s\n' \
                 --json 'Print JSON with stable keys' \
-                --fix 'Mend what is safe to mend, after showing it' \
-                --yes 'With --fix: do not ask' \
+                --fix 'Fix what is safe to fix, after showing the change' \
+                --yes 'With --fix: do not ask for confirmation' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'check'
             printf '%s\t%s\n' \
-                --cudnn 'cuDNN to go with it, such as 7.6, or none' \
+                --cudnn 'cuDNN version to go with it, such as 7.6, or none' \
                 --json 'Print JSON with stable keys' \
                 -h 'Show help' \
                 --help 'Show help'
@@ -343,10 +343,10 @@ function __cudaswitch_complete_options
                 --name 'Environment by name' \
                 -p 'Environment by path' \
                 --prefix 'Environment by path' \
-                --driver 'Ask for a machine with this driver' \
-                --cc 'Ask for a GPU of this compute capability' \
-                --gcc 'Ask for this host compiler' \
-                --platform 'For another platform than this machine\'s' \
+                --driver 'Assume this driver version' \
+                --cc 'Assume a GPU of this compute capability' \
+                --gcc 'Assume this gcc version' \
+                --platform 'Platform to use instead of this machine\'s' \
                 --json 'Print JSON with stable keys' \
                 -h 'Show help' \
                 --help 'Show help'
@@ -357,25 +357,25 @@ function __cudaswitch_complete_options
                 --help 'Show help'
         case 'exec'
             printf '%s\t%s\n' \
-                --cudnn 'cuDNN to go with it, such as 7.6, or none' \
+                --cudnn 'cuDNN version to go with it, such as 7.6, or none' \
                 --libraries 'Whether to set LD_LIBRARY_PATH' \
-                --gpus 'GPUs to be seen, such as 0,2, or none' \
+                --gpus 'GPUs to make visible, such as 0,2, or none' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'env'
             printf '%s\t%s\n' \
-                --cudnn 'cuDNN to go with it, such as 7.6, or none' \
+                --cudnn 'cuDNN version to go with it, such as 7.6, or none' \
                 --libraries 'Whether to set LD_LIBRARY_PATH' \
-                --gpus 'GPUs to be seen, such as 0,2, or none' \
-                --shell 'Shell to print for; without one, the one that asks' \
-                --format 'Another format instead' \
+                --gpus 'GPUs to make visible, such as 0,2, or none' \
+                --shell 'Shell to print for' \
+                --format 'Format to print instead' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'init'
             printf '%s\t%s\n' \
-                --install 'Add a line to the startup file, after showing it' \
-                --remove 'Take that line out again' \
-                --yes 'With --install, --remove: do not ask' \
+                --install 'Add a line to the shell\'s startup file, after showing it' \
+                --remove 'Remove that line again' \
+                --yes 'With --install or --remove: do not ask for confirmation' \
                 -h 'Show help' \
                 --help 'Show help'
         case 'shims'
@@ -429,32 +429,32 @@ function __cudaswitch_complete_argument
             printf '%s\t%s\n' \
                     install 'Install toolkits and cuDNN by version, file or URL' \
                     adopt 'Register a toolkit that is already on this machine' \
-                    search 'Tell which toolkits and cuDNN the sources have' \
+                    search 'Show which toolkits and cuDNN versions are available' \
                     list 'List what is installed, active and pinned' \
                     remove 'Remove toolkits that nothing uses' \
-                    gc 'Remove packages and leftovers that nobody needs' \
-                    verify 'Compare every file with its recorded hash, and repair' \
-                    lock 'Write down the exact packages of a project, with hashes' \
-                    sync 'Install exactly the packages of a lock file' \
-                    download 'Bring packages into a folder, for machines without network' \
-                    mirror 'Lay packages out as a tree that any web server serves' \
+                    gc 'Remove packages and leftovers that are no longer needed' \
+                    verify 'Check every file against its recorded hash, and repair' \
+                    lock 'Record a project\'s exact packages, with their hashes' \
+                    sync 'Install exactly the packages in a lock file' \
+                    download 'Download packages into a folder, for machines without a network' \
+                    mirror 'Lay packages out as a tree that any web server can serve' \
                     alias 'Give a name to a version' \
-                    use 'Switch this shell, now' \
+                    use 'Switch this shell to a toolkit' \
                     off 'Undo use in this shell' \
-                    pin 'Tie a version to an environment, a directory or yourself' \
-                    unpin 'Take a pin away' \
-                    current 'Tell what is active and who asked for it' \
-                    which 'Tell which file wins for a tool or library' \
-                    doctor 'Tell what is wrong here, and what mends it' \
-                    check 'Prove that a toolkit loads, compiles and runs' \
-                    resolve 'Tell which CUDA an environment needs, and why' \
-                    compat 'Tell what goes with what: CUDA, drivers, GPUs, frameworks' \
-                    exec 'Run one command with a toolkit' \
-                    env 'Print the change for a shell or in another format' \
+                    pin 'Pin a version for an environment, a directory or yourself' \
+                    unpin 'Remove a pin' \
+                    current 'Show what is active and what requested it' \
+                    which 'Show which file wins for a tool or library' \
+                    doctor 'Show what is wrong here, and how to fix it' \
+                    check 'Check that a toolkit loads, compiles and runs' \
+                    resolve 'Show which CUDA an environment needs, and why' \
+                    compat 'Show what works with what: CUDA, drivers, GPUs, frameworks' \
+                    exec 'Run a command with a toolkit' \
+                    env 'Print the environment changes for a shell or in another format' \
                     init 'Load cudaswitch into your shell' \
-                    shims 'Keep commands that find the right toolkit without a shell\'s help' \
-                    completion 'Print the completion script of a shell' \
-                    config 'List, read, set and unset settings'
+                    shims 'Manage shims, which find the right toolkit without a shell hook' \
+                    completion 'Print a shell\'s completion script' \
+                    config 'List, get, set and unset settings'
         case 'install:*'
             __cudaswitch_complete_installable
         case 'adopt:1'
@@ -496,17 +496,17 @@ function __cudaswitch_complete_argument
             printf '%s\n' bash zsh xonsh pwsh fish tcsh nu
         case shims:1
             printf '%s\t%s\n' \
-                install 'Make the shims, and keep them up to date from now on' \
+                install 'Create the shims, and keep them up to date from now on' \
                 path 'Print the folder of the shims' \
-                refresh 'Make the shims anew, after cudaswitch was moved or updated'
+                refresh 'Recreate the shims, after cudaswitch was moved or updated'
         case 'completion:1'
             printf '%s\n' bash zsh fish
         case config:1
             printf '%s\t%s\n' \
-                get 'Print one setting\'s value, a list in several lines' \
-                list 'Show every setting, its value and who set it' \
-                set 'Write a setting into config.toml; the rest of the file stays' \
-                unset 'Take a setting out of config.toml'
+                get 'Print the value of a setting; a list prints one item per line' \
+                list 'Show every setting, its value and where it was set' \
+                set 'Write a setting to config.toml, and leave the rest of the file as it is' \
+                unset 'Remove a setting from config.toml'
         case 'config get:1'
             printf '%s\n' libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi
         case 'config set:1'

@@ -19,9 +19,9 @@ _FOR_CLICK = ("-", "")
 """How a word begins that the short way leaves to click."""
 _INSTEAD = {
     "cudaswitch doctor": "cudaswitch doctor < FILE explains a message",
-    "cudaswitch pin": "cudaswitch pin VERSION -n ENV, with -p PREFIX or --dir DIR",
-    "cudaswitch sync": "cudaswitch sync --lock FILE, or --from-dir DIR",
-    "cudaswitch unpin": "cudaswitch unpin -n ENV, with -p PREFIX or --dir DIR",
+    "cudaswitch pin": "cudaswitch pin VERSION -n ENV (or -p PREFIX, or --dir DIR)",
+    "cudaswitch sync": "cudaswitch sync --lock FILE (or --from-dir DIR)",
+    "cudaswitch unpin": "cudaswitch unpin -n ENV (or -p PREFIX, or --dir DIR)",
 }
 """Command → what is meant, where it has a word more than it takes."""
 
@@ -84,12 +84,14 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
     except OSError as error:
         _stop_printing()
         if error.filename is None and _is_nowhere():
-            return _fail(error, "the working directory is gone", "change to another one", 1)
+            return _fail(
+                error, "the working directory no longer exists", "change to another directory", 1
+            )
         where = f" (`{error.filename}`)" if error.filename else ""
         return _fail(error, f"{error.strerror or error}{where}", None, 1)
     except MemoryError as error:
-        hint = "end other programs, or see `ulimit -v`"
-        return _fail(error, "there is not enough memory", hint, 1)
+        hint = "close other programs, or check `ulimit -v`"
+        return _fail(error, "out of memory", hint, 1)
     except Exception as error:
         return _unforeseen(error)
     return 0
@@ -239,9 +241,9 @@ def _unforeseen(error: Exception) -> int:
     if isinstance(error.__cause__, KeyboardInterrupt):
         return _interrupted(error.__cause__)
     if str(error) == "can't start new thread":  # of CPython's `_thread`
-        hint = "end other programs, or see `ulimit -u`, `ulimit -v` and the container's limits"
-        return _fail(error, "no more threads can be started", hint, 1)
-    hint = "report it with the output of CUDASWITCH_DEBUG=1"
+        hint = "close other programs, or check `ulimit -u`, `ulimit -v` and the container's limits"
+        return _fail(error, "cannot start another thread", hint, 1)
+    hint = "please report it, with the output of CUDASWITCH_DEBUG=1"
     return _fail(error, f"internal error: {type(error).__name__}: {error}", hint, 1)
 
 

@@ -285,7 +285,7 @@ def test_zsh_without_compinit_is_told_so(home: Home) -> None:
     )
     assert done.stdout == "on\n"
     assert done.stderr.splitlines() == [
-        "cudaswitch: completion needs what compinit defines",
+        "cudaswitch: completion requires compinit",
         "hint: autoload -Uz compinit && compinit",
     ]
 

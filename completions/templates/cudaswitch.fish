@@ -42,7 +42,7 @@ function __cudaswitch_complete_requests
     # A name with @ is for another platform, and cannot be used here.
     __cudaswitch_complete_toolkits | string match --invert --regex '^[^\t]*@'
     __cudaswitch_complete_aliases
-    printf '%s\t%s\n' latest 'the newest that is installed' \
+    printf '%s\t%s\n' latest 'the newest installed' \
         auto 'what the active environment needs' system none
 end
 
@@ -67,7 +67,7 @@ function __cudaswitch_complete_releases
 end
 
 function __cudaswitch_complete_installable
-    printf '%s\t%s\n' latest 'the newest there is' auto 'what the active environment needs'
+    printf '%s\t%s\n' latest 'the newest available' auto 'what the active environment needs'
     __cudaswitch_complete_releases
     __cudaswitch_complete_aliases
     __cudaswitch_complete_files

@@ -14,32 +14,32 @@ from cudaswitch.errors import brief, nearest
 COMMANDS = {
     "install": ("installing", "Install toolkits and cuDNN by version, file or URL"),
     "adopt": ("adopting", "Register a toolkit that is already on this machine"),
-    "search": ("searching", "Tell which toolkits and cuDNN the sources have"),
+    "search": ("searching", "Show which toolkits and cuDNN versions are available"),
     "list": ("packages", "List what is installed, active and pinned"),
     "remove": ("packages", "Remove toolkits that nothing uses"),
-    "gc": ("collecting", "Remove packages and leftovers that nobody needs"),
-    "verify": ("verifying", "Compare every file with its recorded hash, and repair"),
-    "lock": ("projects", "Write down the exact packages of a project, with hashes"),
-    "sync": ("projects", "Install exactly the packages of a lock file"),
-    "download": ("projects", "Bring packages into a folder, for machines without network"),
-    "mirror": ("mirroring", "Lay packages out as a tree that any web server serves"),
+    "gc": ("collecting", "Remove packages and leftovers that are no longer needed"),
+    "verify": ("verifying", "Check every file against its recorded hash, and repair"),
+    "lock": ("projects", "Record a project's exact packages, with their hashes"),
+    "sync": ("projects", "Install exactly the packages in a lock file"),
+    "download": ("projects", "Download packages into a folder, for machines without a network"),
+    "mirror": ("mirroring", "Lay packages out as a tree that any web server can serve"),
     "alias": ("packages", "Give a name to a version"),
-    "use": ("switching", "Switch this shell, now"),
+    "use": ("switching", "Switch this shell to a toolkit"),
     "off": ("switching", "Undo `use` in this shell"),
-    "pin": ("pins", "Tie a version to an environment, a directory or yourself"),
-    "unpin": ("pins", "Take a pin away"),
-    "current": ("asking", "Tell what is active and who asked for it"),
-    "which": ("asking", "Tell which file wins for a tool or library"),
-    "doctor": ("doctor", "Tell what is wrong here, and what mends it"),
-    "check": ("checking", "Prove that a toolkit loads, compiles and runs"),
-    "resolve": ("resolving", "Tell which CUDA an environment needs, and why"),
-    "compat": ("compat", "Tell what goes with what: CUDA, drivers, GPUs, frameworks"),
-    "exec": ("switching", "Run one command with a toolkit"),
-    "env": ("switching", "Print the change for a shell or in another format"),
+    "pin": ("pins", "Pin a version for an environment, a directory or yourself"),
+    "unpin": ("pins", "Remove a pin"),
+    "current": ("asking", "Show what is active and what requested it"),
+    "which": ("asking", "Show which file wins for a tool or library"),
+    "doctor": ("doctor", "Show what is wrong here, and how to fix it"),
+    "check": ("checking", "Check that a toolkit loads, compiles and runs"),
+    "resolve": ("resolving", "Show which CUDA an environment needs, and why"),
+    "compat": ("compat", "Show what works with what: CUDA, drivers, GPUs, frameworks"),
+    "exec": ("switching", "Run a command with a toolkit"),
+    "env": ("switching", "Print the environment changes for a shell or in another format"),
     "init": ("init", "Load cudaswitch into your shell"),
-    "shims": ("shims", "Keep commands that find the right toolkit without a shell's help"),
-    "completion": ("completing", "Print the completion script of a shell"),
-    "config": ("config", "List, read, set and unset settings"),
+    "shims": ("shims", "Manage shims, which find the right toolkit without a shell hook"),
+    "completion": ("completing", "Print a shell's completion script"),
+    "config": ("config", "List, get, set and unset settings"),
     "want": ("answering", ""),
 }
 """Command → (module that holds it, its line in `--help`; hidden when empty)."""
@@ -119,11 +119,11 @@ class _Commands(click.Group):
     cls=_Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "terminal_width": helptexts.width()},
-    epilog="Begin with: cudaswitch install 13.0, then cudaswitch init --help",
+    epilog="To get started: cudaswitch install 13.0, then cudaswitch init --help",
 )
 @click.version_option(__version__, prog_name="cudaswitch", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """The CUDA toolkit and cuDNN that each environment needs, switched by itself."""
+    """Give each environment the CUDA toolkit and cuDNN it needs, switched automatically."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -25,19 +25,19 @@ from cudaswitch.versions import Version
 @click.command(epilog=output.examples("cudaswitch adopt /usr/local/cuda-13.0"))
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--as", "version", metavar="VERSION", help="Its version, instead of the one detected."
+    "--as", "version", metavar="VERSION", help="Version to record, instead of the one detected."
 )
 @click.option("--scan", is_flag=True, help="Find the toolkits on this machine.")
-@click.option("--yes", is_flag=True, help="With --scan: adopt all that is found.")
+@click.option("--yes", is_flag=True, help="With --scan: adopt every toolkit found.")
 @output.json_option
 def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json: bool) -> None:
-    """Register a toolkit that is already on this machine, in its place, without copying."""
+    """Register a toolkit that is already on this machine, where it is, without copying it."""
     if scan == (path is not None):
-        raise click.UsageError("name one PATH, or give --scan")
+        raise click.UsageError("give either a PATH or --scan")
     if version and scan:
-        raise click.UsageError("--as goes with one PATH")
+        raise click.UsageError("--as requires a PATH")
     if yes and not scan:
-        raise click.UsageError("--yes goes with --scan")
+        raise click.UsageError("--yes requires --scan")
     store = own_store()
     if path is not None:
         real = system.resolved(path)
@@ -47,7 +47,7 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         with brought_up_to_date():
             kits = [adopt_toolkit(store, real, detected, system.cudnn_of(real))]
         if before and before != kits[0].name:
-            talk.say(f"`{before}` is {kits[0].name} from now on")
+            talk.say(f"`{before}` is now called {kits[0].name}")
     else:
         kits = _scanned(store)
         if yes:
@@ -94,6 +94,6 @@ def _adopted(store: OwnStore, found: Sequence[Toolkit]) -> Iterator[Toolkit]:
         try:
             adoption(*words)
         except StoreError as error:
-            talk.caution(StoreError(f"left alone: {error.message}", error.hint))
+            talk.caution(StoreError(f"skipped: {error.message}", error.hint))
             continue
         yield adopt_toolkit(*words)

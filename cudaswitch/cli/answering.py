@@ -25,7 +25,7 @@ class _Want(click.Command):
         except click.NoSuchOption as error:
             if error.option_name in _PLACES:
                 raise ChoiceError(
-                    f"`use` is for this shell alone, and takes no {error.option_name}",
+                    f"`use` affects only this shell, and does not take {error.option_name}",
                     f"cudaswitch pin VERSION {error.option_name} ...",
                 ) from None
             given = {name for option in use.params for name in option.opts}
@@ -58,6 +58,6 @@ def want(
     elif request is None:
         raise click.UsageError("name a version, such as 10.1, or a range in quotes: '>=11.2'")
     elif request == "-" and for_use:
-        raise click.UsageError("`-` brings back the earlier choice as it was: it takes no options")
+        raise click.UsageError("`-` restores the previous choice as it was, and takes no options")
     else:
         answering.of_request(request, cudnn, libraries, gpus, for_use=for_use)

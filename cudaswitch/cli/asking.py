@@ -11,9 +11,9 @@ from cudaswitch.cli import output
 @click.command(epilog=output.examples("cudaswitch current --json"))
 @output.json_option
 def current(as_json: bool) -> None:
-    """Tell what is active, who asked for it, and whether the shell agrees.
+    """Show what is active, what requested it, and whether the shell agrees.
 
-    The shell agrees when CUDA_HOME and the first CUDA on PATH are those of the toolkit.
+    The shell agrees if CUDA_HOME and the first CUDA on PATH are those of the toolkit.
     """
     telling.current(as_json)
 
@@ -28,13 +28,13 @@ def current(as_json: bool) -> None:
     "--from",
     "consumer",
     metavar="CONSUMER",
-    help="What asks for the library: a package, a library, a program or a path.",
+    help="What loads the library: a package, a library, a program or a path.",
 )
 @output.json_option
 def which(name: str, consumer: str | None, as_json: bool) -> None:
-    """Tell which file wins in this shell for a tool or library, why, and what it shadows.
+    """Show which file wins in this shell for a tool or library, why, and what it shadows.
 
-    Libraries are looked for as the loader would for the Python of the active environment; a
-    .dll as Windows does.
+    Libraries are searched for as the loader would for the active environment's Python; a .dll
+    as Windows would.
     """
     telling.which(name, consumer, as_json)

@@ -25,14 +25,14 @@ _STATUS = max(map(len, WORDS.values()))
 @output.json_option
 @click.pass_context
 def check(ctx: click.Context, request: str | None, cudnn: str | None, as_json: bool) -> None:
-    """Prove that a toolkit works: load its libraries, compile with it, run the result.
+    """Check that a toolkit works: load its libraries, compile with it, run the result.
 
-    REQUEST is as for `use`; without it, the one that is active here. Everything runs in the
-    environment that `use` gives. What needs a GPU says so. The exit code is 1 if anything failed.
+    REQUEST is as for `use`; the default is the toolkit that is active here. Everything runs in
+    the environment that `use` sets up. Checks that need a GPU say so. Exits with 1 if any failed.
     """
     if request is None:
         if cudnn:
-            raise click.UsageError("--cudnn goes with a REQUEST")
+            raise click.UsageError("--cudnn requires a REQUEST")
         want = decide(os.environ, working_directory(os.environ)).want
     else:
         want = answer(parse_request(request, cudnn)).want
@@ -64,7 +64,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _blame(failed: list[Result], kit: Toolkit) -> None:
-    """Name each file that failed in full, and what mends it."""
+    """Name each file that failed in full, and what may fix it."""
     for result in failed:
         talk.say(f"`{result.path or result.name}`: {result.detail}")
     if kit.packages and any(result.kind == "library" for result in failed):

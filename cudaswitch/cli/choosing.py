@@ -27,14 +27,14 @@ from cudaswitch.sources.choosing import source_for
 from cudaswitch.store import dealias
 from cudaswitch.versions import Request
 
-_WRITES = "cudaswitch lock writes one"
+_WRITES = "create a lock file: cudaswitch lock"
 
 lock_option = click.option(
     "--lock",
     "lock_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Take what FILE names; by default {NAME} here, or beside the `.cuda-version`.",
+    help=f"Lock file to read.  [default: {NAME} here, or beside the `.cuda-version`]",
 )
 
 
@@ -75,7 +75,7 @@ def asking(command: Callable[..., None]) -> Callable[..., None]:
     def gathered(**values: Any) -> None:
         mine = {field.name: values.pop(field.name) for field in fields(Asked)}
         if mine["what"] and values.get("lock_file"):
-            raise click.UsageError("name WHAT or give --lock, not both")
+            raise click.UsageError("give either WHAT or --lock, not both")
         if "lock_file" in values and not mine["what"]:
             refuse_unheeded("a lock file names the exact packages")
         command(asked=Asked(**mine), **values)
@@ -113,7 +113,7 @@ def find_lock(named: Path | None, folder: Path | None = None, hint: str = _WRITE
     for place in places:
         if os.path.isfile(place / NAME):
             return place / NAME
-    raise RequestError(f"there is no {NAME} here", hint)
+    raise RequestError(f"no {NAME} found here", hint)
 
 
 def locked_for(path: Path, platforms: Sequence[str]) -> list[LockedToolkit]:
@@ -123,12 +123,12 @@ def locked_for(path: Path, platforms: Sequence[str]) -> list[LockedToolkit]:
     """
     found = read_lock(path)
     if not found:
-        raise CudaswitchError(f"`{path}` names no toolkit", "cudaswitch lock")
+        raise CudaswitchError(f"`{path}` lists no toolkits", "cudaswitch lock")
     there = sorted({kit.platform for kit in found})
     for platform in platforms:
         if platform not in there:
             raise CudaswitchError(
-                f"`{path}` has nothing for {platform}, but for {', '.join(there)}",
+                f"`{path}` has nothing for {platform}, only for {', '.join(there)}",
                 f"cudaswitch lock --platform {platform}",
             )
     return [kit for kit in found if not platforms or kit.platform in platforms]
@@ -157,13 +157,14 @@ def _requests(asked: Asked, named: Sequence[str]) -> list[Request]:
     file = project_file()
     if file is None:
         raise RequestError(
-            "name what, or write it down: there is no `.cuda-version` here or above",
+            "nothing to lock: name a version, or create a `.cuda-version`"
+            " (none here or in a parent folder)",
             "cudaswitch pin VERSION --dir .",
         )
     request = dealias(read_request(file))
     if request.text in ("auto", "system"):
         raise RequestError(
-            f"`{file}` says `{request.text}`, which is another one on each machine",
+            f"`{file}` says `{request.text}`, which differs from machine to machine",
             "name a version: cudaswitch lock VERSION",
         )
     return [request._replace(cudnn=asked.cudnn or request.cudnn)]

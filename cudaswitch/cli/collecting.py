@@ -12,14 +12,14 @@ from cudaswitch.paths import cache
 
 
 @click.command(epilog=output.examples("cudaswitch gc --dry-run", "cudaswitch gc --downloads"))
-@click.option("--dry-run", is_flag=True, help="Only tell what would go.")
-@click.option("--downloads", is_flag=True, help="Also the files that were downloaded.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
+@click.option("--downloads", is_flag=True, help="Also remove downloaded files.")
 def gc(dry_run: bool, downloads: bool) -> None:
-    """Remove what nobody needs any more.
+    """Remove what is no longer needed.
 
-    Packages that no toolkit is made of, what killed processes left behind, hooks that `unpin`
-    left for running shells, answers for environments that are gone. Processes that are
-    installing lose nothing.
+    That is: packages that no toolkit uses, leftovers of killed processes, hooks that `unpin`
+    left for running shells, and cached answers for environments that are gone. Installs in
+    progress are not disturbed.
     """
     found = collect(own_store(), cache(), downloads=downloads, dry_run=dry_run, say=talk.say)
     talk.table([(one.kind, output.size(one.size), str(one.path)) for one in found])

@@ -35,20 +35,20 @@ def _named(text: str) -> str:
     """Return a framework's name here for that, its title, or a package: `torch`, `PyTorch`."""
     if is_version(text) or text.lower() in ("cuda", "cudnn"):
         raise ChoiceError(
-            f"`{text}` is no framework", "cudaswitch compat, with a line for each CUDA"
+            f"`{text}` is not a framework", "cudaswitch compat lists the CUDA releases"
         )
     if parts := re.fullmatch(r"([A-Za-z][\w-]*)==?v?([0-9][\w.+]*)", text):
         raise ChoiceError(
-            f"`{brief(text)}` is a framework and a release in one word",
+            f"`{brief(text)}` is a framework and a release in one argument",
             f"cudaswitch compat {parts[1]} {parts[2]}",
         )
     if found := framework_called(text):
         return found.name
     titles = {one.title.lower(): name for name, one in frameworks().items()}
-    said = f"`{brief(text)}` is none of the frameworks known here"
+    said = f"`{brief(text)}` is not a known framework"
     if near := nearest(text.lower(), [*frameworks(), *titles]):
         raise ChoiceError(said, f"did you mean `{titles.get(near, near)}`?")
-    raise click.UsageError(f"{said}: {', '.join(sorted(frameworks()))}")
+    raise click.UsageError(f"{said}; choose from {', '.join(sorted(frameworks()))}")
 
 
 @click.command(
@@ -62,9 +62,9 @@ def _named(text: str) -> str:
 @click.argument("version", required=False)
 @output.json_option
 def compat(framework: str | None, version: str | None, as_json: bool) -> None:
-    """Print which drivers, GPUs and compilers a CUDA release goes with.
+    """Show which drivers, GPUs and compilers each CUDA release works with.
 
-    With FRAMEWORK, for which CUDA and cuDNN its releases are built, and who says so.
+    With FRAMEWORK, show which CUDA and cuDNN its releases are built for, with sources.
     """
     listed = sorted(name for name, one in frameworks().items() if one.builds)
     if framework is None:
@@ -109,8 +109,8 @@ def _builds(name: str, version: str | None) -> list[Build]:
     found = frameworks()[name]
     if not found.builds:
         raise CudaswitchError(
-            f"no table here says what {found.title} is built for: it uses {_others(found)}",
-            "cudaswitch resolve tells which that is",
+            f"there is no table for {found.title}, which uses {_others(found)}",
+            "cudaswitch resolve shows which that is",
         )
     if version is None:
         return list(found.builds)
@@ -120,7 +120,8 @@ def _builds(name: str, version: str | None) -> list[Build]:
     wanted = release_of(text)
     if wanted is None:
         raise RequestError(
-            f"`{brief(version)}` is no release of {found.title}", f"cudaswitch compat {found.name}"
+            f"`{brief(version)}` is not a release of {found.title}",
+            f"cudaswitch compat {found.name}",
         )
     rows = {_row(it) for it in _of_release(found, wanted)}
     builds = [
@@ -130,7 +131,7 @@ def _builds(name: str, version: str | None) -> list[Build]:
     ]
     if not builds:
         raise CudaswitchError(
-            f"no build of {found.title} {version} is known here", f"cudaswitch compat {found.name}"
+            f"no known build of {found.title} {version}", f"cudaswitch compat {found.name}"
         )
     return builds
 

@@ -11,9 +11,9 @@ from cudaswitch.completion import SCRIPTS, script
 @click.command(epilog=output.examples("source <(cudaswitch completion bash)"))
 @click.argument("shell", type=click.Choice(list(SCRIPTS)))
 def completion(shell: str) -> None:
-    """Print the completion script of a shell.
+    """Print a shell's completion script.
 
-    `init` brings it along. Where cudaswitch is installed for the whole machine, shells find it
-    by themselves.
+    `init` already includes it. If cudaswitch is installed system-wide, shells find it by
+    themselves.
     """
     click.echo(script(shell), nl=False)

@@ -19,14 +19,14 @@ from cudaswitch.settings import SETTINGS, Value
 def config() -> None:
     """Settings that hold in every shell, kept in config.toml.
 
-    A variable of the environment is stronger, and an option of a command stronger still.
+    Environment variables override settings, and command-line options override both.
     """
 
 
 @config.command("list", epilog=output.examples("cudaswitch config list --json"))
 @output.json_option
 def listed(as_json: bool) -> None:
-    """Show every setting, its value and who set it."""
+    """Show every setting, its value and where it was set."""
     found = {name: settings.asked(name) for name in SETTINGS}
     if as_json:
         rows = [
@@ -43,7 +43,7 @@ def listed(as_json: bool) -> None:
 @config.command("get", epilog=output.examples("cudaswitch config get channels"))
 @click.argument("name")
 def get(name: str) -> None:
-    """Print one setting's value, a list in several lines."""
+    """Print the value of a setting; a list prints one item per line."""
     found = settings.value(settings.known(name))
     for each in found if isinstance(found, tuple) else (found,):
         if each is not None:
@@ -54,11 +54,11 @@ def get(name: str) -> None:
 @click.argument("name")
 @click.argument("values", nargs=-1, required=True, metavar="VALUE...")
 def set_(name: str, values: tuple[str, ...]) -> None:
-    """Write a setting into config.toml; the rest of the file stays."""
+    """Write a setting to config.toml, and leave the rest of the file as it is."""
     kind = SETTINGS[settings.known(name)].kind
     many = kind in (settings.NAMES, settings.PATHS)
     if len(values) > 1 and not many:
-        raise click.UsageError(f"{name} takes one value")
+        raise click.UsageError(f"{name} takes a single value")
     # In one word too, as a variable has them.
     each = [kind.from_text(value) for value in values]
     parts = tuple(part for one in each if isinstance(one, tuple) for part in one)
@@ -68,7 +68,7 @@ def set_(name: str, values: tuple[str, ...]) -> None:
 @config.command("unset", epilog=output.examples("cudaswitch config unset channels"))
 @click.argument("name")
 def unset(name: str) -> None:
-    """Take a setting out of config.toml."""
+    """Remove a setting from config.toml."""
     # What is there and is no setting stops all other commands.
     _change(name if name in settings.written() else settings.known(name), None)
 
@@ -97,13 +97,13 @@ def _change(name: str, value: Value | None) -> None:
             own_store().publish_anew()
     except CudaswitchError as error:
         # The file is elsewhere, and has what was asked for.
-        talk.say(f"ready answers, hooks and shims stay as they are: {error.message}")
+        talk.say(f"cached answers, hooks and shims were not updated: {error.message}")
 
 
 def _tell_of_variable(name: str) -> None:
     variable = SETTINGS[name].variable if name in SETTINGS else None
     if variable and os.environ.get(variable):
-        talk.say(f"{variable} is set, and is stronger than the file")
+        talk.say(f"{variable} is set, and overrides the file")
 
 
 def _public(value: Value | None) -> object:

@@ -29,29 +29,29 @@ _PATIENCE = 2.0
     )
 )
 @output.json_option
-@click.option("--fix", is_flag=True, help="Mend what is safe to mend, after showing it.")
-@click.option("--yes", is_flag=True, help="With --fix: do not ask.")
+@click.option("--fix", is_flag=True, help="Fix what is safe to fix, after showing the change.")
+@click.option("--yes", is_flag=True, help="With --fix: do not ask for confirmation.")
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
-    """Tell what is wrong with this shell, environment and machine, and what mends it.
+    """Show what is wrong with this shell, environment and machine, and how to fix it.
 
-    With an error message on standard input, explains that; in a loop that reads its own input,
-    call it with < /dev/null. Exits with 1 on findings.
+    Given an error message on standard input, explains it; in a loop that reads standard input,
+    run it with < /dev/null. Exits with 1 if it finds anything.
     """
     if fix and as_json:
-        raise click.UsageError("choose one of --fix and --json")
+        raise click.UsageError("--fix and --json cannot be used together")
     if yes and not fix:
-        raise click.UsageError("--yes goes with --fix")
+        raise click.UsageError("--yes requires --fix")
     given = _given()
     if fix and given and stat.S_ISREG(given.st_mode) and given.st_size:
-        talk.say("--fix reads no message: without it, `doctor` explains what is on standard input")
+        talk.say("--fix ignores standard input: run `doctor` without it to explain a message")
     pasted = "" if fix else _pasted()
     facts = gather(os.environ)
     findings = examine(facts)
     if pasted.strip():
         explained = explain(pasted, facts, findings)
         if not explained:
-            talk.say("no message that is known here was found in what was pasted")
+            talk.say("no known error message found on standard input")
         findings = explained or findings
     if as_json:
         talk.data({"findings": [finding.to_json() for finding in findings]})
@@ -79,18 +79,18 @@ def _pasted() -> str:
         return ""
     handle = sys.stdin.fileno()
     if not stat.S_ISREG(given.st_mode) and not select.select([handle], [], [], _PATIENCE)[0]:
-        talk.say("nothing came on standard input")
+        talk.say("nothing was read from standard input")
         return ""
     with os.fdopen(os.dup(handle), "rb") as file:
         pasted = read(file)
     if pasted.left_out:
-        talk.say(f"the beginning and the end are read, not the {pasted.left_out} lines between")
+        talk.say(f"read the beginning and the end, and skipped {pasted.left_out} lines in between")
     return pasted.text
 
 
 def _tell(findings: list[Finding]) -> None:
     if not findings:
-        talk.say("nothing is wrong that is known here")
+        talk.say("no known problems found")
         return
     for finding in findings:
         rule = finding.rule
@@ -119,7 +119,7 @@ def _mend(findings: list[Finding], yes: bool) -> None:
             talk.caution(error)
     left = [finding for finding in findings if finding.found.safe is None]
     if left:
-        talk.say("in your shell, or as somebody who may:")
+        talk.say("the rest is for you to fix, in your shell or with the necessary permissions:")
         for finding in left:
             talk.hint(finding.fix)
 
@@ -128,7 +128,7 @@ def _agreed(finding: Finding, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        talk.say(f"{finding.rule.code} is not mended: nobody agreed")
+        talk.say(f"{finding.rule.code} was not fixed: it needs confirmation")
         talk.hint("cudaswitch doctor --fix --yes")
         return False
-    return click.confirm("Do it?", default=False, err=True)
+    return click.confirm("Apply this fix?", default=False, err=True)

@@ -22,20 +22,25 @@ from cudaswitch.cli import output
     metavar=f"[{'|'.join(row.name for row in shells.SHELLS.values() if row.init)}]",
 )
 @click.option(
-    "--install", "put_in", is_flag=True, help="Add a line to the startup file, after showing it."
+    "--install",
+    "put_in",
+    is_flag=True,
+    help="Add a line to the shell's startup file, after showing it.",
 )
-@click.option("--remove", "take_out", is_flag=True, help="Take that line out again.")
-@click.option("--yes", is_flag=True, help="With --install, --remove: do not ask.")
+@click.option("--remove", "take_out", is_flag=True, help="Remove that line again.")
+@click.option(
+    "--yes", is_flag=True, help="With --install or --remove: do not ask for confirmation."
+)
 def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
     """Print the shell integration: `use`, and switching on activation and on `cd`.
 
-    --install puts it into a ready file, and one marked line that loads the file into the
-    startup file of that shell, by default your own: new shells then start no Python.
+    --install writes it to a file, and adds one marked line to the shell's startup file (by
+    default, that of your own shell) that loads it: new shells then start without Python.
 
-    One line on stderr tells of each change; CUDASWITCH_QUIET=1 keeps it quiet.
+    Each change is reported in one line on stderr; set CUDASWITCH_QUIET=1 to silence it.
     """
     if put_in and take_out:
-        raise click.UsageError("choose one of --install and --remove")
+        raise click.UsageError("--install and --remove cannot be used together")
     if put_in or take_out:
         option = "--install" if put_in else "--remove"
         _edit(startup.shell_of(shell, os.environ, option), yes, put_in=put_in)
@@ -43,7 +48,7 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
     if shell is None:
         raise click.UsageError("name a shell, such as bash")
     if yes:
-        raise click.UsageError("--yes goes with --install or --remove")
+        raise click.UsageError("--yes requires --install or --remove")
     integration.show(shell)
 
 
@@ -52,13 +57,19 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
     if edit.before != edit.after:
         for line in edit.shown():
             click.echo(line, err=True)
-        if not yes and sys.stdin.isatty() and not click.confirm("Write it?", True, err=True):
-            talk.say(f"`{edit.path}` stays as it is")
+        if (
+            not yes
+            and sys.stdin.isatty()
+            and not click.confirm("Write this change?", True, err=True)
+        ):
+            talk.say(f"`{edit.path}` was not changed")
             raise click.exceptions.Exit(1)
     if put_in:
         path = startup.install(row, edit)
         here = ready.loading(row)
-        talk.say(f"`{edit.path}` loads `{path}` in every new {row.name}; in this one: {here}")
+        talk.say(
+            f"`{edit.path}` loads `{path}` in every new {row.name}; to load it in this one: {here}"
+        )
         for what, mend in startup.notes(row, edit, os.environ):
             talk.say(what)
             talk.hint(mend)
@@ -66,8 +77,8 @@ def _edit(row: shells.Shell, yes: bool, *, put_in: bool) -> None:
         startup.remove(row, edit)
         if others := list(startfiles.second_lines(row, edit.path, os.environ)):
             for one in others:
-                talk.say(f"`{one.path}` still loads cudaswitch, in line {one.number}")
-            talk.hint("take that line out, too")
+                talk.say(f"`{one.path}` still loads cudaswitch, on line {one.number}")
+            talk.hint("remove that line, too")
         else:
-            still = " any more" if edit.before != edit.after else ""
-            talk.say(f"`{edit.path}` does not load cudaswitch{still}")
+            verb = "no longer loads" if edit.before != edit.after else "does not load"
+            talk.say(f"`{edit.path}` {verb} cudaswitch")

@@ -32,15 +32,17 @@ from cudaswitch.toolkit import Toolkit
     epilog=output.examples("cudaswitch install 13.0", "cudaswitch install ./cudatoolkit-*.tar.bz2")
 )
 @click.argument("what", nargs=-1, required=True, metavar="WHAT...")
-@click.option("--cudnn", metavar="V", help="cuDNN to install with it, such as 7.6, or none.")
+@click.option(
+    "--cudnn", metavar="V", help="cuDNN version to install with it, such as 7.6, or none."
+)
 @options.source
 @options.mirror
 @options.channels
 @options.components
 @options.platform
-@click.option("--sha256", metavar="H", help="The hash that the one file must have.")
+@click.option("--sha256", metavar="H", help="Expected hash; requires exactly one file or URL.")
 @options.offline
-@click.option("--force", is_flag=True, help="Replace what is installed under the same name.")
+@click.option("--force", is_flag=True, help="Replace what is already installed under that name.")
 def install(
     what: tuple[str, ...],
     cudnn: str | None,
@@ -56,13 +58,13 @@ def install(
     """Install toolkits and cuDNN.
 
     WHAT is a version (13.0), `auto` for what the active environment needs, a file (conda
-    package, cuDNN or component archive, wheel, runfile) or a URL. Several at once: pieces of one
-    toolkit belong together in one command. Installing what is there changes nothing, whatever
-    --from and --components say; --force installs it again.
+    package, cuDNN or component archive, wheel, runfile) or a URL. Give all pieces of one toolkit in
+    one command. What is already installed stays as it is, whatever --from and --components say;
+    --force reinstalls it.
     """
     named = [each for each in what if files.names_file(each)]
     if sha256 and not (named and len(what) == 1):
-        raise click.UsageError("--sha256 goes with exactly one file or URL")
+        raise click.UsageError("--sha256 requires exactly one file or URL")
     if cudnn and len(named) == len(what):
         raise click.UsageError(LIBRARY_OF_FILE)
     refuse_words(what)
@@ -107,8 +109,8 @@ def install(
             store.publish_anew()
     bring_up_to_date()
     if not made:
-        talk.say("installed; no toolkit fits it yet")
-        talk.hint("install a CUDA toolkit of its version, and both are put together")
+        talk.say("installed, but no installed toolkit goes with it yet")
+        talk.hint("install the CUDA toolkit it was built for, and the two will be combined")
     for name, kit in made.items():
         talk.line(name)
         output.tell_of_building(kit, store.compiler_of(kit))

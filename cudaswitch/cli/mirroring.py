@@ -37,12 +37,12 @@ _OF_LOCK = {"simple": "cudaswitch config set mirrors.pypi URL/simple, then cudas
 @asking
 @lock_option
 def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:
-    """Lay packages out in DIR as a tree of plain files that any web server serves.
+    """Lay packages out in DIR as a tree of plain files that any web server can serve.
 
-    One download then does for a whole lab: `install --channel` and `install --mirror` take from
-    there what they take from the makers' servers. A tree can be added to. WHAT is as for
-    `install`; without it, what the lock file names, for all its platforms unless --platform says
-    which.
+    One download then serves a whole lab: `install --channel` and `install --mirror` get from it
+    what they would otherwise get from the vendors' servers. Later runs add to the tree. WHAT is
+    as for `install`; the default is what the lock file lists, for all its platforms unless
+    --platform is given.
     """
     if is_version(str(folder)) and not os.path.isdir(folder):
         raise click.UsageError(f"DIR comes first: cudaswitch mirror DIR {folder}")

@@ -53,12 +53,12 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
     library = glibc()
     limit = glibc_limit(kit.version, Version(library)) if library else None
     if limit:
-        talk.say(f"{limit.text}; here is glibc {library}")
+        talk.say(f"{limit.text}; this machine has glibc {library}")
     if compiler is None:
         return
     found = what_compiles(Path(kit.path), kit.version, {"PATH": search_path(os.environ)})
     is_there = os.path.exists(Path(compiler))
-    talk.say(f"{found}, so nvcc is told to use it" if is_there and found.better else str(found))
+    talk.say(f"{found}, so nvcc will use it" if is_there and found.better else str(found))
     if not is_there and found.hint:
         talk.hint(found.hint)
 

@@ -63,7 +63,7 @@ def brought_up_to_date() -> Iterator[None]:
 @click.command("list", epilog=output.examples("cudaswitch list --json"))
 @output.json_option
 def list_command(as_json: bool) -> None:
-    """List what is installed, which toolkit is active, and who pins it."""
+    """List what is installed, which toolkit is active, and what pins each."""
     from cudaswitch import telling  # noqa: PLC0415  # this alone needs it
 
     telling.installed(as_json)
@@ -71,12 +71,12 @@ def list_command(as_json: bool) -> None:
 
 @click.command(epilog=output.examples("cudaswitch remove 10.1.243+cudnn7.6.5"))
 @click.argument("toolkits", nargs=-1, required=True, metavar="TOOLKIT...")
-@click.option("--force", is_flag=True, help="Even where something pins or uses it.")
+@click.option("--force", is_flag=True, help="Remove it even if it is pinned or in use.")
 def remove(toolkits: tuple[str, ...], force: bool) -> None:
     """Remove toolkits, and packages that only they used.
 
-    Refuses while something pins a toolkit or a running process maps its files, and says who.
-    One that was adopted stays where it is, whoever has its files mapped: it is only forgotten.
+    Refuses if a toolkit is pinned, or if a running process has its files mapped, and says by what.
+    An adopted toolkit's files stay where they are: it is only unregistered.
     """
     from cudaswitch import telling  # noqa: PLC0415  # `alias` needs none of it
 
@@ -93,7 +93,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
             if by := pinned.get(real_path(kit.path)):
                 raise StoreError(
                     f"{kit.name} is pinned by {', '.join(by)}",
-                    f"unpin it there, or cudaswitch remove --force {kit.name}",
+                    f"unpin it there, or run cudaswitch remove --force {kit.name}",
                 )
         _refuse_used([kit.name for kit in chosen], store.folders_of(chosen))
     with brought_up_to_date():
@@ -107,7 +107,7 @@ def _refuse_used(names: list[str], folders: list[Path]) -> None:
     if users := users_of(folders):
         raise StoreError(
             f"{', '.join(names)} {'are' if len(names) > 1 else 'is'} in use by {', '.join(users)}",
-            f"end it, or cudaswitch remove --force {' '.join(names)}",
+            f"end it, or run cudaswitch remove --force {' '.join(names)}",
         )
 
 
@@ -121,7 +121,7 @@ def one_installed(name: str) -> Toolkit:
     if store is not stores[0]:
         raise StoreError(
             f"{fitting[-1].name} is in the shared store `{store.home.root}`, not in your own",
-            "it is for those who keep that store, with CUDASWITCH_HOME set to it",
+            "only its maintainers can change it, with CUDASWITCH_HOME set to it",
         )
     return _only(name, fitting)
 
@@ -142,8 +142,8 @@ def _fitting(stores: Sequence[Store], name: str) -> tuple[Store, list[Toolkit]]:
 def _only(name: str, fitting: list[Toolkit]) -> Toolkit:
     if len(fitting) > 1:
         raise StoreError(
-            f"`{name}` names {len(fitting)} toolkits: {', '.join(kit.name for kit in fitting)}",
-            "name them one by one",
+            f"`{name}` matches {len(fitting)} toolkits: {', '.join(kit.name for kit in fitting)}",
+            "give the full name of each one",
         )
     return fitting[0]
 
@@ -168,28 +168,29 @@ def _tell_of_askers(alias: str) -> None:
     """Tell who asks by a name that is gone."""
     asking = [one.holder for one in holdings() if (one.request or "").partition("+")[0] == alias]
     if asking:
-        talk.say(f"`{alias}` is asked for by {talk.some_of(asking)}")
+        talk.say(f"`{alias}` is still requested by {talk.some_of(asking)}")
         talk.hint(f"cudaswitch alias {alias} VERSION")
 
 
 @click.command(epilog=output.examples("cudaswitch alias thesis 10.1+cudnn7.6"))
 @click.argument("name", required=False)
 @click.argument("request", required=False)
-@click.option("--delete", is_flag=True, help="Take the name away.")
+@click.option("--delete", is_flag=True, help="Delete the alias.")
 def alias(name: str | None, request: str | None, delete: bool) -> None:
-    """Give NAME to REQUEST; without them, list the names."""
+    """Make NAME an alias for REQUEST; without arguments, list the aliases."""
     store = own_store()
     if delete and (name is None or request is not None):
-        raise click.UsageError("name the alias that is to go, and nothing else")
+        raise click.UsageError("--delete takes the alias to delete, and nothing else")
     if name is None:
         talk.table(list(store.aliases().items()))
         return
     if not is_alias_name(name):
         if name in TAKEN:
-            raise RequestError(f"`{name}` means something already", "choose another name")
+            raise RequestError(f"`{name}` is a reserved word", "choose another name")
         raise RequestError(
             f"`{brief(name)}` cannot be an alias",
-            f"begin with a letter; then letters, digits, `_` and `-`: at most {LONGEST_NAME}",
+            "start with a letter, then use letters, digits, `_` and `-`;"
+            f" at most {LONGEST_NAME} characters",
         )
     if delete:
         if name not in store.aliases():
@@ -199,7 +200,7 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
         _tell_of_askers(name)
         return
     if request is None:
-        raise click.UsageError("name what the alias stands for")
+        raise click.UsageError("say what the alias stands for: a version, a range or a name")
     meant = parse_request(request)
     # As it would be then: it may lead to itself.
     tables = [store.aliases() | {name: str(meant)}, *(one.aliases() for one in all_stores()[1:])]

@@ -37,7 +37,9 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 def place_options(function: _Function) -> _Function:
     """Add the options that say where a pin is: environment, directory or user."""
     for option in (
-        click.option("--global", "for_user", is_flag=True, help="For yourself, everywhere."),
+        click.option(
+            "--global", "for_user", is_flag=True, help="For your user account, everywhere."
+        ),
         click.option(
             "--dir",
             "directory",
@@ -59,7 +61,7 @@ def chosen_place(
     """Return the environment or file that the options name: by default the active
     environment, else this directory."""
     if sum(map(bool, (name is not None, prefix, directory, for_user))) > 1:
-        raise click.UsageError("choose one of -n, -p, --dir and --global")
+        raise click.UsageError("give only one of -n, -p, --dir and --global")
     if for_user:
         return home().global_pin
     if name is not None:
@@ -80,7 +82,7 @@ def _active() -> Environment | None:
     if last and (told := why_no_folder(last)):
         raise EnvironmentNotFoundError(
             f"`{last}`, the active environment, {told[0]}",
-            "deactivate it, or say where: --dir ., -n ENV or -p PREFIX",
+            "deactivate it, or choose a place: --dir ., -n ENV or -p PREFIX",
         )
     return active_environment(os.environ)
 
@@ -101,13 +103,13 @@ def pin(
     directory: Path | None,
     for_user: bool,
 ) -> None:
-    """Tie REQUEST to an environment, a directory tree or yourself.
+    """Pin REQUEST for an environment, a directory tree or yourself.
 
-    REQUEST is as for `use`. Without an option: the active environment, else this directory. An
-    environment gets hooks that switch on activation and undo on deactivation, without
-    `cudaswitch init` in bash, zsh, dash, fish, tcsh and their kin, and in xonsh where conda or
+    REQUEST is as for `use`. The default is the active environment, or else this directory. An
+    environment gets hooks that switch on activation and undo it on deactivation: without
+    `cudaswitch init` in bash, zsh, dash, fish, tcsh and the like, and in xonsh where conda or
     `source-bash` runs them; with it in Nushell, PowerShell and all of xonsh. The version file of a
-    directory is written anew, without its comments, and deleted by `unpin`.
+    directory is rewritten, without its comments; `unpin` deletes it.
     """
     asked = parse_request(request, cudnn, libraries, gpus=gpus)
     is_auto = dealias(asked).text == "auto"
@@ -117,7 +119,7 @@ def pin(
     if isinstance(place, Path):
         kit = pins.pin_file(place, asked)
         auto = "what the active environment needs" if is_auto else None
-        talk.say(f"`{place}` asks for {_told(asked, kit, auto)}")
+        talk.say(f"`{place}` now requests {_told(asked, kit, auto)}")
         _tell_of_stronger(place, kit)
         return
     decision = pins.pin_environment(place, asked)
@@ -126,14 +128,14 @@ def pin(
     auto = f"`{asked.text}`{nothing}" if is_auto else None
     talk.say(f"`{place.prefix}` is pinned to {_told(asked, kit, auto)}")
     if is_auto and not kit and not decision.caution:
-        talk.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} tells why")
+        talk.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} explains why")
     if kit:
         output.tell_of_building(kit, decision.want.compiler)
     if unfit := hooks.misread(place):
         talk.say(
             f"conda misreads its path ({' '.join(map(repr, unfit))}) once it has scripts there"
         )
-        talk.hint("have it in a folder without these, or pin a directory with --dir")
+        talk.hint("move it to a folder without these, or pin a directory with --dir")
     talk.caution(decision.caution)
     if bundled and asked.libraries is None and not decision.caution:
         talk.say(f"LD_LIBRARY_PATH is left alone there: it brings its own CUDA ({bundled})")
@@ -158,7 +160,7 @@ def _tell_of_stronger(place: Environment | Path, kit: Toolkit | None) -> None:
         return
     there = decision.toolkit.name if decision.toolkit else "no toolkit"
     if chosen(os.environ):
-        talk.say(f"this shell has {there} by `use`")
+        talk.say(f"this shell uses {there}, chosen with `use`")
         talk.hint(way_out())
         return
     pinned, hint = pinned_environment(os.environ), None
@@ -169,7 +171,7 @@ def _tell_of_stronger(place: Environment | Path, kit: Toolkit | None) -> None:
         hint = f"cudaswitch unpin --dir {shlex.quote(os.path.dirname(asker))}"
     elif asker == "CUDASWITCH_VERSION":
         hint = f"unset {asker}"
-    talk.say(f"in this shell {asker} is stronger, and asks for {there}")
+    talk.say(f"in this shell {asker} takes precedence, and requests {there}")
     if hint:
         talk.hint(hint)
 
@@ -188,23 +190,25 @@ def _told(asked: Request, kit: Toolkit | None, auto: str | None) -> str:
 @click.command(epilog=output.examples("cudaswitch unpin -n thesis"))
 @place_options
 def unpin(name: str | None, prefix: Path | None, directory: Path | None, for_user: bool) -> None:
-    """Take a pin away, and an environment's hooks with it.
+    """Remove a pin, and with it an environment's hooks.
 
-    Without an option: that of the active environment, else of this directory.
+    The default is the pin of the active environment, or else of this directory.
     """
     place = chosen_place(name, prefix, directory, for_user)
     done = pins.unpin_file(place) if isinstance(place, Path) else pins.unpin_environment(place)
     shown = place if isinstance(place, Path) else place.prefix
     if not done:
-        raise CudaswitchError(_no_pin(place, for_user), "cudaswitch list shows who pins what")
+        raise CudaswitchError(
+            _no_pin(place, for_user), "cudaswitch list shows what pins each toolkit"
+        )
     is_file = isinstance(place, Path)
-    talk.say(f"removed `{shown}`" if is_file else f"`{shown}` is not pinned any more")
+    talk.say(f"removed `{shown}`" if is_file else f"`{shown}` is no longer pinned")
 
 
 def _no_pin(place: Environment | Path, for_user: bool) -> str:
     if not isinstance(place, Path):
         return f"`{place.prefix}` is not pinned"
     if os.path.lexists(place):
-        return f"`{place}` holds no pin"
+        return f"`{place}` has no pin"
     missing = f"`{place.name}` in `{place.parent}`"
     return f"there is no {'global pin' if for_user else missing}"

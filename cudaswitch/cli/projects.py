@@ -48,13 +48,13 @@ from cudaswitch.versions import Version
     "target",
     type=click.Path(),
     metavar="FILE",
-    help=f"Where to, - for stdout; else {NAME} beside the `.cuda-version`, or here.",
+    help=f"File to write, - for stdout.  [default: {NAME} beside the `.cuda-version`, or here]",
 )
 def lock(asked: Asked, target: str | None) -> None:
-    """Write down the exact packages for WHAT, each with its URL and sha256.
+    """Record the exact packages for WHAT, each with its URL and sha256.
 
-    WHAT is as for `install`; without it, what the project's `.cuda-version` says. Nothing is
-    downloaded where the source states hashes.
+    WHAT is as for `install`; the default is what the project's `.cuda-version` requests. Nothing
+    is downloaded if the source publishes hashes.
     """
     path = _default_place(asked) if target is None else _named_place(target)
     asked.use_mirror()
@@ -71,7 +71,7 @@ def lock(asked: Asked, target: str | None) -> None:
         except OSError as error:
             raise StoreError(
                 f"cannot write `{path}`: {error.strerror}",
-                hint_for(error, "say where to: -o FILE"),
+                hint_for(error, "name another file: -o FILE"),
             ) from None
     for one in chosen:
         talk.say(f"{place}: {_told(one.kit)}")
@@ -94,7 +94,9 @@ def _default_place(asked: Asked) -> str:
     path = str(file.with_name(NAME)) if file else NAME
     is_other = os.path.exists(path) and not os.path.isfile(path)
     if is_other or not os.path.realpath(path).endswith(NAME):
-        raise RequestError(f"`{path}` is no lock file", "move it away, or say where to: -o FILE")
+        raise RequestError(
+            f"`{path}` is not a lock file", "move it away, or name another file: -o FILE"
+        )
     return path
 
 
@@ -132,15 +134,15 @@ def _told(kit: LockedToolkit) -> str:
     "folder",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Look for the packages below DIR first, such as one made by `download`.",
+    help="Look for packages in DIR first, such as one filled by `download`.",
 )
 @options.offline
-@click.option("--force", is_flag=True, help="Replace toolkits of the same name.")
+@click.option("--force", is_flag=True, help="Replace toolkits that have the same name.")
 def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool) -> None:
     """Install exactly the packages that the lock file names for this platform.
 
-    Every file must have its sha256. Nothing is pinned: `.cuda-version` tells which toolkit
-    holds. Toolkits that are there already, of these packages, are left as they are.
+    Every file must match its sha256. Nothing is pinned: `.cuda-version` says which toolkit to
+    use. Toolkits already installed from exactly these packages are left as they are.
     """
     path = find_lock(lock_file, folder)
     mine = locked_for(path, [current_platform()])
@@ -203,12 +205,12 @@ def _present(store: Store, kit: LockedToolkit) -> Toolkit | None:
     help="The folder to fill.",
 )
 def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
-    """Bring the packages' files into a plain folder, with the lock file that names them.
+    """Download the packages' files into a plain folder, with a lock file that lists them.
 
-    WHAT is as for `install`; without it, what the lock file names, for all its platforms unless
-    --platform says which.
+    WHAT is as for `install`; the default is what the lock file lists, for all its platforms
+    unless --platform is given.
 
-    For a machine without network, where `cudaswitch sync --offline --from-dir DIR` uses them.
+    For machines without a network: `cudaswitch sync --offline --from-dir DIR` installs them there.
     """
     from cudaswitch.mirroring import put  # noqa: PLC0415  # for this alone
 

@@ -28,9 +28,9 @@ from cudaswitch.toolkit import Toolkit
 )
 @click.option("-n", "--name", metavar="ENV", help="Environment by name.")
 @click.option("-p", "--prefix", type=click.Path(path_type=Path), help="Environment by path.")
-@click.option("--driver", metavar="V", help="Ask for a machine with this driver.")
-@click.option("--cc", metavar="X.Y", help="Ask for a GPU of this compute capability.")
-@click.option("--gcc", metavar="N", help="Ask for this host compiler.")
+@click.option("--driver", metavar="V", help="Assume this driver version.")
+@click.option("--cc", metavar="X.Y", help="Assume a GPU of this compute capability.")
+@click.option("--gcc", metavar="N", help="Assume this gcc version.")
 @options.platform
 @output.json_option
 def resolve(
@@ -42,12 +42,12 @@ def resolve(
     platform: str | None,
     as_json: bool,
 ) -> None:
-    """Tell which CUDA and cuDNN an environment needs, whether this machine allows it, and why.
+    """Show which CUDA and cuDNN an environment needs, whether they run on this machine, and why.
 
-    Without -n and -p, the active environment. Reads its files, imports nothing, changes nothing.
+    The default is the active environment. Reads its files; imports and changes nothing.
     """
     if name is not None and prefix:
-        raise click.UsageError("choose one of -n and -p")
+        raise click.UsageError("give only one of -n and -p")
     if name is not None:
         environment = environment_named(name, os.environ)
     elif prefix:

@@ -32,7 +32,7 @@ _DRIVER = {True: "runs it", False: "too old", None: "-"}
     )
 )
 @click.argument("request", nargs=-1)
-@click.option("--from", "source", type=click.Choice(sources.NAMES), help="Ask only this source.")
+@click.option("--from", "source", type=click.Choice(sources.NAMES), help="Search only this source.")
 @options.channels
 @options.mirror
 @options.platform
@@ -47,11 +47,11 @@ def search(
     offline: bool,
     as_json: bool,
 ) -> None:
-    """Tell which toolkits and cuDNN can be had, from each source, the newest first.
+    """Show which toolkits and cuDNN versions each source offers, newest first.
 
     REQUEST is a version or range of CUDA (12.4, '>=11.2,<12', 12.4+cudnn9), `latest` for the newest
-    of each source, or `cudnn` with or without a version; everything without one. A source that
-    cannot be asked is named, and the others are shown.
+    of each source, or `cudnn` with or without a version; the default is everything. A source
+    that cannot be reached is reported, and the others are still shown.
     """
     sought = _sought(" ".join(request))
     if channels and source is None:
@@ -71,7 +71,7 @@ def search(
         found += _meant(sought, sorted(listed, key=_newest_first, reverse=True))
     # What is known of runfiles is no answer of anybody.
     if failed and len(failed) == sum(name != "runfile" for name, _ in places):
-        raise SourceError("no source could be asked", failed[0].hint)
+        raise SourceError("no source could be reached", failed[0].hint)
     rows = [(each, _runs(each, target)) for each in found]
     if as_json:
         talk.data({"packages": [_json(*row) for row in rows]})

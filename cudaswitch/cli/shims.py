@@ -23,7 +23,8 @@ class _Shims(output.Group):
         if args[0] in _REMOVALS:
             row, folder = shells.running_row(os.environ), str(home().shims)
             raise ChoiceError(
-                f"there is no `shims {args[0]}`: they are a folder", f"rm -r {row.quote(folder)}"
+                f"there is no `shims {args[0]}`: shims are just a folder to delete",
+                f"rm -r {row.quote(folder)}",
             )
         return super().resolve_command(ctx, args)
 
@@ -32,14 +33,14 @@ class _Shims(output.Group):
 def shims() -> None:
     """Keep one command per CUDA tool (nvcc, ptxas, nsys, ...) in a folder for PATH.
 
-    Each finds out where it is called which toolkit is asked for there, and becomes its
-    tool: for editors, make and cron, which run no shell hook.
+    Each shim finds the toolkit requested where it is called, and runs that toolkit's tool: for
+    editors, make and cron, which do not run shell hooks.
     """
 
 
 @shims.command("install", epilog=output.examples("cudaswitch shims install"))
 def install_command() -> None:
-    """Make the shims, and keep them up to date from now on."""
+    """Create the shims, and keep them up to date from now on."""
     tools = install()
     _told(tools)
     folder = str(home().shims)
@@ -50,7 +51,7 @@ def install_command() -> None:
 
 @shims.command("refresh", epilog=output.examples("cudaswitch shims refresh"))
 def refresh_command() -> None:
-    """Make the shims anew, after cudaswitch was moved or updated."""
+    """Recreate the shims, after cudaswitch was moved or updated."""
     if not installed():
         raise StoreError("no shims are installed", "cudaswitch shims install")
     _told(install())
@@ -76,5 +77,5 @@ def _told(tools: list[str]) -> None:
     for tool in tools:
         talk.line(tool)
     if not tools:
-        that = " that is installed has tools" if all_toolkits() else " is installed"
-        talk.say(f"no toolkit{that}, so there are no shims yet")
+        none = "installed toolkit has any tools" if all_toolkits() else "toolkit is installed"
+        talk.say(f"no {none}, so there are no shims yet")

@@ -22,10 +22,10 @@ from cudaswitch.versions import parse_request, quote_request
 @options.libraries
 @options.gpus
 def use(request: str, cudnn: str | None, libraries: str | None, gpus: str | None) -> None:
-    """Switch this shell to REQUEST, now.
+    """Switch this shell to REQUEST.
 
     REQUEST is a version (10.1), a range ('>=11.2,<12'), `latest`, an alias, `auto` for what the
-    active environment needs, `system` for none, or `-` for the one before.
+    active environment needs, `system` for none, or `-` for the previous one.
     """
     if request != "-":
         running.asked(request, cudnn, libraries, gpus)
@@ -34,7 +34,7 @@ def use(request: str, cudnn: str | None, libraries: str | None, gpus: str | None
 
 @click.command(epilog=output.examples("cudaswitch off"))
 def off() -> None:
-    """Undo `use` in this shell: what the environment or directory asks for applies again."""
+    """Undo `use` in this shell: what the environment or directory requests applies again."""
     _needs_integration("off", "system")
 
 
@@ -44,7 +44,7 @@ def _needs_integration(name: str, request: str) -> None:
     row = shells.ROWS[shells.SAME.get(mine, mine)]
     asked = "VERSION" if request == "-" else quote_request(request)
     raise CudaswitchError(
-        f"`{name}` changes the shell it is called in, which has not loaded cudaswitch yet",
+        f"`{name}` changes the current shell, which has not loaded cudaswitch yet",
         ready.loading(row) or row.evaluate.format(request=asked),
     )
 
@@ -57,7 +57,7 @@ class _Exec(click.Command):
             # Spelt out for a message, a line break would be another word.
             named = shlex.join(args[begins:]) if "".join(args[begins:]).isprintable() else "CMD..."
             meant = " ".join(["cudaswitch exec", *map(shlex.quote, args[:begins]), "--", named])
-            raise ChoiceError("name the command behind `--`", meant)
+            raise ChoiceError("put the command after `--`", meant)
         at = args.index("--") if "--" in args else len(args)
         ctx.meta["command"] = args[at + 1 :]
         return super().parse_args(ctx, args[:at])
@@ -113,14 +113,14 @@ def exec_command(
 ) -> None:
     """Run CMD with a toolkit, from anywhere: cron, systemd, Slurm, make.
 
-    REQUEST is as for `use`; without it, what would be active here. CMD's exit code and signals
-    pass through.
+    REQUEST is as for `use`; the default is what would be active here. CMD's exit code and
+    signals are passed through.
     """
     command: list[str] = ctx.meta["command"]
     if not command:
-        raise click.UsageError("name the command behind `--`: cudaswitch exec 12.4 -- make", ctx)
+        raise click.UsageError("put the command after `--`: cudaswitch exec 12.4 -- make", ctx)
     if cudnn and request is None:
-        raise click.UsageError("--cudnn goes with a REQUEST", ctx)
+        raise click.UsageError("--cudnn requires a REQUEST", ctx)
     running.run(request, command, cudnn, libraries, gpus)
 
 
@@ -134,10 +134,10 @@ def exec_command(
 @click.option(
     "--shell",
     metavar=f"[{'|'.join(shells.ROWS)}]",
-    help="Shell to print for; without one, the one that asks.",
+    help="Shell to print for.  [default: the calling shell]",
 )
 @click.option(
-    "--format", "form", type=click.Choice(list(formats.FORMATS)), help="Another format instead."
+    "--format", "form", type=click.Choice(list(formats.FORMATS)), help="Format to print instead."
 )
 def env(
     request: str,
@@ -147,10 +147,10 @@ def env(
     shell: str | None,
     form: str | None,
 ) -> None:
-    """Print the change for REQUEST, for a shell to evaluate or in another format.
+    """Print the environment changes for REQUEST, for a shell to evaluate or in another format.
 
-    REQUEST is as for `use`; `system` prints the way back.
+    REQUEST is as for `use`; `system` prints the changes that undo it.
     """
     if shell and form:
-        raise click.UsageError("choose one of --shell and --format")
+        raise click.UsageError("--shell and --format cannot be used together")
     formats.show_change(running.asked(request, cudnn, libraries, gpus), shell, form)

@@ -21,15 +21,15 @@ from cudaswitch.verifying import Finding, Report, check
     epilog=output.examples("cudaswitch verify", "cudaswitch verify 10.1.243+cudnn7.6.5 --repair")
 )
 @click.argument("toolkits", nargs=-1, metavar="[TOOLKIT...]")
-@click.option("--repair", is_flag=True, help="Put right what is wrong, from where it came.")
+@click.option("--repair", is_flag=True, help="Restore damaged files from their source.")
 @options.offline
 @output.json_option
 def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool) -> None:
-    """Compare every file of toolkits and packages with the hash recorded when it came.
+    """Check every file of toolkits and packages against the hash recorded at install.
 
-    One line for each that is changed, missing, or should not be there; exit code 1 if there is
-    any. Without TOOLKIT, everything, in shared stores too; --repair mends your own. Files that
-    should not be there are set aside by it, not deleted.
+    Prints one line for each file that is changed, missing, or should not be there, and exits with
+    1 if there are any. The default is to check everything, shared stores included; --repair fixes
+    only your own store. It moves files that should not be there aside instead of deleting them.
     """
     store = own_store()
     stores = [store, *all_stores()[1:]]
@@ -45,7 +45,9 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
         except StoreError as error:
             if not one.shared:
                 raise
-            unread = StoreError(error.message, f"tell who keeps the store `{one.home.folder}`")
+            unread = StoreError(
+                error.message, f"tell the maintainer of the store `{one.home.folder}`"
+            )
             talk.caution(unread)
     mended: list[Finding] = []
     if repair and store in reports and reports[store].findings:
@@ -95,10 +97,11 @@ def _tell(
     if mended:
         talk.say(f"repaired {talk.counted(len(mended), 'file')}")
     if found:
-        hint = "cudaswitch verify --repair" if not mended else "see who else writes there"
+        hint = "cudaswitch verify --repair" if not mended else "check what else writes there"
         store, _ = found[0]
         if store is not own:
-            hint = f"`{store.home.root}` is for those who keep it, with CUDASWITCH_HOME set to it"
+            place = f"`{store.home.root}`"
+            hint = f"only the maintainers of {place} can repair it, with CUDASWITCH_HOME set to it"
         talk.say(f"{talk.counted(len(found), 'file')} not as recorded")
         talk.hint(hint)
     elif not (toolkits or packages):

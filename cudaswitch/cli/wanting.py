@@ -27,10 +27,10 @@ from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, Version, parse_request, quote_request
 
 _WORDS = {
-    "cuda": "a version of CUDA stands by itself",
-    "cudnn": "cuDNN goes with a version of CUDA",
+    "cuda": "give the CUDA version alone, without the word cuda",
+    "cudnn": "give cuDNN together with a CUDA version",
 }
-LIBRARY_OF_FILE = "--cudnn goes with a version: name the file of cuDNN instead"
+LIBRARY_OF_FILE = "--cudnn requires a version: give cuDNN as a file, too"
 """Why files have no `--cudnn`."""
 _OF_VERSION = {
     "cudnn": "--cudnn",
@@ -67,7 +67,7 @@ def refuse_unheeded(why: str) -> None:
         # A mirror may have exact files too, and says of which source it is one.
         serves = name == "source" and context.params["mirror"]
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE and not serves:
-            raise click.UsageError(f"{option} goes with a version: {why}")
+            raise click.UsageError(f"{option} requires a version: {why}")
 
 
 def _is_known(alias: str) -> bool:
@@ -95,8 +95,8 @@ def wanted(what: str, cudnn: str | None) -> Request:
     request = parse_request(what, cudnn)
     if request.is_alias and os.path.lexists(what) and not _is_known(request.text):
         open_local(Path(what))
-        hint = f"if the file of that name is meant: ./{quote(what)}"
-        raise NotInstalledError(f"no alias `{what}` is known", hint)
+        hint = f"if you mean the file of that name: ./{quote(what)}"
+        raise NotInstalledError(f"there is no alias `{what}`", hint)
     request = dealias(request)
     if request.text == "system":
         raise RequestError("`system` cannot be installed", "cudaswitch adopt --scan")
@@ -106,7 +106,7 @@ def wanted(what: str, cudnn: str | None) -> Request:
     resolution = resolved(environment, [])
     if resolution.cuda is None:
         why = unknown(environment, resolution) or f"nothing in `{environment.prefix}` needs CUDA"
-        raise RequestError(why, "cudaswitch resolve tells why")
+        raise RequestError(why, "cudaswitch resolve explains why")
     # An environment that brings its own CUDA wants a toolkit for nvcc alone.
     library = None if resolution.bundled else resolution.cudnn
     return parse_request(resolution.cuda, cudnn or library)
@@ -152,7 +152,7 @@ class Order:
         if present and (self.fitting or self.offline):
             self._refuse_odd_components(request)
             if not (self.fitting or _is_full(request.text, request.cudnn)):
-                talk.say(f"CUDA {present.name} will do, as offline no newer one is looked for")
+                talk.say(f"using CUDA {present.name}: offline, no newer one is looked for")
             return present
         ground = self._ground(request)
         if ground is None:
@@ -184,11 +184,12 @@ class Order:
         """
         if source or self.names_components:
             whence = {"system": "adopted", "file": "from a file"}
-            talk.say(f"CUDA {kit.version} is there, {whence.get(kit.source, f'from {kit.source}')}")
+            shown = whence.get(kit.source, f"from {kit.source}")
+            talk.say(f"CUDA {kit.version} is already installed, {shown}")
             talk.hint(
                 f"--force installs that of {source}, if there is one"
                 if source
-                else "--force installs it again"
+                else "--force reinstalls it"
             )
 
     def _refuse_odd_components(self, request: Request) -> None:
@@ -263,7 +264,7 @@ def _asked(there: str, ask: Callable[[], Version]) -> Version | None:
     try:
         return ask()
     except SourceError as error:
-        talk.say(f"{there} will do, as no newer one is found: {error.message}")
+        talk.say(f"using {there}, as no newer one could be looked up: {error.message}")
         return None
 
 
