@@ -47,7 +47,7 @@ def resolved(environment: Environment, kits: Sequence[Toolkit]) -> Resolution:
     resolution = resolve(facts_of(Path(environment.prefix)), kits, absent=absent)
     if not resolution.runs:
         raise UnfitError(
-            f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` tells why",
+            f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` explains why",
             resolution.hint,
         )
     return resolution
@@ -57,7 +57,7 @@ def unknown(environment: Environment, resolution: Resolution) -> str | None:
     """Say that nothing tells which CUDA an environment needs, None where something does."""
     if resolution.cuda or all(it.known for it in resolution.frameworks):
         return None
-    return f"which CUDA `{environment.prefix}` needs is not known"
+    return f"cannot tell which CUDA `{environment.prefix}` needs"
 
 
 def ask(environment: Environment) -> Answer:

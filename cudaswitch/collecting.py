@@ -59,7 +59,7 @@ def collect(
     except OSError as error:
         raise StoreError(
             f"cannot remove `{error.filename}`: {error.strerror}",
-            hint_for(error, "see who may write there"),
+            hint_for(error, "check who can write there"),
         ) from None
     return found
 
@@ -88,7 +88,7 @@ def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     found = []
     with _changing(store, dry_run) as alone:
         if not alone:
-            say(f"left alone: packages in `{store.home.root}`, where locks do not work")
+            say(f"skipped: packages in `{store.home.root}`, where file locks do not work")
             return []
         used = store.used()
         for folder in _inside(store.home.packages):
@@ -101,10 +101,10 @@ def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
             try:
                 users = users_of([folder]) if dry_run else _discard(store, folder)
             except StoreError:
-                say(f"left alone: {folder.name}, which is being installed")
+                say(f"skipped: {folder.name}, which is being installed")
                 continue
             if users:
-                say(f"left alone: {folder.name}, in use by {some_of(users)}")
+                say(f"skipped: {folder.name}, in use by {some_of(users)}")
             else:
                 found.append(waste)
     return found
@@ -119,7 +119,7 @@ def _strange(path: Path, dry_run: bool, say: Say) -> list[Waste]:
         if os.path.isdir(path) and not os.path.islink(path) and not listed(path):
             return [_take("leftover", path, dry_run)]
     mend = "`cudaswitch verify --repair` sets it aside"
-    say(f"left alone: `{path}`, which is nothing of cudaswitch's: {mend}")
+    say(f"skipped: `{path}`, which does not belong to cudaswitch: {mend}")
     return []
 
 
@@ -162,8 +162,8 @@ def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
             if folder.name not in mendable:
                 found += _strange(folder, dry_run, say)
             elif mendable[folder.name]:
-                mend = f"`cudaswitch verify {folder.name} --repair` makes it anew"
-                say(f"left alone: toolkit {folder.name}, which has lost its record: {mend}")
+                mend = f"`cudaswitch verify {folder.name} --repair` restores it"
+                say(f"skipped: toolkit {folder.name}, whose record is missing: {mend}")
     return found
 
 
@@ -202,12 +202,14 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
     environment = environment_pinned_by(pin)
     rest = left_behind(environment) if environment else []
     if environment and rest and (users := may_be_in(Path(environment.prefix), left)):
-        say(f"left alone: the hooks of `{environment.prefix}`, for {some_of(users)}")
+        say(
+            f"skipped: the hooks of `{environment.prefix}`, which may be needed by {some_of(users)}"
+        )
         return []
     try:
         found = [_take("hook", path, dry_run) for path in rest]
     except OSError as error:
-        say(f"left alone: `{error.filename}`: {error.strerror}")
+        say(f"skipped: `{error.filename}`: {error.strerror}")
         return []
     if not dry_run:
         if environment:
@@ -222,7 +224,7 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
     found = []
     with idle(cache, make=not dry_run) as nobody:
         if not nobody:
-            say(f"left alone: `{cache}`, in use by another cudaswitch or not to be locked")
+            say(f"skipped: `{cache}`, which is in use by another cudaswitch or cannot be locked")
             return []
         for path in _inside(cache):
             if path.name.startswith(WORK):

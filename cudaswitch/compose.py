@@ -199,8 +199,8 @@ def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
     elif entry.placeholder:
         if entry.size > PLACED_BYTES:
             raise StoreError(
-                f"`{entry.path}` of {leaf.package.id} is too large to be written with a path in it",
-                "get the package from its maker",
+                f"`{entry.path}` of {leaf.package.id} is too large to have a path written into it",
+                "get the package from its publisher",
             )
         path.write_bytes(replaced(leaf.source.read_bytes(), entry, str(final)))
         path.chmod(0o755 if entry.executable else 0o644)
@@ -242,8 +242,8 @@ def replaced(content: bytes, entry: Entry, prefix: str) -> bytes:
     if entry.mode != "binary":
         if len(content) + content.count(old) * (len(new) - len(old)) > PLACED_BYTES:
             raise StoreError(
-                f"`{entry.path}` holds its placeholder so often that it would grow beyond measure",
-                "get the package from its maker",
+                f"`{entry.path}` contains its placeholder so often that it would grow too large",
+                "get the package from its publisher",
             )
         return content.replace(old, new)
     if len(new) > len(old):

@@ -40,12 +40,12 @@ def change(name: str, value: Value | None) -> None:
         if text != before:
             _write(path, name, value)
     except (TOMLKitError, UnicodeDecodeError, AttributeError) as error:
-        raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
+        raise RequestError(f"`{path}` is not valid TOML: {error}", "fix the file") from None
     except OSError as error:
-        why, hint = error.strerror, hint_for(error, "see who owns it")
+        why, hint = error.strerror, hint_for(error, "check who owns it")
         raise StoreError(f"cannot write `{path}`: {why}", hint) from None
     if value is None and text == before and name in settings.written():
-        raise RequestError(f"cannot take `{name}` out of `{path}`", "mend the file")
+        raise RequestError(f"cannot remove `{name}` from `{path}`", "fix the file")
     settings.forget()
 
 

@@ -89,10 +89,10 @@ def read_contents(toolkit: Path) -> Contents | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise StoreError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
+        raise StoreError(f"cannot read `{path}`: {error.strerror}", "check who owns it") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RequestError):
         raise StoreError(
-            f"the list `{path}` is damaged", "cudaswitch verify --repair writes it anew"
+            f"the list `{path}` is damaged", "cudaswitch verify --repair rewrites it"
         ) from None
 
 

@@ -120,7 +120,7 @@ def answer(
     if request.text == "system":
         if request.wanted_cudnn:
             raise RequestError(
-                f"cuDNN comes with a toolkit, and `system` brings none{request.asked}",
+                f"cuDNN comes with a toolkit, and `system` means no toolkit{request.asked}",
                 "leave cuDNN out",
             )
         decision = Decision(Want("system"), request.origin)
@@ -131,7 +131,7 @@ def answer(
         decision = Decision(_want(find(request), request), request.origin)
     if request.gpus and decision.want.home == "system":
         raise RequestError(
-            f"GPUs are chosen together with a toolkit, and `{request.text}` brings none",
+            f"GPUs are chosen together with a toolkit, and `{request.text}` means no toolkit",
             f"export CUDA_VISIBLE_DEVICES={request.gpus}",
         )
     return decision
@@ -199,4 +199,6 @@ def working_directory(variables: Mapping[str, str]) -> str:
         # It was removed; what its parents ask for still holds.
         if is_known:
             return logical
-        raise CudaswitchError("the working directory is gone", "change to another one") from None
+        raise CudaswitchError(
+            "the working directory no longer exists", "change to another directory"
+        ) from None

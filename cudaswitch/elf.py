@@ -151,7 +151,7 @@ def _dynamic(read: Read, elf: Elf, segments: list[_Segment], extent: int) -> Elf
         else:
             values[tag] = value
     if len(needed) > _MOST_NEEDED:
-        raise _FaultError("its dynamic section is damaged: it needs too many libraries")
+        raise _FaultError("its dynamic section is damaged: it lists too many libraries")
     interpreter = next((one for one in segments if one.kind == _INTERPRETER), None)
     wanted = [*needed, *(values[tag] for tag in (_SONAME, _RPATH, _RUNPATH) if tag in values)]
     start = _offset(segments, values.get(_STRTAB)) if wanted else 0

@@ -135,10 +135,10 @@ def environment_at(prefix: str | PathLike[str]) -> Environment:
     folder = extended(os.path.abspath(at_home(os.fspath(prefix))))
     if kind := kind_of(folder):
         return Environment(folder, kind)
-    without_marks = ("holds no conda-meta and no pyvenv.cfg", "create it first")
+    without_marks = ("has neither conda-meta nor pyvenv.cfg", "create it first")
     what, hint = why_no_folder(folder) or without_marks
     raise EnvironmentNotFoundError(
-        f"`{folder}` is no conda environment or virtualenv: it {what}",
+        f"`{folder}` is not a conda environment or virtualenv: it {what}",
         f"{hint}, or name another with -n or -p",
     )
 
@@ -241,8 +241,8 @@ def read_request(path: str | PathLike[str], *, anyones: bool = False) -> Request
                 version = _told(content) if len(owners) == 1 else "VERSION"
                 raise CudaswitchError(
                     f"`{shown}` belongs to another user and is not followed",
-                    f"if you trust it: cudaswitch use {version}, or CUDASWITCH_VERSION={version}"
-                    " for exec and shims",
+                    f"if you trust it, run cudaswitch use {version}, or set"
+                    f" CUDASWITCH_VERSION={version} for exec and shims",
                 )
     except OSError as error:
         instead = "set CUDASWITCH_VERSION to a version"
@@ -250,7 +250,7 @@ def read_request(path: str | PathLike[str], *, anyones: bool = False) -> Request
         raise CudaswitchError(f"cannot read `{shown}`: {error.strerror}", hint) from None
     if len(content) > VERSION_FILE_LIMIT:
         raise CudaswitchError(
-            f"`{shown}` is longer than {VERSION_FILE_LIMIT} bytes", "one request a line is enough"
+            f"`{shown}` is longer than {VERSION_FILE_LIMIT} bytes", "it needs only one request"
         )
     try:
         return parse_version_file(content.decode("utf-8", "replace"), shown)
@@ -273,8 +273,8 @@ def leads_elsewhere(path: str | PathLike[str]) -> bool:
 def another_file(shown: str) -> RequestError:
     """Return what there is to say of such a link."""
     return RequestError(
-        f"`{shown}` is a link to a file of another kind, which asks for no version",
-        "write a version into a file of its own",
+        f"`{shown}` is a link to some other kind of file, which does not request a version",
+        "write the version into a regular file",
     )
 
 

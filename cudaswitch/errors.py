@@ -30,7 +30,7 @@ def brief(text: str) -> str:
 _OPEN = (errno.EMFILE, errno.ENFILE)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """How the system says that there is no room for more."""
-UNREADABLE = "see who may read it, and whether its disk works"
+UNREADABLE = "check who can read it, and whether its disk works"
 """The usual hint for a file of somebody's that cannot be read."""
 
 
@@ -50,10 +50,10 @@ def hint_for(error: OSError, usual: str) -> str:
     if isinstance(error, SudoError):
         return "run it without sudo"
     if isinstance(error, FileExistsError):
-        return f"`{error.filename}` is no folder, or a link that leads nowhere: move it away"
+        return f"`{error.filename}` is not a folder, or is a dangling link: move it away"
     if error.errno in _OPEN:
-        return "see `ulimit -n`"
-    return "make room there" if error.errno in FULL else usual
+        return "check `ulimit -n`"
+    return "free some space there" if error.errno in FULL else usual
 
 
 class CudaswitchError(Exception):

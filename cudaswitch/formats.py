@@ -62,7 +62,7 @@ def _settable(made: EnvironmentChange | None, before: Variables) -> dict[str, st
     kept = [name for name in gpu_variables("0") if name in found and found[name] is None]
     if kept:
         talk.say(
-            f"{' and '.join(kept)}: left out, as this format cannot unset"
+            f"{' and '.join(kept)}: left out, as this format cannot unset variables"
             " and an empty value hides all GPUs"
         )
     return {name: value or "" for name, value in found.items() if name not in kept}
@@ -130,8 +130,8 @@ def _elvish(made: EnvironmentChange | None, before: Variables) -> str:
             value.encode()
         except UnicodeEncodeError:
             raise RequestError(
-                f"`{name}` has bytes that are no UTF-8, which Elvish cannot read",
-                "take them out, or use another shell",
+                f"`{name}` has bytes that are not UTF-8, which Elvish cannot read",
+                "remove them, or use another shell",
             ) from None
         lines.append(row.export.format(name=name, value=row.quote(value)) + "\n")
     return "".join(lines)
@@ -145,7 +145,7 @@ def _cmd(made: EnvironmentChange | None, before: Variables) -> str:
         if value and any(char in value for char in '"\r\n'):
             raise RequestError(
                 f"`{name}` has a quote or a line break, which a batch file cannot carry",
-                "take it out, or use another shell",
+                "remove it, or use another shell",
             )
         lines.append(f"@{row.export.format(name=name, value=row.quote(value or ''))}\r\n")
     return "".join(lines)

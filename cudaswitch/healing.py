@@ -68,7 +68,7 @@ def heal(found: Iterable[Path]) -> None:
             sweep(path)
             count += is_told
     if count:
-        say(f"removed {counted(count, 'leftover')} of runs that were killed")
+        say(f"removed {counted(count, 'leftover')} of killed runs")
 
 
 def _in(folder: Path) -> list[Path]:

@@ -175,7 +175,7 @@ def write_pin(
     except OSError as error:
         raise StoreError(
             f"cannot pin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
-            hint_for(error, "pin an environment that you may write, or a directory with --dir"),
+            hint_for(error, "pin an environment you can write to, or a directory with --dir"),
         ) from None
 
 
@@ -197,7 +197,7 @@ def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bo
     except OSError as error:
         raise StoreError(
             f"cannot unpin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
-            hint_for(error, "ask the owner of the environment"),
+            hint_for(error, "ask the environment's owner"),
         ) from None
     return True
 

@@ -84,8 +84,8 @@ class HostCompiler(NamedTuple):
                 f" accepts ({most if is_newer else self._accepted()})"
             )
         if self.better:
-            return f"{trouble}: {os.path.basename(self.better.path)} fits"
-        return f"{trouble}, and none that fits is installed"
+            return f"{trouble}: {os.path.basename(self.better.path)} is compatible"
+        return f"{trouble}, and no compatible one is installed"
 
     def _accepted(self) -> str:
         kind = self.default.kind if self.default else "gcc"

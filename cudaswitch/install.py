@@ -105,7 +105,7 @@ def install(
             known = {package.id: package for package in store.packages()}
             for package, stage in staged.values():
                 if stage is None and package.id not in known:
-                    raise StoreError(f"{package.id} was removed meanwhile", "try again")
+                    raise StoreError(f"{package.id} was removed in the meantime", "try again")
                 if stage is not None:
                     final = store.home.packages / package.id
                     store.staging.publish(stage, final, package.to_json(), undo, replaces=force)
@@ -157,7 +157,7 @@ def _each_once(named: Sequence[tuple[Artifact, Package]]) -> list[tuple[Artifact
             continue
         raise StoreError(
             f"`{rival.origin}` and `{artifact.origin}` both claim to be {package.id}",
-            "install the one that you trust",
+            "install the one you trust",
         )
     return [found[at] for at in sorted(found)]
 
@@ -171,7 +171,7 @@ def _refuse_foreign(package: Package, artifact: Artifact, platform: str | None) 
         f"`{artifact.origin}` is for {target}, and this is {wanted}"
         if platform is None
         else f"`{artifact.origin}` is for {target}, not for {platform}",
-        f"to keep it for such a machine, add --platform {target}",
+        f"to install it for such a machine, add --platform {target}",
     )
 
 
@@ -179,8 +179,8 @@ def _refuse_nameless(package: Package, artifact: Artifact) -> None:
     """Refuse a cuDNN archive that could be for any CUDA: it would be put together with each."""
     if package.form == "cudnn" and package.cuda is None:
         raise StoreError(
-            f"`{artifact.origin}` is cuDNN {package.version}, and only the name that its maker"
-            " gave it tells for which CUDA",
+            f"`{artifact.origin}` is cuDNN {package.version}, and only the name its publisher"
+            " gave it says for which CUDA",
             f"rename it, such as to cudnn-10.1-linux-x64-v{package.version}.tgz",
         )
 
@@ -207,7 +207,7 @@ def _stage(
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
     if package.id != identity.id or artifact.sha256 not in (None, package.sha256):
-        raise StoreError(f"`{artifact.origin}` changed while it was read", "try again")
+        raise StoreError(f"`{artifact.origin}` changed while it was being read", "try again")
     if present is None:
         return package, stage
     # conda ships one package in two containers, whose own hashes differ.
@@ -216,7 +216,7 @@ def _stage(
     raise StoreError(
         f"`{artifact.origin}` claims to be {present.id}, which is installed from"
         f" `{present.origin}` with other content",
-        "give --force to put this one in its place",
+        "use --force to replace it with this one",
     )
 
 
@@ -241,7 +241,7 @@ def unpacked(path: Path, stage: Path, origin: str | None = None) -> Package:
         if os.path.lexists(stage / "tree" / package.root / name):
             raise ArchiveError(
                 f"`{origin or path}` holds `{name}`, which is cudaswitch's own record of a toolkit",
-                "get the file from its maker; nothing of it was installed",
+                "get the file from its publisher; nothing was installed",
             )
     # Before it can be renamed, and while nobody waits for the store.
     sync_tree(stage)
@@ -292,18 +292,18 @@ def adoption(
         present = kits.get(recipe.toolkit.name)
         if present and (present.source, present.path) != ("system", recipe.toolkit.path):
             raise StoreError(
-                f"`{path}` would be toolkit {present.name}, and that is there already, at"
+                f"`{path}` would be toolkit {present.name}, which already exists, at"
                 f" `{present.path}`",
-                f"give this one another name: cudaswitch adopt {quote(str(path))} --as VERSION",
+                f"give this one another version: cudaswitch adopt {quote(str(path))} --as VERSION",
             )
     return made
 
 
 def _refuse_place(store: Store, path: Path) -> None:
     # A link to it would be followed.
-    refuse_unsafe_path(str(path), "move it to a plain folder, or `mount --bind` it on one")
+    refuse_unsafe_path(str(path), "move it to a plain folder, or `mount --bind` it onto one")
     if path.is_relative_to(store.home.toolkits.resolve()):
-        raise StoreError(f"`{path}` is in the store already", "cudaswitch list")
+        raise StoreError(f"`{path}` is already in the store", "cudaswitch list")
 
 
 def _make(store: OwnStore, recipe: Recipe, force: bool, undo: contextlib.ExitStack) -> None:
@@ -319,7 +319,7 @@ def _make(store: OwnStore, recipe: Recipe, force: bool, undo: contextlib.ExitSta
     # Where locks do not work, somebody may have removed one meanwhile.
     for at in kit.packages:
         if read_package(store.home.packages / at) is None:
-            raise StoreError(f"{at} was removed meanwhile", "try again")
+            raise StoreError(f"{at} was removed in the meantime", "try again")
 
 
 def fill(store: OwnStore, recipe: Recipe, stage: Path) -> Contents:

@@ -130,9 +130,9 @@ def read_lock(path: Path) -> tuple[LockedToolkit, ...]:
     try:
         content = read_regular(path, LIMIT)
     except (FileNotFoundError, NotADirectoryError):
-        raise CudaswitchError(f"no file `{path}`", "cudaswitch lock writes one") from None
+        raise CudaswitchError(f"there is no file `{path}`", "create one: cudaswitch lock") from None
     except OSError as error:
-        hint = "see who owns it, or run cudaswitch lock again"
+        hint = "check who owns it, or run cudaswitch lock again"
         if isinstance(error, IsADirectoryError):
             hint = f"name a file in it: --lock {quote(str(path / NAME))}"
         raise CudaswitchError(f"cannot read `{path}`: {error.strerror}", hint) from None
@@ -142,19 +142,19 @@ def read_lock(path: Path) -> tuple[LockedToolkit, ...]:
 def parse_lock(content: bytes, path: Path) -> tuple[LockedToolkit, ...]:
     """Read the content of a lock file; `path` names it in messages."""
     if any(line.count(b".") > _DOTS for line in content.splitlines()):
-        raise _unusable(path, "it has a line that cudaswitch does not write")
+        raise _unusable(path, "it has a line that cudaswitch did not write")
     try:
         data = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise _unusable(path, f"it is no TOML ({error})") from None
+        raise _unusable(path, f"it is not valid TOML ({error})") from None
     if not data:
         raise _unusable(path, "it is empty")
     found = data.get("version")
     if found is None:
-        raise _unusable(path, "it names no version of its format")
+        raise _unusable(path, "it does not state the version of its format")
     if found != FORMAT:
         raise CudaswitchError(
-            f"`{path}` has format {found!r:.20}, and this cudaswitch reads {FORMAT}",
+            f"`{path}` has format {found!r:.20}, and this cudaswitch reads format {FORMAT}",
             "use the newer cudaswitch that wrote it, or run cudaswitch lock again",
         )
     return tuple(_toolkit(row, path) for row in _rows(data, "toolkit", path))
@@ -164,14 +164,14 @@ def _toolkit(row: Mapping[str, Any], path: Path) -> LockedToolkit:
     cuda, cudnn, release = (row.get(key) for key in ("cuda", "cudnn", "release"))
     for key, value in (("cuda", cuda), ("cudnn", cudnn)):
         if value is not None and not (isinstance(value, str) and _REQUEST.fullmatch(value)):
-            raise _unusable(path, f"a toolkit has no usable `{key}`")
+            raise _unusable(path, f"a toolkit has no valid `{key}`")
     if row.get("platform") not in PLATFORMS:
-        raise _unusable(path, "a toolkit has no usable `platform`")
+        raise _unusable(path, "a toolkit has no valid `platform`")
     try:
         if release is not None:
             Version(release)
     except (RequestError, TypeError, AttributeError):
-        raise _unusable(path, "a toolkit has no usable `release`") from None
+        raise _unusable(path, "a toolkit has no valid `release`") from None
     packages = tuple(_package(one, path) for one in _rows(row, "package", path))
     if not packages:
         raise _unusable(path, "a toolkit has no packages")
@@ -182,18 +182,18 @@ def _package(row: Mapping[str, Any], path: Path) -> Locked:
     for key, fits in (("url", _URL.fullmatch), ("sha256", is_sha256), ("name", _WORD.fullmatch)):
         value = row.get(key)
         if not isinstance(value, str) or not fits(value):
-            raise _unusable(path, f"a package has no usable `{key}`")
+            raise _unusable(path, f"a package has no valid `{key}`")
     for key in ("version", "build"):
         value = row.get(key, "")
         if not isinstance(value, str) or (value and not _WORD.fullmatch(value)):
-            raise _unusable(path, f"{row['name']} has no usable `{key}`")
+            raise _unusable(path, f"{row['name']} has no valid `{key}`")
     size = row.get("size")
     if size is not None and (type(size) is not int or size <= 0):
-        raise _unusable(path, f"{row['name']} has no usable `size`")
+        raise _unusable(path, f"{row['name']} has no valid `size`")
     if row.get("source") not in _SOURCES:
-        raise _unusable(path, f"{row['name']} has no usable `source`")
+        raise _unusable(path, f"{row['name']} has no valid `source`")
     if row["source"] == "pypi" and not row.get("version"):
-        raise _unusable(path, f"{row['name']} has no usable `version`")
+        raise _unusable(path, f"{row['name']} has no valid `version`")
     texts = {key: row.get(key, "") for key in ("name", "version", "build", "source", "url")}
     return Locked(**texts, sha256=row["sha256"], size=size)
 
@@ -201,12 +201,12 @@ def _package(row: Mapping[str, Any], path: Path) -> Locked:
 def _rows(data: Mapping[str, Any], key: str, path: Path) -> list[Mapping[str, Any]]:
     rows = data.get(key, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise _unusable(path, f"`{key}` is no table")
+        raise _unusable(path, f"`{key}` is not a table")
     return rows
 
 
 def _unusable(path: Path, reason: str) -> CudaswitchError:
     # Under another name it may be any file.
-    other = "name a lock file, as cudaswitch lock writes it"
+    other = "name a lock file written by cudaswitch lock"
     hint = "run cudaswitch lock again" if path.name == NAME else other
     return CudaswitchError(f"cannot use `{path}`: {reason}", hint)

@@ -138,7 +138,7 @@ def held(path: Path, busy_with: str, patience: float, *, shared: bool = False) -
             if waited >= patience:
                 raise StoreError(
                     f"{lock.holder} has been busy with {busy_with} for {patience:g} s",
-                    f"wait for it or end it, then do this again; it holds `{path}`",
+                    f"wait for it or stop it, then try again; it holds `{path}`",
                 )
             if waited >= _SILENCE and not told:
                 say(f"waiting for {lock.holder}, which is busy with {busy_with}")

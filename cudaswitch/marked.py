@@ -60,8 +60,8 @@ def refuse_half(text: bytes, path: object) -> None:
     """Raise StoreError, which names `path`, where a marker of ours is without its fellow."""
     if is_half(text):
         raise StoreError(
-            f"`{path}` has a marker of cudaswitch without its other half",
-            f"take the lines from `{_OPEN.decode()}` to `{_CLOSE.decode()}` out by hand",
+            f"`{path}` has only one of cudaswitch's two markers",
+            f"remove the lines from `{_OPEN.decode()}` to `{_CLOSE.decode()}` by hand",
         )
 
 

@@ -49,8 +49,8 @@ def origin(store: OwnStore, at: str) -> Package:
                 if package.id == at:
                     return package
     raise StoreError(
-        f"nothing tells any more where {at} came from",
-        f"delete `{store.home.packages / at}`, and install it again",
+        f"there is no longer any record of where {at} came from",
+        f"delete `{store.home.packages / at}`, then reinstall it",
     )
 
 
@@ -75,7 +75,7 @@ def _opened(folder: Path, store: int) -> Iterator[Path]:
             what = "closed to you" if is_shut else "not open as the store is"
             raise StoreError(
                 f"`{folder}` is {what}, and somebody else's",
-                "ask who owns it to run cudaswitch verify --repair",
+                "ask its owner to run cudaswitch verify --repair",
             ) from None
         yield folder
     for name in os.listdir(folder):
@@ -160,7 +160,7 @@ def _toolkit(folder: Path) -> Toolkit:
         # Of one that was adopted the store has its record alone.
         again = "adopt" if names_in(folder) == [MANIFEST] else "install"
         raise StoreError(
-            f"nothing tells any more what toolkit {folder.name} is made of",
+            f"there is no longer any record of what toolkit {folder.name} is made of",
             f"delete `{folder}`, and {again} it again",
         )
     packages = contents.packages
@@ -195,7 +195,7 @@ def recipe_of(store: OwnStore, name: str) -> Recipe:
     for at in kit.packages:
         package = read_package(store.home.packages / at)
         if package is None:
-            raise StoreError(f"toolkit {kit.name} lacks its package {at}")
+            raise StoreError(f"toolkit {kit.name} is missing its package {at}")
         packages.append(package)
     if kit.base is None and all(package.component == "cudnn" for package in packages):
         # The list alone does not tell it; the adopted toolkit may have a cuDNN of its own.
@@ -209,14 +209,14 @@ def recipe_of(store: OwnStore, name: str) -> Recipe:
         bare = next(below, None)
         if bare is None:
             raise StoreError(
-                f"the toolkit below {kit.name} is not known any more",
+                f"the toolkit that {kit.name} is based on is no longer known",
                 f"cudaswitch remove {kit.name}",
             )
         kit = kit._replace(base=bare.path, source=bare.source)
     if not os.path.isdir(kit.ground):
         raise StoreError(
-            f"the toolkit `{kit.ground}` below {kit.name} is gone",
-            f"adopt it again where it is now, or cudaswitch remove {kit.name}",
+            f"the toolkit `{kit.ground}` that {kit.name} is based on is gone",
+            f"adopt it again where it is now, or run cudaswitch remove {kit.name}",
         )
     return Recipe(kit, tuple(packages))
 

@@ -76,7 +76,7 @@ def require_indexer() -> None:
         import rattler.index  # noqa: F401, PLC0415  # an extra, and large
     except ImportError:
         raise SourceError(
-            "indexing a conda channel needs py-rattler", "pip install 'cudaswitch[conda]'"
+            "indexing a conda channel requires py-rattler", "pip install 'cudaswitch[conda]'"
         ) from None
 
 
@@ -134,8 +134,8 @@ def _nvidia(folder: Path, item: Item) -> list[str]:
     release = item.release if product == "cuda" else _cudnn_release(item.row.version)
     if release is None:
         raise SourceError(
-            f"the lock file does not tell the CUDA release of `{item.row.file}`",
-            "cudaswitch lock writes one that does",
+            f"the lock file does not state the CUDA release of `{item.row.file}`",
+            "create one that does: cudaswitch lock",
         )
     index = redist / f"redistrib_{release}.json"
     text = _with_entry(index, item, path)
@@ -163,7 +163,8 @@ def _with_entry(index: Path, item: Item, path: str) -> str:
             component[FOLDERS[item.platform]] = entry
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise SourceError(
-            f"`{index}` is no index of NVIDIA's", "remove it, and mirror what it listed again"
+            f"`{index}` is not one of NVIDIA's indexes",
+            "remove it, then mirror again what it listed",
         ) from None
     return json.dumps(known, indent=2, sort_keys=True) + "\n"
 

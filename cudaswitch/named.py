@@ -47,18 +47,18 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
         return environment_at(active)
     if not fitting:
         names = {"base" if _is_root(prefix) else os.path.basename(prefix) for prefix in known}
-        raise EnvironmentNotFoundError(f"no environment `{name}` is known", _meant(name, names))
+        raise EnvironmentNotFoundError(f"there is no environment `{name}`", _meant(name, names))
     if not named and len({os.path.realpath(prefix) for prefix in fitting}) > 1:
         paths = ", ".join(f"`{prefix}`" for prefix in fitting)
-        raise EnvironmentNotFoundError(f"`{name}` may be each of {paths}", "name one with -p")
+        raise EnvironmentNotFoundError(f"`{name}` may be any of {paths}", "choose one with -p")
     return environment_at((named or fitting)[0])
 
 
 def _meant(name: str, names: set[str]) -> str:
     if near := nearest(name, sorted(names)):
-        return f"did you mean `{near}`? Else name it with -p PREFIX"
-    known = f"known are {some_of(sorted(names))}; " if names else ""
-    return f"{known}name it with -p PREFIX"
+        return f"did you mean `{near}`? If not, give its path with -p PREFIX"
+    known = f"known environments: {some_of(sorted(names))}; " if names else ""
+    return f"{known}give its path with -p PREFIX"
 
 
 def known_environments(variables: Mapping[str, str]) -> list[str]:

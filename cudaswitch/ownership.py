@@ -26,7 +26,7 @@ def refuse_everybodys(folder: str) -> None:
     """Raise StoreError where everybody could replace what lies in `folder`."""
     for place in _spellings(folder):
         if _is_everybodys(place):
-            raise StoreError(f"everybody may write the store `{place}`", _closing(place))
+            raise StoreError(f"the store `{place}` is writable by everyone", _closing(place))
 
 
 def tell_of_everybodys(folder: str) -> None:
@@ -39,7 +39,7 @@ def tell_of_everybodys(folder: str) -> None:
     _told.add(folder)
     for place in dict.fromkeys(above for one in _spellings(folder) for above in _above(one)):
         if _is_everybodys(place):
-            say(f"everybody may write `{place}`, and so replace the store `{folder}`")
+            say(f"`{place}` is writable by everyone, who could thus replace the store `{folder}`")
             hint(_closing(place))
             return
 
@@ -95,5 +95,7 @@ def refuse_sudo(folder: str) -> None:
     there = next(filter(os.path.exists, (folder, *_above(folder))))
     if os.stat(there).st_uid == caller:
         raise SudoError(
-            errno.EPERM, "it is not root's, and `sudo` would leave files of root", there
+            errno.EPERM,
+            "it does not belong to root, and `sudo` would leave root's files in it",
+            there,
         )

@@ -117,9 +117,12 @@ def listed(folder: str | PathLike[str]) -> list[str]:
     except OSError as error:
         at = _first_there(folder)
         if isinstance(error, NotADirectoryError):
-            why, hint = f"`{at}` is no folder", "set CUDASWITCH_HOME to a folder, or move it away"
+            why, hint = (
+                f"`{at}` is not a folder",
+                "move it away, or set CUDASWITCH_HOME to a folder",
+            )
         else:
-            why, hint = str(error.strerror), opening(at, "see who owns it", "u+rwx")
+            why, hint = str(error.strerror), opening(at, "check who owns it", "u+rwx")
         raise StoreError(f"cannot read `{folder}`: {why}", hint) from None
 
 

@@ -71,10 +71,10 @@ class _FaultError(Exception):
 
 def _parsed(read: Read) -> Pe:
     if read(0, 2) != b"MZ":
-        raise _FaultError("it is no program or library of Windows")
+        raise _FaultError("it is not a Windows program or library")
     (start,) = struct.unpack("<I", read(60, 4))
     if read(start, 4) != b"PE\0\0":
-        raise _FaultError("it is no program or library of Windows")
+        raise _FaultError("it is not a Windows program or library")
     machine, count, size, flags = struct.unpack("<HH12xHH", read(start + 4, 20))
     optional = read(start + 24, size)
     (magic,) = struct.unpack_from("<H", optional)

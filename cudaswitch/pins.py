@@ -65,10 +65,10 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
     except OSError as error:
         raise StoreError(
             f"cannot write `{error.filename}`: {error.strerror}",
-            hint_for(error, "pin a directory that you may write"),
+            hint_for(error, "pin a directory you can write to"),
         ) from None
     if anothers:
-        say(f"`{path}` was another user's, and is yours now")
+        say(f"`{path}` belonged to another user, and is now yours")
     return kit
 
 
@@ -145,10 +145,10 @@ def unpin_file(path: Path) -> bool:
     except OSError as error:
         raise StoreError(
             f"cannot remove `{error.filename}`: {error.strerror}",
-            hint_for(error, "see who may write there"),
+            hint_for(error, "check who can write there"),
         ) from None
     if anothers:
-        say(f"`{path}` was another user's, and is gone")
+        say(f"removed `{path}`, which belonged to another user")
     return was_there
 
 
@@ -202,7 +202,7 @@ def _refuse_others(environment: Environment) -> None:
     """Raise StoreError if the environment is somebody else's, who could decide what we write."""
     if not environment.is_own():
         raise StoreError(
-            f"the hooks of `{environment.prefix}` stay as they are: they are not yours"
+            f"the hooks of `{environment.prefix}` were not updated: they belong to another user"
         )
 
 

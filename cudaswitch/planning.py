@@ -67,7 +67,7 @@ class Holdings(NamedTuple):
                     raise StoreError(
                         f"{rival.packages[0].id} and {recipe.packages[0].id} would both be"
                         f" toolkit {recipe.toolkit.name}",
-                        "install one of them",
+                        "install only one of them",
                     )
         libraries = [package.id for package in new if package.component == "cudnn"]
         if libraries:
@@ -170,9 +170,9 @@ class Holdings(NamedTuple):
         first, *more = sorted(differing[names[0]])
         several, are = ("s", "are") if names[1:] else ("", "is")
         raise StoreError(
-            f"toolkit{several} {', '.join(names)} {are} there already, of other packages ({first}"
-            + (f" and {len(more)} more differ)" if more else " differs)"),
-            f"cudaswitch remove {' '.join(names)}, or give --force",
+            f"toolkit{several} {', '.join(names)} {are} already installed, from other packages"
+            f" ({first}" + (f" and {len(more)} more differ)" if more else " differs)"),
+            f"cudaswitch remove {' '.join(names)}, or use --force",
         )
 
     def _parts(self, kit: Toolkit) -> list[Package]:
@@ -180,8 +180,8 @@ class Holdings(NamedTuple):
         missing = [at for at in kit.packages if at not in self.packages]
         if missing:
             raise StoreError(
-                f"toolkit {kit.name} lacks its package {missing[0]}",
-                f"cudaswitch remove {kit.name}, then install it again",
+                f"toolkit {kit.name} is missing its package {missing[0]}",
+                f"cudaswitch remove {kit.name}, then reinstall it",
             )
         found = [self.packages[at] for at in kit.packages]
         return [package for package in found if package.component != "cudnn"]
@@ -243,8 +243,8 @@ def release_of_pieces(packages: Sequence[Package]) -> Version | None:
         return None
     names = ", ".join(sorted(package.name for package in pieces.values()))
     raise StoreError(
-        f"no toolkit can be made of {names} alone",
-        "install it together with the CUDA runtime (cudart) of its release, in one command",
+        f"a toolkit cannot be made from {names} alone",
+        "install it together with the CUDA runtime (cudart) of the same release, in one command",
     )
 
 
@@ -264,6 +264,6 @@ def _bare_name(kit: Toolkit) -> str:
 
 def _taken(name: str, place: str) -> StoreError:
     return StoreError(
-        f"toolkit {name} is there already, made of `{place}`",
-        f"cudaswitch remove {name}, or give --force",
+        f"toolkit {name} is already installed, based on `{place}`",
+        f"cudaswitch remove {name}, or use --force",
     )

@@ -98,6 +98,6 @@ def expanded(path: str) -> str:
     if found.startswith("~"):
         # Otherwise a folder of that name would be made here.
         variables = "CUDASWITCH_HOME, CUDASWITCH_CACHE or CUDASWITCH_CONFIG"
-        hint = f"set HOME, or name it in full in {variables}"
-        raise StoreError(f"`{path}`: that home folder is not known", hint)
+        hint = f"set HOME, or use an absolute path in {variables}"
+        raise StoreError(f"cannot expand `{path}`: that home folder is not known", hint)
     return os.path.abspath(found)

@@ -75,14 +75,14 @@ def why_closed(name: str, path: str) -> tuple[str, str] | None:
         return None
     from shlex import quote  # noqa: PLC0415  # only mistakes need it
 
-    closed = f"`{file}` is there, but may not be executed"
+    closed = f"`{file}` exists, but is not executable"
     if not _is_noexec(file):
         return closed, f"chmod +x {quote(file)}"
     mount = os.path.realpath(file)
     # Where a folder of the same device is mounted, `ismount` does not tell.
     while not os.path.ismount(mount) and _is_noexec(os.path.dirname(mount)):
         mount = os.path.dirname(mount)
-    hint = f"mount -o remount,exec {quote(mount)}, or have it on another file system"
+    hint = f"mount -o remount,exec {quote(mount)}, or move it to another file system"
     return f"{closed}: `{mount}` is mounted noexec", hint
 
 

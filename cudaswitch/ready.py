@@ -80,13 +80,13 @@ def remove(shell: shells.Shell) -> None:
 def fault(shell: shells.Shell) -> str | None:
     """Tell what is wrong with the ready file of a shell, None where nothing is."""
     if not os.path.isfile(path_of(shell)):
-        return "it is not there"
+        return "it does not exist"
     if not all(map(os.path.isfile, shells.beside(shell, path_of(shell)))):
-        return f"`{shells.folder_beside(path_of(shell))}` lacks what it sources"
+        return f"`{shells.folder_beside(path_of(shell))}` lacks the files it sources"
     with contextlib.suppress(OSError):
         command = _command(_read_bound())
         if command and not os.access(command, os.X_OK):
-            return f"it starts `{command}`, which is not there"
+            return f"it starts `{command}`, which does not exist"
     return None
 
 

@@ -51,11 +51,11 @@ def why_no_folder(path: str | os.PathLike[str]) -> tuple[str, str] | None:
     try:
         os.stat(os.path.join(path, "."))
     except FileNotFoundError:
-        return "is not there", "create it first"
+        return "does not exist", "create it first"
     except NotADirectoryError:
-        return "is no directory", "name a directory"
+        return "is not a directory", "name a directory"
     except OSError as error:
-        return f"cannot be looked into ({error.strerror})", "see who owns it"
+        return f"cannot be read ({error.strerror})", "check who owns it"
     return None
 
 
@@ -66,9 +66,11 @@ def opening(path: str | os.PathLike[str], instead: str, mode: str = "u+r") -> st
     try:
         is_own = os.stat(path).st_uid == os.geteuid()
     except OSError:
-        return f"see who owns the folder, or {instead}"
+        return f"check who owns the folder, or {instead}"
     return (
-        f"chmod {mode} {quote(os.fspath(path))}" if is_own else f"it is another user's: {instead}"
+        f"chmod {mode} {quote(os.fspath(path))}"
+        if is_own
+        else f"it belongs to another user: {instead}"
     )
 
 

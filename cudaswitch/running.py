@@ -130,7 +130,7 @@ def _program(tool: str, path: str, kit: Toolkit | None) -> str:
     if closed := why_closed(tool, path):
         raise ToolMissingError(*closed)
     if os.path.isdir(tool) and os.sep in tool:
-        raise ToolMissingError(f"`{tool}` is a folder, and no program")
+        raise ToolMissingError(f"`{tool}` is a folder, not a program")
     if os.sep in tool or not tool:
         raise ToolMissingError(f"there is no program `{tool}`")
     raise ToolMissingError(f"`{tool}` is not on PATH", _who_has(tool))
@@ -183,12 +183,12 @@ def _refuse_program(tool: str, program: str, error: OSError) -> None:
     runner = os.fsdecode(line[2:].strip(b" \t").partition(b" ")[0]).replace("\r", "\\r")
     shown = f"`{runner}`" if script else "a loader"
     if error.errno == errno.ENOENT:
-        raise ToolMissingError(f"`{tool}` is to be run by {shown}, which is not there") from None
+        raise ToolMissingError(f"`{tool}` is run by {shown}, which does not exist") from None
     if error.errno == errno.EACCES:
-        why = f"`{tool}` is to be run by {shown}, which may not be executed"
+        why = f"`{tool}` is run by {shown}, which is not executable"
         raise (ToolMissingError(why) if script else error) from None
     if b"\0" in head:
-        raise CudaswitchError(f"`{tool}` is no program for this machine") from None
+        raise CudaswitchError(f"`{tool}` is not a program for this machine") from None
 
 
 def _as_started() -> dict[str, str]:

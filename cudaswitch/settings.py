@@ -102,12 +102,12 @@ def _number(text: str, kind: type[int] | type[float]) -> Value:
         return text
 
 
-FOLDER = Kind("a folder in full, or from `~` on", _is_folder, str)
-URL = Kind("a URL of https, http or file", _is_url, str)
-INDEX = Kind("a URL of https, http or file, or a folder in full", _is_index, str)
-NAMES = Kind("a list of texts", _is_list, lambda text: tuple(text.replace(",", " ").split()))
+FOLDER = Kind("an absolute path, or one that begins with ~", _is_folder, str)
+URL = Kind("an https, http or file URL", _is_url, str)
+INDEX = Kind("an https, http or file URL, or an absolute path", _is_index, str)
+NAMES = Kind("a list of strings", _is_list, lambda text: tuple(text.replace(",", " ").split()))
 PATHS = Kind(
-    "a list of folders, each in full or from `~` on",
+    "a list of folders, each an absolute path or one that begins with ~",
     _are_folders,
     lambda text: tuple(filter(None, text.split(os.pathsep))),
 )
@@ -129,19 +129,19 @@ class Setting(NamedTuple):
 
 SETTINGS = {
     # No variable: what shells have ready must not differ from one shell to the next.
-    "libraries": Setting(MODE, "auto", None, "Whether toolkits go on LD_LIBRARY_PATH"),
+    "libraries": Setting(MODE, "auto", None, "Whether to add toolkits to LD_LIBRARY_PATH"),
     "stores": Setting(PATHS, (), "CUDASWITCH_STORES", "Shared stores, searched after your own"),
-    "cache": Setting(FOLDER, None, "CUDASWITCH_CACHE", "The folder of downloads"),
+    "cache": Setting(FOLDER, None, "CUDASWITCH_CACHE", "The folder for downloads"),
     "offline": Setting(FLAG, False, "CUDASWITCH_OFFLINE", "Use only what is on this machine"),
     "jobs": Setting(COUNT, 4, "CUDASWITCH_JOBS", "Files downloaded at once"),
     "timeout": Setting(SOME_SECONDS, 30, "CUDASWITCH_TIMEOUT", "Seconds to wait for a server"),
     "wait": Setting(SECONDS, 600, "CUDASWITCH_WAIT", "Seconds to wait for another cudaswitch"),
-    "channels": Setting(NAMES, (), "CUDASWITCH_CHANNELS", "conda channels, in their order"),
+    "channels": Setting(NAMES, (), "CUDASWITCH_CHANNELS", "conda channels, in the order searched"),
     "mirrors.conda": Setting(
-        URL, None, "CUDASWITCH_CHANNEL_ALIAS", "Where channels with plain names lie"
+        URL, None, "CUDASWITCH_CHANNEL_ALIAS", "Where channels with plain names are"
     ),
     "mirrors.nvidia": Setting(URL, None, "CUDASWITCH_NVIDIA_URL", "A mirror of NVIDIA's server"),
-    "mirrors.pypi": Setting(INDEX, None, "PIP_INDEX_URL", "The package index that pip asks"),
+    "mirrors.pypi": Setting(INDEX, None, "PIP_INDEX_URL", "The package index that pip uses"),
 }
 
 
@@ -198,7 +198,7 @@ def way_online() -> str:
     """Name what lets a command use the network, where it was kept from that."""
     found = asked("offline")
     if not found.value:
-        return "run the command once without --offline"
+        return "run the command without --offline"
     is_variable = found.origin == SETTINGS["offline"].variable
     return f"unset {found.origin}" if is_variable else "cudaswitch config unset offline"
 
@@ -225,15 +225,15 @@ def known(name: str, where: str = "") -> str:
     if name in SETTINGS:
         return name
     near = nearest(name, SETTINGS)
-    hint = f"did you mean `{near}`?" if near else "cudaswitch config list names them all"
+    hint = f"did you mean `{near}`?" if near else "cudaswitch config list shows them all"
     if not where:
-        raise ChoiceError(f"`{name}` is no setting", hint)
+        raise ChoiceError(f"there is no setting `{name}`", hint)
     from shlex import quote  # noqa: PLC0415  # only mistakes need it
 
     # No other command runs as long as it is there.
     out = f"cudaswitch config unset {'-- ' if name.startswith('-') else ''}{quote(name)}"
     raise RequestError(
-        f"`{name}` in `{where}` is no setting", f"{hint} If not: {out}" if near else out
+        f"`{name}` in `{where}` is not a setting", f"{hint} If not: {out}" if near else out
     )
 
 
@@ -270,13 +270,13 @@ def _parsed(path: str) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        instead = "set CUDASWITCH_CONFIG to a file that you may read"
-        hint = opening(path, instead) if isinstance(error, PermissionError) else "mend the file"
+        instead = "set CUDASWITCH_CONFIG to a file you can read"
+        hint = opening(path, instead) if isinstance(error, PermissionError) else "fix the file"
         raise RequestError(f"cannot read `{path}`: {error.strerror}", hint) from None
     try:
         return _flat(_loaded(data.decode()))
     except (ValueError, RecursionError) as error:
-        raise RequestError(f"`{path}` is no TOML: {error}", "mend the file") from None
+        raise RequestError(f"`{path}` is not valid TOML: {error}", "fix the file") from None
 
 
 def _loaded(text: str) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _written(home: Home, tool: str) -> bool:
         if path.read_bytes() == content.encode():
             return True
         if os.path.getsize(path) and not is_shim(path):
-            talk.say(f"`{path}` is no shim, and stays")
+            talk.say(f"`{path}` is not a shim, and was kept")
             return False
     # It can be made again.
     write_atomically(path, content, 0o755, lasting=False)
@@ -131,14 +131,14 @@ def _written(home: Home, tool: str) -> bool:
 def _refuse_foreign_hands(folder: Path) -> None:
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode):
-        raise StoreError(f"`{folder}` cannot hold commands: it is no folder", "remove it")
+        raise StoreError(f"`{folder}` cannot hold shims: it is not a folder", "remove it")
     if status.st_uid != os.geteuid():
         raise StoreError(
-            f"`{folder}` is another's, who alone may change the commands in it",
-            "it is for them: cudaswitch shims refresh",
+            f"`{folder}` belongs to another user, who alone can change the shims in it",
+            "ask its owner to run cudaswitch shims refresh",
         )
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise StoreError(
-            f"`{folder}` cannot hold commands: others may write it",
+            f"`{folder}` cannot hold shims: others can write to it",
             f"chmod go-w {quote(str(folder))}",
         )

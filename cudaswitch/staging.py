@@ -74,8 +74,8 @@ def require_writable(home: Home, *, mends: bool = False) -> None:
         raise StoreError(f"the file `{home.layout}` is damaged", "cudaswitch verify --repair")
     if found != LAYOUT:
         raise StoreError(
-            f"the store `{home.folder}` has layout {found}, this cudaswitch writes {LAYOUT}",
-            "use the newer cudaswitch that made it",
+            f"the store `{home.folder}` has layout {found}, but this cudaswitch writes {LAYOUT}",
+            "use the newer cudaswitch that created it",
         )
 
 
@@ -100,7 +100,7 @@ def refuse_unwritable(home: Home) -> None:
 def _unwritable(home: Home, error: OSError) -> StoreError:
     return StoreError(
         f"cannot write the store `{home.folder}`: {error.strerror}",
-        hint_for(error, "set CUDASWITCH_HOME to a folder of yours"),
+        hint_for(error, "set CUDASWITCH_HOME to a folder you can write to"),
     )
 
 
@@ -259,5 +259,5 @@ def written(home: Home) -> Iterator[None]:
         named = error.filename if Path(error.filename or "").is_absolute() else home.root
         raise StoreError(
             f"cannot write `{named}`: {error.strerror}",
-            hint_for(error, "set CUDASWITCH_HOME to a folder that you may write"),
+            hint_for(error, "set CUDASWITCH_HOME to a folder you can write to"),
         ) from None

@@ -75,10 +75,10 @@ def shell_of(name: str | None, variables: Mapping[str, str], option: str) -> she
     if name and shells.SAME.get(name, name) in shells.TYPED:
         return shells.integrated(name)  # says what there is instead
     person = variables.get("SHELL")
-    theirs = f"the shell of $SHELL (`{person}`)" if person else f"no $SHELL is set, and `{asked}`"
+    theirs = f"the shell of $SHELL (`{person}`)" if person else f"$SHELL is not set, and `{asked}`"
     said = f"`{asked}`" if name else theirs
     raise (ChoiceError if name else RequestError)(
-        f"{said} has no startup file that we know",
+        f"{said} has no startup file that cudaswitch knows",
         f"name one of {', '.join(rows)}: cudaswitch init {option} bash",
     )
 
@@ -91,7 +91,7 @@ def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
 
 def _installing(shell: shells.Shell, path: Path) -> Edit:
     target, before = _read(
-        path, f"add this line in what makes the file: {ready.loading(shell, there=True)}"
+        path, f"add this line to what generates the file: {ready.loading(shell, there=True)}"
     )
     line = shell.source.format(file=shell.quote(str(ready.path_of(shell)))).encode()
     marked.refuse_half(before or b"", path)
@@ -107,7 +107,7 @@ def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
 
 
 def _removing(path: Path) -> Edit:
-    target, before = _read(path, "take the marked lines out of what makes the file")
+    target, before = _read(path, "remove the marked lines from what generates the file")
     if before is None:
         return Edit(path, target, None, None)
     marked.refuse_half(before, path)
@@ -121,9 +121,9 @@ def editing(path: Path, change: Callable[[bytes], bytes]) -> Edit:
 
     Raises StoreError for one that is not theirs to edit.
     """
-    target, before = _read(path, "edit what makes the file")
+    target, before = _read(path, "edit what generates the file")
     if before is None:
-        raise StoreError(f"`{path}` is not there", "do it again")
+        raise StoreError(f"`{path}` does not exist", "run the command again")
     return Edit(path, target, before, change(before))
 
 
@@ -212,12 +212,12 @@ def apply(edit: Edit) -> None:
     except OSError as error:
         raise StoreError(
             f"cannot write `{edit.path}`: {error.strerror}",
-            hint_for(error, "see who may write it"),
+            hint_for(error, "check who can write to it"),
         ) from None
 
 
 def _changed(edit: Edit) -> StoreError:
-    return StoreError(f"`{edit.path}` was changed in the meantime", "do it again")
+    return StoreError(f"`{edit.path}` was changed in the meantime", "run the command again")
 
 
 def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -227,13 +227,13 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
     if ours and (end := _END.search(above)):
         number = above.count(b"\n", 0, end.start()) + 1
         ending = f"line {number} (`{printable(end[0].decode(errors='replace'))}`)"
-        what = f"`{edit.path}` may end in {ending}, before that line is reached"
+        what = f"`{edit.path}` may end in {ending}, before that line runs"
         found.append((what, "move the marked lines above it"))
     others = list(second_lines(shell, edit.path, variables))
     for one in others:
-        what = f"`{one.path}` has another line that loads cudaswitch, line {one.number}"
+        what = f"`{one.path}` also loads cudaswitch, on line {one.number}"
         is_alone = shell.name == "bash" and not one.along
-        found.append((what, "have `. ~/.bashrc` there" if is_alone else "take that line out"))
+        found.append((what, "put `. ~/.bashrc` there" if is_alone else "remove that line"))
     if shell.name == "bash" and all(one.along for one in others):
         login = login_file(variables)
         if login is None or not mentions_bashrc(login):
@@ -243,7 +243,7 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
             line = '[ -z "$BASH_VERSION" ] || . ~/.bashrc' if name == ".profile" else ". ~/.bashrc"
             # The last line of theirs may lack its end.
             put = f"printf '\\n{line}\\n'" if login else f"echo '{line}'"
-            what = f"login shells of bash go without: {shown} read `.bashrc`"
+            what = f"login shells of bash do not load it: {shown} read `.bashrc`"
             found.append((what, f"{put} >> ~/{name}"))
     return found
 

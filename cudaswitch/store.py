@@ -108,8 +108,8 @@ class Store:
                 raise
             if error.message not in _told:
                 _told.add(error.message)
-                keeper = f"tell who keeps the store `{self.home.folder}`"
-                passed = f"{error.message}, so it is passed over"
+                keeper = f"tell the maintainer of the store `{self.home.folder}`"
+                passed = f"{error.message}, so it is skipped"
                 caution(StoreError(passed, keeper if self.shared else error.hint))
             return None
 
@@ -196,7 +196,9 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     gone = [(kit, store) for store in searched for kit in store.toolkits() if _fits(kit, request)]
     if gone:
         kit, store = gone[-1]
-        keeper = f"tell who keeps the store `{store.home.folder}`, or ask for another toolkit"
+        keeper = (
+            f"tell the maintainer of the store `{store.home.folder}`, or request another toolkit"
+        )
         # A pin that asks for it holds it.
         force = "--force " if request.origin else ""
         hint = f"cudaswitch remove {force}{kit.name}" if store is searched[0] else keeper
@@ -206,7 +208,7 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
         extra = " without cuDNN" if request.cudnn == "none" else f" with cuDNN {request.cudnn}"
     option = f" --cudnn {request.wanted_cudnn}" if request.wanted_cudnn else ""
     lacking = [store.home.folder for store in searched if store.is_away()]
-    away = "".join(f"; the store `{folder}` is not there" for folder in lacking)
+    away = "".join(f"; the store `{folder}` does not exist" for folder in lacking)
     meant = spelling_hint(request.text) if request.text.isdigit() else None
     raise NotInstalledError(
         f"CUDA {request.text}{extra} is not installed{request.asked}{away}",
@@ -269,10 +271,10 @@ def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
         name = request.text
         text = next((table[name] for table in tables if table.get(name)), None)
         if text is None:
-            raise NotInstalledError(f"no alias `{name}` is known{asked}", _meant(name, tables))
+            raise NotInstalledError(f"there is no alias `{name}`{asked}", _meant(name, tables))
         if name in passed:
             raise RequestError(
-                f"alias `{name}` leads to itself: {', '.join((*passed, name))}{asked}",
+                f"alias `{name}` refers to itself: {', '.join((*passed, name))}{asked}",
                 f"cudaswitch alias {name} VERSION",
             )
         passed.append(name)
@@ -287,7 +289,7 @@ def _meant(name: str, tables: Sequence[Mapping[str, str]]) -> str:
         return hint
     low = name.lower()
     if low in TAKEN and low not in KEYWORDS:
-        return "`system` stands for no toolkit"
+        return "`system` means no toolkit"
     words = {word.lower(): word for word in (*KEYWORDS, *(word for it in tables for word in it))}
     if near := nearest(low, words):
         return f"did you mean `{words[near]}`?"
@@ -295,11 +297,11 @@ def _meant(name: str, tables: Sequence[Mapping[str, str]]) -> str:
 
     if framework := framework_called(name):
         return (
-            "cudaswitch install auto brings what the active environment needs;"
-            f" cudaswitch compat {framework.name} tells what that may be"
+            "cudaswitch install auto installs what the active environment needs;"
+            f" cudaswitch compat {framework.name} shows what that may be"
         )
-    there = "cudaswitch list and cudaswitch alias tell what there is"
-    return f"{there}; cudaswitch alias {name} VERSION makes it"
+    there = "cudaswitch list shows the toolkits, cudaswitch alias the names"
+    return f"{there}; to create it: cudaswitch alias {name} VERSION"
 
 
 def read_toolkit(folder: str | PathLike[str]) -> Toolkit | None:

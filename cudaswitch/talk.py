@@ -41,7 +41,7 @@ def say(text: str) -> None:
 
 def from_here(text: str) -> str:
     """Name the version file that asks by `./` where it is that of the working directory."""
-    asker = "asked for by {}/.cuda-version".format
+    asker = "requested by {}/.cuda-version".format
     if "/.cuda-version" not in text:
         return text
     try:
@@ -90,7 +90,7 @@ def warn_of_forced_libraries(libraries: str | None, bundled: str | None) -> None
     """
     if bundled and libraries == "always":
         say(
-            "the toolkit's libraries go before those that the environment brings"
+            "the toolkit's libraries come before those that the environment brings"
             f" ({bundled}), and these may then fail to load with an undefined symbol"
         )
         hint("--libraries auto leaves LD_LIBRARY_PATH alone there")

@@ -55,12 +55,12 @@ def current(as_json: bool = False) -> None:
         )
         return
     if path is None:
-        asked = talk.from_here(f"system (asked for by {decision.origin})")
+        asked = talk.from_here(f"system (requested by {decision.origin})")
         talk.line(asked if decision is not NOTHING else "none")
         if decision is NOTHING:
             _why_none()
     else:
-        talk.line(talk.from_here(f"{kit.name if kit else path} (asked for by {decision.origin})"))
+        talk.line(talk.from_here(f"{kit.name if kit else path} (requested by {decision.origin})"))
         talk.line(path)
     if path is not None and not os.path.isdir(path):
         talk.say("that is gone")
@@ -76,7 +76,7 @@ def removed(kit: Toolkit) -> None:
     talk.say(f"removed {kit.name}")
     on = applied(os.environ)
     if on and on.home == kit.path:
-        talk.hint(f"this shell has it still: {way_out()}")
+        talk.hint(f"this shell still uses it: {way_out()}")
 
 
 def way_out() -> str:
@@ -94,7 +94,7 @@ def _why_none() -> None:
         return
     nvcc = f"{environment.prefix}/bin/nvcc" if environment.owner == "C" else ""
     if os.access(nvcc, os.X_OK):
-        talk.say(f"`{nvcc}` is the environment's own, and nobody asks for another")
+        talk.say(f"`{nvcc}` is the environment's own, and nothing requests another")
     talk.caution(automatic.refused(environment))
 
 
@@ -191,7 +191,7 @@ def _load() -> str:
     if found and found[1]:
         from cudaswitch.ready import loading  # noqa: PLC0415  # the same
 
-        return f"open a new {row.name}, or in this one: {loading(row)}"
+        return f"open a new {row.name}, or run in this one: {loading(row)}"
     return "cudaswitch init --install"
 
 
@@ -221,7 +221,7 @@ def which(name: str, consumer: str | None = None, as_json: bool = False) -> None
     talk.line(winner.path)
     talk.say(why)
     if consumer:
-        talk.say(f"asked for by `{answer.consumer}`")
+        talk.say(f"requested by `{answer.consumer}`")
     if answer.runs:
         talk.say(f"it runs {answer.runs}")
     for note in answer.notes:
@@ -241,7 +241,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     having = [kit for kit in toolkits_here() if _has(kit.path, name)]
     decision = _asking_for(having) if having else None
     kit = decision.toolkit if decision else having[-1] if having else None
-    why = f"`{name}` is not found in this shell"
+    why = f"`{name}` was not found in this shell"
     hint = f"cudaswitch use {kit.name}" if kit else None
     environment = active_environment(os.environ)
     # There LD_LIBRARY_PATH is left alone.
@@ -257,7 +257,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
         elif hint:
             hint += " --libraries always"
     elif decision and kit and (instead := _instead_of(kit.path)):
-        asked = talk.from_here(f"CUDA {kit.name} (asked for by {decision.origin})")
+        asked = talk.from_here(f"CUDA {kit.name} (requested by {decision.origin})")
         why += f", which has {instead}: {asked} has it"
         hint = _mend(decision, kit)
     return ToolMissingError(why, hint)
@@ -335,8 +335,8 @@ def installed(as_json: bool = False) -> None:
     _without_toolkit(pins, kits)
     own = all_stores()[0]
     if own.is_away():
-        talk.say(f"your store `{own.home.folder}` is a link that leads nowhere")
-        talk.hint("see whether the disk with it is mounted")
+        talk.say(f"your store `{own.home.folder}` is a dangling link")
+        talk.hint("check that the disk it points to is mounted")
     elif not kits:
         talk.say("no toolkit is installed")
         talk.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
@@ -348,7 +348,7 @@ def _without_toolkit(pins: Sequence[Holding], kits: Sequence[Toolkit]) -> None:
     others = [one for one in pins if one.home is None or not {one.home, real_path(one.home)} & held]
     if others:
         named = [f"{one.holder} ({one.request or 'which cannot be read'})" for one in others]
-        talk.say(f"pinned to what is not installed: {talk.some_of(named)}")
+        talk.say(f"pinned, but not installed: {talk.some_of(named)}")
 
 
 def _state(kit: Toolkit, holders: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ def refuse_unsafe_path(
     if bad:
         shown = " ".join(repr(char).replace("\\\\", "\\") for char in bad)
         raise StoreError(
-            f"`{path}` cannot hold a toolkit: its path has {shown}, which PATH, the loader"
+            f"`{path}` cannot hold a toolkit: its path contains {shown}, which PATH, the loader"
             " or conda would misread",
             hint,
         )

@@ -133,7 +133,7 @@ class Request(NamedTuple):
     @property
     def asked(self) -> str:
         """Who asked, as messages end with it; "" where that need not be told."""
-        return f" (asked for by {self.origin})" if self.origin else ""
+        return f" (requested by {self.origin})" if self.origin else ""
 
     def __str__(self) -> str:
         return f"{self.text}+cudnn{self.cudnn}" if self.cudnn else self.text
@@ -187,7 +187,7 @@ def parse_request(
     alias; `cudnn` is a version prefix or `none` and wins over one behind a `+`.
     Raises RequestError for anything else; nothing is ever expanded or executed.
     """
-    where = f" (asked for by {origin})" if origin else ""
+    where = f" (requested by {origin})" if origin else ""
     base, plus, extra = text.strip().partition("+")
     if not extra:
         base += plus
@@ -206,9 +206,11 @@ def parse_request(
     if not (is_version(base) or _is_name(base) or is_range):
         hint = "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system"
         if base.startswith(("/", "~", ".")) and not base.startswith("~="):
-            hint = "cudaswitch adopt FOLDER takes up a toolkit that is there"
+            hint = "to register an existing toolkit: cudaswitch adopt FOLDER"
         if base.endswith(".lock"):
-            hint = f"cudaswitch sync --lock {quote_request(base)} installs what a lock file names"
+            hint = (
+                f"to install what a lock file lists: cudaswitch sync --lock {quote_request(base)}"
+            )
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",
             spelling_hint(base) or hint,
@@ -234,7 +236,7 @@ def spelling_hint(text: str) -> str | None:
     if meant := _OTHER_WORDS.get(rest):
         return f"write it as {meant}"
     if cudnn := re.fullmatch(r"cudnn[-_= ]*([0-9.]*)", rest):
-        return f"cuDNN goes with a toolkit: VERSION --cudnn {cudnn[1] or 'VERSION'}"
+        return f"give cuDNN together with a toolkit: VERSION --cudnn {cudnn[1] or 'VERSION'}"
     for word in ("cudatoolkit", "cuda", "cu", "v"):
         rest = rest.removeprefix(word).lstrip()
     rest = re.sub("(?<=[0-9]) +(?=[0-9])", "_", rest).replace(" ", "")
@@ -268,7 +270,9 @@ def _several(text: str) -> str | None:
     if text.count("-") == 1 and len(names) == 2:
         low, high = sorted(map(Version, names))
         return f"write it as '>={low},<={high}'"
-    return f"name one of them, or where several may stand, one after the other: {' '.join(names)}"
+    return (
+        f"name one of them, or, where several are allowed, one after the other: {' '.join(names)}"
+    )
 
 
 def _check(key: str, value: str | None, where: str) -> None:
@@ -345,10 +349,10 @@ def parse_version_file(text: str, origin: str) -> Request:
         word, equals, behind = map(str.strip, line.partition("="))
         if equals and _is_name(word) and word not in _KEYS:
             raise RequestError(
-                f"no key `{brief(word)}` is known at {where}", f"there are {', '.join(_KEYS)}"
+                f"unknown key `{brief(word)}` at {where}", f"choose from {', '.join(_KEYS)}"
             )
         if word in _KEYS and equals and not behind:
-            raise RequestError(f"`{word}` has no value at {where}", "write one, or drop the line")
+            raise RequestError(f"`{word}` has no value at {where}", "write one, or remove the line")
         # Only ranges have blanks, behind their commas.
         if not line.isascii() or (len(value.split()) > 1 and "," not in value):
             raise RequestError(
@@ -356,18 +360,20 @@ def parse_version_file(text: str, origin: str) -> Request:
                 # An older PowerShell writes two bytes for each letter.
                 "save it as UTF-8"
                 if "\0" in line
-                else "one request a line: `10.1`, or `cuda 10.1` and `cudnn 7.6`",
+                else "write one request per line: `10.1`, or `cuda 10.1` and `cudnn 7.6`",
             )
         if key in found:
             raise RequestError(f"a second `{key}` line at {where}", "keep one of them")
         found[key] = (value, where)
     for key, (value, where) in found.items():
-        said = f" (asked for by {where})"
+        said = f" (requested by {where})"
         _check(key, value, said)
         if key == "gpus":
             parse_gpus(value, said)
     if "cuda" not in found:
-        raise RequestError(f"{origin} asks for no CUDA version", "write for example `10.1` into it")
+        raise RequestError(
+            f"{origin} does not request a CUDA version", "write for example `10.1` into it"
+        )
     value, where = found["cuda"]
     return parse_request(
         value,

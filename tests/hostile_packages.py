@@ -79,24 +79,24 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
         "no index": lambda: bz2.compress(member(LIBRARY, b"x") + ZEROS),
         "index is a link": lambda: tar_bz2(index=link("info/index.json", "other")),
     },
-    "`info/index.json` is no JSON": {
+    "`info/index.json` is not valid JSON": {
         "index is no JSON": lambda: tar_bz2(index=member("info/index.json", b"{")),
     },
-    "`info/index.json` is no JSON object": {
+    "`info/index.json` is not a JSON object": {
         "index is a list": lambda: tar_bz2(index=member("info/index.json", b"[]")),
     },
-    "lists more than any CUDA package has": {
+    "lists more files than any CUDA package has": {
         "index of endless depth": lambda: tar_bz2(index=deep_json()),
     },
     "larger than metadata can be": {
         "index of 17 MiB": lambda: tar_bz2(index=member("info/index.json", b" " * (17 << 20))),
     },
-    "`info/index.json` can be read in two ways": {
+    "`info/index.json` is ambiguous": {
         "index with a key twice": lambda: tar_bz2(
             index=member("info/index.json", json.dumps(INDEX).encode()[:-1] + b', "name": "x"}')
         ),
     },
-    "is no name or build": {
+    "is not a package name or build": {
         "name with a path": lambda: tar_bz2(index=index_member(name="../canary")),
         "name with a blank": lambda: tar_bz2(index=index_member(name="cuda toolkit")),
         "hidden name": lambda: tar_bz2(index=index_member(name=".cuda")),
@@ -179,10 +179,10 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
             METADATA=b"Name: nvidia-cuda-nvcc\nName: x\nVersion: 13.0.88\n"
         ),
     },
-    "which is no file of it": {
+    "which is not one of its files": {
         "prefix in a missing file": lambda: tar_bz2(member("info/has_prefix", b"lib/more\n")),
     },
-    "a line that cannot be read": {
+    "an invalid line": {
         "prefix line of two words": lambda: tar_bz2(
             member("info/has_prefix", f"text {LIBRARY}\n".encode())
         ),
@@ -200,13 +200,13 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
     "no checksum": {
         "xz, without checksum": lambda: xz_without_check(cudnn_tar()),
     },
-    "outside of it": {
+    "outside its top-level folder": {
         "cudnn, two top folders": lambda: gzip.compress(cudnn_tar(member("other/a", b"x"))),
     },
-    "does not tell its platform": {
+    "does not state its platform": {
         "cudnn, no version": lambda: gzip.compress(member("cuda/lib64/libcudnn.so", b"x") + ZEROS),
     },
-    "not the one top folder": {
+    "lacks their single top-level folder": {
         "unknown top folder": lambda: gzip.compress(member("project-1.0/a", b"x") + ZEROS),
         "no top folder": lambda: gzip.compress(member("a", b"x") + ZEROS),
     },
@@ -215,7 +215,7 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
             member("cuda_nvcc-linux-ppc64le-12.4.131-archive/bin/nvcc", b"x") + ZEROS
         ),
     },
-    "other members than a .conda": {
+    "members that a .conda": {
         "conda, a member too many": lambda: conda_zip(extra=b"x"),
     },
     "format that cudaswitch does not know": {
@@ -236,7 +236,7 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
     "data follows its zip": {
         "zip, data behind": lambda: wheel_of() + b"x",
     },
-    "data lies between": {
+    "there is data between": {
         "zip, data between": lambda: with_gap(wheel_of()),
     },
     "disagrees with the zip directory": {
@@ -318,14 +318,14 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
     "is a JSON file": {
         "JSON": lambda: b'{"message": "Not Found"}',
     },
-    "no archive of a kind": {
+    "not a kind of archive": {
         "text": lambda: b"hello\n",
         "one byte": lambda: b"B",
     },
     "is a Debian package": {
         "Debian package": lambda: b"!<arch>\ndebian-binary   1700000000  0     0     100644  4",
     },
-    "is a script, and no runfile": {
+    "is a script, but not one of NVIDIA's runfiles": {
         "script": lambda: b"#!/bin/sh\n# Makeself\n",
     },
     "is a program": {

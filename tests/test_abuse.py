@@ -108,7 +108,7 @@ def test_records_of_toolkits_are_passed_over(work: Arena, case: str) -> None:
     assert (outcome.code, outcome.out) == (0, ""), outcome
     message, hint, *_ = outcome.err.splitlines()
     assert words in message, outcome
-    assert message.endswith(", so it is passed over"), outcome
+    assert message.endswith(", so it is skipped"), outcome
     assert hint == "hint: cudaswitch verify --repair", outcome
     assert work.state() == before
 

@@ -161,7 +161,7 @@ def test_scan_leaves_names_that_are_taken_and_our_own_alone(home: Home, tmp_path
     one, two = toolkit(tmp_path / "one"), toolkit(tmp_path / "two")
     succeeded(home.run("adopt", one))
     done = home.run("adopt", "--scan", "--yes", CUDA_HOME=str(two))
-    assert f"left alone: `{two}`" in done.stderr
+    assert f"skipped: `{two}`" in done.stderr
     assert f"cudaswitch adopt {two} --as VERSION\n" in done.stderr
     assert str(two) not in "\n".join(succeeded(done))
     own = builders.cudatoolkit_10_1(tmp_path)
@@ -169,7 +169,7 @@ def test_scan_leaves_names_that_are_taken_and_our_own_alone(home: Home, tmp_path
     inside = home.store / "toolkits/10.1.243"
     done = home.run("adopt", "--scan", "--json", CUDA_HOME=str(inside))
     assert str(inside) not in "\n".join(succeeded(done))
-    refused(home.run("adopt", inside), "in the store already", hint="list")
+    refused(home.run("adopt", inside), "already in the store", hint="list")
 
 
 def test_scan_adopts_what_it_can(home: Home, tmp_path: Path) -> None:
@@ -187,8 +187,8 @@ def test_scan_adopts_what_it_can(home: Home, tmp_path: Path) -> None:
     done = home.run("adopt", "--scan", "--yes", **where)
     told = "\n".join(succeeded(done))
     assert (str(odd) in told, str(taken) in told, str(good) in told) == (False, False, True)
-    assert f"left alone: `{odd}` cannot hold" in done.stderr
-    assert f"left alone: `{taken}` would be" in done.stderr
+    assert f"skipped: `{odd}` cannot hold" in done.stderr
+    assert f"skipped: `{taken}` would be" in done.stderr
     assert (prefix / "etc/cudaswitch/want").read_text().splitlines()[-1] == good.name
 
 
@@ -221,8 +221,8 @@ BAD = {
         lambda at: executable(at / "bin/nvcc", "#!/bin/sh\necho V13.0.48\n"),
         "nothing else of a CUDA toolkit",
     ),
-    "a link to itself": (lambda at: at.symlink_to(at), "no toolkit"),
-    "a dangling link": (lambda at: at.symlink_to("gone"), "no toolkit"),
+    "a link to itself": (lambda at: at.symlink_to(at), "not a toolkit"),
+    "a dangling link": (lambda at: at.symlink_to("gone"), "not a toolkit"),
 }
 
 
@@ -283,7 +283,7 @@ def test_a_path_that_cannot_be_carried_is_refused(home: Home, tmp_path: Path, na
 
 def test_a_backslash_is_shown_as_it_is(home: Home, tmp_path: Path) -> None:
     done = home.run("adopt", toolkit(tmp_path / "a\\b"))
-    assert r"its path has '\', which" in done.stderr
+    assert r"its path contains '\', which" in done.stderr
 
 
 def test_a_path_that_ends_with_a_blank_is_listed_whole(home: Home, tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_a_folder_is_one_toolkit_whatever_it_was_before(home: Home, tmp_path: Pa
     succeeded(home.run("adopt", place))
     done = home.run("adopt", place, "--as", "11.2.2")
     assert succeeded(done) == [f"11.2.2  {place}"]
-    assert "cudaswitch: `11.2.152` is 11.2.2 from now on\n" in done.stderr
+    assert "cudaswitch: `11.2.152` is now called 11.2.2\n" in done.stderr
     assert "from now on" not in home.run("adopt", place, "--as", "11.2.2").stderr
     assert names(home) == [("11.2.2", None)]
     asked = home.run("exec", "11.2", "--", "printenv", "CUDA_HOME")

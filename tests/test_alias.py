@@ -34,19 +34,19 @@ def test_aliases(stocked: Home, tmp_path: Path) -> None:
     told = stocked.run("alias", "--delete", "thesis")
     assert succeeded(told) == []
     assert told.stderr.splitlines() == [
-        f"cudaswitch: `thesis` is asked for by {tmp_path}/.cuda-version",
+        f"cudaswitch: `thesis` is still requested by {tmp_path}/.cuda-version",
         "hint: cudaswitch alias thesis VERSION",
     ]
     succeeded(stocked.run("unpin", "--dir", tmp_path))
     assert succeeded(stocked.run("alias")) == ["next  14"]
     assert "thesis" not in answers(stocked)
     refused(stocked.run("alias", "--delete", "thesis"), "no alias `thesis`")
-    refused(stocked.run("alias", "--delete"), "name the alias", code=2)
+    refused(stocked.run("alias", "--delete"), "the alias to delete", code=2)
     for word in ("latest", "none"):
-        refused(stocked.run("alias", word, "10.1"), f"`{word}` means something already")
+        refused(stocked.run("alias", word, "10.1"), f"`{word}` is a reserved word")
     for word in ("none", "off"):
         done = stocked.run("exec", word, "--", "true")
-        refused(done, f"`{word}`", hint="`system` stands for")
+        refused(done, f"`{word}`", hint="`system` means")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_name_for_system(stocked: Home) -> None:
     assert succeeded(stocked.run("want", "--for-use", "plain")) == ["system"]
     succeeded(stocked.run("pin", "10.1", "--global"))
     (stocked.path / ".cuda-version").write_text("plain\n")
-    assert succeeded(stocked.run("current"))[0].startswith("system (asked for by")
+    assert succeeded(stocked.run("current"))[0].startswith("system (requested by")
     refused(stocked.run("install", "plain"), "`system` cannot be installed")
 
 
@@ -96,7 +96,7 @@ def test_a_name_for_what_an_environment_needs(stocked: Home, env: Env) -> None:
     assert succeeded(bare) == [str(kit.with_name(BARE))]
     refused(stocked.run("exec", "needed", *HOME_OF), "`auto` needs an active environment")
     pinned = stocked.run("pin", "needed", "--dir", stocked.path)
-    assert pinned.stderr.endswith("asks for what the active environment needs\n")
+    assert pinned.stderr.endswith("now requests what the active environment needs\n")
     assert succeeded(stocked.run("install", "needed", **active)) == [FULL]
 
 
@@ -140,15 +140,17 @@ def test_a_name_for_another(stocked: Home, tmp_path: Path) -> None:
     refused(stocked.run("exec", "mine", "--", "true"), "CUDA 12.4 with cuDNN 7", hint="12.4")
     before = snapshot(stocked.store)
     circle = stocked.run("alias", "lab", "mine")
-    refused(circle, "alias `lab` leads to itself: lab, mine, thesis, lab", hint="alias lab VERSION")
+    refused(
+        circle, "alias `lab` refers to itself: lab, mine, thesis, lab", hint="alias lab VERSION"
+    )
     assert snapshot(stocked.store) == before
     # Somebody may write it by hand.
     (stocked.store / "aliases/lab").write_text("mine\n")
     for command in (["exec", "mine", "--", "true"], ["install", "mine"], ["remove", "mine"]):
-        refused(stocked.run(*command), "alias `mine` leads to itself", hint="alias mine VERSION")
+        refused(stocked.run(*command), "alias `mine` refers to itself", hint="alias mine VERSION")
     succeeded(stocked.run("list"))
     succeeded(stocked.run("alias", "--delete", "lab"))
-    refused(stocked.run("exec", "mine", "--", "true"), "no alias `lab` is known")
+    refused(stocked.run("exec", "mine", "--", "true"), "there is no alias `lab`")
 
 
 def test_what_is_no_answer_is_passed_over(stocked: Home) -> None:

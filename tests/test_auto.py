@@ -77,7 +77,7 @@ def test_who_overrules_that_is_not_told(stocked: Home, mixed: Env) -> None:
 def test_who_asks_where_no_environment_is_active(stocked: Home, tmp_path: Path) -> None:
     file = tmp_path / ".cuda-version"
     file.write_text("# ours\nauto\n")
-    for request, asked in (([], " (asked for by ./.cuda-version:2)"), (["auto"], "")):
+    for request, asked in (([], " (requested by ./.cuda-version:2)"), (["auto"], "")):
         message = refused(stocked.run("exec", *request, "--", "true", cwd=tmp_path), "`auto`")
         assert message.endswith(f"needs an active environment{asked}")
 
@@ -146,7 +146,7 @@ def test_what_nobody_knows_is_not_taken_for_nothing(stocked: Home, env: Env) -> 
     done = stocked.run("exec", "auto", "--", *TELL, VIRTUAL_ENV=str(env.prefix))
     assert succeeded(done) == [":"]
     said, hint = done.stderr.splitlines()
-    assert said == f"cudaswitch: which CUDA `{env.prefix}` needs is not known"
+    assert said == f"cudaswitch: cannot tell which CUDA `{env.prefix}` needs"
     assert hint.startswith("hint: name the CUDA yourself")
     pinned = stocked.run("pin", "auto", "-p", env.prefix).stderr
     assert "is pinned to `auto`\n" in pinned

@@ -26,9 +26,13 @@ from stock import BARE
         (["install", "newest"], "no alias `newest`", "write it as latest"),
         (["install", "cuda.lock"], "is not a CUDA", "cudaswitch sync --lock cuda.lock"),
         (["install", "cudnn8"], "no alias `cudnn8`", "VERSION --cudnn 8"),
-        (["install", "cudnn"], "cuDNN goes with a version", "VERSION --cudnn VERSION"),
-        (["adopt", "https://example.com/x.run"], "there is no", "for cudaswitch install"),
-        (["init", "/bin/rc"], "no shell `rc` is known", "one of"),
+        (
+            ["install", "cudnn"],
+            "give cuDNN together with a CUDA version",
+            "VERSION --cudnn VERSION",
+        ),
+        (["adopt", "https://example.com/x.run"], "there is no", "use cudaswitch install"),
+        (["init", "/bin/rc"], "unknown shell `rc`", "choose from"),
     ],
 )
 def test_what_a_beginner_types(home: Home, words: list[str], said: str, hint: str) -> None:
@@ -49,9 +53,9 @@ def test_a_file_of_another_kind_is_told_what_to_get_instead(home: Home, tmp_path
     here = current_platform()
     for file, said, hint in (
         (page, "is a web page", "download it again: the link led to a page"),
-        (mac, "is for osx-64", f"no CUDA for macOS any more: get the package for {here}"),
+        (mac, "is for osx-64", f"no longer available for macOS: get the package for {here}"),
         (numpy, "(it is `numpy`)", "such as cudatoolkit or cudnn"),
-        (other, "is no conda package: it has no info/index.json", "conda packages (.tar.bz2"),
+        (other, "is not a conda package: it has no info/index.json", "conda packages (.tar.bz2"),
     ):
         refused(home.run("install", file), f"`{file}` ", said, hint=hint)
 
@@ -82,14 +86,14 @@ def test_a_store_that_is_a_file_is_told(home: Home, tmp_path: Path) -> None:
         for path in (file, file / "below"):
             done = home.run(command, CUDASWITCH_HOME=str(path))
             said = f"cannot read `{path}/"
-            refused(done, said, f"`{file}` is no folder", hint="set CUDASWITCH_HOME to a folder")
+            refused(done, said, f"`{file}` is not a folder", hint="set CUDASWITCH_HOME to a folder")
 
 
 def test_a_store_of_others_that_is_a_file_is_passed_over(stocked: Home, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = stocked.run("list", CUDASWITCH_STORES=str(tmp_path / "file"))
     assert len(succeeded(done)) == 2
-    assert f"`{tmp_path}/file` is no folder, so it is passed over" in done.stderr
+    assert f"`{tmp_path}/file` is not a folder, so it is skipped" in done.stderr
 
 
 def test_a_mirror_has_its_folder_first(home: Home, tmp_path: Path) -> None:
@@ -104,15 +108,19 @@ def test_a_mirror_has_its_folder_first(home: Home, tmp_path: Path) -> None:
 def test_what_there_is_no_lock_file_of(
     home: Home, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    hint = "cudaswitch lock writes one" if command == ("sync",) else "name a version, or cudaswitch"
+    hint = (
+        "create a lock file: cudaswitch lock"
+        if command == ("sync",)
+        else "name a version, or create a lock file"
+    )
     done = home.run(*command, cwd=tmp_path)
-    refused(done, "there is no cuda.lock here", hint=f"hint: {hint}")
+    refused(done, "no cuda.lock found here", hint=f"hint: {hint}")
     for name, hint in (
         ("readme.txt", "name a lock file"),
         ("cuda.lock", "run cudaswitch lock again"),
     ):
         (tmp_path / name).write_text("Hello there\n")
-        refused(home.run(*command, "--lock", tmp_path / name), "is no TOML", hint=hint)
+        refused(home.run(*command, "--lock", tmp_path / name), "is not valid TOML", hint=hint)
 
 
 @pytest.mark.parametrize("command", [("sync",), ("download",), ("mirror", "tree")], ids=" ".join)
@@ -124,7 +132,7 @@ def test_the_lock_file_of_another_tool(
     lock.parent.mkdir()
     lock.write_text('version = 1\n\n[[package]]\nname = "a"\nversion = "1"\n')
     done = home.run(*command, "--lock", lock, cwd=lock.parent)
-    refused(done, f"`{lock}` names no toolkit", hint="cudaswitch lock")
+    refused(done, f"`{lock}` lists no toolkits", hint="cudaswitch lock")
     assert list(lock.parent.iterdir()) == [lock]
 
 
@@ -164,7 +172,7 @@ def test_a_file_here_under_a_name_that_an_alias_may_have(stocked: Home, tmp_path
     here = tmp_path / "here"
     here.mkdir()
     (here / "pkg").write_bytes(b"x")
-    refused(stocked.run("install", "pkg", cwd=here), "no alias `pkg` is known", hint="./pkg")
+    refused(stocked.run("install", "pkg", cwd=here), "there is no alias `pkg`", hint="./pkg")
     succeeded(stocked.run("alias", "pkg", "10.1.243"))
     assert succeeded(stocked.run("install", "pkg", cwd=here)) == ["10.1.243+cudnn7.6.5"]
 
@@ -172,7 +180,7 @@ def test_a_file_here_under_a_name_that_an_alias_may_have(stocked: Home, tmp_path
 def test_every_word_is_looked_at_before_anything_is_fetched(home: Home, tmp_path: Path) -> None:
     """An index that fails would be told of first."""
     words = ("install", "13.0", "--components", "nvcc", "cudart", "--offline")
-    refused(home.run(*words, cwd=tmp_path), "no alias `cudart` is known")
+    refused(home.run(*words, cwd=tmp_path), "there is no alias `cudart`")
 
 
 @pytest.mark.parametrize(

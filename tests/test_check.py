@@ -118,8 +118,8 @@ SAYS = {
     truncated: ("cut short", "file too short"),
     emptied: ("file too short",),
     removed: ("it is missing",),
-    flipped: ("its content is not that of",),
-    other_version: ("it says", "its content is not that of"),
+    flipped: ("its content differs from that of",),
+    other_version: ("it reports", "its content differs from that of"),
 }
 
 
@@ -169,7 +169,7 @@ def test_a_version_that_is_wrong_is_said(made: Home) -> None:
     with damaged(path, other_version, library):
         done = made.run("check", "12.9")
     assert done.returncode == 1
-    said = f"`{path}`: it says 12.4.5; nvidia-cublas-cu12 says 12.9.1.4"
+    said = f"`{path}`: it reports 12.4.5; nvidia-cublas-cu12 says 12.9.1.4"
     assert f"cudaswitch: {said}" in done.stderr.splitlines()
     hint = done.stderr.splitlines()[-1]
     assert hint.startswith("hint: cudaswitch verify --repair 12.9.79+cudnn9.10.2; if every file is")
@@ -184,7 +184,7 @@ def test_a_library_from_elsewhere_is_found_out(made: Home, tmp_path: Path) -> No
     found = proven(made, "12.9", code=1, LD_PRELOAD=str(path))
     assert found["libcublasLt.so.12"]["detail"] == f"`{path}` is loaded instead of it"
     assert found["libcublas.so.12"]["detail"] == (
-        f"it brings in `{path}`, which is not the toolkit's"
+        f"it loads `{path}`, which is not part of the toolkit"
     )
 
 
@@ -244,7 +244,7 @@ class TestAnotherKindOfLibrary:
         made_libraries.library(tmp_path / "lib/libcuda.so.1", "libcuda.so.1", "")
         found = self.check(tmp_path, "libcuinj64.so.12", "", needed=["libcuda.so.1"])
         assert found["status"] == "needs-gpu"
-        assert found["detail"] == "it needs libcuda.so.1 of the driver"
+        assert found["detail"] == "it needs the driver's libcuda.so.1"
 
     def test_that_needs_what_the_machine_lacks(self, tmp_path: Path) -> None:
         made_libraries.library(tmp_path / "lib/libstrange.so.4", "libstrange.so.4", "")
@@ -390,15 +390,15 @@ class TestAdopted:
         # It has no call for its version, and no manifest tells its content.
         assert failed == {*NAMES} - {"libnvToolsExt.so.1"}
         details = {name: found[name]["detail"] for name in failed}
-        assert details["libcublas.so.12"] == "it says 12.4.5; cublas_api.h says 12.9.1"
-        assert details["libnppc.so.12"] == "it says 12.3.1; version.json says 12.4.1.87"
-        assert details["libcudart.so.12"] == "it says 12.4; the toolkit's release says 12.9"
-        assert details["libcudnn_ops.so.9"] == "cudnnOpsVersionCheck answers with error 1007"
+        assert details["libcublas.so.12"] == "it reports 12.4.5; cublas_api.h says 12.9.1"
+        assert details["libnppc.so.12"] == "it reports 12.3.1; version.json says 12.4.1.87"
+        assert details["libcudart.so.12"] == "it reports 12.4; the toolkit's release says 12.9"
+        assert details["libcudnn_ops.so.9"] == "cudnnOpsVersionCheck returns error 1007"
 
     def test_a_link_that_leads_to_nothing(self, folder: Path) -> None:
         (folder / "lib64" / "libnppc.so.12").unlink()
         found = self.check(folder, 1)
-        assert found["libnppc.so"]["detail"] == "it leads to nothing: libnppc.so.12"
+        assert found["libnppc.so"]["detail"] == "it is a dangling link: libnppc.so.12"
 
     def test_a_linker_script_is_no_library(self, folder: Path) -> None:
         (folder / "lib64" / "libtext.so").write_text("/* GNU ld script */\nINPUT(libx.so.1)\n")

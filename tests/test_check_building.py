@@ -26,7 +26,7 @@ def test_an_nvcc_that_writes_nothing(home: Home, tmp_path: Path) -> None:
     succeeded(home.run("adopt", compiling(tmp_path / "cuda", "exit 0"), "--as", "13.0"))
     found = proven(home, "13.0", code=1)["nvcc: a program"]
     assert found["status"] == "failed"
-    assert "it was compiled, and cannot run `" in found["detail"]
+    assert "it was compiled, but cannot run `" in found["detail"]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_each_proof_has_a_line_where_the_host_compiler_is_refused(
     assert found["host compiler"]["status"] == "failed"
     for name in ("nvcc: a program", "nvcc: a kernel", "CMake: a project"):
         assert found[name]["status"] == "skipped"
-        assert found[name]["detail"] == "there is no host compiler for it"
+        assert found[name]["detail"] == "there is no compatible host compiler"
 
 
 NO_FOLDER = """\

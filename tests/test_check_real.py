@@ -113,7 +113,7 @@ class TestCuda13:
             header.write_text(text)
             person.run("install", kit.name, PATH=path)
         assert refused.returncode == 1
-        assert "accepts (11): g++-11 fits" in refused.stderr
+        assert "accepts (11): g++-11 is compatible" in refused.stderr
         compiler = found["host compiler"]
         assert compiler["detail"].startswith("gcc 11 of NVCC_PREPEND_FLAGS (")
         assert re.fullmatch(r"gcc (\d+ )?up to 11", compiler["expected"])

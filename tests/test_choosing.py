@@ -59,13 +59,29 @@ def test_install_says_which_and_why(home: Home, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "message", "meant"),
     [
-        ("install cudnn 9", "cuDNN goes with a version", "install VERSION --cudnn 9"),
-        ("install cudnn", "cuDNN goes with a version", "install VERSION --cudnn VERSION"),
-        ("install 12.4 cudnn 9.1", "cuDNN goes with a version", "install 12.4 --cudnn 9.1"),
-        ("install cuda 12.4 cudnn 9", "cuDNN goes with a version", "install 12.4 --cudnn 9"),
-        ("install cuda >=12,<13", "stands by itself", "install '>=12,<13'"),
-        ("lock cudnn 9", "cuDNN goes with a version", "lock VERSION --cudnn 9"),
-        ("download cudnn 9 12.4", "cuDNN goes with a version", "download 12.4 --cudnn 9"),
+        ("install cudnn 9", "give cuDNN together with a CUDA version", "install VERSION --cudnn 9"),
+        (
+            "install cudnn",
+            "give cuDNN together with a CUDA version",
+            "install VERSION --cudnn VERSION",
+        ),
+        (
+            "install 12.4 cudnn 9.1",
+            "give cuDNN together with a CUDA version",
+            "install 12.4 --cudnn 9.1",
+        ),
+        (
+            "install cuda 12.4 cudnn 9",
+            "give cuDNN together with a CUDA version",
+            "install 12.4 --cudnn 9",
+        ),
+        ("install cuda >=12,<13", "without the word cuda", "install '>=12,<13'"),
+        ("lock cudnn 9", "give cuDNN together with a CUDA version", "lock VERSION --cudnn 9"),
+        (
+            "download cudnn 9 12.4",
+            "give cuDNN together with a CUDA version",
+            "download 12.4 --cudnn 9",
+        ),
     ],
 )
 def test_words_of_search(home: Home, typed: str, message: str, meant: str) -> None:
@@ -82,7 +98,7 @@ def test_an_alias_of_such_a_name(home: Home) -> None:
 
 INSTALL_AUTO = {
     "needs none": (("numpy", "2.0.0"), "nothing in `{}` needs CUDA"),
-    "is not known": (("torch", "2.5.0a0+git1234"), "which CUDA `{}` needs is not known"),
+    "is not known": (("torch", "2.5.0a0+git1234"), "cannot tell which CUDA `{}` needs"),
 }
 
 
@@ -93,5 +109,5 @@ def test_auto_says_why_it_installs_nothing(home: Home, tmp_path: Path, case: str
     env.write("conda-meta/history", "")
     env.dist(*package)
     done = home.run("install", "auto", CONDA_PREFIX=str(env.prefix))
-    refused(done, message.format(env.prefix), hint="cudaswitch resolve tells why")
+    refused(done, message.format(env.prefix), hint="cudaswitch resolve explains why")
     assert not home.store.exists()

@@ -97,7 +97,7 @@ def test_wrong_usage(home: Home, case: str) -> None:
 def test_a_fault_in_a_file_is_named_with_its_own_line(home: Home, line: str) -> None:
     (home.path / ".cuda-version").write_text(f"cuda 12\n# ours\n{line}\n")
     message = refused(home.run("current"), f"`{line.split()[1]}`", hint="")
-    assert message.endswith("(asked for by ./.cuda-version:3)")
+    assert message.endswith("(requested by ./.cuda-version:3)")
 
 
 EMPTY = {
@@ -180,13 +180,13 @@ def test_what_shells_ask_proposes_the_options_of_use(home: Home) -> None:
 @pytest.mark.parametrize("option", ["-n", "--dir", "--global"])
 def test_who_wants_to_pin_with_use_is_told_so(home: Home, option: str) -> None:
     done = home.run("want", "--for-use", "10.1", option, "x")
-    refused(done, "this shell alone", code=2, hint=f"cudaswitch pin VERSION {option}")
+    refused(done, "only this shell", code=2, hint=f"cudaswitch pin VERSION {option}")
 
 
 def test_what_init_takes_out_does_not_load_it_any_more(home: Home) -> None:
     for done, more in (
         ("--install", ""),
-        ("--remove", " any more\n"),
+        ("--remove", "no longer loads cudaswitch\n"),
         ("--remove", "cudaswitch\n"),
     ):
         assert home.run("init", done, "bash", "--yes").stderr.endswith(more)
@@ -268,7 +268,7 @@ def test_current(lent: Home, tmp_path: Path) -> None:
     ]  # fmt: skip
     human = lent.run("current", cwd=tmp_path, SHELL="/bin/bash")
     assert succeeded(human) == [
-        f"{FULL} (asked for by ./.cuda-version:2)", str(kit(lent)),
+        f"{FULL} (requested by ./.cuda-version:2)", str(kit(lent)),
     ]  # fmt: skip
     assert human.stderr.startswith("cudaswitch: this shell has no toolkit\n")
     assert human.stderr.endswith("hint: cudaswitch init --install\n")
@@ -292,11 +292,11 @@ def test_which(lent: Home, tmp_path: Path) -> None:
     human = lent.run(*ask, "libcudnn.so.7", **where)
     assert succeeded(human) == [found["path"]]
     assert f"shadows {other}" in human.stderr
-    refused(lent.run("which", "nothing-of-it"), "is not found", code=127, hint=None)
+    refused(lent.run("which", "nothing-of-it"), "was not found", code=127, hint=None)
     missing = lent.run("which", "libcudnn.so.7")
-    refused(missing, "`libcudnn.so.7` is not found", code=127, hint=f"use {FULL}")
+    refused(missing, "`libcudnn.so.7` was not found", code=127, hint=f"use {FULL}")
     for odd in ("../../etc/passwd", ".", "/etc/passwd", "a\nb"):
-        refused(lent.run("which", odd), "is not found", code=127, hint=None)
+        refused(lent.run("which", odd), "was not found", code=127, hint=None)
 
 
 RESOLUTION = {
@@ -316,7 +316,7 @@ def test_resolve(lent: Home, tmp_path: Path) -> None:
     text = "\n".join(succeeded(lent.run("resolve", "-p", prefix, "--driver", "450.80.02")))
     assert "10.1" in text
     refused(lent.run("resolve"), "no environment is active", hint="-n or -p")
-    refused(lent.run("resolve", "-p", tmp_path / "none"), "is not there", hint="")
+    refused(lent.run("resolve", "-p", tmp_path / "none"), "does not exist", hint="")
     refused(lent.run("resolve", "-n", "none"), "no environment `none`", hint="")
 
 
@@ -338,7 +338,7 @@ def test_init_of_a_shell_for_which_there_is_env_alone(
 
 
 def test_init_of_an_unknown_shell(home: Home) -> None:
-    refused(home.run("init", "rc"), "no shell `rc`", code=2, hint="one of bash")
+    refused(home.run("init", "rc"), "unknown shell `rc`", code=2, hint="choose from bash")
 
 
 def test_a_shell_may_go_by_another_name(home: Home) -> None:
@@ -348,13 +348,13 @@ def test_a_shell_may_go_by_another_name(home: Home) -> None:
 
 PINS = {
     "no environment of that name": (["pin", "10.1", "-n", "none"], "no environment `none`"),
-    "no environment there": (["pin", "10.1", "-p", "none"], "is not there"),
-    "no such folder": (["pin", "10.1", "--dir", "none"], "is not there"),
+    "no environment there": (["pin", "10.1", "-p", "none"], "does not exist"),
+    "no such folder": (["pin", "10.1", "--dir", "none"], "does not exist"),
     "not installed": (["pin", "11.0", "--dir", "."], "CUDA 11.0 is not installed"),
     "no version": (["pin", "$(id)", "--dir", "."], "is not a CUDA version"),
     "nothing to unpin": (["unpin", "--dir", "."], "there is no `.cuda-version` in `"),
     "no pin of one's own": (["unpin", "--global"], "there is no global pin"),
-    "cuDNN alone": (["pin", "system", "--cudnn", "7.6", "--dir", "."], "`system` brings none"),
+    "cuDNN alone": (["pin", "system", "--cudnn", "7.6", "--dir", "."], "`system` means no toolkit"),
 }
 
 

@@ -112,7 +112,7 @@ def test_too_little_memory_is_no_defect() -> None:
     )
     command = [sys.executable, "-c", started]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    refused(done, "not enough memory", hint="ulimit -v")
+    refused(done, "out of memory", hint="ulimit -v")
 
 
 @pytest.mark.parametrize("command", ["install", "verify"])
@@ -127,7 +127,7 @@ def test_too_few_threads_are_no_defect(lent: Home, pair: list[Path], command: st
         [sys.executable, "-c", started, *words], env=lent.env, capture_output=True, text=True,
         timeout=60, check=False,
     )  # fmt: skip
-    refused(done, "no more threads can be started", hint="ulimit -u")
+    refused(done, "cannot start another thread", hint="ulimit -u")
 
 
 def test_an_error_that_cannot_be_told_keeps_its_code(home: Home) -> None:
@@ -160,7 +160,7 @@ def test_without_a_working_directory(lent: Home, tmp_path: Path, known: bool) ->
             env=lent.env, cwd=gone, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if code:
-            refused(done, str(gone) if known else "the working directory is gone")
+            refused(done, str(gone) if known else "the working directory no longer exists")
         else:
             assert done.returncode == 0, f"{command}: {done.stderr}"
     assert list(tmp_path.iterdir()) == []

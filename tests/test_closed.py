@@ -167,7 +167,11 @@ def test_a_version_file(stocked: Home, words: tuple[str, ...]) -> None:
     refused(stocked.run_plainly(*asked), said, hint=f"chmod u+r {shlex.quote(str(file))}")
     if os.geteuid() == 0:
         os.chown(file, 12345, 12345)
-        refused(stocked.run_plainly(*asked), said, hint="another user's: set CUDASWITCH_VERSION")
+        refused(
+            stocked.run_plainly(*asked),
+            said,
+            hint="belongs to another user: set CUDASWITCH_VERSION",
+        )
 
 
 def test_a_pin_over_one_can_be_read(stocked: Home) -> None:
@@ -184,18 +188,18 @@ def test_an_environment_that_shells_ask_about(stocked: Home, tmp_path: Path) -> 
     prefix = conda_prefix(tmp_path / "env")
     with closed(prefix):
         done = stocked.run_plainly("want", "--environment", str(prefix))
-    refused(done, f"`{prefix}` is no conda environment", hint="name another")
+    refused(done, f"`{prefix}` is not a conda environment", hint="name another")
 
 
 def test_what_cannot_be_read_or_written_has_a_next_step(home: Home, pair: list[Path]) -> None:
-    readable = "see who may read it"
+    readable = "check who can read it"
     with closed(pair[1]):
         for command in ("install", "lock", "download"):
             refused(home.run_plainly(command, pair[1]), f"`{pair[1]}`: Permission", hint=readable)
     project = home.path / "project"
     project.mkdir(0o555)
     done = home.run_plainly("lock", pair[0], cwd=project)
-    refused(done, "cannot write `cuda.lock`: Permission denied", hint="say where to: -o FILE")
+    refused(done, "cannot write `cuda.lock`: Permission denied", hint="name another file: -o FILE")
     with closed(pair[1].parent):
         done = home.run_plainly("install", pair[1])
         refused(done, f"cannot read `{pair[1]}`: Permission denied", hint=readable)
@@ -218,14 +222,14 @@ def test_a_folder_of_condas_settings(home: Home) -> None:
     with closed(folder):
         done = home.run_plainly(*words)
     assert done.returncode == 1
-    assert "no source could be asked" in done.stderr
+    assert "no source could be reached" in done.stderr
     assert "mine.yml" not in done.stderr
 
 
 @pytest.mark.parametrize("name", ["CUDASWITCH_HOME", "CUDASWITCH_STORES", "CUDASWITCH_CACHE"])
 def test_a_home_that_is_not_known(home: Home, pair: list[Path], name: str) -> None:
     done = home.run("install", *pair, cwd=home.path, **{name: "~nobody.of.that.name/folder"})
-    refused(done, "`~nobody.of.that.name/folder`", hint="in full")
+    refused(done, "`~nobody.of.that.name/folder`", hint="an absolute path")
     assert not list(home.path.glob("~*"))
 
 

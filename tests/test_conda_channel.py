@@ -141,7 +141,7 @@ def test_cudnn_is_built_for_the_toolkit(server: FolderServer, tmp_path: Path) ->
     assert "cudnn-8.9.7.29-h092f7fd_3.conda" in ask("8.9.7", "12.4", "conda-forge")
     assert "no cuDNN 7.6 for CUDA 11.8 in" in ask("7.6", "11.8.0", "defaults", "nvidia")
     assert "no cuDNN 9 for CUDA 13.0 in" in ask("9", "13.0.2", "conda-forge")
-    assert "is without its pieces" in ask("9", "13.0.2", "conda-forge")
+    assert "is incomplete" in ask("9", "13.0.2", "conda-forge")
 
 
 def test_one_package_has_no_components(server: FolderServer, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_what_no_channel_has(server: FolderServer, tmp_path: Path) -> None:
     ) as caught:
         obtain(tmp_path, "8.0", f"{server.url}/defaults", "nvidia")
     assert caught.value.hint == (
-        "the nearest are 9.2, 9.0, 10.2.89, 10.1.243, 10.1.168; cudaswitch search lists all"
+        "the closest are 9.2, 9.0, 10.2.89, 10.1.243, 10.1.168; cudaswitch search lists all"
     )
     with pytest.raises(SourceError, match=r"no CUDA 11\.8 in `nowhere`") as caught:
         obtain(tmp_path, "11.8", "nowhere")
@@ -167,7 +167,7 @@ def test_what_no_channel_has(server: FolderServer, tmp_path: Path) -> None:
 def test_the_newest_may_come_in_many_packages(
     server: FolderServer, tmp_path: Path, text: str
 ) -> None:
-    with pytest.raises(SourceError, match=r"`nvidia` has CUDA 12\.1\.0 not whole"):
+    with pytest.raises(SourceError, match=r"`nvidia` has an incomplete CUDA 12\.1\.0"):
         obtain(tmp_path, text, "nvidia")
 
 
@@ -201,12 +201,14 @@ def test_an_index_is_asked_for_once_and_read_once(server: FolderServer, tmp_path
 
 def test_offline_without_an_index_is_told(tree: Path, server: FolderServer, tmp_path: Path) -> None:
     gone, there = f"{server.url}/defaults", (tree / "defaults").as_uri()
-    with pytest.raises(SourceError, match=f"no CUDA 7.0 is known of offline: of `{gone}`") as none:
+    with pytest.raises(
+        SourceError, match=f"no CUDA 7.0 is known offline: the cache has no index of `{gone}`"
+    ) as none:
         obtain(tmp_path, "7.0", gone, there, offline=True)
-    assert none.value.hint == "run the command once without --offline"
+    assert none.value.hint == "run the command without --offline"
     # What another channel has is taken all the same.
     assert names(obtain(tmp_path, "10.1", gone, there, offline=True))
-    with pytest.raises(SourceError, match=r"no cuDNN 5 is known of offline"):
+    with pytest.raises(SourceError, match=r"no cuDNN 5 is known offline"):
         obtain(tmp_path, "10.1+cudnn5", gone, there, offline=True)
     with pytest.raises(SourceError, match=f"no CUDA 7.0 in `{there}`"):
         obtain(tmp_path, "7.0", there, offline=True)
@@ -261,13 +263,13 @@ def test_credentials_are_not_shown(server: FolderServer, tmp_path: Path) -> None
 
 NAME = "cudatoolkit-10.1.243-h6bb024c_0.conda"
 UNTRUSTED: dict[str, tuple[dict[str, Any], str]] = {
-    "no sha256": ({"sha256": None}, f"states no sha256 for {NAME}"),
-    "an odd sha256": ({"sha256": "../x"}, "states no sha256"),
-    "no size": ({"size": None}, "states no size"),
-    "a size as text": ({"size": "12"}, "states no size"),
-    "a size that is true": ({"size": True}, "states no size"),
+    "no sha256": ({"sha256": None}, f"does not state the sha256 of {NAME}"),
+    "an odd sha256": ({"sha256": "../x"}, "does not state the sha256"),
+    "no size": ({"size": None}, "does not state the size"),
+    "a size as text": ({"size": "12"}, "does not state the size"),
+    "a size that is true": ({"size": True}, "does not state the size"),
     "another sha256": ({"sha256": "0" * 64}, "its sha256 is"),
-    "another size": ({"size": 10}, "where 10 were expected"),
+    "another size": ({"size": 10}, "but 10 were expected"),
 }
 
 
@@ -323,7 +325,7 @@ def test_a_record_that_names_another_file_does_not_count(
 )  # fmt: skip
 def test_no_index_at_all(server: FolderServer, tmp_path: Path, content: bytes) -> None:
     server.instead[SINGLE] = content
-    with pytest.raises(SourceError, match="it is no index of a channel") as caught:
+    with pytest.raises(SourceError, match="it is not a channel index") as caught:
         obtain(tmp_path, "10.1", f"{server.url}/defaults")
     assert "\n" not in caught.value.message
 
@@ -333,7 +335,7 @@ def test_a_damaged_compressed_index(server: FolderServer, tmp_path: Path) -> Non
     whole = (server.root / path.lstrip("/")).read_bytes()
     for content in (whole[:-9], whole[:50] + b"\0" * 20 + whole[70:], b"{}"):
         server.instead[path] = content
-        with pytest.raises(SourceError, match="it is no index of a channel"):
+        with pytest.raises(SourceError, match="it is not a channel index"):
             obtain(tmp_path, "11.8", "conda-forge")
 
 

@@ -88,7 +88,7 @@ def test_a_channel_that_mixes_releases_or_lacks_a_piece(
         at = next(at for at in index["packages.conda"] if at.startswith("cuda-toolkit-"))
         index["packages.conda"][at] |= damage
         path.write_text(json.dumps(index))
-        with pytest.raises(SourceError, match=r"has CUDA 13\.0\.2 not whole: \S") as no:
+        with pytest.raises(SourceError, match=r"has an incomplete CUDA 13\.0\.2: \S") as no:
             obtain(tmp_path, "13", str(tmp_path / "mixed"))
         assert "\n" not in no.value.message
 
@@ -122,7 +122,7 @@ def test_what_is_for_another_system(
 def test_without_rattler(split: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setitem(sys.modules, "rattler", None)
-    with pytest.raises(SourceError, match="needs py-rattler") as caught:
+    with pytest.raises(SourceError, match="requires py-rattler") as caught:
         obtain(tmp_path, "13", str(split / "conda-forge"))
     assert "cudaswitch[conda]" in (caught.value.hint or "")
 

@@ -208,12 +208,12 @@ def test_without_a_home_folder_there_are_no_files_in_it(tmp_path: Path) -> None:
         cwd=tmp_path, env=os.environ | {"CUDASWITCH_HOME": str(tmp_path / "store")},
     )  # fmt: skip
     *named, last, hint = done.stderr.splitlines()
-    assert [line.partition(": no CUDA is known of offline")[0] for line in named] == [
+    assert [line.partition(": no CUDA is known offline")[0] for line in named] == [
         f"cudaswitch: conda ({name})" for name in CHANNELS
     ]
     assert (last, hint) == (
-        "cudaswitch: no source could be asked",
-        "hint: run the command once without --offline",
+        "cudaswitch: no source could be reached",
+        "hint: run the command without --offline",
     )
 
 
@@ -273,7 +273,9 @@ def test_a_certificate_authority_and_none(
         for verify in (tmp_path / "cert.pem", "false"):
             condarc(tmp_path, f"{channel}ssl_verify: {verify}")
             assert len(obtain(tmp_path).artifacts) == 2
-            assert ("no certificate is checked" in capsys.readouterr().err) is (verify == "false")
+            assert ("certificates are not checked" in capsys.readouterr().err) is (
+                verify == "false"
+            )
 
 
 def test_offline(tmp_path: Path, server: FolderServer) -> None:

@@ -142,12 +142,12 @@ def test_what_is_no_setting_can_be_taken_out(
     done = person.run("config", "list")
     out = f"cudaswitch config unset {shlex.quote(name)}"
     refused(
-        done, f"`{name}` in `{person.file}` is no setting", hint=f"hint: {hint.format(out=out)}"
+        done, f"`{name}` in `{person.file}` is not a setting", hint=f"hint: {hint.format(out=out)}"
     )
     person.says("config", "unset", "--", name)
     assert person.file.read_text() == "# mine\njobs = 2\n"
     assert person.setting("jobs")["value"] == 2
-    refused(person.run("config", "unset", "--", name), f"`{name}` is no setting", code=2)
+    refused(person.run("config", "unset", "--", name), f"there is no setting `{name}`", code=2)
 
 
 def test_one_key_in_quotes_is_the_setting(person: Person) -> None:
@@ -206,7 +206,7 @@ def test_a_variable_is_stronger(person: Person, name: str) -> None:
     row = person.setting(name, **{str(SETTINGS[name].variable): text})
     assert (row["value"], row["origin"]) == (value, SETTINGS[name].variable)
     done = person.run("config", "set", name, *words, **{str(SETTINGS[name].variable): text})
-    assert f"{SETTINGS[name].variable} is set, and is stronger" in done.stderr
+    assert f"{SETTINGS[name].variable} is set, and overrides" in done.stderr
 
 
 def test_the_file_stays_as_people_wrote_it(person: Person) -> None:
@@ -275,10 +275,10 @@ def test_line_ends_stay(person: Person, ends: tuple[str, str]) -> None:
         ("chanels = ['a']", "did you mean `channels`?"),
         ("[mirror]\nconda = 'https://a'", "did you mean `mirrors.conda`?"),
         ("[jobs]\na = 1", "`jobs`"),
-        ("jobs = ", "is no TOML"),
+        ("jobs = ", "is not valid TOML"),
         ("jobs = true", "`jobs`"),
         ("mirrors = 'https://a'", "`mirrors`"),
-        ("a = " + "[" * 5000, "is no TOML"),
+        ("a = " + "[" * 5000, "is not valid TOML"),
     ],
 )
 def test_a_wrong_file_is_named(person: Person, text: str, said: str) -> None:
@@ -311,7 +311,7 @@ def test_a_closed_file_is_opened_by_its_hint(person: Person) -> None:
     person.file.parent.chmod(0)
     done = as_plain(person, str(console_script()), "list")
     person.file.parent.chmod(0o755)
-    refused(done, "Permission denied", hint="see who owns the folder")
+    refused(done, "Permission denied", hint="check who owns the folder")
 
 
 def test_the_hint_for_a_wrong_value_mends_it(person: Person) -> None:
@@ -324,7 +324,7 @@ def test_the_hint_for_a_wrong_value_mends_it(person: Person) -> None:
 def test_an_unknown_name_is_refused_with_the_nearest(person: Person) -> None:
     for command in (["get"], ["set"], ["unset"]):
         done = person.run("config", *command, "ofline", *(["1"] if command == ["set"] else []))
-        refused(done, "`ofline` is no setting", code=2, hint="did you mean `offline`?")
+        refused(done, "there is no setting `ofline`", code=2, hint="did you mean `offline`?")
 
 
 def test_passwords_are_not_shown(person: Person) -> None:

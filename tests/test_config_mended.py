@@ -68,9 +68,9 @@ def test_a_wrong_variable_keeps_no_value_from_the_file(home: Home) -> None:
     file = written(home, "")
     done = home.run("config", "set", "wait", "9", CUDASWITCH_WAIT="long")
     assert (done.returncode, file.read_text()) == (0, "wait = 9.0\n")
-    assert "CUDASWITCH_WAIT is set, and is stronger than the file" in done.stderr
+    assert "CUDASWITCH_WAIT is set, and overrides the file" in done.stderr
     kit = smallest(home.path / "kit", "10.1.243")
     succeeded(home.run("adopt", kit, "--as", "10.1.243"))
     done = home.run("config", "set", "libraries", "never", CUDASWITCH_WAIT="long")
     assert done.returncode == 0
-    assert "ready answers, hooks and shims stay as they are: `wait`, as" in done.stderr
+    assert "cached answers, hooks and shims were not updated: `wait`, as" in done.stderr

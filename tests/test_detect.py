@@ -23,12 +23,12 @@ from tools import executable
 
 NO_VERSION_FILES = {
     "binary": (b"\x00\x01\x7fELF", "binary"),
-    "syntax": (b"\xff\xfe\xfa = (", "not Python"),
-    "parentheses": (b"cuda = (" + b"(" * 5000, "not Python"),
-    "unary": (b"cuda = " + b"-" * 60000 + b"1", "not Python"),
+    "syntax": (b"\xff\xfe\xfa = (", "not valid Python"),
+    "parentheses": (b"cuda = (" + b"(" * 5000, "not valid Python"),
+    "unary": (b"cuda = " + b"-" * 60000 + b"1", "not valid Python"),
 }
 if sys.version_info < (3, 14):  # which can parse that
-    NO_VERSION_FILES["sum"] = (b"cuda = 1" + b"+1" * 30000, "not Python")
+    NO_VERSION_FILES["sum"] = (b"cuda = 1" + b"+1" * 30000, "not valid Python")
 
 
 @pytest.mark.parametrize(("content", "note"), NO_VERSION_FILES.values(), ids=NO_VERSION_FILES)
@@ -117,7 +117,7 @@ def test_links_in_a_circle_to_nothing_and_out(env, tmp_path):
     assert any("was not read" in text for text in notes(env.resolve()))
     version.unlink()
     version.symlink_to("missing.py")
-    assert any("link to nothing" in text for text in notes(env.resolve()))
+    assert any("dangling link" in text for text in notes(env.resolve()))
     version.unlink()
     outside = tmp_path / "outside.py"
     outside.write_text("cuda = '11.3'\n")
@@ -135,7 +135,7 @@ def test_folders_in_a_circle(tmp_path):
     (prefix / "lib64").symlink_to("lib64")
     answer = resolve(facts_of(prefix, driver=NEW_DRIVER), [])
     assert answer.cuda is None
-    assert any("no environment?" in text for text in notes(answer))
+    assert any("is it an environment?" in text for text in notes(answer))
 
 
 def test_an_environment_without_packages(tmp_path):
@@ -145,7 +145,7 @@ def test_an_environment_without_packages(tmp_path):
     answer = resolve(facts_of(tmp_path, driver=NEW_DRIVER), [])
     assert notes(answer) == [
         f"`{tmp_path}` holds no packages [{tmp_path}]",
-        f"no framework that is known here was found [{tmp_path}]",
+        f"no known framework was found [{tmp_path}]",
     ]
 
 
@@ -252,7 +252,7 @@ def test_names_that_are_no_packages(env):
     (env.prefix / SITE / os.fsdecode(b"torch-\xff\x1b[31m.dist-info")).mkdir()
     told = notes(env.resolve())
     assert all(text.isprintable() for text in told)
-    assert sum("a name that no installer writes" in text for text in told) == 1
+    assert sum("a name that no installer would write" in text for text in told) == 1
 
 
 def test_a_version_that_is_no_version(env):

@@ -81,7 +81,7 @@ def test_a_damaged_file_is_said_to_be_one(made: Factory) -> None:
         except PeError as error:
             reasons.add(error.reason)
     assert reasons == {
-        "it is no program or library of Windows",
+        "it is not a Windows program or library",
         "it ends before its headers do",
         "its table of imports is damaged",
     }
@@ -152,7 +152,7 @@ def test_what_load_library_finds(home: Home, put, tmp_path: Path) -> None:
     assert told["path"] == str(copied)
     assert told["why"] == f"`{machine.prefix}` is the program's folder"
     missing = home.run("which", "cudnn64_8.dll", **machine.variables)
-    refused(missing, "`cudnn64_8.dll` is not found in this shell", code=127, hint=None)
+    refused(missing, "`cudnn64_8.dll` was not found in this shell", code=127, hint=None)
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,10 @@ def test_what_cannot_be_loaded_is_told(home: Home, put, tmp_path: Path) -> None:
     def ask(consumer: str | Path):
         return home.run("which", "cudart64_110.dll", "--from", consumer, **machine.variables)
 
-    refused(ask("nothing"), "`nothing` is no program on PATH", str(machine.prefix), hint="package")
-    refused(ask("none.dll"), "`none.dll` is not found in this shell", hint=None)
+    refused(
+        ask("nothing"), "`nothing` is not a program on PATH", str(machine.prefix), hint="package"
+    )
+    refused(ask("none.dll"), "`none.dll` was not found in this shell", hint=None)
     refused(
         ask("/no/where.dll"), "`/no/where.dll` cannot be loaded: it cannot be opened", hint=None
     )
@@ -221,7 +223,7 @@ def test_what_cannot_be_loaded_is_told(home: Home, put, tmp_path: Path) -> None:
     told = which(home, "cudart64_110.dll", **machine.variables)
     assert told["path"] == str(machine.second / "cudart64_110.dll")
     assert f"`{machine.prefix}/python.exe` cannot be loaded" in told["notes"][-1]
-    refused(ask(sys.executable), "it is no program or library of Windows", hint=None)
+    refused(ask(sys.executable), "it is not a Windows program or library", hint=None)
 
 
 def test_behind_a_virtualenv_is_the_python_of_its_base(home: Home, put, tmp_path: Path) -> None:

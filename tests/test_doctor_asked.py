@@ -140,7 +140,7 @@ def test_a_file_of_another_user(patient: Patient) -> None:
         os.chown(file, 12345, 12345)
         one = told_as_current_does(patient)
         assert one["fix"] == f'eval "$(cudaswitch env {request} --shell bash)"'
-        assert "; if you trust it: " in one["evidence"]
+        assert "; if you trust it, run " in one["evidence"]
 
 
 def test_one_cause_is_one_finding(patient: Patient) -> None:

@@ -36,7 +36,7 @@ def test_what_is_safe_is_mended_after_it_was_agreed_to(patient: Patient, code: s
     before = snapshot(patient.home.path) | snapshot(patient.work)
     refused = patient.home.run("doctor", "--fix", **patient.env)
     assert refused.returncode == 1
-    assert f"{code} is not mended: nobody agreed" in refused.stderr
+    assert f"{code} was not fixed: it needs confirmation" in refused.stderr
     assert "cudaswitch doctor --fix --yes" in refused.stderr
     assert snapshot(patient.home.path) | snapshot(patient.work) == before
     done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
@@ -122,7 +122,7 @@ def test_a_message_is_not_read_with_it(patient: Patient) -> None:
                 [console_script(), "doctor", "--fix", "--yes"], env=patient.home.env | patient.env,
                 stdin=file, capture_output=True, text=True, check=False,
             )  # fmt: skip
-        assert ("--fix reads no message" in done.stderr) == told
+        assert ("--fix ignores standard input" in done.stderr) == told
 
 
 def test_a_person_is_asked(patient: Patient) -> None:
@@ -142,7 +142,7 @@ def test_a_person_is_asked(patient: Patient) -> None:
         os.write(ours, f"{answer}\n".encode())
         said = process.communicate(timeout=60)[1]
         os.close(ours)
-        assert "Do it? [y/N]" in said
+        assert "Apply this fix? [y/N]" in said
         assert (file.read_text() != RC) == changed
         assert process.returncode == (0 if changed else 1)
 
@@ -177,7 +177,7 @@ def _asking(patient: Patient) -> Iterator[tuple[IO[str], Callable[[str], object]
         os.close(theirs)
         assert process.stderr
         said = ""
-        while "Do it?" not in said:
+        while "Apply this fix?" not in said:
             said += process.stderr.read(1)
         yield process.stderr, lambda text: os.write(ours, text.encode())
     os.close(ours)
@@ -204,7 +204,7 @@ def test_what_the_system_refuses_leaves_the_rest_to_be_mended(patient: Patient) 
         folder.chmod(0o755)
     said = done.stderr.splitlines()
     script = folder / "env_vars.sh"
-    at = said.index(f"cudaswitch: it cannot be mended: Permission denied (`{script}`)")
+    at = said.index(f"cudaswitch: cannot fix it: Permission denied (`{script}`)")
     assert said[at + 1].startswith("hint: ")
     assert file.read_text() == "# mine\n"
     assert script.is_file()
@@ -279,7 +279,7 @@ def test_a_healthy_machine(patient: Patient) -> None:
     told = patient.work / "told"
     patient.before += f"; cudaswitch doctor > '{told}' 2>&1 < /dev/null; echo $? >> '{told}'"
     patient.in_shell("none")
-    assert told.read_text() == "cudaswitch: nothing is wrong that is known here\n0\n"
+    assert told.read_text() == "cudaswitch: no known problems found\n0\n"
     assert kit.is_dir()
 
 

@@ -85,7 +85,7 @@ def test_the_base_where_nothing_of_conda_s_has_run(
     register(stocked, called, inner)
     assert meant(stocked, "base") == meant(stocked, "root") == conda
     register(stocked, called)
-    refused(stocked.run("pin", "10.1", "-n", "base"), "no environment `base` is known", hint="-p")
+    refused(stocked.run("pin", "10.1", "-n", "base"), "there is no environment `base`", hint="-p")
     (conda / "condabin").mkdir(exist_ok=True)
     (conda / "condabin" / "conda").touch()
     for folder in ("bin", "condabin"):
@@ -107,7 +107,7 @@ def test_a_pin_to_auto_tells_that_nothing_needs_a_toolkit_yet(
     assert hint.startswith("hint: cudaswitch resolve")
     assert "is pinned to no toolkit" in stocked.run("pin", "system", "-p", prefix).stderr
     of_a_tree = stocked.run("pin", "auto", "--dir", tmp_path).stderr
-    assert of_a_tree.endswith(".cuda-version` asks for what the active environment needs\n")
+    assert of_a_tree.endswith(".cuda-version` now requests what the active environment needs\n")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_pin_is_told_as_it_is_written(
     stocked: Home, tmp_path: Path, words: str, told: str
 ) -> None:
     prefix = conda_prefix(tmp_path / "new")
-    for option, folder, verb in ("--dir", tmp_path, "asks for"), ("-p", prefix, "is pinned to"):
+    for option, folder, verb in ("--dir", tmp_path, "now requests"), ("-p", prefix, "is pinned to"):
         said = stocked.run("pin", *words.split(), option, folder).stderr.splitlines()[0]
         assert said.endswith(f"` {verb} {told}")
 
@@ -207,7 +207,7 @@ def test_an_active_one_that_is_gone_is_no_reason_to_pin_the_directory(
         active = stack | {variable: str(gone)}
         for words in (["pin", "10.1"], ["unpin"]):
             done = stocked.run(*words, cwd=tmp_path, **active)
-            refused(done, f"`{gone}`", "the active environment, is not there", hint="--dir .")
+            refused(done, f"`{gone}`", "the active environment, does not exist", hint="--dir .")
     assert not (tmp_path / ".cuda-version").exists()
     succeeded(stocked.run("pin", "10.1", "--dir", ".", cwd=tmp_path, **active))
     done = stocked.run("unpin", "--dir", ".", cwd=tmp_path, **active)
@@ -227,16 +227,16 @@ def test_an_unknown_name_tells_what_may_be_meant(stocked: Home, conda: Path) -> 
 
     def hint(name: str) -> str:
         done = stocked.run("pin", "10.1", "-n", name, CONDA_EXE=str(conda / "bin" / "conda"))
-        refused(done, f"no environment `{name}` is known")
+        refused(done, f"there is no environment `{name}`")
         return done.stderr.splitlines()[1]
 
-    assert hint("trch") == "hint: did you mean `torch`? Else name it with -p PREFIX"
-    assert hint("x") == "hint: known are base, torch; name it with -p PREFIX"
+    assert hint("trch") == "hint: did you mean `torch`? If not, give its path with -p PREFIX"
+    assert hint("x") == "hint: known environments: base, torch; give its path with -p PREFIX"
     for number in range(4):
         conda_prefix(conda / "envs" / f"e{number}")
-    assert "known are base, e0, e1, e2, e3, torch; " in hint("x")
+    assert "known environments: base, e0, e1, e2, e3, torch; " in hint("x")
     conda_prefix(conda / "envs" / "e4")
-    assert "known are base, e0, e1, e2, e3 and 2 more; " in hint("x")
+    assert "known environments: base, e0, e1, e2, e3 and 2 more; " in hint("x")
 
 
 def test_where_micromamba_has_its_root_unless_it_is_told(stocked: Home, tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_where_micromamba_has_its_root_unless_it_is_told(stocked: Home, tmp_path
     assert meant(stocked, "torch") == own
     conda = conda_prefix(tmp_path / "conda" / "envs" / "torch").parents[1]
     assert meant(stocked, "torch", CONDA_EXE=f"{conda}/bin/conda") == conda / "envs" / "torch"
-    refused(stocked.run("pin", "10.1", "-n", "base"), "no environment `base` is known")
+    refused(stocked.run("pin", "10.1", "-n", "base"), "there is no environment `base`")
     del stocked.env["XDG_DATA_HOME"]
     (older / "envs").rename(tmp_path / "moved")
     usual = conda_prefix(stocked.path / ".local" / "share" / "mamba" / "envs" / "torch")
@@ -283,7 +283,7 @@ def test_folders_that_micromamba_is_told_of(stocked: Home, tmp_path: Path, file:
     at.write_text("envs_dirs: [~/envs]\n")
     assert meant(stocked, "torch", **variables) == own
     at.write_text("envs_dirs: [")
-    hint = "conda config" if "condarc" in file else "mend it"
+    hint = "conda config" if "condarc" in file else "fix it"
     refused(stocked.run("pin", "10.1", "-n", "torch", **variables), f"`{at}`", hint=hint)
 
 
@@ -311,7 +311,7 @@ def test_the_active_one_is_known_by_its_name(stocked: Home, conda: Path, tmp_pat
     """Wherever it is; where another has the name in conda's order, that is what conda means."""
     active, other = (conda_prefix(tmp_path / at / "torch") for at in ("active", "other"))
     variables = {"CONDA_PREFIX": str(active), "CONDA_DEFAULT_ENV": "torch"}
-    refused(stocked.run("pin", "10.1", "-n", "torch"), "no environment `torch` is known")
+    refused(stocked.run("pin", "10.1", "-n", "torch"), "there is no environment `torch`")
     assert meant(stocked, "torch", **variables) == active
     assert meant(stocked, "called", **(variables | {"CONDA_DEFAULT_ENV": "called"})) == active
     register(stocked, other, active)
@@ -320,4 +320,4 @@ def test_the_active_one_is_known_by_its_name(stocked: Home, conda: Path, tmp_pat
     exe = {"CONDA_EXE": str(conda / "bin" / "conda")}
     assert meant(stocked, "torch", **variables, **exe) == by_name
     gone = variables | {"CONDA_PREFIX": str(tmp_path / "gone")}
-    refused(stocked.run("pin", "10.1", "-n", "torch", **gone), "may be each of", hint="-p")
+    refused(stocked.run("pin", "10.1", "-n", "torch", **gone), "may be any of", hint="-p")

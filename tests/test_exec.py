@@ -106,13 +106,13 @@ def test_exec_without_a_request(lent: Home, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_command_without_the_dashes_before_it(home: Home, typed: str, meant: str) -> None:
     done = home.run("exec", *shlex.split(typed))
-    refused(done, "name the command behind `--`", code=2, hint=f"cudaswitch exec {meant}")
+    refused(done, "put the command after `--`", code=2, hint=f"cudaswitch exec {meant}")
     assert done.stderr.endswith(f"cudaswitch exec {meant}\n")
 
 
 def test_a_command_that_cannot_be_shown_is_not_spelt_as_another(home: Home) -> None:
     done = home.run("exec", "10.1", "a\nb")
-    refused(done, "name the command behind `--`", code=2, hint="cudaswitch exec 10.1 -- CMD...")
+    refused(done, "put the command after `--`", code=2, hint="cudaswitch exec 10.1 -- CMD...")
     assert "x0a" not in done.stderr
     assert home.run("exec", "a\nb").stderr.endswith("hint: cudaswitch exec -- CMD...\n")
 
@@ -182,7 +182,7 @@ def test_a_tool_that_may_not_be_executed(home: Home, hostile_folder: Path, how: 
         {CLOSED[how]}
         cudaswitch "$@" 2>said || code=$?
         cat said >&2
-        eval "$(sed -n 's/^hint: //; s/, or have .*//; $p' said)"
+        eval "$(sed -n 's/^hint: //; s/, or move .*//; $p' said)"
         cudaswitch "$@" >&2
         exit $code
     """
@@ -198,7 +198,7 @@ def test_a_tool_that_may_not_be_executed(home: Home, hostile_folder: Path, how: 
         there = f"{path}:{behind}"
         done = in_own_mounts(script, kit, there, *words, cwd=home.path, env=home.env)
         told, hint, said = done.stderr.split("\n", 2)
-        assert told.startswith(f"cudaswitch: `{named}` is there, but may not be executed")
+        assert told.startswith(f"cudaswitch: `{named}` exists, but is not executable")
         assert (f"`{kit}` is mounted noexec" in told) == (how == "noexec")
         assert hint.startswith("hint: ")
         assert found in said

@@ -50,8 +50,8 @@ def test_the_json_has_stable_keys():
     [
         ((), "no framework found: nothing to choose for"),
         ((torch("2.0+cpu", gpu="cpu"),), "needs no CUDA"),
-        ((torch("99.0"),), "which CUDA it needs is not known"),
-        ((found("cupy", "13.0.0"),), "which CUDA it needs is not known"),
+        ((torch("99.0"),), "the CUDA it needs is unknown"),
+        ((found("cupy", "13.0.0"),), "the CUDA it needs is unknown"),
         ((torch("2.13.0", "14.0"),), "runs on its own CUDA 14.0"),
         ((tensorflow("2.1.0", "10.1", "7"),), "needs CUDA 10.1 and cuDNN 7.6: not installed"),
         ((torch("9.9.9", "8.0"), torch("2.0", "11.8")), "runs on its own CUDA 11.8"),
@@ -78,7 +78,10 @@ def test_the_explanation_holds_reasons_rejected_and_the_next_step():
 @pytest.mark.parametrize(
     ("accepted", "told"),
     [
-        (Bounds(None, 9, None, None, "its header"), "up to 9, the default is 12; none"),
+        (
+            Bounds(None, 9, None, None, "its header"),
+            "up to 9, the default is 12; no compatible one is",
+        ),
         (Bounds(5, 13, None, None, "its header"), None),
         (None, None),
     ],

@@ -70,7 +70,7 @@ def test_another_file_is_refused_until_somebody_says_that_it_is_right(tmp_path: 
         obtain(tmp_path, url)
         server.content = SECOND
         for _ in range(2):
-            with pytest.raises(SourceError, match="delivers another file than on 20") as caught:
+            with pytest.raises(SourceError, match="delivers a different file than on 20") as caught:
                 obtain(tmp_path, url)
             assert "\n" not in caught.value.message
         new = hashlib.sha256(SECOND).hexdigest()
@@ -78,12 +78,12 @@ def test_another_file_is_refused_until_somebody_says_that_it_is_right(tmp_path: 
         # The old file by its hash does not come from there any more, nor does the record change.
         with pytest.raises(SourceError):
             obtain(tmp_path, url, sha256="0" * 64)
-        with pytest.raises(SourceError, match="delivers another"):
+        with pytest.raises(SourceError, match="delivers a different"):
             obtain(tmp_path, url)
         assert obtain(tmp_path, url, sha256=new) == SECOND
         assert obtain(tmp_path, url) == SECOND
         server.content = FIRST
-        with pytest.raises(SourceError, match="delivers another"):
+        with pytest.raises(SourceError, match="delivers a different"):
             obtain(tmp_path, url)
 
 
@@ -93,7 +93,7 @@ def test_other_urls_and_credentials_are_told_apart(tmp_path: Path) -> None:
         obtain(tmp_path, server.url("ok", "a", credentials="me:one"))
         server.content = SECOND
         assert obtain(tmp_path, server.url("ok", "b")) == SECOND
-        with pytest.raises(SourceError, match="delivers another"):
+        with pytest.raises(SourceError, match="delivers a different"):
             obtain(tmp_path, server.url("ok", "a", credentials="me:two"))
 
 
@@ -133,7 +133,7 @@ def test_what_was_refused_is_not_held_for_right(home: Home, pair: list[Path]) ->
         done = home.run("install", url)
         assert done.returncode == 0, done.stderr
         server.content = random_bytes(10_000)
-        assert "delivers another file" in home.run("install", "--force", url).stderr
+        assert "delivers a different file" in home.run("install", "--force", url).stderr
 
 
 def test_a_changed_file_is_not_installed(home: Home, pair: list[Path]) -> None:
@@ -145,6 +145,6 @@ def test_a_changed_file_is_not_installed(home: Home, pair: list[Path]) -> None:
         assert home.run("gc", "--downloads").returncode == 0
         done = home.run("install", "--force", url)
         assert done.returncode != 0
-        assert "delivers another file" in done.stderr
+        assert "delivers a different file" in done.stderr
         assert len(done.stderr.splitlines()) == 2
     assert home.run("verify").returncode == 0

@@ -255,7 +255,7 @@ def test_a_library_that_is_none_leaves_a_note(env, content):
     env.file("onnxruntime/capi/libonnxruntime_providers_cuda.so").write_bytes(content)
     answer = env.resolve()
     assert answer.cuda == "11.8"
-    assert any("no library that can be read" in it.text for it in answer.reasons)
+    assert any("not a valid library" in it.text for it in answer.reasons)
 
 
 def test_a_prefix_with_cuda_and_no_framework_says_what_it_brings(env):

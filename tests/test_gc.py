@@ -52,7 +52,7 @@ def waited_for(home: Home, env: Path) -> list[str]:
     """Return for which processes `gc` leaves the hooks of an environment, and see that it does."""
     done = home.run("gc")
     assert succeeded(done) == []
-    assert f"left alone: the hooks of `{env}`, for " in done.stderr
+    assert f"skipped: the hooks of `{env}`, which may be needed by " in done.stderr
     [note] = (home.store / "pins").iterdir()
     # The line names a few, and there may be many shells on a machine.
     return may_be_in(env, since(json.loads(note.read_text())["left"], note.stat().st_mtime))
@@ -145,13 +145,13 @@ def test_what_somebody_has_put_there_stays(
     assert [snapshot(toolkits), snapshot(packages)] == before
     strange = {toolkits / name for name in ("11.8.0", "README", "gone", KITS[1])}
     strange |= {packages / name for name in ("mine-1.0-0", "gone", CUDNN)}
-    hint = "which is nothing of cudaswitch's: `cudaswitch verify --repair` sets it aside"
-    told = [line for line in done.stderr.splitlines() if "left alone" in line]
-    assert set(told) == {f"cudaswitch: left alone: `{path}`, {hint}" for path in strange}
+    hint = "which does not belong to cudaswitch: `cudaswitch verify --repair` sets it aside"
+    told = [line for line in done.stderr.splitlines() if "skipped: " in line]
+    assert set(told) == {f"cudaswitch: skipped: `{path}`, {hint}" for path in strange}
     assert len(told) == len(strange)
     succeeded(stocked.run("verify", "--repair"))
     assert not any(map(os.path.lexists, strange))
-    assert "left alone" not in stocked.run("gc").stderr
+    assert "skipped: " not in stocked.run("gc").stderr
 
 
 def test_a_folder_that_was_half_deleted_where_it_was(stocked: Home, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_folder_that_was_half_deleted_where_it_was(stocked: Home, tmp_path: Pa
     orphan = {str(stocked.store / "packages" / CUDNN): "package"}
     found = {str(kit): "leftover", str(empty): "leftover", **orphan}
     assert kinds(stocked, "--dry-run") == found
-    assert "left alone" not in stocked.run("gc", "--dry-run").stderr
+    assert "skipped: " not in stocked.run("gc", "--dry-run").stderr
     for number in (1, 3, 5):
         kill = preloaded(tmp_path, "kill", "unlink", number)
         assert stocked.run("gc", **kill).returncode == -signal.SIGKILL
@@ -184,7 +184,7 @@ def test_a_package_in_use_stays(leftover: Home) -> None:
     with in_the_middle(code, library):
         done = leftover.run("gc")
         assert succeeded(done) == []
-        assert f"left alone: {CUDNN}, in use by" in done.stderr
+        assert f"skipped: {CUDNN}, in use by" in done.stderr
         assert library.exists()
     assert kinds(leftover)
 
@@ -262,7 +262,7 @@ def test_a_cache_that_somebody_works_in_is_left_alone(stocked: Home) -> None:
     with in_the_middle(code, cache):
         done = stocked.run("gc", "--downloads")
         assert succeeded(done) == []
-        assert f"left alone: `{cache}`" in done.stderr
+        assert f"skipped: `{cache}`" in done.stderr
         assert whole.exists()
     # Killed, it left its folder.
     assert sorted(kinds(stocked, "--downloads").values()) == ["download", "leftover"]
@@ -282,7 +282,7 @@ def test_hooks_that_unpin_left(stocked: Home, tmp_path: Path) -> None:
     try:
         done = stocked.run("gc")
         assert succeeded(done) == []
-        assert f"for sleep (process {user.pid})" in done.stderr
+        assert f"needed by sleep (process {user.pid})" in done.stderr
         assert (rest / "off.sh").exists()
     finally:
         user.kill()
@@ -306,7 +306,7 @@ def test_of_many_that_may_need_hooks_a_few_are_named(stocked: Home, tmp_path: Pa
         done = stocked.run("gc")
     assert succeeded(done) == []
     one = r"[^,]+ \(process \d+\)"
-    assert re.search(rf"for {one}(, {one}){{4}} and \d+ more$", done.stderr, re.MULTILINE)
+    assert re.search(rf"by {one}(, {one}){{4}} and \d+ more$", done.stderr, re.MULTILINE)
 
 
 @pytest.mark.parametrize("clock", [-86400, 0, 86400])

@@ -135,14 +135,14 @@ def test_the_newest_that_fits_is_chosen(tmp_path: Path) -> None:
     found = what_compiles(toolkit(tmp_path / "kit", 11), Version("11.8.89"), environment)
     assert not found.fits
     assert found.better == Compiler("gcc", 11, f"{tmp_path}/bin/g++-11")
-    assert str(found) == "gcc 12 is newer than CUDA 11.8 accepts (11): g++-11 fits"
+    assert str(found) == "gcc 12 is newer than CUDA 11.8 accepts (11): g++-11 is compatible"
 
 
 def test_without_any_gcc_on_path_one_that_is_installed_is_taken(tmp_path: Path) -> None:
     environment = compilers(tmp_path / "bin", "11")
     found = what_compiles(toolkit(tmp_path / "kit", 11), Version("11.8"), environment)
     assert found.default is None
-    assert str(found) == "there is no gcc on PATH: g++-11 fits"
+    assert str(found) == "there is no gcc on PATH: g++-11 is compatible"
 
 
 def test_none_fits_says_which_package_brings_one(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_none_fits_says_which_package_brings_one(tmp_path: Path) -> None:
     assert not found.fits
     assert found.better is None
     assert str(found) == (
-        "gcc 12 is newer than CUDA 11.0 accepts (9), and none that fits is installed"
+        "gcc 12 is newer than CUDA 11.0 accepts (9), and no compatible one is installed"
     )
     assert "`conda install -c conda-forge gxx_linux-64=9`" in (found.hint or "")
 
@@ -356,7 +356,7 @@ def test_a_c_library_that_is_too_new_is_told_at_once(
     done = home.run("adopt", kit, LD_PRELOAD=str(library))
     succeeded(done)
     assert ("do not compile with glibc 2.42" in done.stderr) is told
-    assert ("here is glibc 2.42\n" in done.stderr) is told
+    assert ("this machine has glibc 2.42\n" in done.stderr) is told
 
 
 def test_a_toolkit_for_another_machine_compiles_nothing_here(tmp_path: Path) -> None:

@@ -137,8 +137,8 @@ def test_cudnn_alone_says_what_it_waits_for(home: Home, tmp_path: Path) -> None:
     done = home.run("install", made(tmp_path)[1])
     assert succeeded(done) == []
     assert done.stderr.splitlines() == [
-        "cudaswitch: installed; no toolkit fits it yet",
-        "hint: install a CUDA toolkit of its version, and both are put together",
+        "cudaswitch: installed, but no installed toolkit goes with it yet",
+        "hint: install the CUDA toolkit it was built for, and the two will be combined",
     ]
 
 

@@ -136,8 +136,12 @@ cupy13 = found("cupy", "14.2.0", "13", dist="cupy-cuda13x")
         (found("onnxruntime", "1.27.0", "13.0"), {"driver": "535.1"}, "ONNX Runtime 1.26"),
         (found("cntk", "2.7", "10.0"), {"driver": "400.1"}, "CNTK 2.6 (CUDA 9.0)"),
         (found("cntk", "2.5", "9.0"), {"driver": "340.1"}, "NVIDIA driver 384.81 or newer"),
-        (found("cntk", "2.7", "10.0"), {"cc": ("9.0",)}, "no build of CNTK"),
-        (found("cntk", "2.5", "9.0"), {"driver": "340.1", "cc": ("9.0",)}, "no build of CNTK"),
+        (found("cntk", "2.7", "10.0"), {"cc": ("9.0",)}, "no known build of CNTK"),
+        (
+            found("cntk", "2.5", "9.0"),
+            {"driver": "340.1", "cc": ("9.0",)},
+            "no known build of CNTK",
+        ),
         (found("ctranslate2", "4.8.5"), {"driver": "470.57.02"}, "CTranslate2 3.24 (CUDA 11)"),
     ],
 )
@@ -152,7 +156,12 @@ def test_what_cannot_run_here_names_the_nearest_that_can(framework, machine, hin
 
 @pytest.mark.parametrize(
     ("gcc", "says"),
-    [((12, 8), "gcc 8 fits"), ((12,), "none that fits is installed"), ((8, 12), None), ((), None)],
+    [
+        ((12, 8), "gcc 8 is compatible"),
+        ((12,), "no compatible one is installed"),
+        ((8, 12), None),
+        ((), None),
+    ],
 )
 def test_a_host_compiler_that_nvcc_refuses(gcc, says):
     answer = resolve(facts(tensorflow("2.1.0", "10.1", "7"), gcc=gcc), [])

@@ -175,7 +175,7 @@ def test_a_mutated_library_is_read_or_refused(library: bytes, data: st.DataObjec
 
 
 @pytest.mark.parametrize(
-    ("count", "reason"), [(4096, "a string has no end"), (60_000, "it needs too many libraries")]
+    ("count", "reason"), [(4096, "a string has no end"), (60_000, "it lists too many libraries")]
 )
 def test_a_file_that_lies_about_its_size_costs_nothing(
     tmp_path: Path, count: int, reason: str

@@ -210,7 +210,7 @@ def test_without_locks_nothing_is_half(home: Home, pair: list[Path]) -> None:
         env=home.env, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert succeeded(collected) == []
-    assert "where locks do not work" in collected.stderr
+    assert "where file locks do not work" in collected.stderr
     succeeded(home.run("verify"))
 
 
@@ -226,7 +226,7 @@ def test_without_locks_files_being_written_are_nobodys_leftovers(stocked: Home) 
     assert left.exists()
     done = stocked.run("alias", "lab", "10.1")
     succeeded(done)
-    assert "removed 1 leftover of runs that were killed" in done.stderr
+    assert "removed 1 leftover of killed runs" in done.stderr
     assert not left.exists()
 
 

@@ -110,7 +110,7 @@ def test_an_activate_script_with_half_a_block(
     script.write_bytes(damaged(script.read_bytes()) + MINE)
     found = snapshot(env)
     for words in (["pin", "10.1.243", "-p", env], ["unpin", "-p", env]):
-        refused(stocked.run(*words), f"`{script}`", "other half", hint="by hand")
+        refused(stocked.run(*words), f"`{script}`", "only one of", hint="by hand")
         assert snapshot(env) == found
     done = stocked.run("doctor", "--json", VIRTUAL_ENV=str(env))
     [fix] = [one["fix"] for one in json.loads(done.stdout)["findings"] if one["code"] == "CS074"]

@@ -42,7 +42,9 @@ def test_a_range_as_others_write_it(home: Home, command: str, text: str) -> None
 )
 def test_several_versions_make_no_other_one(home: Home, text: str) -> None:
     names = text.replace(",", " ").replace("_", " ").split()
-    hint = f"name one of them, or where several may stand, one after the other: {' '.join(names)}"
+    hint = (
+        f"name one of them, or, where several are allowed, one after the other: {' '.join(names)}"
+    )
     for command in ("install", "pin"):
         refused(home.run(command, text), f"`{text}` is not a CUDA version", hint=hint)
 
@@ -97,19 +99,19 @@ def test_a_mistyped_word_is_told_the_nearest(home: Home, text: str, meant: str) 
     succeeded(home.run("alias", "MyLab", "10.1"))
     for words in (["want", "--for-use"], ["pin"], ["install"], ["remove"]):
         done = home.run(*words, text)
-        refused(done, f"no alias `{text}` is known", hint=f"hint: did you mean `{meant}`?")
+        refused(done, f"there is no alias `{text}`", hint=f"hint: did you mean `{meant}`?")
 
 
 def test_a_toolkit_that_nobody_has(home: Home) -> None:
     for command in ("verify", "remove"):
         message = refused(home.run(command, "lab"), hint="hint: cudaswitch list")
-        assert message.endswith("no toolkit `lab` is installed, and no alias `lab` is known")
+        assert message.endswith("no toolkit `lab` is installed, and there is no alias `lab`")
 
 
 def test_a_word_that_is_near_none(home: Home) -> None:
-    hint = "cudaswitch alias lab VERSION makes it"
-    refused(home.run("pin", "lab"), "no alias `lab` is known", hint=hint)
-    refused(home.run("pin", "None"), "no alias `None`", hint="`system` stands for no toolkit")
+    hint = "to create it: cudaswitch alias lab VERSION"
+    refused(home.run("pin", "lab"), "there is no alias `lab`", hint=hint)
+    refused(home.run("pin", "None"), "no alias `None`", hint="`system` means no toolkit")
 
 
 @pytest.mark.parametrize("name", ["pytorch", "PyTorch", "torch", "tensorflow-gpu"])
@@ -117,16 +119,21 @@ def test_a_framework_is_no_version(home: Home, name: str) -> None:
     framework = name.lower().removeprefix("py").removesuffix("-gpu")
     for command in ("install", "pin"):
         done = home.run(command, name)
-        refused(done, f"no alias `{name}` is known", hint="hint: cudaswitch install auto ")
-        assert done.stderr.endswith(f"; cudaswitch compat {framework} tells what that may be\n")
+        refused(done, f"there is no alias `{name}`", hint="hint: cudaswitch install auto ")
+        assert done.stderr.endswith(f"; cudaswitch compat {framework} shows what that may be\n")
 
 
 @pytest.mark.parametrize("word", ["CUDA", "Cuda"])
 def test_cuda_in_capitals(home: Home, word: str) -> None:
-    said = "a version of CUDA stands by itself"
+    said = "give the CUDA version alone, without the word cuda"
     refused(home.run("install", word, "13.0"), said, code=2, hint="hint: cudaswitch install 13.0")
     done = home.run("install", "12", "CuDNN", "9")
-    refused(done, "cuDNN goes with a version", code=2, hint="cudaswitch install 12 --cudnn 9")
+    refused(
+        done,
+        "give cuDNN together with a CUDA version",
+        code=2,
+        hint="cudaswitch install 12 --cudnn 9",
+    )
     succeeded(home.run("alias", word, "10.1"))
     refused(home.run("install", word, "--offline", "--from", "pypi"), "CUDA releases")
 
@@ -136,12 +143,12 @@ def test_cuda_in_capitals(home: Home, word: str) -> None:
 )
 def test_a_mistyped_framework(home: Home, text: str, name: str) -> None:
     done = home.run("compat", text)
-    refused(done, f"`{text}` is none of the frameworks", code=2, hint=f"did you mean `{name}`?")
+    refused(done, f"`{text}` is not a known framework", code=2, hint=f"did you mean `{name}`?")
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("", "it is empty"), ("# mine\n\n", "it is empty"), ("a = 1\n", "names no version")],
+    [("", "it is empty"), ("# mine\n\n", "it is empty"), ("a = 1\n", "does not state the version")],
 )
 def test_a_lock_file_that_says_nothing(home: Home, text: str, why: str) -> None:
     file = home.path / "cuda.lock"
@@ -151,7 +158,7 @@ def test_a_lock_file_that_says_nothing(home: Home, text: str, why: str) -> None:
 
 def test_a_folder_is_no_program(lent: Home) -> None:
     done = lent.run("exec", "10.1", "--", str(lent.path))
-    refused(done, f"`{lent.path}` is a folder, and no program", code=127, hint=None)
+    refused(done, f"`{lent.path}` is a folder, not a program", code=127, hint=None)
     refused(lent.run("exec", "10.1", "--", "/nosuch"), "no program", code=127, hint=None)
 
 

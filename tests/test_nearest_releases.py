@@ -27,11 +27,11 @@ MANY = [Version(f"{major}.{minor}.{patch}") for major in (11, 12, 13)
 )
 def test_the_nearest_are_named(asked: str, nearest: str) -> None:
     said = instead(parse_request(asked), MANY)
-    assert said == f"the nearest are {nearest}; cudaswitch search lists all"
+    assert said == f"the closest are {nearest}; cudaswitch search lists all"
 
 
 def test_few_are_all_named() -> None:
-    assert instead(parse_request("99"), MANY[:2]) == "there is 11.0.1, 11.0.0"
+    assert instead(parse_request("99"), MANY[:2]) == "available: 11.0.1, 11.0.0"
     assert instead(parse_request("99"), []) is None
 
 
@@ -39,7 +39,7 @@ def test_few_are_all_named() -> None:
 def test_a_hint_is_a_line(home: Home, source: str) -> None:
     """These two know their releases without asking anybody."""
     done = home.run("install", "99", "--from", source, "--offline")
-    refused(done, "CUDA 99", hint="hint: the nearest are 1")
+    refused(done, "CUDA 99", hint="hint: the closest are 1")
     hint = done.stderr.splitlines()[1]
     assert len(hint) < 100
     assert hint.endswith("; cudaswitch search lists all")
@@ -47,5 +47,5 @@ def test_a_hint_is_a_line(home: Home, source: str) -> None:
 
 
 def test_offline_a_source_is_not_said_to_have_none() -> None:
-    with pytest.raises(pypi.SourceError, match="no CUDA 9 of PyPI is known offline"):
+    with pytest.raises(pypi.SourceError, match="no CUDA 9 from PyPI is known offline"):
         pypi.choose_release(parse_request("9"), MANY, offline=True)

@@ -174,7 +174,7 @@ def test_what_the_index_has_no_toolkit_of(server: FolderServer, tmp_path: Path) 
             obtain(tmp_path, text)
     with pytest.raises(SourceError, match=r"no CUDA 12\.8") as caught:
         obtain(tmp_path, "12.8")
-    assert caught.value.hint == "there is 12.4.1, 12.4.0"
+    assert caught.value.hint == "available: 12.4.1, 12.4.0"
     with pytest.raises(RequestError, match="no CUDA for `osx-64`"):
         obtain(tmp_path, "12.4", platform="osx-64")
     with pytest.raises(SourceError, match="has no minimal for win-64"):
@@ -205,7 +205,7 @@ def test_a_second_time_nothing_is_fetched_again_nor_needed(
     assert server.asked[asked:] == [("/cuda/redist/", 200), (INDEX, 304)]
     asked = len(server.asked)
     assert names(obtain(tmp_path, "12", offline=True)) == names(first)
-    with pytest.raises(SourceError, match="offline nothing is downloaded"):
+    with pytest.raises(SourceError, match="nothing is downloaded offline"):
         obtain(tmp_path, "12.4", "full", offline=True)
     assert len(server.asked) == asked
 
@@ -311,8 +311,8 @@ UNTRUSTED = {
     "no path": ({"relative_path": ""}, "no path inside"),
     "a number for a path": ({"relative_path": 7}, "no path inside"),
     "another sha256": ({"sha256": "0" * 64}, "its sha256 is"),
-    "too small a size": ({"size": "10"}, "where 10 were expected"),
-    "too large a size": ({"size": "999999"}, "where 999999 were expected"),
+    "too small a size": ({"size": "10"}, "but 10 were expected"),
+    "too large a size": ({"size": "999999"}, "but 999999 were expected"),
 }
 
 
@@ -338,7 +338,7 @@ def test_an_index_that_is_not_to_be_trusted(
 )
 def test_no_index_at_all(server: FolderServer, tmp_path: Path, content: bytes) -> None:
     server.instead[INDEX] = content
-    with pytest.raises(SourceError, match="it is no index"):
+    with pytest.raises(SourceError, match="it is not an index"):
         obtain(tmp_path, "12.4")
 
 

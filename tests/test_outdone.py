@@ -31,10 +31,10 @@ def test_use_is_stronger_than_what_is_pinned_then(stocked: Home, tmp_path: Path)
             text=True,
             check=False,
         )
-        return [line for line in done.stderr.splitlines() if "asks for" not in line]
+        return [line for line in done.stderr.splitlines() if " now requests " not in line]
 
     above = f"cudaswitch pin {BARE} --cudnn none --dir {tmp_path}"
-    told = [f"cudaswitch: this shell has {FULL} by `use`", "hint: cudaswitch off"]
+    told = [f"cudaswitch: this shell uses {FULL}, chosen with `use`", "hint: cudaswitch off"]
     for place in ("", " --dir .", " --global"):
         assert said("cudaswitch use 10.1", f"cudaswitch pin {BARE} --cudnn none{place}") == told
     assert said("cudaswitch use 10.1", f"cudaswitch pin {FULL}") == []
@@ -44,7 +44,7 @@ def test_use_is_stronger_than_what_is_pinned_then(stocked: Home, tmp_path: Path)
     (here / ".cuda-version").unlink()
     assert said("cudaswitch use 10.1", above) == told
     assert said("cudaswitch use system", "cudaswitch pin 10.1 --dir .") == [
-        "cudaswitch: this shell has no toolkit by `use`",
+        "cudaswitch: this shell uses no toolkit, chosen with `use`",
         told[1],
     ]
 
@@ -53,7 +53,7 @@ def test_a_variable_is_stronger_than_what_is_pinned(stocked: Home, tmp_path: Pat
     done = stocked.run("pin", FULL, cwd=tmp_path, CUDASWITCH_VERSION="10.1+cudnnnone")
     succeeded(done)
     assert done.stderr.splitlines()[1:] == [
-        f"cudaswitch: in this shell CUDASWITCH_VERSION is stronger, and asks for {BARE}",
+        f"cudaswitch: in this shell CUDASWITCH_VERSION takes precedence, and requests {BARE}",
         "hint: unset CUDASWITCH_VERSION",
     ]
 
@@ -67,7 +67,7 @@ def test_an_environment_is_stronger_than_a_file(stocked: Home, tmp_path: Path, p
     done = stocked.run("pin", FULL, *words, cwd=tmp_path, **active)
     succeeded(done)
     assert done.stderr.splitlines()[1:] == [
-        f"cudaswitch: in this shell the pin of `{prefix}` is stronger, and asks for {BARE}",
+        f"cudaswitch: in this shell the pin of `{prefix}` takes precedence, and requests {BARE}",
         f"hint: cudaswitch unpin -p {prefix}",
     ]
 
@@ -76,7 +76,7 @@ def test_a_directory_is_stronger_than_the_pin_for_all(stocked: Home, tmp_path: P
     succeeded(stocked.run("pin", BARE, "--cudnn", "none", cwd=tmp_path))
     done = stocked.run("pin", FULL, "--global", cwd=tmp_path)
     assert done.stderr.splitlines()[1:] == [
-        f"cudaswitch: in this shell {tmp_path}/.cuda-version is stronger, and asks for {BARE}",
+        f"cudaswitch: in this shell {tmp_path}/.cuda-version takes precedence, and requests {BARE}",
         f"hint: cudaswitch unpin --dir {tmp_path}",
     ]
 

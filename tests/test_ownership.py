@@ -135,10 +135,10 @@ def test_what_was_anothers_is_ours_once_it_is_written(home: Home, pair: list[Pat
     os.chown(file, OTHER, OTHER)
     file.chmod(0o666)
     said = home.run("pin", "10.1", "--dir", home.path).stderr
-    assert f"`{file}` was another user's, and is yours now" in said
+    assert f"`{file}` belonged to another user, and is now yours" in said
     assert (file.stat().st_uid, stat.S_IMODE(file.stat().st_mode)) == (0, 0o644)
     os.chown(file, OTHER, OTHER)
-    assert "another user's, and is gone" in home.run("unpin", "--dir", home.path).stderr
+    assert ", which belonged to another user" in home.run("unpin", "--dir", home.path).stderr
 
 
 def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> None:
@@ -153,7 +153,7 @@ def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> N
         ["pin", "10.1", "--dir", home.path],
     ):
         done = home.run(*words)
-        refused(done, "everybody may write", f"`{home.store}`", hint=f"chmod o-w {home.store},")
+        refused(done, "is writable by everyone", f"`{home.store}`", hint=f"chmod o-w {home.store},")
     assert snapshot(home.store) == before
     assert not (home.path / ".cuda-version").exists()
     # To look at it is no harm.
@@ -170,7 +170,7 @@ def test_a_folder_above_is_told_of_unless_it_is_sticky(
     (tmp_path / "my data").chmod(mode)
     done = home.run("install", *pair)
     succeeded(done)
-    told = f"everybody may write `{tmp_path}/my data`, and so replace the store `{home.store}`"
+    told = f"`{tmp_path}/my data` is writable by everyone, who could thus replace the store"
     assert done.stderr.count(told) == (mode == 0o777)
     assert f"chmod o-w '{tmp_path}/my data'," in done.stderr or mode != 0o777
     done = home.run("exec", "10.1", "--", "true")
@@ -184,7 +184,7 @@ def test_a_shared_store_that_everybody_may_write(
     person = make_home(tmp_path / "person")
     stocked.store.chmod(0o777)
     done = person.run("exec", "10.1", "--", "true", CUDASWITCH_STORES=str(stocked.store))
-    refused(done, "everybody may write", str(stocked.store), hint="chmod o-w")
+    refused(done, "is writable by everyone", str(stocked.store), hint="chmod o-w")
     stocked.store.chmod(0o755)
     done = person.run("exec", "10.1", "--", "true", CUDASWITCH_STORES=str(stocked.store))
     succeeded(done)
@@ -208,7 +208,7 @@ def test_what_frameworks_need_comes_from_no_store_that_everybody_may_write(
         ["want", "--environment", env.prefix],
     ):
         done = person.run(*words, **shared)
-        refused(done, "everybody may write", f"`{stocked.store}`", hint="chmod o-w")
+        refused(done, "is writable by everyone", f"`{stocked.store}`", hint="chmod o-w")
     assert succeeded(person.run(*show, **shared)) == [""]
     stocked.store.chmod(0o755)
     assert succeeded(person.run(*show, **shared)) == [
@@ -297,7 +297,7 @@ def test_sudo_leaves_nothing_in_its_callers_folders(
         ["gc"],
         ["install", "10.1", "--from", "conda", "--channel", home.path / "none"],
     ):
-        refused(home.run(*words, **called), "`sudo` would leave files of root", hint=None)
+        refused(home.run(*words, **called), "`sudo` would leave root's files", hint=None)
     assert (snapshot(home.path), snapshot(home.store)) == before
     left = [path for path in tmp_path.rglob("*") if path.lstat().st_uid == 0]
     assert sorted(left) == sorted(pair)
@@ -373,7 +373,7 @@ def test_the_hint_has_what_another_s_file_asks_for(stocked: Home, text: str, ver
     refused(stocked.run("current"), NOT_FOLLOWED)
     hint = stocked.run("current").stderr.splitlines()[1]
     assert hint.endswith(f"CUDASWITCH_VERSION={version} for exec and shims")
-    assert hint.startswith(f"hint: if you trust it: cudaswitch use {version}, or ")
+    assert hint.startswith(f"hint: if you trust it, run cudaswitch use {version}, or ")
 
 
 @root_only

@@ -35,8 +35,8 @@ def test_a_version_file_that_is_a_link_is_written_where_it_leads(
 @pytest.mark.parametrize(
     ("leads", "said"),
     [
-        ("../mine", "is a link to a file of another kind"),
-        ("../pipe/cuda-version", "is a link to a file of another kind"),
+        ("../mine", "is a link to some other kind of file"),
+        ("../pipe/cuda-version", "is a link to some other kind of file"),
         ("../gone/cuda-version", "whose folder is gone"),
         (None, "is not a regular file"),
     ],

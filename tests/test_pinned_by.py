@@ -64,7 +64,7 @@ def test_pins_without_a_toolkit_are_listed_too(stocked: Home, tmp_path: Path) ->
     assert done.returncode == 0
     tree = f"{tmp_path}/tree/.cuda-version"
     told = f"{prefixes['gone']} ({BARE}), {tree} ({BARE}+cudnnnone)\n"
-    assert done.stderr.startswith(f"cudaswitch: pinned to what is not installed: {told}")
+    assert done.stderr.startswith(f"cudaswitch: pinned, but not installed: {told}")
     assert done.stderr.splitlines()[1] == "cudaswitch: no toolkit is installed"
     shown = [*prefixes.values(), tree]
     rows = {row["holder"]: row for row in json.loads(stocked.run("list", "--json").stdout)["pins"]}

@@ -99,7 +99,7 @@ def test_a_full_disk_is_not_the_index_that_pip_asks(
     monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path))
     said = f"ERROR: Exception:\nTraceback\nOSError: [Errno {number}] No space left on device\n"
     found = _failure("x", said, False)
-    assert f"no space left for x, in `{tmp_path}` or" in found.message
+    assert f"pip ran out of space for x, in `{tmp_path}` or" in found.message
     assert "CUDASWITCH_CACHE" in (found.hint or "")
 
 
@@ -136,7 +136,7 @@ def test_without_pip_in_this_python(tmp_path: Path) -> None:
         ).stdout.strip()  # fmt: skip
 
     assert said(str(tmp_path / "bin")) == str([str(tmp_path / "bin" / "pip3")])
-    assert said("/nowhere") == "packages from PyPI come through pip, and there is none"
+    assert said("/nowhere") == "packages from PyPI are downloaded with pip, which was not found"
 
 
 def test_no_home_folder_is_no_fault_of_pip(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_it_fails_in_the_same_words(stocked: Home, arguments: list[str]) -> None
     record.write_text("{")
     plain, through_click = _both(stocked, arguments)
     assert plain == through_click
-    assert "so it is passed over" in plain[2] or arguments != ["list"]
+    assert "so it is skipped" in plain[2] or arguments != ["list"]
     assert (plain[0] == 1) is (arguments != ["list"])
 
 
@@ -347,7 +347,7 @@ def test_a_script_that_says_not_what_runs_it(stocked: Home, tmp_path: Path) -> N
     done = stocked.run("exec", "10.1", "--", script)
     assert (done.returncode, done.stderr) == (
         127,
-        f"cudaswitch: `{script}` is there, but may not be executed\nhint: chmod +x {script}\n",
+        f"cudaswitch: `{script}` exists, but is not executable\nhint: chmod +x {script}\n",
     )
 
 
@@ -361,13 +361,15 @@ def test_a_program_that_cannot_be_run(stocked: Home, tmp_path: Path) -> None:
     for path in (script, closed, foreign):
         path.chmod(0o755)
     for tool, why in (
-        (script, f"`{script}` is to be run by `/bin/sh\\r`, which is not there"),
-        (closed, f"`{closed}` is to be run by `{tmp_path}/data`, which may not be executed"),
-        (tmp_path, f"`{tmp_path}` is a folder, and no program"),
+        (script, f"`{script}` is run by `/bin/sh\\r`, which does not exist"),
+        (closed, f"`{closed}` is run by `{tmp_path}/data`, which is not executable"),
+        (tmp_path, f"`{tmp_path}` is a folder, not a program"),
         ("", "there is no program ``"),
     ):
         refused(stocked.run("exec", "10.1", "--", tool), why, code=127, hint=None)
-    refused(stocked.run("exec", "10.1", "--", foreign), "is no program for this machine", hint=None)
+    refused(
+        stocked.run("exec", "10.1", "--", foreign), "is not a program for this machine", hint=None
+    )
 
 
 def test_a_program_where_path_is_unset(stocked: Home) -> None:
@@ -408,5 +410,5 @@ def test_messages_that_a_shell_passes_on(stocked: Home, tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (
         1,
-        "cudaswitch: the working directory is gone\nhint: change to another one\n",
+        "cudaswitch: the working directory no longer exists\nhint: change to another directory\n",
     )

@@ -112,7 +112,7 @@ def test_components_by_name() -> None:
     with pytest.raises(RequestError, match="no component `gcc`, `rust`") as caught:
         pins("nvcc,rust,gcc")
     assert "minimal, build, full, all, cccl" in (caught.value.hint or "")
-    with pytest.raises(SourceError, match=r"nothing of `cufile` for win-64"):
+    with pytest.raises(SourceError, match=r"none of `cufile` for win-64"):
         pins("cufile", "win-64")
     with pytest.raises(RequestError, match="no CUDA for `osx-64`"):
         pins("nvcc", "osx-64")
@@ -142,9 +142,9 @@ def test_an_open_range_is_narrowed_to_its_release(asked: str, narrowed: set[str]
         ("nvidia-nvvm; extra == 'nvvm'", "does not say which nvidia-nvvm belongs to it"),
         ("nvidia-nvvm<14; extra == 'nvvm'", "does not say which nvidia-nvvm"),
         ("nvidia-nvvm @ file:///etc/passwd ; extra == 'nvvm'", "names a URL"),
-        ("--index-url=http://x; extra == 'nvvm'", "cannot read what"),
-        ("nvidia-nvvm==1.*; moon == 'full'", "cannot read what"),
-        ("nvidia-nvvm==1.*; python_version ~= 'x' and extra == 'nvvm'", "nothing of"),
+        ("--index-url=http://x; extra == 'nvvm'", "cannot tell what"),
+        ("nvidia-nvvm==1.*; moon == 'full'", "cannot tell what"),
+        ("nvidia-nvvm==1.*; python_version ~= 'x' and extra == 'nvvm'", "none of"),
     ],
 )
 def test_metadata_of_another_kind_is_one_clear_error(line: str, says: str) -> None:
@@ -186,8 +186,8 @@ def test_choose_release(asked: str, chosen: str) -> None:
 def test_a_release_that_is_not_there(asked: str) -> None:
     with pytest.raises(SourceError, match=re.escape(f"no CUDA {asked}")) as caught:
         pypi.choose_release(Request(asked, origin="./.cuda-version:1"), OFFERED)
-    assert "asked for by ./.cuda-version:1" in caught.value.message
-    assert caught.value.hint == "there is 13.4.3, 13.1.0, 13.0.3, 13.0.2, 12.9.1, 11.8.0"
+    assert "requested by ./.cuda-version:1" in caught.value.message
+    assert caught.value.hint == "available: 13.4.3, 13.1.0, 13.0.3, 13.0.2, 12.9.1, 11.8.0"
 
 
 def native_tag() -> str:

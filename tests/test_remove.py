@@ -64,7 +64,7 @@ def test_versions_are_compared_as_numbers(home: Home, tmp_path: Path) -> None:
 
 REFUSALS = {
     "unknown": (["9.0"], "no toolkit `9.0` is installed"),
-    "ambiguous": (["10.1"], f"`10.1` names 2 toolkits: {BARE}, {FULL}"),
+    "ambiguous": (["10.1"], f"`10.1` matches 2 toolkits: {BARE}, {FULL}"),
     "one unknown": ([BARE, "9.0"], "no toolkit `9.0` is installed"),
     "no name": (["../../etc"], "`../../etc` is not a CUDA version"),
     "alias of nothing": (["lab"], "no alias `lab`"),
@@ -219,7 +219,7 @@ def test_a_shell_that_has_it_is_told_the_way_out(stocked: Home) -> None:
             argv, env=stocked.env, capture_output=True, text=True, check=False, timeout=60
         )
         assert f"cudaswitch: removed {removed}\n" in done.stderr
-        told = "hint: this shell has it still: cudaswitch off\n" in done.stderr
+        told = "hint: this shell still uses it: cudaswitch off\n" in done.stderr
         assert told == (used == removed), done.stderr
         assert done.stdout == "unset\n"
 
@@ -239,5 +239,5 @@ def test_a_shell_that_has_it_by_a_pin_is_told_another_way_out(
     done = subprocess.run(
         argv, env=stocked.env, capture_output=True, text=True, check=False, timeout=60
     )
-    assert "hint: this shell has it still: cudaswitch use system\n" in done.stderr
+    assert "hint: this shell still uses it: cudaswitch use system\n" in done.stderr
     assert done.stdout == "unset\n"

@@ -122,11 +122,11 @@ def whys(answer):
 def test_why_the_others_were_rejected():
     store = [toolkit(name) for name in STORE] + [toolkit("10.1.168+cudnn7.6.5", "win-64")]
     why = whys(resolve(facts(tensorflow("2.1.0", "10.1", "7")), store))
-    assert why["10.1.243"] == "has no cuDNN, needed is 7.6"
-    assert why["10.1.243+cudnn8.0.5"] == "has libcudnn.so.8, needed is libcudnn.so.7"
+    assert why["10.1.243"] == "has no cuDNN, but 7.6 is needed"
+    assert why["10.1.243+cudnn8.0.5"] == "has libcudnn.so.8, but libcudnn.so.7 is needed"
     assert why["10.1.105+cudnn7.5.1"] == "has cuDNN 7.5.1, older than 7.6"
-    assert why["10.2.89+cudnn7.6.5"] == "has libcudart.so.10.2, needed is libcudart.so.10.1"
-    assert why["13.0.2"] == "is CUDA 13.0, needed is 10.1"
+    assert why["10.2.89+cudnn7.6.5"] == "has libcudart.so.10.2, but libcudart.so.10.1 is needed"
+    assert why["13.0.2"] == "is CUDA 13.0, but 10.1 is needed"
     assert why["10.1.168+cudnn7.6.5"] == "is for win-64, not linux-64"
 
 
@@ -140,7 +140,7 @@ def test_two_that_fit():
     store = [toolkit("10.1.105+cudnn7.6.5"), toolkit("10.1.243+cudnn7.6.5")]
     answer = resolve(facts(tensorflow("2.1.0", "10.1", "7")), store)
     assert answer.toolkit == "10.1.243+cudnn7.6.5"
-    assert "nearer" in whys(answer)["10.1.105+cudnn7.6.5"]
+    assert "closer" in whys(answer)["10.1.105+cudnn7.6.5"]
 
 
 def test_what_a_shared_store_has_too_is_told_once():
@@ -268,7 +268,7 @@ def test_the_builds_of_one_release_for_two_cudnns_have_their_own_oldest_cuda(ver
 def test_it_is_said_which_library_binds_to_one_release():
     answer = resolve(facts(tensorflow("2.4.4", "11.0", "8")), [toolkit("11.2.2+cudnn8.1.1")])
     why = whys(answer)["11.2.2+cudnn8.1.1"]
-    assert why == "has libcusolver.so.11, needed is libcusolver.so.10"
+    assert why == "has libcusolver.so.11, but libcusolver.so.10 is needed"
     [said] = [it for it in answer.reasons if "libcusolver" in it.text]
     assert said.text.endswith(": it loads libcusolver.so.10, which CUDA 11.8 does not have")
     assert "tensorflow#44777" in said.source

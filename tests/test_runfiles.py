@@ -269,7 +269,7 @@ OTHERS: dict[str, tuple[Tree, str]] = {
             "builds/cuda-toolkit/bin/nvcc": b"x",
             "builds/cuda-toolkit/version.txt": b"CUDA Version 9.0",
         },
-        "does not tell the platform",
+        "does not state its toolkit's platform",
     ),
 }
 

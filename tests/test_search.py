@@ -247,7 +247,7 @@ def test_where_nobody_answers_it_fails(sources: tuple[Home, FolderServer], tmp_p
     assert [line.split(":")[1].split()[0] for line in lines[:4]] == [
         "pypi", "nvidia", "conda", "conda"
     ]  # fmt: skip
-    assert lines[4] == "cudaswitch: no source could be asked"
+    assert lines[4] == "cudaswitch: no source could be reached"
     # The runfiles that are known are asked of nobody.
     assert succeeded(home.run("search", "10.1", "--from", "runfile", **gone))
 
@@ -270,12 +270,12 @@ def test_offline_an_index_that_was_never_seen_is_told(sources: tuple[Home, Folde
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [
         *(
-            f"cudaswitch: conda ({name}): no CUDA is known of offline:"
-            f" of `{name}` there is no index in the cache"
+            f"cudaswitch: conda ({name}): no CUDA is known offline:"
+            f" the cache has no index of `{name}`"
             for name in ("main", "label")
         ),
-        "cudaswitch: no source could be asked",
-        "hint: run the command once without --offline",
+        "cudaswitch: no source could be reached",
+        "hint: run the command without --offline",
     ]
     assert not server.asked
     search(home, "12.4", "--channel", "label")
@@ -283,7 +283,7 @@ def test_offline_an_index_that_was_never_seen_is_told(sources: tuple[Home, Folde
     assert "12.4.1" in "\n".join(succeeded(some))
     assert some.stderr.splitlines() == done.stderr.splitlines()[:1]
     cudnn = home.run("search", "cudnn", "--channel", "main", "--offline")
-    assert cudnn.stderr.startswith("cudaswitch: conda (main): no cuDNN is known of offline")
+    assert cudnn.stderr.startswith("cudaswitch: conda (main): no cuDNN is known offline")
 
 
 def test_nothing_found_has_one_exit_code(sources: tuple[Home, FolderServer]) -> None:
@@ -322,11 +322,11 @@ def test_a_mirror_that_is_none(home: Home, command: str, source: str) -> None:
     passwords = (("htp://me:hunter2@x/y", "htp://"), ("me:hunter2@x/y", "x/y"))
     for text, shown in (("foo", "foo"), *passwords):
         done = home.run(*words, text, "--from", source, PIP_NO_INDEX="1", cwd=home.path)
-        message = refused(done, f"`--mirror {shown}", "a URL of https, http or file", hint=None)
+        message = refused(done, f"`--mirror {shown}", "an https, http or file URL", hint=None)
         assert "hunter2" not in message
         assert len(done.stderr.splitlines()) <= 2
     needs = home.run(*words, "foo", cwd=home.path)
-    refused(needs, "--mirror needs the source", code=2, hint="--from SOURCE")
+    refused(needs, "--mirror requires --from", code=2, hint="--from SOURCE")
 
 
 def test_a_mirror_by_flag(sources: tuple[Home, FolderServer]) -> None:

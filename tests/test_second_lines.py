@@ -34,15 +34,15 @@ def test_a_line_in_another_file(
         (home.path / marked[1]).write_text(marked[2])
     number = 2 + text.count("\n")
     said = install(home, shell)
-    assert f"`{other}` has another line that loads cudaswitch, line {number}\n" in said
-    assert "hint: take that line out\n" in said
+    assert f"`{other}` also loads cudaswitch, on line {number}\n" in said
+    assert "hint: remove that line\n" in said
     [found] = findings(home, shell)
     assert f"`{other}`:{number} loads it a second time" in found
     said = remove(home, shell)
-    assert f"`{other}` still loads cudaswitch, in line {number}\n" in said
+    assert f"`{other}` still loads cudaswitch, on line {number}\n" in said
     assert "does not load" not in said
     other.write_text("# mine\n")
-    assert "another line" not in install(home, shell)
+    assert "also loads" not in install(home, shell)
     assert findings(home, shell) == []
 
 
@@ -58,22 +58,22 @@ def test_a_line_for_logins_alone_is_no_second_one(home: Home) -> None:
     login = home.path / ".bash_profile"
     login.write_text('eval "$(cudaswitch init bash)"\n')
     said = install(home, "bash")
-    assert f"`{login}` has another line that loads cudaswitch, line 1\n" in said
-    assert "hint: have `. ~/.bashrc` there\n" in said
+    assert f"`{login}` also loads cudaswitch, on line 1\n" in said
+    assert "hint: put `. ~/.bashrc` there\n" in said
     assert "login shells" not in said
     assert findings(home, "bash") == []
-    assert f"`{login}` still loads cudaswitch, in line 1\n" in remove(home, "bash")
+    assert f"`{login}` still loads cudaswitch, on line 1\n" in remove(home, "bash")
 
 
 def test_the_line_in_the_file_itself_has_its_number(home: Home) -> None:
     (home.path / ".bashrc").write_text('x=1\neval "$(cudaswitch init bash)"\n')
-    assert "another line that loads cudaswitch, line 2\n" in install(home, "bash")
+    assert "also loads cudaswitch, on line 2\n" in install(home, "bash")
 
 
 def test_a_file_that_another_one_hides_is_no_second_one(home: Home) -> None:
     (home.path / ".tcshrc").write_text("set x\n")
     (home.path / ".cshrc").write_text("eval `cudaswitch init tcsh`\n")
-    assert f"`{home.path}/.cshrc` has another line" in install(home, "tcsh")
+    assert f"`{home.path}/.cshrc` also loads cudaswitch" in install(home, "tcsh")
     assert findings(home, "tcsh") == []
 
 
@@ -93,6 +93,6 @@ def test_what_still_loads_it_is_told_of(home: Home, line: str) -> None:
     path = home.path / ".bashrc"
     path.write_text(f"x=1\n{line}\n")
     install(home, "bash")
-    assert f"`{path}` still loads cudaswitch, in line 2" in remove(home, "bash")
+    assert f"`{path}` still loads cudaswitch, on line 2" in remove(home, "bash")
     path.write_text("x=1\n")
     assert f"`{path}` does not load cudaswitch\n" in remove(home, "bash")

@@ -45,9 +45,9 @@ def test_what_is_closed_is_told_once_and_passed_over(stocked: Home, mine: Home, 
         assert done.stdout.split()[0] == "12.6.3"
         said = done.stderr.splitlines()
         assert len(said) == 2, said
-        assert "Permission denied, so it is passed over" in said[0]
+        assert "Permission denied, so it is skipped" in said[0]
         assert said[0].startswith(f"cudaswitch: cannot read `{stocked.store / 'toolkits'}")
-        assert said[1] == f"hint: tell who keeps the store `{stocked.store}`"
+        assert said[1] == f"hint: tell the maintainer of the store `{stocked.store}`"
         # Looked for twice: what fits, and what would but is gone.
         done = mine.run_plainly("exec", "99", "--", "true")
         assert (done.returncode != 0, done.stderr.count("cannot read")) == (True, 1)
@@ -63,8 +63,8 @@ def test_work_goes_on_with_ones_own(stocked: Home, mine: Home, arguments: tuple[
 def test_doctor_looks_at_the_rest(stocked: Home, mine: Home) -> None:
     with closed(stocked.store):
         done = mine.run_plainly("doctor")
-    assert "passed over" in done.stderr
-    assert "CS" in done.stdout or "nothing" in done.stdout + done.stderr
+    assert "skipped" in done.stderr
+    assert "CS" in done.stdout or "no known problems" in done.stderr
 
 
 def test_a_damaged_record_of_others_stops_nobody(stocked: Home, mine: Home, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_damaged_record_of_others_stops_nobody(stocked: Home, mine: Home, tmp_
     done = mine.run("exec", "12.6", "--", "printenv", "CUDA_HOME")
     assert succeeded(done) == [str(tmp_path / "cuda-12.6")]
     done = mine.run("list")
-    assert "is damaged, so it is passed over" in done.stderr
+    assert "is damaged, so it is skipped" in done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["12.6.3", FULL]
 
 
@@ -86,7 +86,7 @@ def test_ones_own_store_is_not_passed_over(stocked: Home, below: str) -> None:
         refused(done, said, hint=f"hint: chmod u+rwx {folder}")
         if os.geteuid() == 0:
             os.chown(folder, 12345, 12345)
-            refused(stocked.run_plainly("list"), said, hint="see who owns it")
+            refused(stocked.run_plainly("list"), said, hint="check who owns it")
 
 
 @pytest.mark.parametrize("named", ["12.6.3", "12.6"])
@@ -124,7 +124,7 @@ def test_a_store_that_is_not_there_is_told_where_something_is_not_installed(
         done = mine.run("list")
         assert (len(succeeded(done)), done.stderr) == (3, "")
         done = mine.run("exec", "99", "--", "true")
-        refused(done, f"not installed; the store `{away}` is not there", hint="install 99")
+        refused(done, f"not installed; the store `{away}` does not exist", hint="install 99")
         assert _away(mine) == [f"export CUDASWITCH_STORES={here}"]
     del mine.env["CUDASWITCH_STORES"]
     for others in ([str(here)], []):
@@ -143,7 +143,7 @@ def test_ones_own_store_is_a_link_to_a_disk_that_is_away(
     disk.rename(tmp_path / "away")
     done = stocked.run("list")
     assert succeeded(done) == []
-    assert f"your store `{stocked.store}` is a link that leads nowhere" in done.stderr
-    refused(stocked.run("install", pair[0]), str(stocked.store), hint="leads nowhere")
-    refused(stocked.run("exec", "10.1", "--", "true"), f"`{stocked.store}` is not there")
+    assert f"your store `{stocked.store}` is a dangling link" in done.stderr
+    refused(stocked.run("install", pair[0]), str(stocked.store), hint="dangling link")
+    refused(stocked.run("exec", "10.1", "--", "true"), f"`{stocked.store}` does not exist")
     assert _away(stocked) == [f"mv --backup=numbered {stocked.store} {stocked.store}.bak"]

@@ -115,7 +115,7 @@ def test_what_is_gone_is_told(stocked: Home, mine: Home, tmp_path: Path) -> None
     refused(mine.run("exec", "10.1", "--", "true"), gone, hint=f"remove {NEWER}")
     repair = mine.run("verify", "--repair")
     assert repair.returncode == 1
-    assert f"`{kit(stocked, BARE)}` below {NEWER} is gone" in repair.stderr
+    assert f"`{kit(stocked, BARE)}` that {NEWER} is based on is gone" in repair.stderr
 
 
 def test_nothing_is_laid_over_what_everybody_may_change(
@@ -124,14 +124,14 @@ def test_nothing_is_laid_over_what_everybody_may_change(
     stocked.store.chmod(0o777)
     done = mine.run("install", newer_cudnn(tmp_path))
     assert succeeded(done) == []
-    assert "no toolkit fits it yet" in done.stderr
+    assert "no installed toolkit goes with it yet" in done.stderr
 
 
 def test_without_a_toolkit_that_fits(stocked: Home, mine: Home, tmp_path: Path) -> None:
     cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
     done = mine.run("install", cudnn)
     assert succeeded(done) == []
-    assert "no toolkit fits it yet" in done.stderr
+    assert "no installed toolkit goes with it yet" in done.stderr
 
 
 def test_what_a_shared_store_has_lost_is_for_its_keeper(

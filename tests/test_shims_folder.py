@@ -50,9 +50,9 @@ def test_a_folder_that_others_may_write_stops_nothing_else(place: Place) -> None
     echoing(place.home.path / "third/bin/nvcc")
     done = place.home.run("adopt", place.home.path / "third", "--as", "10.2")
     assert succeeded(done)[0].startswith("10.2")
-    assert f"`{folder}` cannot hold commands" in done.stderr
+    assert f"`{folder}` cannot hold shims" in done.stderr
     assert "hint: chmod go-w" in done.stderr
-    refused(place.home.run("shims", "install"), "cannot hold commands", hint="chmod go-w")
+    refused(place.home.run("shims", "install"), "cannot hold shims", hint="chmod go-w")
 
 
 @root_only
@@ -64,7 +64,11 @@ def test_the_shims_of_another_of_the_stores_group(place: Place) -> None:
     done = place.home.run("adopt", place.home.path / "third", "--as", "10.2")
     assert succeeded(done)[0].startswith("10.2")
     assert str(folder) not in done.stderr
-    refused(place.home.run("shims", "install"), f"`{folder}` is another's", hint="for them")
+    refused(
+        place.home.run("shims", "install"),
+        f"`{folder}` belongs to another user",
+        hint="ask its owner",
+    )
 
 
 def test_toolkits_without_tools_are_no_missing_toolkits(home: Home, tmp_path: Path) -> None:
@@ -76,7 +80,7 @@ def test_toolkits_without_tools_are_no_missing_toolkits(home: Home, tmp_path: Pa
         tool.unlink()
     done = home.run("shims", "install")
     succeeded(done)
-    assert "no toolkit that is installed has tools" in done.stderr
+    assert "no installed toolkit has any tools" in done.stderr
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "zsh", "fish", "tcsh", "elvish", "xonsh", "nu"])
@@ -104,7 +108,7 @@ def test_the_hint_puts_them_on_path_in_the_shell_that_asks(place: Place, shell: 
 def test_a_folder_that_others_may_write_is_refused(place: Place, mode: int) -> None:
     folder = place.home.store / "shims"
     folder.chmod(mode)
-    with pytest.raises(StoreError, match="others may write it"):
+    with pytest.raises(StoreError, match="others can write to it"):
         shims.install()
 
 
@@ -120,7 +124,7 @@ def test_somebody_s_own_file_among_the_shims_stays(place: Place) -> None:
     own = executable(place.home.store / "shims" / "cuda-memcheck", "#!/bin/sh\necho own\n")
     done = place.home.run("shims", "install")
     assert "cuda-memcheck" not in succeeded(done)
-    assert f"cudaswitch: `{own}` is no shim, and stays" in done.stderr
+    assert f"cudaswitch: `{own}` is not a shim, and was kept" in done.stderr
     assert own.read_text() == "#!/bin/sh\necho own\n"
 
 

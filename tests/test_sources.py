@@ -48,7 +48,7 @@ def test_a_folder_is_for_adopt(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         with pytest.raises(SourceError) as caught:
             files.obtain(str(tmp_path / name), cache=tmp_path, workdir=tmp_path)
-        assert caught.value.hint == f"if a toolkit lies there: `cudaswitch adopt {word}`"
+        assert caught.value.hint == f"if it is a toolkit: `cudaswitch adopt {word}`"
 
 
 def test_a_url_keeps_its_file_name_and_loses_its_credentials(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_url_keeps_its_file_name_and_loses_its_credentials(tmp_path: Path) -> 
         assert artifact.path.read_bytes() == CONTENT
         assert artifact.path.resolve().parent == tmp_path / "cache"
         assert artifact.origin == server.url("ok", "t/***/cuda%20a.conda")
-        with pytest.raises(StoreError, match="cannot write in"):
+        with pytest.raises(StoreError, match="cannot write to"):
             files.obtain(url, cache=tmp_path / "cache", workdir=tmp_path / "no such folder")
     files.obtain(url, cache=tmp_path / "cache", workdir=work, offline=True)
 
@@ -101,7 +101,7 @@ def test_what_is_unpacked_is_the_file_that_was_checked(
     store = OwnStore(Folders(str(tmp_path / "store")))
     artifact = _artifact(way, path, sha256, tmp_path / "work")
     os.replace(other, artifact.path.resolve())
-    with pytest.raises(StoreError, match="changed while it was read"):
+    with pytest.raises(StoreError, match="changed while it was being read"):
         install(store, [([artifact], None)])
     assert store.packages() == []
 

@@ -171,7 +171,9 @@ def test_the_shell_is_that_of_the_person(home: Home, shell: str, file: str) -> N
 
 
 def test_in_a_container_it_is_the_one_that_calls(home: Home) -> None:
-    refused(home.run("init", "--install", SHELL=None), "no $SHELL is set, and `sh` has no", hint="")
+    refused(
+        home.run("init", "--install", SHELL=None), "$SHELL is not set, and `sh` has no", hint=""
+    )
     command = f"unset SHELL; {console_script()} init --install --yes; :"
     subprocess.run([require("zsh"), "-c", command], env=home.env, check=True)
     assert (home.path / ".zshrc").is_file()
@@ -222,7 +224,12 @@ def test_a_shell_that_we_do_not_know(home: Home, shell: str) -> None:
     refused(home.run("init", "--remove", SHELL=shell), hint="cudaswitch init --remove bash")
     refused(home.run("init", "rc"), "`rc`", code=2, hint="bash, zsh")
     for words in (("ksh93",), ("--install", "ksh93")):
-        refused(home.run("init", *words), "no kind of ksh", code=2, hint="cudaswitch exec VERSION")
+        refused(
+            home.run("init", *words),
+            "ksh cannot be switched",
+            code=2,
+            hint="cudaswitch exec VERSION",
+        )
     assert not home.store.exists()
 
 
@@ -275,7 +282,7 @@ REFUSED = {
     "it is read-only": (_read_only, "chmod u+w {path}"),
     "is read-only": (_made_by_a_tool, None),
     "it is a folder": (Path.mkdir, "move it away"),
-    "other half": (_half_a_block, "take the lines from"),
+    "only one of": (_half_a_block, "remove the lines from"),
     "is not a regular": (lambda path: path.symlink_to("/dev/null"), "move it away"),
     "a regular file": (os.mkfifo, "move it away"),
     "Too many levels": (lambda path: path.symlink_to(path.name), None),
@@ -289,8 +296,8 @@ def test_a_file_that_is_not_to_be_edited(home: Home, why: str) -> None:
     make(path)
     before = path.read_bytes() if path.is_file() else None
     for way, do in (
-        ("--install", "add this line in what makes the file: eval"),
-        ("--remove", "take the marked lines out of what makes the file"),
+        ("--install", "add this line to what generates the file: eval"),
+        ("--remove", "remove the marked lines from what generates the file"),
     ):
         done = home.run("init", way, "bash")
         refused(done, f"`{path}`", why, hint=f"hint: {(hint or do).format(path=path)}")
@@ -317,16 +324,16 @@ def test_it_asks_at_a_terminal_only(home: Home) -> None:
         with pexpect.spawn(
             str(console_script()), ["init", "--install", "bash"], env=home.env, timeout=30
         ) as child:
-            child.expect_exact("Write it? [Y/n]")
+            child.expect_exact("Write this change? [Y/n]")
             child.sendline(answer)
             child.expect(pexpect.EOF)
         assert path.exists() is written
-        assert (child.exitstatus, b"stays as it is" in child.before) == (1 - written, not written)
+        assert (child.exitstatus, b"was not changed" in child.before) == (1 - written, not written)
     with pexpect.spawn(
         str(console_script()), ["init", "--remove", "bash", "--yes"], env=home.env, timeout=30
     ) as child:
         child.expect(pexpect.EOF)
-        assert b"Write it?" not in child.before
+        assert b"Write this change?" not in child.before
     assert not path.exists()
 
 
@@ -338,7 +345,7 @@ def test_a_line_that_cannot_be_taken_out_still_loads_it(home: Home) -> None:
     with pexpect.spawn(
         str(console_script()), ["init", "--remove", "bash"], env=home.env, timeout=30
     ) as child:
-        child.expect_exact("Write it? [Y/n]")
+        child.expect_exact("Write this change? [Y/n]")
         with (home.path / ".bashrc").open("a") as file:
             file.write("x=1\n")
         child.sendline("y")
@@ -386,7 +393,7 @@ def test_what_is_told_then_is_of_use_in_the_shell_that_asks(stocked: Home, shell
 
     assert told() == "hint: cudaswitch init --install"
     assert install(stocked, shell).splitlines()[-1 if shell != "bash" else -3].endswith(row.load)
-    assert told() == f"hint: open a new {shell}, or in this one: {row.load}"
+    assert told() == f"hint: open a new {shell}, or run in this one: {row.load}"
 
 
 def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:
@@ -405,11 +412,11 @@ def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:
     (home.path / ".bashrc").write_text('eval "$(cudaswitch init bash)"\n')
     said = install(home, "bash")
     assert "login shells" not in said
-    assert "another line" in said
+    assert "also loads" in said
     (home.path / ".bash_profile").write_text(". ~/.profile\n")
     assert "login shells" not in install(home, "bash")
     (home.path / ".bashrc").write_text('# eval "$(cudaswitch init bash)"\n')
-    assert "another line" not in install(home, "bash")
+    assert "also loads" not in install(home, "bash")
 
 
 @pytest.mark.parametrize("sh", ["dash", "busybox", "bash", "mksh", "yash"])

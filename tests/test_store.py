@@ -199,7 +199,7 @@ def test_a_damaged_record_is_named(stocked: Home, folder: str, record: str, tmp_
     done = stocked.run("install", archive)
     message = refused(done, "damaged", str(path), hint="cudaswitch verify --repair")
     said = stocked.run("list", "--json").stderr
-    passed_over = ", so it is passed over" if folder.startswith("toolkits") else ""
+    passed_over = ", so it is skipped" if folder.startswith("toolkits") else ""
     assert said == f"{message}{passed_over}\nhint: cudaswitch verify --repair\n"
     shutil.rmtree(path.parent)
     assert stocked.run("list").returncode == 0

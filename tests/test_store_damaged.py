@@ -51,7 +51,7 @@ def went_on(done: Done, at: Path) -> list[str]:
     lines = succeeded(done)
     named = [line for line in done.stderr.splitlines() if str(at) in line]
     assert len(named) == 1, done.stderr
-    assert named[0].endswith("so it is passed over")
+    assert named[0].endswith("so it is skipped")
     assert "hint: cudaswitch verify --repair\n" in done.stderr
     return lines
 

@@ -45,7 +45,7 @@ def test_a_full_disk(home: Home, tmp_path: Path) -> None:
         builders.cudatoolkit_10_1(tmp_path),
         big,
     )
-    refused(done, "cannot write", "No space left", hint="make room")
+    refused(done, "cannot write", "No space left", hint="free some space")
     assert (home.path / "after").read_text() == (home.path / "before").read_text()
 
 
@@ -58,7 +58,7 @@ def test_settings_lie_elsewhere(stocked: Home, name: str, value: str) -> None:
         path.chmod(0o444)
     done = stocked.run_plainly("config", "set", name, value)
     assert succeeded(done) == []
-    assert "stay as they are: cannot write" in done.stderr
+    assert "were not updated: cannot write" in done.stderr
     assert succeeded(stocked.run_plainly("config", "get", name)) == [value]
     succeeded(stocked.run_plainly("config", "unset", name))
     assert succeeded(stocked.run_plainly("config", "get", name)) != [value]
@@ -90,7 +90,7 @@ def test_a_full_disk_elsewhere(stocked: Home, command: str) -> None:
     )
     assert done.returncode == 1
     assert "No space left on device" in done.stderr
-    assert done.stderr.endswith("\nhint: make room there\n")
+    assert done.stderr.endswith("\nhint: free some space there\n")
 
 
 def test_a_full_disk_with_an_environment(stocked: Home) -> None:
@@ -104,7 +104,7 @@ def test_a_full_disk_with_an_environment(stocked: Home) -> None:
         "head -c 8m /dev/zero > full 2> /dev/null || true\n"
         "exec cudaswitch unpin -p env",
     )
-    refused(done, "cannot unpin", "No space left on device", hint="make room there")
+    refused(done, "cannot unpin", "No space left on device", hint="free some space there")
 
 
 @pytest.mark.parametrize("place", ["/proc/nobody", "/dev/null", "FILE/below"])
@@ -129,7 +129,7 @@ def test_a_limit_on_what_may_be_written(stocked: Home, tmp_path: Path, limit: in
         env=stocked.env, cwd=stocked.path, capture_output=True, text=True, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )  # fmt: skip
-    refused(done, "cannot write", "File too large", hint="make room")
+    refused(done, "cannot write", "File too large", hint="free some space")
     assert snapshot(stocked.store) == before
     assert succeeded(stocked.run("install", archive)) == ["10.1.243+cudnn7.5.0"]
 
@@ -148,7 +148,7 @@ def test_the_disk_is_full_from_any_step_on(
         if done.returncode == 0:
             break
         failed += 1
-        refused(done, "cannot write", "No space left on device", hint="make room")
+        refused(done, "cannot write", "No space left on device", hint="free some space")
         assert snapshot(stocked.store) == before, number
     else:
         pytest.fail("it never ended well")
@@ -181,7 +181,7 @@ def test_a_store_that_is_read_only(stocked: Home, tmp_path: Path, command: str) 
         command, *what,
     )  # fmt: skip
     refused(done, "cannot write", "Read-only file system", hint="set CUDASWITCH_HOME to a folder")
-    assert "make room" not in done.stderr
+    assert "free some space" not in done.stderr
     assert snapshot(stocked.store) == before
     answer = in_own_mounts(
         stocked,
@@ -209,7 +209,7 @@ def test_a_folder_of_the_store_that_may_not_be_written(
         done = stocked.run_plainly("install", archive)
         if folder:
             refused(done, "cannot write", "Permission denied", hint="set CUDASWITCH_HOME")
-            assert "make room" not in done.stderr
+            assert "free some space" not in done.stderr
             assert snapshot(stocked.store) == before
         else:
             # Nothing is ever put beside the folders.
@@ -263,5 +263,5 @@ def test_sudo_is_refused_before_anything_is_downloaded(home: Home, tmp_path: Pat
     with FolderServer(tmp_path) as server:
         sudo = {"SUDO_UID": "1", "CUDASWITCH_CACHE": str(tmp_path / "cache")}
         done = home.run("install", f"{server.url}/cudnn-linux.tgz", **sudo)
-    refused(done, "`sudo` would leave files of root", hint="without sudo")
+    refused(done, "`sudo` would leave root's files", hint="without sudo")
     assert server.asked == []

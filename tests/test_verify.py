@@ -164,7 +164,7 @@ def test_a_toolkit_whose_record_is_damaged_is_not_set_aside(home: Home, tmp_path
     record = home.store / "toolkits/11.2.152/cudaswitch.json"
     record.write_text(record.read_text()[:-5])
     hint = f"delete `{record.parent}`, and adopt it again"
-    refused(home.run("verify", "--repair"), "nothing tells any more", hint=hint)
+    refused(home.run("verify", "--repair"), "there is no longer any record", hint=hint)
     assert record.exists()
 
 
@@ -173,7 +173,7 @@ def test_a_toolkit_of_which_nothing_can_be_read_is_to_be_made_anew(stocked: Home
     for record in ("cudaswitch.json", "cudaswitch-files.json"):
         (stocked.store / KIT / record).write_text("{")
     done = stocked.run("verify", "--repair")
-    refused(done, f"nothing tells any more what toolkit {FULL}", hint="install it again")
+    refused(done, f"there is no longer any record of what toolkit {FULL}", hint="install it again")
 
 
 def test_it_names_what_it_looked_at(stocked: Home) -> None:
@@ -293,7 +293,7 @@ def test_a_shared_store_is_verified_and_left_to_those_who_keep_it(
     succeeded(stocked.run("verify", FULL, "--repair"))
     assert succeeded(stocked.run("verify", "10.1+cudnn7", **mine)) == []
     refused(stocked.run("verify", "9.9", **mine), "no toolkit `9.9`", hint="cudaswitch list")
-    refused(stocked.run("verify", "10", **mine), "`10` names 2 toolkits", hint="one by one")
+    refused(stocked.run("verify", "10", **mine), "`10` matches 2 toolkits", hint="full name")
 
 
 @pytest.mark.parametrize("content", [b"", b"\0\0\0\0", "²\n".encode(), b"1.5\n"])
@@ -314,6 +314,6 @@ def test_a_newer_layout_is_not_touched(stocked: Home) -> None:
     (stocked.store / "layout").write_text("2\n")
     assert findings(stocked) == set()
     flip(stocked.store / LIBRARY)
-    refused(stocked.run("gc"), "has layout 2, this cudaswitch writes 1", hint="newer")
+    refused(stocked.run("gc"), "has layout 2, but this cudaswitch writes 1", hint="newer")
     assert stocked.run("verify", "--repair").returncode == 1
     assert (stocked.store / "layout").read_text() == "2\n"

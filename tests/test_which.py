@@ -129,7 +129,7 @@ def test_a_library_that_python_has_already(home: Home, env: Path) -> None:
     [real] = loaded(home, env, "libc.so")
     assert told["path"] == os.path.realpath(real)
     missing = home.run("which", "libnowhere.so.1", **active(home, env))
-    refused(missing, "`libnowhere.so.1` is not found", code=127, hint=None)
+    refused(missing, "`libnowhere.so.1` was not found", code=127, hint=None)
 
 
 def test_for_a_program_a_library_and_a_name(home: Home, env: Path, link, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_distribution_by_the_name_that_pip_has_for_it(home: Home, env: Path, l
         told = which(home, "libcublas.so.12", "--from", spelled, **active(home, env))
         assert (told["path"], told["consumer"]) == (str(blas), str(site / files[0]))
     other = home.run("which", "libx.so", "--from", "nvidia-cusolver", **active(home, env))
-    refused(other, "`nvidia-cusolver` is no program", hint="name")
+    refused(other, "`nvidia-cusolver` is not a program", hint="name")
 
 
 def test_a_library_that_only_the_packages_of_the_environment_find(
@@ -264,13 +264,15 @@ def test_consumers_that_are_none(home: Home, env: Path, tmp_path: Path) -> None:
     def ask(name: str, consumer: str | Path):
         return home.run("which", name, "--from", consumer, **variables)
 
-    refused(ask("libx.so", "no-such-thing"), "`no-such-thing` is no program", str(env), hint="name")
-    refused(ask("libx.so", "libnowhere.so.3"), "is not found in this shell", hint=None)
+    refused(
+        ask("libx.so", "no-such-thing"), "`no-such-thing` is not a program", str(env), hint="name"
+    )
+    refused(ask("libx.so", "libnowhere.so.3"), "was not found in this shell", hint=None)
     text = tmp_path / "text"
     text.write_text("no library, but long enough to be taken for one, if nobody looked at it")
     refused(ask("libx.so", text), f"`{text}` cannot be loaded: invalid ELF header", hint=None)
     refused(ask("libx.so", "/no/where"), "`/no/where` cannot be loaded", hint=None)
-    refused(ask("nvcc", "torch"), "`nvcc` is no library", hint="libcudart.so.12")
+    refused(ask("nvcc", "torch"), "`nvcc` is not a library", hint="libcudart.so.12")
 
 
 def test_a_python_that_is_a_script_is_left_aside(home: Home, link, tmp_path: Path) -> None:
@@ -333,17 +335,17 @@ def test_a_shim_tells_what_it_runs(home: Home, tmp_path: Path) -> None:
     assert told["runs"] == real
     assert real
     assert Path(real).samefile(kit / "bin/nvcc")
-    assert told["notes"] == ["that is what CUDASWITCH_VERSION asks for"]
+    assert told["notes"] == ["that is what CUDASWITCH_VERSION requests"]
     told, real = ask(CUDASWITCH_VERSION="9.9")
     assert (told["runs"], real) == (None, None)
     assert "the shim would fail" in told["notes"][0]
     told, real = ask(PATH=f"{shim.parent}:/usr/sbin")
     assert (told["runs"], real) == (None, None)
-    assert told["notes"] == ["the shim would fail: no toolkit is asked for here"]
+    assert told["notes"] == ["the shim would fail: no toolkit is requested here"]
     told, real = ask(PATH=f"{shim.parent}:/usr/sbin", CUDASWITCH_VERSION="system")
     assert (told["runs"], real) == (None, None)
-    assert told["notes"] == ["the shim would fail: `system` is asked for by CUDASWITCH_VERSION"]
+    assert told["notes"] == ["the shim would fail: `system` is requested by CUDASWITCH_VERSION"]
     (kit / "bin/nvcc").unlink()
     told, real = ask(CUDASWITCH_VERSION="11.8")
     assert (told["runs"], real) == (None, None)
-    assert "bin/nvcc` is not there" in told["notes"][0]
+    assert "bin/nvcc` does not exist" in told["notes"][0]

@@ -26,7 +26,7 @@ def asking(place: Place) -> Home:
 def told(home: Home, tool: str = "nvcc", **variables: str) -> tuple[str, str]:
     """Return what `which` says of a tool, and what it advises."""
     done = home.run("which", tool, **{**WITHOUT_CUDA, **variables})
-    message = refused(done, f"`{tool}` is not found in this shell", code=127)
+    message = refused(done, f"`{tool}` was not found in this shell", code=127)
     return message, done.stderr.splitlines()[-1].removeprefix("hint: ")
 
 
@@ -40,7 +40,7 @@ def advice(home: Home, **variables: str) -> str:
 def test_the_toolkit_that_a_file_asks_for_is_the_one_to_have(asking: Home) -> None:
     (asking.path / ".cuda-version").write_text("11.8\n")
     message, hint = told(asking)
-    assert message.endswith("has no toolkit: CUDA 11.8 (asked for by ./.cuda-version:1) has it")
+    assert message.endswith("has no toolkit: CUDA 11.8 (requested by ./.cuda-version:1) has it")
     assert hint == advice(asking) == "cudaswitch init --install"
 
 
@@ -63,7 +63,7 @@ def test_whoever_asks(asking: Home, who: str) -> None:
     else:
         variables[who] = "11.8"
     message, hint = told(asking, **variables)
-    assert f"CUDA 11.8 (asked for by {origin}) has it" in message
+    assert f"CUDA 11.8 (requested by {origin}) has it" in message
     assert hint == advice(asking, **variables)
     assert "12.4" not in hint
 
@@ -79,7 +79,7 @@ def test_in_a_shell_without_integration_it_is_evaluated(asking: Home) -> None:
 
 
 def test_where_nothing_asks_or_what_is_asked_for_lacks_it_another_is_named(asking: Home) -> None:
-    assert told(asking) == ("cudaswitch: `nvcc` is not found in this shell", "cudaswitch use 12.4")
+    assert told(asking) == ("cudaswitch: `nvcc` was not found in this shell", "cudaswitch use 12.4")
     for asked in ("12.4", "system", "9.9", "auto"):
         message, hint = told(asking, "cuda-memcheck", CUDASWITCH_VERSION=asked)
         assert (message.endswith("in this shell"), hint) == (True, "cudaswitch use 11.8")
@@ -93,9 +93,9 @@ def test_where_nothing_asks_or_what_is_asked_for_lacks_it_another_is_named(askin
 def test_a_toolkit_for_another_platform_is_no_way_out(asking: Home) -> None:
     name = elsewhere(asking, "13.0.88")
     assert f"{name}  " in asking.run("list").stdout
-    assert told(asking) == ("cudaswitch: `nvcc` is not found in this shell", "cudaswitch use 12.4")
+    assert told(asking) == ("cudaswitch: `nvcc` was not found in this shell", "cudaswitch use 12.4")
     done = asking.run("which", "libcudart.so.13.0")
-    refused(done, "`libcudart.so.13.0` is not found", code=127, hint=None)
+    refused(done, "`libcudart.so.13.0` was not found", code=127, hint=None)
     assert "hint" not in done.stderr
     done = asking.run("exec", "12.4", "--", "cuda-memcheck")
     refused(done, "has no `cuda-memcheck`", code=127, hint="it is in 11.8")

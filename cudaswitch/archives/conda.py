@@ -83,7 +83,7 @@ class CondaLayout(Layout):
     def package(self) -> Package:
         index = self._index
         if index is None:
-            raise ForeignError("is no conda package: it has no info/index.json")
+            raise ForeignError("is not a conda package: it has no info/index.json")
         name, build = _string(index, "name"), _string(index, "build")
         version = Version(_string(index, "version"))
         proofs = self.witness.proofs.union(*map(evidence, self.listed() or ()))
@@ -113,7 +113,9 @@ class CondaLayout(Layout):
         if listed is None:
             raise DamagedError(f"{shown(member.path)} is not in its file list")
         if listed.size not in (None, member.size):
-            raise DamagedError(f"{shown(member.path)} has not the size that its file list states")
+            raise DamagedError(
+                f"{shown(member.path)} does not have the size that its file list states"
+            )
 
     def verify(self, placed: Placing) -> None:
         self._listed = None  # what CondaZip looked up beforehand was not yet hashed
@@ -143,7 +145,7 @@ class CondaZip(CondaLayout):
         stem = next(name for name in names if name.startswith("info-"))[len("info-") :]
         self._components = {f"{component}-{stem}": component for component in CondaComponent}
         if names != {"metadata.json", *self._components} or "/" in stem:
-            raise UnsafeError("it holds other members than a .conda package has")
+            raise UnsafeError("it has members that a .conda package does not have")
 
     def glance(self) -> Generator[Member, None, None]:
         # The other part is asked for only where `info` has no list of its files.
@@ -193,7 +195,7 @@ def _check_format(record: Record, content: Iterator[bytes]) -> None:
         raise UnsafeError(f"{shown(record.name)} is larger than metadata can be")
     version = json_object(b"".join(content), record.name).get("conda_pkg_format_version")
     if version != 2:
-        raise ForeignError("is a .conda package of a format that cudaswitch does not know")
+        raise ForeignError("is a .conda package in a format that cudaswitch does not know")
 
 
 def _in_info(path: str) -> bool:

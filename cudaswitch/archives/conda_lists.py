@@ -45,18 +45,18 @@ def json_object(data: bytes, path: str) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            raise UnsafeError(f"`{path}` can be read in two ways")
+            raise UnsafeError(f"`{path}` is ambiguous")
         return found
 
     # Each of these takes a hundred times the memory of the byte that it is written with.
     if data.count(b"[") + data.count(b"{") > MEMBERS:
-        raise UnsafeError(f"`{path}` lists more than any CUDA package has")
+        raise UnsafeError(f"`{path}` lists more files than any CUDA package has")
     try:
         found = json.loads(text_of(data, path), object_pairs_hook=once)
     except ValueError as error:
-        raise DamagedError(f"`{path}` is no JSON") from error
+        raise DamagedError(f"`{path}` is not valid JSON") from error
     if not isinstance(found, dict):
-        raise DamagedError(f"`{path}` is no JSON object")
+        raise DamagedError(f"`{path}` is not a JSON object")
     return found
 
 
@@ -115,13 +115,13 @@ def _from_has_prefix(data: bytes) -> Iterator[tuple[str, str, Mode]]:
         try:
             words = [word.strip("\"'") for word in shlex.split(line, posix=False)]
         except ValueError as error:
-            raise DamagedError(f"`{HAS_PREFIX}` has a line that cannot be read") from error
+            raise DamagedError(f"`{HAS_PREFIX}` has an invalid line") from error
         if not words:
             continue
         if len(words) == 1:
             words = [DEFAULT_PLACEHOLDER, "text", words[0]]
         if len(words) != 3 or words[1] not in modes:
-            raise DamagedError(f"`{HAS_PREFIX}` has a line that cannot be read")
+            raise DamagedError(f"`{HAS_PREFIX}` has an invalid line")
         path = safe_path(words[2])
         _check_placeholder(words[0], path)
         yield path, words[0], modes[words[1]]
@@ -151,7 +151,9 @@ def complete(placed: Placing, listed: dict[str, Listed] | None, texts: dict[str,
         for path, placeholder, mode in _from_has_prefix(texts.get(HAS_PREFIX, b"")):
             found = placed.entries.get(path)
             if found is None or found.target is not None:
-                raise DamagedError(f"`{HAS_PREFIX}` names {shown(path)}, which is no file of it")
+                raise DamagedError(
+                    f"`{HAS_PREFIX}` names {shown(path)}, which is not one of its files"
+                )
             placed.entries[path] = found._replace(placeholder=placeholder, mode=mode)
     for path in _lines(texts.get(NO_LINK, b""), NO_LINK):
         if path in placed.entries:
@@ -177,4 +179,6 @@ def _check(path: str, said: Listed, placed: Placing) -> None:
     if said.type not in (None, kind):
         raise DamagedError(f"{shown(path)} is a {kind}, and its file list says {said.type}")
     if said.size not in (None, entry.size) or said.sha256 not in (None, entry.sha256):
-        raise DamagedError(f"{shown(path)} has not the size and sha256 that its file list states")
+        raise DamagedError(
+            f"{shown(path)} does not have the size and sha256 that its file list states"
+        )

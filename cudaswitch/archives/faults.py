@@ -31,14 +31,14 @@ class DamagedError(FaultError):
     """The bytes are not what the format, or the archive's own file list, says."""
 
     form = "`{path}` is damaged: {why}"
-    hint = "get the file again and compare its sha256 with the one that its maker states"
+    hint = "download it again, and compare its sha256 with the one its publisher states"
 
 
 class UnsafeError(FaultError):
     """Unpacking would leave the folder, exhaust the machine, or depend on who reads it."""
 
     form = "`{path}` is not safe to unpack: {why}"
-    hint = "get the file from its maker; nothing of it was installed"
+    hint = "get the file from its publisher; nothing was installed"
 
 
 class ForeignError(FaultError):
@@ -54,7 +54,7 @@ class ForeignError(FaultError):
 class RenamedError(ForeignError):
     """What only the name told that its maker gave the file."""
 
-    hint = "give it the name that its maker gave it, such as cudnn-10.1-linux-x64-v7.6.5.32.tgz"
+    hint = "restore the name its publisher gave it, such as cudnn-10.1-linux-x64-v7.6.5.32.tgz"
 
 
 def shown(name: str) -> str:
@@ -74,7 +74,9 @@ def naming(path: Path, origin: str | None = None) -> Iterator[None]:
     except FaultError as fault:
         raise ArchiveError(fault.form.format(path=named, why=fault), fault.hint) from fault
     except RequestError as error:
-        raise ArchiveError(f"`{named}` states no usable version: {error}", error.hint) from error
+        raise ArchiveError(
+            f"`{named}` does not state a valid version: {error}", error.hint
+        ) from error
     except FileNotFoundError as error:
         missing = error.filename or path
         raise ArchiveError(f"`{missing}` does not exist", "check the path") from error

@@ -98,9 +98,11 @@ def checked_package(package: Package) -> Package:
     """
     for value, grammar in ((package.name, _NAME), (package.build, _BUILD)):
         if not grammar.fullmatch(value):
-            raise DamagedError(f"{value[:80]!r} in its metadata is no name or build of a package")
+            raise DamagedError(f"{value[:80]!r} in its metadata is not a package name or build")
     if package.platform not in (*PLATFORMS, "noarch"):
-        why = "there is no CUDA for macOS any more: " if package.platform.startswith("osx") else ""
+        why = (
+            "CUDA is no longer available for macOS: " if package.platform.startswith("osx") else ""
+        )
         raise ForeignError(
             f"is for {package.platform}; cudaswitch handles {', '.join(PLATFORMS)} and noarch",
             f"{why}get the package for {current_platform()}",

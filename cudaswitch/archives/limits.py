@@ -35,7 +35,9 @@ def _allowed(variable: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit()):
-        raise ArchiveError(f"`{variable}` is not a number", f"unset {variable}, or give a number")
+        raise ArchiveError(
+            f"`{variable}` is not a number", f"unset {variable}, or set it to a number"
+        )
     return int(text)
 
 
@@ -79,5 +81,5 @@ class Budget:
         if variable not in self.lowered:
             return UnsafeError(f"{why} {limit}")
         fault = UnsafeError(f"{why} the limit in {variable}")
-        fault.hint = f"if you trust its maker, unset {variable}; nothing of it was installed"
+        fault.hint = f"if you trust its publisher, unset {variable}; nothing was installed"
         return fault

@@ -58,11 +58,11 @@ def read_header(start: bytes, size: int) -> Header:
     """
     maker = _MAKER.search(start)
     if maker is None:
-        raise ForeignError("is a script, and no runfile of NVIDIA's")
+        raise ForeignError("is a script, but not one of NVIDIA's runfiles")
     fields = dict(reversed(_FIELD.findall(start)))
     label = fields.get(b"label", b"").decode("utf-8", "replace")
     if _DRIVER.match(fields.get(b"targetdir", b"")):
-        raise ForeignError("is a driver, and cudaswitch installs toolkits only")
+        raise ForeignError("is a driver; cudaswitch installs only toolkits")
     lines = _LINES.search(start)
     count = fields.get(b"skip") or (lines[1] if lines else b"")
     sizes = fields.get(b"filesizes", b"").strip()
@@ -105,4 +105,4 @@ def _checked(pieces: Iterator[bytes], stated: str) -> Iterator[bytes]:
         digest.update(piece)
         yield piece
     if digest.hexdigest() != stated:
-        raise DamagedError("its content has not the md5 that its script states")
+        raise DamagedError("its content does not have the md5 that its script states")

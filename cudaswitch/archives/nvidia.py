@@ -119,15 +119,17 @@ class NvidiaLayout(Layout):
         stated = self._stated()
         if stated is None:
             if self.file_name.endswith(".conda"):
-                raise ForeignError("is no conda package: it has no info/index.json")
-            raise ForeignError("has not the one top folder of a CUDA or cuDNN archive")
+                raise ForeignError("is not a conda package: it has no info/index.json")
+            raise ForeignError(
+                "is not a CUDA or cuDNN archive: it lacks their single top-level folder"
+            )
         component = component_of(stated.name, self.witness.proofs)
         platform, version = self._platform(stated), self._version(stated)
         if platform is None or version is None:
             missing = "platform" if platform is None else "version"
             renamed = self._top() == OLD_TOP
             fault = RenamedError if renamed else ForeignError
-            raise fault(f"does not tell its {missing}, neither in its name nor in its files")
+            raise fault(f"does not state its {missing}, neither in its name nor in its files")
         cuda = cuda_release(version) if component in CUDA_NUMBERED else stated.cuda
         return checked_package(
             Package(
@@ -147,7 +149,7 @@ class NvidiaLayout(Layout):
         prefix = self._top() + "/"
         stray = next((path for path in placed.entries if not path.startswith(prefix)), None)
         if stray:
-            raise ForeignError(f"has {shown(stray)} outside of its top folder `{self._top()}`")
+            raise ForeignError(f"has {shown(stray)} outside its top-level folder `{self._top()}`")
 
     def _top(self) -> str:
         return self.witness.paths[0].partition("/")[0] if self.witness.paths else ""

@@ -42,7 +42,7 @@ def layout_of(source: Source, file_name: str) -> Layout:
     for beginning, verdict in FOREIGN.items():
         if start.lstrip().startswith(beginning):
             raise ForeignError(verdict, _PAGE_HINT if beginning == b"<" else None)
-    raise ForeignError("is no archive of a kind that cudaswitch knows")
+    raise ForeignError("is not a kind of archive that cudaswitch knows")
 
 
 def _zip_layout(source: Source, file_name: str) -> Layout:

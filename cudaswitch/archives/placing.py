@@ -206,7 +206,7 @@ class Placing:
     def _repeat(self, path: str, target: str) -> None:
         if target not in self._files:
             raise UnsafeError(
-                f"{shown(path)} is a hard link to {shown(target)}, which is no earlier file"
+                f"{shown(path)} is a hard link to {shown(target)}, which is not an earlier file"
             )
         to_folders, to_inner = self._place(path)
         from_folders, from_inner = self._place(target)
@@ -231,7 +231,9 @@ class Placing:
                 continue
             # `link/..` is not where the link stands but beside what it points to.
             if not self.is_folder("/".join(here)):
-                raise UnsafeError(f"{shown(path)} is a link that steps back from what is no folder")
+                raise UnsafeError(
+                    f"{shown(path)} is a link that goes up from something that is not a folder"
+                )
             if len(here) <= floor:
                 raise UnsafeError(
                     f"{shown(path)} is a link to {shown(target)}, outside the archive"

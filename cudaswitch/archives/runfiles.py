@@ -114,7 +114,7 @@ class Runfile(Layout):
         version = self._version()
         if version is None or self._machine is None:
             missing = "platform" if self._machine is None else "version"
-            raise ForeignError(f"does not tell the {missing} of its toolkit (it is {label})")
+            raise ForeignError(f"does not state its toolkit's {missing} (it is {label})")
         return checked_package(
             Package(
                 name=NAME,

@@ -147,12 +147,12 @@ class TarReader:
                 return so_far
             pax_size = records.get("size")
             if pax_size is not None and not _PAX_SIZE.fullmatch(pax_size):
-                raise DamagedError("a PAX header has a size that is no number")
+                raise DamagedError("a PAX header has an invalid size")
             new = Extension(
                 records.get("path"), records.get("linkpath"), int(pax_size) if pax_size else None
             )
         if any(old is not None and more is not None for old, more in zip(so_far, new, strict=True)):
-            raise UnsafeError("two headers name one member")
+            raise UnsafeError("two headers name the same member")
         return Extension(
             path=new.path if so_far.path is None else so_far.path,
             target=new.target if so_far.target is None else so_far.target,
@@ -206,7 +206,7 @@ def _number(field: bytes) -> int:
         return int.from_bytes(field[1:], "big")
     match = _OCTAL.match(field)
     if match is None:
-        raise DamagedError("a header of its tar has a number that is none")
+        raise DamagedError("a header of its tar has an invalid number")
     return int(match[1] or b"0", 8)
 
 
@@ -231,7 +231,7 @@ def _pax_records(data: bytes) -> dict[str, str]:
         position = end
         key = decode_name(raw_key)
         if not equals or key in records or key.startswith("GNU.sparse") or key == "hdrcharset":
-            raise UnsafeError("a PAX header can be read in two ways")
+            raise UnsafeError("a PAX header is ambiguous")
         # Times, owners, extended attributes: nothing that we place, and not always text.
         records[key] = decode_name(raw_value) if key in PAX_NAMING_KEYS else ""
     return records

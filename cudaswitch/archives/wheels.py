@@ -116,7 +116,7 @@ class Wheel(Layout):
                 raise DamagedError(f"{shown(path)} is in its RECORD but not in the wheel")
             if (entry.sha256, entry.size) != (digest, size):
                 raise DamagedError(
-                    f"{shown(path)} has not the size and sha256 that its RECORD states"
+                    f"{shown(path)} does not have the size and sha256 that its RECORD states"
                 )
         extra = placed.entries.keys() - listed.keys() - signed
         if extra:
@@ -167,7 +167,7 @@ def _platform(wheel: str) -> str:
     systems = {_MANYLINUX.sub("linux_", part) for tag in tags for part in _platform_tags(tag)}
     platforms = {PLATFORM_TAGS.get(system, system) for system in systems}
     if len(platforms) != 1:
-        raise DamagedError("its WHEEL file states no platform, or several")
+        raise DamagedError("its WHEEL file states no platform, or more than one")
     return platforms.pop()[:80]
 
 

@@ -62,7 +62,7 @@ class ZipDirectory:
         self._bytes = source.read_at(self.start, end - self.start)
         records = sorted(_central_records(self._bytes, count), key=lambda record: record.offset)
         if records and records[-1].offset >= self.start:
-            raise UnsafeError("a member lies behind its zip directory")
+            raise UnsafeError("a member follows its zip directory")
         ends = [record.offset for record in records[1:]] + [self.start]
         if not records:
             raise ForeignError("holds nothing")
@@ -180,7 +180,7 @@ def _extra_fields(extra: bytes) -> dict[int, bytes]:
         key, size = struct.unpack_from("<HH", extra, position)
         position += 4 + size
         if position > len(extra) or key in fields:
-            raise UnsafeError("a zip record can be read in two ways")
+            raise UnsafeError("a zip record is ambiguous")
         fields[key] = extra[position - size : position]
     return fields
 
@@ -215,7 +215,7 @@ def _contents(source: Source, record: Record) -> Generator[bytes, None, None]:
         header
     )
     if signature != b"PK\3\4" or source.position + name_size + extra_size > record.end:
-        raise UnsafeError(f"{shown(record.name)} does not lie where the zip directory says")
+        raise UnsafeError(f"{shown(record.name)} is not where the zip directory says")
     raw_name, extra = source.read(name_size), source.read(extra_size)
     size, packed = _zip64(extra, size, packed)
     stated = (_name(raw_name, flags, extra), flags, method)
@@ -241,7 +241,7 @@ def _contents(source: Source, record: Record) -> Generator[bytes, None, None]:
     if flags & DESCRIPTOR_FLAG:
         _check_descriptor(source.read(min(record.end - source.position, 25)), record)
     if source.position != record.end:
-        raise UnsafeError(f"data lies between its members, after {shown(record.name)}")
+        raise UnsafeError(f"there is data between its members, after {shown(record.name)}")
 
 
 def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:

@@ -31,7 +31,7 @@ def checked(want: Want) -> tuple[Toolkit, Iterator[Result]]:
     if made is None or kit is None:
         raise NotInstalledError(
             "no toolkit is active here, so there is nothing to check",
-            "name one: cudaswitch check VERSION",
+            "name a toolkit: cudaswitch check VERSION",
         )
     variables = made.applied(os.environ, "U")
     loading = variables

@@ -42,7 +42,7 @@ class Done(NamedTuple):
         """Return the line of its output that says most about why it failed."""
         lines = [line.strip() for line in f"{self.out}\n{self.err}".splitlines() if line.strip()]
         telling = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
-        said = printable((telling or lines[-1:] or ["it said nothing"])[0])
+        said = printable((telling or lines[-1:] or ["it printed nothing"])[0])
         return self.ended or said
 
 

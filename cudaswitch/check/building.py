@@ -35,7 +35,7 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
         yield Result("nvcc", "build", "skipped", "not in this toolkit")
         return
     if nvcc is None or not Path(nvcc).samefile(Path(kit.path) / "bin" / "nvcc"):
-        yield Result("nvcc", "build", "failed", f"PATH has `{nvcc}` before it", nvcc)
+        yield Result("nvcc", "build", "failed", f"`{nvcc}` comes before it on PATH", nvcc)
         return
     found = what_compiles(Path(kit.path), kit.version, environment)
     compiler = found.default
@@ -46,7 +46,7 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
         detail = f"{found}: {found.hint}" if found.hint else str(found)
         yield Result("host compiler", "compiler", "failed", detail, at, version, expected)
         for name, what in ((_PROGRAM, "build"), (_KERNEL, "gpu"), (_CMAKE_PROJECT, "build")):
-            yield Result(name, what, "skipped", "there is no host compiler for it")
+            yield Result(name, what, "skipped", "there is no compatible host compiler")
         return
     yield Result("host compiler", "compiler", "passed", str(found), at, version, expected)
     yield from _program(kit, nvcc, environment, folder)
@@ -86,7 +86,7 @@ def _run(
     number = int(done.out) if re.fullmatch(r"(?a:\d{4,6})\n", done.out) else 0
     version, expected = f"{number // 1000}.{number % 1000 // 10}", kit.version.minor
     if done.code != 0 or not number:
-        return Result(name, "build", "failed", f"it was compiled, and {done.trouble}", None)
+        return Result(name, "build", "failed", f"it was compiled, but {done.trouble}", None)
     if not Version(version).starts_with(Version(expected)):
         said = f"it was compiled for CUDA {version} instead of {expected}"
         return Result(name, "build", "failed", said, None, version, expected)
@@ -129,7 +129,7 @@ def _other_toolkit(said: str, home: Path) -> str | None:
     taken = re.search(r"^-- cudaswitch: \S+ (.*)$", said, re.MULTILINE)
     if taken and Path(taken[1]).resolve() == (home / "bin").resolve():
         return None
-    return f"CMake takes `{taken[1] if taken else ''}` for the toolkit"
+    return f"CMake uses `{taken[1] if taken else ''}` as the toolkit"
 
 
 def of_cmake(done: bounded.Done) -> str:

@@ -89,7 +89,7 @@ def _extension(kit: Toolkit, python: Path, variables: Mapping[str, str], folder:
     if "skipped" in said:
         return Result(name, "framework", "skipped", said["skipped"], at)
     if said["home"] and Path(said["home"]).resolve() != Path(kit.path).resolve():
-        detail = f"PyTorch takes `{said['home']}` for the toolkit"
+        detail = f"PyTorch uses `{said['home']}` as the toolkit"
         return Result(name, "framework", "failed", detail, at, said["version"])
     return Result(name, "framework", "passed", said["what"], at, said["version"])
 
@@ -99,17 +99,17 @@ def _sees(
 ) -> Result:
     title, program = _SEES[name]
     if not has_gpu:
-        return Result(title, "framework", "needs-gpu", "no GPU answers on this machine")
+        return Result(title, "framework", "needs-gpu", "no GPU found on this machine")
     done = bounded.run([str(python), "-c", program], variables, folder, _SECONDS)
     if done.code != 0:
         return Result(title, "framework", "failed", _reason(done), str(python))
     seen = _said(done)
-    found = "it sees the GPU" if seen else "it sees no GPU, and there is one"
+    found = "it sees the GPU" if seen else "it does not see the GPU"
     detail = _SILENT if seen is None else found
     return Result(title, "framework", "passed" if seen else "failed", detail, str(python))
 
 
-_SILENT = "its Python ended well, and did not answer"
+_SILENT = "its Python exited with 0, but printed no answer"
 
 
 def _said(done: bounded.Done) -> Any:

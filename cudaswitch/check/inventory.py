@@ -138,7 +138,7 @@ class Inventory:
             fault = error.reason
         except OSError as error:
             fault = (
-                f"it leads to nothing: {path.readlink()}" if os.path.islink(path) else str(error)
+                f"it is a dangling link: {path.readlink()}" if os.path.islink(path) else str(error)
             )
         version, source = self._expected(stem(path.name), package, stated)
         return Library(name, path, fault, package, entry, version, source)

@@ -77,11 +77,11 @@ def _judged(library: Library, call: Call | None, answer: dict[str, Any]) -> Resu
     if "error" in answer:
         return _unloaded(library, answer["error"])
     if answered and (answered.function, answer["status"]) == NO_DRIVER:
-        detail = "it tells its version only to a driver"
+        detail = "it reports its version only where there is a driver"
         return _result(library, "needs-gpu", detail)
     if answered or _is_hashed(library):
         return _result(library, "passed", version or _unversioned(library, answered), version)
-    return _result(library, "not-asked", "it loads; no call for its version")
+    return _result(library, "not-asked", "it loads; it has no call for its version")
 
 
 def _fault(library: Library, call: Call | None, answer: dict[str, Any]) -> str | None:
@@ -89,13 +89,13 @@ def _fault(library: Library, call: Call | None, answer: dict[str, Any]) -> str |
     faults = [_wrong(library, answer.get("version"))]
     package, shipped = library.package, library.shipped
     if package and shipped and _is_hashed(library) and answer["sha256"] != shipped.sha256:
-        faults.append(f"its content is not that of {package.name} {package.version}")
+        faults.append(f"its content differs from that of {package.name} {package.version}")
     if "loaded" in answer:
         faults.append(f"`{answer['loaded']}` is loaded instead of it")
     if answer.get("strangers"):
-        faults.append(f"it brings in `{answer['strangers'][0]}`, which is not the toolkit's")
+        faults.append(f"it loads `{answer['strangers'][0]}`, which is not part of the toolkit")
     if call and answer["status"] and (call.function, answer["status"]) != NO_DRIVER:
-        faults.append(f"{call.function} answers with error {answer['status']}")
+        faults.append(f"{call.function} returns error {answer['status']}")
     return next(filter(None, faults), None)
 
 
@@ -107,7 +107,7 @@ def _wrong(library: Library, version: str | None) -> str | None:
     both = min(len(said), len(expected))
     if said[:both] == expected[:both]:
         return None
-    return f"it says {version}; {library.source} says {library.version}"
+    return f"it reports {version}; {library.source} says {library.version}"
 
 
 def _unversioned(library: Library, call: Call | None) -> str:
@@ -120,7 +120,7 @@ def _unloaded(library: Library, error: str) -> Result:
     absent = _ABSENT.search(error)
     name = absent[1] if absent else ""
     if DRIVERS.fullmatch(name):
-        return _result(library, "needs-gpu", f"it needs {name} of the driver")
+        return _result(library, "needs-gpu", f"it needs the driver's {name}")
     if name in OPTIONAL:
         detail = f"for {OPTIONAL[name]}; no {name} on this machine"
         return _result(library, "skipped", detail)

@@ -42,7 +42,7 @@ def facts_of(
     """
     if platform is not None and platform not in PLATFORMS:
         raise RequestError(
-            f"`{platform}` is not a platform (asked for by --platform)",
+            f"`{platform}` is not a platform (requested by --platform)",
             f"use one of {', '.join(PLATFORMS)}",
         )
     asked, asked_source = asked_driver(driver)
@@ -77,7 +77,7 @@ def _capability(cc: str | None) -> str | None:
     )
     if match is None:
         raise RequestError(
-            f"`{cc}` is not a compute capability (asked for by --cc)",
+            f"`{cc}` is not a compute capability (requested by --cc)",
             "write it as X.Y, for example 7.0 for a V100",
         )
     return f"{match[1] or match[3] or match[4]}.{match[2] or match[5] or 0}"
@@ -90,14 +90,15 @@ def _gcc_major(gcc: str | None) -> int | None:
         return Version(gcc.strip()).major
     except RequestError:
         raise RequestError(
-            f"`{gcc}` is not a gcc version (asked for by --gcc)", "write its major, for example 9"
+            f"`{gcc}` is not a gcc version (requested by --gcc)",
+            "give its major version, for example 9",
         ) from None
 
 
 def _environment(prefix: Path, platform: str | None) -> Facts:
     if not os.path.isdir(prefix):
         raise EnvironmentNotFoundError(
-            f"no environment is at `{prefix}`", "name one with `-p PREFIX` or `-n NAME`"
+            f"there is no environment at `{prefix}`", "name one with `-p PREFIX` or `-n NAME`"
         )
     reading = Reading(prefix)
     found = layers(prefix, reading, framework_starts() + carrier_starts())
@@ -105,7 +106,7 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
         why = (
             "holds no packages"
             if kind_of(prefix)
-            else "has no site-packages and no conda-meta: no environment?"
+            else "has neither site-packages nor conda-meta: is it an environment?"
         )
         reading.note(why, prefix)
     placed = list(places(found, reading))

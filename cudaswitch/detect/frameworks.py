@@ -114,7 +114,7 @@ def _quarrel(framework: Framework, best: Dist, other: Dist, *, equal: bool) -> s
     if other.name == best.name:
         return f"is a second record of {best.name}, beside {best.folder}"
     if framework.one_only or equal:
-        return f"is {other.name} beside {best.name}, which get in each other's way: keep one"
+        return f"is {other.name} beside {best.name}, which conflict: keep one"
     one, two = release_of(best.version), release_of(other.version)
     if framework.follows or one is None or two is None or one.parts[:3] == two.parts[:3]:
         return None

@@ -53,7 +53,7 @@ class Reading:
             raw = read_regular(path, limit, head=head)
         except (FileNotFoundError, NotADirectoryError):
             if os.path.islink(path):
-                self.note("is a link to nothing", path)
+                self.note("is a dangling link", path)
             return None
         except OSError as error:
             self.note(f"was not read: {error.strerror}", path)
@@ -84,7 +84,7 @@ class Reading:
             return found
         for name in sorted(found):
             if not name.isprintable():
-                self.note("has a name that no installer writes", folder / name)
+                self.note("has a name that no installer would write", folder / name)
         return [name for name in found if name.isprintable()]
 
     def python_values(self, path: Path) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Reading:
                 warnings.simplefilter("ignore")
                 tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            self.note(f"is not Python that can be read: {type(error).__name__}", path)
+            self.note(f"is not valid Python: {type(error).__name__}", path)
             return {}
         values: dict[str, Any] = {}
         for statement in tree.body:
@@ -118,7 +118,7 @@ class Reading:
         try:
             return dict(_flat(json.loads(text), ""))
         except (ValueError, RecursionError) as error:
-            self.note(f"is not JSON that can be read: {type(error).__name__}", path)
+            self.note(f"is not valid JSON: {type(error).__name__}", path)
             return {}
 
     def needed(self, path: Path) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ class Reading:
         except (FileNotFoundError, NotADirectoryError):
             return ()
         except ElfError as error:
-            self.note(f"is no library that can be read: {error.reason}", path)
+            self.note(f"is not a valid library: {error.reason}", path)
         except OSError as error:
             self.note(f"was not read: {error.strerror}", path)
         return ()

@@ -128,7 +128,9 @@ def _compiler_variable(facts: Facts) -> Iterator[Found]:
         return
     if "CUDACXX" in facts.hosts:
         nvcc = f"{facts.get('CUDA_HOME')}/bin/nvcc" if home and "bin/nvcc" in home.has else ""
-        yield Found(f"CUDACXX is `{value}`, which is no program", setting(facts, "CUDACXX", nvcc))
+        yield Found(
+            f"CUDACXX is `{value}`, which is not a program", setting(facts, "CUDACXX", nvcc)
+        )
     elif home and "bin/nvcc" in home.has and os.path.isabs(value):
         own = facts.homes.get("CUDACXX")
         if own and own.home != home.home:
@@ -189,7 +191,7 @@ def _headers_below_targets(facts: Facts) -> Iterator[Found]:
 def _no_host(facts: Facts) -> Iterator[Found]:
     for name in ("CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS"):
         if name in facts.hosts:
-            evidence = f"{name} names `{facts.hosts[name]}`, which is no program"
+            evidence = f"{name} names `{facts.hosts[name]}`, which is not a program"
             yield Found(evidence, setting(facts, name, ""))
 
 

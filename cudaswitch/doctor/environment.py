@@ -80,7 +80,7 @@ def _wrong_cudnn(facts: Facts) -> Iterator[Found]:
         }
         if major and found and f"libcudnn.so.{major}" not in found:
             name, at = next(iter(found.items()))
-            evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}, found is {name}"
+            evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}, but {name} was found"
             yield Found(f"{evidence} (`{at.path}`)", _auto(facts))
             return
 

@@ -49,8 +49,8 @@ def _one_refusal() -> Iterator[None]:
     except OSError as error:
         where = f" (`{error.filename}`)" if error.filename else ""
         raise StoreError(
-            f"it cannot be mended: {error.strerror}{where}",
-            hint_for(error, "see who may write there"),
+            f"cannot fix it: {error.strerror}{where}",
+            hint_for(error, "check who can write there"),
         ) from None
 
 
@@ -64,7 +64,7 @@ def _step(safe: Safe) -> Step:
         shown = [f"move {file} to {_backup(file)}"]
         return Step(shown, lambda: f"moved to {file.rename(_backup(file))}")
     if isinstance(safe, Repin):
-        return Step([f"write the hooks of {safe.prefix} anew"], lambda: _repin(safe))
+        return Step([f"rewrite the hooks of {safe.prefix}"], lambda: _repin(safe))
     return _install(safe)
 
 
@@ -75,7 +75,7 @@ def _edit(path: Path, change: Callable[[bytes], bytes]) -> Step:
         backup = _backup(edit.target)
         shutil.copy2(edit.target, backup)
         startup.apply(edit)
-        return f"`{path}` is changed, and kept as it was in `{backup}`"
+        return f"changed `{path}`, and kept the old one as `{backup}`"
 
     return Step(edit.shown(), do)
 
@@ -86,7 +86,7 @@ def _backup(path: Path) -> Path:
     names = (path.with_name(f"{path.name}.bak{number}") for number in numbers)
     free = next((name for name in names if not os.path.lexists(name)), None)
     if free is None:
-        raise StoreError(f"`{path}` has a thousand copies beside it", "remove them")
+        raise StoreError(f"`{path}` already has a thousand backups", "remove them")
     return free
 
 
@@ -94,7 +94,7 @@ def _without_lines(text: bytes, safe: LinesOut) -> bytes:
     lines: list[bytes | None] = [*text.split(b"\n")]
     for number, (was, then) in safe.lines.items():
         if lines[number - 1 : number] != [was.encode()]:
-            raise StoreError(f"`{safe.file}` was changed in the meantime", "do it again")
+            raise StoreError(f"`{safe.file}` was changed in the meantime", "run the command again")
         lines[number - 1] = None if then is None else then.encode()
     return b"\n".join(line for line in lines if line is not None)
 
@@ -104,7 +104,7 @@ def _wrapped(text: bytes, safe: WrapKernel) -> bytes:
     try:
         spec: dict[str, Any] = json.loads(text)
     except (ValueError, RecursionError):
-        raise StoreError(f"`{safe.file}` is no JSON", "register the kernel again") from None
+        raise StoreError(f"`{safe.file}` is not valid JSON", "register the kernel again") from None
     spec["argv"] = [program(), "exec", "--", *spec["argv"]]
     return (json.dumps(spec, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
@@ -112,7 +112,7 @@ def _wrapped(text: bytes, safe: WrapKernel) -> bytes:
 def _repin(safe: Repin) -> str:
     environment = environment_at(Path(safe.prefix))
     pin_environment(environment, pin_of(environment))
-    return f"the hooks of `{safe.prefix}` are new: activate it again"
+    return f"rewrote the hooks of `{safe.prefix}`: activate it again"
 
 
 def _install(safe: Install) -> Step:
@@ -123,4 +123,4 @@ def _install(safe: Install) -> Step:
         ready = startup.install(row, edit)
         return f"`{edit.path}` loads `{ready}` in every new {row.name}"
 
-    return Step(edit.shown() or [f"write the file that {edit.path} loads anew"], do)
+    return Step(edit.shown() or [f"rewrite the file that {edit.path} loads"], do)

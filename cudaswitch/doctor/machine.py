@@ -85,7 +85,9 @@ def _gpu_too_new(facts: Facts) -> Iterator[Found]:
     for cc in facts.needs.cc:
         rows = architectures(kit.version)
         if rows and all(row.max_cc < Version(cc) for row in rows):
-            text = f"knows GPUs up to {rows[-1].max_cc}, here is {gpu_name(Version(cc))}"
+            text = (
+                f"knows GPUs up to {rows[-1].max_cc}, but this machine has {gpu_name(Version(cc))}"
+            )
             evidence = f"CUDA {kit.version} in `{kit.home}` {text} ({cite(rows[-1])})"
             yield Found(evidence, _toolkit_for_gpu(facts, kit, Version(cc)))
             return
@@ -98,7 +100,7 @@ def _gpu_too_old(facts: Facts) -> Iterator[Found]:
     for cc in facts.needs.cc:
         rows = architectures(kit.version)
         if rows and all(Version(cc) < row.min_cc for row in rows):
-            text = f"needs {rows[0].min_cc} or newer, here is {gpu_name(Version(cc))}"
+            text = f"needs {rows[0].min_cc} or newer, but this machine has {gpu_name(Version(cc))}"
             evidence = f"CUDA {kit.version} in `{kit.home}` {text} ({cite(rows[0])})"
             yield Found(evidence, _toolkit_for_gpu(facts, kit, Version(cc)))
             return

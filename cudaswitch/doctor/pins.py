@@ -25,8 +25,8 @@ _COMMAND = re.compile(
     r"(?:cudaswitch (?:install|remove|verify) [^;]+|chmod u\+r .+)$|chmod o-w .+(?=, or )"
 )
 """What hints begin with that mends; others tell what to think of."""
-_TRUSTED = re.compile(r"if you trust it: cudaswitch use (.+), or CUDASWITCH_VERSION=")
-_LOST_ALIAS = re.compile(r"no alias `(.+?)` is known")
+_TRUSTED = re.compile(r"if you trust it, run cudaswitch use (.+), or set CUDASWITCH_VERSION=")
+_LOST_ALIAS = re.compile(r"there is no alias `(.+?)`")
 _ANOTHERS = "CUDASWITCH_VERSION"
 """What hints name for files that only others may change."""
 
@@ -75,7 +75,7 @@ def _unhooked(facts: Facts) -> Iterator[Found]:
             ours = "-e '/^# >>> cudaswitch/d' -e '/^# <<< cudaswitch/d' -e '/etc.cudaswitch.on/d'"
             out = f"sed -i.bak {ours} {word(facts, file)}"
             yield Found(
-                f"`{file}` has a marker of cudaswitch without its other half",
+                f"`{file}` has only one of cudaswitch's two markers",
                 chain(facts, out, pin_command(facts, hook)),
             )
 

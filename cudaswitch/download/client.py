@@ -108,8 +108,8 @@ def _refuse_downgrade(url: str, at: str, target: str) -> None:
     if urlsplit(target).scheme not in allowed:
         raise refused(
             url,
-            f"it leads on to `{redact(target)}`, which is not {' or '.join(allowed)}",
-            "ask whoever runs the server, or download that file by hand",
+            f"it redirects to `{redact(target)}`, which is not {' or '.join(allowed)}",
+            "ask the server's administrator, or download that file by hand",
         )
 
 
@@ -206,4 +206,8 @@ def refuse_coding(url: str, response: requests.Response) -> SourceError | None:
     labelled = "gzip" in coding and file_name(url).endswith((".gz", ".tgz"))
     if coding in ("", "identity") or labelled:
         return None
-    return refused(url, f"the server sent it compressed ({coding}), unasked", "download it by hand")
+    return refused(
+        url,
+        f"the server sent it compressed ({coding}), without being asked to",
+        "download it by hand",
+    )

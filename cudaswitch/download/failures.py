@@ -24,16 +24,16 @@ RETRY_AFTER = 60.0
 AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _GONE = frozenset({404, 410})
 _HINTS = {
-    401: "put user and password into ~/.netrc",
-    403: "put user and password into ~/.netrc",
+    401: "put the user name and password into ~/.netrc",
+    403: "put the user name and password into ~/.netrc",
     404: "check the URL",
-    407: "put user and password into the proxy's URL in `https_proxy`",
+    407: "put the user name and password into the proxy's URL in `https_proxy`",
 }
 
 _UNKNOWN_AUTHORITY = "if it is your organisation's own, name its CA file in REQUESTS_CA_BUNDLE"
 _CERTIFICATES = {
-    9: "see whether the clock of this machine is right",
-    10: "see whether the clock of this machine is right, or ask whoever runs the server",
+    9: "check that this machine's clock is right",
+    10: "check that this machine's clock is right, or ask the server's administrator",
     62: "check the URL: the certificate is for another host",
     64: "check the URL: the certificate is for another host",
 }
@@ -79,13 +79,13 @@ def failure(error: Exception, url: str, limits: Limits, proxy: str | None = None
         if isinstance(error, ValueError) and not isinstance(error, _BAD_HEADERS):
             if proxy and _can_be_asked(url):
                 return refused(url, *_fault_of_proxy(error, proxy))
-            return refused(url, "it is not a URL that can be asked", "check the URL")
+            return refused(url, "it is not a valid URL", "check the URL")
         says = next(
-            (text for link in links if (text := _says(link))), "the answer is no sound HTTP"
+            (text for link in links if (text := _says(link))), "the answer is not valid HTTP"
         )
         is_of_proxy = isinstance(error, requests.exceptions.ProxyError)
         return TransientError(f"the proxy in `{proxy}`: {says}" if is_of_proxy else says)
-    return refused(url, redact(str(error)), "check the URL and the settings for TLS and proxies")
+    return refused(url, redact(str(error)), "check the URL, and the TLS and proxy settings")
 
 
 def _can_be_asked(url: str) -> bool:
@@ -98,10 +98,10 @@ def _can_be_asked(url: str) -> bool:
 
 def _fault_of_proxy(error: ValueError, name: str) -> tuple[str, str]:
     """Return the reason and the hint, without the proxy itself: there may be a password in it."""
-    instead = f"name one in `{name}` as http://HOST:PORT, or unset it"
+    instead = f"set `{name}` to http://HOST:PORT, or unset it"
     if isinstance(error, requests.exceptions.InvalidSchema):
         return f"`{name}` is a SOCKS proxy, for which PySocks is not installed", instead
-    return f"`{name}` is no proxy that can be asked", instead
+    return f"`{name}` is not a valid proxy", instead
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -120,7 +120,7 @@ def _says(link: BaseException) -> str | None:
     if isinstance(link, ssl.SSLError):
         return f"TLS failed ({link.reason})"
     if isinstance(link, _CUTS):
-        return "the connection was cut"
+        return "the connection was lost"
     if isinstance(link, OSError) and not isinstance(link, requests.RequestException):
         return link.strerror
     return None
@@ -138,9 +138,9 @@ def broken(url: str, response: requests.Response) -> Exception:
         return TransientError(status, after)
     host = urlsplit(response.url).hostname
     if host != urlsplit(url).hostname:
-        status = f"{host}, to which it leads on, answered {response.status_code}"
+        status = f"{host}, to which it redirects, answered {response.status_code}"
     kind = NotFoundError if response.status_code in _GONE else SourceError
-    hint = _HINTS.get(response.status_code, "ask whoever runs the server")
+    hint = _HINTS.get(response.status_code, "ask the server's administrator")
     return refused(url, status, hint, kind)
 
 
@@ -174,5 +174,5 @@ class Pace:
         if spent <= self.limits.timeout:
             return
         if self.arrived < self.limits.floor * spent:
-            raise TransientError(f"less than {self.limits.floor} bytes a second came")
+            raise TransientError(f"it was slower than {self.limits.floor} bytes per second")
         self.began, self.arrived = time.monotonic(), 0

@@ -84,7 +84,7 @@ def fetch(
         if error.errno in FULL:
             raise StoreError(
                 f"no space left in `{cache}` to download {file_name(url)}",
-                "free some space; the same command then goes on where this one stopped",
+                "free some space; the same command then resumes the download",
             ) from None
         raise unusable(cache, error) from None
 
@@ -100,7 +100,7 @@ def open_local(
     try:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        raise NotFoundError(f"no file `{path}`", "check the path") from None
+        raise NotFoundError(f"there is no file `{path}`", "check the path") from None
     except OSError as error:
         raise SourceError(
             f"cannot read `{path}`: {error.strerror}", hint_for(error, UNREADABLE)
@@ -108,19 +108,19 @@ def open_local(
     if stat.S_ISDIR(status.st_mode):
         raise SourceError(
             f"`{path}` is a folder, not an archive",
-            f"if a toolkit lies there: `cudaswitch adopt {quote(str(path))}`",
+            f"if it is a toolkit: `cudaswitch adopt {quote(str(path))}`",
         )
     if not stat.S_ISREG(status.st_mode):
         raise SourceError(f"`{path}` is not a regular file", "name an archive")
     actual = status.st_size
     if size not in (None, actual):
-        raise SourceError(f"`{path}` has {actual} bytes where {size} were expected")
+        raise SourceError(f"`{path}` has {actual} bytes, but {size} were expected")
     if limit is not None and actual > limit:
         raise SourceError(f"`{path}` has {actual} bytes, over the limit of {limit}")
     try:
         if (checked := _checked(sha256)) and (found := file_sha256(path)) != checked:
             raise SourceError(
-                f"the sha256 of `{path}` is {found} where {checked} was expected",
+                f"the sha256 of `{path}` is {found}, but {checked} was expected",
                 "the file was changed or damaged: check the hash and where it came from",
             )
     except OSError as error:
@@ -135,7 +135,7 @@ def _cached(store: Cache, url: str, sha256: str | None) -> Path:
     if known is not None and sha256 in (None, known.sha256):
         return store.root / known.sha256
     raise NotFoundError(
-        f"`{redact(url)}` is not in the cache, and offline nothing is downloaded",
+        f"`{redact(url)}` is not in the cache, and nothing is downloaded offline",
         settings.way_online(),
     )
 
@@ -155,13 +155,13 @@ def _scheme(url: str) -> str:
     if not (usable and url.isprintable() and parts.scheme in ("http", "https", "file")):
         reason = "only http, https and file URLs can be"
         if url.lower().startswith(("http:", "https:")):
-            reason = "it names no host that can be asked"
-        raise refused(url, reason if url.isprintable() else "it is no URL", "check the URL")
+            reason = "it does not name a valid host"
+        raise refused(url, reason if url.isprintable() else "it is not a URL", "check the URL")
     return parts.scheme
 
 
 def _local_path(url: str) -> Path:
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost"):
-        raise refused(url, "a file URL names a file of this machine", "write it as file:///path")
+        raise refused(url, "a file URL names a file on this machine", "write it as file:///path")
     return local_path(url)

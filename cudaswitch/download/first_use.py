@@ -31,9 +31,9 @@ def compare(cache: Path, url: str, sha256: str) -> None:
     known = _read(_place(cache, url))
     if known is not None and known[0] != sha256:
         raise SourceError(
-            f"`{redact(url)}` delivers another file than on {known[1]}:"
-            f" its sha256 is {sha256} where {known[0]} was recorded",
-            f"if its maker says that it changed, add --sha256 {sha256}",
+            f"`{redact(url)}` delivers a different file than on {known[1]}:"
+            f" its sha256 is {sha256}, but {known[0]} was recorded",
+            f"if its publisher confirms the change, add --sha256 {sha256}",
         )
 
 
@@ -67,14 +67,14 @@ def _read(path: Path) -> tuple[str, str] | None:
         return None
     except OSError as error:
         raise StoreError(
-            f"cannot read `{path}`: {error.strerror}", "see who owns it, or remove it"
+            f"cannot read `{path}`: {error.strerror}", "check who owns it, or remove it"
         ) from None
     except (ValueError, KeyError, TypeError, RecursionError):
         sha256 = day = ""
     if not (is_sha256(sha256) and _DAY.fullmatch(day)):
         raise StoreError(
             f"the record `{path}` of an earlier download is damaged",
-            "remove it, or name the hash of the file with --sha256",
+            "remove it, or give the file's hash with --sha256",
         )
     return sha256, day
 

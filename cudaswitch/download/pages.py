@@ -24,7 +24,7 @@ def read_page(url: str, limit: int) -> str:
                 text += piece
                 pace.check(len(piece))
                 if len(text) > limit:
-                    raise refused(url, f"more than {limit} bytes came", "check the URL")
+                    raise refused(url, f"it is larger than {limit} bytes", "check the URL")
     except TransientError as cut:
         raise refused(url, cut.reason, "check the network and the URL") from None
     return text.decode(errors="replace")

@@ -39,7 +39,7 @@ class _Line(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int | None:
         left = self.allowed if self.until is None else self.until - time.monotonic()
         if left is not None and left <= 0:
-            raise TimeoutError("the answer came too slowly")
+            raise TimeoutError("the response was too slow")
         self._socket.settimeout(left)
         return self._bytes.readinto(buffer)
 

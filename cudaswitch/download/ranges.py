@@ -143,7 +143,7 @@ class Ranges:
                         noted = at
                     pace.check(len(piece))
                 if at < end:
-                    raise TransientError("the connection was cut")
+                    raise TransientError("the connection was lost")
         finally:
             self._note((noted, at))
             if at < end:

@@ -101,9 +101,9 @@ class Transfer:
 
     def _what_next(self) -> str:
         if self.known is not None:
-            return "`--offline` takes the copy in the cache"
+            return "`--offline` uses the copy in the cache"
         if self.part.size:
-            return "the same command goes on where this one stopped"
+            return "the same command resumes the download"
         return "check the network and the URL, then try again"
 
     def _attempt(self, session: Session) -> Path:
@@ -165,8 +165,8 @@ class Transfer:
         if record.size is None and not (response.raw.chunked or self.size or self.sha256):
             raise refused(
                 self.url,
-                "the server does not say how long the file is, so a cut would go unnoticed",
-                "name the file's hash with --sha256",
+                "the server does not state its length, so a truncated file would go unnoticed",
+                "give the file's hash with --sha256",
             )
         self._check_promise(response, record.size, record.size or 0)
         self.part.begin(record)
@@ -177,13 +177,13 @@ class Transfer:
         if reason := refuse_coding(self.url, response):
             raise reason
         if self.size is not None and total not in (None, self.size):
-            raise self._rejected(f"it has {total} bytes where {self.size} were expected")
+            raise self._rejected(f"it has {total} bytes, but {self.size} were expected")
         if (total or 0) > self.limits.size:
             raise self._rejected(f"it has {total} bytes, over the limit of {self.limits.size}")
         free = shutil.disk_usage(self.cache.root).free
         if todo > free:
             raise StoreError(
-                f"the download needs {todo} bytes and `{self.cache.root}` has {free} left",
+                f"the download needs {todo} bytes, but `{self.cache.root}` has {free} left",
                 "free some space, or set CUDASWITCH_CACHE to a folder elsewhere",
             )
 
@@ -248,7 +248,7 @@ class Transfer:
                     self._refuse_web_page(head)
                 got += len(piece)
                 if got > most:
-                    raise self._rejected(f"more than {most} bytes came")
+                    raise self._rejected(f"it is larger than {most} bytes")
                 out.write(piece)
                 digest.update(piece)
                 bar.update(len(piece))
@@ -260,15 +260,15 @@ class Transfer:
                 if may_split and total and is_worth_it(spent, got - offset, total - got):
                     return False
         if total is not None and got < total:
-            raise TransientError(f"the connection was cut after {got} of {total} bytes")
+            raise TransientError(f"the connection was lost after {got} of {total} bytes")
         if got == 0:
-            raise self._rejected("an empty file came")
+            raise self._rejected("the file is empty")
         return True
 
     def _refuse_web_page(self, head: bytes) -> None:
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_WEB_PAGE):
             raise self._rejected(
-                "a web page came instead of the file",
+                "the server sent a web page instead of the file",
                 "open the URL in a browser: a login page or a portal may be in front",
             )
 
@@ -277,7 +277,7 @@ class Transfer:
             if resumed:
                 raise _DoubtError
             raise self._rejected(
-                f"its sha256 is {sha256} where {self.sha256} was expected",
+                f"its sha256 is {sha256}, but {self.sha256} was expected",
                 "the file was changed or damaged: check the hash and where it came from",
             )
         whole = record._replace(sha256=sha256, size=self.part.size)

@@ -57,8 +57,8 @@ def look_up(name: str, variables: Mapping[str, str], consumer: str | None) -> Lo
         return find_dll(name, variables, consumer)
     if consumer is not None:
         raise RequestError(
-            f"`{name}` is no library, and --from tells who asks for one",
-            "name it as programs do, for example libcudart.so.12",
+            f"`{name}` is not a library, and --from names what loads a library",
+            "give it as programs do, for example libcudart.so.12",
         )
     return find_tool(name, variables)
 
@@ -84,9 +84,9 @@ def distinct(found: Iterable[Found]) -> list[Found]:
 
 def no_program(consumer: str, prefix: str | PathLike[str] | None, library: str) -> RequestError:
     """Refuse a consumer that is nothing known; `library` is what else one may name."""
-    where = f" and no package in `{prefix}`" if prefix else ""
+    where = f" or a package in `{prefix}`" if prefix else ""
     return RequestError(
-        f"`{consumer}` is no program on PATH{where} (asked for by --from)",
+        f"`{consumer}` is not a program on PATH{where} (requested by --from)",
         f"name a package of the active environment, a {library} or a file",
     )
 
@@ -121,12 +121,14 @@ def _behind_shim(
     if decision.want.home != "system":
         tool = f"{decision.want.home}/bin/{name}"
         if is_program(tool):
-            return tool, (f"that is what {decision.origin} asks for",)
+            return tool, (f"that is what {decision.origin} requests",)
         closed = why_closed(tool, "")
-        return None, (f"the shim would fail: {closed[0] if closed else f'`{tool}` is not there'}",)
+        return None, (
+            f"the shim would fail: {closed[0] if closed else f'`{tool}` does not exist'}",
+        )
     others = (one.path for one in files if not is_shim(one.path))
     path = next(others, None)
-    asked = "no toolkit is asked for here"
+    asked = "no toolkit is requested here"
     if decision is not NOTHING:
-        asked = f"`system` is asked for by {decision.origin}"
+        asked = f"`system` is requested by {decision.origin}"
     return path, () if path else (f"the shim would fail: {asked}",)

@@ -37,7 +37,7 @@ class World:
         self.disk = Disk()
         self.notes: tuple[str, ...] = ()
         if glibc() is None:
-            self.notes += ("worked out by the rules of glibc, which this machine has not",)
+            self.notes += ("worked out by the rules of glibc, which this machine does not have",)
         self.prefix, self.python = self._python()
         interpreter = self.elf(self.python).interpreter if self.python else None
         self.system = this_system(interpreter, os.getcwd())
@@ -88,7 +88,7 @@ class World:
                 self.elf(real)
                 return Path(name).absolute().parent.parent, real
             except ElfError:
-                self.notes += (f"`{name}` is a script: the Python behind it is left aside",)
+                self.notes += (f"`{name}` is a script: the Python that runs it is not considered",)
                 break
         return Path(environment.prefix) if environment else None, None
 

@@ -112,7 +112,9 @@ class _Shell:
         if loaded is None:
             one = next(process.candidates(consumer, order), None)
             if one is None:
-                raise RequestError(f"`{consumer}` is not found in this shell (asked for by --from)")
+                raise RequestError(
+                    f"`{consumer}` was not found in this shell (requested by --from)"
+                )
             loaded = process.load(one.path, order)
         return self._found(name, process, order, loaded)
 

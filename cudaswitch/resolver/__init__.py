@@ -107,7 +107,7 @@ def built_for(draft: Draft) -> None:
         _say(draft, need, need.reasons)
     if not draft.needs:
         where = draft.facts.prefix or "no environment is active"
-        draft.reasons.append(Reason("no framework that is known here was found", where))
+        draft.reasons.append(Reason("no known framework was found", where))
         draft.reasons += [
             Reason(f"it brings {part.name} {part.version} all the same", part.source)
             for part in draft.facts.carried

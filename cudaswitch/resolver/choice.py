@@ -57,7 +57,7 @@ def choose(
     for name, names in without.items():
         if best and names and not lacking:
             whys[name] = f"lacks {together(names)}"
-    nearer = f"would do, but {best.name} is nearer" if best else ""
+    nearer = f"would work, but {best.name} is closer" if best else ""
     rejected = [Rejected(name, why or nearer) for name, why in whys.items() if named[name] != best]
     return best, rejected, lacking
 
@@ -93,12 +93,12 @@ def _misfit(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
 
 def _wrong_cuda(wanted: Wanted, version: Version) -> str | None:
     if version.major != wanted.cuda.major:
-        return f"is CUDA {version.minor}, needed is {wanted.cuda}"
+        return f"is CUDA {version.minor}, but {wanted.cuda} is needed"
     if Version(version.minor) < Version(wanted.oldest.minor):
         return f"is older than CUDA {wanted.oldest.minor}"
     for library, name in wanted.sonames.items():
         if (here := soname(library, version)) and here != name:
-            return f"has {here}, needed is {name}"
+            return f"has {here}, but {name} is needed"
     return None
 
 
@@ -106,9 +106,11 @@ def _wrong_cudnn(wanted: Wanted, toolkit: Toolkit) -> str | None:
     if wanted.cudnn is None:
         return None
     if toolkit.cudnn is None:
-        return f"has no cuDNN, needed is {wanted.cudnn}"
+        return f"has no cuDNN, but {wanted.cudnn} is needed"
     if toolkit.cudnn.major != wanted.cudnn.major:
-        return f"has libcudnn.so.{toolkit.cudnn.major}, needed is libcudnn.so.{wanted.cudnn.major}"
+        return (
+            f"has libcudnn.so.{toolkit.cudnn.major}, but libcudnn.so.{wanted.cudnn.major} is needed"
+        )
     if Version(toolkit.cudnn.minor) < Version(wanted.cudnn.minor):
         return f"has cuDNN {toolkit.cudnn}, older than {wanted.cudnn}"
     if unsupported_cuda(toolkit.cudnn, toolkit.version):

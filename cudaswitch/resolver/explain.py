@@ -42,7 +42,7 @@ def _choice(resolution: Resolution) -> str:
         return "cannot run here together: no toolkit serves all" if alone else "cannot run here"
     if resolution.cuda is None:
         known = all(framework.known for framework in resolution.frameworks)
-        return "needs no CUDA" if known else "which CUDA it needs is not known"
+        return "needs no CUDA" if known else "the CUDA it needs is unknown"
     needs = f"CUDA {resolution.cuda}" + (
         f" and cuDNN {resolution.cudnn}" if resolution.cudnn else ""
     )

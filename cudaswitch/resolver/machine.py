@@ -98,7 +98,7 @@ def _gpu(
             return False, Reason(f"{text}: {name}", code.source)
     elif rows and not any(has_code(row.sm, cc) for row in rows):
         row = rows[-1]
-        text = f"CUDA {row.cuda} is older than {name}; only PTX would run, which is not promised"
+        text = f"CUDA {row.cuda} is older than {name}; only PTX would run, which is not guaranteed"
         return False, Reason(text, cite(row))
     if cudnn and (reason := _cudnn_bound(cudnn, cc)):
         return False, reason
@@ -164,8 +164,8 @@ def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
         return True, f"this build has code for {runs / 10:.1f}" + ("" if same else ", which runs")
     listed = f"this build has code for {' '.join(archs)}"
     if any(number <= _number(cc) for number in portable):
-        return True, f"{listed}; the driver compiles its PTX at the first start for the GPU"
-    return False, f"{listed}, none of it for the GPU"
+        return True, f"{listed}; the driver compiles its PTX for the GPU at the first start"
+    return False, f"{listed}, none of it for this GPU"
 
 
 def check(need: Need, facts: Facts) -> Verdict:
@@ -211,7 +211,7 @@ def instead_of(need: Need, facts: Facts) -> str:
     # A newer driver makes nothing of a GPU that the build has no code for.
     if need.cuda and too_old and not check_gpu(need.cuda, need.cudnn, need.code, facts).blocks:
         return f"install an NVIDIA driver {least} or newer"
-    return f"no build of {need.framework.title} that is known here runs on this GPU"
+    return f"no known build of {need.framework.title} runs on this GPU"
 
 
 def _others(need: Need, facts: Facts) -> Iterator[Build]:
@@ -244,10 +244,10 @@ def check_compilers(cuda: Version, accepted: Bounds, facts: Facts) -> list[Reaso
         fitting = [major for major in facts.gcc if accepted.accepts("gcc", major)]
         least, most = accepted.of("gcc")
         bounds = f"{least} to {most}" if least else f"up to {most}"
-        also = f"gcc {max(fitting)} fits" if fitting else "none that fits is installed"
+        also = f"gcc {max(fitting)} is compatible" if fitting else "no compatible one is installed"
         text = f"nvcc {cuda.minor} compiles with gcc {bounds}, the default is {facts.gcc[0]}"
         reasons.append(Reason(f"{text}; {also}", cite(accepted)))
     limit = glibc_limit(cuda, Version(facts.glibc)) if facts.glibc else None
     if limit:
-        reasons.append(Reason(f"{limit.text}; here is glibc {facts.glibc}", cite(limit)))
+        reasons.append(Reason(f"{limit.text}; this machine has glibc {facts.glibc}", cite(limit)))
     return reasons

@@ -102,8 +102,8 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
     cudnn = _refine_cudnn(found, rows, cudnn, reasons)
     row = rows[0] if rows else None
     if cuda is None:
-        text = "neither its files nor a table of its releases say for which CUDA it was built"
-        hint = "name the CUDA yourself: `cudaswitch compat` lists what goes with this machine"
+        text = "neither its files nor a table of its releases say which CUDA it was built for"
+        hint = "name the CUDA yourself: `cudaswitch compat` lists what works with which driver"
         return without_cuda(found, Reason(text, found.source), hint)._replace(known=False)
     minimum = found.first("cuda_min")
     # The table is of the project's own builds: conda's are for the CUDA that they name.

@@ -78,7 +78,7 @@ TYPED = ROWS | {
 }
 """Shells that we know what to type in: for a ksh there is nothing else."""
 
-_NO_KSH = "no kind of ksh can be switched, for want of `local`"
+_NO_KSH = "ksh cannot be switched: its functions have no `local`"
 _IN_KSH = TYPED["ksh"].evaluate.format(request="VERSION")
 
 
@@ -112,7 +112,7 @@ def integrated(name: str) -> Shell:
 
 
 def _unknown(name: str, offered: Iterable[str]) -> ChoiceError:
-    return ChoiceError(f"no shell `{name}` is known", f"one of {', '.join(offered)}")
+    return ChoiceError(f"unknown shell `{name}`", f"choose from {', '.join(offered)}")
 
 
 def refuse_ksh(name: str) -> None:

@@ -137,7 +137,9 @@ def use_mirror(name: str | None, url: str | None) -> None:
     if url is None:
         return
     if name is None:
-        raise ChoiceError("--mirror needs the source that it is one of", "add --from SOURCE")
+        raise ChoiceError(
+            "--mirror requires --from: say which source it mirrors", "add --from SOURCE"
+        )
     setting = SETTINGS[MIRRORS[name]]
     if not setting.kind.is_right(url):
         from cudaswitch.download.urls import redact  # noqa: PLC0415  # only refusals need it
@@ -163,6 +165,6 @@ def index(name: str, channels: Sequence[str] = ()) -> Index:
 def require(name: str, channels: Sequence[str] = ()) -> None:
     """Raise RequestError where there is no such source, or it knows no channels."""
     if name not in NAMES:
-        raise RequestError(f"`{name}` is not a source", f"there are: {', '.join(NAMES)}")
+        raise RequestError(f"`{name}` is not a source", f"choose from {', '.join(NAMES)}")
     if channels and name != "conda":
-        raise RequestError(f"`{name}` has no channels", "--channel goes with --from conda")
+        raise RequestError(f"`{name}` has no channels", "--channel requires --from conda")

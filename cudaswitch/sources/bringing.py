@@ -35,5 +35,5 @@ def named(path: Path, name: str, workdir: Path) -> Path:
         link = Path(tempfile.mkdtemp(prefix="named-", dir=workdir)) / name
         link.symlink_to(path.absolute())
     except OSError as error:
-        raise StoreError(f"cannot write in `{workdir}`: {error.strerror}") from None
+        raise StoreError(f"cannot write to `{workdir}`: {error.strerror}") from None
     return link

@@ -65,7 +65,7 @@ class Record:
 
     def _unusable(self, what: str) -> SourceError:
         return SourceError(
-            f"the index of `{redact(self.folder)}` states no {what} for {self.file}",
+            f"the index of `{redact(self.folder)}` does not state the {what} of {self.file}",
             "use another channel with --channel, or another source with --from",
         )
 
@@ -111,7 +111,7 @@ class Channel:
             self._urls = (url,)
             records = (_record(file, self, subdir, data) for file, data in found.items())
             return tuple(filter(None, records))
-        raise first or SourceError(f"channel {self.name} has no place")
+        raise first or SourceError(f"channel {self.name} has no location")
 
 
 class Place(NamedTuple):
@@ -148,13 +148,13 @@ def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
         if not os.path.isdir(folder):
             raise RequestError(
                 f"there is no channel in `{folder}`",
-                "name the folder that linux-64 or noarch is in",
+                "name the folder that contains linux-64 or noarch",
             )
         return folder.as_uri()
     if not _NAME.fullmatch(name):
         raise RequestError(
             f"`{redact(name)}` is not a channel",
-            "name one as conda-forge, nvidia/label/cuda-12.4.1, a URL or a path",
+            "give a name such as conda-forge or nvidia/label/cuda-12.4.1, a URL or a path",
         )
     for known in (name, *(name[:at] for at in _slashes(name))):
         if known in conda.custom_channels:
@@ -168,7 +168,7 @@ def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> It
     conda = read_condarc(os.environ)
     if conda.access.verify is False and not conda.offline and not offline:
         say(
-            "no certificate is checked of conda channels: `ssl_verify` is false in conda's settings"
+            "conda channels' certificates are not checked: conda's settings have `ssl_verify` false"
         )
     for name in names or usual_channels():
         for place in places(name, conda):
@@ -180,7 +180,7 @@ def refuse_unread(what: str, channels: Sequence[Channel]) -> None:
     if any(channel.unread for channel in channels):
         shown = named([channel for channel in channels if channel.unread])
         raise SourceError(
-            f"no {what} is known of offline: of {shown} there is no index in the cache",
+            f"no {what} is known offline: the cache has no index of {shown}",
             "conda config --set offline false"
             if read_condarc(os.environ).offline
             else settings.way_online(),

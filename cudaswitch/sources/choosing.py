@@ -68,11 +68,11 @@ def instead(request: Request, there: Iterable[Version]) -> str | None:
         return meant
     newest = sorted(there, reverse=True)
     if len(newest) <= _FEW + 1:
-        return f"there is {', '.join(map(str, newest))}" if newest else None
+        return f"available: {', '.join(map(str, newest))}" if newest else None
     if is_version(bound):
         newest.sort(key=lambda one: _distance(one, Version(bound)))
     named = ", ".join(map(str, newest[:_FEW]))
-    return f"the nearest are {named}; cudaswitch search lists all"
+    return f"the closest are {named}; cudaswitch search lists all"
 
 
 def _distance(one: Version, asked: Version) -> tuple[int, int]:

@@ -23,14 +23,14 @@ def refuse_unknown(components: str) -> None:
     names = {name.strip() for name in components.split(",")}
     if unknown := sorted(names - known):
         raise RequestError(
-            f"no component `{'`, `'.join(unknown)}` is known",
+            f"unknown component `{'`, `'.join(unknown)}`",
             _instead(unknown[0], sorted(known)),
         )
 
 
 def _instead(name: str, known: list[str]) -> str:
     near, there = nearest(name, known), ", ".join(known)
-    return f"did you mean `{near}`? There are {there}" if near else f"there are {there}"
+    return f"did you mean `{near}`? Components: {there}" if near else f"choose from {there}"
 
 
 def chosen(components: str, offered: Collection[str], release: str) -> set[str]:

@@ -34,7 +34,7 @@ def cudnn_records(cudnn: str, cuda: Version, channels: Sequence[Channel]) -> lis
         for record in sorted(fitting, key=lambda one: one.rank, reverse=True):
             found = [record, *_pieces(record, channel)]
             if is_in_pieces(record) and len(found) == 1:
-                incomplete = incomplete or f", where {record.file} is without its pieces"
+                incomplete = incomplete or f", where {record.file} is incomplete"
                 continue
             return found
     refuse_unread(f"cuDNN {cudnn}", channels)

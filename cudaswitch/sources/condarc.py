@@ -61,8 +61,8 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
                 found[name] = _parsed(text)
             except _BROKEN:
                 raise SourceError(
-                    f"CONDA_{name.upper()} is no YAML, as conda's settings are",
-                    "unset it, or mend it",
+                    f"CONDA_{name.upper()} is not valid YAML",
+                    "unset it, or fix it",
                 ) from None
     if text := variables.get("CONDA_CHANNELS"):
         found["channels"] = [*text.split(","), *_texts(found.get("channels"))]
@@ -160,7 +160,7 @@ def _parsed(text: str) -> Any:
 
 
 def _table(path: Path, variables: Mapping[str, str]) -> dict[str, Any]:
-    mend = "mend it" if "mambarc" in str(path) else "conda config --validate"
+    mend = "fix it" if "mambarc" in str(path) else "conda config --validate"
     try:
         text = read_regular(path, _LIMIT).decode()
         # Reading what is deep takes the square of the depth.
@@ -168,14 +168,14 @@ def _table(path: Path, variables: Mapping[str, str]) -> dict[str, Any]:
             raise ValueError("too deep")  # told as all that is no YAML
         table = _expanded(_parsed(text), variables, iter(range(_MOST)))
     except OSError as error:
-        raise SourceError(f"cannot read `{path}`: {error.strerror}", "see who owns it") from None
+        raise SourceError(f"cannot read `{path}`: {error.strerror}", "check who owns it") from None
     except _BROKEN:
         # Without the library's words, which quote the line, and there may be a token in it.
-        raise SourceError(f"`{path}` is no YAML, as conda's settings are", mend) from None
+        raise SourceError(f"`{path}` is not valid YAML", mend) from None
     if table is None:
         return {}
     if not isinstance(table, dict):
-        raise SourceError(f"`{path}` has no settings of conda", mend)
+        raise SourceError(f"`{path}` has no conda settings", mend)
     return {_ALIASES.get(str(name), str(name)): value for name, value in table.items()}
 
 

@@ -21,7 +21,7 @@ from cudaswitch.toolkit import Package
 
 _PYPI = re.compile(r"pypi:([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)", re.ASCII)
 
-_WAY = "where there is a network: cudaswitch download -d DIR, then sync with --from-dir DIR"
+_WAY = "on a machine with a network: cudaswitch download -d DIR; then sync with --from-dir DIR"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,9 @@ def bring_exactly(
 def _in_folder(folder: Path, wanted: Sequence[Exact]) -> dict[str, Path]:
     """Find files by content: those of the right name or size first are all that is read."""
     if not os.path.isdir(folder):
-        raise SourceError(f"no folder `{folder}`", "cudaswitch download -d DIR makes one")
+        raise SourceError(
+            f"there is no folder `{folder}`", "create one: cudaswitch download -d DIR"
+        )
     names = {each.name for each in wanted}
     sizes = {each.size for each in wanted}
     hashes = {each.sha256 for each in wanted}
@@ -113,12 +115,12 @@ def _incomplete(folder: Path, missing: Sequence[Exact]) -> SourceError:
     names = {name: Path(above) / name for above, _, files in os.walk(folder) for name in files}
     others = [names[each.name] for each in missing if each.name in names]
     if others:
-        told = f"`{others[0]}` is another file than what was locked"
+        told = f"`{others[0]}` is not the file that was locked"
     else:
         first, *more = (one.name or one.origin for one in missing)
         told = f"{first} {f'and {len(more)} more are' if more else 'is'} neither in `{folder}`"
         told += " nor in the cache"
-    return NotFoundError(f"{told}, and offline nothing is downloaded", _WAY)
+    return NotFoundError(f"{told}, and nothing is downloaded offline", _WAY)
 
 
 def _fetched(wanted: Sequence[Exact], offline: bool) -> dict[str, Path]:
@@ -172,7 +174,7 @@ def _from_pip(wanted: Sequence[Exact], workdir: Path, offline: bool) -> dict[str
         brought = {keep(path): path for path in sorted(dest.iterdir())}
         for each in group:
             if each.sha256 not in brought:
-                raise SourceError(f"pip did not bring {_requirement(each)} as it was locked")
+                raise SourceError(f"pip did not deliver {_requirement(each)} as locked")
             found[each.sha256] = brought[each.sha256]
     return found
 

@@ -182,7 +182,7 @@ def _indexed(product: str, release: Version, platform: str, offline: bool) -> li
 def _require(platform: str) -> None:
     if platform not in FOLDERS:
         raise RequestError(
-            f"NVIDIA's index has no CUDA for `{platform}`", f"there is {', '.join(FOLDERS)}"
+            f"NVIDIA's index has no CUDA for `{platform}`", f"choose from {', '.join(FOLDERS)}"
         )
 
 

@@ -50,8 +50,8 @@ def pip_command() -> list[str]:
         if found := shutil.which(name):
             return [found]
     raise SourceError(
-        "packages from PyPI come through pip, and there is none",
-        "install pip into the environment of cudaswitch, or put one on PATH",
+        "packages from PyPI are downloaded with pip, which was not found",
+        "install pip into cudaswitch's environment, or put one on PATH",
     )
 
 
@@ -91,7 +91,8 @@ def _bounded(pip: subprocess.Popen[bytes], what: str) -> tuple[bytes | None, byt
         return pip.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         raise SourceError(
-            f"pip took longer than {seconds:g} s for {what}", "CUDASWITCH_MAX_TIME allows more"
+            f"pip took longer than {seconds:g} s for {what}",
+            "set CUDASWITCH_MAX_TIME to allow more",
         ) from None
     finally:
         if pip.poll() is None:
@@ -116,7 +117,7 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
         return SourceError("this pip is too old", "pip 23.1 or newer is needed: upgrade pip")
     if _FULL.search(said):
         return SourceError(
-            f"pip has no space left for {what}, in `{cache()}` or `{tempfile.gettempdir()}`",
+            f"pip ran out of space for {what}, in `{cache()}` or `{tempfile.gettempdir()}`",
             "free some space, or set CUDASWITCH_CACHE and TMPDIR to folders elsewhere",
         )
     if "MemoryError" in said:
@@ -135,7 +136,7 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
             f"pip cannot reach its package index for {what}: {because}",
             "check the network, the proxy, the certificates and `pip config list`",
         )
-    return SourceError(f"pip cannot get {what}: {last}", "see what pip uses: `pip config list`")
+    return SourceError(f"pip cannot get {what}: {last}", "check what pip uses: `pip config list`")
 
 
 def _last_error(said: str) -> str:

@@ -115,7 +115,7 @@ def _reported(
         ]
         found = tuple(WantedFile(redact(url), _hash_of(url, info), None) for url, info in files)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise SourceError("cannot read the report of pip", "pip 23.1 or newer is needed") from None
+        raise SourceError("cannot read pip's report", "pip 23.1 or newer is needed") from None
     if len(found) != len(pins):
         raise SourceError(f"pip reports {len(found)} files for {len(pins)} packages")
     return found
@@ -128,7 +128,7 @@ def _hash_of(url: str, info: Mapping[str, Any]) -> str:
         return known
     if not url.startswith("file:"):
         raise SourceError(
-            f"the index of pip states no sha256 of `{redact(url)}`", "lock from another index"
+            f"pip's index does not state the sha256 of `{redact(url)}`", "lock from another index"
         )
     return file_sha256(local_path(url))
 
@@ -234,7 +234,7 @@ def choose_release(
     fitting = list(filter(request.accepts, offered))
     if fitting:
         return max(fitting)
-    said = f"no CUDA {request.text} of PyPI is known offline"
+    said = f"no CUDA {request.text} from PyPI is known offline"
     if not offline:
         said = f"PyPI has no CUDA {request.text}"
     raise SourceError(f"{said}{request.asked}", instead(request, offered))
@@ -260,7 +260,7 @@ def parse_pins(
             name = canonicalize_name(requirement.name)
             pins[name] = pins.get(name, SpecifierSet()) & _pinned(requirement, release)
     if not pins:
-        raise SourceError(f"{release} has nothing of `{components}` for {platform}")
+        raise SourceError(f"{release} has none of `{components}` for {platform}")
     return pins
 
 
@@ -268,7 +268,7 @@ def _requirement(text: str, release: str) -> Requirement:
     try:
         requirement = Requirement(text)
     except InvalidRequirement:
-        raise SourceError(f"cannot read what {release} consists of: `{brief(text)}`") from None
+        raise SourceError(f"cannot tell what {release} consists of: `{brief(text)}`") from None
     if requirement.url is not None:
         raise SourceError(f"{release} names a URL instead of a version of {requirement.name}")
     return requirement
@@ -298,8 +298,8 @@ def _metadata(wheel: Path) -> str:
                     with archive.open(name) as file:
                         return file.read(_META_LIMIT).decode()
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise SourceError(f"pip brought a damaged `{wheel.name}`: {error}") from None
-    raise SourceError(f"pip brought `{wheel.name}`, which has no METADATA")
+        raise SourceError(f"pip delivered a damaged `{wheel.name}`: {error}") from None
+    raise SourceError(f"pip delivered `{wheel.name}`, which has no METADATA")
 
 
 def _download(
@@ -349,12 +349,12 @@ def _checked(folder: Path, pins: Mapping[str, SpecifierSet]) -> dict[str, Path]:
         try:
             name, version, _, _ = parse_wheel_filename(path.name)
         except InvalidWheelFilename:
-            raise SourceError(f"pip brought `{path.name}`, which is no wheel") from None
+            raise SourceError(f"pip delivered `{path.name}`, which is not a wheel") from None
         if name in found or not pins.get(name, SpecifierSet("<0")).contains(
             str(version), prereleases=True
         ):
-            raise SourceError(f"pip brought `{path.name}`, which was not asked for")
+            raise SourceError(f"pip delivered `{path.name}`, which was not requested")
         found[name] = path
     if missing := sorted(set(pins) - set(found)):
-        raise SourceError(f"pip did not bring {', '.join(missing)}")
+        raise SourceError(f"pip did not deliver {', '.join(missing)}")
     return found

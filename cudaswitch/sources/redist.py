@@ -122,7 +122,7 @@ def read_index(content: bytes, product: str, release: Version, url: str) -> Inde
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
-        raise _unusable(url, "it is no index (JSON)")
+        raise _unusable(url, "it is not an index (JSON)")
     components = {name: entry for name, entry in data.items() if isinstance(entry, dict)}
     return Index(product, release, url, components)
 
@@ -135,5 +135,5 @@ def _text(entry: Mapping[str, Any], key: str) -> str:
 def _unusable(url: str, reason: str) -> SourceError:
     return SourceError(
         f"cannot use `{redact(url)}`: {reason}",
-        "nothing was downloaded from it; ask whoever runs the server",
+        "nothing was downloaded from it; ask the server's administrator",
     )

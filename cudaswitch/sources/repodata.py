@@ -68,8 +68,8 @@ def read_channel(
             return _kept(path, partial(_whole, form, wanted))
         except (FaultError, ValueError, RecursionError) as error:
             raise SourceError(
-                f"cannot use `{redact(url)}`: it is no index of a channel ({error})",
-                "check the channel, or ask whoever runs the server",
+                f"cannot use `{redact(url)}`: it is not a channel index ({error})",
+                "check the channel, or ask the server's administrator",
             ) from None
     raise missing or NotFoundError(f"no index in `{redact(folder)}`")
 

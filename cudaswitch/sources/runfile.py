@@ -20,7 +20,7 @@ from cudaswitch.versions import Request, Version
 
 PLATFORM = "linux-64"
 _NO_CUDNN = "no runfile has cuDNN"
-_THEN = "install the toolkit bare, then cuDNN for it: --cudnn with --from conda or nvidia"
+_THEN = "install the toolkit alone, then add cuDNN: --cudnn with --from conda or nvidia"
 
 
 def obtain(
@@ -41,7 +41,7 @@ def choose(
         raise SourceError(_NO_CUDNN, _THEN)
     if components not in (*SETS, FULL):
         raise RequestError(
-            "a runfile is one toolkit: its components cannot be chosen",
+            "a runfile is a whole toolkit: its components cannot be chosen",
             "leave --components out, or try --from nvidia",
         )
     found = _chosen(request, platform)
@@ -51,7 +51,7 @@ def choose(
 def _chosen(request: Request, platform: str) -> Runfile:
     if platform != PLATFORM:
         raise RequestError(
-            f"no runfile for `{platform}` is known", "name its URL, or --from nvidia"
+            f"no runfile for `{platform}` is known", "give its URL, or try --from nvidia"
         )
     found = next((each for each in runfiles() if request.accepts(each.cuda)), None)
     if found is None:

@@ -81,7 +81,7 @@ def _solved(
         import rattler  # noqa: PLC0415  # an extra, and large
     except ImportError:
         raise SourceError(
-            f"CUDA {release} comes in many packages there, and choosing them needs py-rattler",
+            f"CUDA {release} comes in many packages there, and choosing them requires py-rattler",
             "pip install 'cudaswitch[conda]', or try --from nvidia",
         ) from None
     with tempfile.TemporaryDirectory(prefix="solve-", dir=workdir) as folder:
@@ -105,7 +105,7 @@ def _solved(
         except Exception as error:  # its errors have no base of their own
             why = " ".join(str(error).split())[:300]
             raise SourceError(
-                f"`{redact(channel.name)}` has CUDA {release} not whole: {why}",
+                f"`{redact(channel.name)}` has an incomplete CUDA {release}: {why}",
                 "use another channel with --channel, or another source with --from",
             ) from None
     found = {}
@@ -151,5 +151,5 @@ def _refuse_mixed(release: Version, channel: Channel, solved: Iterable[Record]) 
             raise SourceError(
                 f"`{redact(channel.name)}` would mix CUDA {release} with {record.name}"
                 f" {record.version}",
-                f"a channel for just that release: --channel nvidia/label/cuda-{release}",
+                f"use a channel for just that release: --channel nvidia/label/cuda-{release}",
             )

@@ -41,15 +41,17 @@ def resolved(path: Path) -> Path:
             at_home(str(path))
         ):
             is_link = re.match(r"(?:https?|file|ftp):/", str(path))
-            hint = "a URL is for cudaswitch install" if is_link else "cudaswitch adopt --scan"
+            hint = "for a URL, use cudaswitch install" if is_link else "cudaswitch adopt --scan"
             raise SourceError(f"there is no `{path}`", hint) from None
         reason = getattr(error, "strerror", None) or "it cannot be resolved"
-        raise SourceError(f"`{path}` is no toolkit: {reason}", "cudaswitch adopt --scan") from None
+        raise SourceError(
+            f"`{path}` is not a toolkit: {reason}", "cudaswitch adopt --scan"
+        ) from None
     if os.path.isfile(real):
         raise SourceError(f"`{path}` is a file", f"cudaswitch install {quote(str(path))}")
     if not _is_toolkit(real):
         raise SourceError(
-            f"`{path}` is no CUDA toolkit: it has neither bin/nvcc nor libcudart",
+            f"`{path}` is not a CUDA toolkit: it has neither bin/nvcc nor libcudart",
             "name the folder that CUDA_HOME would be, such as /usr/local/cuda",
         )
     return real
@@ -67,7 +69,7 @@ def refuse_environment(toolkit: Path) -> None:
     except SourceError:
         release = "VERSION"
     raise SourceError(
-        f"`{toolkit}` is a conda environment, and all of its bin would be on PATH",
+        f"`{toolkit}` is a conda environment, and its whole bin folder would be on PATH",
         f"cudaswitch install {release}, or the files of its CUDA packages",
     )
 
@@ -107,8 +109,8 @@ def version_of(toolkit: Path, *, runs: bool = True) -> Version:
     """
     if not any(any(toolkit.glob(part)) for part in _PARTS):
         raise SourceError(
-            f"`{toolkit}` has bin/nvcc, and nothing else of a CUDA toolkit",
-            "name the folder that this nvcc belongs to, or insist with --as VERSION",
+            f"`{toolkit}` has bin/nvcc, but nothing else of a CUDA toolkit",
+            "name the folder that this nvcc belongs to, or force it with --as VERSION",
         )
     for rung in _LADDER:
         if rung is _from_nvcc and not runs:
@@ -119,7 +121,7 @@ def version_of(toolkit: Path, *, runs: bool = True) -> Version:
         except (OSError, ValueError, RecursionError, RequestError):
             continue
     raise SourceError(
-        f"cannot tell the version of the toolkit in `{toolkit}`", "name it: --as VERSION"
+        f"cannot tell the version of the toolkit in `{toolkit}`", "state it: --as VERSION"
     )
 
 

@@ -32,7 +32,7 @@ def markers_and_tags(name: str) -> tuple[dict[str, str], tuple[str, ...]]:
     Raises RequestError where PyPI has no CUDA for it.
     """
     if name not in _PLATFORMS:
-        raise RequestError(f"PyPI has no CUDA for `{name}`", f"there is {', '.join(_PLATFORMS)}")
+        raise RequestError(f"PyPI has no CUDA for `{name}`", f"choose from {', '.join(_PLATFORMS)}")
     return _PLATFORMS[name]
 
 

@@ -16,20 +16,20 @@ WAYS: dict[str, tuple[str, ...]] = {
 """The words that make the command ask a server; `{at}` is its address with the mode."""
 
 QUICK = ("CUDASWITCH_TIMEOUT=0.2", "CUDASWITCH_MAX_DOWNLOAD=3000000")
-_UNSOUND = "the answer is no sound HTTP"
+_UNSOUND = "the answer is not valid HTTP"
 MODES = {
     "status:401": "the server answered 401",
     "status:500": "the server answered 500",
     "html": "",  # as a page, or as an index that is none
-    "empty": "an empty file came",
-    "cut:always": "the connection was cut",
-    "chunked:cut": "the connection was cut",
-    "chunked:bad": "the connection was cut",
+    "empty": "the file is empty",
+    "cut:always": "the connection was lost",
+    "chunked:cut": "the connection was lost",
+    "chunked:bad": "the connection was lost",
     "silent": "no answer for 0.2 s",
     "trickle:head": "no answer for 0.2 s",
     "trickle:chunk": "no answer for 0.2 s",
-    "slow:200": "less than 1024 bytes a second came",
-    "endless": "bytes came",
+    "slow:200": "slower than 1024 bytes per second",
+    "endless": "it is larger than",
     "loop": "more than 10 redirects",
     "gz": "sent it compressed (gzip)",
     "gz:bomb": "",  # too large, or compressed
@@ -57,15 +57,18 @@ def _channel(changes: dict[str, Any], file: str = _FILE) -> str:
 
 
 CHANNELS: dict[str, tuple[str, str]] = {
-    "half": ("it is no index of a channel", _channel({})[:150]),
-    "bytes": ("it is no index of a channel", '{"packages": \x00'),
-    "deep": ("it is no index of a channel", '{"packages": ' + "[" * 100_000),
-    "a list": ("it is no index of a channel", "[]"),
-    "no sha256": ("states no sha256", _channel({"sha256": None})),
-    "a sha256 that is a path": ("states no sha256", _channel({"sha256": "../" * 21 + "x"})),
-    "a size below zero": ("states no size", _channel({"size": -1})),
-    "a size that is true": ("states no size", _channel({"size": True})),
-    "another size": ("where 1000 were expected", _channel({})),
+    "half": ("it is not a channel index", _channel({})[:150]),
+    "bytes": ("it is not a channel index", '{"packages": \x00'),
+    "deep": ("it is not a channel index", '{"packages": ' + "[" * 100_000),
+    "a list": ("it is not a channel index", "[]"),
+    "no sha256": ("does not state the sha256", _channel({"sha256": None})),
+    "a sha256 that is a path": (
+        "does not state the sha256",
+        _channel({"sha256": "../" * 21 + "x"}),
+    ),
+    "a size below zero": ("does not state the size", _channel({"size": -1})),
+    "a size that is true": ("does not state the size", _channel({"size": True})),
+    "another size": ("but 1000 were expected", _channel({})),
     "another sha256": ("its sha256 is", _channel({}).ljust(1000)),
     "a file above": ("", _channel({}, f"../../../canary/{_FILE}")),
     "a file elsewhere": ("", _channel({}, f"http://127.0.0.1:1/{_FILE}")),
@@ -85,10 +88,10 @@ def _redist(**changes: Any) -> str:
 
 _NO_PATH = "it names no path inside of its folder"
 REDIST: dict[str, tuple[str, str]] = {
-    "half": ("it is no index", _redist()[:100]),
-    "bytes": ("it is no index", "\x00\x01"),
-    "deep": ("it is no index", "[" * 100_000),
-    "a list": ("it is no index", "[]"),
+    "half": ("it is not an index", _redist()[:100]),
+    "bytes": ("it is not an index", "\x00\x01"),
+    "deep": ("it is not an index", "[" * 100_000),
+    "a list": ("it is not an index", "[]"),
     "huge": ("over the limit", " " * (3 << 20)),
     "a path above": (_NO_PATH, _redist(relative_path="../../canary")),
     "a path of the machine": (_NO_PATH, _redist(relative_path="/etc/passwd")),
@@ -101,8 +104,8 @@ REDIST: dict[str, tuple[str, str]] = {
     "a short sha256": ("it names no sha256", _redist(sha256="0" * 40)),
     "no size": ("it names no size", _redist(size=None)),
     "a size below zero": ("it names no size", _redist(size="-1")),
-    "a huge size": ("where 999999999999999 were expected", _redist(size="9" * 15)),
-    "another size": ("where 1000 were expected", _redist()),
+    "a huge size": ("but 999999999999999 were expected", _redist(size="9" * 15)),
+    "another size": ("but 1000 were expected", _redist()),
 }
 """What `redistrib_12.4.1.json` says, and what is said of it."""
 

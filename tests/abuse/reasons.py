@@ -50,7 +50,7 @@ REASONS = {
         "a name of surrogates",
         "an overlong dot",
     ),
-    "a PAX header can be read in two ways": (
+    "a PAX header is ambiguous": (
         "a sparse file by PAX 1.0",
         "a sparse file by PAX 0.1",
     ),
@@ -97,7 +97,7 @@ REASONS = {
         "xz, a dictionary of 1 GiB",
         "xz, the index flipped",
     ),
-    "is no archive of a kind that cudaswitch knows": ("xz, the old format without checks",),
+    "is not a kind of archive that cudaswitch knows": ("xz, the old format without checks",),
     "its gzip data is cut short": ("gzip, a name without end",),
     "its gzip data is broken": (
         "gzip, reserved flags",
@@ -127,7 +127,7 @@ REASONS = {
         "a RECORD of a million rows",
         "a RECORD of one row of 16 MiB",
     ),
-    "holds its placeholder so often that it would grow beyond measure": (
+    "contains its placeholder so often that it would grow too large": (
         "a placeholder of two letters in 60 MiB of them",
     ),
     "it has more folders than any CUDA package": ("deep folders, 200,000 of them",),
@@ -136,23 +136,23 @@ REASONS = {
         "version, a line break behind it",
         "version, digits of another script",
     ),
-    "in its metadata is no name or build of a package": (
+    "in its metadata is not a package name or build": (
         "name, letters of another script",
         "build, two dots",
         "an index of surrogates",
     ),
     "; cudaswitch handles linux-64, linux-aarch64, win-64 and noarch": ("platform that leads out",),
     "states no subdir": ("platform that is a list",),
-    "lists more than any CUDA package has": ("an index of as many lists as it may be long",),
+    "lists more files than any CUDA package has": ("an index of as many lists as it may be long",),
     "is not UTF-8 text": (
         "an index of UTF-16",
         "RECORD, not UTF-8",
     ),
-    "is no JSON": ("a number of a million digits",),
-    "is no conda package: it has no info/index.json": (
+    "is not valid JSON": ("a number of a million digits",),
+    "is not a conda package: it has no info/index.json": (
         "an index that is a hard link to a later file",
     ),
-    "has not the size and sha256 that its file list states": ("a listed size below zero",),
+    "does not have the size and sha256 that its file list states": ("a listed size below zero",),
     "is broken where it lists": (
         "a listed size that is true",
         "a listed hash in capitals",
@@ -166,23 +166,25 @@ REASONS = {
         "wheel, a version that leads out",
         "wheel, a name that leads out",
     ),
-    "its WHEEL file states no platform, or several": ("wheel, a platform that leads out",),
-    "outside of its top folder": ("redist, two versions",),
-    "has not the one top folder of a CUDA or cuDNN archive": ("redist, a version without end",),
-    "does not tell its platform, neither in its name nor in its files": (
+    "its WHEEL file states no platform, or more than one": ("wheel, a platform that leads out",),
+    "outside its top-level folder": ("redist, two versions",),
+    "is not a CUDA or cuDNN archive: it lacks their single top-level folder": (
+        "redist, a version without end",
+    ),
+    "does not state its platform, neither in its name nor in its files": (
         "cudnn, a header of many versions",
     ),
-    "it holds other members than a .conda package has": (
+    "it has members that a .conda package does not have": (
         "conda, parts that name another package",
         "conda, two infos",
     ),
-    "is no JSON object": ("conda, metadata that is a list",),
+    "is not a JSON object": ("conda, metadata that is a list",),
     "it needs too much memory": ("conda, metadata of depth",),
-    "a member lies behind its zip directory": (
+    "a member follows its zip directory": (
         "zip, a member behind all",
         "zip, a member behind the end",
     ),
-    "does not lie where the zip directory says": ("zip, one content for two",),
+    "is not where the zip directory says": ("zip, one content for two",),
     "disagrees with the zip directory": (
         "zip, another size in the directory",
         "zip, another checksum in the directory",
@@ -195,23 +197,23 @@ REASONS = {
     "is a folder with content": ("zip, a folder with content",),
     "is a link, which a wheel cannot hold": ("zip, a link that leads out",),
     "holds nothing": ("zip, of nothing but an end",),
-    "which is no earlier file": ("runfile, a hard link that is out by its new place",),
+    "which is not an earlier file": ("runfile, a hard link that is out by its new place",),
     "is a runfile of makeself 2.4.5 in a form that cudaswitch cannot read": (
         "runfile, sizes of several",
         "runfile, a size below zero",
         "runfile, no size",
     ),
     "its script does not end where it says": ("runfile, more lines than it has",),
-    "its content has not the md5 that its script states": ("runfile, another md5",),
+    "its content does not have the md5 that its script states": ("runfile, another md5",),
     "is a runfile without a CUDA toolkit": (
         "runfile, a label that drives a terminal",
         "runfile, a runfile in a runfile in a runfile",
         "runfile, a version.json of lists",
     ),
-    "is a driver, and cudaswitch installs toolkits only": ("runfile, a driver",),
+    "is a driver; cudaswitch installs only toolkits": ("runfile, a driver",),
     "is a runfile of makeself 2.4 in a form that cudaswitch cannot read": (
         "runfile, a million lines",
     ),
-    "does not tell the platform of its toolkit": ("runfile, no version",),
+    "does not state its toolkit's platform": ("runfile, no version",),
 }
 """Words of the refusal → the cases that must meet with it."""

@@ -68,16 +68,16 @@ VERSION_FILES: dict[str, tuple[str, Make]] = {
         "cannot read `env LD_PRELOAD",
         here("cuda 10.1\nenv LD_PRELOAD=/tmp/x.so\n"),
     ),
-    "a key that others know": ("no key `nccl` is known", here("cuda=12.4.1\nnccl = 2.21\n")),
-    "keys in capitals": ("no key `CUDA` is known", here("CUDA=12.4\nCUDNN=9.1\n")),
+    "a key that others know": ("unknown key `nccl`", here("cuda=12.4.1\nnccl = 2.21\n")),
+    "keys in capitals": ("unknown key `CUDA`", here("CUDA=12.4\nCUDNN=9.1\n")),
     "a key without a value": ("`cuda` has no value", here("cuda=\n")),
     "another without one": ("`cudnn` has no value at", here("10.1\ncudnn =  # soon\n")),
     "a path behind cudnn": ("is not a cuDNN version", here("cuda 10.1\ncudnn ../../x\n")),
     "a mode that is none": ("is not a library mode", here("cuda 10.1\nlibraries ../..\n")),
     "GPUs that are none": ("names no GPUs", here("cuda 10.1\ngpus $(id)\n")),
     "a GPU twice": ("names GPU 0 twice", here("cuda 10.1\ngpus 0,0\n")),
-    "nothing": ("asks for no CUDA version", here("")),
-    "only a comment": ("asks for no CUDA version", here("# 10.1\n")),
+    "nothing": ("does not request a CUDA version", here("")),
+    "only a comment": ("does not request a CUDA version", here("# 10.1\n")),
     "binary": ("cannot read", here(bytes(range(256)))),
     "NUL": ("is not a CUDA version", here("10.1\0\n")),
     "not UTF-8": ("cannot read", here(b"\xff\xfe1\x000\x00")),
@@ -95,7 +95,7 @@ VERSION_FILES: dict[str, tuple[str, Make]] = {
     ),
     "an alias that nobody has": ("no alias `work`", here("work\n")),
     "the canary by a link": (
-        "is a link to a file of another kind",
+        "is a link to some other kind of file",
         placed(lambda a: special(a, ".cuda-version", str(a.canary)), "exec", "--", "true"),
     ),
 }
@@ -155,20 +155,23 @@ LOCKS: dict[str, tuple[str, Make]] = {
             "WORK/cuda.lock",
         ),
     ),
-    "a lock with a command for a name": ("no usable `name`", locked('"cudatoolkit"', f'"{TRAP}"')),
-    "a lock with a path for a version": ("no usable `version`", locked('"10.1.243"', '"../x"')),
-    "a lock with an escape in its URL": ("no usable `url`", locked("/x/", "/\\u001b[2J/")),
-    "a lock with another platform": ("no usable `platform`", locked('"linux-64"', '"../etc"')),
-    "a lock with half a hash": ("no usable `sha256`", locked(SHA, SHA[:32])),
-    "a lock with a size of many digits": ("is no TOML", locked("12\n", "9" * 5000 + "\n")),
-    "a lock of depth": ("is no TOML", lock("version = 1\nx = " + "[" * 100_000)),
+    "a lock with a command for a name": ("no valid `name`", locked('"cudatoolkit"', f'"{TRAP}"')),
+    "a lock with a path for a version": ("no valid `version`", locked('"10.1.243"', '"../x"')),
+    "a lock with an escape in its URL": ("no valid `url`", locked("/x/", "/\\u001b[2J/")),
+    "a lock with another platform": ("no valid `platform`", locked('"linux-64"', '"../etc"')),
+    "a lock with half a hash": ("no valid `sha256`", locked(SHA, SHA[:32])),
+    "a lock with a size of many digits": ("is not valid TOML", locked("12\n", "9" * 5000 + "\n")),
+    "a lock of depth": ("is not valid TOML", lock("version = 1\nx = " + "[" * 100_000)),
     "a lock of dotted depth": (
-        "a line that cudaswitch does not write",
+        "a line that cudaswitch did not write",
         lock("version = 1\n" + "a." * 100_000 + "a = 1\n"),
     ),
     "a lock of a megabyte of tables": ("is larger than", lock("[[toolkit]]\n" * 200_000)),
-    "a lock of many keys": ("names no version", lock("".join(f"k{n}=1\n" for n in range(30_000)))),
-    "a lock of NUL": ("is no TOML", lock(bytes(10_000))),
+    "a lock of many keys": (
+        "does not state the version",
+        lock("".join(f"k{n}=1\n" for n in range(30_000))),
+    ),
+    "a lock of NUL": ("is not valid TOML", lock(bytes(10_000))),
     "a lock that is a folder": (
         "Is a directory",
         placed(
@@ -211,11 +214,20 @@ def one(file: str = "cudatoolkit-10.2.89-h_0.conda", **changes: Any) -> Make:
 
 
 INDEXES: dict[str, tuple[str, Make]] = {
-    "repodata, no JSON": ("it is no index", repodata(b"{")),
-    "repodata, depth": ("it is no index", repodata(b'{"packages": ' + b"[" * 1_000_000)),
-    "repodata, millions of lists": ("it is no index", repodata(b'{"a": [' + b"[]," * 6_000_000)),
-    "repodata, one key without end": ("it is no index", repodata(b'{"' + b"a" * (6 << 20))),
-    "repodata, a number without end": ("it is no index", repodata(b'{"a": ' + b"9" * (5 << 20))),
+    "repodata, no JSON": ("it is not a channel index", repodata(b"{")),
+    "repodata, depth": ("it is not a channel index", repodata(b'{"packages": ' + b"[" * 1_000_000)),
+    "repodata, millions of lists": (
+        "it is not a channel index",
+        repodata(b'{"a": [' + b"[]," * 6_000_000),
+    ),
+    "repodata, one key without end": (
+        "it is not a channel index",
+        repodata(b'{"' + b"a" * (6 << 20)),
+    ),
+    "repodata, a number without end": (
+        "it is not a channel index",
+        repodata(b'{"a": ' + b"9" * (5 << 20)),
+    ),
     "repodata, records without number": (
         "has too many records",
         repodata(
@@ -224,8 +236,11 @@ INDEXES: dict[str, tuple[str, Make]] = {
             + b"}}"
         ),
     ),
-    "repodata, zstd cut": ("it is no index", repodata(b"\x28\xb5\x2f\xfd", "repodata.json.zst")),
-    "repodata, a hash that is a path": ("states no sha256", one(sha256="../../canary")),
+    "repodata, zstd cut": (
+        "it is not a channel index",
+        repodata(b"\x28\xb5\x2f\xfd", "repodata.json.zst"),
+    ),
+    "repodata, a hash that is a path": ("does not state the sha256", one(sha256="../../canary")),
     "repodata, a file that is a path": ("no CUDA 10.2", one("../../cudatoolkit-10.2.89-h_0.conda")),
     "repodata, a build that is a path": (
         "no CUDA 10.2",
@@ -253,10 +268,10 @@ def redist(changes: dict[str, Any] | bytes) -> Make:
 
 
 INDEXES |= {
-    "redist, no JSON": ("it is no index", redist(b"[")),
-    "redist, depth": ("it is no index", redist(b"[" * 200_000)),
+    "redist, no JSON": ("it is not an index", redist(b"[")),
+    "redist, depth": ("it is not an index", redist(b"[" * 200_000)),
     "redist, millions of lists": ("over the limit", redist(b"[" + b"[]," * 3_000_000 + b"[]]")),
-    "redist, as many lists as it may have": ("it is no index", redist(b"[" + b"[]," * 600_000)),
+    "redist, as many lists as it may have": ("it is not an index", redist(b"[" + b"[]," * 600_000)),
     "redist, nothing of a toolkit": ("has no build for", redist(b"{}")),
     "redist, a path up": ("no path inside", redist({"relative_path": "../../canary"})),
     "redist, an absolute path": ("no path inside", redist({"relative_path": "/etc/passwd"})),
@@ -278,28 +293,28 @@ LAUGHS = "a0: &a0 [x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
 )
 SETTINGS: dict[str, tuple[str, Make]] = {
-    "condarc, no YAML": ("is no YAML", condarc("[")),
+    "condarc, no YAML": ("is not valid YAML", condarc("[")),
     "condarc, a Python object": (
-        "is no YAML",
+        "is not valid YAML",
         condarc("channels: !!python/object/apply:os.system ['touch x']\n"),
     ),
-    "condarc, a billion laughs": ("is no YAML", condarc(LAUGHS)),
-    "condarc, itself in itself": ("is no YAML", condarc("a: &a [*a]\n")),
-    "condarc, depth": ("is no YAML", condarc("[" * 5000)),
+    "condarc, a billion laughs": ("is not valid YAML", condarc(LAUGHS)),
+    "condarc, itself in itself": ("is not valid YAML", condarc("a: &a [*a]\n")),
+    "condarc, depth": ("is not valid YAML", condarc("[" * 5000)),
     "condarc, long": ("larger than", condarc("channels: [" + "a, " * 500_000 + "]\n")),
-    "condarc, binary": ("is no YAML", condarc(bytes(range(256)))),
-    "condarc, a list": ("has no settings", condarc("- a\n")),
+    "condarc, binary": ("is not valid YAML", condarc(bytes(range(256)))),
+    "condarc, a list": ("has no conda settings", condarc("- a\n")),
     "condarc, a channel that is a path": ("is not a channel", condarc("channels: ['a/../b']\n")),
     "condarc, a channel of another scheme": (
         "is not a channel",
         condarc("channels: ['ftp://h/x']\n"),
     ),
     "config, no TOML": (
-        "is no TOML",
+        "is not valid TOML",
         placed(lambda a: a.write("[", "c.toml"), "CUDASWITCH_CONFIG=WORK/c.toml", "list"),
     ),
     "config, an unknown name": (
-        "is no setting",
+        "is not a setting",
         placed(lambda a: a.write("hooks = 'x'", "c.toml"), "CUDASWITCH_CONFIG=WORK/c.toml", "list"),
     ),
     "config, a number for a folder": (
@@ -307,7 +322,7 @@ SETTINGS: dict[str, tuple[str, Make]] = {
         placed(lambda a: a.write("stores = 3", "c.toml"), "CUDASWITCH_CONFIG=WORK/c.toml", "list"),
     ),
     "config, depth": (
-        "is no TOML",
+        "is not valid TOML",
         placed(
             lambda a: a.write("a = " + "[" * 50_000, "c.toml"),
             "CUDASWITCH_CONFIG=WORK/c.toml",
@@ -331,7 +346,7 @@ SETTINGS: dict[str, tuple[str, Make]] = {
         placed(lambda a: 0, "install", "http://127.0.0.1:1/a%1b[2J.conda"),
     ),
     "a file with a name that drives a terminal": (
-        "is no archive",
+        "is not a kind of archive",
         placed(lambda a: a.write(b"x", "a\x1b[2J\n.conda"), "install", "WORK/a\x1b[2J\n.conda"),
     ),
     "a channel with a password in it": (

@@ -63,9 +63,9 @@ def test_a_proxy_is_used(server: Server, cache: Path, monkeypatch: pytest.Monkey
     ("name", "value", "says"),
     [
         ("http_proxy", "socks5://127.0.0.1:1080", "`http_proxy` is a SOCKS proxy"),
-        ("http_proxy", "http://proxy:port", "`http_proxy` is no proxy that can be asked"),
-        ("HTTP_PROXY", "http://[::1", "`HTTP_PROXY` is no proxy that can be asked"),
-        ("all_proxy", "%%%", "`all_proxy` is no proxy that can be asked"),
+        ("http_proxy", "http://proxy:port", "`http_proxy` is not a valid proxy"),
+        ("HTTP_PROXY", "http://[::1", "`HTTP_PROXY` is not a valid proxy"),
+        ("all_proxy", "%%%", "`all_proxy` is not a valid proxy"),
         ("http_proxy", "http://u:CSWSECRET@127.0.0.1:1", "the proxy in `http_proxy`: Connection"),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_proxy_that_cannot_be_asked_is_named_by_its_variable(
     # Where the URL itself is to blame, the proxy is not.
     server.elsewhere = "http://*.invalid/x"
     monkeypatch.setenv(name, server.url("ok"))
-    with pytest.raises(SourceError, match="it is not a URL that can be asked"):
+    with pytest.raises(SourceError, match="it is not a valid URL"):
         fetch(server.url("away"), cache)
 
 
@@ -141,8 +141,14 @@ def test_file_name(url: str, name: str) -> None:
     ("url", "says"),
     [
         *((url, "only http, https and file") for url in ("ftp://h/x", "h/x", "javascript:x", "")),
-        *((url, "it names no host") for url in ("http://", "http://[::1", "HTTPS:///x")),
-        *(("http://h:99999/", "it names no host"), ("http://h/\udce9", "it is no URL")),
+        *(
+            (url, "it does not name a valid host")
+            for url in ("http://", "http://[::1", "HTTPS:///x")
+        ),
+        *(
+            ("http://h:99999/", "it does not name a valid host"),
+            ("http://h/\udce9", "it is not a URL"),
+        ),
     ],
 )
 def test_other_urls_are_refused(cache: Path, url: str, says: str) -> None:
@@ -171,5 +177,5 @@ def test_file_urls(tmp_path: Path, cache: Path) -> None:
         fetch(tmp_path.as_uri(), cache)
     with pytest.raises(SourceError, match="not a regular file"):
         fetch("file:///dev/null", cache)
-    with pytest.raises(SourceError, match="of this machine"):
+    with pytest.raises(SourceError, match="on this machine"):
         fetch("file://host/x", cache)

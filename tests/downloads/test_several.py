@@ -124,7 +124,7 @@ def test_pages(tmp_path: Path) -> None:
     (tmp_path / "é").mkdir()
     with FolderServer(tmp_path, lists=True) as server:
         assert "<a href='é'>é</a>" in read_page(f"{server.url}/", 1 << 20)
-        with pytest.raises(SourceError, match="more than 10 bytes"):
+        with pytest.raises(SourceError, match="larger than 10 bytes"):
             read_page(f"{server.url}/", 10)
         with pytest.raises(NotFoundError, match="404"):
             read_page(f"{server.url}/nothing/", 1 << 20)

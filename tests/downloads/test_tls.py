@@ -59,12 +59,12 @@ BAD: dict[str, tuple[Callable[[Authority, Path], Path], str, str]] = {
     "expired": (
         lambda ours, _: ours.issue("IP:127.0.0.1", ("20200101", "20200102")),
         "certificate has expired",
-        "clock of this machine",
+        "this machine's clock",
     ),
     "of tomorrow": (
         lambda ours, _: ours.issue("IP:127.0.0.1", ("20480101", "20490101")),
         "certificate is not yet valid",
-        "clock of this machine",
+        "this machine's clock",
     ),
 }
 

@@ -104,11 +104,11 @@ def test_one_package_and_none(home: Home, tmp_path: Path, pair: list[Path]) -> N
     assert succeeded(done) == []
     assert done.stderr.rstrip().endswith(": 1 package")
     (tmp_path / "cuda.lock").write_text("version = 1\n")
-    refused(home.run("sync", cwd=tmp_path), "names no toolkit", hint="cudaswitch lock")
+    refused(home.run("sync", cwd=tmp_path), "lists no toolkits", hint="cudaswitch lock")
 
 
 def test_what_cannot_be_locked(home: Home, tmp_path: Path, project: Path) -> None:
-    refused(home.run("lock", cwd=tmp_path), "no `.cuda-version`", hint="cudaswitch pin")
+    refused(home.run("lock", cwd=tmp_path), "create a `.cuda-version`", hint="cudaswitch pin")
     (project / ".cuda-version").write_text("auto\n")
     refused(home.run("lock", cwd=project), "`auto`", hint="name a version")
     assert not (project / "cuda.lock").exists()
@@ -154,7 +154,7 @@ def test_sync_makes_exactly_that(
     home = machines[0]
     succeeded(home.run("install", other))
     before = snapshot(home.store)
-    refused(home.run("sync", cwd=project), "10.1.243 is there already", hint="--force")
+    refused(home.run("sync", cwd=project), "10.1.243 is already installed", hint="--force")
     assert snapshot(home.store) == before
     assert succeeded(home.run("sync", "--force", cwd=project)) == [KIT]
     succeeded(machines[1].run("sync", cwd=project))
@@ -171,12 +171,12 @@ def test_sync_names_what_is_in_the_way(
     succeeded(home.run("install", other, pair[1]))
     windows = builders.cudatoolkit_10_1(tmp_path, "win-64")
     succeeded(home.run("install", windows, "--platform", "win-64"))
-    both = f"cudaswitch remove 10.1.243 {KIT}, or give --force"
-    said = f"toolkits 10.1.243, {KIT} are there already"
+    both = f"cudaswitch remove 10.1.243 {KIT}, or use --force"
+    said = f"toolkits 10.1.243, {KIT} are already installed"
     refused(home.run("sync", cwd=project), said, hint=both)
     succeeded(home.run("remove", "10.1.243"))
-    rest = f"hint: cudaswitch remove {KIT}, or give --force"
-    refused(home.run("sync", cwd=project), f"toolkit {KIT} is there already", hint=rest)
+    rest = f"hint: cudaswitch remove {KIT}, or use --force"
+    refused(home.run("sync", cwd=project), f"toolkit {KIT} is already installed", hint=rest)
     succeeded(home.run("remove", KIT))
     assert succeeded(home.run("sync", cwd=project)) == [KIT]
 
@@ -198,10 +198,15 @@ def test_from_a_folder_without_network(
     [library] = usb.glob("cudnn*")
     library.write_bytes(damaged(library))
     for said in (
-        f"`{library}` is another file than what was locked",
+        f"`{library}` is not the file that was locked",
         f"{library.name} is neither in `{usb}` nor in the cache",
     ):
-        refused(offline.run(*sync, cwd=project), said, "and offline nothing", hint="download")
+        refused(
+            offline.run(*sync, cwd=project),
+            said,
+            "and nothing is downloaded offline",
+            hint="download",
+        )
         library.unlink(missing_ok=True)
     assert succeeded(online.run("sync", "--offline", "--lock", usb / "cuda.lock")) == [KIT]
 
@@ -276,7 +281,7 @@ def test_sync_joins_no_pieces(home: Home, tmp_path: Path) -> None:
     succeeded(home.run("lock", *files[:2], "-o", lock))
     [name] = succeeded(home.run("install", *files))
     before = snapshot(home.store)
-    refused(home.run("sync", "--lock", lock), f"{name} is there already", "cuda_cccl")
+    refused(home.run("sync", "--lock", lock), f"{name} is already installed", "cuda_cccl")
     assert snapshot(home.store) == before
     succeeded(home.run("remove", name))
     assert succeeded(home.run("sync", "--lock", lock)) == [name]
@@ -346,11 +351,11 @@ def test_what_a_project_has_in_place_of_a_lock_file(
     lock, precious = project / "cuda.lock", project.parent / "precious"
     precious.write_text("mine\n")
     lock.symlink_to(precious)
-    refused(machines[0].run(*words, cwd=project), f"`{lock}` is no lock file", hint="-o FILE")
+    refused(machines[0].run(*words, cwd=project), f"`{lock}` is not a lock file", hint="-o FILE")
     assert precious.read_text() == "mine\n"
     lock.unlink()
     os.mkfifo(lock)
-    refused(machines[0].run(*words, cwd=project, timeout=20), f"`{lock}` is no lock file")
+    refused(machines[0].run(*words, cwd=project, timeout=20), f"`{lock}` is not a lock file")
     assert channel.asked == []
     lock.unlink()
     lock.symlink_to("locks-cuda.lock")

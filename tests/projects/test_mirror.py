@@ -58,7 +58,7 @@ def test_what_and_a_lock_file_are_two_answers(
 ) -> None:
     done = machines[0].run(*command, "10.1", "--lock", locked, cwd=project)
     assert done.returncode == 2
-    assert "name WHAT or give --lock, not both" in done.stderr
+    assert "give either WHAT or --lock, not both" in done.stderr
     assert {path.name for path in project.iterdir()} == {".cuda-version", "cuda.lock"}
 
 
@@ -74,7 +74,7 @@ def test_what_says_how_a_version_is_got_goes_with_none_that_is_exact(
     exact += [[], ["--lock", locked]] if command[0] in ("mirror", "download") else []
     for what in exact:
         done = machines[0].run(*command, *what, *option.split(), cwd=project)
-        said = f"{option.partition(' ')[0]} goes with a version: "
+        said = f"{option.partition(' ')[0]} requires a version: "
         refused(done, said, code=2, hint=f"cudaswitch {command[0]} --help")
     assert {path.name for path in project.iterdir()} == {".cuda-version", "cuda.lock"}
 
@@ -94,7 +94,7 @@ def test_a_lock_file_brings_the_platforms_that_are_named(
     succeeded(machines[0].run(*command, place, "--platform", "win-64", cwd=project))
     assert [path.name for path in place.rglob("*.tar.bz2")] == [package.name]
     done = machines[0].run(*command, project / "none", "--platform", "linux-aarch64", cwd=project)
-    refused(done, "nothing for linux-aarch64, but for linux-64, win-64", hint="cudaswitch lock")
+    refused(done, "nothing for linux-aarch64, only for linux-64, win-64", hint="cudaswitch lock")
     assert not (project / "none").exists()
 
 
@@ -155,7 +155,7 @@ def test_an_index_that_is_none_is_named_and_left(tmp_path: Path, content: bytes)
     index = tmp_path / "www/nvidia/cuda/redist/redistrib_12.4.1.json"
     index.parent.mkdir(parents=True)
     index.write_bytes(content)
-    with pytest.raises(SourceError, match="no index") as caught:
+    with pytest.raises(SourceError, match="not one of NVIDIA's indexes") as caught:
         lay_out(tmp_path / "www", [nvcc(tmp_path, "12.4.1")])
     assert str(index) in caught.value.message
     assert index.read_bytes() == content

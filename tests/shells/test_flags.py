@@ -242,7 +242,7 @@ def test_pins_and_version_files_say_it_too(compilers: Path, tmp_path: Path) -> N
     kit, path = person.kits[1], f"{compilers}:{person.home.env['PATH']}"
     prefix = conda_prefix(tmp_path / "env")
     done = person.home.run("pin", "11.8", "--prefix", prefix, PATH=path)
-    told = "gcc 13 is newer than CUDA 11.8 accepts (11): g++-11 fits, so nvcc is told to use it"
+    told = "gcc 13 is newer than CUDA 11.8 accepts (11): g++-11 is compatible, so nvcc will use it"
     assert told in done.stderr
     want = f"{kit.home}:cc={kit.compiler}"
     folder = tmp_path / "project"
@@ -278,7 +278,7 @@ def test_no_compiler_fits(compilers: Path, tmp_path: Path) -> None:
         done = person.home.run(*words, PATH=path)
         assert done.returncode == 0
         lines = done.stderr.splitlines()
-        said = "gcc 13 is newer than CUDA 11.8 accepts (7), and none that fits is installed"
+        said = "gcc 13 is newer than CUDA 11.8 accepts (7), and no compatible one is installed"
         assert lines[-2] == f"cudaswitch: {said}"
         assert lines[-1].endswith("`conda install -c conda-forge gxx_linux-64=7`")
     result = person.play(BASH, "cudaswitch use 11.8", CUDASWITCH_QUIET=None)
@@ -383,7 +383,7 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, Path, str]:
     done = home.run("adopt", kit, PATH=path)
     succeeded(done)
     major = builders.toolkit_version().rpartition(".")[0]
-    expected = f"gcc 12 is newer than CUDA {major} accepts (11): g++-11 fits"
+    expected = f"gcc 12 is newer than CUDA {major} accepts (11): g++-11 is compatible"
     assert expected in done.stderr
     return home, kit, path
 

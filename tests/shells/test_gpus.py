@@ -182,9 +182,11 @@ def test_every_command_refuses_it_in_one_line(person: Person, tmp_path: Path) ->
 def test_gpus_without_a_toolkit_are_refused(person: Person) -> None:
     for command in ("use", "env", "pin"):
         done = person.home.run(command, "system", "--cudnn", "7.6")
-        refused(done, "cuDNN comes with a toolkit, and `system` brings none", hint="leave")
+        refused(done, "cuDNN comes with a toolkit, and `system` means no toolkit", hint="leave")
         done = person.home.run(command, "system", "--gpus", "0")
-        refused(done, "a toolkit, and `system` brings none", hint="export CUDA_VISIBLE_DEVICES=0")
+        refused(
+            done, "a toolkit, and `system` means no toolkit", hint="export CUDA_VISIBLE_DEVICES=0"
+        )
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
