@@ -41,7 +41,7 @@ def say(text: str) -> None:
 
 def from_here(text: str) -> str:
     """Name the version file that asks by `./` where it is that of the working directory."""
-    asker = "requested by {}/.cuda-version".format
+    asker = "asked for by {}/.cuda-version".format
     if "/.cuda-version" not in text:
         return text
     try:

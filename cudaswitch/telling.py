@@ -55,12 +55,12 @@ def current(as_json: bool = False) -> None:
         )
         return
     if path is None:
-        asked = talk.from_here(f"system (requested by {decision.origin})")
+        asked = talk.from_here(f"system (asked for by {decision.origin})")
         talk.line(asked if decision is not NOTHING else "none")
         if decision is NOTHING:
             _why_none()
     else:
-        talk.line(talk.from_here(f"{kit.name if kit else path} (requested by {decision.origin})"))
+        talk.line(talk.from_here(f"{kit.name if kit else path} (asked for by {decision.origin})"))
         talk.line(path)
     if path is not None and not os.path.isdir(path):
         talk.say("that is gone")
@@ -221,7 +221,7 @@ def which(name: str, consumer: str | None = None, as_json: bool = False) -> None
     talk.line(winner.path)
     talk.say(why)
     if consumer:
-        talk.say(f"requested by `{answer.consumer}`")
+        talk.say(f"asked for by `{answer.consumer}`")
     if answer.runs:
         talk.say(f"it runs {answer.runs}")
     for note in answer.notes:
@@ -257,7 +257,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
         elif hint:
             hint += " --libraries always"
     elif decision and kit and (instead := _instead_of(kit.path)):
-        asked = talk.from_here(f"CUDA {kit.name} (requested by {decision.origin})")
+        asked = talk.from_here(f"CUDA {kit.name} (asked for by {decision.origin})")
         why += f", which has {instead}: {asked} has it"
         hint = _mend(decision, kit)
     return ToolMissingError(why, hint)

@@ -133,7 +133,7 @@ class Request(NamedTuple):
     @property
     def asked(self) -> str:
         """Who asked, as messages end with it; "" where that need not be told."""
-        return f" (requested by {self.origin})" if self.origin else ""
+        return f" (asked for by {self.origin})" if self.origin else ""
 
     def __str__(self) -> str:
         return f"{self.text}+cudnn{self.cudnn}" if self.cudnn else self.text
@@ -187,7 +187,7 @@ def parse_request(
     alias; `cudnn` is a version prefix or `none` and wins over one behind a `+`.
     Raises RequestError for anything else; nothing is ever expanded or executed.
     """
-    where = f" (requested by {origin})" if origin else ""
+    where = f" (asked for by {origin})" if origin else ""
     base, plus, extra = text.strip().partition("+")
     if not extra:
         base += plus
@@ -366,7 +366,7 @@ def parse_version_file(text: str, origin: str) -> Request:
             raise RequestError(f"a second `{key}` line at {where}", "keep one of them")
         found[key] = (value, where)
     for key, (value, where) in found.items():
-        said = f" (requested by {where})"
+        said = f" (asked for by {where})"
         _check(key, value, said)
         if key == "gpus":
             parse_gpus(value, said)

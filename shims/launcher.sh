@@ -150,9 +150,9 @@ if [ -n "${__csw#system}" ]; then
             "cudaswitch exec $_cudaswitch_name -- $_cudaswitch_tool explains why"
     fi
     if [ -d "$__csw/." ]; then
-        __cudaswitch_fail "\`$_cudaswitch_tool\` is not in CUDA $_cudaswitch_name (requested by $_cudaswitch_origin)"
+        __cudaswitch_fail "\`$_cudaswitch_tool\` is not in CUDA $_cudaswitch_name (asked for by $_cudaswitch_origin)"
     fi
-    __cudaswitch_fail "toolkit \`$__csw\` is gone (requested by $_cudaswitch_origin)"
+    __cudaswitch_fail "toolkit \`$__csw\` is gone (asked for by $_cudaswitch_origin)"
 fi
 
 # __csw = the tool behind the file $1 on PATH, else the first one; fails where there is none.
@@ -186,7 +186,7 @@ esac && {
 __cudaswitch_survey
 if [ -n "$_cudaswitch_asked" ]; then
     __cudaswitch_lined
-    __cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and \`system\` is requested by $_cudaswitch_origin"
+    __cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and \`system\` is asked for by $_cudaswitch_origin"
 fi
 _cudaswitch_having=${_cudaswitch_having:+$_cudaswitch_having; cudaswitch pin VERSION --global asks for one}
 __cudaswitch_fail "\`$_cudaswitch_tool\` is not on PATH, and no toolkit is requested here"

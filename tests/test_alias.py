@@ -34,7 +34,7 @@ def test_aliases(stocked: Home, tmp_path: Path) -> None:
     told = stocked.run("alias", "--delete", "thesis")
     assert succeeded(told) == []
     assert told.stderr.splitlines() == [
-        f"cudaswitch: `thesis` is still requested by {tmp_path}/.cuda-version",
+        f"cudaswitch: `thesis` is still asked for by {tmp_path}/.cuda-version",
         "hint: cudaswitch alias thesis VERSION",
     ]
     succeeded(stocked.run("unpin", "--dir", tmp_path))
@@ -80,7 +80,7 @@ def test_a_name_for_system(stocked: Home) -> None:
     assert succeeded(stocked.run("want", "--for-use", "plain")) == ["system"]
     succeeded(stocked.run("pin", "10.1", "--global"))
     (stocked.path / ".cuda-version").write_text("plain\n")
-    assert succeeded(stocked.run("current"))[0].startswith("system (requested by")
+    assert succeeded(stocked.run("current"))[0].startswith("system (asked for by")
     refused(stocked.run("install", "plain"), "`system` cannot be installed")
 
 

@@ -77,7 +77,7 @@ def test_who_overrules_that_is_not_told(stocked: Home, mixed: Env) -> None:
 def test_who_asks_where_no_environment_is_active(stocked: Home, tmp_path: Path) -> None:
     file = tmp_path / ".cuda-version"
     file.write_text("# ours\nauto\n")
-    for request, asked in (([], " (requested by ./.cuda-version:2)"), (["auto"], "")):
+    for request, asked in (([], " (asked for by ./.cuda-version:2)"), (["auto"], "")):
         message = refused(stocked.run("exec", *request, "--", "true", cwd=tmp_path), "`auto`")
         assert message.endswith(f"needs an active environment{asked}")
 

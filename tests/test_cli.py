@@ -97,7 +97,7 @@ def test_wrong_usage(home: Home, case: str) -> None:
 def test_a_fault_in_a_file_is_named_with_its_own_line(home: Home, line: str) -> None:
     (home.path / ".cuda-version").write_text(f"cuda 12\n# ours\n{line}\n")
     message = refused(home.run("current"), f"`{line.split()[1]}`", hint="")
-    assert message.endswith("(requested by ./.cuda-version:3)")
+    assert message.endswith("(asked for by ./.cuda-version:3)")
 
 
 EMPTY = {
@@ -268,7 +268,7 @@ def test_current(lent: Home, tmp_path: Path) -> None:
     ]  # fmt: skip
     human = lent.run("current", cwd=tmp_path, SHELL="/bin/bash")
     assert succeeded(human) == [
-        f"{FULL} (requested by ./.cuda-version:2)", str(kit(lent)),
+        f"{FULL} (asked for by ./.cuda-version:2)", str(kit(lent)),
     ]  # fmt: skip
     assert human.stderr.startswith("cudaswitch: this shell has no toolkit\n")
     assert human.stderr.endswith("hint: cudaswitch init --install\n")

@@ -186,7 +186,7 @@ def test_choose_release(asked: str, chosen: str) -> None:
 def test_a_release_that_is_not_there(asked: str) -> None:
     with pytest.raises(SourceError, match=re.escape(f"no CUDA {asked}")) as caught:
         pypi.choose_release(Request(asked, origin="./.cuda-version:1"), OFFERED)
-    assert "requested by ./.cuda-version:1" in caught.value.message
+    assert "asked for by ./.cuda-version:1" in caught.value.message
     assert caught.value.hint == "available: 13.4.3, 13.1.0, 13.0.3, 13.0.2, 12.9.1, 11.8.0"
 
 

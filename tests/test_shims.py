@@ -151,7 +151,7 @@ def test_a_file_that_cannot_decide_lets_no_weaker_one_decide(place: Place) -> No
         assert "./.cuda-version:1" in done.stderr
     done = place.call("nvcc", CUDASWITCH_VERSION="9.2")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "requested by CUDASWITCH_VERSION" in done.stderr
+    assert "asked for by CUDASWITCH_VERSION" in done.stderr
 
 
 @root_only

@@ -19,7 +19,7 @@ def test_a_toolkit_without_the_tool_says_who_has_it(place: Place) -> None:
     done = place.call("cuda-memcheck", CUDASWITCH_VERSION="12.4")
     assert (done.returncode, done.stdout) == (127, "")
     assert done.stderr.splitlines() == [
-        "cudaswitch: `cuda-memcheck` is not in CUDA 12.4 (requested by CUDASWITCH_VERSION)",
+        "cudaswitch: `cuda-memcheck` is not in CUDA 12.4 (asked for by CUDASWITCH_VERSION)",
         "hint: it is in 11.8",
     ]
 
@@ -45,7 +45,7 @@ def test_a_folder_of_that_name_is_no_tool(place: Place, who: str) -> None:
     done = place.call("nvcc", **variables.get(who, {}))
     assert (done.returncode, done.stdout) == (127, "")
     said, hint = done.stderr.splitlines()
-    assert said.startswith("cudaswitch: `nvcc` is not in CUDA 12.4 (requested by ")
+    assert said.startswith("cudaswitch: `nvcc` is not in CUDA 12.4 (asked for by ")
     assert hint == "hint: it is in 11.8"
     assert not place.python_was_asked
     told = place.home.run("which", "nvcc", "--json", **place.env(**variables.get(who, {})))
@@ -80,7 +80,7 @@ def test_it_names_those_of_stores_in_the_settings(place: Place, names: list[str]
 )
 def test_a_file_is_named_with_its_line_as_python_does(place: Place, text: str, line: int) -> None:
     (place.home.path / ".cuda-version").write_text(text)
-    asked = f"(requested by ./.cuda-version:{line})"
+    asked = f"(asked for by ./.cuda-version:{line})"
     done = place.call("cuda-memcheck")
     said = f"cudaswitch: `cuda-memcheck` is not in CUDA 12.4 {asked}"
     assert done.stderr.splitlines() == [said, "hint: it is in 11.8"]
@@ -97,18 +97,18 @@ def test_a_tool_that_is_nowhere(place: Place, tmp_path: Path) -> None:
     done = place.call("nvcc", PATH=str(tmp_path), CUDASWITCH_VERSION="system")
     assert (done.returncode, done.stdout) == (127, "")
     assert done.stderr.splitlines() == [
-        "cudaswitch: `nvcc` is not on PATH, and `system` is requested by CUDASWITCH_VERSION",
+        "cudaswitch: `nvcc` is not on PATH, and `system` is asked for by CUDASWITCH_VERSION",
         "hint: it is in 11.8, 12.4",
     ]
     file = place.home.path / ".cuda-version"
     file.write_text("# none\nsystem\n")
     done = place.call("nvcc", PATH=str(tmp_path))
     assert done.stderr.startswith(
-        "cudaswitch: `nvcc` is not on PATH, and `system` is requested by ./.cuda-version:2\n"
+        "cudaswitch: `nvcc` is not on PATH, and `system` is asked for by ./.cuda-version:2\n"
     )
     (file.parent / "below").mkdir()
     done = place.call("nvcc", PATH=str(tmp_path), cwd=file.parent / "below")
-    assert f"is requested by {file}:2\n" in done.stderr
+    assert f"is asked for by {file}:2\n" in done.stderr
 
 
 def test_a_version_file_that_cannot_be_read(place: Place) -> None:
@@ -130,7 +130,7 @@ def test_a_toolkit_that_is_gone(place: Place) -> None:
     shutil.rmtree(place.old)
     done = place.call("nvcc", _CUDASWITCH_U=str(place.old))
     assert done.returncode == 127
-    assert f"toolkit `{place.old}` is gone (requested by this shell" in done.stderr
+    assert f"toolkit `{place.old}` is gone (asked for by this shell" in done.stderr
     done = place.call("nvcc", CUDASWITCH_VERSION="11.8")
     assert done.returncode != 0
     assert place.python_was_asked

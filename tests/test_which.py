@@ -344,7 +344,7 @@ def test_a_shim_tells_what_it_runs(home: Home, tmp_path: Path) -> None:
     assert told["notes"] == ["the shim would fail: no toolkit is requested here"]
     told, real = ask(PATH=f"{shim.parent}:/usr/sbin", CUDASWITCH_VERSION="system")
     assert (told["runs"], real) == (None, None)
-    assert told["notes"] == ["the shim would fail: `system` is requested by CUDASWITCH_VERSION"]
+    assert told["notes"] == ["the shim would fail: `system` is asked for by CUDASWITCH_VERSION"]
     (kit / "bin/nvcc").unlink()
     told, real = ask(CUDASWITCH_VERSION="11.8")
     assert (told["runs"], real) == (None, None)

@@ -40,7 +40,7 @@ def advice(home: Home, **variables: str) -> str:
 def test_the_toolkit_that_a_file_asks_for_is_the_one_to_have(asking: Home) -> None:
     (asking.path / ".cuda-version").write_text("11.8\n")
     message, hint = told(asking)
-    assert message.endswith("has no toolkit: CUDA 11.8 (requested by ./.cuda-version:1) has it")
+    assert message.endswith("has no toolkit: CUDA 11.8 (asked for by ./.cuda-version:1) has it")
     assert hint == advice(asking) == "cudaswitch init --install"
 
 
@@ -63,7 +63,7 @@ def test_whoever_asks(asking: Home, who: str) -> None:
     else:
         variables[who] = "11.8"
     message, hint = told(asking, **variables)
-    assert f"CUDA 11.8 (requested by {origin}) has it" in message
+    assert f"CUDA 11.8 (asked for by {origin}) has it" in message
     assert hint == advice(asking, **variables)
     assert "12.4" not in hint
 

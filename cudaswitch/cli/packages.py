@@ -168,7 +168,7 @@ def _tell_of_askers(alias: str) -> None:
     """Tell who asks by a name that is gone."""
     asking = [one.holder for one in holdings() if (one.request or "").partition("+")[0] == alias]
     if asking:
-        talk.say(f"`{alias}` is still requested by {talk.some_of(asking)}")
+        talk.say(f"`{alias}` is still asked for by {talk.some_of(asking)}")
         talk.hint(f"cudaswitch alias {alias} VERSION")
 
 

@@ -106,10 +106,10 @@ def pin(
     """Pin REQUEST for an environment, a directory tree or yourself.
 
     REQUEST is as for `use`. The default is the active environment, or else this directory. An
-    environment gets hooks that switch on activation and undo it on deactivation: without
-    `cudaswitch init` in bash, zsh, dash, fish, tcsh and the like, and in xonsh where conda or
-    `source-bash` runs them; with it in Nushell, PowerShell and all of xonsh. The version file of a
-    directory is rewritten, without its comments; `unpin` deletes it.
+    environment gets hooks that switch on activation and undo it on deactivation. They work
+    without `cudaswitch init` in bash, zsh, dash, fish, tcsh and the like, and in xonsh under conda
+    or `source-bash`; Nushell and PowerShell need it. The version file of a directory is rewritten,
+    without its comments; `unpin` deletes it.
     """
     asked = parse_request(request, cudnn, libraries, gpus=gpus)
     is_auto = dealias(asked).text == "auto"

@@ -42,7 +42,7 @@ def facts_of(
     """
     if platform is not None and platform not in PLATFORMS:
         raise RequestError(
-            f"`{platform}` is not a platform (requested by --platform)",
+            f"`{platform}` is not a platform (asked for by --platform)",
             f"use one of {', '.join(PLATFORMS)}",
         )
     asked, asked_source = asked_driver(driver)
@@ -77,7 +77,7 @@ def _capability(cc: str | None) -> str | None:
     )
     if match is None:
         raise RequestError(
-            f"`{cc}` is not a compute capability (requested by --cc)",
+            f"`{cc}` is not a compute capability (asked for by --cc)",
             "write it as X.Y, for example 7.0 for a V100",
         )
     return f"{match[1] or match[3] or match[4]}.{match[2] or match[5] or 0}"
@@ -90,7 +90,7 @@ def _gcc_major(gcc: str | None) -> int | None:
         return Version(gcc.strip()).major
     except RequestError:
         raise RequestError(
-            f"`{gcc}` is not a gcc version (requested by --gcc)",
+            f"`{gcc}` is not a gcc version (asked for by --gcc)",
             "give its major version, for example 9",
         ) from None
 

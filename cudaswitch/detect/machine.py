@@ -71,7 +71,7 @@ def asked_driver(driver: str | None) -> tuple[str | None, str]:
     # The drivers of every CUDA that is known here have three digits; 12.4 is a CUDA release.
     if version is None or version.major < _LEAST_DRIVER:
         raise RequestError(
-            f"`{text}` is not a driver version (requested by {source})",
+            f"`{text}` is not a driver version (asked for by {source})",
             "give it as `nvidia-smi` shows it after `Driver Version`, for example 535.104.05",
         )
     return str(version), source

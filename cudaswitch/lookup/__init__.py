@@ -86,7 +86,7 @@ def no_program(consumer: str, prefix: str | PathLike[str] | None, library: str) 
     """Refuse a consumer that is nothing known; `library` is what else one may name."""
     where = f" or a package in `{prefix}`" if prefix else ""
     return RequestError(
-        f"`{consumer}` is not a program on PATH{where} (requested by --from)",
+        f"`{consumer}` is not a program on PATH{where} (asked for by --from)",
         f"name a package of the active environment, a {library} or a file",
     )
 
@@ -130,5 +130,5 @@ def _behind_shim(
     path = next(others, None)
     asked = "no toolkit is requested here"
     if decision is not NOTHING:
-        asked = f"`system` is requested by {decision.origin}"
+        asked = f"`system` is asked for by {decision.origin}"
     return path, () if path else (f"the shim would fail: {asked}",)

@@ -113,7 +113,7 @@ class _Shell:
             one = next(process.candidates(consumer, order), None)
             if one is None:
                 raise RequestError(
-                    f"`{consumer}` was not found in this shell (requested by --from)"
+                    f"`{consumer}` was not found in this shell (asked for by --from)"
                 )
             loaded = process.load(one.path, order)
         return self._found(name, process, order, loaded)

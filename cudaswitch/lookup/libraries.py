@@ -36,7 +36,7 @@ def _of(name: str, world: World, consumer: str | None) -> Lookup:
         process, _, caller = world.interpreter()
         loaded = process.dlopen(consumer, caller)
         if loaded is None:
-            raise RequestError(f"`{consumer}` was not found in this shell (requested by --from)")
+            raise RequestError(f"`{consumer}` was not found in this shell (asked for by --from)")
         return _answer(name, process, loaded)
     package = Package(consumer, world.prefix) if world.prefix else None
     if package and package.is_there:

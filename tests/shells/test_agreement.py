@@ -58,7 +58,7 @@ class Standing:
         result = session.play(*steps, BASH.prompt, told, load=True).check()
         assert result.snaps[str(len(steps) + 1)]["CUDA_HOME"] == str(kit.home)
         assert result.stdout.splitlines() == [
-            f"{kit.version} (requested by {shown}:1)",
+            f"{kit.version} (asked for by {shown}:1)",
             str(kit.home),
             *[f"nvcc of {kit.version}"] * 2,
         ]
@@ -169,7 +169,7 @@ def test_one_pinned_to_a_toolkit_of_their_store(standing: Standing, own: bool) -
     result = session.play(standing.enter(env), BASH.prompt, told, load=True, **store).check()
     assert result.snaps["2"]["CUDA_HOME"] == str(home)
     assert result.stdout.splitlines() == [
-        f"{home} (requested by {pin}:1)", str(home), *["nvcc of 10.1.243"] * 2
+        f"{home} (asked for by {pin}:1)", str(home), *["nvcc of 10.1.243"] * 2
     ]  # fmt: skip
 
 

@@ -266,7 +266,7 @@ def test_current_exec_and_shims_agree(shell: Shell, someone: Person, env: Env) -
     result = someone.play(shell, entered(shell, env), told).check()
     kit = someone.kits[0]
     assert result.stdout.splitlines() == [
-        f"{kit.version} (requested by {env.prefix} (its frameworks))",
+        f"{kit.version} (asked for by {env.prefix} (its frameworks))",
         str(kit.home),
         *[f"nvcc of {kit.version}"] * 2,
     ]

@@ -170,7 +170,7 @@ class TestFollowing:
     def test_a_variable_that_only_use_knows(self, shell: Shell, person: Person) -> None:
         said = f"{shell.set('CUDASWITCH_VERSION', '-')}\n{shell.prompt}"
         result = person.play(shell, said)
-        assert result.stderr.count("requested by CUDASWITCH_VERSION") == 1
+        assert result.stderr.count("asked for by CUDASWITCH_VERSION") == 1
 
     def test_the_variable_was_set_before(self, shell: Shell, person: Person) -> None:
         result = person.play(shell, CUDASWITCH_VERSION="10.1").check()

@@ -43,7 +43,7 @@ def test_a_variable_that_is_not_exported(shell: Shell, person: Person) -> None:
     result = person.play(shell, *steps, "cudaswitch current")
     assert homes(person, result) == "-2222"
     assert result.stderr.splitlines()[-1] == "hint: export CUDASWITCH_VERSION"
-    asked = f"{person.kits[1].version} (requested by CUDASWITCH_VERSION)"
+    asked = f"{person.kits[1].version} (asked for by CUDASWITCH_VERSION)"
     assert result.stdout.splitlines() == ["none", asked, str(person.kits[1].home)]
 
 
@@ -285,7 +285,7 @@ def test_what_changes_nothing_leaves_what_the_person_has_set(
     assert before["PATH"].startswith("/mine:")
     assert after == before
     if not words.startswith("config set jobs"):
-        assert result.stderr.count("requested by ./.cuda-version") == 1
+        assert result.stderr.count("asked for by ./.cuda-version") == 1
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
