@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from datetime import datetime, timezone
 from pathlib import Path
 
 from cudaswitch.changing import OwnStore
@@ -86,7 +85,7 @@ def put_away(store: OwnStore, owners: Sequence[str]) -> None:
     """Set aside what lies among packages or toolkits and is none."""
     with store.held():
         for owner in owners:
-            _set_aside(store, store.home.root / owner)
+            store.staging.set_aside(store.home.root / owner)
 
 
 def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
@@ -103,7 +102,7 @@ def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
         with store.held(), ExitStack() as undo:
             final = store.home.packages / known.id
             if os.path.islink(final) or not os.path.isdir(final):
-                _set_aside(store, final)
+                store.staging.set_aside(final)
                 store.staging.publish(stage, final, fresh.to_json(), undo)
                 undo.pop_all()
                 return
@@ -234,25 +233,14 @@ def _put_right(store: OwnStore, kind: str, fresh: Path, at: Path) -> None:
     if kind == "extra":
         # Behind a link that was put back there is none: it went with the folder that stood there.
         if not any(map(os.path.islink, folders)):
-            _set_aside(store, at)
+            store.staging.set_aside(at)
         return
     for folder in folders:
         if os.path.islink(folder) or os.path.isfile(folder):
-            _set_aside(store, folder)
+            store.staging.set_aside(folder)
         folder.mkdir(exist_ok=True)
         sync_folder(folder.parent)
     if os.path.isdir(at) and not os.path.islink(at):
-        _set_aside(store, at)
+        store.staging.set_aside(at)
     rename(fresh, at)
     sync_folder(at.parent)
-
-
-def _set_aside(store: OwnStore, path: Path) -> None:
-    """Keep what somebody put into the store: it may be their only copy."""
-    if not os.path.lexists(path):
-        return
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S-%f")
-    kept = store.home.set_aside / stamp / path.relative_to(store.home.root)
-    kept.parent.mkdir(parents=True)
-    rename(path, kept)
-    sync_folder(kept.parent)

@@ -26,6 +26,7 @@ from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.ownership import refuse_everybodys, refuse_sudo, tell_of_everybodys
 from cudaswitch.paths import CONTENTS, MANIFEST, Home
 from cudaswitch.regular import read_regular
+from cudaswitch.talk import say
 from cudaswitch.toolkit import refuse_unsafe_path
 
 LAYOUT = "1"
@@ -155,15 +156,17 @@ class Staging:
 
         What is in the folder must be on disk already (`sync_tree`), the manifest apart. A
         whole folder that has the name stays unless this one `replaces` it: where locks do not
-        work, another process may have come first.
+        work, another process may have come first. What has no record is set aside, and told of.
         """
         write_atomically(stage / MANIFEST, manifest_text(manifest))
-        if replaces and exchange(stage, final):
+        if not os.path.isfile(final / MANIFEST):
+            self._clear(final, undo)
+        elif replaces and exchange(stage, final):
             # What was there is now where this one was staged.
             self._bring_back_later(stage, final, undo)
             sync_folder(final.parent)
             return
-        if replaces or not os.path.isfile(final / MANIFEST):
+        elif replaces:
             self.discard(final, undo)
         try:
             rename(stage, final)
@@ -196,11 +199,34 @@ class Staging:
         sync_folder(folder.parent)
         return aside
 
+    def set_aside(self, path: Path) -> Path | None:
+        """Keep what somebody put into the store: it may be their only copy. Return where it is."""
+        from datetime import datetime, timezone  # noqa: PLC0415  # few stores have such a thing
+
+        if not os.path.lexists(path):
+            return None
+        stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S-%f")
+        kept = self.home.set_aside / stamp / path.relative_to(self.home.root)
+        kept.parent.mkdir(parents=True)
+        rename(path, kept)
+        sync_folder(kept.parent)
+        return kept
+
     def delete_discarded(self) -> None:
         """Delete what is out of sight, as far as that goes."""
         for folder in self.discarded:
             _sweep_later(folder)
         self.discarded.clear()
+
+    def _clear(self, final: Path, undo: contextlib.ExitStack) -> None:
+        """Let nothing stand under a name; what has no record is deleted only if a run began to."""
+        with contextlib.suppress(OSError):
+            # An empty folder is nobody's.
+            final.rmdir()
+        if os.path.lexists(final / DOOMED):
+            self.discard(final, undo)
+        elif kept := self.set_aside(final):
+            say(f"moved `{final}`, which does not belong to cudaswitch, to `{kept}`")
 
     def _withdraw(self, folder: Path) -> None:
         """Take back what was published: out of sight, or where that fails, away on the spot."""

@@ -17,6 +17,7 @@ import pytest
 
 from checks import PYTHON, RUNTIME_ANSWER, inodes_in, refused, snapshot, succeeded
 from cudaswitch import paths
+from cudaswitch.durable import DOOMED
 from cudaswitch.paths import MANIFEST
 from cudaswitch.staging import Staging
 from homes import Home
@@ -153,6 +154,7 @@ def test_what_another_published_in_the_meantime_stays(stocked: Home) -> None:
     home = paths.Home(str(stocked.store))
     final = home.packages / "half-1.0-0"
     (final / "tree").mkdir(parents=True)
+    (final / DOOMED).touch()
     staging = Staging(home)
     with staging.folder("half") as stage, Meanwhile() as undo:
         undo.final = final

@@ -80,6 +80,44 @@ def test_it_is_passed_over(three: Home, tmp_path: Path, bad: str) -> None:
     assert before.keys() <= snapshot(three.store).keys()
 
 
+@pytest.mark.parametrize("options", [[], ["--force"]], ids=str)
+def test_what_has_no_record_is_set_aside_by_what_takes_its_name(
+    home: Home, tmp_path: Path, pair: list[Path], options: list[str]
+) -> None:
+    """As `verify --repair` does: it may be somebody's only copy."""
+    mine = {f"toolkits/{BARE}/notes", f"packages/{PACKAGES[0]}/tree/lib/mine", f"toolkits/{FULL}"}
+    for path in mine:
+        (home.store / path).parent.mkdir(parents=True, exist_ok=True)
+        (home.store / path).write_text(f"the only copy of {path}\n")
+    (home.store / "packages" / PACKAGES[1]).mkdir()
+    done = home.run("install", *options, *pair)
+    assert succeeded(done) == [BARE, FULL]
+    kept = {path: at for path in mine for at in home.store.glob(f"set-aside/*/{path}")}
+    assert {path: at.read_text() for path, at in kept.items()} == {
+        path: f"the only copy of {path}\n" for path in mine
+    }
+    owners = {"/".join(path.split("/")[:2]): path for path in mine}
+    told = [line for line in done.stderr.splitlines() if "set-aside" in line]
+    assert sorted(told) == sorted(
+        f"cudaswitch: moved `{home.store / owner}`, which does not belong to cudaswitch, to"
+        f" `{str(kept[path]).removesuffix(path)}{owner}`"
+        for owner, path in owners.items()
+    )
+    assert findings(home) == set()
+
+
+def test_what_stands_where_a_toolkit_is_adopted_is_set_aside(home: Home, tmp_path: Path) -> None:
+    notes = home.store / "toolkits/9.0.176/notes"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("the only copy\n")
+    place = tmp_path / "cuda"
+    builders.elf_library(place / "lib64/libcudart.so.9.0", "libcudart.so.9.0", {"x": 1})
+    succeeded(home.run("adopt", place, "--as", "9.0.176"))
+    [kept] = home.store.glob("set-aside/*/toolkits/9.0.176/notes")
+    assert kept.read_text() == "the only copy\n"
+    succeeded(home.run("exec", "9.0", "--", "true"))
+
+
 @pytest.mark.parametrize("kind", ["toolkits", "packages"])
 def test_a_link_to_nothing_is_none(stocked: Home, tmp_path: Path, kind: str) -> None:
     link = stocked.store / kind / "gone"
