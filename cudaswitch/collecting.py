@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cudaswitch.changing import OwnStore
+from cudaswitch.contents import is_closed
 from cudaswitch.download.cache import WORK, Part, idle
 from cudaswitch.durable import abandoned, sweep
 from cudaswitch.environments import WANT_LIMIT, environment_pinned_by
@@ -94,7 +95,7 @@ def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
         for folder in _inside(store.home.packages):
             if folder.name in used or folder.name.startswith("."):
                 continue
-            if not os.path.exists(folder / MANIFEST):
+            if is_closed(folder) or not os.path.exists(folder / MANIFEST):
                 found += _strange(folder, dry_run, say)
                 continue
             waste = Waste("package", folder, _size(folder))
@@ -114,12 +115,14 @@ def _strange(path: Path, dry_run: bool, say: Say) -> list[Waste]:
     """Something without a record: an empty folder goes, the rest may be somebody's only copy."""
     if is_doomed(path):
         return []
+    is_folder = os.path.isdir(path) and not os.path.islink(path)
+    what, mends = "does not belong to cudaswitch", "sets it aside"
     # What is closed may hold something.
-    with contextlib.suppress(StoreError):
-        if os.path.isdir(path) and not os.path.islink(path) and not listed(path):
-            return [_take("leftover", path, dry_run)]
-    mend = "`cudaswitch verify --repair` sets it aside"
-    say(f"skipped: `{path}`, which does not belong to cudaswitch: {mend}")
+    if is_folder and is_closed(path):
+        what, mends = "is closed to you", "opens it"
+    elif is_folder and not listed(path):
+        return [_take("leftover", path, dry_run)]
+    say(f"skipped: `{path}`, which {what}: `cudaswitch verify --repair` {mends}")
     return []
 
 

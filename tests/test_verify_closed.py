@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 
 import pytest
@@ -109,3 +110,22 @@ def test_what_somebody_else_has_closed_stops_no_other(stocked: Home) -> None:
     assert found_by(stocked.run_plainly("verify", "--json"), stocked) == {
         ("changed", f"{KIT}/lib64")
     }
+
+
+@pytest.mark.parametrize("mode", [0, stat.S_IXUSR])
+def test_gc_tells_what_opens_a_package_that_is_closed(stocked: Home, mode: int) -> None:
+    """One that no toolkit uses: whatever it holds, it is not what is set aside."""
+    shutil.rmtree(stocked.store / KIT)
+    at = stocked.store / CUDNN
+    before = at.stat().st_mode
+    at.chmod(mode)
+    hint = "which is closed to you: `cudaswitch verify --repair` opens it"
+    for words in (["gc", "--dry-run"], ["gc"]):
+        done = stocked.run_plainly(*words)
+        assert succeeded(done) == []
+        assert done.stderr.startswith(f"cudaswitch: skipped: `{at}`, {hint}\n")
+    succeeded(stocked.run_plainly("verify", "--repair"))
+    assert at.stat().st_mode == before
+    [line] = succeeded(stocked.run("gc"))
+    assert line.split()[0] == "package"
+    assert not at.exists()
