@@ -32,6 +32,7 @@ from cudaswitch.startfiles import (
     second_lines,
     startup_file,
 )
+from cudaswitch.talk import say
 from cudaswitch.toolkit import refuse_unsafe_path
 
 _PATIENCE = 10.0
@@ -150,22 +151,26 @@ def remove(shell: shells.Shell, edit: Edit) -> None:
     """Take the ready file of a shell away, then the line that loads it.
 
     What was killed in between the next run finishes, as there still is a line. Where there is none
-    the file stays, which another startup file may load, by ZDOTDIR or from another HOME.
+    the file stays, which another startup file may load, by ZDOTDIR or from another HOME. So does
+    one that we may not delete, which is told of.
     """
     if edit.before == edit.after:
         apply(edit)
         return
     with _alone():
         edit = _as_it_is(edit, _removing(edit.path))
-        was_ready = os.path.isfile(ready.path_of(shell))
-        if edit.before != edit.after:
+        file = ready.path_of(shell)
+        was_ready, may_go = os.path.isfile(file), os.access(file.parent, os.W_OK)
+        if may_go and edit.before != edit.after:
             ready.remove(shell)
         try:
             apply(edit)
         except CudaswitchError:
-            if was_ready:
+            if was_ready and may_go:
                 ready.write(shell)
             raise
+    if was_ready and not may_go:
+        say(f"`{file}` stays, which does no harm: you cannot delete it")
 
 
 @contextlib.contextmanager
@@ -175,7 +180,8 @@ def _alone() -> Iterator[None]:
     Nobody may be asked anything meanwhile.
     """
     with contextlib.ExitStack() as stack:
-        if os.path.isdir(home().locks):
+        # Where we may not write, we change the startup file alone.
+        if os.access(home().locks, os.W_OK):
             from cudaswitch.changing import OwnStore  # noqa: PLC0415  # `current` changes none
 
             stack.enter_context(OwnStore(home()).lock("init", _PATIENCE))

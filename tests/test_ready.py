@@ -230,3 +230,22 @@ def test_further_shells_find_the_ready_file(stocked: Home, shell: str) -> None:
             (stocked.store / "init").rename(stocked.store / "away")
     remove(stocked, shell)
     assert file.read_text() == "# mine\n"
+
+
+@pytest.mark.parametrize("shut", [["init"], ["", "init", "locks", "locks/init.lock"]], ids=str)
+def test_a_ready_file_that_cannot_be_deleted_keeps_no_line(home: Home, shut: list[str]) -> None:
+    """Without it the file does no harm, and the person's own file is theirs to edit."""
+    (home.path / ".bashrc").write_text("# mine\n")
+    install(home, "bash")
+    for at in shut:
+        path = home.store / at
+        path.chmod(path.stat().st_mode & ~0o222)
+    before = snapshot(home.store)
+    done = home.run_plainly("init", "--remove", "bash")
+    assert succeeded(done) == []
+    *_, stays, told = done.stderr.splitlines()
+    ready = home.store / "init/bash"
+    assert stays == f"cudaswitch: `{ready}` stays, which does no harm: you cannot delete it"
+    assert told.endswith(".bashrc` no longer loads cudaswitch")
+    assert (home.path / ".bashrc").read_text() == "# mine\n"
+    assert snapshot(home.store) == before
