@@ -13,9 +13,10 @@ from cudaswitch.activation import Want
 from cudaswitch.bundled import watched
 from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.environments import Environment
-from cudaswitch.errors import StoreError, hint_for
+from cudaswitch.errors import StoreError
+from cudaswitch.paths import home
 from cudaswitch.regular import is_there, read_regular
-from cudaswitch.staging import plain_modes
+from cudaswitch.staging import hint_at, plain_modes
 from cudaswitch.store import dealias
 from cudaswitch.versions import Request
 
@@ -175,7 +176,9 @@ def write_pin(
     except OSError as error:
         raise StoreError(
             f"cannot pin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
-            hint_for(error, "pin an environment you can write to, or a directory with --dir"),
+            hint_at(
+                home(), error, "pin an environment you can write to, or a directory with --dir"
+            ),
         ) from None
 
 
@@ -197,7 +200,7 @@ def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bo
     except OSError as error:
         raise StoreError(
             f"cannot unpin `{environment.prefix}`: {error.strerror} (`{error.filename}`)",
-            hint_for(error, "ask the environment's owner"),
+            hint_at(home(), error, "ask the environment's owner"),
         ) from None
     return True
 

@@ -22,7 +22,7 @@ from cudaswitch.environments import (
     read_request,
     sudo_caller,
 )
-from cudaswitch.errors import CudaswitchError, RequestError, StoreError, hint_for
+from cudaswitch.errors import CudaswitchError, RequestError, StoreError
 from cudaswitch.holders import WrittenPin, written_pins
 from cudaswitch.hooks import (
     is_automatic,
@@ -36,7 +36,7 @@ from cudaswitch.hooks import (
 from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import home
 from cudaswitch.processes import moment
-from cudaswitch.staging import require_writable
+from cudaswitch.staging import hint_at, require_writable
 from cudaswitch.store import dealias
 from cudaswitch.talk import say
 from cudaswitch.toolkit import Toolkit
@@ -65,7 +65,7 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
     except OSError as error:
         raise StoreError(
             f"cannot write `{error.filename}`: {error.strerror}",
-            hint_for(error, "pin a directory you can write to"),
+            hint_at(home(), error, "pin a directory you can write to"),
         ) from None
     if anothers:
         say(f"`{path}` belonged to another user, and is now yours")
@@ -145,7 +145,7 @@ def unpin_file(path: Path) -> bool:
     except OSError as error:
         raise StoreError(
             f"cannot remove `{error.filename}`: {error.strerror}",
-            hint_for(error, "check who can write there"),
+            hint_at(home(), error, "check who can write there"),
         ) from None
     if anothers:
         say(f"removed `{path}`, which belonged to another user")

@@ -35,6 +35,7 @@ LAYOUT = "1"
 _LAYOUT_BYTES = 64
 
 REMOVED = "removed"
+_ANOTHER_STORE = "set CUDASWITCH_HOME to a folder you can write to"
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
 
 
@@ -284,6 +285,11 @@ def written(home: Home) -> Iterator[None]:
         # Where folders are written by descriptor, the name alone says nothing.
         named = error.filename if Path(error.filename or "").is_absolute() else home.root
         raise StoreError(
-            f"cannot write `{named}`: {error.strerror}",
-            hint_for(error, "set CUDASWITCH_HOME to a folder you can write to"),
+            f"cannot write `{named}`: {error.strerror}", hint_for(error, _ANOTHER_STORE)
         ) from None
+
+
+def hint_at(home: Home, error: OSError, elsewhere: str) -> str:
+    """Return the hint for what cannot be written, in the store or `elsewhere`."""
+    is_inside = Path(error.filename or "").is_relative_to(home.root)
+    return hint_for(error, _ANOTHER_STORE if is_inside else elsewhere)

@@ -6,6 +6,7 @@ import errno
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from checks import refused, snapshot, succeeded
 from folder_server import FolderServer
 from homes import Home
 from preloaded import EVERY, preloaded
+from shells.conda import conda_prefix
 from tools import closed, console_script, root_only
 
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
@@ -216,6 +218,25 @@ def test_a_folder_of_the_store_that_may_not_be_written(
             assert succeeded(done) == ["10.1.243+cudnn7.5.0"]
     finally:
         (stocked.store / folder).chmod(0o755)
+
+
+@pytest.mark.parametrize("what", ["-p", "--dir", "--global"])
+def test_a_pin_that_the_store_cannot_note(stocked: Home, tmp_path: Path, what: str) -> None:
+    """The environment, or directory, is the person's own."""
+    env = conda_prefix(tmp_path / "env")
+    place = {"-p": [env], "--dir": [tmp_path], "--global": []}[what]
+    succeeded(stocked.run("pin", "10.1", what, *place))
+    before = snapshot(tmp_path)
+    before = {at: text for at, text in before.items() if not at.startswith("store/locks")}
+    for shut in (stocked.store, stocked.store / "pins"):
+        shut.chmod(0o555)
+    for words in (["pin", "10"], ["unpin"]):
+        done = stocked.run_plainly(*words, what, *place)
+        refused(done, "Permission denied", str(stocked.store), hint="set CUDASWITCH_HOME to")
+    for shut in (stocked.store, stocked.store / "pins"):
+        shut.chmod(0o755)
+    shutil.rmtree(stocked.store / "locks")
+    assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("folder", ["toolkits", "packages"])
