@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from cudaswitch import __version__, completion, shells
-from cudaswitch.durable import write_all
+from cudaswitch.durable import sweep, write_all
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import home, program
 from cudaswitch.staging import require_writable, written
@@ -67,10 +67,8 @@ def _write(rows: Collection[shells.Shell]) -> None:
 
 def remove(shell: shells.Shell) -> None:
     """Take the ready file of a shell away."""
-    import shutil  # noqa: PLC0415  # `current` writes none
-
     path_of(shell).unlink(missing_ok=True)
-    shutil.rmtree(shells.folder_beside(path_of(shell)), ignore_errors=True)
+    sweep(shells.folder_beside(path_of(shell)))
     if not _there():
         _bound().unlink(missing_ok=True)
         with contextlib.suppress(OSError):
