@@ -76,7 +76,9 @@ def test_what_somebody_else_has_opened_is_told(stocked: Home) -> None:
     opened.chmod(0o777)
     done = stocked.run_plainly("verify", "--repair")
     refused(
-        done, f"`{opened}` is not open as the store is, and somebody else's", hint="who owns it"
+        done,
+        f"`{opened}` is not open as the store is, and somebody else's",
+        hint="ask its owner to run cudaswitch verify --repair",
     )
     assert findings(stocked) == {("changed", f"{KIT}/lib64")}
 
@@ -106,7 +108,9 @@ def test_what_somebody_else_has_closed_stops_no_other(stocked: Home) -> None:
     os.chown(shut, 1, -1)
     shut.chmod(0)
     done = stocked.run_plainly("verify", "--repair")
-    refused(done, f"`{shut}` is closed to you", hint="who owns it")
+    refused(
+        done, f"`{shut}` is closed to you", hint="ask its owner to run cudaswitch verify --repair"
+    )
     assert found_by(stocked.run_plainly("verify", "--json"), stocked) == {
         ("changed", f"{KIT}/lib64")
     }
