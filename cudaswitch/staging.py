@@ -102,7 +102,7 @@ def refuse_unwritable(home: Home) -> None:
 def _unwritable(home: Home, error: OSError) -> StoreError:
     return StoreError(
         f"cannot write the store `{home.folder}`: {error.strerror}",
-        hint_for(error, "set CUDASWITCH_HOME to a folder you can write to"),
+        hint_for(error, _ANOTHER_STORE),
     )
 
 

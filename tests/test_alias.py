@@ -96,7 +96,7 @@ def test_a_name_for_what_an_environment_needs(stocked: Home, env: Env) -> None:
     assert succeeded(bare) == [str(kit.with_name(BARE))]
     refused(stocked.run("exec", "needed", *HOME_OF), "`auto` needs an active environment")
     pinned = stocked.run("pin", "needed", "--dir", stocked.path)
-    assert pinned.stderr.endswith("now requests what the active environment needs\n")
+    assert pinned.stderr.endswith("asks for what the active environment needs\n")
     assert succeeded(stocked.run("install", "needed", **active)) == [FULL]
 
 

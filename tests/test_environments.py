@@ -107,7 +107,7 @@ def test_a_pin_to_auto_tells_that_nothing_needs_a_toolkit_yet(
     assert hint.startswith("hint: cudaswitch resolve")
     assert "is pinned to no toolkit" in stocked.run("pin", "system", "-p", prefix).stderr
     of_a_tree = stocked.run("pin", "auto", "--dir", tmp_path).stderr
-    assert of_a_tree.endswith(".cuda-version` now requests what the active environment needs\n")
+    assert of_a_tree.endswith(".cuda-version` asks for what the active environment needs\n")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_pin_is_told_as_it_is_written(
     stocked: Home, tmp_path: Path, words: str, told: str
 ) -> None:
     prefix = conda_prefix(tmp_path / "new")
-    for option, folder, verb in ("--dir", tmp_path, "now requests"), ("-p", prefix, "is pinned to"):
+    for option, folder, verb in ("--dir", tmp_path, "asks for"), ("-p", prefix, "is pinned to"):
         said = stocked.run("pin", *words.split(), option, folder).stderr.splitlines()[0]
         assert said.endswith(f"` {verb} {told}")
 

@@ -31,7 +31,7 @@ def test_use_is_stronger_than_what_is_pinned_then(stocked: Home, tmp_path: Path)
             text=True,
             check=False,
         )
-        return [line for line in done.stderr.splitlines() if " now requests " not in line]
+        return [line for line in done.stderr.splitlines() if " asks for " not in line]
 
     above = f"cudaswitch pin {BARE} --cudnn none --dir {tmp_path}"
     told = [f"cudaswitch: this shell uses {FULL}, chosen with `use`", "hint: cudaswitch off"]

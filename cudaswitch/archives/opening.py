@@ -24,7 +24,7 @@ FOREIGN = {
     b"PK\5\6": "holds nothing",
 }
 """Starts of files that people take for a package."""
-_PAGE_HINT = "download it again: the link led to a page, perhaps one to log in"
+_PAGE_HINT = "download it again: the link led to a page, perhaps a login page"
 
 
 def layout_of(source: Source, file_name: str) -> Layout:

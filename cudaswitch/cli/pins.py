@@ -119,7 +119,7 @@ def pin(
     if isinstance(place, Path):
         kit = pins.pin_file(place, asked)
         auto = "what the active environment needs" if is_auto else None
-        talk.say(f"`{place}` now requests {_told(asked, kit, auto)}")
+        talk.say(f"`{place}` asks for {_told(asked, kit, auto)}")
         _tell_of_stronger(place, kit)
         return
     decision = pins.pin_environment(place, asked)
