@@ -210,7 +210,11 @@ def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(home: Home, tmp_pa
     links = [line.split()[1] for line in done.stdout.splitlines()]
     assert str(home.store / "toolkits" / name / "bin/nvcc") in links
     assert f"adopted from `{place}`, which is gone" in done.stderr
-    refused(home.run("verify", "--repair"), f"`{place}` below {name} is gone", hint="adopt it")
+    refused(
+        home.run("verify", "--repair"),
+        f"`{place}` that {name} is based on is gone",
+        hint="adopt it",
+    )
     succeeded(home.run("remove", "11.2.152"))
     refused(home.run("exec", "11.2", "--", "true"), gone, hint=f"remove {name}")
     succeeded(home.run("adopt", moved))

@@ -198,7 +198,7 @@ def test_runtimes_of_pypi_with_cudnn(
     wrong = proven_here(home, name, tmp_path)
     failed = [one for one in wrong.values() if one.status == "failed"]
     assert [one.path for one in failed] == [str(jpeg)]
-    assert failed[0].detail.startswith("it says 1"), failed[0]
+    assert failed[0].detail.startswith("it reports 1"), failed[0]
     assert [*damage_each(home, name, tmp_path, other)]
 
 

@@ -214,7 +214,7 @@ def test_env_for_shells(lent: Home, shell: str) -> None:
 
 def test_env_of_an_unknown_shell(lent: Home) -> None:
     done = lent.run("env", "10.1", "--shell", "command.com")
-    refused(done, "no shell `command.com`", code=2, hint="nu, cmd, elvish")
+    refused(done, "unknown shell `command.com`", code=2, hint="nu, cmd, elvish")
     unknown = lent.run("env", "10.1", SHELL="/bin/strange")
     assert succeeded(unknown) == succeeded(lent.run("env", "10.1", "--shell", "sh"))
 

@@ -45,7 +45,7 @@ def asking(home: Home, option: str) -> Iterator[pexpect.spawn]:
     with pexpect.spawn(
         str(console_script()), ["init", option, "bash"], env=home.env, timeout=30
     ) as child:
-        child.expect_exact("Write it? [Y/n]")
+        child.expect_exact("Write this change? [Y/n]")
         yield child
 
 

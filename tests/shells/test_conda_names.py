@@ -74,7 +74,7 @@ def test_a_pin_of_such_an_environment_says_so(stocked: Home, tmp_path: Path, why
     done = stocked.run("pin", "10.1", "-p", prefix)
     succeeded(done)
     assert "conda misreads its path (" in done.stderr
-    assert "hint: have it in a folder without these" in done.stderr
+    assert "hint: move it to a folder without these" in done.stderr
     assert (prefix / "etc/conda/activate.d/~~cudaswitch.sh").is_file()
 
 

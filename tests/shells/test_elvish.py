@@ -65,4 +65,4 @@ def test_the_shell_of_the_person_is_the_default(person: Person) -> None:
 
 def test_bytes_that_are_no_text(person: Person) -> None:
     odd = person.home.run("env", "10.1", "--shell", "elvish", LD_LIBRARY_PATH="/a\udcff")
-    refused(odd, "LD_LIBRARY_PATH", "no UTF-8", hint="another shell")
+    refused(odd, "LD_LIBRARY_PATH", "not UTF-8", hint="another shell")

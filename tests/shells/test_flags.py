@@ -427,6 +427,8 @@ def test_the_doctor_has_nothing_to_say_after_use(builder: tuple[Home, Path, str]
 
     fix = found(CUDA_HOME=str(kit), SHELL="/bin/bash")["CS033"]
     version = builders.toolkit_version()
-    assert fix.startswith(f"cudaswitch install {version} && eval ")
+    # What its files tell; nvcc, which knows more, is not run where a variable leads to it.
+    known = version.rpartition(".")[0]
+    assert fix.startswith(f"cudaswitch install {known} && eval ")
     after = json.loads(home.run("env", version, "--format", "json", PATH=path).stdout)
     assert "CS033" not in found(**{key: value for key, value in after.items() if key != "PATH"})
