@@ -39,7 +39,6 @@ def output_of(
     None where it cannot be started or takes more than `seconds`; ccache on a slow disk needs some.
     """
     import subprocess  # noqa: PLC0415  # few need it
-    import sys  # noqa: PLC0415
 
     try:
         done = subprocess.run(
@@ -52,9 +51,7 @@ def output_of(
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    # It may be a path. Windows' `fsdecode` would end here for what is no text.
-    said = done.stdout.decode(sys.getfilesystemencoding(), "surrogateescape")
-    return said if done.returncode == 0 else ""
+    return os.fsdecode(done.stdout) if done.returncode == 0 else ""
 
 
 def conda_program(variables: Mapping[str, str]) -> str:
