@@ -105,6 +105,7 @@ def smi(path: Path, script: str) -> Path:
         ('case $1 in *cap*) exit 2;; esac; echo "418.39"', ("418.39", ())),
         ('echo "535.104.05, [N/A]"', ("535.104.05", ())),
         ("echo NVIDIA-SMI has failed; exit 9", (None, ())),
+        ('echo "535.104.05, 7.0"; exit 9', (None, ())),
         ("printf '\\377\\000'", (None, ())),
     ],
 )
@@ -113,7 +114,9 @@ def test_nvidia_smi_is_asked_once_and_believed_if_it_makes_sense(tmp_path, scrip
 
 
 def test_nvidia_smi_that_hangs_or_is_no_program(tmp_path):
+    began = time.monotonic()
     assert nvidia_smi(smi(tmp_path / "nvidia-smi", "exec sleep 60")) == (None, ())
+    assert time.monotonic() - began < 40
     assert nvidia_smi(executable(tmp_path / "no program", "\0")) == (None, ())
     assert nvidia_smi(None) == (None, ())
 
