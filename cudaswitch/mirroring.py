@@ -193,7 +193,8 @@ def _pypi(folder: Path, item: Item) -> list[str]:
     hashes = {unquote(found["file"]): found["sha256"] for found in _LINK.finditer(text)}
     hashes[item.row.file] = item.row.sha256
     links = "".join(
-        f'<a href="{quote(file)}#sha256={sha256}">{escape(file)}</a><br>\n'
+        f'<a href="{quote(file)}#sha256={sha256 or file_sha256(project / file)}">'
+        f"{escape(file)}</a><br>\n"
         for file, sha256 in sorted(hashes.items())
         if os.path.isfile(project / file)
     )

@@ -69,7 +69,7 @@ def _is_everybodys(place: str) -> bool:
     except OSError:
         return False
     # In a sticky folder, such as /tmp or a fresh tmpfs, each may replace their own alone.
-    return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
+    return stat.S_ISDIR(mode) and bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
 
 
 def is_open_as(store: int, mode: int) -> bool:

@@ -64,11 +64,7 @@ class Holdings(NamedTuple):
             for recipe in self._of_group(version, group):
                 rival = made.setdefault(recipe.toolkit.name, recipe)
                 if rival.packages != recipe.packages:
-                    raise StoreError(
-                        f"{rival.packages[0].id} and {recipe.packages[0].id} would both be"
-                        f" toolkit {recipe.toolkit.name}",
-                        "install only one of them",
-                    )
+                    raise _both(recipe.toolkit.name, rival.packages[0], recipe.packages[0])
         libraries = [package.id for package in new if package.component == "cudnn"]
         if libraries:
             for kit in self.toolkits.values():
@@ -207,6 +203,8 @@ class Holdings(NamedTuple):
                 chosen[name] = cudnn
             loser = rival if chosen[name] is cudnn else cudnn
             if loser and loser.id in self.new:
+                if chosen[name].id in self.new:
+                    raise _both(name, chosen[name], loser)
                 raise _taken(name, chosen[name].id)
         return [(cudnn, *self._rest_of(cudnn)) for cudnn in chosen.values()]
 
@@ -260,6 +258,12 @@ def _fits(package: Package, version: Version) -> bool:
 
 def _bare_name(kit: Toolkit) -> str:
     return toolkit_name(kit.version, None, kit.platform)
+
+
+def _both(name: str, one: Package, other: Package) -> StoreError:
+    return StoreError(
+        f"{one.id} and {other.id} would both be toolkit {name}", "install only one of them"
+    )
 
 
 def _taken(name: str, place: str) -> StoreError:

@@ -24,10 +24,10 @@ def shared(libraries: Mapping[str, str]) -> Shared:
             # What is linked to is run.
             refuse_everybodys(store.home.folder)
             kits = store.present()
+            there = filter(None, (read_package(store.home.packages / at) for at in libraries))
+            same = {package.id for package in there if package.sha256 == libraries[package.id]}
         except StoreError:
             continue
-        there = filter(None, (read_package(store.home.packages / at) for at in libraries))
-        same = {package.id for package in there if package.sha256 == libraries[package.id]}
         for kit in kits:
             is_bare = kit.base is None and (kit.cudnn is None or not kit.packages)
             if is_bare and kit.platform == current_platform():

@@ -13,7 +13,7 @@ from cudaswitch.errors import NotInstalledError, RequestError, StoreError, neare
 from cudaswitch.ownership import refuse_everybodys
 from cudaswitch.paths import MANIFEST, Home, listed, stores
 from cudaswitch.platforms import current_platform
-from cudaswitch.regular import read_json, read_regular
+from cudaswitch.regular import opening, read_json, read_regular
 from cudaswitch.talk import caution
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import (
@@ -120,11 +120,12 @@ class Store:
     def aliases(self) -> dict[str, str]:
         """Return the aliases and what each stands for."""
         folder = self.home.at("aliases")
-        return {
-            name: _first_of(f"{folder}/{name}").strip()
+        found = {
+            name: self._tried(_alias_in, f"{folder}/{name}", required=False)
             for name in self._tried(listed, folder) or ()
             if is_alias_name(name) and os.path.isfile(f"{folder}/{name}")
         }
+        return {name: target for name, target in found.items() if target is not None}
 
     def compiler_of(self, kit: Toolkit) -> str | None:
         """Return the host compiler to name for a toolkit, as shells are told it (see `choice`)."""
@@ -134,6 +135,14 @@ class Store:
         except OSError:
             return compiler_for(kit)
         return want.compiler if want.home == kit.path else compiler_for(kit)
+
+
+def _alias_in(path: str) -> str:
+    try:
+        return _first_of(path).strip()
+    except OSError as error:
+        hint = opening(path, "ask its owner to open it")
+        raise StoreError(f"cannot read `{path}`: {error.strerror}", hint) from None
 
 
 def _first_of(file: str) -> str:

@@ -11,6 +11,7 @@ from checks import refused, snapshot, succeeded
 from homes import Home
 from made_environments import Env
 from stock import BARE, FULL, answers, toolkit
+from tools import closed
 
 
 def test_aliases(stocked: Home, tmp_path: Path) -> None:
@@ -171,3 +172,15 @@ def test_nothing_else_goes_with_delete(home: Home) -> None:
     home.run("alias", "thesis", "10.1")
     refused(home.run("alias", "--delete", "thesis", "12"), "and nothing else", code=2)
     assert succeeded(home.run("alias")) == ["thesis  10.1"]
+
+
+def test_one_that_cannot_be_read_stops_nothing_else(stocked: Home) -> None:
+    for name in ("lab", "thesis"):
+        succeeded(stocked.run("alias", name, "10.1"))
+    shut = stocked.store / "aliases/thesis"
+    with closed(shut):
+        done = stocked.run_plainly("exec", "lab", "--", "true")
+        assert succeeded(done) == []
+        assert f"cannot read `{shut}`: Permission denied" in done.stderr
+        assert f"hint: chmod u+r {shut}" in done.stderr
+        assert succeeded(stocked.run_plainly("alias")) == ["lab  10.1"]

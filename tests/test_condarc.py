@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import ssl
 from collections.abc import Iterator
@@ -13,10 +14,12 @@ import pytest
 import builders
 from cudaswitch.download.access import ANYBODY
 from cudaswitch.errors import NotFoundError, SourceError
+from cudaswitch.lockfile import locked
 from cudaswitch.sources import Delivery
 from cudaswitch.sources.channels import CHANNELS, places, usual_channels
 from cudaswitch.sources.conda import Channels
 from cudaswitch.sources.condarc import read_condarc
+from cudaswitch.sources.exact import bring_exactly, of_locked
 from cudaswitch.versions import parse_request
 from folder_server import FolderServer
 from http_server import self_signed
@@ -256,6 +259,22 @@ def test_proxies(tmp_path: Path, server: FolderServer) -> None:
     )
     assert len(obtain(tmp_path).artifacts) == 2
     assert server.asked
+
+
+def test_proxies_for_what_was_locked(tmp_path: Path, server: FolderServer) -> None:
+    """Whoever brings exactly the same files again reaches them as at first."""
+    url = "http://lab.invalid/lab/cuda"
+    condarc(tmp_path, f"channels: ['{url}']\nproxy_servers:\n  http: {server.url}")
+    first = obtain(tmp_path)
+    rows = [
+        locked(one.origin, one.sha256 or "", one.path.stat().st_size, "conda")
+        for one in first.artifacts
+    ]
+    shutil.rmtree(tmp_path / "cache")
+    wanted = [of_locked(row, "linux-64") for row in rows]
+    again = bring_exactly(wanted, workdir=tmp_path / "work", offline=False)
+    assert [one.origin for one in again] == [row.url for row in rows]
+    assert all(row.url.startswith(url) for row in rows)
 
 
 def test_a_certificate_authority_and_none(

@@ -144,3 +144,11 @@ def test_what_a_shared_store_has_lost_is_for_its_keeper(
         refused(home.run("exec", "9.2", "--", "true"), f"`{place}` is gone", hint=hint)
         rules = json.loads(home.run("doctor", "--json").stdout)["findings"]
         assert [rule["code"] for rule in rules].count("CS062") == found
+
+
+def test_a_damaged_record_of_theirs_stops_nothing(
+    stocked: Home, mine: Home, pair: list[Path]
+) -> None:
+    [record] = (stocked.store / "packages").glob("cudnn*/cudaswitch.json")
+    record.write_text("{")
+    assert succeeded(mine.run("install", *pair))[-1] == FULL

@@ -104,7 +104,7 @@ BAD: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
     ),
     "another build of an installed toolkit": (lambda at: [other(at, "h_1")], "already"),
     "two builds of one toolkit": (two_builds, "would both be toolkit 10.1.9"),
-    "two packages of one cuDNN": (two_cudnns, "already"),
+    "two packages of one cuDNN": (two_cudnns, "would both be toolkit 10.1.243+cudnn7.5.0"),
     "another platform": (
         lambda at: [builders.cudatoolkit_10_1(at, "win-64")],
         "is for win-64",

@@ -286,3 +286,9 @@ def test_sudo_is_refused_before_anything_is_downloaded(home: Home, tmp_path: Pat
         done = home.run("install", f"{server.url}/cudnn-linux.tgz", **sudo)
     refused(done, "`sudo` would leave root's files", hint="without sudo")
     assert server.asked == []
+
+
+def test_a_device_is_no_store_and_nobody_is_told_to_close_it(home: Home, pair: list[Path]) -> None:
+    done = home.run("install", pair[0], CUDASWITCH_HOME="/dev/null")
+    assert "/dev/null" in refused(done)
+    assert "chmod" not in done.stderr

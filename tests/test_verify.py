@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 from collections.abc import Callable
@@ -317,3 +318,18 @@ def test_a_newer_layout_is_not_touched(stocked: Home) -> None:
     refused(stocked.run("gc"), "has layout 2, but this cudaswitch writes 1", hint="newer")
     assert stocked.run("verify", "--repair").returncode == 1
     assert (stocked.store / "layout").read_text() == "2\n"
+
+
+def test_what_is_mended_is_told_beside_what_cannot_be(stocked: Home, pair: list[Path]) -> None:
+    flip(stocked.store / LIBRARY)
+    flip(next((stocked.store / "packages").glob("cudatoolkit*/tree/lib/libcudart.so.10.1.243")))
+    whole = len(findings(stocked))
+    shutil.rmtree(stocked.path / "xdg-cache", ignore_errors=True)
+    pair[0].unlink()
+    done = stocked.run("verify", "--repair", "--json")
+    assert done.returncode == 1
+    assert f"there is no file `{pair[0]}`" in done.stderr
+    told = json.loads(done.stdout)
+    assert told["repaired"] and told["findings"]
+    assert len(told["repaired"]) + len(told["findings"]) == whole
+    assert not any("libcudart" in path for path in told["repaired"])

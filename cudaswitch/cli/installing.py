@@ -109,8 +109,7 @@ def install(
             store.publish_anew()
     bring_up_to_date()
     if not made:
-        talk.say("installed, but no installed toolkit goes with it yet")
-        talk.hint("install the CUDA toolkit it was built for, and the two will be combined")
+        output.tell_of_no_toolkit()
     for name, kit in made.items():
         talk.line(name)
         output.tell_of_building(kit, store.compiler_of(kit))

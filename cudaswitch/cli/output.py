@@ -63,6 +63,12 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
         talk.hint(found.hint)
 
 
+def tell_of_no_toolkit() -> None:
+    """Say that what was installed is no part of a toolkit yet, as cuDNN alone."""
+    talk.say("installed, but no installed toolkit goes with it yet")
+    talk.hint("install the CUDA toolkit it was built for, and the two will be combined")
+
+
 def size(count: int) -> str:
     """Spell a number of bytes for people."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):

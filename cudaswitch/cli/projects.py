@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -25,10 +26,11 @@ from cudaswitch.cli.choosing import (
 )
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
+from cudaswitch.download.urls import HIDDEN, redact
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import RequestError, StoreError, hint_for
 from cudaswitch.install import Artifact, install
-from cudaswitch.lockfile import NAME, LockedToolkit, lock_text, parse_lock
+from cudaswitch.lockfile import NAME, LockedToolkit, lock_text, parse_lock, read_lock
 from cudaswitch.paths import cache
 from cudaswitch.platforms import current_platform
 from cudaswitch.rewriting import write_where_named
@@ -75,6 +77,10 @@ def lock(asked: Asked, target: str | None) -> None:
             ) from None
     for one in chosen:
         talk.say(f"{place}: {_told(one.kit)}")
+        for row in one.kit.packages:
+            if (url := redact(row.url)).endswith(HIDDEN):
+                talk.say(f"`{url}`: its query may be secret, so sync cannot download it")
+                talk.hint("cudaswitch download -d DIR; then sync with --from-dir DIR")
 
 
 def _named_place(target: str) -> str:
@@ -161,6 +167,8 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
     for kit in mine:
         if present := _present(store, kit) or next(reversed(fresh.get(kit, [])), None):
             names[present.name] = None
+    if not names:
+        output.tell_of_no_toolkit()
     for name in names:
         talk.line(name)
 
@@ -208,7 +216,7 @@ def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
     """Download the packages' files into a plain folder, with a lock file that lists them.
 
     WHAT is as for `install`; the default is what the lock file lists, for all its platforms
-    unless --platform is given.
+    unless --platform is given. What DIR has from an earlier download stays listed.
 
     For machines without a network: `cudaswitch sync --offline --from-dir DIR` installs them there.
     """
@@ -217,16 +225,32 @@ def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
     asked.use_mirror()
     with workplace(cache()) as work:
         kits = [one.kit for one in chosen_or_locked(asked, lock_file, work)]
-        text = _checked(kits, folder / NAME)
+        text = _checked(_with_earlier(kits, folder / NAME), folder / NAME)
+        paths = []
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for kit in kits:
                 artifacts = bring(kit, work, asked.offline, None)
                 for row, artifact in zip(kit.packages, artifacts, strict=True):
-                    talk.line(str(put(artifact.path, folder, row.file, row.sha256)))
+                    paths.append(put(artifact.path, folder, row.file, row.sha256))
             write_atomically(folder / NAME, text)
         except OSError as error:
             raise StoreError(
                 f"cannot write `{error.filename or folder}`: {error.strerror}",
                 hint_for(error, "name another folder"),
             ) from None
+    for path in paths:
+        talk.line(str(path))
+
+
+def _with_earlier(kits: Sequence[LockedToolkit], path: Path) -> list[LockedToolkit]:
+    """Add what a folder's lock file lists already: other requests, and files, to files."""
+    if not os.path.lexists(path):
+        return list(kits)
+    listed = {(kit.cuda, kit.cudnn, kit.platform): kit for kit in read_lock(path)}
+    for kit in kits:
+        key = kit.cuda, kit.cudnn, kit.platform
+        earlier = listed[key].packages if key in listed and not kit.cuda else ()
+        rows = {(row.file, row.sha256): row for row in (*earlier, *kit.packages)}
+        listed[key] = replace(kit, packages=tuple(rows.values()))
+    return list(listed.values())

@@ -21,11 +21,10 @@ from cudaswitch.verifying import Finding, check
 
 def repair_all(
     store: OwnStore, names: Sequence[str], findings: Sequence[Finding], offline: bool
-) -> None:
+) -> bool:
     """Put right all that `verify` has found in the person's own store, of toolkits or of all.
 
-    What cannot be mended stops nothing else. Raises CudaswitchError for the last of it, when the
-    rest is mended and told.
+    What cannot be mended is told, and stops nothing else; returns whether there is none of it.
     """
     require_writable(store.home, mends=True)
     failures: dict[str, CudaswitchError] = {}
@@ -62,11 +61,9 @@ def repair_all(
     if recipes or not failures:
         mend_toolkits(store, recipes)
         bring_up_to_date()
-    *others, last = [None, *failures.values()]
-    for error in others:
+    for error in failures.values():
         talk.caution(error)
-    if last:
-        raise last
+    return not failures
 
 
 @contextmanager

@@ -50,16 +50,23 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
             )
             talk.caution(unread)
     mended: list[Finding] = []
+    is_whole = True
     if repair and store in reports and reports[store].findings:
-        mended = reports[store].findings
+        before = reports[store].findings
         from cudaswitch.cli.repairing import repair_all  # noqa: PLC0415  # loads what installs
 
-        repair_all(store, names[store], mended, offline)
+        is_whole = repair_all(store, names[store], before, offline)
         reports[store] = check(store, names[store])
+        left = {one.shown for one in reports[store].findings}
+        mended = [one for one in before if one.shown not in left]
     elif repair:
         bring_up_to_date()
-    _tell(store, reports, mended, as_json)
-    if unread or any(report.findings for report in reports.values()):
+    # What could not be repaired has been told, with its own hint.
+    if is_whole or as_json:
+        _tell(store, reports, mended, as_json)
+    else:
+        _tell_of_mended(mended)
+    if unread or not is_whole or any(report.findings for report in reports.values()):
         raise click.exceptions.Exit(1)
 
 
@@ -94,8 +101,7 @@ def _tell(
     for name, at in adopted.items():
         gone = "" if os.path.isdir(Path(at)) else ", which is gone"
         talk.say(f"not verified: {name}, adopted from `{at}`{gone}")
-    if mended:
-        talk.say(f"repaired {talk.counted(len(mended), 'file')}")
+    _tell_of_mended(mended)
     if found:
         hint = "cudaswitch verify --repair" if not mended else "check what else writes there"
         store, _ = found[0]
@@ -109,6 +115,11 @@ def _tell(
     else:
         parts = talk.counted(len(packages), "package")
         talk.say(f"{talk.counted(len(toolkits), 'toolkit')} of {parts}: every file as recorded")
+
+
+def _tell_of_mended(mended: Sequence[Finding]) -> None:
+    if mended:
+        talk.say(f"repaired {talk.counted(len(mended), 'file')}")
 
 
 def _place(store: Store, one: Finding) -> str:

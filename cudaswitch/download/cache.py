@@ -33,6 +33,7 @@ from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.ownership import refuse_sudo
 from cudaswitch.paths import listed
 from cudaswitch.regular import read_json
+from cudaswitch.toolkit import is_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +95,9 @@ def read_record(path: Path) -> Record | None:
     """Read a record; anything that is not one counts as absent, since it can be fetched anew."""
     try:
         data = read_json(path, _RECORD_LIMIT)
-        return Record(**{name: data[name] for name in Record._fields})
+        record = Record(**{name: data[name] for name in Record._fields})
+        # It names a file of the cache.
+        return record if record.sha256 == "" or is_sha256(record.sha256) else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
@@ -157,7 +160,11 @@ class Part:
             if not self.has_holes:
                 return [(0, size)] if (size := self.size) else []
             self._spans = []
-            for line in self.journal_path.read_bytes().splitlines(keepends=True):
+            journal = b""
+            # Whoever writes it may have ended meanwhile, and then it is gone.
+            with contextlib.suppress(FileNotFoundError):
+                journal = self.journal_path.read_bytes()
+            for line in journal.splitlines(keepends=True):
                 # A kill may have cut the last line, and then its end is another number.
                 if match := _JOURNAL_LINE.fullmatch(line):
                     self._insert((int(match[1]), min(int(match[2]), self.size)))

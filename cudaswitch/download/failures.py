@@ -27,7 +27,7 @@ _HINTS = {
     401: "put the user name and password into ~/.netrc",
     403: "put the user name and password into ~/.netrc",
     404: "check the URL",
-    407: "put the user name and password into the proxy's URL in `https_proxy`",
+    407: "put the user name and password into the proxy's URL in `https_proxy` or `http_proxy`",
 }
 
 _UNKNOWN_AUTHORITY = "if it is your organisation's own, name its CA file in REQUESTS_CA_BUNDLE"

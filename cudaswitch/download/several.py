@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
+from typing import TypeVar
 
 from cudaswitch import settings
 from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.download.fetching import fetch
 
 _GRACE = 1.0
+"""Seconds for which a transfer that is to end is waited for."""
+
+_Asked = TypeVar("_Asked")
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
@@ -40,49 +45,64 @@ def fetch_all(
 
     Raises what `fetch` raises, for the file that failed first.
     """
-    from cudaswitch.download.failures import StoppedError  # noqa: PLC0415  # HTTP is slow to load
 
-    todo: SimpleQueue[WantedFile] = SimpleQueue()
-    found: dict[WantedFile, Path] = {}
-    failed: list[Exception] = []
+    def one(each: WantedFile, stop: Event) -> Path:
+        return fetch(
+            each.url,
+            cache,
+            sha256=each.sha256,
+            size=each.size,
+            limit=limit,
+            offline=offline,
+            show=show,
+            stop=stop,
+            access=each.access,
+        )
+
+    return at_once(one, wanted, settings.value("jobs"))
+
+
+def at_once(
+    work: Callable[[_Asked, Event], _Answer], todo: Sequence[_Asked], most: int
+) -> list[_Answer]:
+    """Return what `work` makes of each, in their order, `most` at a time.
+
+    The first failure is raised, and ends them all: by then the event that each was given is set.
+    """
+    waiting: SimpleQueue[tuple[int, _Asked]] = SimpleQueue()
+    done: SimpleQueue[tuple[int, _Answer] | Exception] = SimpleQueue()
     stop = Event()
-    for each in wanted:
-        todo.put(each)
+    for numbered in enumerate(todo):
+        waiting.put(numbered)
 
-    def work() -> None:
+    def run() -> None:
         while not stop.is_set():
             try:
-                each = todo.get_nowait()
-                found[each] = fetch(
-                    each.url,
-                    cache,
-                    sha256=each.sha256,
-                    size=each.size,
-                    limit=limit,
-                    offline=offline,
-                    show=show,
-                    stop=stop,
-                    access=each.access,
-                )
-            except (Empty, StoppedError):
+                number, each = waiting.get_nowait()
+                done.put((number, work(each, stop)))
+            except Empty:
                 return
             except Exception as error:  # raised in the caller's thread
-                failed.append(error)
-                stop.set()
+                done.put(error)
 
-    # Daemons: an interrupt must not wait for a server that has stopped talking.
-    count = min(settings.value("jobs"), len(wanted))
-    threads = [Thread(target=work, daemon=True) for _ in range(count)]
+    # Daemons: neither an interrupt nor a failure waits for a server that has stopped talking.
+    threads = [Thread(target=run, daemon=True) for _ in range(min(most, len(todo)))]
     for thread in threads:
         thread.start()
+    answers: dict[int, _Answer] = {}
     try:
-        for thread in threads:
-            thread.join()
+        for _ in todo:
+            number, answer = _unless_failed(done.get())
+            answers[number] = answer
     except BaseException:
         stop.set()
         for thread in threads:
             thread.join(_GRACE)
         raise
-    if failed:
-        raise failed[0]
-    return [found[each] for each in wanted]
+    return [answers[number] for number in range(len(todo))]
+
+
+def _unless_failed(got: tuple[int, _Answer] | Exception) -> tuple[int, _Answer]:
+    if isinstance(got, Exception):
+        raise got
+    return got

@@ -91,7 +91,8 @@ class Transfer:
                         hint = self._what_next()
                         raise refused(self.url, cut.reason, hint, UnreachableError) from None
                     self._check_time()
-                    self.stop.wait(cut.delay(failures))
+                    if self.stop.wait(cut.delay(failures)):
+                        raise StoppedError from None
 
     def _check_time(self) -> None:
         if time.monotonic() - self._began > self.limits.seconds:

@@ -5,9 +5,10 @@ Credentials never reach a message, a log or the disk: this is the one place that
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from cudaswitch.errors import SourceError, printable
 
@@ -19,6 +20,8 @@ _URL = re.compile(
     r"(?P<rest>[?#][^\s'\"`<>]*)?"
 )
 _TOKEN_PATH = re.compile(r"/t/[^/]+")
+HIDDEN = "?***"
+"""What stands for the query of a URL, which may be secret."""
 _PLAIN_HOST = re.compile(r"\[[0-9A-Fa-f:.]*\](?::[0-9]*)?|[^:]*(?::[0-9]*)?")
 
 
@@ -35,8 +38,12 @@ def _redacted(match: re.Match[str]) -> str:
     host = match["host"]
     if not _PLAIN_HOST.fullmatch(host):
         return f"{match['scheme']}://***"
-    query = "?***" if (match["rest"] or "").startswith("?") else ""
-    return f"{match['scheme']}://{host}{_TOKEN_PATH.sub('/t/***', match['path'])}{query}"
+    query = HIDDEN if (match["rest"] or "").startswith("?") else ""
+    path = match["path"]
+    # A folder of this machine may have any name, and has no tokens.
+    if match["scheme"].lower() != "file":
+        path = _TOKEN_PATH.sub("/t/***", path)
+    return f"{match['scheme']}://{host}{path}{query}"
 
 
 def file_name(url: str) -> str:
@@ -47,7 +54,7 @@ def file_name(url: str) -> str:
 
 def local_path(url: str) -> Path:
     """Return the path that a file URL of this machine names."""
-    return Path(unquote(urlsplit(url).path))
+    return Path(os.fsdecode(unquote_to_bytes(urlsplit(url).path)))
 
 
 def refused(url: str, reason: str, hint: str, kind: type[SourceError] = SourceError) -> SourceError:

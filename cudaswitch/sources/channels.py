@@ -163,13 +163,19 @@ def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
     return NAMED.get(name) or f"{alias.rstrip('/')}/{name}"
 
 
-def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> Iterator[Channel]:
-    """Yield the channels of these names, or else the usual ones, in their order."""
+def condas_settings(*, offline: bool) -> Condarc:
+    """Return conda's settings, for who reaches for a channel by them; a risky one is told."""
     conda = read_condarc(os.environ)
     if conda.access.verify is False and not conda.offline and not offline:
         say(
             "conda channels' certificates are not checked: conda's settings have `ssl_verify` false"
         )
+    return conda
+
+
+def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> Iterator[Channel]:
+    """Yield the channels of these names, or else the usual ones, in their order."""
+    conda = condas_settings(offline=offline)
     for name in names or usual_channels():
         for place in places(name, conda):
             yield Channel(place, platform, offline=offline or conda.offline)

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cudaswitch.download.access import ANYBODY
 from cudaswitch.download.cache import Cache, file_sha256
 from cudaswitch.download.several import WantedFile, fetch_all
-from cudaswitch.download.urls import file_name
+from cudaswitch.download.urls import HIDDEN, file_name, refused
 from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.install import Artifact
 from cudaswitch.lockfile import Locked
@@ -69,7 +70,7 @@ def bring_exactly(
         if each.sha256 not in found and (path := store.find(each.sha256)):
             found[each.sha256] = path
     missing = [each for each in wanted if each.sha256 not in found]
-    lacking = [one for one in missing if not one.origin.startswith(("file:", "/"))]
+    lacking = [one for one in missing if not _is_here(one)]
     if folder is not None and lacking and offline:
         raise _incomplete(folder, lacking)
     found |= _from_pip([one for one in missing if _PYPI.fullmatch(one.origin)], workdir, offline)
@@ -123,20 +124,36 @@ def _incomplete(folder: Path, missing: Sequence[Exact]) -> SourceError:
     return NotFoundError(f"{told}, and nothing is downloaded offline", _WAY)
 
 
+def _is_here(each: Exact) -> bool:
+    """Tell whether a file came from this machine, not from a network."""
+    return each.origin.startswith(("file:", "/"))
+
+
 def _fetched(wanted: Sequence[Exact], offline: bool) -> dict[str, Path]:
-    from cudaswitch.sources.places import with_credentials  # noqa: PLC0415  # loads conda's settings
+    from cudaswitch.sources.channels import condas_settings  # noqa: PLC0415  # few need them
+    from cudaswitch.sources.places import with_credentials  # noqa: PLC0415  # loads them too
 
     todo = []
+    of_conda = ANYBODY
+    if any(each.source == "conda" and not _is_here(each) for each in wanted):
+        of_conda = condas_settings(offline=offline).access
     for each in wanted:
         is_path = each.origin.startswith("/")
         url = Path(each.origin).as_uri() if is_path else with_credentials(each.origin)
-        todo.append(WantedFile(url, each.sha256, each.size))
+        if url.endswith(HIDDEN) and not offline:
+            raise refused(
+                url,
+                "its query may be secret, and was not recorded",
+                "install it from its full URL, or sync with --from-dir DIR",
+            )
+        access = of_conda if each.source == "conda" else ANYBODY
+        todo.append(WantedFile(url, each.sha256, each.size, access))
     try:
         paths = fetch_all(todo, cache(), offline=offline)
     except NotFoundError:
-        if not offline:
+        names = [each.name for each in wanted if not _is_here(each)]
+        if not (offline and names):
             raise
-        names = [each.name for each in wanted if not each.origin.startswith(("file:", "/"))]
         raise NotFoundError(
             f"{', '.join(names)} {'are' if names[1:] else 'is'} not in the cache, and offline"
             " nothing is downloaded",

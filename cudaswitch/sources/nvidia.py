@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from urllib.parse import urlsplit
 
 from cudaswitch import settings
@@ -17,7 +17,7 @@ from cudaswitch.archives.components import COMPONENTS, named_component
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.pages import read_page
-from cudaswitch.download.several import WantedFile
+from cudaswitch.download.several import WantedFile, at_once
 from cudaswitch.download.urls import local_path, redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.paths import cache
@@ -119,19 +119,20 @@ def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
     ]
     found: list[Listed] = []
     missing: NotFoundError | None = None
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        # The first one alone: where nobody answers, that is said once and soon.
-        for group in (todo[:1], todo[1:]):
-            futures = [pool.submit(_indexed, *each, platform, offline) for each in group]
-            try:
-                for future in futures:
-                    try:
-                        found += future.result()
-                    except NotFoundError as error:
-                        missing = missing or error
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+
+    def one(each: tuple[str, Version], _stop: Event) -> list[Listed] | NotFoundError:
+        try:
+            return _indexed(*each, platform, offline)
+        except NotFoundError as error:
+            return error
+
+    # The first one alone: where nobody answers, that is said once and soon.
+    for group in (todo[:1], todo[1:]):
+        for answer in at_once(one, group, _AT_ONCE):
+            if isinstance(answer, NotFoundError):
+                missing = missing or answer
+            else:
+                found += answer
     if missing and not found:
         raise missing
     return [each for each in found if each.component == "cuda" or _is_sought(sought, each)]

@@ -18,7 +18,6 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from email import message_from_string
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from cudaswitch.download.cache import file_sha256
-from cudaswitch.download.several import WantedFile
+from cudaswitch.download.several import WantedFile, at_once
 from cudaswitch.download.urls import local_path, redact
 from cudaswitch.errors import SourceError, brief
 from cudaswitch.install import Artifact
@@ -160,8 +159,9 @@ def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
     """List what there is of what is sought; pip tells versions alone."""
     asked = {"cuda": (_META,), "cudnn": tuple(f"nvidia-cudnn-cu{major}" for major in _CUDNN_FOR)}
     projects = [name for component in sought.components for name in asked[component]]
-    with ThreadPoolExecutor() as pool:
-        answers = list(pool.map(lambda name: _try_versions(name, platform, offline), projects))
+    answers = at_once(
+        lambda name, _: _try_versions(name, platform, offline), projects, len(projects)
+    )
     if all(isinstance(answer, SourceError) for answer in answers):
         raise next(answer for answer in answers if isinstance(answer, SourceError))
     found = []

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cudaswitch import settings
+from cudaswitch.download.cache import Record, read_record, write_record
 from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import SourceError, StoreError
 from downloads.served import CONTENT, HASH, whole_files
@@ -152,3 +153,13 @@ def test_threads_of_one_process_share_a_cache(server: Server, cache: Path) -> No
         thread.join()
     assert set(paths) == {cache / HASH}
     assert json.loads(next(cache.glob("urls/*.json")).read_text())["sha256"] == HASH
+
+
+@pytest.mark.parametrize("sha256", [5, None, "/etc/hostname", "../x", "é" * 64])
+def test_a_record_that_names_no_hash_is_none(cache: Path, sha256: object) -> None:
+    record = Record("https://h/x", "x", sha256="0" * 64)
+    path = cache / "record.json"
+    write_record(path, record)
+    assert read_record(path) == record
+    path.write_text(json.dumps(record._asdict() | {"sha256": sha256}))
+    assert read_record(path) is None

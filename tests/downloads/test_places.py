@@ -109,6 +109,7 @@ def test_no_secret_on_disk_or_in_messages(server: Server, cache: Path) -> None:
         ("https://u:p'a`s\"s@h/a", "https://h/a"),
         ("https://u:pa/ss@h/a", "https://***"),
         ("https://h/t/tk-1/chan/x", "https://h/t/***/chan/x"),
+        ("file:///home/me/t/data/x", "file:///home/me/t/data/x"),
         ("https://h/a?x=1&token=2#frag", "https://h/a?***"),
         ("https://h?token=2", "https://h?***"),
         ("https://h/a#sha", "https://h/a"),

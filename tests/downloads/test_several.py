@@ -69,6 +69,25 @@ def test_the_first_failure_stops_the_others_and_they_go_on_later(tmp_path: Path)
         assert server.sent - sent < len(CONTENT)
 
 
+@pytest.mark.parametrize("other", ["stall:60", "status:503"])
+def test_a_failure_waits_for_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    """Neither for a silent server, nor until all tries at a busy one are made."""
+    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "60")
+    monkeypatch.setenv("CUDASWITCH_RETRIES", "9")
+    with Server(CONTENT) as server:
+        missing = wanted(server.url("status:404", "missing.bin"))
+        began = time.monotonic()
+        with pytest.raises(NotFoundError, match=r"missing\.bin"):
+            fetch_all([wanted(server.url(other, "other.bin")), missing], tmp_path / "cache")
+        assert time.monotonic() - began < 20
+        time.sleep(1.5)
+        asked = len(server.asked)
+        time.sleep(2)
+        assert len(server.asked) == asked
+
+
 PROGRAM = """
 import sys
 from pathlib import Path

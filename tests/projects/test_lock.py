@@ -361,3 +361,82 @@ def test_what_a_project_has_in_place_of_a_lock_file(
     lock.symlink_to("locks-cuda.lock")
     succeeded(machines[0].run(*words, cwd=project))
     assert len(read_lock(project / "locks-cuda.lock")) == 1
+
+
+def test_a_query_is_not_recorded_and_said_to_be_missing(
+    machines: list[Home], tmp_path: Path, pair: list[Path]
+) -> None:
+    """It may be a signature: what needs it is not asked for without."""
+    home, other = machines
+    with FolderServer(pair[0].parent) as server:
+        url = f"{server.url}/{pair[0].name}"
+        done = home.run("lock", f"{url}?signature=SECRET", cwd=tmp_path)
+        assert succeeded(done) == []
+        said = f"cudaswitch: `{url}?***`: its query may be secret, so sync cannot download it"
+        assert said in done.stderr.splitlines()
+        asked = len(server.asked)
+        hint = "install it from its full URL, or sync with --from-dir DIR"
+        refused(other.run("sync", cwd=tmp_path), "its query may be secret", hint=hint)
+        assert len(server.asked) == asked
+        succeeded(home.run("download", "-d", tmp_path / "usb", cwd=tmp_path))
+        sync = ("sync", "--from-dir", tmp_path / "usb")
+        assert succeeded(other.run(*sync, cwd=tmp_path)) == ["10.1.243"]
+    assert "SECRET" not in (tmp_path / "cuda.lock").read_text()
+
+
+@pytest.mark.parametrize("folder", [b"t/data", b"d\xe9"])
+def test_a_folder_of_any_name(home: Home, tmp_path: Path, pair: list[Path], folder: bytes) -> None:
+    """`/t/NAME/` is conda's token in a URL of a server, and a folder's name need be no UTF-8."""
+    place = tmp_path / os.fsdecode(folder)
+    place.mkdir(parents=True)
+    file = shutil.copy(pair[0], place)
+    succeeded(home.run("lock", file, cwd=tmp_path))
+    shutil.rmtree(home.path / "xdg-cache")
+    assert succeeded(home.run("sync", cwd=tmp_path)) == ["10.1.243"]
+
+
+def test_a_local_file_that_is_gone_is_named_offline_too(
+    home: Home, tmp_path: Path, pair: list[Path]
+) -> None:
+    succeeded(home.run("lock", pair[0], cwd=tmp_path))
+    shutil.rmtree(home.path / "xdg-cache")
+    pair[0].unlink()
+    refused(home.run("sync", "--offline", cwd=tmp_path), f"there is no file `{pair[0]}`")
+
+
+def test_cudnn_alone_is_said_to_be_no_toolkit(home: Home, tmp_path: Path, pair: list[Path]) -> None:
+    succeeded(home.run("lock", pair[1], cwd=tmp_path))
+    done = home.run("sync", cwd=tmp_path)
+    assert succeeded(done) == []
+    assert "installed, but no installed toolkit goes with it yet" in done.stderr
+
+
+def test_a_folder_that_is_filled_in_two_steps(
+    machines: list[Home], tmp_path: Path, pair: list[Path]
+) -> None:
+    home, other = machines
+    for path in pair:
+        succeeded(home.run("download", path, "-d", tmp_path / "usb"))
+    [kit] = read_lock(tmp_path / "usb/cuda.lock")
+    assert [row.file for row in kit.packages] == [path.name for path in pair]
+    sync = ("sync", "--offline", "--from-dir", tmp_path / "usb")
+    assert KIT in succeeded(other.run(*sync, cwd=tmp_path))
+    before = (tmp_path / "usb/cuda.lock").read_bytes()
+    succeeded(home.run("download", pair[1], "-d", tmp_path / "usb"))
+    assert (tmp_path / "usb/cuda.lock").read_bytes() == before
+    (tmp_path / "usb/cuda.lock").write_text("somebody's own\n")
+    done = home.run("download", pair[1], "-d", tmp_path / "usb")
+    refused(done, "it is not valid TOML")
+    assert (tmp_path / "usb/cuda.lock").read_text() == "somebody's own\n"
+
+
+def test_nobody_reads_what_was_downloaded(home: Home, tmp_path: Path, pair: list[Path]) -> None:
+    command = [console_script(), "download", *pair, "-d", tmp_path / "d"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    subprocess.run(command, env=home.env, stdout=writer, timeout=60, check=True)
+    os.close(writer)
+    assert {path.name for path in (tmp_path / "d").iterdir()} == {
+        "cuda.lock",
+        *(path.name for path in pair),
+    }

@@ -263,3 +263,20 @@ def test_wheels_from_a_folder_and_a_mirrored_index(machines: list[Home], tmp_pat
     built = second.run("exec", "13", "--", "nvcc", "-o", tmp_path / "hello", program)
     assert built.returncode == 0, built.stderr
     subprocess.run([tmp_path / "hello"], check=False)
+
+
+def test_a_link_without_a_hash_gets_one(tmp_path: Path) -> None:
+    """Another tool may have written the page."""
+    old, new = (
+        builders.wheel(tmp_path, "a", version, "py3-none-any", tree={"x": b"x"})
+        for version in ("1", "2")
+    )
+    project = tmp_path / "www/simple/a"
+    project.mkdir(parents=True)
+    (project / old.name).write_bytes(old.read_bytes())
+    (project / "index.html").write_text(f'<a href="{old.name}">{old.name}</a>')
+    sha256 = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (old, new)}
+    row = locked_row(f"https://h/{new.name}", sha256[new.name], None, "pypi")
+    lay_out(tmp_path / "www", [Item(row, current_platform(), None, new)])
+    page = (project / "index.html").read_text()
+    assert all(f"{name}#sha256={value}" in page for name, value in sha256.items())
