@@ -296,7 +296,10 @@ def use(shell: Shell, want: str) -> str:
     return _out_of_ksh(_UNEXPORTED.format(text=text)) if shell.family == "sh" else text
 
 
-_UNEXPORTED = """case $- in *a*) \\set +a && _cudaswitch_all=1 ;; esac
+_UNEXPORTED = """case $-${{ZSH_VERSION:+z}} in
+*a*z) \\set +a && \\typeset -g _cudaswitch_all=1 ;;
+*a*) \\set +a && _cudaswitch_all=1 ;;
+esac
 {text}case ${{_cudaswitch_all-}} in 1) \\unset _cudaswitch_all && \\set -a ;; esac
 """
 """Around what is defined where a person has everything exported (`set -a`), functions too."""

@@ -316,11 +316,12 @@ def test_flags_of_a_person_of_fish_keep_their_lines(tmp_path: Path) -> None:
     assert result.snaps["2"]["NVCC_PREPEND_FLAGS"] == "/a\n/b\n"
 
 
+@pytest.mark.parametrize("other", ["", "all_export"])
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
-def test_zsh_warns_of_no_global(session: Session, shell: Shell) -> None:
+def test_zsh_warns_of_no_global(session: Session, shell: Shell, other: str) -> None:
     """`warn_create_global` tells of each variable that a function makes."""
     steps = session.steps("a out a b out out")
-    said = session.play("setopt warn_create_global", *steps).stderr
+    said = session.play(f"setopt warn_create_global {other}", *steps).stderr
     assert "cudaswitch" not in said
     assert "_csw" not in said
 

@@ -1,6 +1,9 @@
 case ${KSH_VERSION:+k} in
 '')
-case $- in *a*) \set +a && _cudaswitch_all=1 ;; esac
+case $-${ZSH_VERSION:+z} in
+*a*z) \set +a && \typeset -g _cudaswitch_all=1 ;;
+*a*) \set +a && _cudaswitch_all=1 ;;
+esac
 <packages.sh, [[>
 <bundled.sh, [[>
 <copies.sh, [[>
