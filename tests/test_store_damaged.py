@@ -146,7 +146,9 @@ def test_what_cannot_be_mended_stops_no_other(
     done = three.run("verify", "--repair")
     assert done.returncode == 1
     assert done.stderr.count(f"no file `{pair[0]}`") == 1
-    assert done.stderr.endswith(f"delete `{adopted}`, and adopt it again\n")
+    assert done.stderr.endswith(
+        f"delete `{adopted}`, and adopt it again\ncudaswitch: repaired 2 files\n"
+    )
     owners = {"/".join(Path(path).parts[:2]) for _, path in findings(three)}
     assert owners == {
         f"packages/{PACKAGES[0]}",
