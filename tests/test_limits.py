@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cudaswitch.resolver import resolve
+from cudaswitch.resolver import Carried, resolve
 from handmade import ARCHS, facts, found, tensorflow, toolkit, torch
 
 # The driver's hard bound and its recommendation.
@@ -89,6 +89,11 @@ GPUS = [
     (tensorflow("2.18.1", "12.5.1", "9", archs="sm_60 sm_70 sm_80 sm_89 compute_90"), "12.0", True),
     (found("cupy", "14.2.0", "13", dist="cupy-cuda13x"), "7.0", False),
     (found("cupy", "14.2.0", "12", dist="cupy-cuda12x"), "12.0", True),
+    (found("paddle", "2.9.0", "12.3", "9"), "7.0", True),  # of a major, any release will do
+    (found("paddle", "2.9.0", "12.3", "9"), "3.5", False),
+    (found("cupy", "99.0", "19", dist="cupy-cuda19x"), "7.0", False),  # newer than the table
+    (found("cupy", "99.0", "19", dist="cupy-cuda19x"), "12.0", True),
+    (torch("9.9.0+cu139", "13.9"), "7.0", False),
 ]
 
 
@@ -96,6 +101,35 @@ GPUS = [
 def test_the_gpu(case):
     framework, cc, runs = case
     assert resolve(facts(framework, cc=(cc,)), []).runs is runs
+
+
+def test_code_of_builds_for_x86_says_nothing_of_others():
+    need = torch("2.13.0", "13.0")
+    assert not resolve(facts(need, cc=("11.0",)), []).runs
+    assert resolve(facts(need, cc=("11.0",), platform="linux-aarch64"), []).runs
+    assert not resolve(facts(need, cc=("7.0",), platform="linux-aarch64"), []).runs
+
+
+@pytest.mark.parametrize(
+    ("installed", "cc", "below"),
+    [
+        ("9.17.1.4", "7.0", "9.11"),
+        ("9.17.1.4", "7.5", None),
+        ("9.10.2.21", "7.0", None),
+        ("9.1.0.70", "7.0", "9.11"),  # too old as well: what is newer has to serve, too
+        ("9.1.0.70", "8.0", "10"),
+    ],
+)
+def test_the_cudnn_that_pip_chose_has_to_serve_the_gpu(installed, cc, below):
+    need = tensorflow("2.18.1", "12.5.1", "9", archs="sm_60 sm_70 sm_80")
+    wheels = (
+        Carried("cuda", "dist", "nvidia-cuda-runtime-cu12", "12.5.82", "12", "record"),
+        Carried("cudnn", "dist", "nvidia-cudnn-cu12", installed, "12", "record"),
+    )
+    answer = resolve(facts(need, carried=wheels, cc=(cc,)), [])
+    assert (answer.runs, answer.caution is None) == (True, below is None)
+    if below:
+        assert answer.hint == f'`pip install "nvidia-cudnn-cu12>=9.3,<{below}"`'
 
 
 def test_one_gpu_that_serves_is_enough_and_the_other_is_told():

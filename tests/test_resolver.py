@@ -190,6 +190,26 @@ def test_a_major_is_served_by_a_toolkit_that_knows_the_gpu():
     store = [toolkit("12.2.2"), toolkit("13.0.2"), toolkit("12.8.1")]
     need = found("cupy", "14.2.0", "12", dist="cupy-cuda12x")
     assert resolve(facts(need, cc=("12.0",)), store).toolkit == "12.8.1"
+    answer = resolve(facts(need, cc=("12.0",)), store[:2])
+    assert (answer.toolkit, answer.hint) == (None, "cudaswitch install 12")
+    assert "older than compute capability 12.0" in whys(answer)["12.2.2"]
+    assert resolve(facts(need, cc=("12.0", "9.0")), store[:1]).toolkit == "12.2.2"
+
+
+def test_a_toolkit_whose_cudnn_gave_the_gpu_up_is_none():
+    store = [toolkit("12.8.1+cudnn9.17.0"), toolkit("12.8.1+cudnn9.10.2")]
+    need = tensorflow("2.18.1", "12.5.1", "9", archs="sm_60 sm_70 sm_80")
+    assert resolve(facts(need), store).toolkit == "12.8.1+cudnn9.17.0"
+    answer = resolve(facts(need, cc=("7.0",)), store)
+    assert answer.toolkit == "12.8.1+cudnn9.10.2"
+    assert "no longer serves compute capability 7.0" in whys(answer)["12.8.1+cudnn9.17.0"]
+
+
+def test_a_toolkit_newer_than_the_table_serves_no_gpu_that_was_given_up():
+    need = found("cupy", "14.2.0", "13", dist="cupy-cuda13x")
+    answer = resolve(facts(need, cc=("7.0",)), [toolkit("13.99.1")])
+    assert "no code for compute capability 7.0" in whys(answer)["13.99.1"]
+    assert resolve(facts(need, cc=("7.5",)), [toolkit("13.99.1")]).toolkit == "13.99.1"
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,18 @@ def test_a_cudnn_of_an_older_minor_is_refused_by_the_framework(env):
     assert any("runtime-cu12 12.4.127 is older than the 12.5" in it.text for it in answer.reasons)
 
 
+@pytest.mark.parametrize(("version", "finds"), [("2.16.1", False), ("2.16.2", True)])
+def test_a_release_that_does_not_find_its_wheels(env, version, finds):
+    env.dist("tensorflow", version)
+    env.dist("nvidia-cuda-runtime-cu12", "12.3.101")
+    env.dist("nvidia-cudnn-cu12", "8.9.7.29")
+    answer = env.resolve()
+    assert (answer.bundled, answer.caution is None) == (True, finds)
+    if not finds:
+        assert answer.hint == '`pip install "tensorflow==2.16.2"`'
+        assert "once it is 2.16.2;" in explain(answer).splitlines()[0]
+
+
 def test_a_cudnn_of_a_newer_minor_serves(env):
     env.dist("tensorflow", "2.18.0")
     env.dist("nvidia-cuda-runtime-cu12", "12.9.79")

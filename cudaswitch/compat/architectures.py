@@ -18,6 +18,10 @@ class Architectures(Row):
     max_cc: Version
     sm: tuple[int, ...]
 
+    def lists(self, cc: Version) -> bool:
+        """Tell whether nvcc can be asked for code of a GPU's own."""
+        return number(cc) in self.sm
+
 
 @lru_cache
 def _families() -> dict[str, str]:
@@ -32,6 +36,23 @@ def architectures(cuda: Version) -> list[Architectures]:
     if len(cuda.parts) > 1:
         return [Architectures.typed(row) for row in rows if row["cuda"] == whole]
     return [Architectures.typed(row) for row in rows if row["cuda"].startswith(start)]
+
+
+def given_up(cuda: Version, cc: Version) -> Architectures | None:
+    """Find the row by which all that `cuda` names has no code any more for so old a GPU.
+
+    A release newer than the table serves no GPU that the newest in it has given up.
+    """
+    rows = architectures(cuda)
+    if not rows:
+        *_, newest = rows_of(read_table("architectures"), "toolkits")
+        rows = [row for row in (Architectures.typed(newest),) if cuda > row.cuda]
+    return rows[0] if rows and all(cc < row.min_cc for row in rows) else None
+
+
+def number(cc: Version) -> int:
+    """Write a compute capability as nvcc does: 12.0 is 120."""
+    return cc.major * 10 + (cc.parts[1] if len(cc.parts) > 1 else 0)
 
 
 def gpu_name(cc: Version) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 
 from cudaswitch.compat.tables import Row, read_table, rows_of
@@ -43,15 +44,43 @@ def unsupported_cuda(cudnn: Version, cuda: Version) -> Support | None:
     return None
 
 
+def newest_support(major: int) -> Support | None:
+    """Find the row of the newest release of a major."""
+    return max(_table(major), key=lambda row: row.cudnn, default=None)
+
+
 def lowest_capability(cudnn: Version) -> Support | None:
     """Find the row that bounds the GPUs of a cuDNN: its own, or the newest one before it.
 
-    Majors are not mixed: nothing is concluded for 9.0 from 8.9.
+    Of a major alone it is the one that serves the oldest GPUs. Majors are not mixed: nothing is
+    concluded for 9.0 from 8.9.
     """
     rows = [row for row in _table(cudnn.major) if row.cc_min]
+    if len(cudnn.parts) == 1:
+        return min(rows, key=lambda row: (row.cc_min or row.cudnn, row.cudnn), default=None)
     exact = [row for row in rows if cudnn.starts_with(row.cudnn) or row.cudnn.starts_with(cudnn)]
     before = [row for row in rows if row.cudnn <= cudnn]
     return max(exact or before, key=lambda row: row.cudnn, default=None)
+
+
+def given_up(cudnn: Version, gpus: Collection[Version]) -> Support | None:
+    """Find the row by which a cuDNN serves none of the GPUs any more; None where there are none."""
+    row = lowest_capability(cudnn)
+    return row if row and row.cc_min and gpus and max(gpus) < row.cc_min else None
+
+
+def first_without(cudnn: Version, gpus: Collection[Version]) -> Version:
+    """Return the release before which a cuDNN of that major serves one of the GPUs, if any does.
+
+    What lies between the newest that is known to and the next one in the table may not.
+    """
+    rows = [row for row in _table(cudnn.major) if row.cc_min]
+    most = max(gpus, default=None)
+    fits = [row.cudnn for row in rows if most is None or not row.cc_min or row.cc_min <= most]
+    newest = max(fits, default=None)
+    if newest is None or newest == max(row.cudnn for row in rows):
+        return Version(str(cudnn.major + 1))
+    return Version(f"{newest.major}.{newest.parts[1] + 1}")
 
 
 def highest_capability(cudnn: Version) -> Support | None:

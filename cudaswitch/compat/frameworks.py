@@ -126,7 +126,8 @@ class OwnCuda(Row):
     of which the table of published builds says nothing either. The wheels are seen by the
     component `shown_by`; without them the major of `toolkit_by` is that of the toolkit it takes.
     `loaded_by` are the calls that load the wheels where the framework does not look for them, and
-    `beside` the framework whose calls these are, without which nothing does.
+    `beside` the framework whose calls these are, without which nothing does. Releases that fail to
+    look for the wheels are `mended` by another.
     """
 
     source: str
@@ -139,6 +140,7 @@ class OwnCuda(Row):
     toolkit_by: str | None = None
     loaded_by: str | None = None
     beside: str | None = None
+    mended: str | None = None
 
 
 class PrefixByPath(Row):
@@ -262,9 +264,13 @@ class Framework:
     def builds(self) -> tuple[Build, ...]:
         return tuple(map(Build.typed, rows_of(self._data, "rows")))
 
-    def code_of(self, version: Version, cuda: Version, os: str) -> Code | None:
-        """Find what the published build of a release for `cuda` holds code for."""
-        for row in self._code:
+    def code_of(self, version: Version, cuda: Version, platform: str) -> Code | None:
+        """Find what the published build of a release for `cuda` holds code for.
+
+        The rows are of builds for x86-64: those for others are made for other GPUs.
+        """
+        os, _, machine = platform.partition("-")
+        for row in self._code if machine == "64" else ():
             # The text is compared first here, too; a row for 12.1 is not one for 12.10.
             if f"{cuda}.".startswith(f"{row['cuda']}." if "cuda" in row else ""):
                 code = Code.typed(row)

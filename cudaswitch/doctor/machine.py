@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch.activation import LIBRARY_FOLDERS
-from cudaswitch.compat.architectures import architectures, gpu_name
+from cudaswitch.compat.architectures import architectures, given_up, gpu_name
 from cudaswitch.compat.drivers import newest_cuda, releases, required
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
@@ -83,13 +83,11 @@ def _gpu_too_new(facts: Facts) -> Iterator[Found]:
     if kit is None or kit.version is None:
         return
     for cc in facts.needs.cc:
-        rows = architectures(kit.version)
-        if rows and all(row.max_cc < Version(cc) for row in rows):
-            text = (
-                f"knows GPUs up to {rows[-1].max_cc}, but this machine has {gpu_name(Version(cc))}"
-            )
+        rows, gpu = architectures(kit.version), Version(cc)
+        if rows and not given_up(kit.version, gpu) and not any(row.lists(gpu) for row in rows):
+            text = f"does not know {gpu_name(gpu)}, which this machine has"
             evidence = f"CUDA {kit.version} in `{kit.home}` {text} ({cite(rows[-1])})"
-            yield Found(evidence, _toolkit_for_gpu(facts, kit, Version(cc)))
+            yield Found(evidence, _toolkit_for_gpu(facts, kit, gpu))
             return
 
 
@@ -98,10 +96,9 @@ def _gpu_too_old(facts: Facts) -> Iterator[Found]:
     if kit is None or kit.version is None:
         return
     for cc in facts.needs.cc:
-        rows = architectures(kit.version)
-        if rows and all(Version(cc) < row.min_cc for row in rows):
-            text = f"needs {rows[0].min_cc} or newer, but this machine has {gpu_name(Version(cc))}"
-            evidence = f"CUDA {kit.version} in `{kit.home}` {text} ({cite(rows[0])})"
+        if row := given_up(kit.version, Version(cc)):
+            text = f"needs {row.min_cc} or newer, but this machine has {gpu_name(Version(cc))}"
+            evidence = f"CUDA {kit.version} in `{kit.home}` {text} ({cite(row)})"
             yield Found(evidence, _toolkit_for_gpu(facts, kit, Version(cc)))
             return
 
@@ -114,7 +111,7 @@ def _toolkit_for_gpu(facts: Facts, instead: Kit, cc: Version) -> str:
     part = NVCC if place(instead.has, NVCC) else None
 
     def serves(version: Version) -> bool:
-        known = any(row.min_cc <= cc <= row.max_cc for row in architectures(version))
+        known = any(row.lists(cc) for row in architectures(version))
         runs = facts.needs.driver is None or not check_driver(version, facts.needs).blocks
         return known and runs
 

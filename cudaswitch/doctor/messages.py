@@ -128,6 +128,8 @@ def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
         values["cuda"] = release_with(facts, values["library"], values["soname"])
     if values["gpu"]:
         values["code"] = gpu_code(facts, values["gpu"])
+    if refused := values["gcc_refused"]:
+        values["gcc"] = str(int(refused) - 1)
     if part := named(values):
         values["without"] = lacking(facts, part, values["cuda"])
     values["newest"], values["reach"] = reach(facts, values["number"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
+from cudaswitch.compat.cudnn import newest_support, unsupported_cuda
 from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.frameworks import Takes, frameworks
 from cudaswitch.doctor.model import Facts
@@ -35,9 +35,10 @@ from cudaswitch.doctor.spelling import (
 )
 from cudaswitch.hostcompiler import bringing
 from cudaswitch.programs import conda_program
+from cudaswitch.resolver.releases import agree
 from cudaswitch.versions import Request, Version
 
-_CUDNN_MAJORS = ("9", "8", "7")
+_CUDNN_MAJORS = (9, 8, 7)
 _STANDARDS = {"14": "9.0", "17": "11.0", "20": "12.0"}
 """The first CUDA whose nvcc takes a C++ standard, as CUDA's release notes have it."""
 
@@ -154,18 +155,18 @@ def _cudnn(facts: Facts, words: str) -> str:
     for kit in reversed(fits):
         if own or asked.accepts(kit.version):
             return use_command(facts, kit.name)
-    newest = lowest_capability(Version(str(least.major)))
-    if newest is None:
+    row = newest_support(least.major)
+    if row is None:
         return "cudaswitch compat"
     here = [kit.version for kit in reversed(facts.installed) if runs(facts, kit.version)]
     mine = filter(None, (used_now(facts), *here))
-    usual = [one for one in newest.cuda if runs(facts, one)] or [newest.cuda[0]]
+    usual = [one for one in row.cuda if runs(facts, one)] or [row.cuda[0]]
     candidates = [
         *([Version(own)] if own else []),
-        *(one for one in mine if not unsupported_cuda(newest.cudnn, one)),
+        *(one for one in mine if not unsupported_cuda(row.cudnn, one)),
         *sorted(usual, reverse=True),
     ]
-    best = next(filter(asked.accepts, candidates), Version(cuda or str(newest.cuda[0])))
+    best = next(filter(asked.accepts, candidates), Version(cuda or str(row.cuda[0])))
     return install_command(facts, Request(best.minor, str(least.major)))
 
 
@@ -174,9 +175,9 @@ def _newest_major(facts: Facts) -> str:
     if facts.resolution.cudnn:
         return str(Version(facts.resolution.cudnn).major)
     in_use = used_now(facts)
-    rows = [lowest_capability(Version(major)) for major in _CUDNN_MAJORS]
+    rows = map(newest_support, _CUDNN_MAJORS)
     served = (row for row in rows if row and not (in_use and unsupported_cuda(row.cudnn, in_use)))
-    return next((str(row.cudnn.major) for row in served), _CUDNN_MAJORS[0])
+    return next((str(row.cudnn.major) for row in served), str(_CUDNN_MAJORS[0]))
 
 
 def _newer_cudnn(facts: Facts, least: str) -> str:
@@ -186,7 +187,10 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
         wheel = f"nvidia-cudnn-cu{Version(facts.resolution.cuda).major}"
         spec = f"{wheel}>={least},<{Version(least).major + 1}"
         return f"{pip(facts)} install {word(facts, spec)}"
-    return _cudnn(facts, least)
+    # Where no environment tells, releases that were built with it do: it is they that say so.
+    builds = frameworks()["tensorflow"].builds if least else ()
+    built = [it.cuda for it in builds if it.cudnn and agree(it.cudnn, Version(least))]
+    return _cudnn(facts, f"{least} {max(built).minor}" if built else least)
 
 
 def _beside(facts: Facts, name: str) -> str:
@@ -199,6 +203,11 @@ def _beside(facts: Facts, name: str) -> str:
 
 
 def _driver(facts: Facts, newest: str) -> str:
+    """Bring what the driver was made for, else name the builds of what brings a newer CUDA."""
+    own = next((it.name for it in facts.resolution.frameworks if it.bundled), None)
+    in_use = used_now(facts)
+    if own and not (newest and in_use and in_use > Version(newest)):
+        return f"cudaswitch compat {own}"
     return first_that_has(facts, newest) if newest else "nvidia-smi"
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from cudaswitch.compat.architectures import architectures, gpu_name
-from cudaswitch.compat.cudnn import unsupported_cuda
+from cudaswitch.compat import cudnn
+from cudaswitch.compat.architectures import architectures, given_up, gpu_name
 from cudaswitch.compat.sonames import soname
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import current_platform
@@ -75,7 +75,9 @@ def install_command(wanted: Wanted, facts: Facts, *, builds: bool) -> str:
 def fits(wanted: Wanted, version: Version, facts: Facts) -> bool:
     """Tell whether a CUDA serves where it only compiles."""
     return not (
-        _wrong_cuda(wanted, version) or _wrong_driver(version, facts) or _wrong_gpu(version, facts)
+        _wrong_cuda(wanted, version)
+        or _wrong_driver(version, facts)
+        or _wrong_gpu(wanted, version, facts)
     )
 
 
@@ -87,7 +89,8 @@ def _misfit(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
         _wrong_cuda(wanted, toolkit.version)
         or _wrong_cudnn(wanted, toolkit)
         or _wrong_driver(toolkit.version, facts)
-        or _wrong_gpu(toolkit.version, facts)
+        or _wrong_gpu(wanted, toolkit.version, facts)
+        or _newer_cudnn_than_gpu(wanted, toolkit, facts)
     )
 
 
@@ -113,8 +116,15 @@ def _wrong_cudnn(wanted: Wanted, toolkit: Toolkit) -> str | None:
         )
     if Version(toolkit.cudnn.minor) < Version(wanted.cudnn.minor):
         return f"has cuDNN {toolkit.cudnn}, older than {wanted.cudnn}"
-    if unsupported_cuda(toolkit.cudnn, toolkit.version):
+    if cudnn.unsupported_cuda(toolkit.cudnn, toolkit.version):
         return f"has a cuDNN {toolkit.cudnn} that is not for CUDA {toolkit.version.minor}"
+    return None
+
+
+def _newer_cudnn_than_gpu(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
+    gpus = [Version(cc) for cc in facts.cc]
+    if wanted.cudnn and toolkit.cudnn and cudnn.given_up(toolkit.cudnn, gpus):
+        return f"has a cuDNN {toolkit.cudnn} that no longer serves {gpu_name(max(gpus))}"
     return None
 
 
@@ -124,10 +134,15 @@ def _wrong_driver(version: Version, facts: Facts) -> str | None:
     return blocks[0].text.removeprefix(f"CUDA {version} ") if blocks else None
 
 
-def _wrong_gpu(version: Version, facts: Facts) -> str | None:
-    for row in architectures(version):
-        if facts.cc and all(Version(cc) < row.min_cc for cc in facts.cc):
-            return f"has no code for {gpu_name(Version(facts.cc[0]))}"
+def _wrong_gpu(wanted: Wanted, version: Version, facts: Facts) -> str | None:
+    """Say when no GPU here is served: none may be needed but by code that came with a release."""
+    gpus = [Version(cc) for cc in facts.cc]
+    if gpus and all(given_up(version, cc) for cc in gpus):
+        return f"has no code for {gpu_name(gpus[0])}"
+    # What was built for a release named exactly has been held against the GPUs by then.
+    known = len(wanted.cuda.parts) == 1 and architectures(version)
+    if gpus and known and not any(has_code(row.sm, cc) for row in known for cc in gpus):
+        return f"is older than {gpu_name(gpus[0])}"
     return None
 
 
@@ -140,5 +155,4 @@ def _rank(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> tuple[object, ...]:
     # Beyond the release that was built for, the nearest newer one is the safest.
     distance = 0 if exact else -toolkit.version.parts[1]
     same_cudnn = bool(wanted.cudnn and toolkit.cudnn and agree(toolkit.cudnn, wanted.cudnn))
-    cudnn = toolkit.cudnn or Version("0")
-    return serves, exact, distance, toolkit.version, same_cudnn, cudnn
+    return serves, exact, distance, toolkit.version, same_cudnn, toolkit.cudnn or Version("0")

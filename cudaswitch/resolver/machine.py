@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cudaswitch.compat.architectures import Architectures, architectures, gpu_name
+from cudaswitch.compat.architectures import Architectures, architectures, given_up, gpu_name, number
 from cudaswitch.compat.compilers import Bounds, glibc_limit
 from cudaswitch.compat.cudnn import highest_capability, lowest_capability
 from cudaswitch.compat.drivers import corresponding, newest_served, required
@@ -87,8 +87,7 @@ def _gpu(
 ) -> tuple[bool, Reason | None]:
     name = gpu_name(cc)
     rows = architectures(cuda)
-    if rows and all(cc < row.min_cc for row in rows):
-        row = rows[0]
+    if row := given_up(cuda, cc):
         return False, Reason(
             f"CUDA {cuda} has no code for {name}: {row.min_cc} or newer", cite(row)
         )
@@ -122,7 +121,7 @@ def _cudnn_bound(cudnn: Version, cc: Version) -> Reason | None:
 def _served(cuda: Version, rows: list[Architectures], cc: Version) -> Reason | None:
     """Say by which code a GPU runs: its own, or that of an older one of its generation."""
     for row in rows:
-        if _number(cc) in row.sm:
+        if row.lists(cc):
             return Reason(f"CUDA {cuda} has code for {gpu_name(cc)}", cite(row))
     for row in rows:
         older = max((it for it in row.sm if has_code((it,), cc)), default=None)
@@ -134,15 +133,7 @@ def _served(cuda: Version, rows: list[Architectures], cc: Version) -> Reason | N
 
 def has_code(sm: tuple[int, ...], cc: Version) -> bool:
     """Tell whether one of the `sm` runs on `cc`: the same major, and not a newer minor."""
-    return any(number // 10 == cc.major and number % 10 <= _minor(cc) for number in sm)
-
-
-def _minor(cc: Version) -> int:
-    return cc.parts[1] if len(cc.parts) > 1 else 0
-
-
-def _number(cc: Version) -> int:
-    return cc.major * 10 + _minor(cc)
+    return any(one // 10 == cc.major and one <= number(cc) for one in sm)
 
 
 def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
@@ -151,19 +142,19 @@ def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
     portable: list[int] = []
     for arch in archs:
         if match := re.fullmatch(_ARCH, arch):
-            number = int(match[2]) * 10 + int(match[3]) if match[3] else int(match[2])
+            one = int(match[2]) * 10 + int(match[3]) if match[3] else int(match[2])
             if match[1] != "compute_":
-                native.append(number)
+                native.append(one)
             if match[1] == "compute_" or match[4]:
-                portable.append(number)
+                portable.append(one)
     if not native and not portable:
         return True, ""
-    runs = max((number for number in native if has_code((number,), cc)), default=None)
+    runs = max((one for one in native if has_code((one,), cc)), default=None)
     if runs is not None:
-        same = runs == _number(cc)
+        same = runs == number(cc)
         return True, f"this build has code for {runs / 10:.1f}" + ("" if same else ", which runs")
     listed = f"this build has code for {' '.join(archs)}"
-    if any(number <= _number(cc) for number in portable):
+    if any(one <= number(cc) for one in portable):
         return True, f"{listed}; the driver compiles its PTX for the GPU at the first start"
     return False, f"{listed}, none of it for this GPU"
 
@@ -193,7 +184,7 @@ def instead_of(need: Need, facts: Facts) -> str:
         # A row may speak of releases after its own, too.
         same = need.framework.rows_apply == "onward" and release and build.holds(release)
         version = release if same and release else build.version
-        row = need.framework.code_of(version, build.cuda, facts.os)
+        row = need.framework.code_of(version, build.cuda, facts.platform)
         code = GpuCode(row.archs, row.source) if row else None
         if not check_build(build.cuda, build.cudnn, code, facts).blocks:
             form = need.framework.other_build if build.tag else "{title} {version} (CUDA {cuda})"

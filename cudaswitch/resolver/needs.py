@@ -10,7 +10,17 @@ from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.names import bound, bound_reasons, exactly, linked
-from cudaswitch.resolver.own import Lack, left_out, missing, own_cuda, pinned_wheel, too_old, unled
+from cudaswitch.resolver.own import (
+    Lack,
+    left_out,
+    missing,
+    own_cuda,
+    pinned_wheel,
+    too_new,
+    too_old,
+    unfound,
+    unled,
+)
 from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.versions import Version
 
@@ -117,6 +127,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
     pinned = pinned_wheel(found) if own and not serving else None
     beside = serving or tuple(part for part in facts.carried if part.name == pinned)
     old, lack = too_old(beside, cuda_min or cuda, cudnn, facts)
+    lack = lack or too_new(beside, cudnn, facts)
     if pinned and not beside:
         lack = missing(found, pinned)
     return Need(
@@ -125,7 +136,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         cuda=cuda,
         cudnn=cudnn,
         cuda_min=cuda_min,
-        code=_code(found, cuda, facts.os),
+        code=_code(found, cuda, facts.platform),
         own=own,
         reasons=(
             *reasons,
@@ -134,7 +145,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
             *([] if own else bound_reasons(frameworks()[found.name], built)),
         ),
         serving=serving,
-        lack=lack or unled(found, serving, facts),
+        lack=lack or unfound(found, serving, facts) or unled(found, serving, facts),
         rest=left_out(found, built, facts) if any(it.kind == "dist" for it in serving) else (),
     )
 
@@ -153,14 +164,14 @@ def cpu_need(found: FoundFramework, os: str, *, firm: bool) -> Need | None:
     return None
 
 
-def _code(found: FoundFramework, cuda: Version, os: str) -> GpuCode | None:
+def _code(found: FoundFramework, cuda: Version, platform: str) -> GpuCode | None:
     """Tell what GPUs a build is for: as it says itself, or as the project publishes it."""
     if claim := found.first("archs"):
         return GpuCode(tuple(claim.value.split()), claim.source)
     release = release_of(found.version)
     if release is None or not _published(found):
         return None
-    row = frameworks()[found.name].code_of(release, cuda, os)
+    row = frameworks()[found.name].code_of(release, cuda, platform)
     return GpuCode(row.archs, cite(row)) if row else None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from cudaswitch.compat.architectures import gpu_name
+from cudaswitch.compat.cudnn import first_without, given_up
 from cudaswitch.compat.frameworks import OwnCuda, frameworks, within
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
@@ -131,13 +133,46 @@ def too_old(
         text = f"{part.name} {part.version} is older than the {built.minor} that it was built with"
         reasons.append(Reason(text, part.source))
         if part.component == "cudnn":
-            wanted = f'"{part.name}>={built.minor},<{built.major + 1}"'
-            command = "pip install"
-            if part.kind == "conda":
-                command = f"{facts.conda} install -p {shlex.quote(str(facts.prefix))}"
             once = f"{part.name} is {built.minor} or newer"
-            lack = Lack(reasons[-1], once, f"`{command} {wanted}`")
+            lack = Lack(reasons[-1], once, _other_cudnn(part, built, facts))
     return reasons, lack
+
+
+def too_new(serving: tuple[Carried, ...], cudnn: Version | None, facts: Facts) -> Lack | None:
+    """Hold the cuDNN that serves against the GPUs: newer releases give old ones up.
+
+    Its release is one that pip chose, where what the framework names is only a lower bound.
+    """
+    part = next((part for part in serving if part.component == "cudnn"), None)
+    here, gpus = release_of(part.version) if part else None, [Version(cc) for cc in facts.cc]
+    row = given_up(here, gpus) if here else None
+    if part is None or cudnn is None or row is None:
+        return None
+    before = first_without(cudnn, gpus)
+    if before <= cudnn:  # none that is new enough serves, so it cannot run here at all
+        return None
+    text = f"{part.name} {part.version} serves {row.cc_min} or newer, not {gpu_name(max(gpus))}"
+    once = f"{part.name} is older than {before}"
+    return Lack(Reason(text, cite(row)), once, _other_cudnn(part, cudnn, facts))
+
+
+def _other_cudnn(part: Carried, built: Version, facts: Facts) -> str:
+    """Spell what brings a cuDNN that is as new as what was built with, and serves a GPU here."""
+    before = first_without(built, [Version(cc) for cc in facts.cc])
+    command = "pip install"
+    if part.kind == "conda":
+        command = f"{facts.conda} install -p {shlex.quote(str(facts.prefix))}"
+    return f'`{command} "{part.name}>={built.minor},<{before}"`'
+
+
+def unfound(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
+    """Say that a release fails to look for the wheels which are beside it."""
+    rule = _looks(found, facts)
+    if rule is None or not rule.mended or not any(part.kind == "dist" for part in serving):
+        return None
+    text = f"it does not look for {serving[0].name} and the other wheels, as {rule.mended} does"
+    mend = f'`pip install "{found.dist}=={rule.mended}"`'
+    return Lack(Reason(text, cite(rule)), f"it is {rule.mended}", mend)
 
 
 def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:

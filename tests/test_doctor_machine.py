@@ -1,0 +1,150 @@
+"""What is told of the driver and the GPU, for the toolkit that is active and for frameworks."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctoring import CASES, Patient
+
+
+@pytest.mark.parametrize(
+    ("active", "cc", "told"),
+    [
+        ("12.8.93", "10.3", ("CS052", "13.4.2")),  # knows 12.0 and not 10.3
+        ("12.9.86", "10.3", None),
+        ("13.0.88", "12.0", None),
+        ("13.0.88", "10.7", ("CS052", "13.4.2")),
+        ("13.0.88", "6.1", ("CS053", "12.9.86")),
+        ("99.1.0", "6.1", ("CS053", "12.9.86")),  # newer than any table
+        ("99.1.0", "19.0", None),
+    ],
+)
+def test_a_gpu_that_the_toolkit_does_not_know(
+    patient: Patient, active: str, cc: str, told: tuple[str, str] | None
+) -> None:
+    kit = patient.toolkit(patient.work / "kit", active)
+    patient.env |= {"CUDA_HOME": str(kit), "CUDASWITCH_DRIVER": "999.1"}
+    patient.on_path(kit / "bin")
+    patient.gpu(cc)
+    for version in ("12.9.86", "13.4.2"):
+        patient.adopt(version)
+    patient.in_shell("none")
+    found = {one["code"]: one["fix"] for one in patient.findings(1)}
+    of_gpus = {code: fix for code, fix in found.items() if code in ("CS052", "CS053")}
+    assert of_gpus.keys() == ({told[0]} if told else set())
+    if told:
+        assert told[1] in of_gpus[told[0]]
+
+
+TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
+INSUFFICIENT = "CUDA driver version is insufficient for CUDA runtime version"
+
+
+@pytest.mark.parametrize(
+    ("line", "driver", "cause", "fix"),
+    [
+        (TOO_OLD, "", "the driver was made for CUDA up to 11.4", "cudaswitch compat torch"),
+        (TOO_OLD, "470.57.02", "CUDA up to 11.4", "cudaswitch compat torch"),
+        (INSUFFICIENT, "", "`nvidia-smi` shows", "nvidia-smi"),
+        (INSUFFICIENT, "470.57.02", "470.57.02 was made for CUDA up to 11.4", "cudaswitch install"),
+        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "", "`nvidia-smi` shows", "nvidia-smi"),
+        ("cudaErrorUnsupportedPtxVersion", "470.57.02", "up to 11.4", "cudaswitch install 11.4"),
+    ],
+)
+def test_a_driver_that_is_too_old(
+    patient: Patient, line: str, driver: str, cause: str, fix: str
+) -> None:
+    patient.program(patient.work / "bin/nvidia-smi", "#!/bin/sh\nexit 9\n")
+    patient.env["CUDASWITCH_DRIVER"] = driver
+    found = patient.told(line)
+    assert cause in found["cause"]
+    assert found["fix"].startswith(fix)
+    assert "latest" not in found["fix"]
+
+
+def test_a_driver_that_is_older_than_every_cuda_here(patient: Patient) -> None:
+    kit = patient.toolkit(patient.work / "kit", "13.0.88")
+    patient.env |= {"CUDA_HOME": str(kit), "CUDASWITCH_DRIVER": "340.108"}
+    patient.on_path(kit / "bin")
+    patient.program(patient.work / "bin/apt-cache")
+    patient.in_shell("none")
+    fixes = {one["code"]: one["fix"] for one in patient.findings(1)}
+    assert fixes["CS050"] == "update the NVIDIA driver to 580.65.06 or newer"
+
+
+def test_the_driver_and_pytorch_before_the_driver_and_the_toolkit(patient: Patient) -> None:
+    """A toolkit does nothing for a PyTorch that brings its own CUDA."""
+    env = patient.virtualenv()
+    env.torch("2.6.0+cu124", "12.4", "nvidia-cublas-cu12==12.4.5.8")
+    env.dist("nvidia-cublas-cu12", "12.4.5.8")
+    patient.activate(env)
+    patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "13.0.88"))
+    patient.env["CUDASWITCH_DRIVER"] = "470.57.02"
+    found = patient.told(TOO_OLD)
+    assert "CS051: " in found["evidence"]
+    assert "torch==2.6.0+cu118" in found["evidence"]
+    assert "install 11.4" not in found["fix"]
+
+
+@pytest.mark.parametrize(
+    ("packages", "wsl", "fix"),
+    [
+        (
+            "nvidia-driver-470 nvidia-driver-535-server",
+            False,
+            "update the NVIDIA driver to 525.60.13",
+        ),
+        ("nvidia-driver-535", True, "update the NVIDIA driver to 525.60.13 or newer in Windows"),
+        ("nvidia-driver-535 nvidia-driver-570", False, "sudo apt install nvidia-driver-570"),
+    ],
+)
+def test_a_driver_for_the_framework(patient: Patient, packages: str, wsl: bool, fix: str) -> None:
+    env = patient.virtualenv()
+    env.torch("2.4.0+cu121", "12.1", "nvidia-cublas-cu12==12.1.3.1")
+    env.dist("nvidia-cublas-cu12", "12.1.3.1")
+    patient.activate(env)
+    patient.env["CUDASWITCH_DRIVER"] = "418.39"
+    listed = f"#!/bin/sh\nprintf '%s\\n' {packages}\n"
+    patient.program(patient.work / "bin/apt-cache", listed)
+    if wsl:
+        CASES["CS059"](patient)
+    patient.in_shell("none")
+    fixes = {one["code"]: one["fix"] for one in patient.findings(1)}
+    assert fixes["CS051"].startswith(fix)
+
+
+def torch(patient: Patient, cuda: str) -> None:
+    """Be in an environment with a PyTorch that brings a CUDA."""
+    env = patient.virtualenv()
+    env.torch(f"2.6.0+cu{cuda.replace('.', '')}", cuda, f"nvidia-cublas-cu12=={cuda}.5.8")
+    env.dist("nvidia-cublas-cu12", f"{cuda}.5.8")
+    patient.activate(env)
+
+
+@pytest.mark.parametrize(
+    ("line", "active", "fix"),
+    [
+        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", None, "cudaswitch compat torch"),
+        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "12.2.140", "cudaswitch compat torch"),
+        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "12.6.77", "cudaswitch install 12.2 "),
+        (INSUFFICIENT, None, "cudaswitch compat torch"),
+    ],
+)
+def test_what_a_framework_brings_is_not_cured_by_a_toolkit(
+    patient: Patient, line: str, active: str | None, fix: str
+) -> None:
+    torch(patient, "12.4")
+    patient.env["CUDASWITCH_DRIVER"] = "535.104.05"  # of CUDA 12.2
+    if active:
+        patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", active))
+    assert patient.told(line)["fix"].startswith(fix)
+
+
+def test_ptx_needs_an_older_toolkit_than_the_driver_runs(patient: Patient) -> None:
+    """By minor version compatibility the driver runs 12.4, and does not compile its PTX."""
+    patient.env["CUDASWITCH_DRIVER"] = "535.104.05"
+    patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "13.0.88"))
+    for version in ("12.1.105", "12.2.140", "12.4.131"):
+        patient.adopt(version)
+    assert "env 12.2" in patient.told("CUDA_ERROR_UNSUPPORTED_PTX_VERSION")["fix"]
+    assert "env 12.4" in patient.told(INSUFFICIENT)["fix"]
