@@ -383,8 +383,8 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
     words = ["10.1", "11.8.0", "12.4", "cuda", "cudnn", "libraries", "none", "never", "auto"]
     words += ["=", " ", "\t", "\n", "\n", "#", "x", " = ", "\r", "+cudnnnone", "==", "é", "cuda: "]
     words += ["\f", "\v", "\u2028"]
-    # Nushell takes twenty times as long for one.
-    count = 350 if shell is NU else 700
+    # These take twenty times as long for one.
+    count = 150 if shell in {NU, TCSH} else 700
     texts = ["".join(dice.choices(words, k=dice.randint(1, 7))) for _ in range(count)]
     texts += ["cuda: 12.4", "12.4\nlibraries: never"]
     ranges = [">=10.2,<12.4", "<12", "==11.8", "!=12.4", ">10,<12.4,!=10.1"]
