@@ -103,6 +103,14 @@ def test_the_gpu(case):
     assert resolve(facts(framework, cc=(cc,)), []).runs is runs
 
 
+def test_no_cudnn_is_proposed_where_none_that_is_new_enough_serves():
+    wheels = (Carried("cudnn", "dist", "nvidia-cudnn-cu12", "9.17.1.4", "12", "record"),)
+    need = torch("2.11.0", "12.8", "9.17.1.4")
+    answer = resolve(facts(need, carried=wheels, cc=("7.0",)), [])
+    assert (answer.runs, answer.caution) == (False, None)
+    assert "torch==2.11.0+cu126" in answer.hint
+
+
 def test_code_of_builds_for_x86_says_nothing_of_others():
     need = torch("2.13.0", "13.0")
     assert not resolve(facts(need, cc=("11.0",)), []).runs
