@@ -94,6 +94,7 @@ GPUS = [
     (found("cupy", "99.0", "19", dist="cupy-cuda19x"), "7.0", False),  # newer than the table
     (found("cupy", "99.0", "19", dist="cupy-cuda19x"), "12.0", True),
     (torch("9.9.0+cu139", "13.9"), "7.0", False),
+    (torch("9.9.0+cu127", "12.7"), "7.0", True),  # nor in it, and older than the newest there
 ]
 
 
@@ -104,11 +105,23 @@ def test_the_gpu(case):
 
 
 def test_no_cudnn_is_proposed_where_none_that_is_new_enough_serves():
-    wheels = (Carried("cudnn", "dist", "nvidia-cudnn-cu12", "9.17.1.4", "12", "record"),)
-    need = torch("2.11.0", "12.8", "9.17.1.4")
+    wheels = (
+        Carried("cuda", "dist", "nvidia-cuda-runtime-cu12", "12.8.90", "12", "record"),
+        Carried("cudnn", "dist", "nvidia-cudnn-cu12", "9.17.1.4", "12", "record"),
+    )
+    need = tensorflow("9.9.0", "12.8", "9.17.0", archs="sm_70")
     answer = resolve(facts(need, carried=wheels, cc=("7.0",)), [])
-    assert (answer.runs, answer.caution) == (False, None)
-    assert "torch==2.11.0+cu126" in answer.hint
+    assert (answer.bundled, answer.runs, answer.caution) == (True, False, None)
+
+
+def test_a_release_that_does_not_look_for_wheels_has_condas():
+    libraries = (
+        Carried("cuda", "conda", "cuda-cudart", "12.3.101", "12", "record", "/env/lib", led=True),
+        Carried("cudnn", "conda", "cudnn", "8.9.7", "12", "record", "/env/lib", led=True),
+    )
+    need = tensorflow("2.16.1", "12.3", "8")
+    answer = resolve(facts(need, carried=libraries), [])
+    assert (answer.bundled, answer.caution) == (True, None)
 
 
 def test_code_of_builds_for_x86_says_nothing_of_others():

@@ -184,6 +184,7 @@ def test_a_toolkit_with_code_for_the_gpu_goes_first():
     need = tensorflow("2.10.1", "11.2", "8", archs=ARCHS)
     assert resolve(facts(need), store).toolkit == "11.2.2+cudnn8.1.1"
     assert resolve(facts(need, cc=("9.0",)), store).toolkit == "11.8.0+cudnn8.7.0"
+    assert resolve(facts(need, cc=("9.0",)), store[:1]).toolkit == "11.2.2+cudnn8.1.1"  # by PTX
 
 
 def test_a_major_is_served_by_a_toolkit_that_knows_the_gpu():
