@@ -45,8 +45,9 @@ def given_up(cuda: Version, cc: Version) -> Architectures | None:
     """
     rows = architectures(cuda)
     if not rows:
-        *_, newest = rows_of(read_table("architectures"), "toolkits")
-        rows = [row for row in (Architectures.typed(newest),) if cuda > row.cuda]
+        *_, last = rows_of(read_table("architectures"), "toolkits")
+        newest = Architectures.typed(last)
+        rows = [newest] if cuda > newest.cuda else []
     return rows[0] if rows and all(cc < row.min_cc for row in rows) else None
 
 

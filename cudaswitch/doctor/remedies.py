@@ -187,7 +187,7 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
         wheel = f"nvidia-cudnn-cu{Version(facts.resolution.cuda).major}"
         spec = f"{wheel}>={least},<{Version(least).major + 1}"
         return f"{pip(facts)} install {word(facts, spec)}"
-    # Where no environment tells, releases that were built with it do: it is they that say so.
+    # TensorFlow says this: where no environment tells its CUDA, its releases with that cuDNN do.
     builds = frameworks()["tensorflow"].builds if least else ()
     built = [it.cuda for it in builds if it.cudnn and agree(it.cudnn, Version(least))]
     return _cudnn(facts, f"{least} {max(built).minor}" if built else least)

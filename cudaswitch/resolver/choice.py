@@ -135,11 +135,11 @@ def _wrong_driver(version: Version, facts: Facts) -> str | None:
 
 
 def _wrong_gpu(wanted: Wanted, version: Version, facts: Facts) -> str | None:
-    """Say when no GPU here is served: none may be needed but by code that came with a release."""
+    """Say when a CUDA serves none of the GPUs here."""
     gpus = [Version(cc) for cc in facts.cc]
     if gpus and all(given_up(version, cc) for cc in gpus):
         return f"has no code for {gpu_name(gpus[0])}"
-    # What was built for a release named exactly has been held against the GPUs by then.
+    # Where the release is named exactly, the build itself has been held against the GPUs by now.
     known = len(wanted.cuda.parts) == 1 and architectures(version)
     if gpus and known and not any(has_code(row.sm, cc) for row in known for cc in gpus):
         return f"is older than {gpu_name(gpus[0])}"
