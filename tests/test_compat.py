@@ -10,7 +10,7 @@ import pytest
 from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.carriers import carried_by
 from cudaswitch.compat.compilers import glibc_limit, host_compilers
-from cudaswitch.compat.cudnn import lowest_capability, unsupported_cuda
+from cudaswitch.compat.cudnn import unsupported_cuda, unsupported_gpus
 from cudaswitch.compat.drivers import corresponding, newest_cuda, required
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.compat.sonames import differing, releases_with, soname
@@ -265,9 +265,9 @@ def test_cudnn_is_for_some_cuda_releases():
 
 
 def test_cudnn_917_leaves_volta():
-    assert lowest_capability(Version("9.17.1.4")).cc_min == Version("7.5")
-    assert lowest_capability(Version("9.24.0.43")).cc_min == Version("7.5")
-    assert lowest_capability(Version("9.10.2.21")).cc_min == Version("5.0")
+    for cudnn, oldest in (("9.17.1.4", "7.5"), ("9.24.0.43", "7.5"), ("9.10.2.21", "5.0")):
+        assert unsupported_gpus(Version(cudnn), [Version("3.7")]).cc_min == Version(oldest)
+        assert unsupported_gpus(Version(cudnn), [Version(oldest)]) is None
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,14 @@ def test_a_gpu_that_the_toolkit_does_not_know(
         assert told[1] in of_gpus[told[0]]
 
 
+def torch(patient: Patient, cuda: str) -> None:
+    """Be in an environment with a PyTorch that brings a CUDA."""
+    env = patient.virtualenv()
+    env.torch(f"2.6.0+cu{cuda.replace('.', '')}", cuda, f"nvidia-cublas-cu12=={cuda}.5.8")
+    env.dist("nvidia-cublas-cu12", f"{cuda}.5.8")
+    patient.activate(env)
+
+
 TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
 INSUFFICIENT = "CUDA driver version is insufficient for CUDA runtime version"
 
@@ -74,10 +82,7 @@ def test_a_driver_that_is_older_than_every_cuda_here(patient: Patient) -> None:
 
 def test_the_driver_and_pytorch_before_the_driver_and_the_toolkit(patient: Patient) -> None:
     """A toolkit does nothing for a PyTorch that brings its own CUDA."""
-    env = patient.virtualenv()
-    env.torch("2.6.0+cu124", "12.4", "nvidia-cublas-cu12==12.4.5.8")
-    env.dist("nvidia-cublas-cu12", "12.4.5.8")
-    patient.activate(env)
+    torch(patient, "12.4")
     patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "13.0.88"))
     patient.env["CUDASWITCH_DRIVER"] = "470.57.02"
     found = patient.told(TOO_OLD)
@@ -113,27 +118,20 @@ def test_a_driver_for_the_framework(patient: Patient, packages: str, wsl: bool, 
     assert fixes["CS051"].startswith(fix)
 
 
-def torch(patient: Patient, cuda: str) -> None:
-    """Be in an environment with a PyTorch that brings a CUDA."""
-    env = patient.virtualenv()
-    env.torch(f"2.6.0+cu{cuda.replace('.', '')}", cuda, f"nvidia-cublas-cu12=={cuda}.5.8")
-    env.dist("nvidia-cublas-cu12", f"{cuda}.5.8")
-    patient.activate(env)
-
-
 @pytest.mark.parametrize(
-    ("line", "active", "fix"),
+    ("line", "brought", "active", "fix"),
     [
-        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", None, "cudaswitch compat torch"),
-        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "12.2.140", "cudaswitch compat torch"),
-        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "12.6.77", "cudaswitch install 12.2 "),
-        (INSUFFICIENT, None, "cudaswitch compat torch"),
+        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "12.4", None, "cudaswitch compat torch"),
+        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "12.4", "12.2.140", "cudaswitch compat torch"),
+        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "12.4", "12.6.77", "cudaswitch install 12.2 "),
+        ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "12.1", None, "cudaswitch install 12.2 "),
+        (INSUFFICIENT, "12.4", None, "cudaswitch compat torch"),
     ],
 )
 def test_what_a_framework_brings_is_not_cured_by_a_toolkit(
-    patient: Patient, line: str, active: str | None, fix: str
+    patient: Patient, line: str, brought: str, active: str | None, fix: str
 ) -> None:
-    torch(patient, "12.4")
+    torch(patient, brought)
     patient.env["CUDASWITCH_DRIVER"] = "535.104.05"  # of CUDA 12.2
     if active:
         patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", active))

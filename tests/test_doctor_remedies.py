@@ -383,7 +383,7 @@ def test_a_newer_cudnn_is_for_a_cuda_that_is_loaded(
     ],
 )
 def test_a_compiler_that_pytorch_takes(patient: Patient, told: str, program: str) -> None:
-    """Until 2.1 it named the newest one in brackets, since then the first that it refuses."""
+    """Older releases of it name the newest one in brackets, newer ones the first they refuse."""
     said = "The current installed version of g++ (14.2.0) is greater than the maximum required"
     found = patient.told(f"RuntimeError: {said} version {told}")
     assert found["fix"] == f"export CXX={program}"

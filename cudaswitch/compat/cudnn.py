@@ -49,7 +49,7 @@ def newest_support(major: int) -> Support | None:
     return max(_table(major), key=lambda row: row.cudnn, default=None)
 
 
-def lowest_capability(cudnn: Version) -> Support | None:
+def _lowest_capability(cudnn: Version) -> Support | None:
     """Find the row that bounds the GPUs of a cuDNN: its own, or the newest one before it.
 
     Of a major alone it is the one that serves the oldest GPUs. Majors are not mixed: nothing is
@@ -63,9 +63,9 @@ def lowest_capability(cudnn: Version) -> Support | None:
     return max(exact or before, key=lambda row: row.cudnn, default=None)
 
 
-def given_up(cudnn: Version, gpus: Collection[Version]) -> Support | None:
+def unsupported_gpus(cudnn: Version, gpus: Collection[Version]) -> Support | None:
     """Find the row by which a cuDNN serves none of the GPUs any more; None where there are none."""
-    row = lowest_capability(cudnn)
+    row = _lowest_capability(cudnn)
     return row if row and row.cc_min and gpus and max(gpus) < row.cc_min else None
 
 

@@ -204,10 +204,16 @@ def _beside(facts: Facts, name: str) -> str:
 
 def _driver(facts: Facts, newest: str) -> str:
     """Bring what the driver was made for, else name the builds of what brings a newer CUDA."""
-    own = next((it.name for it in facts.resolution.frameworks if it.bundled), None)
-    in_use = used_now(facts)
-    if own and not (newest and in_use and in_use > Version(newest)):
-        return f"cudaswitch compat {own}"
+    in_use, most = used_now(facts), Version(newest) if newest else None
+
+    def too_new(cuda: Version) -> bool:
+        # Of a major alone nothing tells that the driver was made for it.
+        return most is None or cuda > most or cuda == Version(str(most.major))
+
+    own = [it for it in facts.resolution.frameworks if it.bundled and it.cuda]
+    names = [it.name for it in own if too_new(Version(it.cuda or "0"))]
+    if names and not (most and in_use and in_use > most):
+        return f"cudaswitch compat {names[0]}"
     return first_that_has(facts, newest) if newest else "nvidia-smi"
 
 

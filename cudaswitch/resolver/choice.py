@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from cudaswitch.compat import cudnn
 from cudaswitch.compat.architectures import architectures, given_up, gpu_name
+from cudaswitch.compat.cudnn import unsupported_cuda, unsupported_gpus
 from cudaswitch.compat.sonames import soname
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import current_platform
@@ -90,7 +90,7 @@ def _misfit(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
         or _wrong_cudnn(wanted, toolkit)
         or _wrong_driver(toolkit.version, facts)
         or _wrong_gpu(wanted, toolkit.version, facts)
-        or _newer_cudnn_than_gpu(wanted, toolkit, facts)
+        or _wrong_cudnn_for_gpus(wanted, toolkit, facts)
     )
 
 
@@ -116,15 +116,14 @@ def _wrong_cudnn(wanted: Wanted, toolkit: Toolkit) -> str | None:
         )
     if Version(toolkit.cudnn.minor) < Version(wanted.cudnn.minor):
         return f"has cuDNN {toolkit.cudnn}, older than {wanted.cudnn}"
-    if cudnn.unsupported_cuda(toolkit.cudnn, toolkit.version):
+    if unsupported_cuda(toolkit.cudnn, toolkit.version):
         return f"has a cuDNN {toolkit.cudnn} that is not for CUDA {toolkit.version.minor}"
     return None
 
 
-def _newer_cudnn_than_gpu(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
-    gpus = [Version(cc) for cc in facts.cc]
-    if wanted.cudnn and toolkit.cudnn and cudnn.given_up(toolkit.cudnn, gpus):
-        return f"has a cuDNN {toolkit.cudnn} that no longer serves {gpu_name(max(gpus))}"
+def _wrong_cudnn_for_gpus(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str | None:
+    if wanted.cudnn and toolkit.cudnn and unsupported_gpus(toolkit.cudnn, facts.gpus):
+        return f"has a cuDNN {toolkit.cudnn} that no longer serves {gpu_name(max(facts.gpus))}"
     return None
 
 
@@ -136,7 +135,7 @@ def _wrong_driver(version: Version, facts: Facts) -> str | None:
 
 def _wrong_gpu(wanted: Wanted, version: Version, facts: Facts) -> str | None:
     """Say when a CUDA serves none of the GPUs here."""
-    gpus = [Version(cc) for cc in facts.cc]
+    gpus = facts.gpus
     if gpus and all(given_up(version, cc) for cc in gpus):
         return f"has no code for {gpu_name(gpus[0])}"
     # Where the release is named exactly, the build itself has been held against the GPUs by now.
@@ -149,7 +148,7 @@ def _wrong_gpu(wanted: Wanted, version: Version, facts: Facts) -> str | None:
 def _rank(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> tuple[object, ...]:
     """Order fitting toolkits: code for the GPU, the exact minor, the nearest, the newest."""
     serves = all(
-        has_code(row.sm, Version(cc)) for row in architectures(toolkit.version) for cc in facts.cc
+        has_code(row.sm, gpu) for row in architectures(toolkit.version) for gpu in facts.gpus
     )
     exact = agree(toolkit.version, wanted.cuda)
     # Beyond the release that was built for, the nearest newer one is the safest.

@@ -7,6 +7,7 @@ from typing import Any
 from cudaswitch.compat.frameworks import Gives
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import system_of
+from cudaswitch.versions import Version
 
 
 class Reason(NamedTuple):
@@ -110,6 +111,11 @@ class Facts(NamedTuple):
     def os(self) -> str:
         """`linux` or `win`."""
         return system_of(self.platform)
+
+    @property
+    def gpus(self) -> tuple[Version, ...]:
+        """The compute capabilities, to compare."""
+        return tuple(map(Version, self.cc))
 
 
 class Rejected(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cudaswitch.compat.architectures import Architectures, architectures, given_up, gpu_name, number
 from cudaswitch.compat.compilers import Bounds, glibc_limit
-from cudaswitch.compat.cudnn import highest_capability, lowest_capability
+from cudaswitch.compat.cudnn import highest_capability, unsupported_gpus
 from cudaswitch.compat.drivers import corresponding, newest_served, required
 from cudaswitch.compat.frameworks import Build
 from cudaswitch.compat.tables import cite
@@ -72,12 +72,12 @@ def check_gpu(cuda: Version, cudnn: Version | None, code: GpuCode | None, facts:
 
     With several GPUs it is enough that one serves; the others are remarked.
     """
-    if not facts.cc:
+    if not facts.gpus:
         return Verdict((), ())
-    results = [(cc, _gpu(cuda, cudnn, code, Version(cc))) for cc in facts.cc]
-    bad = [reason for _, (fits, reason) in results if not fits and reason]
-    good = [reason for _, (fits, reason) in results if fits and reason]
-    if any(fits for _, (fits, _) in results):
+    results = [_gpu(cuda, cudnn, code, gpu) for gpu in facts.gpus]
+    bad = [reason for fits, reason in results if not fits and reason]
+    good = [reason for fits, reason in results if fits and reason]
+    if any(fits for fits, _ in results):
         return Verdict((), tuple(good + bad))
     return Verdict(tuple(bad), ())
 
@@ -108,10 +108,10 @@ def _gpu(
 
 def _cudnn_bound(cudnn: Version, cc: Version) -> Reason | None:
     """Say when a GPU is too old for a cuDNN, or too new for any of its major."""
-    low, high = lowest_capability(cudnn), highest_capability(cudnn)
-    if low and low.cc_min and cc < low.cc_min:
+    if low := unsupported_gpus(cudnn, (cc,)):
         text = f"cuDNN {cudnn} serves {low.cc_min} or newer, not {gpu_name(cc)}"
         return Reason(text, cite(low))
+    high = highest_capability(cudnn)
     if high and high.cc_max and cc.major > high.cc_max.major:
         text = f"cuDNN {cudnn.major} serves {high.cc_max} or older, not {gpu_name(cc)}"
         return Reason(text, cite(high))

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from cudaswitch.compat.architectures import gpu_name
-from cudaswitch.compat.cudnn import first_without, given_up
+from cudaswitch.compat.cudnn import first_without, unsupported_gpus
 from cudaswitch.compat.frameworks import OwnCuda, frameworks, within
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
@@ -144,21 +144,22 @@ def too_new(serving: tuple[Carried, ...], cudnn: Version | None, facts: Facts) -
     Its release is one that pip chose, where what the framework names is only a lower bound.
     """
     part = next((part for part in serving if part.component == "cudnn"), None)
-    here, gpus = release_of(part.version) if part else None, [Version(cc) for cc in facts.cc]
-    row = given_up(here, gpus) if here else None
+    here = release_of(part.version) if part else None
+    row = unsupported_gpus(here, facts.gpus) if here else None
     if part is None or cudnn is None or row is None:
         return None
-    before = first_without(cudnn, gpus)
+    before = first_without(cudnn, facts.gpus)
     if before <= cudnn:  # none that is new enough serves, so it cannot run here at all
         return None
-    text = f"{part.name} {part.version} serves {row.cc_min} or newer, not {gpu_name(max(gpus))}"
+    gpu = gpu_name(max(facts.gpus))
+    text = f"{part.name} {part.version} serves {row.cc_min} or newer, not {gpu}"
     once = f"{part.name} is older than {before}"
     return Lack(Reason(text, cite(row)), once, _other_cudnn(part, cudnn, facts))
 
 
 def _other_cudnn(part: Carried, built: Version, facts: Facts) -> str:
     """Spell what brings a cuDNN that is as new as what was built with, and serves a GPU here."""
-    before = first_without(built, [Version(cc) for cc in facts.cc])
+    before = first_without(built, facts.gpus)
     command = "pip install"
     if part.kind == "conda":
         command = f"{facts.conda} install -p {shlex.quote(str(facts.prefix))}"
