@@ -36,6 +36,19 @@ def test_a_gpu_that_the_toolkit_does_not_know(
         assert told[1] in of_gpus[told[0]]
 
 
+def test_a_toolkit_between_what_it_serves_is_not_proposed(patient: Patient) -> None:
+    """CUDA 13.3 knows 10.3 and 12.0, and 10.7 not."""
+    kit = patient.toolkit(patient.work / "kit", "13.0.88")
+    patient.env |= {"CUDA_HOME": str(kit), "CUDASWITCH_DRIVER": "999.1"}
+    patient.on_path(kit / "bin")
+    patient.gpu("10.7")
+    patient.adopt("13.3.1")
+    patient.in_shell("none")
+    fixes = {one["code"]: one["fix"] for one in patient.findings(1)}
+    assert fixes["CS052"].startswith("cudaswitch install ")
+    assert "13.3" not in fixes["CS052"]
+
+
 def torch(patient: Patient, cuda: str) -> None:
     """Be in an environment with a PyTorch that brings a CUDA."""
     env = patient.virtualenv()
@@ -136,6 +149,21 @@ def test_what_a_framework_brings_is_not_cured_by_a_toolkit(
     if active:
         patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", active))
     assert patient.told(line)["fix"].startswith(fix)
+
+
+def test_of_a_major_alone_the_builds_are_named(patient: Patient) -> None:
+    """JAX's plugin says 12, and may be built with a newer minor than the driver was made for."""
+    env = patient.virtualenv()
+    for dist, version in (
+        *((name, "0.4.30") for name in ("jax", "jaxlib", "jax-cuda12-plugin")),
+        ("nvidia-cuda-runtime-cu12", "12.4.127"),
+        ("nvidia-cudnn-cu12", "9.1.0.70"),
+    ):
+        env.dist(dist, version)
+    patient.activate(env)
+    patient.env["CUDASWITCH_DRIVER"] = "535.104.05"
+    pasted = "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+    assert patient.told(pasted)["fix"] == "cudaswitch compat jax"
 
 
 def test_ptx_needs_an_older_toolkit_than_the_driver_runs(patient: Patient) -> None:

@@ -136,6 +136,7 @@ def test_code_of_builds_for_x86_says_nothing_of_others():
     [
         ("9.17.1.4", "7.0", "9.11"),
         ("9.17.1.4", "7.5", None),
+        ("9.17.1.4", "8.0 7.0", None),  # one of them is served
         ("9.10.2.21", "7.0", None),
         ("9.1.0.70", "7.0", "9.11"),  # too old as well: what is newer has to serve, too
         ("9.1.0.70", "8.0", "10"),
@@ -147,7 +148,7 @@ def test_the_cudnn_that_pip_chose_has_to_serve_the_gpu(installed, cc, below):
         Carried("cuda", "dist", "nvidia-cuda-runtime-cu12", "12.5.82", "12", "record"),
         Carried("cudnn", "dist", "nvidia-cudnn-cu12", installed, "12", "record"),
     )
-    answer = resolve(facts(need, carried=wheels, cc=(cc,)), [])
+    answer = resolve(facts(need, carried=wheels, cc=tuple(cc.split())), [])
     assert (answer.runs, answer.caution is None) == (True, below is None)
     if below:
         assert answer.hint == f'`pip install "nvidia-cudnn-cu12>=9.3,<{below}"`'
