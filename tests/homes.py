@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from brood import LOCALE, brood
 from tools import as_plain_user, console_script
 
 HOSTILE_FOLDER = "a b&(c)[d]{e}*?<f>|#~=%! èрт🚒♞中片"
@@ -48,6 +51,16 @@ def _pip_settings() -> dict[str, str]:
     return {}
 
 
+_AT_START = ("PYTHON", "LD_", "MALLOC_", "GLIBC_")
+"""Beginnings of variables that a process has to be started with: Python or libc reads them then."""
+
+
+def _as_text(data: bytes) -> str:
+    """Return what `subprocess.run` does with `text`."""
+    with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") as text:
+        return text.read()
+
+
 @dataclass(frozen=True)
 class Home:
     """A person's fresh account: `path` is HOME, `store` CUDASWITCH_HOME, `env` all variables."""
@@ -65,25 +78,37 @@ class Home:
         **variables: str | None,
     ) -> subprocess.CompletedProcess[str]:
         """Run the installed `cudaswitch`; `variables` are set for it, None takes one away."""
-        return self._run([console_script(), *arguments], cwd, stdin, timeout, variables)
+        env = self._changed(variables)
+        if env["LC_ALL"] != LOCALE or any(name.startswith(_AT_START) for name in env):
+            return self._start([console_script(), *arguments], cwd, env, stdin, timeout)
+        command = [str(console_script()), *map(os.fspath, arguments)]
+        with tempfile.TemporaryFile() as given:
+            given.write(os.fsencode(stdin))
+            given.seek(0)
+            place = cwd or self.path
+            ended = brood().run(command, env=env, cwd=place, stdin=given, timeout=timeout)
+        out, err = (_as_text(text) for text in (ended.out, ended.err))
+        return subprocess.CompletedProcess(command, ended.code, out, err)
 
     def run_plainly(
         self, *arguments: str | Path, cwd: Path | None = None, **variables: str | None
     ) -> subprocess.CompletedProcess[str]:
         """Run it so that permissions hold for it, also where the tests run as root."""
-        return self._run(as_plain_user(console_script(), *arguments), cwd, "", 300, variables)
+        command = as_plain_user(console_script(), *arguments)
+        return self._start(command, cwd, self._changed(variables), "", 300)
 
-    def _run(
+    def _changed(self, variables: dict[str, str | None]) -> dict[str, str]:
+        env = self.env | variables
+        return {key: value for key, value in env.items() if value is not None}
+
+    def _start(
         self,
         command: list[str | Path],
         cwd: Path | None,
+        env: dict[str, str],
         stdin: str,
         timeout: float,
-        variables: dict[str, str | None],
     ) -> subprocess.CompletedProcess[str]:
-        env = self.env | {key: value for key, value in variables.items() if value is not None}
-        for key in [key for key, value in variables.items() if value is None]:
-            env.pop(key, None)
         return subprocess.run(
             command,
             cwd=cwd or self.path,
@@ -105,4 +130,4 @@ def make_home(folder: Path) -> Home:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
     env = kept | _pip_settings() | {key: str(value) for key, value in xdg.items()}
     env |= {"HOME": str(home), "CUDASWITCH_HOME": str(store), "PATH": _clean_path()}
-    return Home(home, store, env | {"LC_ALL": "C.UTF-8", "TERM": "dumb", "SHELL": "/bin/bash"})
+    return Home(home, store, env | {"LC_ALL": LOCALE, "TERM": "dumb", "SHELL": "/bin/bash"})

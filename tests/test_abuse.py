@@ -17,7 +17,7 @@ import pytest
 import raw_archives as raw
 from abuse import environments, networks, texts
 from abuse.archives import ARCHIVES, NAMES, archive
-from abuse.arena import Arena, Brood, Make, check_bounds, check_refused, described
+from abuse.arena import Arena, Make, check_bounds, check_refused, described
 from abuse.lawful import LAWFUL
 from abuse.packages import PACKAGES as MORE_PACKAGES
 from abuse.reasons import REASONS
@@ -30,17 +30,10 @@ _ARCHIVES = ARCHIVES | MORE_PACKAGES
 
 
 @pytest.fixture(scope="module")
-def brood() -> Iterator[Brood]:
-    running = Brood()
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="module")
-def arena(brood: Brood, tmp_path_factory: pytest.TempPathFactory) -> Arena:
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Arena:
     """An account with one package in its store."""
     base = tmp_path_factory.mktemp("arena")
-    made = Arena(base, make_home(base), brood)
+    made = Arena(base, make_home(base))
     made.plant()
     package = made.write(raw.conda_zip(), "lawful.conda")
     outcome = made.run("install", package)
@@ -144,9 +137,9 @@ def test_environments(work: Arena, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", LAWFUL)
-def test_what_is_lawful_is_taken(brood: Brood, tmp_path: Path, case: str) -> None:
+def test_what_is_lawful_is_taken(tmp_path: Path, case: str) -> None:
     """From a file whose name says another version, into an empty store."""
-    arena = Arena(tmp_path / "arena", make_home(tmp_path / "arena"), brood)
+    arena = Arena(tmp_path / "arena", make_home(tmp_path / "arena"))
     arena.home.store.mkdir(parents=True)
     arena.plant()
     package = arena.write(LAWFUL[case](), "cudnn-99.9-linux-x64-v7.6.5.32.tgz")

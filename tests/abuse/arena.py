@@ -3,45 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from brood import brood
 from homes import Home
 
 CPU_SECONDS = 2.0
 MEMORY_BYTES = 200_000_000
+_MAPPED = 2 << 30
+"""Bytes that a run may map, far above what is allowed: the machine is to survive a failure."""
 _PATIENCE = 30
 """Seconds after which something hangs; a machine may be busy, so this is no measure of speed."""
 
 Make = Callable[["Arena"], list[str]]
 """Writes an input below `Arena.work` and returns the words for `Arena.run` that meet it."""
-
-
-class Brood:
-    """The process of brood.py, which runs the command once for each line that it is given."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, Path(__file__).with_name("brood.py")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, **job: Any) -> dict[str, Any]:
-        assert self._process.stdin and self._process.stdout
-        print(json.dumps(job), file=self._process.stdin, flush=True)
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return answer
-
-    def close(self) -> None:
-        self._process.communicate(timeout=10)
 
 
 @dataclass(frozen=True)
@@ -67,7 +45,6 @@ class Arena:
 
     base: Path
     home: Home
-    brood: Brood
 
     @property
     def work(self) -> Path:
@@ -88,17 +65,17 @@ class Arena:
         """Run the command; words before it such as `NAME=value` set variables, as in a shell."""
         count = next(n for n, word in enumerate(words) if "=" not in word)
         variables = dict(word.split("=", 1) for word in words[:count])
-        output = self.base.with_name(f"{self.base.name}-output")
-        told = self.brood.run(
-            arguments=words[count:],
-            variables=self.home.env | _QUICK | variables,
-            directory=str(self.work),
-            input=str(stdin or os.devnull),
-            output=str(output),
-            seconds=_PATIENCE,
-        )
-        texts = [Path(f"{output}.{end}").read_text(errors="replace") for end in ("out", "err")]
-        return Outcome(told["code"], *texts, told["cpu"], told["memory"])
+        with open(stdin or os.devnull, "rb") as given:
+            ended = brood().run(
+                ["cudaswitch", *words[count:]],
+                env=self.home.env | _QUICK | variables,
+                cwd=self.work,
+                stdin=given,
+                timeout=_PATIENCE,
+                limit=_MAPPED,
+            )
+        texts = [text.decode(errors="replace") for text in (ended.out, ended.err)]
+        return Outcome(ended.code, *texts, ended.cpu, ended.memory)
 
     def plant(self) -> None:
         """Put canaries where paths that lead out would land."""
