@@ -7,10 +7,11 @@ import time
 
 from cudaswitch import settings
 from cudaswitch.activation import Want
-from cudaswitch.environments import Environment
+from cudaswitch.environments import WANT_LIMIT, Environment
 from cudaswitch.errors import CudaswitchError, NotInstalledError, StoreError, UnfitError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.paths import home, listed
+from cudaswitch.paths import FINGERPRINT, home, listed
+from cudaswitch.regular import read_regular
 from cudaswitch.store import all_present, all_stores, taken
 
 TYPE_CHECKING = False
@@ -87,22 +88,43 @@ def ask(environment: Environment) -> Answer:
 
 
 def recall(environment: Environment) -> Answer:
-    """Return the answer that was kept, else ask and keep it.
+    """Return the answer that was kept, unless it is a refusal, else ask and keep it.
 
     A refusal is raised once, then kept as "no answer" with its reason: shells read what is kept
-    (`__cudaswitch_automatic`) at each activation, and must not start Python again. A refusal of the
-    store itself is not kept: it can be mended without a change of what is installed, which is when
-    answers are forgotten.
+    (`__cudaswitch_automatic`) at each activation, and must not start Python again. Who asks here
+    may have another driver by now, or be on another machine. A refusal of the store itself is not
+    kept: it can be mended without a change of what is installed, which is when answers are
+    forgotten.
     """
     kept = environment.answer_kept(home().at("auto"))
-    if kept:
+    is_refusal = bool(kept and kept[1:] and not kept[0])
+    if kept and not is_refusal:
         return Answer(Want.parse(kept[0]) if kept[0] else None)
     # What changes while it is looked at is looked at again the next time.
-    began = time.time_ns()
+    began, offered = time.time_ns(), _offered()
     answer = ask(environment)
     if "\n" not in environment.prefix and not isinstance(answer.refusal, StoreError):
         _keep(environment, answer, began)
+        # Whoever has changed what is installed meanwhile may have dropped all answers before this.
+        if _offered() != offered:
+            _drop(environment.answer_file(home().at("auto")))
     return answer
+
+
+def _offered() -> bytes:
+    """Return what tells one state of what is installed from another."""
+    try:
+        return read_regular(home().at("requests", FINGERPRINT), WANT_LIMIT)
+    except OSError:
+        return b""
+
+
+def _drop(*files: str) -> None:
+    for file in files:
+        try:
+            os.unlink(file)
+        except OSError:
+            continue
 
 
 def _keep(environment: Environment, answer: Answer, began: int) -> None:
@@ -137,12 +159,7 @@ def refused(environment: Environment) -> CudaswitchError | None:
 def forget() -> None:
     """Drop all answers: other toolkits are installed now."""
     folder = home().at("auto")
-    for name in listed(folder):
-        if name.startswith("%"):
-            try:
-                os.unlink(f"{folder}/{name}")
-            except OSError:
-                continue
+    _drop(*(f"{folder}/{name}" for name in listed(folder) if name.startswith("%")))
 
 
 def want_of(environment: Environment) -> Want | None:

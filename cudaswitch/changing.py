@@ -17,7 +17,7 @@ from cudaswitch.contents import read_contents
 from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.ownership import is_anothers
-from cudaswitch.paths import Home, listed, stores
+from cudaswitch.paths import FINGERPRINT, Home, listed, stores
 from cudaswitch.platforms import current_platform, expanded
 from cudaswitch.regular import read_regular
 from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
@@ -25,8 +25,6 @@ from cudaswitch.store import Store, compiler_for, find, rank, read_package, read
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import OPERATORS, Request, Version, parse_request
 
-FINGERPRINT = ".fingerprint"
-"""A digest of what is offered, beside the ready answers: where it changes, shells ask again."""
 _MOST_RANGES = 50
 """Answers for ranges that are kept. Beyond that all go: each is computed anew at each change."""
 _ANSWER_BYTES = 64 << 10
@@ -300,8 +298,11 @@ class OwnStore(Store):
 
     def _finish_removals(self) -> None:
         """Take the packages out, too, of toolkits whose removal was killed in between."""
-        removed = filter(None, map(read_toolkit, self.home.staging.glob(f"{REMOVED}-*")))
-        lost = {at for kit in removed for at in kit.packages}
+        lost: set[str] = set()
+        for folder in self.home.staging.glob(f"{REMOVED}-*"):
+            # Of one whose record is damaged they stay: `gc` finds them.
+            with contextlib.suppress(StoreError):
+                lost |= {at for kit in [read_toolkit(folder)] if kit for at in kit.packages}
         if not lost:
             return
         for at in sorted(lost - self.used()):

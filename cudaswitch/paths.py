@@ -20,6 +20,8 @@ MANIFEST = "cudaswitch.json"
 """The record in a toolkit's or package's folder; a folder without one does not count."""
 CONTENTS = "cudaswitch-files.json"
 """The list of a toolkit's files (see `contents`), beside its record."""
+FINGERPRINT = ".fingerprint"
+"""A digest of what is offered, beside the ready answers: where it changes, shells ask again."""
 
 
 class _Place:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 UNSAFE_IN_PATH = "'\"$`\\:;\n\r\t"
 """Characters that PATH, the loader or conda's own activation cannot carry in a toolkit path."""
+METAPACKAGE = "metapackage"
+"""Stands for a component where a package has no files, and depends on those that do, as
+conda-forge's `cuda-nvcc`."""
 _HEXADECIMAL = frozenset("0123456789abcdef")
 
 
@@ -66,6 +69,12 @@ class Entry(NamedTuple):
         }
 
 
+def _require_texts(*values: object) -> None:
+    """Raise TypeError for what a record should have as a text, and has not."""
+    if not all(isinstance(each, str) for each in values):
+        raise TypeError("it is not a text")
+
+
 def parents(path: str) -> Iterator[str]:
     """Yield the folders above a relative path, topmost first."""
     end = path.find("/")
@@ -77,9 +86,10 @@ def parents(path: str) -> Iterator[str]:
 class Package(NamedTuple):
     """One artifact as its maker ships it.
 
-    `component` is what it provides: `cuda` (a whole toolkit), `cudnn`, or a piece of a
-    toolkit such as `nvcc` or `cudart`. `cuda` says for which CUDA a cuDNN or piece was
-    built: a request text (`10.1`, `12`, `>=11.3,<12`) or None when unknown or not needed.
+    `component` is what it provides: `cuda` (a whole toolkit), `cudnn`, a piece of a
+    toolkit such as `nvcc` or `cudart`, or METAPACKAGE. `cuda` says for which CUDA a cuDNN or
+    piece was built: a request text (`10.1`, `12`, `>=11.3,<12`) or None when unknown or not
+    needed.
     `root` is the folder inside the archive that corresponds to CUDA_HOME (`` = the top).
     """
 
@@ -121,6 +131,9 @@ class Package(NamedTuple):
     def from_json(cls, data: dict[str, Any]) -> Package:
         known = {key: data[key] for key in cls._fields if key in data}
         entries = tuple(Entry(**entry) for entry in data["files"])
+        _require_texts(*(known[key] or "" for key in known if key != "size"))
+        for entry in entries:
+            _require_texts(entry.path, entry.sha256, entry.target or "", entry.placeholder or "")
         return cls(**{**known, "version": Version(data["version"]), "entries": entries})
 
 
@@ -180,6 +193,8 @@ class Toolkit(NamedTuple):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Toolkit:
+        texts = (data[key] for key in ("name", "path", "source", "platform"))
+        _require_texts(*texts, data.get("base") or "", *data["packages"])
         return cls(
             name=data["name"],
             version=Version(data["version"]),

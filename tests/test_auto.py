@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from checks import refused, succeeded
 from cudaswitch.platforms import current_platform
 from homes import Home
 from made_environments import Env
-from tools import executable
+from tools import console_script, executable
 
 KIT = "10.1.243+cudnn7.6.5"
 TELL = ("sh", "-c", 'echo "$CUDA_HOME:$LD_LIBRARY_PATH"')
@@ -193,6 +195,53 @@ def test_current_tells_why_there_is_none(stocked: Home, env: Env) -> None:
         )
     succeeded(stocked.run("pin", "system", "--global"))
     assert stocked.run("current", **active).stderr == ""
+
+
+@pytest.fixture
+def any_12(env: Env) -> dict[str, str]:
+    """The variables of an active environment that any CUDA 12 does for."""
+    env.dist("cupy-cuda12x", "13.0.0")
+    return {"VIRTUAL_ENV": str(env.prefix)}
+
+
+def test_a_refusal_goes_with_its_cause(home: Home, any_12: dict[str, str], tmp_path: Path) -> None:
+    """Another driver, or a shared store that has it now: neither is an installation here."""
+    new, old = {"CUDASWITCH_DRIVER": "550.54.14"}, {"CUDASWITCH_DRIVER": "450.80.02"}
+    lab = home.path / "lab"
+    shared = {"CUDASWITCH_STORES": str(lab)}
+    assert succeeded(home.run("current", **any_12, **new, **shared)) == ["none"]
+    kit = adoptable.toolkit(tmp_path / "cuda-12.4", "12.4.131")
+    succeeded(home.run("adopt", kit, CUDASWITCH_HOME=str(lab)))
+    assert succeeded(home.run("current", **any_12, **new, **shared))[1] == str(kit)
+    succeeded(home.run("adopt", kit))
+    done = home.run("current", **any_12, **old)
+    assert succeeded(done) == ["none"]
+    assert "cannot run here" in done.stderr
+    assert succeeded(home.run("exec", "--", *TELL, **any_12, **new))[0].startswith(f"{kit}:")
+    # So do shells, which read what is kept.
+    [kept] = (home.store / "auto").glob("%*")
+    assert kept.read_text().splitlines()[1].startswith(f"{kit}")
+
+
+def test_what_is_installed_while_somebody_asks(
+    home: Home, any_12: dict[str, str], tmp_path: Path
+) -> None:
+    """Answers are dropped by then, and what was true before is not kept for good."""
+    asked, go = tmp_path / "asked", tmp_path / "go"
+    smi = f"#!/bin/sh\ntouch '{asked}'\nwhile ! [ -e '{go}' ]; do sleep 0.05; done\n"
+    executable(tmp_path / "slow/nvidia-smi", f"{smi}echo 550.54.14, 8.0\n")
+    path = f"{tmp_path}/slow:{home.env['PATH']}"
+    succeeded(home.run("alias", "a", "12"))
+    command = [console_script(), "want", "--environment", any_12["VIRTUAL_ENV"]]
+    with subprocess.Popen(command, env=home.env | {"PATH": path}, cwd=tmp_path) as asking:
+        while not asked.exists():
+            assert asking.poll() is None
+            time.sleep(0.05)
+        kit = adoptable.toolkit(tmp_path / "cuda-12.4", "12.4.131")
+        succeeded(home.run("adopt", kit))
+        go.touch()
+    assert list((home.store / "auto").glob("%*")) == []
+    assert succeeded(home.run("current", **any_12, PATH=path))[1] == str(kit)
 
 
 PIECES = {

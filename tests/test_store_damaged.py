@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -127,6 +128,28 @@ def test_a_link_to_nothing_is_none(stocked: Home, tmp_path: Path, kind: str) -> 
     [kept] = stocked.store.glob(f"set-aside/*/{kind}/*")
     assert kept.readlink() == tmp_path / "gone"
     assert "2 toolkits of 2 packages" in stocked.run("verify").stderr
+
+
+def test_a_damaged_record_of_what_was_being_removed(stocked: Home) -> None:
+    """A removal was killed, and the disk has lost what its record held."""
+    folder = stocked.store / f".staging/removed-{FULL}-00000000"
+    folder.mkdir(parents=True)
+    (folder / MANIFEST).touch()
+    succeeded(stocked.run("alias", "a", "10.1"))
+    assert findings(stocked) == set()
+    succeeded(stocked.run("gc"))
+
+
+@pytest.mark.parametrize("value", [5, ["10.1"], {}])
+@pytest.mark.parametrize("key", ["name", "path", "source", "platform"])
+def test_a_record_with_other_kinds_of_values(three: Home, key: str, value: object) -> None:
+    record = three.store / "toolkits" / FULL / MANIFEST
+    record.write_text(json.dumps(json.loads(record.read_text()) | {key: value}))
+    done = three.run("list")
+    assert "internal error" not in done.stderr
+    assert went_on(done, record)
+    succeeded(three.run("verify", "--repair"))
+    assert findings(three) == set()
 
 
 def test_what_cannot_be_mended_stops_no_other(

@@ -82,7 +82,7 @@ def means_auto(what: str) -> bool:
 def chosen_here(what: str) -> tuple[Version | None, bool]:
     """Tell which CUDA that is installed `auto` means, and whether it lacks what is opened of it."""
     kits = all_present() if means_auto(what) else []
-    answer = resolved(required_environment(os.environ, what), kits) if kits else None
+    answer = resolved(required_environment(os.environ, ""), kits) if kits else None
     chosen = (kit.version for kit in kits if answer and kit.name == answer.toolkit)
     return next(chosen, None), bool(answer and answer.absent)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cudaswitch.changing import FINGERPRINT
+from cudaswitch.paths import FINGERPRINT
 from faults.changing_commands import Operation, World
 from faults.runner import Act, Ran
 
