@@ -82,7 +82,8 @@ class Hashes:
 
     def __exit__(self, *_: object) -> None:
         if self._pool:
-            self._pool.shutdown()
+            # Where nobody asks for them any more, as after an interrupt, those in the queue go.
+            self._pool.shutdown(cancel_futures=True)
 
     def of(self, path: Path, status: os.stat_result) -> Future[str | None]:
         """Promise the hash of a regular file, None where it cannot be read."""

@@ -155,7 +155,7 @@ def limited(handler: Handler, argument: str) -> None:
 
     `cut`: every third range is cut in half. `few`: of more than four at a time one is refused.
     `whole`: a range gets the whole file. `changing`: other content from the third range on.
-    `wrong`: the bytes of another range. `denied`: ranges are forbidden.
+    `wrong`: the bytes of another range. `denied`: ranges are forbidden. `mute`: they are silence.
     """
     rate, _, kind = argument.partition(",")
     owner, ranged = handler.owner, "Range" in handler.headers
@@ -188,6 +188,8 @@ def limited(handler: Handler, argument: str) -> None:
         shift = 5 if kind == "wrong" else 0
         span = f"bytes {start + shift}-{end - 1 + shift}/{size}"
         handler.head(206, ("Content-Length", end - start), ("Content-Range", span), *tags.items())
+        if kind == "mute":
+            silent(handler, "")
         half = (end - start) // 2 if kind == "cut" and number % 3 == 0 else end - start
         handler.body(handler.data[start : start + half], float(rate))
     finally:

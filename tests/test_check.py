@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -250,6 +252,32 @@ class TestAnotherKindOfLibrary:
         made_libraries.library(tmp_path / "lib/libstrange.so.4", "libstrange.so.4", "")
         found = self.check(tmp_path, "libx.so.1", "", needed=["libstrange.so.4"], code=1)
         assert found["status"] == "failed"
+
+    def test_that_prints(self, tmp_path: Path) -> None:
+        """As cuDNN does where it is told to log to stdout."""
+        code = "#include <stdio.h>\n__attribute__((constructor)) static void start(void) {"
+        found = self.check(tmp_path, "libx.so.1", code + ' puts("I! started"); fflush(stdout); }')
+        assert found["status"] == "passed"
+
+    def test_that_ends_the_process(self, tmp_path: Path) -> None:
+        code = "#include <unistd.h>\n__attribute__((constructor)) static void start(void) {"
+        found = self.check(tmp_path, "libx.so.1", code + " _exit(0); }", code=1)
+        assert (found["status"], found["detail"]) == ("failed", "loading it ends the process")
+
+    def test_that_takes_long_is_not_waited_for_after_an_interrupt(self, tmp_path: Path) -> None:
+        code = "#include <fcntl.h>\n#include <unistd.h>\n"
+        code += "__attribute__((constructor)) static void start(void) {"
+        code += f' open("{tmp_path}/began", O_CREAT, 0600); sleep(60); }}'
+        home = make_home(tmp_path / "home")
+        slow = Made("nvidia-cuda-cupti-cu12", "12.9.79", "cuda_cupti", "libx.so.1", code, "")
+        succeeded(home.run("install", *made_libraries.wheels(tmp_path, [LIBRARIES[0], slow])))
+        command = [console_script(), "check", "12.9"]
+        with subprocess.Popen(command, env=home.env, stdout=subprocess.DEVNULL) as checking:
+            while not (tmp_path / "began").exists():
+                assert checking.poll() is None
+                time.sleep(0.05)
+            checking.send_signal(signal.SIGINT)
+            assert checking.wait(20) == 130
 
     def test_that_crashes(self, tmp_path: Path) -> None:
         code = "__attribute__((constructor)) static void start(void) { __builtin_trap(); }"

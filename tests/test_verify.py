@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
 import signal
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ import pytest
 import builders
 from adoptable import smallest
 from checks import refused, snapshot, succeeded
+from cudaswitch.verifying import Hashes
 from folder_server import FolderServer
 from homes import Home
 from preloaded import preloaded
@@ -259,6 +263,18 @@ def test_killed_while_mending_the_next_run_ends_right(
         }
         assert left == before
     assert kills, f"no call of {step}"
+
+
+def test_an_interrupt_does_not_wait_for_what_is_in_the_queue(tmp_path: Path) -> None:
+    promised: list[Future[str | None]] = []
+    with contextlib.suppress(KeyboardInterrupt), Hashes() as hashes:
+        for number in range(60):
+            path = tmp_path / str(number)
+            path.touch()
+            os.truncate(path, 64 << 20)
+            promised.append(hashes.of(path, path.stat()))
+        raise KeyboardInterrupt
+    assert sum(each.cancelled() for each in promised) > 30
 
 
 def test_a_store_that_cannot_be_written_is_verified(stocked: Home) -> None:

@@ -46,6 +46,16 @@ class Done(NamedTuple):
         return self.ended or said
 
 
+_running: set[subprocess.Popen[bytes]] = set()
+"""Those of all threads."""
+
+
+def end_all() -> None:
+    """End what other threads run."""
+    for child in list(_running):
+        _end(child)
+
+
 def run(
     command: Sequence[str], environment: Mapping[str, str], folder: Path, seconds: float
 ) -> Done:
@@ -67,6 +77,7 @@ def run(
     except OSError as error:
         return Done(_NOT_STARTED, "", f"cannot run `{command[0]}`: {error.strerror}", seconds)
     code: int | None = None
+    _running.add(child)
     with child:
         try:
             out, err = child.communicate(timeout=seconds)
@@ -77,6 +88,8 @@ def run(
         except BaseException:
             _end(child)
             raise
+        finally:
+            _running.discard(child)
     return Done(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), seconds)
 
 

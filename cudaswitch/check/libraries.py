@@ -47,10 +47,17 @@ def prove(inventory: Inventory, environment: Mapping[str, str], folder: Path) ->
         done = bounded.run(command, environment, folder, _SECONDS)
         if done.code != 0:
             return _result(library, "failed", f"loading it {done.ended or done.trouble}")
+        if not done.out:
+            return _result(library, "failed", "loading it ends the process")
         return _judged(library, call, json.loads(done.out))
 
     with ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1)) as pool:
-        yield from pool.map(one, list(inventory.libraries()))
+        try:
+            yield from pool.map(one, list(inventory.libraries()))
+        except BaseException:
+            # No interrupt reaches them, and the threads wait for them.
+            bounded.end_all()
+            raise
 
 
 def _asked_for(library: Library, searched: list[str]) -> str:

@@ -9,6 +9,9 @@ from cudaswitch import settings
 from cudaswitch.errors import RequestError
 from cudaswitch.namedtuples import NamedTuple
 
+GRACE = 1.0
+"""Seconds for which a transfer that is to end is waited for."""
+
 
 class Access(NamedTuple):
     """How a server is reached; what is empty or None is as for every other.

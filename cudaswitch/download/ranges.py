@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 
-from cudaswitch.download.access import Access, Limits
+from cudaswitch.download.access import GRACE, Access, Limits
 from cudaswitch.download.cache import Part, Record, Span, gaps
 from cudaswitch.download.client import Session, ask, new_session, range_of, read_some
 from cudaswitch.download.failures import AGAIN, Pace, StoppedError, TransientError
@@ -90,8 +90,10 @@ class Ranges:
                 told = front
         finally:
             self._end.set()
+            # One that waits for a silent server is not waited for.
+            until = time.monotonic() + GRACE
             for thread in threads:
-                thread.join(self.limits.timeout)
+                thread.join(max(0.0, until - time.monotonic()))
         self.on_arrival(self._arrived)
         if gaps(self.part.spans(), total):
             raise next(

@@ -10,11 +10,8 @@ from threading import Event, Thread
 from typing import TypeVar
 
 from cudaswitch import settings
-from cudaswitch.download.access import ANYBODY, Access
+from cudaswitch.download.access import ANYBODY, GRACE, Access
 from cudaswitch.download.fetching import fetch
-
-_GRACE = 1.0
-"""Seconds for which a transfer that is to end is waited for."""
 
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
@@ -97,7 +94,7 @@ def at_once(
     except BaseException:
         stop.set()
         for thread in threads:
-            thread.join(_GRACE)
+            thread.join(GRACE)
         raise
     return [answers[number] for number in range(len(todo))]
 

@@ -10,8 +10,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
 from cudaswitch import settings
 from cudaswitch.download.access import Limits
@@ -32,6 +34,8 @@ _SETTINGS = {
 }
 MEMORY = 2 << 30
 """Bytes of memory that pip may have."""
+_LOOK = 0.2
+"""Seconds between looks whether it is to end."""
 _FULL = re.compile(rf"\[Errno (?:{'|'.join(map(str, FULL))})\]")
 _UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Max retries exceeded")
 _CAUSE = re.compile(
@@ -55,8 +59,17 @@ def pip_command() -> list[str]:
     )
 
 
-def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = False) -> str:
+def run_pip(
+    arguments: Sequence[str],
+    what: str,
+    *,
+    offline: bool,
+    show: bool = False,
+    stop: Event | None = None,
+) -> str:
     """Run pip for `what` and return its output; with `show`, its progress goes to stderr.
+
+    Another thread ends it with `stop`.
 
     Raises SourceError with pip's own last error, without credentials.
     """
@@ -73,14 +86,16 @@ def run_pip(arguments: Sequence[str], what: str, *, offline: bool, show: bool = 
         )
     except OSError as error:
         raise SourceError(f"cannot start pip: {error.strerror}") from None
-    out, err = _bounded(pip, what)
+    out, err = _bounded(pip, what, stop)
     if pip.returncode == 0:
         return (out or b"").decode(errors="replace")
     # Of certificates it tells on stdout.
     raise _failure(what, ((out or b"") + err).decode(errors="replace"), offline)
 
 
-def _bounded(pip: subprocess.Popen[bytes], what: str) -> tuple[bytes | None, bytes]:
+def _bounded(
+    pip: subprocess.Popen[bytes], what: str, stop: Event | None
+) -> tuple[bytes | None, bytes]:
     """Wait for pip and return what it said, within bounds: an index may send without end."""
     seconds = Limits.from_environment().seconds
     try:
@@ -88,12 +103,14 @@ def _bounded(pip: subprocess.Popen[bytes], what: str) -> tuple[bytes | None, byt
             # It may have ended already.
             with contextlib.suppress(OSError, ValueError):
                 resource.prlimit(pip.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
-        return pip.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not (stop and stop.is_set()):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return pip.communicate(timeout=min(left, _LOOK) if stop else left)
         raise SourceError(
             f"pip took longer than {seconds:g} s for {what}",
             "set CUDASWITCH_MAX_TIME to allow more",
-        ) from None
+        )
     finally:
         if pip.poll() is None:
             pip.kill()

@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from email import message_from_string
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -160,7 +161,7 @@ def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
     asked = {"cuda": (_META,), "cudnn": tuple(f"nvidia-cudnn-cu{major}" for major in _CUDNN_FOR)}
     projects = [name for component in sought.components for name in asked[component]]
     answers = at_once(
-        lambda name, _: _try_versions(name, platform, offline), projects, len(projects)
+        lambda name, stop: _try_versions(name, platform, offline, stop), projects, len(projects)
     )
     if all(isinstance(answer, SourceError) for answer in answers):
         raise next(answer for answer in answers if isinstance(answer, SourceError))
@@ -182,10 +183,12 @@ def _listed(component: str, version: Version, cuda: str, platform: str) -> Liste
     return Listed(component, version, cuda, platform, "pypi", has_nvcc=has_nvcc)
 
 
-def _try_versions(project: str, platform: str, offline: bool) -> list[Version] | SourceError:
+def _try_versions(
+    project: str, platform: str, offline: bool, stop: Event
+) -> list[Version] | SourceError:
     """Return the versions, or why there are none: no wheel for a platform is no failure."""
     try:
-        return _versions(project, offline, platform)
+        return _versions(project, offline, platform, stop)
     except SourceError as error:
         return error
 
@@ -203,12 +206,14 @@ def _offered(offline: bool) -> list[Version]:
     return _versions(_META, offline, current_platform())
 
 
-def _versions(project: str, offline: bool, platform: str) -> list[Version]:
+def _versions(
+    project: str, offline: bool, platform: str, stop: Event | None = None
+) -> list[Version]:
     search = ["index", "versions", "--only-binary=:all:", *tags_of(platform), project]
     what = "the list of CUDA releases" if project == _META else f"the versions of {project}"
     texts = kept_versions(project, platform) if offline else []
     try:
-        found = _OFFERED.search(run_pip(search, what, offline=offline))
+        found = _OFFERED.search(run_pip(search, what, offline=offline, stop=stop))
     except SourceError:
         if not texts:
             raise

@@ -8,13 +8,14 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from cudaswitch.download.cache import Part, gaps
 from cudaswitch.download.fetching import fetch
-from cudaswitch.download.ranges import is_worth_it
+from cudaswitch.download.ranges import CONNECTIONS, is_worth_it
 from cudaswitch.errors import SourceError
 from http_modes import random_bytes
 from http_server import Server
@@ -113,6 +114,19 @@ def test_killed_again_and_again(server: Server, cache: Path) -> None:
     assert path.read_bytes() == CONTENT
     # What was in the sockets of up to nine connections is lost with each kill.
     assert server.sent < len(CONTENT) + (killed + 1) * (9 << 20)
+
+
+def test_an_interrupt_does_not_wait_for_silent_connections(
+    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "60")
+    command = [sys.executable, "-c", FETCH, server.url(f"limited:{RATE // 8},mute"), str(cache)]
+    with subprocess.Popen(command, env=os.environ, stderr=subprocess.DEVNULL) as process:
+        while server.ranges < CONNECTIONS:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == -signal.SIGINT
 
 
 def test_a_journal_that_was_cut(tmp_path: Path) -> None:
