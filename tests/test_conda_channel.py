@@ -355,6 +355,18 @@ def test_limits(server: FolderServer, tmp_path: Path, monkeypatch: pytest.Monkey
         obtain(tmp_path, "10.1", channel)
 
 
+def test_many_records_of_much_are_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them is small enough; those that nobody wants count for nothing."""
+    monkeypatch.setattr("cudaswitch.sources.repodata.RECORDS_LIMIT", 1095)
+    records = {f"{name}-{n}-0.conda": {"x": "y" * 90} for name in ("cuda", "b") for n in range(11)}
+    raw = json.dumps({"packages.conda": records}).encode()
+    assert len(list(read_records(iter([raw]), lambda name: name == "b"))) == 11
+    records["cuda-12-0.conda"] = {"x": "y"}
+    raw = json.dumps({"packages.conda": records}).encode()
+    with pytest.raises(ValueError, match="its records of CUDA are too large"):
+        list(read_records(iter([raw]), lambda name: name == "cuda"))
+
+
 @pytest.mark.parametrize("step", [1, 7, 64, 1 << 20])
 def test_records_are_the_same_however_they_arrive(step: int) -> None:
     data = {

@@ -165,8 +165,10 @@ def test_shards_that_cannot_be_used(server: FolderServer, content: Any) -> None:
         pack({"info": {}, "shards": {"cudnn": b"0" * 32}}),
         zstd.compress(b"\x91" * 100_000), zstd.compress(b"\xdd\xff\xff\xff\xff"),
         zstd.compress(b"\x81\x80\xc0"),
+        # A million empty maps, or lists: some KB that take a hundred MB of memory.
+        *(zstd.compress(b"\xdd\0\x10\0\0" + kind * (1 << 20)) for kind in (b"\x80", b"\x90")),
     ],
-    ids=range(13),
+    ids=range(15),
 )  # fmt: skip
 def test_an_index_of_shards_that_cannot_be_used(server: FolderServer, index: bytes) -> None:
     server.instead[INDEX] = index

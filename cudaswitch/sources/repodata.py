@@ -35,6 +35,8 @@ PLAIN_LIMIT = 8 << 30
 """Bytes of an index, decoded."""
 VALUE_LIMIT = 2 << 20
 """Characters of one record, or of another value that is skipped."""
+RECORDS_LIMIT = 48 << 20
+"""Characters of all records of CUDA that an index may have; one takes some 800."""
 RECORDS = 50_000
 """Records of CUDA that an index may have; the largest channel has a fifth of it."""
 
@@ -135,7 +137,7 @@ def read_records(
     pieces: Iterator[bytes], wanted: Callable[[str], bool]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the wanted records of an index. Raises ValueError where it is none."""
-    text = _Text(pieces)
+    text, length = _Text(pieces), 0
     for section in text.members():
         if section not in _SECTIONS:
             text.value()
@@ -143,6 +145,10 @@ def read_records(
         for file in text.members():
             record = text.value()
             if wanted(file.rsplit("-", 2)[0]) and isinstance(record, dict):
+                # A list takes many times the memory of the two characters that it is written with.
+                length += text.length
+                if length > RECORDS_LIMIT:
+                    raise ValueError("its records of CUDA are too large")
                 yield file, record
     text.end()
 
@@ -155,6 +161,8 @@ class _Text:
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
         self._json = json.JSONDecoder()
         self._text, self._at, self._count = "", 0, 0
+        self.length = 0
+        """Characters of the value that was taken last."""
 
     def members(self) -> Iterator[str]:
         """Yield the keys of an object; whoever asks takes the value before going on."""
@@ -183,7 +191,7 @@ class _Text:
             # A number may go on in the next piece.
             if end == len(self._text) and self._more():
                 continue
-            self._at = end
+            self.length, self._at = end - self._at, end
             return value
 
     def end(self) -> None:

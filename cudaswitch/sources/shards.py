@@ -21,8 +21,10 @@ from cudaswitch.paths import cache
 INDEX = "repodata_shards.msgpack.zst"
 LIMIT = 64 << 20
 """Bytes of one file as it is sent."""
-PLAIN_LIMIT = 256 << 20
-"""Bytes of one file, decoded."""
+PLAIN_LIMIT = 32 << 20
+"""Bytes of one file, decoded; the largest of conda-forge have a few MiB."""
+VALUES = 1_000_000
+"""Maps and lists of one file, each of which takes many times the byte that it is written with."""
 
 
 def read_shards(
@@ -54,8 +56,16 @@ def _content(source: Source) -> dict[Any, Any]:
         data += piece
         if len(data) > PLAIN_LIMIT:
             raise ValueError("it is too large")
+    left = iter(range(VALUES))
+
+    def counted(value: Any) -> Any:
+        if next(left, None) is None:
+            raise ValueError("it has too many values")
+        return value
+
     try:
-        return _map(msgpack.unpackb(data, strict_map_key=False))
+        hooks = {"object_hook": counted, "list_hook": counted}
+        return _map(msgpack.unpackb(data, strict_map_key=False, **hooks))
     except TypeError:
         raise ValueError("a map is the key of a map") from None
 
