@@ -39,7 +39,7 @@ def change(name: str, value: Value | None) -> None:
         sweep_beside([path])
         if text != before:
             _write(path, name, value)
-    except (TOMLKitError, UnicodeDecodeError, AttributeError) as error:
+    except (TOMLKitError, UnicodeDecodeError) as error:
         raise RequestError(f"`{path}` is not valid TOML: {error}", "fix the file") from None
     except OSError as error:
         why, hint = error.strerror, hint_for(error, "check who owns it")
@@ -74,6 +74,10 @@ def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:
     table = document
     for each in outer:
         table = table.setdefault(each, tomlkit.table())
+        if not isinstance(table, dict):
+            raise RequestError(
+                f"`{each}` in `{path}` is not a table", f"cudaswitch config unset {each}"
+            )
     if value is None:
         table.pop(last, None)
         if outer and not table.as_string().strip():

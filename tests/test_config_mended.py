@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adoptable import smallest
-from checks import succeeded
+from checks import refused, succeeded
 from homes import Home
 
 TWO = 'jobs = "x"\nwait = "y"\n'
@@ -41,6 +41,17 @@ def test_one_after_the_other_is_mended(home: Home, text: str, commands: tuple[st
     assert f"`{name}`" not in done.stderr
     succeeded(home.run("config", *commands[1].split()))
     assert home.run("list").returncode == 0
+
+
+@pytest.mark.parametrize("text", ["'https://a'", "5", "[1]", "true", "2020-01-01"])
+@pytest.mark.parametrize("words", ["set mirrors.conda https://h/x", "unset mirrors.conda"])
+def test_a_value_where_a_table_belongs(home: Home, text: str, words: str) -> None:
+    file = written(home, f"mirrors = {text}\n")
+    done = home.run("config", *words.split())
+    refused(done, f"`mirrors` in `{file}` is not a table", hint="cudaswitch config unset mirrors")
+    assert file.read_text() == f"mirrors = {text}\n"
+    succeeded(home.run("config", "unset", "mirrors"))
+    succeeded(home.run("config", *words.split()))
 
 
 def test_all_that_is_left_is_named(home: Home) -> None:
