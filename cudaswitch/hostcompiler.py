@@ -131,8 +131,8 @@ def choice(home: Path, cuda: Version) -> str | None:
     if not os.path.exists(home / "bin/nvcc") or not any(os.path.exists(at) for at in headers):
         return None
     folders = search_path(os.environ).split(os.pathsep)
-    others = [at for at in folders if at and not kind_of(Path(at).parent)]
-    # Nothing at all would be the working directory.
+    # A relative one, or nothing at all, would be another folder in each directory.
+    others = [at for at in folders if os.path.isabs(at) and not kind_of(Path(at).parent)]
     path = os.pathsep.join(others) or os.defpath
     found = what_compiles(home, cuda, {"PATH": path}, packages=False)
     if found.default is None or found.fits:

@@ -274,6 +274,16 @@ class TestChoice:
         kit = with_nvcc(tmp_path / "kit", 11)
         assert hostcompiler.choice(kit, Version("11.8")) == f"{tmp_path}/bin/g++-11"
 
+    def test_a_relative_folder_is_another_in_each_directory(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = compilers(tmp_path / "bin", "12", default="12")["PATH"]
+        compilers(tmp_path / "tools", "11")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("PATH", f"./tools:{path}")
+        kit = with_nvcc(tmp_path / "kit", 11)
+        assert hostcompiler.choice(kit, Version("11.8")) in (None, "/usr/bin/g++-11")
+
     def test_nothing_to_choose(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", compilers(tmp_path / "bin", "11", "12", default="12")["PATH"])
         without_headers = tmp_path / "bare"
