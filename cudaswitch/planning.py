@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cudaswitch.errors import StoreError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.toolkit import Package, Toolkit, platform_of, toolkit_name
+from cudaswitch.toolkit import METAPACKAGE, Package, Toolkit, platform_of, toolkit_name
 from cudaswitch.versions import Version, parse_request
 
 _LIBRARY = "libcudnn"
 """conda-forge's package of cuDNN's libraries; `libcudnn-dev` has the rest."""
+_CORE = ("nvcc", "cudart", "crt", "nvvm")
+"""Components that compile only with those of their own release, whose number they have."""
 
 
 class Recipe(NamedTuple):
@@ -227,23 +229,27 @@ class Holdings(NamedTuple):
 def release_of_pieces(packages: Sequence[Package]) -> Version | None:
     """Read the release of loose pieces off nvcc, else off the runtime; None without pieces.
 
-    Raises StoreError where neither is among them.
+    Raises StoreError where neither is among them, or where they are of several releases.
     """
-    pieces = {
-        package.component: package
-        for package in packages
-        if package.component not in ("cuda", "cudnn")
-    }
-    for component in ("nvcc", "cudart"):
-        if component in pieces:
-            return pieces[component].version
+    pieces = [package for package in packages if package.component not in ("cuda", "cudnn")]
     if not pieces:
         return None
-    names = ", ".join(sorted(package.name for package in pieces.values()))
-    raise StoreError(
-        f"a toolkit cannot be made from {names} alone",
-        "install it together with the CUDA runtime (cudart) of the same release, in one command",
-    )
+    core = [package for package in pieces if package.component in _CORE]
+    releases = {package.version.minor: package for package in core}
+    if len(releases) > 1:
+        named = ", ".join(f"{one.name} {one.version}" for one in releases.values())
+        raise StoreError(
+            f"these belong to different CUDA releases, and do not compile together: {named}",
+            "install the packages of one release at a time",
+        )
+    for component in ("nvcc", "cudart"):
+        if versions := [package.version for package in core if package.component == component]:
+            return max(versions)
+    names = ", ".join(sorted({package.name for package in pieces}))
+    hint = "install it together with the CUDA runtime (cudart) of the same release, in one command"
+    if any(package.component == METAPACKAGE for package in pieces):
+        hint = "it has no files: install it together with what it depends on, in one command"
+    raise StoreError(f"a toolkit cannot be made from {names} alone", hint)
 
 
 def _is_rest(package: Package) -> bool:

@@ -13,7 +13,13 @@ from typing import Any, ClassVar
 
 from conda_package_streaming.package_streaming import CondaComponent, tar_generator
 
-from cudaswitch.archives.components import CUDA_NUMBERED, component_of, evidence, is_settled
+from cudaswitch.archives.components import (
+    CUDA_NUMBERED,
+    component_of,
+    evidence,
+    is_settled,
+    named_component,
+)
 from cudaswitch.archives.conda_lists import (
     FILES,
     HAS_PREFIX,
@@ -34,7 +40,7 @@ from cudaswitch.archives.tarball import Pieces, TarReader
 from cudaswitch.archives.threads import ahead
 from cudaswitch.archives.zips import Record, ZipDirectory
 from cudaswitch.errors import RequestError
-from cudaswitch.toolkit import Package
+from cudaswitch.toolkit import METAPACKAGE, Package
 from cudaswitch.versions import Version, parse_request
 
 INDEX = "info/index.json"
@@ -77,8 +83,11 @@ class CondaLayout(Layout):
     def is_known(self) -> bool:
         if self._index is None:
             return False
-        listed = self.witness.texts.keys() & {PATHS, FILES}
-        return bool(listed) or is_settled(_string(self._index, "name"), self.witness.proofs)
+        name, texts = _string(self._index, "name"), self.witness.texts
+        if PATHS in texts or is_settled(name, self.witness.proofs):
+            return True
+        # Whether these have files of their own, or links alone, only PATHS tells.
+        return FILES in texts and named_component(name) not in ("nvcc", "cudart")
 
     def package(self) -> Package:
         index = self._index
@@ -86,8 +95,10 @@ class CondaLayout(Layout):
             raise ForeignError("is not a conda package: it has no info/index.json")
         name, build = _string(index, "name"), _string(index, "build")
         version = Version(_string(index, "version"))
-        proofs = self.witness.proofs.union(*map(evidence, self.listed() or ()))
-        component = component_of(name, proofs)
+        listed = self.listed()
+        component = component_of(name, self.witness.proofs.union(*map(evidence, listed or ())))
+        if listed is not None and not {each.type for each in listed.values()} & {"file", None}:
+            component = METAPACKAGE
         return checked_package(
             Package(
                 name=name,

@@ -1,0 +1,63 @@
+"""What a toolkit may be made of: pieces of one release, and not what merely depends on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import builders
+from checks import refused, succeeded
+from homes import Home
+from stock import stored
+
+NVCC, CUDART = ("nvcc", "12.4.131"), ("runtime", "12.4.127")
+LIBRARY = {"nvcc": "nvvm/lib64/libnvvm.so", "runtime": "lib/libcudart.so.12", "cublas": "lib/x"}
+
+
+def wheel(folder: Path, piece: str, version: str) -> Path:
+    """Return a wheel of CUDA 12 or later as NVIDIA names them, with one file."""
+    library = {f"nvidia/{piece}/{LIBRARY[piece]}": f"{piece} {version}".encode()}
+    name = f"nvidia-cuda-{piece}".replace("cuda-cublas", "cublas")
+    return builders.wheel(folder, name, version, "py3-none-manylinux1_x86_64", tree=library)
+
+
+def conda(folder: Path, name: str, tree: builders.Tree) -> Path:
+    depends = [f"{name}-impl 12.4.131"]
+    return builders.conda_package(
+        folder, name, "12.4.131", "0", "linux-64", tree, depends=depends, form="conda"
+    )
+
+
+@pytest.mark.parametrize("other", [("nvcc", "13.0.88"), ("runtime", "12.6.77")])
+def test_several_releases_make_no_toolkit(
+    home: Home, tmp_path: Path, other: tuple[str, str]
+) -> None:
+    """They would not compile together, and nobody could tell which release it is."""
+    wheels = [wheel(tmp_path, *piece) for piece in (NVCC, CUDART, other)]
+    done = home.run("install", *wheels)
+    refused(done, "different CUDA releases", hint="the packages of one release at a time")
+    assert "nvidia-cuda-runtime 12.4.127" in done.stderr
+    assert f"nvidia-cuda-{other[0]} {other[1]}" in done.stderr
+    assert stored(home)["toolkits"] == []
+    assert succeeded(home.run("install", *wheels[:2])) == ["12.4.131"]
+
+
+def test_libraries_have_numbers_of_their_own(home: Home, tmp_path: Path) -> None:
+    pieces = (NVCC, CUDART, ("cublas", "11.9.2"))
+    wheels = [wheel(tmp_path, *piece) for piece in pieces]
+    assert succeeded(home.run("install", *wheels)) == ["12.4.131"]
+
+
+@pytest.mark.parametrize("tree", [{}, {"lib/libx.so": builders.Link("../targets/libx.so")}])
+@pytest.mark.parametrize("name", ["cuda-nvcc", "cuda-cudart"])
+def test_what_depends_on_them_is_none_of_them(
+    home: Home, tmp_path: Path, name: str, tree: builders.Tree
+) -> None:
+    """conda-forge's `cuda-nvcc` has no files."""
+    empty = conda(tmp_path, name, tree)
+    hint = "it has no files: install it together with what it depends on, in one command"
+    refused(home.run("install", empty), f"cannot be made from {name} alone", hint=hint)
+    assert stored(home)["toolkits"] == []
+    rest = conda(tmp_path, "cuda-nvcc-tools", {"bin/nvcc": b"x"})
+    assert succeeded(home.run("install", empty, rest)) == ["12.4.131"]
