@@ -290,7 +290,10 @@ def adoption(
     made = (Recipe(kit, ()), *holdings.with_cudnn(kit))
     for recipe in made:
         present = kits.get(recipe.toolkit.name)
-        if present and (present.source, present.path) != ("system", recipe.toolkit.path):
+        if not present or (present.source, present.path) == ("system", recipe.toolkit.path):
+            continue
+        # One that was moved is back where it is now.
+        if present.source != "system" or os.path.isdir(present.ground):
             raise StoreError(
                 f"`{path}` would be toolkit {present.name}, which already exists, at"
                 f" `{present.path}`",

@@ -226,6 +226,12 @@ BAD = {
 }
 
 
+def test_a_file_of_a_toolkit_is_not_what_is_adopted(home: Home, tmp_path: Path) -> None:
+    place = toolkit(tmp_path / "cuda 11.2")
+    for file in ("bin/nvcc", "lib64/libcudart.so.11.0"):
+        refused(home.run("adopt", place / file), "is a file", hint=f"cudaswitch adopt '{place}'")
+
+
 @pytest.mark.parametrize("bad", BAD)
 def test_what_is_no_toolkit_is_refused(home: Home, tmp_path: Path, bad: str) -> None:
     make, words = BAD[bad]

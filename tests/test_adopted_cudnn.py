@@ -190,7 +190,10 @@ def test_folders_of_both_are_merged(home: Home, tmp_path: Path) -> None:
     assert sorted(path.name for path in (place / "share/doc").iterdir()) == ["a"]
 
 
-def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(home: Home, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(
+    home: Home, tmp_path: Path, is_removed: bool
+) -> None:
     place, moved = toolkit(tmp_path / "cuda"), tmp_path / "moved"
     cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
     succeeded(home.run("adopt", place))
@@ -215,11 +218,14 @@ def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(home: Home, tmp_pa
         f"`{place}` that {name} is based on is gone",
         hint="adopt it",
     )
-    succeeded(home.run("remove", "11.2.152"))
-    refused(home.run("exec", "11.2", "--", "true"), gone, hint=f"remove {name}")
-    succeeded(home.run("adopt", moved))
+    if is_removed:
+        succeeded(home.run("remove", "11.2.152"))
+        refused(home.run("exec", "11.2", "--", "true"), gone, hint=f"remove {name}")
+    assert succeeded(home.run("adopt", moved)) == [f"11.2.152  {moved}"]
     assert succeeded(home.run("exec", name, "--", "nvcc"))[0].endswith("V11.2.152")
-    succeeded(home.run("verify", name))
+    assert succeeded(home.run("current"))[1] == str(home.store / "toolkits" / name)
+    succeeded(home.run("verify"))
+    assert not any("gone" in row for row in succeeded(home.run("list")))
 
 
 @pytest.mark.toolkit

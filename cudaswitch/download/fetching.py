@@ -108,7 +108,7 @@ def open_local(
     if stat.S_ISDIR(status.st_mode):
         raise SourceError(
             f"`{path}` is a folder, not an archive",
-            f"if it is a toolkit: `cudaswitch adopt {quote(str(path))}`",
+            f"if it is a toolkit: `cudaswitch adopt {quote(str(path))}`; cuDNN needs its archive",
         )
     if not stat.S_ISREG(status.st_mode):
         raise SourceError(f"`{path}` is not a regular file", "name an archive")

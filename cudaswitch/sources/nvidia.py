@@ -47,7 +47,7 @@ def obtain(
 ) -> Delivery:
     """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
 
-    The archives lie, under their names, in a fresh folder in `workdir`.
+    The archives lie, under their names, each in a fresh folder of its own in `workdir`.
     Raises SourceError or RequestError.
     """
     offers, release = _offers(request, components, platform, offline)

@@ -48,7 +48,10 @@ def resolved(path: Path) -> Path:
             f"`{path}` is not a toolkit: {reason}", "cudaswitch adopt --scan"
         ) from None
     if os.path.isfile(real):
-        raise SourceError(f"`{path}` is a file", f"cudaswitch install {quote(str(path))}")
+        whole = (at for at in real.parents if os.path.exists(at / "bin/nvcc") and _is_toolkit(at))
+        top = next(whole, None)
+        hint = f"adopt {quote(str(top))}" if top else f"install {quote(str(path))}"
+        raise SourceError(f"`{path}` is a file", f"cudaswitch {hint}")
     if not _is_toolkit(real):
         raise SourceError(
             f"`{path}` is not a CUDA toolkit: it has neither bin/nvcc nor libcudart",
