@@ -79,7 +79,7 @@ class Home:
     ) -> subprocess.CompletedProcess[str]:
         """Run the installed `cudaswitch`; `variables` are set for it, None takes one away."""
         env = self._changed(variables)
-        if env["LC_ALL"] != LOCALE or any(name.startswith(_AT_START) for name in env):
+        if env.get("LC_ALL") != LOCALE or any(name.startswith(_AT_START) for name in env):
             return self._start([console_script(), *arguments], cwd, env, stdin, timeout)
         command = [str(console_script()), *map(os.fspath, arguments)]
         with tempfile.TemporaryFile() as given:
