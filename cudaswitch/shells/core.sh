@@ -153,8 +153,8 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
 # been tried.
 __cudaswitch_settled() {
     \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset _csw_cxx IFS
-    \local _csw_theirs _csw_spared
-    IFS=' ' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-} _csw_names=''
+    \local _csw_theirs _csw_spared _csw_xla
+    IFS=' ' _csw_xla='' _csw_want=$1 _csw_home=${1%%:*} _csw_old=${_OLD_VIRTUAL_PATH-} _csw_names=''
     _csw_theirs=${_CUDASWITCH_KEPT-} _csw_spared=''
     case $_csw_ld_set:$_csw_ld in set:) _csw_unset='' ;; *) _csw_unset=${_CUDASWITCH_LD-} ;; esac
 
@@ -236,6 +236,18 @@ __cudaswitch_settled() {
                 ;;
         esac
     fi
+    # Last: one that is read-only ends it in zsh.
+    case ${_CUDASWITCH_ON:+$_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla} in
+        '') ;;
+        *:gpus=* | *:cc=*) __cudaswitch_scalars set "$_csw_want" ;;
+        *:nvcc:)
+            # Not so where LD_LIBRARY_PATH is not ours.
+            _cudaswitch_plain=${_cudaswitch_path:+$_csw_home:$_csw_home:$_csw_home:$_csw_home/bin/nvcc}
+            \export "CUDA_HOME=$_csw_home" "CUDA_PATH=$_csw_home" "CUDAToolkit_ROOT=$_csw_home" \
+                "CUDACXX=$_csw_home/bin/nvcc"
+            ;;
+        *) __cudaswitch_scalars set "$_csw_want" ;;
+    esac
 }
 
 # $_csw_search, $_csw_old, $_csw_ld and $_csw_ld_set without what is applied.
@@ -277,8 +289,8 @@ __cudaswitch_undo() {
 # variables that say so. As long as nobody touches them, what was there before is known, and need
 # not be worked out.
 __cudaswitch_apply() {
-    \local _csw_dir _csw_lib _csw_lib0 _csw_xla
-    _csw_dir=$_csw_home/bin _csw_lib='' _csw_lib0='' _csw_xla=''
+    \local _csw_dir _csw_lib _csw_lib0
+    _csw_dir=$_csw_home/bin _csw_lib='' _csw_lib0=''
     if ! __cudaswitch_left_alone; then
         for _csw_lib0 in lib64 targets/x86_64-linux/lib targets/sbsa-linux/lib lib; do
             if [ -d "$_csw_home/$_csw_lib0" ]; then _csw_lib=$_csw_home/$_csw_lib0 && break; fi
@@ -318,16 +330,6 @@ __cudaswitch_apply() {
     esac
     if [ -x "$_csw_dir/nvcc" ]; then _csw_want=$_csw_want:nvcc; fi
     \export "_CUDASWITCH_ON=$_csw_want"
-    case $_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla in
-        *:gpus=* | *:cc=*) __cudaswitch_scalars set "$_csw_want" ;;
-        *:nvcc:)
-            # Not so where LD_LIBRARY_PATH is not ours.
-            _cudaswitch_plain=${_csw_lib:+$_csw_home:$_csw_home:$_csw_home:$_csw_dir/nvcc}
-            \export "CUDA_HOME=$_csw_home" "CUDA_PATH=$_csw_home" "CUDAToolkit_ROOT=$_csw_home" \
-                "CUDACXX=$_csw_dir/nvcc"
-            ;;
-        *) __cudaswitch_scalars set "$_csw_want" ;;
-    esac
 }
 
 # Does LD_LIBRARY_PATH stay as it is, because that is asked for, or because the active environment

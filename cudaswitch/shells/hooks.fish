@@ -105,6 +105,8 @@ function __cudaswitch_said
     if test -z "$CUDASWITCH_VERSION"
         set -e _CUDASWITCH_X
     else if __cudaswitch_ready $CUDASWITCH_VERSION
+        # It may be set for this command alone, as in `CUDASWITCH_VERSION=12.4 conda activate tf`.
+        set -q _cudaswitch_seen[4]; and set _cudaswitch_seen[4] $CUDASWITCH_VERSION
         set -gx _CUDASWITCH_X $__csw
         set -e __csw
     end

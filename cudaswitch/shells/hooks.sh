@@ -79,6 +79,8 @@ __cudaswitch_entered() {
             ;;
         # The prompt looks at it, and in a script none comes.
         loaded:)
+            # It may be set for this command alone, as in `CUDASWITCH_VERSION=12.4 conda activate tf`.
+            _cudaswitch_seen=${_cudaswitch_seen:+${_cudaswitch_seen%\|*}\|$CUDASWITCH_VERSION}
             __cudaswitch_said "${_CUDASWITCH_X-}"
             case $__csw in ?*) \export "_CUDASWITCH_X=$__csw" ;; esac
             ;;

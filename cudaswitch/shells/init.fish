@@ -152,6 +152,20 @@ function __cudaswitch_overlaid
     return 1
 end
 
+# Behind the first prompt: VS Code puts before it all, once more, what an activation in a shell of its own
+# has put there. Take that off, where there are more copies than the one that was put.
+function __cudaswitch_surplus
+    set -l bin (string replace --regex '^[0-9]+' '' -- $_CUDASWITCH_BIN)
+    set -l env "$VIRTUAL_ENV"
+    test -n "$env"; or set env "$CONDA_PREFIX"
+    test "$PATH[1]:$PATH[2]" = "$bin:$env/bin"; or return
+    set -l was (string match --regex '^[0-9]+' -- $_CUDASWITCH_BIN)
+    if test (count (string match -- $bin $PATH)) -gt (math $was + 1)
+        set -e PATH[1]
+        set -g _cudaswitch_seen
+    end
+end
+
 # What is applied this shell has inherited. Where it stands as a short way leaves it, what stands behind it
 # is what was there before, and the short way back is known. Not so of a list in an environment: a script
 # that put its own behind may have kept the rest.

@@ -162,6 +162,18 @@ __cudaswitch_overlaid() {
     return 1
 }
 
+# Before the first prompt: VS Code puts before it all, once more, what an activation in a shell of its own
+# has put there. Take that off, where there are more copies than the one that was put.
+__cudaswitch_surplus() {
+    \local __csw
+    case $PATH: in
+        "/${_CUDASWITCH_BIN#*/}:${VIRTUAL_ENV:-${CONDA_PREFIX-}}/bin"*":/${_CUDASWITCH_BIN#*/}:"*) ;;
+        *) return 0 ;;
+    esac
+    __cudaswitch_without "$PATH" "$((${_CUDASWITCH_BIN%%/*} + 1))/${_CUDASWITCH_BIN#*/}"
+    if [ "$__csw" != "$PATH" ]; then PATH=$__csw _cudaswitch_seen=''; fi
+}
+
 # Take up what CUDASWITCH_VERSION asks for.
 __cudaswitch_version() {
     # Whom Ctrl-C keeps from asking asks again.
@@ -352,8 +364,8 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
 }
 
 # One line on what is active now, where it is another than $1. $_cudaswitch_line is the name of the
-# toolkit's folder, its path where that has no number, with a remark, or `/` for none. Where stderr is closed, as a daemon's may be, `>&2` would
-# end a script of zsh's.
+# toolkit's folder, its path where that has no number, with a remark, or `/` for none. Where stderr is
+# closed, as a daemon's may be, `>&2` would end a script of zsh's.
 __cudaswitch_tell() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_tell "$@" && return ;; esac

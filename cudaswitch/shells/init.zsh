@@ -13,12 +13,13 @@ __cudaswitch_prompt() {
                 __cudaswitch_first && __cudaswitch_prompt && \return
                 ;;
         esac
-        # Ctrl-C has ended a question of a `cd`, for a prompt to leave by. The next one asks again.
-        if [[ ${_cudaswitch_news-} = asking ]]; then
-            _cudaswitch_news='' _cudaswitch_asked=''
-        else
-            __cudaswitch_look || :
-        fi
+        case ${_cudaswitch_news-} in
+            # An error in it, as a variable that is read-only, has thrown zsh back to its prompt.
+            begun) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} _cudaswitch_news='' ;;
+            # So has Ctrl-C, while somebody was asked, for a prompt to leave by. The next one asks again.
+            asking) _cudaswitch_news='' _cudaswitch_asked='' ;;
+            *) __cudaswitch_look || : ;;
+        esac
     fi
     # powerlevel10k warns of what is printed while its instant prompt is shown: it waits for the next.
     if [[ ${_cudaswitch_news-} = 1 && -z ${__p9k_instant_prompt_active-} ]]; then

@@ -87,7 +87,10 @@ __cudaswitch_first() {
     # They may have built PATH anew as well, or have put a toolkit of their own before what is applied.
     case ${_CUDASWITCH_BIN:+${CUDA_HOME-}\|${PATH-}} in
         '' | "${_cudaswitch_fresh-}") ;;
-        *) if __cudaswitch_overlaid; then _cudaswitch_seen=''; fi ;;
+        *)
+            if __cudaswitch_overlaid; then _cudaswitch_seen=''; fi
+            __cudaswitch_surplus
+            ;;
     esac
     \unset _cudaswitch_fresh
     __cudaswitch_attend || :

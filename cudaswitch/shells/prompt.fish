@@ -40,6 +40,7 @@ function __cudaswitch_first --on-event fish_prompt
     __cudaswitch_last
     function __cudaswitch_typed --on-event fish_preexec
         functions --erase __cudaswitch_typed
+        test -n "$_CUDASWITCH_BIN"; and __cudaswitch_surplus
         __cudaswitch_prompt
     end
 end

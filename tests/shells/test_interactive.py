@@ -11,7 +11,7 @@ from shells.conda import conda_prefix
 from shells.driver import BASH, FISH, TCSH, ZSH, Shell
 from shells.kits import Person
 from shells.quick_conda import QuickConda
-from shells.terminal import Open, home_of
+from shells.terminal import Open, home_of, seen
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 
@@ -111,6 +111,37 @@ def test_errexit_and_nounset_at_the_prompt(
     terminal.say(f"cd {shell.quote(str(tree))}; ! true")
     assert terminal.child.isalive()
     assert home_of(terminal) == str(person.kits[0].home)
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_a_variable_that_is_read_only(shell: Shell, person: Person, at_prompt: Open) -> None:
+    """As a site may want it: it stays, and of all else nothing does."""
+    terminal = at_prompt(shell)
+    terminal.say("export CUDA_HOME=/theirs LD_LIBRARY_PATH=/own; readonly CUDA_HOME")
+    before = seen(terminal)
+    for version, kit in (("12.4", person.kits[2]), ("11.8", person.kits[1])):
+        assert "CUDA_HOME" in terminal.say(f"cudaswitch use {version}")
+        assert seen(terminal)["PATH"] == f"{kit.bin}:{before['PATH']}"
+        assert seen(terminal)["LD_LIBRARY_PATH"] == ":".join([*kit.lib, "/own"])
+    terminal.say("cudaswitch off")
+    after = seen(terminal)
+    assert {name: after.get(name) for name in before} == before
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_a_path_that_becomes_read_only(
+    shell: Shell, tree: Path, person: Person, at_prompt: Open
+) -> None:
+    """It is complained of once, and not at every prompt."""
+    terminal = at_prompt(shell)
+    terminal.say(f"cd {shell.quote(str(tree))}")
+    assert home_of(terminal) == str(person.kits[0].home)
+    terminal.say("readonly PATH")
+    terminal.say("cd /")
+    terminal.say("true")
+    said = terminal.say("true")
+    assert "read-only" not in said
+    assert "readonly" not in said
 
 
 def test_a_prompt_command_that_is_read_only(person: Person, tree: Path, at_prompt: Open) -> None:

@@ -374,6 +374,36 @@ def test_the_variable_that_an_environment_brings_goes_with_it(
 
 
 @pytest.mark.parametrize("conda", FULL, ids=str)
+@pytest.mark.parametrize(
+    ("shell", "form"),
+    [
+        *((shell, form) for shell in (BASH, ZSH) for form in ("{v} {a}", "{s}; {a}; {u}")),
+        *((shell, "f() {{ local -x {v}; {a}; }}; f") for shell in (BASH, ZSH)),
+        *((FISH, form) for form in ("{v} {a}", "{s}; {a}; {u}")),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("exported", [None, "10.1"])
+def test_a_variable_for_one_command_is_that(
+    shell: Shell, form: str, exported: str | None, conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    name = "CUDASWITCH_VERSION"
+    person.pin("11.8", conda_prefix(tmp_path / "c"))
+    words = {
+        "v": f"{name}=12.4",
+        "a": conda.activate(shell, tmp_path / "c"),
+        "s": shell.set(name, "12.4"),
+        "u": shell.set(name, exported) if exported else shell.unset(name),
+    }
+    # All of the integration is loaded, and has looked around.
+    init = f"{conda.init(shell)}\ncudaswitch off\n{shell.prompt}"
+    steps = (form.format(**words), shell.prompt, f"{conda.deactivate()}\n{shell.prompt}")
+    variables = {name: exported} if exported else {}
+    result = person.play(shell, init, *steps, **variables).check()
+    assert homes(person, result)[3:] == ("11" if exported else "2-")
+
+
+@pytest.mark.parametrize("conda", FULL, ids=str)
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 @pytest.mark.parametrize("asked", [".cuda-version", "global"])
 def test_what_is_asked_for_here_is_back_as_soon_as_the_last_one_is_left(
