@@ -19,13 +19,17 @@ _WIDEST = 2_000
 """Characters of a line that patterns are held against."""
 
 _NAME = re.compile(r"(?<!\$)\{(\w+)\}")
+_BRINGS = "@use {cuda}"
+"""The command for a library that is found missing."""
+_OLD_TENSORFLOWS = "Could not load dynamic library '"
+"""How TensorFlow up to 2.12 tells of one, whose releases are for CUDA up to 11."""
 
 
 class Message(NamedTuple):
     """A row of the table: `pattern` matches one line; texts hold `{names}` of groups and facts.
 
-    `beside` has to match somewhere in the text as well. `lines` is over how many the program
-    prints the message: so many are also held against the pattern as one.
+    `beside` has to match somewhere in the text as well, and `unless` nowhere. `lines` is over how
+    many the program prints the message: so many are also held against the pattern as one.
     """
 
     code: str
@@ -36,6 +40,7 @@ class Message(NamedTuple):
     rules: tuple[str, ...]
     source: str
     beside: re.Pattern[str] | None = None
+    unless: re.Pattern[str] | None = None
     lines: int = 1
 
 
@@ -48,9 +53,12 @@ def messages() -> tuple[Message, ...]:
         Message(
             **{
                 **row,
-                "pattern": re.compile(row["pattern"]),
                 "rules": tuple(row["rules"]),
-                "beside": re.compile(row["beside"]) if "beside" in row else None,
+                **{
+                    name: re.compile(row[name])
+                    for name in ("pattern", "beside", "unless")
+                    if name in row
+                },
             }
         )
         for row in rows
@@ -63,21 +71,50 @@ def explain(text: str, facts: Facts, here: Sequence[Finding]) -> list[Finding]:
     `here` is what the rules find on this machine: where one of those is the cause, its
     evidence and its command are given.
     """
+    told = list(_told(text))
+    lost = [match for message, match in told if message.fix == _BRINGS]
+    releases = _releases([match for match in lost if match.groupdict().get("soname")], facts)
     found: dict[str, Finding] = {}
-    lines = [line for line in text.splitlines() if line.strip()]
-    for number in range(len(lines)):
-        for message, match in _matches(lines, number):
-            if message.beside and not message.beside.search(text):
-                continue
-            if message.code not in found:
-                found[message.code] = _finding(message, match, facts, here)
-            break
+    for message, match in told:
+        if message.code not in found:
+            found[message.code] = _finding(message, match, facts, here, releases)
     return list(found.values())
 
 
-def _matches(lines: Sequence[str], number: int) -> Iterator[tuple[Message, re.Match[str]]]:
+def _releases(lost: Sequence[re.Match[str]], facts: Facts) -> dict[tuple[str, str], str]:
+    """Choose a CUDA release that has all libraries which a text finds missing, and map them to it.
+
+    Few are told by their number alone: libcurand.so.10 is in CUDA 10.1 to 13.
+    """
+    libraries = list(dict.fromkeys((one["library"], one["soname"]) for one in lost))
+    return dict.fromkeys(libraries, release_with(facts, *libraries, below=_below(*lost)))
+
+
+def _below(*lost: re.Match[str]) -> int | None:
+    """Return the CUDA major that is too new for what says these messages, where they tell one."""
+    return 12 if any(_OLD_TENSORFLOWS in match.string for match in lost) else None
+
+
+def _told(text: str) -> Iterator[tuple[Message, re.Match[str]]]:
+    """Yield the most telling message of each line that holds one."""
+    rows = [row for row in messages() if _may_be_in(text, row)]
+    lines = [line for line in text.splitlines() if line.strip()]
+    for number in range(len(lines)):
+        if first := next(_matches(rows, lines, number), None):
+            yield first
+
+
+def _may_be_in(text: str, row: Message) -> bool:
+    if row.beside and not row.beside.search(text):
+        return False
+    return not (row.unless and row.unless.search(text))
+
+
+def _matches(
+    rows: Sequence[Message], lines: Sequence[str], number: int
+) -> Iterator[tuple[Message, re.Match[str]]]:
     line = lines[number][:_WIDEST]
-    for message in messages():
+    for message in rows:
         match = message.pattern.search(line)
         if match is None and message.lines > 1:
             match = _over_lines(message, lines[number : number + message.lines])
@@ -93,9 +130,13 @@ def _over_lines(message: Message, lines: Sequence[str]) -> re.Match[str] | None:
 
 
 def _finding(
-    message: Message, match: re.Match[str], facts: Facts, here: Sequence[Finding]
+    message: Message,
+    match: re.Match[str],
+    facts: Facts,
+    here: Sequence[Finding],
+    releases: Mapping[tuple[str, str], str],
 ) -> Finding:
-    values = _values(match, facts)
+    values = _values(match, facts, releases)
     evidence = match.string.strip()
     fix = message.fix
     related = [one for code in message.rules for one in here if one.rule.code == code]
@@ -115,7 +156,9 @@ def _finding(
     return Finding(rule, Found(evidence, fix), fix)
 
 
-def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
+def _values(
+    match: re.Match[str], facts: Facts, releases: Mapping[tuple[str, str], str]
+) -> defaultdict[str, str]:
     """Take the values out of the message and add those of this machine."""
     values = defaultdict(str, {key: it for key, it in match.groupdict().items() if it})
     active = facts.active
@@ -125,7 +168,9 @@ def _values(match: re.Match[str], facts: Facts) -> defaultdict[str, str]:
         numbers = re.findall(r"\.so\.([\d.]+)", f".so{values['sonames']}")
         values["soname"] = number_meant(facts, values["library"], numbers)
     if values["soname"]:
-        values["cuda"] = release_with(facts, values["library"], values["soname"])
+        one = values["library"], values["soname"]
+        values["cuda"] = releases.get(one) or release_with(facts, one, below=_below(match))
+    values["together"] = next(iter(releases.values()), "")
     if values["gpu"]:
         values["code"] = gpu_code(facts, values["gpu"])
     if refused := values["gcc_refused"]:

@@ -8,25 +8,55 @@ from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.drivers import newest_cuda, releases
 from cudaswitch.compat.sonames import releases_with, soname
 from cudaswitch.doctor.model import Facts
-from cudaswitch.doctor.parts import having, library
+from cudaswitch.doctor.parts import library, place
 from cudaswitch.resolver.machine import check_driver
+from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 
-def release_with(facts: Facts, name: str, number: str) -> str:
-    """Choose a CUDA release with a library: the framework's, the active one, else the newest.
+def release_with(facts: Facts, *libraries: tuple[str, str], below: int | None = None) -> str:
+    """Choose a CUDA release that has libraries, each a name and a number; "" where none has all.
 
-    Where that is not here, one that is goes first. What the driver does not run is chosen last.
+    It is the framework's, the active one, else the newest. Where that is not here, one that is
+    goes first. What the driver does not run is chosen last. A major that is not `below` is the
+    framework's alone, unless no other has the libraries.
     """
-    known = releases_with(name, number)
-    for mine in _ours(facts):
-        if any(mine.starts_with(one) for one in known):
+    known = _having_all(libraries)
+    if not known:
+        return ""
+    fits = [one for one in known if below is None or one.major < below] or known
+    for mine, among in zip(_ours(facts), (known, fits), strict=True):
+        if mine and any(mine.starts_with(one) for one in among):
             return mine.minor
-    newest = ([one for one in known if runs(facts, one)] or known)[-1]
-    here = [kit.version for kit in having(facts, library(name, f"so.{number}"))]
-    usable = [one for one in here if runs(facts, one)]
+    newest = ([one for one in fits if runs(facts, one)] or fits)[-1]
+    usable = [kit.version for kit in _with_all(facts, libraries) if runs(facts, kit.version)]
+    usable = [one for one in usable if any(one.starts_with(it) for it in fits)]
     is_here = not usable or any(one.starts_with(newest) for one in usable)
     return str(newest) if is_here else usable[-1].minor
+
+
+def _having_all(libraries: Sequence[tuple[str, str]]) -> list[Version]:
+    """List the releases that have all of these libraries, the newest last."""
+    common: list[Version] = []
+    for count, one in enumerate(libraries):
+        having_it = releases_with(*one)
+        # Of 11 and 11.2, as the table names majors and releases, 11.2 is what both stand for.
+        both = [
+            max(mine, its, key=lambda version: len(version.parts))
+            for mine in common
+            for its in having_it
+            if mine.starts_with(its) or its.starts_with(mine)
+        ]
+        common = both if count else having_it
+    return common
+
+
+def _with_all(facts: Facts, libraries: Sequence[tuple[str, str]]) -> list[Toolkit]:
+    """List the installed toolkits that have all of these libraries, the newest last."""
+    parts = [library(name, f"so.{number}") for name, number in libraries]
+    return [
+        kit for kit in facts.installed if all(place(facts.parts[kit.path], part) for part in parts)
+    ]
 
 
 def number_meant(facts: Facts, name: str, numbers: Sequence[str]) -> str:
@@ -34,18 +64,17 @@ def number_meant(facts: Facts, name: str, numbers: Sequence[str]) -> str:
 
     It is the one of the framework's CUDA, the active one, else the newest that the driver runs.
     """
-    for mine in (*_ours(facts), newest_run(facts)):
+    for mine in filter(None, (*_ours(facts), newest_run(facts))):
         number = (soname(name, mine) or "").rpartition(".so.")[2]
         if number and (not numbers or number in numbers):
             return number
     return next(iter(numbers), "")
 
 
-def _ours(facts: Facts) -> list[Version]:
-    """List the framework's CUDA and the active one, as far as they are there."""
-    active = facts.active.version if facts.active else None
+def _ours(facts: Facts) -> tuple[Version | None, Version | None]:
+    """Return the framework's CUDA and the active one, as far as they are there."""
     own = facts.resolution.cuda
-    return [*([Version(own)] if own else []), *([active] if active else [])]
+    return Version(own) if own else None, facts.active.version if facts.active else None
 
 
 def newest_run(facts: Facts) -> Version:

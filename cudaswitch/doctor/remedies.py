@@ -116,7 +116,7 @@ def _standard(facts: Facts, year: str) -> str:
 
 def _nvtx(facts: Facts, _: str) -> str:
     part = library("nvToolsExt", "so")
-    return first_that_has(facts, release_with(facts, "nvToolsExt", "1"), part)
+    return first_that_has(facts, release_with(facts, ("nvToolsExt", "1")), part)
 
 
 def _host(facts: Facts, _: str) -> str:
@@ -141,9 +141,10 @@ def _pip(facts: Facts, words: str) -> str:
 def _cudnn(facts: Facts, words: str) -> str:
     """Bring a cuDNN such as 9 or 9.3, any without: for the CUDA in use if that has one.
 
-    With a second word it is for that CUDA, where no framework here says another.
+    With a second word it is for that CUDA, where no framework here says another. A third is what
+    the second is where the message tells none.
     """
-    wanted, _, cuda = words.partition(" ")
+    wanted, cuda = (*words.split(), "", "")[:2]
     least, needs = Version(wanted or _newest_major(facts)), facts.resolution
     own = needs.cuda if needs.cudnn and Version(needs.cudnn).major == least.major else None
     asked = Request(Version(own).minor if own else cuda or ">=0")
