@@ -61,6 +61,30 @@ def test_a_message_gets_its_cause(facts: Facts, row: dict[str, Any]) -> None:
     assert told["fix"]
 
 
+UNSUITABLE = [
+    '  Could NOT find CUDAToolkit: Found unsuitable version "13.0.88", but',
+    '  required is at least "13.2" (found /usr/local/cuda/include)',
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (UNSUITABLE, "13.2 or newer"),
+        ([" ".join(UNSUITABLE)], "13.2 or newer"),
+        ([UNSUITABLE[0], UNSUITABLE[1].replace("at least", "exact version")], "exactly 13.2"),
+        (['-- Could NOT find CUDA: Found unsuitable version "9.1", but required is exact version'
+          ' "9.1.85"'], "exactly 9.1"),
+    ],
+)  # fmt: skip
+def test_cmake_says_what_it_wants(facts: Facts, lines: list[str], told: str) -> None:
+    """It has found an nvcc, and adds where in its own modules it stopped."""
+    text = "\n".join(["CMake Error at a.cmake:230 (message):", *lines, "Call Stack"])
+    [finding] = explain(text, facts, [])
+    assert told in finding.rule.title
+    assert f"install {told.split()[-1 if 'exactly' in told else 0]} " in finding.fix
+
+
 MISMATCH = [
     "      The detected CUDA version (11.8) mismatches the version that was used to compile",
     "      PyTorch (12.4). Please make sure to use the same CUDA versions.",
@@ -185,6 +209,7 @@ TOO_LONG = "9" * 30
         ("libcublas.so.{}: cannot open shared object file", "CS109", "12", TOO_LONG),
         ("libcudnn_ops.so.{}: cannot open shared object file", "CS106", "9", TOO_LONG),
         ("unsupported GNU version! gcc versions later than {}", "CS122", "11", TOO_LONG),
+        ("nvrtc: error: failed to open libnvrtc-builtins.so.{}.", "CS184", "12.8", TOO_LONG),
     ],
 )
 def test_what_is_no_version(facts: Facts, line: str, code: str, version: str, other: str) -> None:
@@ -222,6 +247,7 @@ def test_a_version_that_no_toolkit_goes_with(facts: Facts, line: str, code: str)
         "TypeError: expected str, bytes or os.PathLike object, not NoneType",
         "Found CUDA: /usr/local/cuda (found version 12.4)",
         "undefined symbol: png_read_info, version PNG16_0",
+        'Could NOT find CUDAToolkit: Found unsuitable version "13.0.88", but',
     ],
 )
 def test_what_tells_no_cause(facts: Facts, line: str) -> None:

@@ -109,6 +109,33 @@ def test_a_toolkit_that_was_installed_in_parts_lacks_a_library(
         assert f"cudaswitch env {release} " in patient.told(LOST.format(library))["fix"]
 
 
+BUILTINS = "nvrtc: error: failed to open libnvrtc-builtins.so.{}.\n  Make sure that"
+
+
+def test_a_toolkit_that_has_the_builtins_of_nvrtc(patient: Patient) -> None:
+    """They are of one release, and LD_LIBRARY_PATH with another one's is not what hides them."""
+    kit = patient.adopt("12.8.93")
+    patient.env["LD_LIBRARY_PATH"] = f"{kit}/lib64"
+    assert patient.told(BUILTINS.format("12.6"))["fix"].startswith("cudaswitch install 12.6 && ")
+    found = patient.told(BUILTINS.format("12.8"))
+    assert "; 12.8.93 has no libnvrtc-builtins.so.12.8" in found["cause"]
+    assert found["fix"].startswith("cudaswitch install 12.8.2 --from nvidia && ")
+    (kit / "lib64/libnvrtc-builtins.so.12.8").touch()
+    assert "cudaswitch env 12.8 " in patient.told(BUILTINS.format("12.8"))["fix"]
+
+
+@pytest.mark.parametrize("name", ["nvToolsExt.h", "nvToolsExtCudaRt.h", "nvtx3.hpp"])
+def test_headers_of_nvtx_3_are_in_every_toolkit(patient: Patient, name: str) -> None:
+    pasted = f"/src/prof.cpp:3:10: fatal error: nvtx3/{name}: No such file or directory"
+    kit = patient.adopt("13.0.88")
+    patient.env["CUDA_HOME"] = str(kit)
+    found = patient.told(pasted)
+    assert f"has no nvtx3/{name}" in found["cause"]
+    assert found["fix"].startswith("cudaswitch install 13.0.3 --from pypi && ")
+    (kit / "include/nvtx3").mkdir()
+    assert patient.told(pasted)["fix"] == f"export CPATH={kit}/include"
+
+
 def test_one_of_the_libraries_that_cuda_pathfinder_names(patient: Patient) -> None:
     """It names those of all majors, and none of them for anybody in particular."""
     pasted = 'Error: Failure finding "libnvrtc.so.13 or libnvrtc.so.12": No such file: libnvrtc'

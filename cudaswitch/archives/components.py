@@ -74,6 +74,7 @@ _LIBRARIES = {
     "cusolverMg": "cusolver",
     "nvToolsExt": "nvtx",
     "nvblas": "cublas",
+    "nvrtc-builtins": "nvrtc",
 }
 """Libraries that are in a component of another name; NPP is one component in many libraries."""
 
